@@ -1,0 +1,273 @@
+"""A body: element families on common unknowns, supports, and the frozen system of any rigid motion.
+
+Nothing is reassembled along a motion: every matrix is a combination of fixed matrices, one per unit of
+ω_i, ω_iω_j, ε_i, a_O,i (DESIGN.md, section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.combination import Combination, Kronecker, Lazy
+from assembly.dofs import DofMap
+from assembly.elements.family import ElementFamily
+from assembly.errors import InputError
+from assembly.factorization import Factorization
+from assembly.frozen import FrozenSystem
+from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics, as_vector
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Prestress = Literal["linear", "nonlinear"] | None
+
+
+@dataclass(frozen=True)
+class Body:
+    """An elastic body in its own frame.
+
+    dofs: all n unknowns, before supports. fixed (n,): unknowns a clamp or pin removes. hold (indices):
+    unknowns that carry the reaction while the prestress is computed though they are free to vibrate (the
+    hub torque of a pinned body). rayleigh: (a, b) of internal damping D = a M + b K. sets: named node sets.
+    """
+
+    dofs: DofMap
+    families: tuple[ElementFamily, ...]
+    fixed: Mask
+    hold: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    rayleigh: tuple[float, float] = (0.0, 0.0)
+    name: str = "body"
+    sets: Mapping[str, NDArray[np.intp]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns before supports."""
+        return len(self.dofs)
+
+    @cached_property
+    def free(self) -> NDArray[np.intp]:
+        """Numbers of the unknowns that supports leave."""
+        return np.flatnonzero(~self.fixed)
+
+    def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
+        """The same body with internal Rayleigh damping D = a M + b K (a in 1/s, b in s)."""
+        if not (np.isfinite(a) and np.isfinite(b)) or a < 0 or b < 0:
+            raise InputError(f"damping: a and b must be finite and not negative, got {a}, {b}")
+        return replace(self, rayleigh=(float(a), float(b)))
+
+    @cached_property
+    def operators(self) -> BodyOperators:
+        """The fixed matrices over all unknowns (mechanisms constrain them later)."""
+        return BodyOperators(self, np.arange(self.size))
+
+    @cached_property
+    def supported(self) -> BodyOperators:
+        """The fixed matrices over the free unknowns."""
+        return BodyOperators(self, self.free)
+
+    @cached_property
+    def rigid(self) -> Array:
+        """Rigid motions (free, m) that the supports allow, a basis."""
+        fields = self.dofs.rigid_fields()
+        scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
+        fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
+        if self.fixed.any():
+            _, sizes, Zt = la.svd(fields[self.fixed], full_matrices=True)
+            rank = int((sizes > 1e-10 * scale).sum())
+            fields = fields @ Zt[rank:].T
+        return np.asarray(fields[self.free])
+
+    def freeze(
+        self,
+        omega: ArrayLike = 0.0,
+        epsilon: ArrayLike = 0.0,
+        acceleration: ArrayLike = 0.0,
+        *,
+        axis: ArrayLike | None = None,
+        prestress: Prestress = "linear",
+    ) -> FrozenSystem:
+        """The frozen system at one instant of a rigid motion.
+
+        omega (rad/s), epsilon (rad/s²), acceleration of the origin (m/s²): three components in body axes, or
+        a scalar along `axis`. prestress: "linear" (loads and geometry undeformed), "nonlinear", or None,
+        which leaves K_G out (a spurious divergence follows: DESIGN.md, section 2).
+        Raises InputError for values that are not finite or of the wrong shape.
+        """
+        motion = Kinematics(
+            as_vector(omega, "omega", axis),
+            as_vector(epsilon, "epsilon", axis),
+            as_vector(acceleration, "acceleration", axis),
+        )
+        return self.freeze_kinematics(motion, prestress)
+
+    def freeze_kinematics(
+        self, motion: Kinematics, prestress: Prestress = "linear", parameters: Mapping[str, Any] | None = None
+    ) -> FrozenSystem:
+        """As `freeze`, for kinematics already put together."""
+        if prestress not in ("linear", None):
+            raise InputError(f'prestress: expected "linear" or None, got {prestress!r}')
+        ops = self.supported
+        parts = ops.parts(motion)
+        if prestress is None:
+            del parts["K_G"]
+        shown = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
+        return FrozenSystem(
+            **parts,
+            Q=ops.inertia_loads @ motion.coefficients(),
+            rigid=self.rigid,
+            dofs=self.dofs.select(self.free),
+            frame=self.name,
+            parameters=shown if parameters is None else parameters,
+        )
+
+    # Prestress: the linear response to each unit of load, and the geometric stiffness it makes.
+
+    @cached_property
+    def _held(self) -> Mask:
+        """Unknowns held while the prestress is computed: supports, `hold`, and what statics still needs.
+
+        A free body gets a statically determinate support; balanced loads leave it without reaction.
+        """
+        held = self.fixed.copy()
+        held[self.hold] = True
+        fields = self.dofs.rigid_fields()
+        fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
+        scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
+        if held.any():
+            _, sizes, Zt = la.svd(fields[held], full_matrices=True)
+            fields = fields @ Zt[int((sizes > 1e-10 * scale).sum()) :].T
+        if fields.shape[1]:
+            _, _, order = la.qr(np.where(held[:, None], 0.0, fields).T, mode="economic", pivoting=True)
+            held[order[: fields.shape[1]]] = True
+        return held
+
+    def static_response(self, loads: Array) -> Array:
+        """Displacements (n, k), m and rad, under loads (n, k), N and N·m, on the held body."""
+        u = np.zeros_like(loads)
+        inner = np.flatnonzero(~self._held)
+        if inner.size:
+            K = self.operators.K.tocsr()[inner][:, inner]
+            with Factorization(K, "spd") as factor:
+                u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
+        return u
+
+    @cached_property
+    def _unit_response(self) -> Array:
+        return self.static_response(self.operators.inertia_loads)
+
+    def geometric_unit(self, unit: int) -> sp.csr_matrix:
+        """K_G (n, n) over all unknowns per unit of one kinematic quantity (0–11)."""
+        return self.geometric(self._unit_response[:, unit], unit)
+
+    def geometric(self, u: Array, unit: int | None = None) -> sp.csr_matrix:
+        """K_G (n, n) over all unknowns of the stress under displacement u (see ElementFamily.geometric)."""
+        return sum_operators([f.geometric(u, unit) for f in self.families], self.size)
+
+
+class BodyOperators:
+    """The fixed matrices of a body on a chosen set of its unknowns, each made once."""
+
+    def __init__(self, body: Body, keep: NDArray[np.intp]) -> None:
+        self.body, self.keep, self.n = body, keep, len(keep)
+        self._slices: dict[int, sp.csr_matrix] = {}
+        families = body.families
+        self.M = self._sum([f.mass() for f in families])
+        self.K = self._sum([f.stiffness() for f in families])
+        self.G = tuple(self._sum(list(group)) for group in zip(*(f.gyroscopic() for f in families), strict=True))
+        self.S = tuple(self._sum(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True))
+        self.D = self._sum([f.damping() for f in families])
+        self.d = self._sum([f.external_damping() for f in families])
+        self.inertia_loads: Array = np.sum([f.inertia_loads() for f in families], axis=0)[keep]
+        self.B = tuple(Lazy((self.n, self.n), self._geometric_unit(k)) for k in range(UNIT_COUNT))
+
+    def _sum(self, operators: list[Any]) -> Any:
+        total = sum_operators(operators, self.body.size)
+        return restrict(total, self.keep, self._slices)
+
+    def _geometric_unit(self, unit: int) -> Any:
+        return lambda: restrict(self.body.geometric_unit(unit), self.keep, self._slices)
+
+    @cached_property
+    def circulatory(self) -> tuple[sp.csr_matrix, ...]:
+        """d ẽ_i for i = x, y, z: K_D = Σ ω_i (d ẽ_i), on the displacement components."""
+        dofs = self.body.dofs.select(self.keep)
+        return tuple(sp.csr_matrix(self.d.tocsr() @ _turn(dofs, unit)) for unit in SKEW_UNITS)
+
+    def parts(self, motion: Kinematics) -> dict[str, Any]:
+        """The named matrices of an instant as combinations of the fixed ones."""
+        a, b = self.body.rayleigh
+        coefficients = motion.coefficients()
+        n, one = self.n, (1.0,)
+        damping = Combination.of(n, (a, b, 1.0, 1.0), (self.M, self.K, self.D, self.d))
+        parts = dict(
+            M=Combination.of(n, one, (self.M,)),
+            C=Combination.of(n, 2.0 * motion.omega, self.G),
+            D=damping,
+            K=Combination.of(n, one, (self.K,)),
+            K_epsilon=Combination.of(n, motion.epsilon, self.G),
+            K_omega2=Combination.of(n, coefficients[:6], self.S),
+            K_G=Combination.of(n, coefficients, self.B),
+            K_D=Combination.of(n, motion.omega, self.circulatory) if _nonzero(self.d) else Combination((n, n)),
+        )
+        return {name: _without_empty(part) for name, part in parts.items()}
+
+
+def sum_operators(operators: list[Any], size: int) -> Any:
+    """The sum; a single operator that is not empty is handed on as it is (Kronecker stays Kronecker)."""
+    present = [A for A in operators if _nonzero(A)]
+    if not present:
+        return sp.csr_matrix((size, size))
+    if len(present) == 1:
+        return present[0]
+    total = present[0].tocsr()
+    for A in present[1:]:
+        total = total + A.tocsr()
+    return sp.csr_matrix(total)
+
+
+def restrict(A: Any, keep: NDArray[np.intp], slices: dict[int, sp.csr_matrix]) -> Any:
+    """A on the kept unknowns; Kronecker form survives when whole nodes are kept or dropped.
+
+    `slices` remembers the slice of each scalar matrix: terms of one m stay recognisably of one m.
+    """
+    if len(keep) == A.shape[0]:
+        return A
+    if isinstance(A, Kronecker):
+        d = A.a.shape[0]
+        nodes = keep[::d] // d
+        if np.array_equal(keep, (nodes[:, None] * d + np.arange(d)).ravel()):
+            if id(A.m) not in slices:
+                slices[id(A.m)] = sp.csr_matrix(A.m[nodes][:, nodes])
+            return Kronecker(slices[id(A.m)], A.a)
+    return sp.csr_matrix(A.tocsr()[keep][:, keep])
+
+
+def _turn(dofs: DofMap, unit: Array) -> sp.csr_matrix:
+    """The matrix that turns nodal displacements, block diagonal with `unit` at each node, (n, n)."""
+    rows, cols, values = [], [], []
+    for k, (node, component) in enumerate(zip(dofs.node.tolist(), dofs.component.tolist(), strict=True)):
+        if component > 2:
+            continue
+        for other in range(3):
+            if unit[component, other] != 0.0 and (node, other) in dofs.numbers:
+                rows.append(k)
+                cols.append(dofs.numbers[node, other])
+                values.append(unit[component, other])
+    return sp.csr_matrix((values, (rows, cols)), shape=(len(dofs), len(dofs)))
+
+
+def _nonzero(A: Any) -> bool:
+    if isinstance(A, Kronecker):
+        return bool(A.m.nnz and np.any(A.a))
+    return not sp.issparse(A) or bool(A.nnz)
+
+
+def _without_empty(part: Combination) -> Combination:
+    return Combination(part.shape, tuple((c, A) for c, A in part.terms if _nonzero(A)))

@@ -1,0 +1,141 @@
+"""Linear combinations of fixed sparse matrices: the affine form of every matrix of an instant.
+
+An instant of a motion changes coefficients only. Code that needs the matrix of one instant calls
+`tocsr()`; code that sweeps (the reduced basis) reads `terms` and never forms it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import InputError
+
+
+@runtime_checkable
+class Operator(Protocol):
+    """What a term's matrix must offer; scipy sparse matrices do."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    def __matmul__(self, other: Any) -> Any: ...
+    def tocsr(self) -> Any: ...
+
+
+class Kronecker:
+    """The operator m ⊗ a of a scalar sparse matrix m (N, N) and a small dense a (d, d).
+
+    Isotropic interpolations have M = m ⊗ I₃, G(w) = m ⊗ w̃, S = m ⊗ ω̃ω̃ (DESIGN.md, section 2):
+    the unknowns are numbered node by node.
+    """
+
+    def __init__(self, m: sp.csr_matrix, a: NDArray[np.float64]) -> None:
+        self.m, self.a = m, np.asarray(a, dtype=float)
+        self.shape = (m.shape[0] * a.shape[0], m.shape[1] * a.shape[1])
+
+    def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
+        rows, d = self.m.shape[0], self.a.shape[0]
+        wide = other.reshape(self.m.shape[1], self.a.shape[1], -1)
+        turned = np.einsum("ij,njk->nik", self.a, wide)
+        product = self.m @ turned.reshape(self.m.shape[1], -1)
+        return np.asarray(product.reshape((rows * d, *other.shape[1:])))
+
+    def tocsr(self) -> sp.csr_matrix:
+        return sp.csr_matrix(sp.kron(self.m, self.a, format="csr"))
+
+
+class Lazy:
+    """A sparse matrix made at its first use and kept: most units of prestress are never asked for.
+
+    `transposed` makes the transpose from the stored matrix on demand.
+    """
+
+    def __init__(self, shape: tuple[int, int], make: Callable[[], sp.csr_matrix]) -> None:
+        self.shape, self._make = shape, make
+        self._matrix: sp.csr_matrix | None = None
+
+    def tocsr(self) -> sp.csr_matrix:
+        if self._matrix is None:
+            self._matrix = sp.csr_matrix(self._make())
+        return self._matrix
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.tocsr() @ other
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Σ c_k A_k of operators of one shape. Terms whose coefficient is zero are dropped.
+
+    The A_k are the same Python objects at every instant of a model, so that a sweep can recognise
+    them and project each of them once.
+    """
+
+    shape: tuple[int, int]
+    terms: tuple[tuple[float, Any], ...] = ()
+
+    @classmethod
+    def of(cls, n: int, coefficients: Sequence[float], operators: Sequence[Any]) -> Combination:
+        pairs = zip(coefficients, operators, strict=True)
+        return cls((n, n), tuple((float(c), A) for c, A in pairs if c != 0.0))
+
+    @classmethod
+    def wrap(cls, matrix: Any, n: int, name: str) -> Combination:
+        """A combination from None, a dense or sparse matrix, or a combination; InputError if misshapen."""
+        if matrix is None:
+            return cls((n, n))
+        if isinstance(matrix, Combination):
+            found = matrix
+        else:
+            sparse = matrix if sp.issparse(matrix) else sp.csr_matrix(np.atleast_2d(matrix))
+            if not np.all(np.isfinite(sparse.data)):
+                raise InputError(f"{name}: has entries that are not finite numbers")
+            found = cls(sparse.shape, ((1.0, sp.csr_matrix(sparse)),))
+        if found.shape != (n, n):
+            raise InputError(f"{name}: expected shape ({n}, {n}), got {found.shape}")
+        return found
+
+    def __add__(self, other: Combination) -> Combination:
+        if self.shape != other.shape:
+            raise InputError(f"cannot add matrices of shapes {self.shape} and {other.shape}")
+        return Combination(self.shape, self.terms + other.terms)
+
+    def scaled(self, factor: float) -> Combination:
+        if factor == 0.0:
+            return Combination(self.shape)
+        return Combination(self.shape, tuple((factor * c, A) for c, A in self.terms))
+
+    @property
+    def is_zero(self) -> bool:
+        return not self.terms
+
+    def tocsr(self) -> sp.csr_matrix:
+        """The matrix itself; Kronecker terms of one scalar matrix are summed before they are expanded."""
+        total: sp.csr_matrix | None = None
+        kron: dict[int, tuple[sp.csr_matrix, NDArray[np.float64]]] = {}
+        for c, A in self.terms:
+            if isinstance(A, Kronecker):
+                m, a = kron.get(id(A.m), (A.m, np.zeros_like(A.a)))
+                kron[id(A.m)] = (m, a + c * A.a)
+                continue
+            part = A.tocsr() * c
+            total = part if total is None else total + part
+        for m, a in kron.values():
+            part = Kronecker(m, a).tocsr()
+            total = part if total is None else total + part
+        if total is None:
+            return sp.csr_matrix(self.shape)
+        total.sum_duplicates()
+        return sp.csr_matrix(total)
+
+    def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
+        """Σ c_k (A_k @ other): the matrix is not formed."""
+        out = np.zeros((self.shape[0], *other.shape[1:]), dtype=np.result_type(other, float))
+        for c, A in self.terms:
+            out += c * (A @ other)
+        return out

@@ -1,0 +1,90 @@
+"""Which unknown is which: node and component of every degree of freedom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import InputError
+from assembly.kinematics import skew
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")
+
+
+@dataclass(frozen=True)
+class DofMap:
+    """Node coordinates (N, 3) in body axes (m); node (n,) and component (n,) of every unknown.
+
+    Components 0–2 are displacements ux, uy, uz (m), 3–5 rotations rx, ry, rz (rad), in body axes.
+    """
+
+    coordinates: Array
+    node: Index
+    component: Index
+
+    @classmethod
+    def regular(cls, coordinates: Array, components: Sequence[int]) -> DofMap:
+        """The same components at every node, numbered node by node."""
+        coordinates = np.asarray(coordinates, dtype=float)
+        count = len(coordinates)
+        node = np.repeat(np.arange(count), len(components))
+        component = np.tile(np.asarray(components, dtype=np.intp), count)
+        return cls(coordinates, node, component)
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def select(self, mask: NDArray[np.bool_] | Index) -> DofMap:
+        """The map of a subset of the unknowns (all nodes keep their numbers)."""
+        return DofMap(self.coordinates, self.node[mask], self.component[mask])
+
+    @cached_property
+    def numbers(self) -> dict[tuple[int, int], int]:
+        """The unknown's number for each (node, component)."""
+        pairs = zip(self.node.tolist(), self.component.tolist(), strict=True)
+        return {pair: k for k, pair in enumerate(pairs)}
+
+    def index(self, node: int, component: int) -> int:
+        """The unknown's number; InputError when that node has no such unknown."""
+        try:
+            return self.numbers[node, component]
+        except KeyError:
+            raise InputError(f"node {node} has no unknown {COMPONENTS[component]}") from None
+
+    def of_nodes(self, nodes: Index | Sequence[int], components: Sequence[int] | None = None) -> Index:
+        """Numbers of all unknowns at the nodes (of the given components, or all)."""
+        mask = np.isin(self.node, nodes)
+        if components is not None:
+            mask &= np.isin(self.component, components)
+        return np.flatnonzero(mask)
+
+    def rigid_fields(self) -> Array:
+        """The six infinitesimal rigid motions about the frame's origin, (n, 6).
+
+        Columns: translations along x, y, z, rotations about x, y, z (displacement e × X).
+        """
+        fields = np.zeros((len(self), 6))
+        X = self.coordinates[self.node]
+        moves = self.component < 3
+        rows = np.flatnonzero(moves)
+        fields[rows, self.component[rows]] = 1.0
+        for axis in range(3):
+            rotation = X @ skew(np.eye(3)[axis]).T
+            fields[rows, 3 + axis] = rotation[rows, self.component[rows]]
+        turns = np.flatnonzero(~moves)
+        fields[turns, self.component[turns]] = 1.0
+        return fields
+
+    def displacement(self, vector: NDArray[np.inexact]) -> NDArray[np.inexact]:
+        """Nodal displacements (N, 3) of a vector (n,) of unknowns; absent unknowns count as zero."""
+        out = np.zeros((len(self.coordinates), 3), dtype=vector.dtype)
+        moves = self.component < 3
+        out[self.node[moves], self.component[moves]] = vector[moves]
+        return out

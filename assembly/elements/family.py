@@ -1,0 +1,63 @@
+"""What every element family offers a body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.kinematics import UNIT_COUNT
+
+Array = NDArray[np.float64]
+
+
+class ElementFamily:
+    """Base of the families: everything defaults to "contributes nothing".
+
+    All matrices are (size, size) over all unknowns of the body, before supports. A matrix is anything that
+    satisfies `assembly.combination.Operator`. A unit number counts the unit kinematics of
+    `assembly.kinematics.acceleration_units`: 0–5 ω_iω_j in PAIRS order, 6–8 ε_i, 9–11 a_O,i.
+    """
+
+    size: int
+
+    def zero(self) -> sp.csr_matrix:
+        return sp.csr_matrix((self.size, self.size))
+
+    def mass(self) -> Any:
+        """M = ∫ρ NᵀN."""
+        return self.zero()
+
+    def stiffness(self) -> Any:
+        """K, elastic."""
+        return self.zero()
+
+    def gyroscopic(self) -> tuple[Any, ...]:
+        """G_x, G_y, G_z with G(w) = Σ w_i G_i = ∫ρ Nᵀ w̃ N."""
+        return (self.zero(),) * 3
+
+    def centrifugal(self) -> tuple[Any, ...]:
+        """The six S_ij with K(ω²) = Σ_{i≤j} ω_iω_j S_ij = ∫ρ Nᵀ ω̃ω̃ N, in PAIRS order."""
+        return (self.zero(),) * 6
+
+    def inertia_loads(self) -> Array:
+        """Generalised forces (size, 12) of the unit kinematics: −∫ρ Nᵀ (acceleration of the unit)."""
+        return np.zeros((self.size, UNIT_COUNT))
+
+    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
+        """K_G of the stress under displacement u (size,), the linear response to one unit of load.
+
+        unit: the number of the unit kinematics whose inertia load acts, so that the stress inside an
+        element, and the load's own second-order work, can be exact; None for loads at nodes only.
+        """
+        return self.zero()
+
+    def damping(self) -> Any:
+        """D of internal dampers, between points of the body."""
+        return self.zero()
+
+    def external_damping(self) -> Any:
+        """d of dampers against the fixed surroundings: force −d(u̇ + ω̃u); gives D = d and K_D = d ω̃."""
+        return self.zero()

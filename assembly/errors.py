@@ -1,0 +1,69 @@
+"""The errors of the suite: one class a kind of fault, one clear line each (what, where, what would be right)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class FrozenMotionError(Exception):
+    """Base of every error this suite raises on purpose."""
+
+
+class InputError(FrozenMotionError, ValueError):
+    """An argument has a value that cannot be used."""
+
+
+class MaterialError(InputError):
+    """A material constant is outside its physical range."""
+
+
+class SectionError(InputError):
+    """A beam section has impossible dimensions."""
+
+
+class MeshError(InputError):
+    """A mesh cannot be used: inverted or degenerate element, missing set, unknown cell type."""
+
+
+class MotionError(InputError):
+    """A prescribed motion or a marker record cannot be used."""
+
+
+class MechanismError(InputError):
+    """A mechanism is put together wrongly."""
+
+
+class SingularPositionError(MechanismError):
+    """The mechanism cannot be assembled, or loses rank, at an instant."""
+
+
+class RedundantConstraintError(MechanismError):
+    """Some joints repeat what others already impose."""
+
+
+class ModelFileError(InputError):
+    """A model file has a wrong key or value."""
+
+
+class StudyError(InputError):
+    """A study was asked for something it does not have."""
+
+
+class StorageError(FrozenMotionError, OSError):
+    """A result could not be written or read back."""
+
+
+class SingularSystemError(FrozenMotionError, ArithmeticError):
+    """A matrix that must be regular is singular."""
+
+
+class ConvergenceError(FrozenMotionError, ArithmeticError):
+    """An iteration stopped short; `partial` carries what had converged (or None)."""
+
+    def __init__(self, message: str, partial: Any = None) -> None:
+        super().__init__(message)
+        self.partial = partial
+
+
+class AccuracyError(FrozenMotionError, ArithmeticError):
+    """A result failed its own check and is not handed out."""

@@ -1,0 +1,102 @@
+"""Rigid-motion kinematics of one instant, and the affine coefficients that go with them (DESIGN.md, section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.errors import InputError
+
+Array = NDArray[np.float64]
+
+# The order in which the six products ω_i ω_j are counted everywhere.
+PAIRS: tuple[tuple[int, int], ...] = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+
+# The order in which unit inertia loads are counted: six ω_i ω_j, three ε_i, three a_O,i.
+UNIT_COUNT = 12
+
+
+def skew(w: ArrayLike) -> Array:
+    """The matrix w̃ (3, 3) with w̃ v = w × v."""
+    x, y, z = np.asarray(w, dtype=float)
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def centripetal_unit(pair: tuple[int, int]) -> Array:
+    """The matrix P_ij (3, 3) of ω̃ω̃ = Σ_{i≤j} ω_i ω_j P_ij, from ω̃ω̃ = ωωᵀ − (ω·ω) I."""
+    i, j = pair
+    unit = np.zeros((3, 3))
+    unit[i, j] += 1.0
+    if i == j:
+        return unit - np.eye(3)
+    unit[j, i] += 1.0
+    return unit
+
+
+SKEW_UNITS: tuple[Array, ...] = tuple(skew(e) for e in np.eye(3))
+CENTRIPETAL_UNITS: tuple[Array, ...] = tuple(centripetal_unit(pair) for pair in PAIRS)
+
+
+def acceleration_units(X: ArrayLike) -> Array:
+    """Rigid acceleration at points X for each of the 12 unit kinematics.
+
+    X: (..., 3) positions in body axes, m. Returns (..., 3, 12): the columns of
+    (ε̃ + ω̃ω̃) X + a_O for unit ω_iω_j (order PAIRS), unit ε_i, unit a_O,i.
+    """
+    X = np.asarray(X, dtype=float)
+    out = np.empty((*X.shape, UNIT_COUNT))
+    for k, unit in enumerate((*CENTRIPETAL_UNITS, *SKEW_UNITS)):
+        out[..., k] = X @ unit.T
+    out[..., 9:] = np.eye(3)
+    return out
+
+
+@dataclass(frozen=True)
+class Kinematics:
+    """Angular velocity, angular acceleration and origin acceleration of a body frame, in body axes.
+
+    omega (3,) rad/s, epsilon (3,) rad/s², acceleration (3,) m/s².
+    """
+
+    omega: Array = field(default_factory=lambda: np.zeros(3))
+    epsilon: Array = field(default_factory=lambda: np.zeros(3))
+    acceleration: Array = field(default_factory=lambda: np.zeros(3))
+
+    def __post_init__(self) -> None:
+        for name in ("omega", "epsilon", "acceleration"):
+            object.__setattr__(self, name, as_vector(getattr(self, name), name))
+
+    def coefficients(self) -> Array:
+        """The (12,) multipliers of the unit kinematics: ω_iω_j in PAIRS order, ε, a_O."""
+        products = [self.omega[i] * self.omega[j] for i, j in PAIRS]
+        return np.concatenate([products, self.epsilon, self.acceleration])
+
+
+def as_vector(value: ArrayLike, name: str, axis: ArrayLike | None = None) -> Array:
+    """A finite (3,) vector from a vector, or from a scalar along `axis`; InputError otherwise."""
+    array = np.asarray(value, dtype=float)
+    if array.ndim == 0:
+        if axis is None:
+            if array == 0.0:
+                return np.zeros(3)
+            raise InputError(
+                f"{name}: a scalar needs an axis; give three components or axis=(0, 0, 1)"
+            )
+        array = array * unit_axis(axis)
+    if array.shape != (3,):
+        raise InputError(f"{name}: expected 3 components in body axes, got shape {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise InputError(f"{name}: components must be finite, got {array.tolist()}")
+    return array
+
+
+def unit_axis(axis: ArrayLike | Sequence[float]) -> Array:
+    """The axis as a (3,) unit vector; InputError when it has no direction."""
+    a = np.asarray(axis, dtype=float)
+    length = np.linalg.norm(a) if a.shape == (3,) else 0.0
+    if not np.isfinite(length) or length == 0.0:
+        raise InputError(f"axis: expected three numbers that are not all zero, got {axis!r}")
+    return np.asarray(a / length)
