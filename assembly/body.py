@@ -1,7 +1,7 @@
 """A body: element families on common unknowns, supports, and the frozen system of any rigid motion.
 
-Nothing is reassembled along a motion: every matrix is a combination of fixed matrices, one per unit of
-ω_i, ω_iω_j, ε_i, a_O,i (DESIGN.md, section 2).
+Nothing is reassembled along a motion: every matrix is a combination of fixed matrices, one per
+unit of ω_i, ω_iω_j, ε_i, a_O,i (DESIGN.md, section 2).
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ Prestress = Literal["linear", "nonlinear"] | None
 class Body:
     """An elastic body in its own frame.
 
-    dofs: all n unknowns, before supports. fixed (n,): unknowns a clamp or pin removes. hold (indices):
-    unknowns that carry the reaction while the prestress is computed though they are free to vibrate (the
-    hub torque of a pinned body). rayleigh: (a, b) of internal damping D = a M + b K. sets: named node sets.
+    dofs: all n unknowns, before supports. fixed (n,): unknowns a clamp or pin removes. hold
+    (indices): unknowns that carry the reaction while the prestress is computed though they are
+    free to vibrate (the hub torque of a pinned body). rayleigh: (a, b) of internal damping D = a M
+    + b K. sets: named node sets.
     """
 
     dofs: DofMap
@@ -95,10 +96,10 @@ class Body:
     ) -> FrozenSystem:
         """The frozen system at one instant of a rigid motion.
 
-        omega (rad/s), epsilon (rad/s²), acceleration of the origin (m/s²): three components in body axes, or
-        a scalar along `axis`. prestress: "linear" (loads and geometry undeformed), "nonlinear", or None,
-        which leaves K_G out (a spurious divergence follows: DESIGN.md, section 2).
-        Raises InputError for values that are not finite or of the wrong shape.
+        omega (rad/s), epsilon (rad/s²), acceleration of the origin (m/s²): three components in
+        body axes, or a scalar along `axis`. prestress: "linear" (loads and geometry undeformed),
+        "nonlinear", or None, which leaves K_G out (a spurious divergence follows: DESIGN.md,
+        section 2). Raises InputError for values that are not finite or of the wrong shape.
         """
         motion = Kinematics(
             as_vector(omega, "omega", axis),
@@ -108,7 +109,10 @@ class Body:
         return self.freeze_kinematics(motion, prestress)
 
     def freeze_kinematics(
-        self, motion: Kinematics, prestress: Prestress = "linear", parameters: Mapping[str, Any] | None = None
+        self,
+        motion: Kinematics,
+        prestress: Prestress = "linear",
+        parameters: Mapping[str, Any] | None = None,
     ) -> FrozenSystem:
         """As `freeze`, for kinematics already put together."""
         if prestress not in ("linear", None):
@@ -131,7 +135,8 @@ class Body:
 
     @cached_property
     def _held(self) -> Mask:
-        """Unknowns held while the prestress is computed: supports, `hold`, and what statics still needs.
+        """Unknowns held while the prestress is computed: supports, `hold`, and what statics still
+        needs.
 
         A free body gets a statically determinate support; balanced loads leave it without reaction.
         """
@@ -144,7 +149,9 @@ class Body:
             _, sizes, Zt = la.svd(fields[held], full_matrices=True)
             fields = fields @ Zt[int((sizes > 1e-10 * scale).sum()) :].T
         if fields.shape[1]:
-            _, _, order = la.qr(np.where(held[:, None], 0.0, fields).T, mode="economic", pivoting=True)
+            _, _, order = la.qr(
+                np.where(held[:, None], 0.0, fields).T, mode="economic", pivoting=True
+            )
             held[order[: fields.shape[1]]] = True
         return held
 
@@ -167,7 +174,9 @@ class Body:
         return self.geometric(self._unit_response[:, unit], unit)
 
     def geometric(self, u: Array, unit: int | None = None) -> sp.csr_matrix:
-        """K_G (n, n) over all unknowns of the stress under displacement u (see ElementFamily.geometric)."""
+        """K_G (n, n) over all unknowns of the stress under displacement u (see
+        ElementFamily.geometric).
+        """
         return sum_operators([f.geometric(u, unit) for f in self.families], self.size)
 
 
@@ -180,8 +189,14 @@ class BodyOperators:
         families = body.families
         self.M = self._sum([f.mass() for f in families])
         self.K = self._sum([f.stiffness() for f in families])
-        self.G = tuple(self._sum(list(group)) for group in zip(*(f.gyroscopic() for f in families), strict=True))
-        self.S = tuple(self._sum(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True))
+        self.G = tuple(
+            self._sum(list(group))
+            for group in zip(*(f.gyroscopic() for f in families), strict=True)
+        )
+        self.S = tuple(
+            self._sum(list(group))
+            for group in zip(*(f.centrifugal() for f in families), strict=True)
+        )
         self.D = self._sum([f.damping() for f in families])
         self.d = self._sum([f.external_damping() for f in families])
         self.inertia_loads: Array = np.sum([f.inertia_loads() for f in families], axis=0)[keep]
@@ -214,13 +229,17 @@ class BodyOperators:
             K_epsilon=Combination.of(n, motion.epsilon, self.G),
             K_omega2=Combination.of(n, coefficients[:6], self.S),
             K_G=Combination.of(n, coefficients, self.B),
-            K_D=Combination.of(n, motion.omega, self.circulatory) if _nonzero(self.d) else Combination((n, n)),
+            K_D=Combination.of(n, motion.omega, self.circulatory)
+            if _nonzero(self.d)
+            else Combination((n, n)),
         )
         return {name: _without_empty(part) for name, part in parts.items()}
 
 
 def sum_operators(operators: list[Any], size: int) -> Any:
-    """The sum; a single operator that is not empty is handed on as it is (Kronecker stays Kronecker)."""
+    """The sum; a single operator that is not empty is handed on as it is (Kronecker stays
+    Kronecker).
+    """
     present = [A for A in operators if _nonzero(A)]
     if not present:
         return sp.csr_matrix((size, size))
@@ -250,9 +269,13 @@ def restrict(A: Any, keep: NDArray[np.intp], slices: dict[int, sp.csr_matrix]) -
 
 
 def _turn(dofs: DofMap, unit: Array) -> sp.csr_matrix:
-    """The matrix that turns nodal displacements, block diagonal with `unit` at each node, (n, n)."""
+    """The matrix that turns nodal displacements, block diagonal with `unit` at each node, (n,
+    n).
+    """
     rows, cols, values = [], [], []
-    for k, (node, component) in enumerate(zip(dofs.node.tolist(), dofs.component.tolist(), strict=True)):
+    for k, (node, component) in enumerate(
+        zip(dofs.node.tolist(), dofs.component.tolist(), strict=True)
+    ):
         if component > 2:
             continue
         for other in range(3):

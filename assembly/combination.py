@@ -6,7 +6,7 @@ An instant of a motion changes coefficients only. Code that needs the matrix of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -80,13 +80,15 @@ class Combination:
     terms: tuple[tuple[float, Any], ...] = ()
 
     @classmethod
-    def of(cls, n: int, coefficients: Sequence[float], operators: Sequence[Any]) -> Combination:
+    def of(cls, n: int, coefficients: Iterable[float], operators: Sequence[Any]) -> Combination:
         pairs = zip(coefficients, operators, strict=True)
         return cls((n, n), tuple((float(c), A) for c, A in pairs if c != 0.0))
 
     @classmethod
     def wrap(cls, matrix: Any, n: int, name: str) -> Combination:
-        """A combination from None, a dense or sparse matrix, or a combination; InputError if misshapen."""
+        """A combination from None, a dense or sparse matrix, or a combination; InputError if
+        misshapen.
+        """
         if matrix is None:
             return cls((n, n))
         if isinstance(matrix, Combination):
@@ -115,7 +117,9 @@ class Combination:
         return not self.terms
 
     def tocsr(self) -> sp.csr_matrix:
-        """The matrix itself; Kronecker terms of one scalar matrix are summed before they are expanded."""
+        """The matrix itself; Kronecker terms of one scalar matrix are summed before they are
+        expanded.
+        """
         total: sp.csr_matrix | None = None
         kron: dict[int, tuple[sp.csr_matrix, NDArray[np.float64]]] = {}
         for c, A in self.terms:

@@ -58,7 +58,9 @@ class DofMap:
         except KeyError:
             raise InputError(f"node {node} has no unknown {COMPONENTS[component]}") from None
 
-    def of_nodes(self, nodes: Index | Sequence[int], components: Sequence[int] | None = None) -> Index:
+    def of_nodes(
+        self, nodes: Index | Sequence[int], components: Sequence[int] | None = None
+    ) -> Index:
         """Numbers of all unknowns at the nodes (of the given components, or all)."""
         mask = np.isin(self.node, nodes)
         if components is not None:
@@ -83,7 +85,9 @@ class DofMap:
         return fields
 
     def displacement(self, vector: NDArray[np.inexact]) -> NDArray[np.inexact]:
-        """Nodal displacements (N, 3) of a vector (n,) of unknowns; absent unknowns count as zero."""
+        """Nodal displacements (N, 3) of a vector (n,) of unknowns; absent unknowns count as
+        zero.
+        """
         out = np.zeros((len(self.coordinates), 3), dtype=vector.dtype)
         moves = self.component < 3
         out[self.node[moves], self.component[moves]] = vector[moves]

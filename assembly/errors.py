@@ -1,4 +1,6 @@
-"""The errors of the suite: one class a kind of fault, one clear line each (what, where, what would be right)."""
+"""The errors of the suite: one class a kind of fault, one clear line each (what, where, what would
+be right).
+"""
 
 from __future__ import annotations
 

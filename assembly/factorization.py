@@ -1,8 +1,10 @@
-"""One factorization behind one call: PETSc's MUMPS for large matrices, scipy's SuperLU for small ones.
+"""One factorization behind one call: PETSc's MUMPS for large matrices, scipy's SuperLU for small
+ones.
 
-The structure decides the method: Cholesky ("spd"), LDLᵀ ("symmetric") or LU ("general"). All matrices are
-real; on a complex PETSc build the same real matrix is factorized in complex arithmetic and real parts
-are returned. The object owns its PETSc objects: call `destroy()` or use it as a context manager.
+The structure decides the method: Cholesky ("spd"), LDLᵀ ("symmetric") or LU ("general"). All
+matrices are real; on a complex PETSc build the same real matrix is factorized in complex
+arithmetic and real parts are returned. The object owns its PETSc objects: call `destroy()` or use
+it as a context manager.
 """
 
 from __future__ import annotations
@@ -19,14 +21,17 @@ from assembly.errors import SingularSystemError
 
 Structure = Literal["spd", "symmetric", "general"]
 
-# Below this many unknowns SuperLU beats the start-up of a PETSc factorization (benchmarks/factorization.py).
+# Below this many unknowns SuperLU beats the start-up of a PETSc factorization
+# (benchmarks/factorization.py).
 SMALL = 1500
 
 
 class Factorization:
     """A⁻¹ of a sparse real A (n, n). `solve` takes (n,) or (n, k), real or complex."""
 
-    def __init__(self, A: sp.spmatrix, structure: Structure = "general", small: int = SMALL) -> None:
+    def __init__(
+        self, A: sp.spmatrix, structure: Structure = "general", small: int = SMALL
+    ) -> None:
         self.shape, self.structure = A.shape, structure
         self._petsc: Any = None
         self._lu: Any = None
@@ -37,11 +42,15 @@ class Factorization:
 
     def _factor_small(self, A: sp.spmatrix) -> None:
         symmetric = self.structure != "general"
-        options = dict(permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        options = dict(
+            permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
         try:
             self._lu = spla.splu(sp.csc_matrix(A), **(options if self.structure == "spd" else {}))
         except RuntimeError as fault:
-            raise SingularSystemError(f"a {A.shape[0]}×{A.shape[0]} matrix is singular: {fault}") from None
+            raise SingularSystemError(
+                f"a {A.shape[0]}×{A.shape[0]} matrix is singular: {fault}"
+            ) from None
         pivots = self._lu.U.diagonal()
         if symmetric and self.structure == "spd" and np.any(pivots <= 0.0):
             raise SingularSystemError("a matrix that must be positive definite is not")
@@ -57,7 +66,9 @@ class Factorization:
     def _solve(self, b: NDArray[Any], transpose: bool) -> NDArray[Any]:
         b = np.asarray(b)
         if np.iscomplexobj(b):
-            return self._solve(b.real.copy(), transpose) + 1j * self._solve(b.imag.copy(), transpose)
+            return self._solve(b.real.copy(), transpose) + 1j * self._solve(
+                b.imag.copy(), transpose
+            )
         if self._petsc is not None:
             return np.asarray(self._petsc.solve(b, transpose))
         return np.asarray(self._lu.solve(np.ascontiguousarray(b), trans="T" if transpose else "N"))
@@ -81,7 +92,12 @@ class Factorization:
     def __enter__(self) -> Factorization:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.destroy()
 
 
@@ -96,7 +112,9 @@ class _PetscFactor:
         csr = sp.csr_matrix(A)
         csr.sort_indices()
         indices = (csr.indptr.astype(PETSc.IntType), csr.indices.astype(PETSc.IntType))
-        self.matrix = PETSc.Mat().createAIJ(csr.shape, csr=(*indices, csr.data.astype(PETSc.ScalarType)), comm=PETSc.COMM_SELF)
+        self.matrix = PETSc.Mat().createAIJ(
+            csr.shape, csr=(*indices, csr.data.astype(PETSc.ScalarType)), comm=PETSc.COMM_SELF
+        )
         self.pc = PETSc.PC().create(PETSc.COMM_SELF)
         self.pc.setOperators(self.matrix)
         if structure == "general":
@@ -118,12 +136,16 @@ class _PetscFactor:
             self.pc.setUp()
         except PETSc.Error as fault:
             self.destroy()
-            raise SingularSystemError(f"MUMPS could not factorize a {csr.shape[0]}×{csr.shape[0]} matrix: {fault}") from None
+            raise SingularSystemError(
+                f"MUMPS could not factorize a {csr.shape[0]}×{csr.shape[0]} matrix: {fault}"
+            ) from None
         self.factor = self.pc.getFactorMatrix()
         if self.factor.getMumpsInfog(1) < 0:
             info = (self.factor.getMumpsInfog(1), self.factor.getMumpsInfog(2))
             self.destroy()
-            raise SingularSystemError(f"MUMPS: matrix is singular or not positive definite (INFOG {info[0]}, {info[1]})")
+            raise SingularSystemError(
+                f"MUMPS: matrix is singular or not positive definite (INFOG {info[0]}, {info[1]})"
+            )
         if structure == "spd" and self.factor.getMumpsInfog(12) > 0:
             self.destroy()
             raise SingularSystemError("a matrix that must be positive definite is not")
@@ -142,7 +164,9 @@ class _PetscFactor:
     def _solve_block(self, b: NDArray[np.float64]) -> NDArray[np.float64]:
         # MUMPS solves a block of right-hand sides several times faster than one by one.
         PETSc = self._PETSc
-        rhs = PETSc.Mat().createDense(b.shape, array=np.asfortranarray(b, dtype=PETSc.ScalarType), comm=PETSc.COMM_SELF)
+        rhs = PETSc.Mat().createDense(
+            b.shape, array=np.asfortranarray(b, dtype=PETSc.ScalarType), comm=PETSc.COMM_SELF
+        )
         out = PETSc.Mat().createDense(b.shape, comm=PETSc.COMM_SELF)
         out.setUp()
         try:

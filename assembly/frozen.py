@@ -30,8 +30,8 @@ STIFFNESS_PARTS = ("K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 class FrozenSystem:
     """The equations of the elastic vibration around one frozen instant of a rigid motion.
 
-    M, C, K and the optional D, K_epsilon, K_omega2, K_G, K_D, K_transport: (n, n), dense, sparse or a
-    `Combination` of fixed matrices. Q: (n,) load, N. rigid: (n, m) velocity fields of the free
+    M, C, K and the optional D, K_epsilon, K_omega2, K_G, K_D, K_transport: (n, n), dense, sparse
+    or a `Combination` of fixed matrices. Q: (n,) load, N. rigid: (n, m) velocity fields of the free
     mobilities. dofs: which unknown is which, if known. frame: whose axes the unknowns are in.
     parameters: what was frozen (t, omega, …), for the record. SI units throughout.
 
@@ -64,7 +64,14 @@ class FrozenSystem:
         if n == 0:
             raise InputError("M: the system has no unknowns left (is every node clamped?)")
         given = dict(
-            M=M, C=C, D=D, K=K, K_epsilon=K_epsilon, K_omega2=K_omega2, K_G=K_G, K_D=K_D,
+            M=M,
+            C=C,
+            D=D,
+            K=K,
+            K_epsilon=K_epsilon,
+            K_omega2=K_omega2,
+            K_G=K_G,
+            K_D=K_D,
             K_transport=K_transport,
         )
         self.parts: dict[str, Combination] = {
@@ -145,7 +152,9 @@ class FrozenSystem:
         if unknown:
             raise InputError(f"no such part: {sorted(unknown)[0]!r}; parts are {', '.join(PARTS)}")
         kept: dict[str, Any] = {name: self.parts[name] for name in (*names, "M")}
-        kept |= dict(Q=self.Q, rigid=self.rigid, dofs=self.dofs, frame=self.frame, parameters=self.parameters)
+        kept |= dict(
+            Q=self.Q, rigid=self.rigid, dofs=self.dofs, frame=self.frame, parameters=self.parameters
+        )
         kept |= changes
         return FrozenSystem(**kept)
 
@@ -158,12 +167,17 @@ class FrozenSystem:
 
     @cached_property
     def null_chain(self) -> NullChain | None:
-        """Right and left chains of the zero eigenvalues that `rigid` leaves, or None (DESIGN.md, section 2)."""
+        """Right and left chains of the zero eigenvalues that `rigid` leaves, or None (DESIGN.md,
+        section 2).
+        """
         return build_null_chain(self)
 
     def __str__(self) -> str:
         shown = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
-        lines = [f"frozen system: {self.n} unknowns in the {self.frame} frame" + (f" at {shown}" if shown else "")]
+        lines = [
+            f"frozen system: {self.n} unknowns in the {self.frame} frame"
+            + (f" at {shown}" if shown else "")
+        ]
         for name in PARTS:
             part = self.parts[name]
             if part.is_zero:

@@ -1,4 +1,6 @@
-"""Rigid-motion kinematics of one instant, and the affine coefficients that go with them (DESIGN.md, section 2)."""
+"""Rigid-motion kinematics of one instant, and the affine coefficients that go with them
+(DESIGN.md, section 2).
+"""
 
 from __future__ import annotations
 

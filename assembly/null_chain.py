@@ -1,10 +1,11 @@
-"""The Jordan chains of the zero eigenvalues, built from the rigid velocity field (DESIGN.md, section 2).
+"""The Jordan chains of the zero eigenvalues, built from the rigid velocity field (DESIGN.md,
+section 2).
 
-With x = (q, q̇) the instant is the pencil A x = λ B x, A = [[0, I], [−K, −C]], B = diag(I, M). For each V with
-K V = 0 and VᵀCV = 0 the eigenvalue 0 has a block of size two: x₁ = (V, 0), x₂ = (w, V) with K w = −C V. In
-general a null space of dimension m gives 2m − rank(WᵀCV) zeros, W the left null space of K. The chain
-cannot be longer when K is semidefinite and C skew: its third vector would need
-vᵀMv + (Cv)ᵀK⁺(Cv) = 0, a sum of a positive and a non-negative number.
+With x = (q, q̇) the instant is the pencil A x = λ B x, A = [[0, I], [−K, −C]], B = diag(I, M). For
+each V with K V = 0 and VᵀCV = 0 the eigenvalue 0 has a block of size two: x₁ = (V, 0), x₂ = (w, V)
+with K w = −C V. In general a null space of dimension m gives 2m − rank(WᵀCV) zeros, W the left
+null space of K. The chain cannot be longer when K is semidefinite and C skew: its third vector
+would need vᵀMv + (Cv)ᵀK⁺(Cv) = 0, a sum of a positive and a non-negative number.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class NullChain:
     """Bases of the right and left invariant subspaces of the zero eigenvalues.
 
     right, left: (2n, r) real, columns (q, q̇). The first `order_one` columns of `right` are the
-    eigenvectors (V, 0), the others the second chain vectors (w, V c). null, left_null: (n, m), the right
-    and left null spaces of the stiffness, mass-orthonormal and biorthogonal to the same size.
+    eigenvectors (V, 0), the others the second chain vectors (w, V c). null, left_null: (n, m), the
+    right and left null spaces of the stiffness, mass-orthonormal and biorthogonal to the same size.
     """
 
     right: Array
@@ -52,8 +53,9 @@ class NullChain:
 class PinnedInverse:
     """Solutions of K w = r and Kᵀ w = r for a singular K whose null spaces have dimension m.
 
-    As many unknowns are fixed as there are zeros, the best-conditioned choice for the null space at hand,
-    so the factorization stays as sparse and symmetric as K is (DESIGN.md, "The two zero eigenvalues").
+    As many unknowns are fixed as there are zeros, the best-conditioned choice for the null space
+    at hand, so the factorization stays as sparse and symmetric as K is (DESIGN.md, "The two zero
+    eigenvalues").
     """
 
     def __init__(self, K: sp.csr_matrix, null: Array, symmetric: bool) -> None:
@@ -66,7 +68,9 @@ class PinnedInverse:
         self.factor = Factorization(inner, "symmetric" if symmetric else "general")
 
     def solve(self, r: Array, transposed: bool = False) -> Array:
-        """One solution, zero at the pinned unknowns; r must be orthogonal to the opposite null space."""
+        """One solution, zero at the pinned unknowns; r must be orthogonal to the opposite null
+        space.
+        """
         w = np.zeros_like(r)
         rhs = np.ascontiguousarray(r[self.free])
         w[self.free] = self.factor.solve_transposed(rhs) if transposed else self.factor.solve(rhs)
@@ -85,7 +89,9 @@ class PinnedInverse:
 
 
 def null_fields(system: FrozenSystem) -> Array:
-    """The combinations (n, m) of `system.rigid` that the total stiffness annihilates, mass-orthonormal."""
+    """The combinations (n, m) of `system.rigid` that the total stiffness annihilates,
+    mass-orthonormal.
+    """
     R = system.rigid
     if R.shape[1] == 0:
         return R
@@ -122,11 +128,15 @@ def build_null_chain(system: FrozenSystem) -> NullChain | None:
     finally:
         inverse.destroy()
     if not (np.all(np.isfinite(right)) and np.all(np.isfinite(left))):
-        raise SingularSystemError("the stiffness has more zero eigenvalues than the rigid fields given explain")
+        raise SingularSystemError(
+            "the stiffness has more zero eigenvalues than the rigid fields given explain"
+        )
     return NullChain(right, left, V, W)
 
 
-def _chain(V: Array, W: Array, inverse: PinnedInverse, C: sp.csr_matrix, M: sp.csr_matrix, transposed: bool) -> Array:
+def _chain(
+    V: Array, W: Array, inverse: PinnedInverse, C: sp.csr_matrix, M: sp.csr_matrix, transposed: bool
+) -> Array:
     """Right chains for (V, W), or the left chains when transposed (then V and W change roles)."""
     damping = C.T if transposed else C
     coupled = damping @ V
@@ -136,7 +146,8 @@ def _chain(V: Array, W: Array, inverse: PinnedInverse, C: sp.csr_matrix, M: sp.c
     rhs = damping @ chained
     w = -inverse.solve(rhs, transposed) if rhs.size else rhs
     if transposed:
-        # Left vectors y = (y₁, y₂) of the pencil: Kᵀy₂ = 0, y₁ = Cᵀy₂; then Kᵀz₂ = −y₁, z₁ = Cᵀz₂ + M y₂.
+        # Left vectors y = (y₁, y₂) of the pencil: Kᵀy₂ = 0, y₁ = Cᵀy₂; then Kᵀz₂ = −y₁, z₁ = Cᵀz₂
+        # + M y₂.
         first = np.vstack([coupled, V])
         second = np.vstack([damping @ w + M @ chained, w])
     else:

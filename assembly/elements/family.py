@@ -16,9 +16,10 @@ Array = NDArray[np.float64]
 class ElementFamily:
     """Base of the families: everything defaults to "contributes nothing".
 
-    All matrices are (size, size) over all unknowns of the body, before supports. A matrix is anything that
-    satisfies `assembly.combination.Operator`. A unit number counts the unit kinematics of
-    `assembly.kinematics.acceleration_units`: 0–5 ω_iω_j in PAIRS order, 6–8 ε_i, 9–11 a_O,i.
+    All matrices are (size, size) over all unknowns of the body, before supports. A matrix is
+    anything that satisfies `assembly.combination.Operator`. A unit number counts the unit
+    kinematics of `assembly.kinematics.acceleration_units`: 0–5 ω_iω_j in PAIRS order, 6–8 ε_i,
+    9–11 a_O,i.
     """
 
     size: int
@@ -43,14 +44,17 @@ class ElementFamily:
         return (self.zero(),) * 6
 
     def inertia_loads(self) -> Array:
-        """Generalised forces (size, 12) of the unit kinematics: −∫ρ Nᵀ (acceleration of the unit)."""
+        """Generalised forces (size, 12) of the unit kinematics: −∫ρ Nᵀ (acceleration of the
+        unit).
+        """
         return np.zeros((self.size, UNIT_COUNT))
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
         """K_G of the stress under displacement u (size,), the linear response to one unit of load.
 
-        unit: the number of the unit kinematics whose inertia load acts, so that the stress inside an
-        element, and the load's own second-order work, can be exact; None for loads at nodes only.
+        unit: the number of the unit kinematics whose inertia load acts, so that the stress inside
+        an element, and the load's own second-order work, can be exact; None for loads at nodes
+        only.
         """
         return self.zero()
 
@@ -59,5 +63,7 @@ class ElementFamily:
         return self.zero()
 
     def external_damping(self) -> Any:
-        """d of dampers against the fixed surroundings: force −d(u̇ + ω̃u); gives D = d and K_D = d ω̃."""
+        """d of dampers against the fixed surroundings: force −d(u̇ + ω̃u); gives D = d and K_D = d
+        ω̃.
+        """
         return self.zero()
