@@ -1,0 +1,48 @@
+# Frozen Motion. Every target first makes the environment it needs: nothing to install by hand
+# on Debian or Ubuntu, as root or with sudo. VENV=path uses an environment of your own instead.
+
+VENV ?= .venv
+OUT ?= outputs
+PYTEST ?=
+python := $(VENV)/bin/python
+
+export OMP_NUM_THREADS ?= 1
+export MPLBACKEND ?= Agg
+export PYTHONNOUSERSITE := 1
+export OMPI_ALLOW_RUN_AS_ROOT := 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+unexport PYTHONPATH PYTHONHOME
+
+.PHONY: help setup demo test lint types docs bench clean
+.DEFAULT_GOAL := help
+
+help:  ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup:  ## make the environment in .venv (done once)
+	@tools/set-up $(VENV)
+
+demo: setup  ## run the slider-crank and rotating-blade studies into outputs/
+	$(VENV)/bin/frozen-motion run slider-crank --out $(OUT)/slider-crank
+	$(VENV)/bin/frozen-motion run rotating-blade --out $(OUT)/rotating-blade
+
+test: setup  ## run the tests; PYTEST='-k name' chooses some
+	$(python) -m pytest $(PYTEST)
+
+lint: setup  ## check the style with ruff
+	$(python) -m ruff check
+
+types: setup  ## check the types with mypy
+	$(python) -m mypy
+
+docs: setup  ## build the manual into docs/_build
+	$(python) -m pip install -q -e '.[docs]'
+	$(python) -m sphinx -q -W --keep-going docs docs/_build
+
+bench: setup  ## measure what the README claims
+	$(python) -m benchmarks
+
+clean:  ## remove outputs and caches; .venv stays
+	find outputs -mindepth 1 ! -name README.md -delete
+	rm -rf build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find assembly modal studies tests benchmarks tools -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,16 @@
+"""Settings of the whole test run: one thread, no window, reproducible examples."""
+
+import os
+
+# Before anything loads BLAS, MPI or matplotlib.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
+os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+
+from hypothesis import HealthCheck, settings
+
+# A first example pays for imports and factorizations, so no deadline of milliseconds.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")

@@ -1,0 +1,53 @@
+"""Print the folders that hold petsc4py and slepc4py, one a line, for a `.pth` file.
+
+Debian and Ubuntu keep each PETSc build in a folder of its own, on no Python's path.
+Prints nothing where both packages import as they are; exits 1 where they are missing.
+"""
+
+import importlib.util
+import os
+import re
+import sys
+from pathlib import Path
+
+PACKAGES = {"petsc": "petsc4py", "slepc": "slepc4py"}
+PYTHON_FOLDER = "lib/python3/dist-packages"
+
+
+def builds(library: str, root: Path = Path("/usr/lib")) -> dict[tuple[int, ...], Path]:
+    """The folders of the real-scalar builds of `library` under `root`, by version."""
+    found = {}
+    for folder in root.glob(f"{library}dir/{library}*/*-real/{PYTHON_FOLDER}"):
+        version = re.fullmatch(rf"{library}(\d+(?:\.\d+)*)", folder.parents[3].name)
+        if version and (folder / PACKAGES[library]).is_dir():
+            found[tuple(map(int, version[1].split(".")))] = folder
+    return found
+
+
+def newest_pair(root: Path = Path("/usr/lib")) -> list[Path]:
+    """The folders of the newest PETSc that has a SLEPc of its own version; empty if none has."""
+    petsc, slepc = builds("petsc", root), builds("slepc", root)
+    both = sorted(petsc.keys() & slepc.keys())
+    return [petsc[both[-1]], slepc[both[-1]]] if both else []
+
+
+def chosen_by_user() -> list[Path]:
+    """The folders below PETSC_DIR and SLEPC_DIR, where both are set and hold the packages."""
+    folders = []
+    for library, package in PACKAGES.items():
+        base = os.environ.get(f"{library.upper()}_DIR", "")
+        candidates = [Path(base, os.environ.get("PETSC_ARCH", ""), "lib"), Path(base, PYTHON_FOLDER)]
+        folders += [c for c in candidates if base and (c / package).is_dir()][:1]
+    return folders if len(folders) == len(PACKAGES) else []
+
+
+def main() -> int:
+    if all(importlib.util.find_spec(package) for package in PACKAGES.values()):
+        return 0
+    folders = chosen_by_user() or newest_pair()
+    print(*folders, sep="\n", end="\n" if folders else "")
+    return 0 if folders else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
