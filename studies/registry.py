@@ -1,0 +1,45 @@
+"""The studies by name. A study is one module with one documented main() that returns its dataset."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from assembly.errors import StudyError
+from studies.ranges import nearest
+
+MODULES = {
+    "slider-crank": "studies.slider_crank",
+    "rotating-blade": "studies.rotating_blade",
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named study: its main(), one line of what it shows, and its settings with their defaults."""
+
+    name: str
+    main: Callable[..., Any]
+
+    @property
+    def summary(self) -> str:
+        return (inspect.getdoc(self.main) or "").splitlines()[0]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        parameters = inspect.signature(self.main).parameters
+        return {n: p.default for n, p in parameters.items() if n not in ("out", "progress")}
+
+
+def study(name: str) -> Study:
+    """The study of that name; StudyError naming the nearest otherwise."""
+    if name not in MODULES:
+        raise StudyError(f"no study {name!r}; {nearest(name, MODULES)}")
+    return Study(name, importlib.import_module(MODULES[name]).main)
+
+
+def all_studies() -> list[Study]:
+    return [study(name) for name in MODULES]
