@@ -1,4 +1,4 @@
-"""Import every package the suite needs and factor a small matrix with MUMPS; exit 1 if one fails."""
+"""Import every package the suite needs, factor a small matrix with MUMPS; exit 1 on a failure."""
 
 import importlib
 import sys

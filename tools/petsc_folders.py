@@ -34,9 +34,10 @@ def newest_pair(root: Path = Path("/usr/lib")) -> list[Path]:
 def chosen_by_user() -> list[Path]:
     """The folders below PETSC_DIR and SLEPC_DIR, where both are set and hold the packages."""
     folders = []
+    architecture = os.environ.get("PETSC_ARCH", "")
     for library, package in PACKAGES.items():
         base = os.environ.get(f"{library.upper()}_DIR", "")
-        candidates = [Path(base, os.environ.get("PETSC_ARCH", ""), "lib"), Path(base, PYTHON_FOLDER)]
+        candidates = [Path(base, architecture, "lib"), Path(base, PYTHON_FOLDER)]
         folders += [c for c in candidates if base and (c / package).is_dir()][:1]
     return folders if len(folders) == len(PACKAGES) else []
 
