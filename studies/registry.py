@@ -1,4 +1,6 @@
-"""The studies by name. A study is one module with one documented main() that returns its dataset."""
+"""The studies by name. A study is one module with one documented main() that returns its
+dataset.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ MODULES = {
 
 @dataclass(frozen=True)
 class Study:
-    """A named study: its main(), one line of what it shows, and its settings with their defaults."""
+    """A named study: its main(), one line of what it shows, and its settings with their
+    defaults.
+    """
 
     name: str
     main: Callable[..., Any]

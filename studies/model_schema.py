@@ -1,0 +1,206 @@
+"""The schema of a model file: what keys there are and what values they take (DESIGN.md, section
+5).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Point = Annotated[list[Number], Field(min_length=2, max_length=2)]
+Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MaterialSpec(Strict):
+    """[material.NAME]: E in Pa, rho in kg/m³."""
+
+    E: Positive
+    nu: Annotated[float, Field(gt=-1, lt=0.5)]
+    rho: Positive
+
+
+class RectangleSpec(Strict):
+    """Width along y, height along z, m."""
+
+    shape: Literal["rectangle"]
+    width: Positive
+    height: Positive
+
+
+class CircleSpec(Strict):
+    shape: Literal["circle"]
+    diameter: Positive
+
+
+class TubeSpec(Strict):
+    shape: Literal["tube"]
+    outer: Positive
+    inner: Positive
+
+
+SectionSpec = Annotated[RectangleSpec | CircleSpec | TubeSpec, Field(discriminator="shape")]
+
+
+class DampingSpec(Strict):
+    """Internal Rayleigh damping D = a M + b K: a in 1/s, b in s."""
+
+    a: NonNegative = 0.0
+    b: NonNegative = 0.0
+
+
+class BeamSpec(Strict):
+    """A straight beam along x of its frame."""
+
+    kind: Literal["beam"]
+    length: Positive
+    section: SectionSpec
+    material: str
+    elements: Annotated[int, Field(ge=1, le=100_000)] = 20
+    clamped: Literal["start", "end", "both"] | None = None
+    pinned: Literal["start", "end"] | None = None
+    offset: Number = 0.0
+    theory: Literal["timoshenko", "euler-bernoulli"] = "timoshenko"
+    planar: bool = False
+    rotary_inertia: bool = True
+    damping: DampingSpec = DampingSpec()
+
+
+class SolidSpec(Strict):
+    """A solid from a mesh file with named sets."""
+
+    kind: Literal["solid"]
+    mesh: str
+    material: str
+    clamped: str | None = None
+    pinned: str | None = None
+    damping: DampingSpec = DampingSpec()
+
+
+class PlaneSpec(Strict):
+    """A plane body from a mesh file; thickness in m."""
+
+    kind: Literal["plane"]
+    mesh: str
+    material: str
+    thickness: Positive
+    state: Literal["stress", "strain"] = "stress"
+    clamped: str | None = None
+    pinned: str | None = None
+    damping: DampingSpec = DampingSpec()
+
+
+class MatricesSpec(Strict):
+    """M and K of another program (Matrix Market); coordinates and dofs as text tables."""
+
+    kind: Literal["matrices"]
+    mass: str
+    stiffness: str
+    coordinates: str | None = None
+    dofs: str | None = None
+    damping: DampingSpec = DampingSpec()
+
+
+class RigidSpec(Strict):
+    """A rigid body of a mechanism: mass in kg, inertia about its centre in kg m²."""
+
+    kind: Literal["rigid"]
+    mass: NonNegative
+    inertia: NonNegative = 0.0
+
+
+BodySpec = Annotated[
+    BeamSpec | SolidSpec | PlaneSpec | MatricesSpec | RigidSpec, Field(discriminator="kind")
+]
+
+
+class SpinSpec(Strict):
+    """Constant spin; with epsilon, the instant frozen is that of omega and epsilon."""
+
+    kind: Literal["spin"]
+    axis: Vector = [0.0, 0.0, 1.0]
+    omega: Number = 0.0
+    epsilon: Number = 0.0
+
+
+class RampSpec(Strict):
+    """ω(t) = omega + epsilon t along the axis."""
+
+    kind: Literal["ramp"]
+    axis: Vector = [0.0, 0.0, 1.0]
+    omega: Number = 0.0
+    epsilon: Number
+
+
+class SampledSpec(Strict):
+    """Positions and quaternions over time: a CSV with t, x, y, z, qx, qy, qz, qw."""
+
+    kind: Literal["sampled"]
+    file: str
+
+
+class MarkersSpec(Strict):
+    """Marker records over time: a CSV with t and x, y, z of each marker; reference positions."""
+
+    kind: Literal["markers"]
+    file: str
+    reference: str
+
+
+MotionSpec = Annotated[SpinSpec | RampSpec | SampledSpec | MarkersSpec, Field(discriminator="kind")]
+
+
+class RevoluteSpec(Strict):
+    """A pin; `at` is where it is when the mechanism is assembled, m."""
+
+    kind: Literal["revolute"]
+    bodies: Annotated[list[str], Field(min_length=2, max_length=2)]
+    at: Point
+
+
+class PrismaticSpec(Strict):
+    """A slide along `axis` through `at`; the axis is carried by the first body."""
+
+    kind: Literal["prismatic"]
+    bodies: Annotated[list[str], Field(min_length=2, max_length=2)]
+    at: Point
+    axis: Point = [1.0, 0.0]
+
+
+JointSpec = Annotated[RevoluteSpec | PrismaticSpec, Field(discriminator="kind")]
+
+
+class DriverSpec(Strict):
+    """Prescribes the motion of a joint; held = false leaves the elastic degree of freedom free."""
+
+    joint: str
+    speed_rpm: Number
+    held: bool = True
+
+
+class AnalysisSpec(Strict):
+    """How to analyse."""
+
+    modes: Annotated[int, Field(ge=1)] = 6
+    prestress: Literal["linear", "nonlinear", "none"] = "linear"
+    transport: bool = True
+
+
+class ModelSpec(Strict):
+    """A whole model file: one body with a motion, or a mechanism."""
+
+    material: dict[str, MaterialSpec] = {}
+    body: Annotated[dict[str, BodySpec], Field(min_length=1)]
+    motion: MotionSpec | None = None
+    joint: dict[str, JointSpec] = {}
+    driver: dict[str, DriverSpec] = {}
+    analysis: AnalysisSpec = AnalysisSpec()
