@@ -1,0 +1,1 @@
+"""Figures: each function takes a dataset and an `ax`, returns artists, and computes nothing."""

@@ -1,0 +1,105 @@
+"""Eigenvalue tracks: frequencies and growth rates over time or over a parameter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from xarray import DataArray, Dataset
+
+from studies.figures.style import RIGID, colour
+
+
+def axis_label(coordinate: DataArray) -> str:
+    """`long name (units)` of a coordinate or variable."""
+    name = str(coordinate.attrs.get("long_name", coordinate.name)).replace("_", " ")
+    units = coordinate.attrs.get("units", "")
+    return f"{name} ({units})" if units and units != "1" else name
+
+
+def _mode_label(tracks: Dataset, mode: int) -> str:
+    kinds = tracks["kind"].isel(mode=mode).values.ravel()
+    return f"mode {mode + 1}" + (" (rigid)" if np.all(kinds == "rigid") else "")
+
+
+def frequencies(tracks: Dataset, ax: Axes) -> list[Line2D]:
+    """Frequency (Hz) of every mode; events are marked where they happen."""
+    dim = next(d for d in tracks["frequency"].dims if d != "mode")
+    x = tracks[dim]
+    artists = []
+    for mode in range(tracks.sizes["mode"]):
+        label = _mode_label(tracks, mode)
+        shade = RIGID if label.endswith("(rigid)") else colour(mode)
+        y = tracks["frequency"].isel(mode=mode)
+        artists += ax.plot(x, y, color=shade, label=label)
+        _mark_events(tracks.isel(mode=mode), x, y, ax, shade)
+    ax.set(xlabel=axis_label(x), ylabel="frequency (Hz)")
+    ax.set_ylim(bottom=0)
+    return artists
+
+
+EVENT_MARKERS = {"crossing": "x", "veering": "D", "flutter onset": "^"}
+
+
+def _mark_events(track: Dataset, x: DataArray, y: DataArray, ax: Axes, shade: str) -> None:
+    for event, marker in EVENT_MARKERS.items():
+        where = np.flatnonzero(track["event"].values.astype(str) == event)
+        if where.size:
+            ax.plot(
+                x.values[where],
+                y.values[where],
+                marker,
+                color=shade,
+                markersize=5,
+                fillstyle="none",
+            )
+
+
+def growth_rates(tracks: Dataset, ax: Axes, corrected: bool = True) -> list[Line2D]:
+    """Re λ (solid) and the rate corrected for the motion of the frozen frame, σ (dashed), 1/s."""
+    dim = next(d for d in tracks["frequency"].dims if d != "mode")
+    x = tracks[dim]
+    artists = []
+    for mode in range(tracks.sizes["mode"]):
+        if np.all(tracks["kind"].isel(mode=mode).values.ravel() == "rigid"):
+            continue
+        shade = colour(mode)
+        artists += ax.plot(x, tracks["growth_rate"].isel(mode=mode), color=shade)
+        if corrected:
+            ax.plot(x, tracks["growth_rate_corrected"].isel(mode=mode), "--", color=shade, lw=1.0)
+    ax.axhline(0.0, color="black", lw=0.8)
+    ax.set(xlabel=axis_label(x), ylabel="growth rate (1/s)")
+    handles: list[Any] = [Line2D([], [], color="0.3", label="frozen, Re λ")]
+    if corrected:
+        handles.append(Line2D([], [], color="0.3", ls="--", lw=1.0, label="corrected, σ"))
+    ax.legend(handles=handles, loc="best", ncols=2)
+    return artists
+
+
+def campbell(tracks: Dataset, ax: Axes, orders: tuple[int, ...] = (1, 2, 3)) -> list[Line2D]:
+    """A Campbell diagram: frequencies over speed (rpm) with the excitation orders as grey lines."""
+    rpm = tracks["omega"] * 60.0 / (2.0 * np.pi)
+    artists = []
+    for mode in range(tracks.sizes["mode"]):
+        label = _mode_label(tracks, mode)
+        shade = RIGID if label.endswith("(rigid)") else colour(mode)
+        y = tracks["frequency"].isel(mode=mode)
+        artists += ax.plot(rpm, y, color=shade, label=label)
+    top = float(np.nanmax(tracks["frequency"])) * 1.08
+    for order in orders:
+        ax.plot(rpm, order * rpm / 60.0, ":", color="0.55", lw=0.9)
+        end = min(float(rpm[-1]), top * 60.0 / order)
+        ax.annotate(
+            f"{order}×",
+            (end, order * end / 60.0),
+            color="0.4",
+            fontsize=8,
+            xytext=(2, 0),
+            textcoords="offset points",
+            va="center",
+            annotation_clip=False,
+        )
+    ax.set(xlabel="speed (rpm)", ylabel="frequency (Hz)", ylim=(0, top))
+    return artists
