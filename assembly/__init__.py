@@ -1,10 +1,18 @@
 """Frozen Motion, assembly: from geometry and motion to the matrices of an instant."""
 
+from assembly.beams import bar, beam
 from assembly.body import Body
 from assembly.combination import Combination
 from assembly.dofs import DofMap
 from assembly.errors import FrozenMotionError, InputError
 from assembly.frozen import FrozenSystem
 from assembly.kinematics import Kinematics
+from assembly.materials import Material, aluminium, steel, titanium
+from assembly.sections import Section, circle, i_profile, rectangle, tube
 
-__all__ = ["Body", "Combination", "DofMap", "FrozenMotionError", "FrozenSystem", "InputError", "Kinematics"]
+__all__ = [
+    "Body", "Combination", "DofMap", "FrozenMotionError", "FrozenSystem", "InputError",
+    "Kinematics",
+    "Material", "Section", "aluminium", "bar", "beam", "circle", "i_profile", "rectangle", "steel",
+    "titanium", "tube",
+]

@@ -1,0 +1,184 @@
+"""Straight beams and bars as bodies: geometry, section and supports in one call."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.body import Body
+from assembly.dofs import COMPONENTS, DofMap
+from assembly.elements.bar import BarFamily
+from assembly.elements.beam import BeamFamily, Stations
+from assembly.elements.quadrature import gauss
+from assembly.elements.section_inertia import SectionInertia
+from assembly.errors import InputError
+from assembly.kinematics import as_vector, unit_axis
+from assembly.materials import Material
+from assembly.sections import Section
+
+Array = NDArray[np.float64]
+End = Literal["start", "end", "both"] | None
+Theory = Literal["timoshenko", "euler-bernoulli"]
+
+PLANAR = (0, 1, 5)
+SPATIAL = (0, 1, 2, 3, 4, 5)
+# Straight uniform elements have polynomial integrands, up to degree 6; pretwisted ones do not.
+POINTS_UNIFORM, POINTS_TWISTED = 4, 7
+
+
+def beam(
+    length: float,
+    section: Section,
+    material: Material,
+    elements: int,
+    *,
+    clamped: End = None,
+    pinned: End = None,
+    pin_axis: Literal["x", "y", "z"] | None = None,
+    offset: float = 0.0,
+    theory: Theory = "timoshenko",
+    planar: bool = False,
+    rotary_inertia: bool = True,
+    start: ArrayLike = (0.0, 0.0, 0.0),
+    direction: ArrayLike = (1.0, 0.0, 0.0),
+    section_y: ArrayLike = (0.0, 1.0, 0.0),
+    pitch: float | tuple[float, float] = 0.0,
+    name: str = "beam",
+) -> Body:
+    """A straight beam as a body of equal two-node elements.
+
+    length, offset (from `start` to the root, the hub radius), start: m, body axes. direction: of
+    the axis. section_y: the section's y axis is its part normal to the axis; pitch (rad) then turns
+    the section about the axis, linearly from root to tip when a pair is given (pretwist). theory:
+    "timoshenko" or "euler-bernoulli". rotary_inertia=False leaves the inertia of section rotations
+    out, except about the beam's own axis. planar: unknowns ux, uy, rz only (bending about z).
+    clamped, pinned: "start", "end", "both" or None. A pin holds the displacements; in space it is a
+    ball joint, or a hinge about pin_axis. A torque at the pin balances the rigid-motion load.
+    Raises InputError, SectionError, MaterialError.
+    """
+    nodes, tangent = _axis(length, elements, offset, start, direction)
+    if theory not in ("timoshenko", "euler-bernoulli"):
+        raise InputError(f'theory: expected "timoshenko" or "euler-bernoulli", got {theory!r}')
+    if planar and (abs(tangent[2]) > 1e-12 or np.any(nodes[:, 2] != 0.0)):
+        raise InputError("planar: the beam must lie in the x-y plane of the body")
+    angles = np.broadcast_to(np.asarray(pitch, dtype=float), (2,))
+    if not np.all(np.isfinite(angles)):
+        raise InputError(f"pitch: expected finite angles in rad, got {pitch!r}")
+    rule = gauss(POINTS_UNIFORM if angles[0] == angles[1] else POINTS_TWISTED)
+    where = (np.arange(elements)[:, None] + rule.points) / elements
+    frames = section_axes(tangent, section_y, angles[0] + (angles[1] - angles[0]) * where)
+    span = nodes[1:] - nodes[:-1]
+    wide = np.kron(np.eye(2), np.ones((3, 3))).astype(bool)
+    turn = np.zeros((*where.shape, 6, 6))
+    turn[..., wide] = np.concatenate([frames.reshape(*where.shape, 9)] * 2, axis=-1)
+    compliance = section.compliance(material, shear=theory == "timoshenko")
+    J = material.rho * (frames @ section.second_moments @ frames.swapaxes(-1, -2))
+    torsion_only = tangent[:, None] * tangent
+    inertia = SectionInertia(
+        m=np.full(where.shape, material.rho * section.A),
+        eta=np.zeros((*where.shape, 3)),
+        J=J,
+        turning=np.broadcast_to(np.eye(3) if rotary_inertia else torsion_only, J.shape),
+    )
+    stations = Stations(
+        rule,
+        X=nodes[:-1, None] + rule.points[:, None] * span[:, None],
+        slope=np.broadcast_to(span[:, None], (*where.shape, 3)),
+        compliance=turn @ compliance @ turn.swapaxes(-1, -2),
+        inertia=inertia,
+        radius2=np.full(where.shape, section.polar_radius_squared),
+    )
+    dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)
+    family = BeamFamily(dofs, chain(elements), stations)
+    return supported(dofs, family, clamped, pinned, pin_axis, name)
+
+
+def bar(
+    length: float,
+    section: Section | float,
+    material: Material,
+    elements: int,
+    *,
+    clamped: End = None,
+    offset: float = 0.0,
+    name: str = "bar",
+) -> Body:
+    """A straight bar along body x that moves along itself only: linear two-node elements.
+
+    length, offset of its start from the origin: m. section: a Section or its area, m². clamped:
+    "start", "end", "both" or None. Raises InputError, SectionError, MaterialError.
+    """
+    nodes, _ = _axis(length, elements, offset, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    area = section.A if isinstance(section, Section) else float(section)
+    if not (np.isfinite(area) and area > 0.0):
+        raise InputError(f"section: the area must be a positive number in m², got {section!r}")
+    dofs = DofMap.regular(nodes, (0,))
+    family = BarFamily(dofs, chain(elements), material.E * area, material.rho * area)
+    return supported(dofs, family, clamped, None, None, name)
+
+
+def section_axes(tangent: ArrayLike, section_y: ArrayLike, pitch: ArrayLike) -> Array:
+    """Columns (t, y, z) of the section axes in body axes, (..., 3, 3), at pitch angles (...,).
+
+    tangent: (3,) or (..., 3) unit vectors. Raises InputError when section_y lies along the tangent.
+    """
+    pitch = np.asarray(pitch, dtype=float)
+    t = np.broadcast_to(np.asarray(tangent, dtype=float), (*pitch.shape, 3))
+    wanted = as_vector(section_y, "section_y")
+    y = wanted - (t @ wanted)[..., None] * t
+    size = np.linalg.norm(y, axis=-1, keepdims=True)
+    if np.any(size < 1e-8 * np.linalg.norm(wanted)) or not np.any(wanted):
+        raise InputError("section_y: must not lie along the beam: it is the section's y axis")
+    y = y / size
+    z = np.cross(t, y)
+    c, s = np.cos(pitch)[..., None], np.sin(pitch)[..., None]
+    return np.stack([t, c * y + s * z, c * z - s * y], axis=-1)
+
+
+def chain(elements: int) -> NDArray[np.intp]:
+    """Connectivity (elements, 2) of nodes in a row."""
+    first = np.arange(elements)
+    return np.stack([first, first + 1], axis=1)
+
+
+def supported(
+    dofs: DofMap,
+    family: BeamFamily | BarFamily,
+    clamped: End,
+    pinned: End,
+    pin_axis: Literal["x", "y", "z"] | None,
+    name: str,
+) -> Body:
+    """The body of a chain of elements whose first node is its start and whose last is its end."""
+    last = len(dofs.coordinates) - 1
+    ends = {None: [], "start": [0], "end": [last], "both": [0, last]}
+    for argument, value in (("clamped", clamped), ("pinned", pinned)):
+        if value not in ends:
+            raise InputError(f'{argument}: expected "start", "end", "both" or None, got {value!r}')
+    if set(ends[clamped]) & set(ends[pinned]):
+        raise InputError(f"clamped={clamped!r} and pinned={pinned!r} hold the same end")
+    if pin_axis not in (None, "x", "y", "z"):
+        raise InputError(f'pin_axis: expected "x", "y", "z" or None, got {pin_axis!r}')
+    turning = (3, 4, 5) if pin_axis is None else (COMPONENTS.index("r" + pin_axis),)
+    fixed = np.isin(dofs.node, ends[clamped])
+    at_pin = np.isin(dofs.node, ends[pinned])
+    fixed |= at_pin & ~np.isin(dofs.component, turning)
+    sets = {"start": np.array([0], dtype=np.intp), "end": np.array([last], dtype=np.intp)}
+    return Body(dofs, (family,), fixed, np.flatnonzero(at_pin & ~fixed), name=name, sets=sets)
+
+
+def _axis(
+    length: float, elements: int, offset: float, start: ArrayLike, direction: ArrayLike
+) -> tuple[Array, Array]:
+    """Nodes (elements + 1, 3) and the unit tangent of a straight axis."""
+    if not (np.isfinite(length) and length > 0.0):
+        raise InputError(f"length: must be a positive number in metres, got {length!r}")
+    if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 1:
+        raise InputError(f"elements: must be a whole number of at least 1, got {elements!r}")
+    if not np.isfinite(offset):
+        raise InputError(f"offset: must be a finite number in metres, got {offset!r}")
+    tangent = unit_axis(direction)
+    along = offset + length * np.linspace(0.0, 1.0, elements + 1)
+    return as_vector(start, "start") + along[:, None] * tangent, tangent

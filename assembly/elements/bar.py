@@ -1,0 +1,93 @@
+"""Bars: two nodes, straight, linear interpolation, axial stiffness only."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.dofs import DofMap
+from assembly.elements.element_map import ElementMap
+from assembly.elements.family import ElementFamily
+from assembly.errors import MeshError
+from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, acceleration_units
+
+Array = NDArray[np.float64]
+
+
+class BarFamily(ElementFamily):
+    """Bars between nodes connectivity (E, 2): axial stiffness EA (E,), N; mass ρA (E,), kg/m.
+
+    The unknowns are any of the displacements 0–2. The strain is the engineering strain l/L − 1, so
+    the force N adds K_G = N/L (I − t tᵀ). Its constant N is the mean of the exact axial force and
+    is what makes a turned truss stay in equilibrium: f_int(R q) = R f_int(q). Raises MeshError when
+    a bar has no length.
+    """
+
+    def __init__(
+        self,
+        dofs: DofMap,
+        connectivity: NDArray[np.intp],
+        EA: ArrayLike,
+        mass_per_length: ArrayLike,
+    ) -> None:
+        self.size = len(dofs)
+        self.map = ElementMap(dofs, connectivity, (0, 1, 2))
+        self.ends = dofs.coordinates[connectivity]
+        span = self.ends[:, 1] - self.ends[:, 0]
+        self.length = np.linalg.norm(span, axis=1)
+        if np.any(self.length <= 0.0):
+            raise MeshError(
+                f"bar {int(np.argmin(self.length))}: its two nodes are at the same place"
+            )
+        self.tangent = span / self.length[:, None]
+        self.EA = np.broadcast_to(np.asarray(EA, dtype=float), self.length.shape)
+        self.mass_per_length = np.broadcast_to(
+            np.asarray(mass_per_length, float), self.length.shape
+        )
+
+    @cached_property
+    def _scalar_mass(self) -> Array:
+        """∫ρA NᵀN of the scalar interpolation (E, 2, 2)."""
+        shape = np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
+        return (self.mass_per_length * self.length)[:, None, None] * shape
+
+    def _inertia(self, a: Array) -> sp.csr_matrix:
+        """∫ρA Nᵀ a N for a (3, 3)."""
+        blocks = np.einsum("eab,ij->eaibj", self._scalar_mass, a)
+        return self.map.matrix(blocks.reshape(len(self.length), 6, 6))
+
+    def _stretch(self, weight: Array, direction: Array) -> sp.csr_matrix:
+        """Σ weight (E,) × direction (E, 3, 3) on the difference of the two end displacements."""
+        difference = np.array([[1.0, -1.0], [-1.0, 1.0]])
+        blocks = np.einsum("e,ab,eij->eaibj", weight, difference, direction)
+        return self.map.matrix(blocks.reshape(len(self.length), 6, 6))
+
+    @cached_property
+    def _along(self) -> Array:
+        return self.tangent[:, :, None] * self.tangent[:, None, :]
+
+    def mass(self) -> sp.csr_matrix:
+        return self._inertia(np.eye(3))
+
+    def stiffness(self) -> sp.csr_matrix:
+        return self._stretch(self.EA / self.length, self._along)
+
+    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
+        return tuple(self._inertia(unit) for unit in SKEW_UNITS)
+
+    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
+        return tuple(self._inertia(unit) for unit in CENTRIPETAL_UNITS)
+
+    def inertia_loads(self) -> Array:
+        nodal = acceleration_units(self.ends)
+        loads = -np.einsum("eab,ebik->eaik", self._scalar_mass, nodal)
+        return self.map.vector(loads.reshape(len(self.length), 6, -1))
+
+    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
+        moved = self.map.gather(u).reshape(-1, 2, 3)
+        elongation = np.einsum("ei,ei->e", moved[:, 1] - moved[:, 0], self.tangent)
+        N = self.EA * elongation / self.length
+        return self._stretch(N / self.length, np.eye(3) - self._along)

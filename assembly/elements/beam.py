@@ -1,0 +1,198 @@
+"""Beam elements along any axis: two nodes, exact for static end loads, all elements in one batch.
+
+The displacement (u, φ) inside an element is the static solution between its nodes: strains of the
+section are its compliance times the resultants that balance the end loads, integrated along the
+axis. For a straight uniform element this is the cubic Hermite interpolation with Timoshenko's shear
+parameter (Przemieniecki, Theory of Matrix Structural Analysis, 1968, §11.8; Φ = 0 is
+Euler–Bernoulli); for tapered, curved, twisted and coupled sections it is the flexibility method
+(e.g. Karabalis & Beskos, Comput. Struct. 16, 1983). Everything is in body axes: strains γ = u′ − φ
+× X′ and κ = φ′, resultants F (N, V) and Mo (T, M), F′ = −p, Mo′ = −X′ × F − q.
+
+Geometric stiffness: second-order strain work of the geometrically exact beam (Simo, Comput. Methods
+Appl. Mech. Eng. 49, 1985) with R = exp(φ̃), per length
+    W = F·(−φ × u′ + ½ φ × (φ × X′)) − ½ Mo·(φ × φ′) + ½ N r² (t·φ′)²,
+whose last term is the twist of fibres under axial stress (Wagner), r² = (Iy + Iz)/A, and the
+second-order work of the inertia load on the section's turn (`SectionInertia.load_work`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.dofs import DofMap
+from assembly.elements.element_map import ElementMap
+from assembly.elements.family import ElementFamily
+from assembly.elements.quadrature import LineRule
+from assembly.elements.section_inertia import SectionInertia, cross_matrices
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stations:
+    """Sections at the Q quadrature points of E elements, in body axes.
+
+    rule: the quadrature. X (E, Q, 3): the axis, m. slope (E, Q, 3): dX/dξ, ξ from 0 to 1.
+    compliance (E, Q, 6, 6): strains (γ, κ) of unit resultants (F, Mo). inertia: per length, about
+    the axis. radius2 (E, Q): Wagner's r², m².
+    """
+
+    rule: LineRule
+    X: Array
+    slope: Array
+    compliance: Array
+    inertia: SectionInertia
+    radius2: Array
+
+
+class BeamFamily(ElementFamily):
+    """Beam elements between nodes connectivity (E, 2) of a body with unknowns `dofs`."""
+
+    def __init__(self, dofs: DofMap, connectivity: NDArray[np.intp], stations: Stations) -> None:
+        self.size, self.stations = len(dofs), stations
+        self.map = ElementMap(dofs, connectivity, (0, 1, 2, 3, 4, 5))
+        self._interpolate(dofs.coordinates[connectivity])
+
+    def _interpolate(self, ends: Array) -> None:
+        """Shape functions (u, φ), derivatives by ξ, (E, Q, 6, 12); stiffness (E, 12, 12)."""
+        st = self.stations
+        w, running = st.rule.weights, st.rule.running
+        from_a = -cross_matrices(st.X - ends[:, None, 0])
+        to_b = cross_matrices(ends[:, None, 1] - st.X)
+        turn = -cross_matrices(st.slope)
+
+        # Strains per unit load p = (F, Mo) at the far end, then displacements from the near end.
+        balance = np.broadcast_to(np.eye(6), (*st.X.shape[:2], 6, 6)).copy()
+        balance[..., 3:, :3] = to_b
+        strain = self._jacobian[..., None, None] * (st.compliance @ balance)
+        kappa = strain[..., 3:, :]
+        phi = _along(running, kappa)
+        slope = strain[..., :3, :] + turn @ phi
+        bend = np.concatenate([_along(running, slope), phi], axis=-2)
+        flexibility = np.concatenate([_total(w, slope), _total(w, kappa)], axis=-2)
+        rigidity = np.linalg.inv(0.5 * (flexibility + flexibility.transpose(0, 2, 1)))
+
+        # Load from the nodes' motion: what the far end does beyond the near end's rigid motion.
+        relative = np.zeros((len(ends), 6, 12))
+        relative[:, :, :6], relative[:, :, 6:] = -np.eye(6), np.eye(6)
+        relative[:, :3, 3:6] = cross_matrices(ends[:, 1] - ends[:, 0])
+        load = 0.5 * (rigidity + rigidity.transpose(0, 2, 1)) @ relative
+
+        self._N = bend @ load[:, None]
+        self._N[..., :, :6] += np.eye(6)
+        self._N[..., :3, 3:6] += from_a
+        self._du = slope @ load[:, None]
+        self._du[..., 3:6] += turn
+        self._dphi = kappa @ load[:, None]
+        stiffness = relative.transpose(0, 2, 1) @ load
+        self._K = 0.5 * (stiffness + stiffness.transpose(0, 2, 1))
+
+    @cached_property
+    def _jacobian(self) -> Array:
+        """|dX/dξ| (E, Q), m."""
+        return np.asarray(np.linalg.norm(self.stations.slope, axis=-1))
+
+    @cached_property
+    def _lengths(self) -> Array:
+        """Length belonging to each quadrature point (E, Q), m."""
+        return self.stations.rule.weights * self._jacobian
+
+    @cached_property
+    def _inertia(self) -> Array:
+        """Element matrices (E, 12, 10, 12): mass, six of ω_iω_j, three of w."""
+        E, Q = self._lengths.shape
+        H = self.stations.inertia.forms() @ self._N[:, :, None]
+        H = (self._lengths[..., None, None, None] * H).transpose(0, 1, 3, 2, 4)
+        rows = self._N.reshape(E, Q * 6, 12).transpose(0, 2, 1)
+        return np.asarray((rows @ H.reshape(E, Q * 6, 120)).reshape(E, 12, 10, 12))
+
+    def mass(self) -> sp.csr_matrix:
+        return self.map.matrix(_symmetric(self._inertia[:, :, 0]))
+
+    def stiffness(self) -> sp.csr_matrix:
+        return self.map.matrix(self._K)
+
+    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
+        return tuple(self.map.matrix(_symmetric(self._inertia[:, :, k])) for k in range(1, 7))
+
+    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
+        skew = [
+            0.5 * (G - G.transpose(0, 2, 1)) for G in np.moveaxis(self._inertia[:, :, 7:], 2, 0)
+        ]
+        return tuple(self.map.matrix(G) for G in skew)
+
+    @cached_property
+    def _load_density(self) -> Array:
+        """Inertia force and moment per ξ (E, Q, 6, 12) of the unit kinematics."""
+        loads = self.stations.inertia.loads(self.stations.X)
+        return np.asarray(self._jacobian[..., None, None] * loads)
+
+    @cached_property
+    def _element_loads(self) -> Array:
+        """Consistent nodal loads (E, 12, 12) of the unit kinematics (last axis)."""
+        weighted = self.stations.rule.weights[:, None, None] * self._load_density
+        return np.asarray((self._N.transpose(0, 1, 3, 2) @ weighted).sum(axis=1))
+
+    def inertia_loads(self) -> Array:
+        return self.map.vector(self._element_loads)
+
+    def resultants(self, u: Array, unit: int | None) -> tuple[Array, Array]:
+        """F and Mo (E, Q, 3), N and N·m in body axes, under u (size,) and one unit's inertia load.
+
+        Exact: from the forces at the far end and the load between there and the section.
+        """
+        st = self.stations
+        ends = (self._K @ self.map.gather(u)[..., None])[..., 0]
+        if unit is not None:
+            ends = ends - self._element_loads[..., unit]
+        F = np.broadcast_to(ends[:, None, 6:9], st.X.shape)
+        moment_rate = np.zeros_like(st.X)
+        if unit is not None:
+            density = self._load_density[..., unit]
+            F = F + _beyond(st.rule, density[..., :3])
+            moment_rate = density[..., 3:]
+        moment_rate = moment_rate + np.cross(st.slope, F)
+        return F, ends[:, None, 9:] + _beyond(st.rule, moment_rate)
+
+    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
+        st = self.stations
+        F, Mo = self.resultants(u, unit)
+        phi = self._N[..., 3:, :]
+        outer = F[..., :, None] * st.slope[..., None, :]
+        dot = np.einsum("eqi,eqi->eq", F, st.slope)
+        on_phi = 0.5 * (outer + outer.swapaxes(-1, -2)) - dot[..., None, None] * np.eye(3)
+        if unit is not None:
+            on_phi += self._jacobian[..., None, None] * st.inertia.load_work(st.X, unit)
+        # φᵀ(F̃ u′ + ½ M̃o φ′ + ½ H φ), and its transpose.
+        inner = cross_matrices(F) @ self._du + 0.5 * (
+            cross_matrices(Mo) @ self._dphi + on_phi @ phi
+        )
+        half = _total(st.rule.weights, phi.swapaxes(-1, -2) @ inner)
+        twist = np.einsum("eqi,eqij->eqj", st.slope, self._dphi)
+        factor = 0.5 * st.rule.weights * dot * st.radius2 / self._jacobian**4
+        half += np.einsum("eq,eqi,eqj->eij", factor, twist, twist)
+        return self.map.matrix(half + half.transpose(0, 2, 1))
+
+
+def _along(running: Array, values: Array) -> Array:
+    """Integrals (E, Q, i, j) from ξ = 0 to each quadrature point."""
+    return np.einsum("qr,erij->eqij", running, values)
+
+
+def _total(weights: Array, values: Array) -> Array:
+    """Integrals (E, i, j) over the element."""
+    return np.einsum("q,eqij->eij", weights, values)
+
+
+def _beyond(rule: LineRule, values: Array) -> Array:
+    """Integrals (E, Q, i) from each quadrature point to ξ = 1."""
+    return np.einsum("qr,eri->eqi", rule.weights - rule.running, values)
+
+
+def _symmetric(A: Array) -> Array:
+    return 0.5 * (A + A.transpose(0, 2, 1))

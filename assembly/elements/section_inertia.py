@@ -1,0 +1,89 @@
+"""Inertia of rigid sections (or rigid bodies) in a moving frame, in batches.
+
+A point at X + s moves by u + φ × s + ½ φ × (φ × s). With m = ∫dm, η = ∫s dm and J = ∫s sᵀ dm of a
+section, every matrix of the moving frame follows from one formula, ∫ (δu + δφ × s)ᵀ A (u + φ × s)
+dm with A = I (mass), A = w̃ (Coriolis, Euler), A = ω̃ω̃ (centrifugal), and every load from A (X +
+s) + a_O.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT
+
+Array = NDArray[np.float64]
+
+# Identity, the six P_ij of ω̃ω̃, the three ẽ_i: the order of `inertia_forms`.
+_FORMS = np.stack([np.eye(3), *CENTRIPETAL_UNITS, *SKEW_UNITS])
+_E = np.stack(SKEW_UNITS)
+# A of each unit kinematics (the three of a_O have none) and its constant acceleration.
+_A = np.concatenate([_FORMS[1:], np.zeros((3, 3, 3))])
+_A0 = np.concatenate([np.zeros((9, 3)), np.eye(3)])
+# ∫ s̃ A s̃ dm = Σ J_ab ẽ_a A ẽ_b and ∫ s × (A s) dm = Σ J_ab ẽ_a A e_b.
+_TURNED = np.einsum("aij,kjl,blm->kabim", _E, _FORMS, _E).reshape(10, 9, 9)
+_TORQUE = np.einsum("aij,kjb->kabi", _E, _A).reshape(UNIT_COUNT, 9, 3)
+
+
+def cross_matrices(v: Array) -> Array:
+    """ṽ (..., 3, 3) of vectors v (..., 3)."""
+    out = np.zeros((*v.shape[:-1], 3, 3))
+    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
+    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = v[..., 2], -v[..., 1], v[..., 0]
+    return out
+
+
+@dataclass(frozen=True)
+class SectionInertia:
+    """m (...,), η (..., 3) and J = ∫s sᵀ dm (..., 3, 3), in body axes; per length for beams.
+
+    turning (..., 3, 3): the part of φ that moves mass; the identity, or t tᵀ where only torsion
+    does (classical Euler–Bernoulli theory without rotary inertia).
+    """
+
+    m: Array
+    eta: Array
+    J: Array
+    turning: Array
+
+    def forms(self) -> Array:
+        """(..., 10, 6, 6) on (u, φ): mass, the six ω_iω_j, the three unit w, in this order."""
+        eta = cross_matrices(self.eta)[..., None, :, :]
+        flat = self.J.reshape(*self.J.shape[:-2], 9)
+        H = np.empty((*self.m.shape, 10, 6, 6))
+        H[..., :3, :3] = self.m[..., None, None, None] * _FORMS
+        H[..., :3, 3:] = -(_FORMS @ eta)
+        H[..., 3:, :3] = eta @ _FORMS
+        H[..., 3:, 3:] = -np.einsum("...a,kai->...ki", flat, _TURNED).reshape(
+            *self.m.shape, 10, 3, 3
+        )
+        return self._turned(H)
+
+    def loads(self, X: Array) -> Array:
+        """Inertia force and moment (..., 6, 12) of the unit kinematics at sections X (..., 3)."""
+        a = np.einsum("kij,...j->...ik", _A, X) + _A0.T
+        force = -self.m[..., None, None] * a - np.einsum("kij,...j->...ik", _A, self.eta)
+        flat = self.J.reshape(*self.J.shape[:-2], 9)
+        moment = -cross_matrices(self.eta) @ a - np.einsum("...a,kai->...ik", flat, _TORQUE)
+        return np.concatenate([force, self.turning @ moment], axis=-2)
+
+    def load_work(self, X: Array, unit: int) -> Array:
+        """Hessian (..., 3, 3) on φ of minus the second-order work of one unit's inertia load.
+
+        With F = ∫ f sᵀ dm, f = −(A(X + s) + a): tr(F) I − ½(F + Fᵀ) (DESIGN.md, section 2).
+        """
+        a = np.einsum("ij,...j->...i", _A[unit], X) + _A0[unit]
+        F = -(a[..., :, None] * self.eta[..., None, :] + _A[unit] @ self.J)
+        trace = np.trace(F, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
+        H = trace - 0.5 * (F + np.swapaxes(F, -1, -2))
+        return self.turning @ H @ self.turning
+
+    def _turned(self, H: Array) -> Array:
+        P = self.turning[..., None, :, :]
+        H[..., :3, 3:] = H[..., :3, 3:] @ P
+        H[..., 3:, :3] = P @ H[..., 3:, :3]
+        H[..., 3:, 3:] = P @ H[..., 3:, 3:] @ P
+        return H
