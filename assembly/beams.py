@@ -103,19 +103,21 @@ def bar(
     *,
     clamped: End = None,
     offset: float = 0.0,
+    lumped: bool = False,
     name: str = "bar",
 ) -> Body:
     """A straight bar along body x that moves along itself only: linear two-node elements.
 
     length, offset of its start from the origin: m. section: a Section or its area, m². clamped:
-    "start", "end", "both" or None. Raises InputError, SectionError, MaterialError.
+    "start", "end", "both" or None. lumped: half of each element's mass at each of its nodes instead
+    of the consistent mass. Raises InputError.
     """
     nodes, _ = _axis(length, elements, offset, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     area = section.A if isinstance(section, Section) else float(section)
     if not (np.isfinite(area) and area > 0.0):
         raise InputError(f"section: the area must be a positive number in m², got {section!r}")
     dofs = DofMap.regular(nodes, (0,))
-    family = BarFamily(dofs, chain(elements), material.E * area, material.rho * area)
+    family = BarFamily(dofs, chain(elements), material.E * area, material.rho * area, lumped)
     return supported(dofs, family, clamped, None, None, name)
 
 

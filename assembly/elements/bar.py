@@ -32,6 +32,7 @@ class BarFamily(ElementFamily):
         connectivity: NDArray[np.intp],
         EA: ArrayLike,
         mass_per_length: ArrayLike,
+        lumped: bool = False,
     ) -> None:
         self.size = len(dofs)
         self.map = ElementMap(dofs, connectivity, (0, 1, 2))
@@ -48,10 +49,12 @@ class BarFamily(ElementFamily):
             np.asarray(mass_per_length, float), self.length.shape
         )
 
+        self.lumped = lumped
+
     @cached_property
     def _scalar_mass(self) -> Array:
-        """∫ρA NᵀN of the scalar interpolation (E, 2, 2)."""
-        shape = np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
+        """∫ρA NᵀN of the scalar interpolation (E, 2, 2), or half the mass at each node."""
+        shape = np.eye(2) / 2.0 if self.lumped else np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
         return (self.mass_per_length * self.length)[:, None, None] * shape
 
     def _inertia(self, a: Array) -> sp.csr_matrix:
