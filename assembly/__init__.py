@@ -9,10 +9,11 @@ from assembly.frozen import FrozenSystem
 from assembly.kinematics import Kinematics
 from assembly.materials import Material, aluminium, steel, titanium
 from assembly.sections import Section, circle, i_profile, rectangle, tube
+from assembly.solids import plane, solid
 
 __all__ = [
     "Body", "Combination", "DofMap", "FrozenMotionError", "FrozenSystem", "InputError",
     "Kinematics",
-    "Material", "Section", "aluminium", "bar", "beam", "circle", "i_profile", "rectangle", "steel",
-    "titanium", "tube",
+    "Material", "Section", "aluminium", "bar", "beam", "circle", "i_profile", "plane", "rectangle",
+    "solid", "steel", "titanium", "tube",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -50,22 +51,20 @@ class Kronecker:
 
 
 class Lazy:
-    """A sparse matrix made at its first use and kept: most units of prestress are never asked for.
+    """An operator made at its first use and kept: most units of prestress are never asked for."""
 
-    `transposed` makes the transpose from the stored matrix on demand.
-    """
-
-    def __init__(self, shape: tuple[int, int], make: Callable[[], sp.csr_matrix]) -> None:
+    def __init__(self, shape: tuple[int, int], make: Callable[[], Operator]) -> None:
         self.shape, self._make = shape, make
-        self._matrix: sp.csr_matrix | None = None
+
+    @cached_property
+    def operator(self) -> Operator:
+        return self._make()
 
     def tocsr(self) -> sp.csr_matrix:
-        if self._matrix is None:
-            self._matrix = sp.csr_matrix(self._make())
-        return self._matrix
+        return self.operator.tocsr()
 
     def __matmul__(self, other: Any) -> Any:
-        return self.tocsr() @ other
+        return self.operator @ other
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class Combination:
                 continue
             part = A.tocsr() * c
             total = part if total is None else total + part
-        for m, a in kron.values():
+        for m, a in _grouped(list(kron.values())):
             part = Kronecker(m, a).tocsr()
             total = part if total is None else total + part
         if total is None:
@@ -143,3 +142,18 @@ class Combination:
         for c, A in self.terms:
             out += c * (A @ other)
         return out
+
+
+def _grouped(
+    pairs: list[tuple[sp.csr_matrix, NDArray[np.float64]]],
+) -> list[tuple[sp.csr_matrix, NDArray[np.float64]]]:
+    """The same sum Σ m ⊗ a with all multiples of m ⊗ I (mass, geometric stiffness) in one term."""
+    scalar: dict[int, sp.csr_matrix] = {}
+    others = []
+    for m, a in pairs:
+        d = len(a)
+        if a.shape == (d, d) and np.array_equal(a, a[0, 0] * np.eye(d)):
+            scalar[d] = scalar[d] + a[0, 0] * m if d in scalar else a[0, 0] * m
+        else:
+            others.append((m, a))
+    return others + [(m, np.eye(d)) for d, m in scalar.items()]

@@ -1,0 +1,210 @@
+"""Displacement elements of a continuum, in two or three dimensions: the part plane and solid elements share.
+
+The interpolation is isotropic, N = φ ⊗ I_d, so that with the scalar mass matrix m = ∫ρ φφᵀ
+
+    M = m ⊗ I,  G(w) = m ⊗ w̃,  K(ω²) = m ⊗ ω̃ω̃,  load = −(m ⊗ (ε̃ + ω̃ω̃)) X − (m ⊗ I) a_O
+
+exactly (isoparametric cells: X = Σ φ_a X_a), and the geometric stiffness ∫ ∇φ_a·σ∇φ_b is scalar too.
+K is the integral of ∇φ_a ∇φ_bᵀ contracted with the elasticity tensor. Integrals are batched matrix
+products over cells. K_G takes σ at the points where K is integrated, so that the discrete equilibrium
+K u = load holds for σ as well: the rigid rotation then annihilates K + K(ε) + K(ω²) + K_G to round-off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.combination import Kronecker
+from assembly.elements.family import ElementFamily
+from assembly.elements.reference import CELLS, Cell, tabulate
+from assembly.elements.scatter import NodePattern
+from assembly.errors import MeshError
+from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+BATCH_BYTES = 64_000_000  # of element blocks held at once
+
+
+@dataclass(frozen=True)
+class CellBlock:
+    """Cells of one kind: the kind's name in mesh files and the nodes (E, a) of each cell."""
+
+    kind: str
+    nodes: Index
+
+    @property
+    def cell(self) -> Cell:
+        return CELLS[self.kind]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A run of cells at the points of a rule: pair slots (e, a·a), nodes (e, a), φ (q, a), ∇φ (e, q, a, d)
+    and weight × Jacobian determinant × thickness (e, q)."""
+
+    slots: Index
+    nodes: Index
+    values: Array
+    gradients: Array
+    weights: Array
+
+    def gradient_products(self) -> Array:
+        """Σ_q w ∂_kφ_a ∂_lφ_b, (e, a, b, k, l)."""
+        e, q, a, d = self.gradients.shape
+        right = self.gradients.reshape(e, q, a * d)
+        left = (right * self.weights[:, :, None]).transpose(0, 2, 1)
+        return np.matmul(left, right).reshape(e, a, d, a, d).transpose(0, 1, 3, 2, 4)
+
+
+class Continuum(ElementFamily):
+    """Cells of any supported kinds on common nodes, of one material.
+
+    points: (N, 3) in body axes, m. dimension d: 2 (unknowns ux, uy at each node) or 3. elasticity:
+    (d, d, d, d), Pa. density: kg/m³. thickness: m (1 for solids). Raises MeshError for a cell whose Jacobian
+    determinant is not positive at a quadrature point.
+    """
+
+    def __init__(
+        self,
+        points: Array,
+        blocks: Sequence[CellBlock],
+        dimension: int,
+        elasticity: Array,
+        density: float,
+        thickness: float = 1.0,
+    ) -> None:
+        self.points, self.blocks, self.dimension = points, tuple(blocks), dimension
+        self.elasticity, self.density, self.thickness = elasticity, density, thickness
+        self.size = dimension * len(points)
+
+    @cached_property
+    def pattern(self) -> NodePattern:
+        return NodePattern(len(self.points), [block.nodes for block in self.blocks])
+
+    def batches(self, purpose: str) -> Iterator[Batch]:
+        """All cells in runs of bounded memory; purpose "stiffness" or "mass" picks the quadrature."""
+        for block, slots in zip(self.blocks, self.pattern.slots, strict=True):
+            cell = block.cell
+            order = cell.stiffness_order if purpose == "stiffness" else cell.mass_order
+            table = tabulate(block.kind, order)
+            a, d = block.nodes.shape[1], self.dimension
+            per_cell = 8 * a * d * (2 * len(table.weights) + 2 * a * d)
+            step = max(1, BATCH_BYTES // per_cell)
+            for start in range(0, len(block.nodes), step):
+                nodes = block.nodes[start : start + step]
+                gradients, volumes = self._geometry(block, start, nodes, table.gradients)
+                weights = volumes * table.weights * self.thickness
+                yield Batch(slots[start : start + step], nodes, table.values, gradients, weights)
+
+    def _geometry(
+        self, block: CellBlock, start: int, nodes: Index, table: Array
+    ) -> tuple[Array, Array]:
+        """∇φ (e, q, a, d) in body axes and the Jacobian determinant (e, q)."""
+        d = self.dimension
+        X = self.points[nodes][:, :, :d]
+        q, a, _ = table.shape
+        # Jacobian (e, q, r, i) = ∂X_i/∂ξ_r
+        jacobian = np.matmul(table.transpose(0, 2, 1).reshape(q * d, a), X).reshape(-1, q, d, d)
+        inverse, determinant = _inverse(jacobian)
+        if not np.all(determinant > 0.0):
+            bad = int(np.flatnonzero(~(determinant > 0.0).all(axis=1))[0])
+            raise MeshError(
+                f"element {start + bad} of the {block.kind} cells is inverted or degenerate: its Jacobian"
+                f" determinant is {determinant[bad].min():.3g} (nodes {nodes[bad].tolist()}); it must be positive"
+            )
+        return np.matmul(table[None], inverse.transpose(0, 1, 3, 2)), determinant
+
+    # Inertia: one scalar matrix.
+
+    @cached_property
+    def scalar_mass(self) -> sp.csr_matrix:
+        """m = ∫ρ φφᵀ, (N, N)."""
+        total = np.zeros((self.pattern.size, 1))
+        for batch in self.batches("mass"):
+            products = np.einsum("qa,qb->qab", batch.values, batch.values)
+            blocks = batch.weights @ products.reshape(len(products), -1)
+            self.pattern.add(total, batch.slots, blocks)
+        return self.pattern.scalar(self.density * total)
+
+    def mass(self) -> Any:
+        return Kronecker(self.scalar_mass, np.eye(self.dimension))
+
+    def gyroscopic(self) -> tuple[Any, ...]:
+        d = self.dimension
+        return tuple(Kronecker(self.scalar_mass, unit[:d, :d]) for unit in SKEW_UNITS)
+
+    def centrifugal(self) -> tuple[Any, ...]:
+        d = self.dimension
+        return tuple(Kronecker(self.scalar_mass, unit[:d, :d]) for unit in CENTRIPETAL_UNITS)
+
+    def inertia_loads(self) -> Array:
+        rigid = acceleration_units(self.points)[:, : self.dimension, :]
+        loads = self.scalar_mass @ rigid.reshape(len(self.points), -1)
+        return np.asarray(-loads.reshape(self.size, UNIT_COUNT))
+
+    # Elasticity.
+
+    def stiffness(self) -> Any:
+        """K: the sum over cells of ∫ ∂_kφ_a ∂_lφ_b, then one product with the elasticity tensor."""
+        d = self.dimension
+        total = np.zeros((self.pattern.size, d * d))
+        for batch in self.batches("stiffness"):
+            self.pattern.add(total, batch.slots, batch.gradient_products())
+        # K_ab,ij = Σ_kl c_ikjl ∫ ∂_kφ_a ∂_lφ_b
+        contraction = self.elasticity.transpose(1, 3, 0, 2).reshape(d * d, d * d)
+        return self.pattern.blocked((total @ contraction).reshape(-1, d, d))
+
+    def geometric(self, u: Array, unit: int | None) -> Any:
+        """K_G = ∫ ∇φ_a·σ∇φ_b ⊗ I of the stress σ = c : ∇u at the quadrature points of K."""
+        d = self.dimension
+        total = np.zeros((self.pattern.size, 1))
+        nodal = u.reshape(-1, d)
+        for batch in self.batches("stiffness"):
+            stress = self.stress(displacement_gradient(batch, nodal))
+            self.pattern.add(total, batch.slots, stress_products(batch, stress))
+        return Kronecker(self.pattern.scalar(total), np.eye(d))
+
+    def stress(self, gradient: Array) -> Array:
+        """σ (e, q, d, d) = c : ∇u, Pa."""
+        d = self.dimension
+        flat = gradient.reshape(-1, d * d) @ self.elasticity.reshape(d * d, d * d).T
+        return flat.reshape(gradient.shape)
+
+
+def displacement_gradient(batch: Batch, nodal: Array) -> Array:
+    """∂u_i/∂X_k (e, q, i, k) of nodal displacements (N, d)."""
+    local = nodal[batch.nodes][:, None].transpose(0, 1, 3, 2)
+    return np.matmul(local, batch.gradients)
+
+
+def stress_products(batch: Batch, stress: Array) -> Array:
+    """Σ_q w ∇φ_a·σ∇φ_b, (e, a, a)."""
+    e, q, a, d = batch.gradients.shape
+    left = np.matmul(batch.gradients, stress) * batch.weights[:, :, None, None]
+    left = left.transpose(0, 2, 1, 3).reshape(e, a, q * d)
+    right = batch.gradients.transpose(0, 1, 3, 2).reshape(e, q * d, a)
+    return np.matmul(left, right)
+
+
+def _inverse(J: Array) -> tuple[Array, Array]:
+    """Inverse and determinant of (…, d, d), d = 2 or 3, by cofactors."""
+    if J.shape[-1] == 2:
+        (a, b), (c, d) = np.moveaxis(J, (-2, -1), (0, 1))
+        determinant = a * d - b * c
+        cofactors = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2)
+    else:
+        rows = J[..., 0, :], J[..., 1, :], J[..., 2, :]
+        columns = [np.cross(rows[(k + 1) % 3], rows[(k + 2) % 3]) for k in range(3)]
+        determinant = np.einsum("...i,...i->...", rows[0], columns[0])
+        cofactors = np.stack(columns, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return cofactors / determinant[..., None, None], determinant

@@ -1,0 +1,28 @@
+"""Plane elements: T3, T6, Q4 and Q8 in plane stress or plane strain, two displacements a node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.elasticity import elasticity, plane_strain, plane_stress
+from assembly.elements.continuum import CellBlock, Continuum
+from assembly.materials import Material
+
+PLANE_CELLS = ("triangle", "triangle6", "quad", "quad8")
+State = Literal["stress", "strain"]
+
+
+def plane_elements(
+    points: NDArray[np.float64],
+    blocks: Sequence[CellBlock],
+    material: Material,
+    state: State,
+    thickness: float,
+) -> Continuum:
+    """The family of plane cells on nodes (N, 3) with z = 0, m. Raises MeshError for a bad cell."""
+    reduced = plane_stress if state == "stress" else plane_strain
+    return Continuum(points, blocks, 2, reduced(elasticity(material)), material.rho, thickness)

@@ -1,0 +1,102 @@
+"""Reference cells: shape functions and quadrature, in the node order that mesh files use.
+
+Shape functions and rules are scikit-fem's. Its nodes are numbered its own way, so each cell here carries
+the reference positions of its nodes in the order of meshio (that is VTK), and the two are matched by
+position; nothing depends on remembered permutations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import skfem
+from numpy.typing import NDArray
+from skfem.quadrature import get_quadrature
+
+Array = NDArray[np.float64]
+
+_TET = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
+_HEX = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
+_TRI = ((0, 0), (1, 0), (0, 1))
+_QUAD = ((0, 0), (1, 0), (1, 1), (0, 1))
+_TET_EDGES = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
+_HEX_EDGES = (
+    *((0, 1), (1, 2), (2, 3), (3, 0)),
+    *((4, 5), (5, 6), (6, 7), (7, 4)),
+    *((0, 4), (1, 5), (2, 6), (3, 7)),
+)
+_TRI_EDGES = ((0, 1), (1, 2), (2, 0))
+_QUAD_EDGES = ((0, 1), (1, 2), (2, 3), (3, 0))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One kind of cell: its name in mesh files, its nodes, and the quadrature its matrices are made with.
+
+    nodes (a, d): reference positions in the mesh file's order. stiffness_order, mass_order: polynomial
+    degree that the rule integrates exactly on the reference cell; the mass of a straight cell is exact.
+    """
+
+    name: str
+    label: str
+    element: type
+    corners: tuple[tuple[int, ...], ...]
+    edges: tuple[tuple[int, int], ...]
+    stiffness_order: int
+    mass_order: int
+
+    @property
+    def nodes(self) -> Array:
+        corners = np.array(self.corners, dtype=float)
+        middles = [0.5 * (corners[a] + corners[b]) for a, b in self.edges]
+        return np.vstack([corners, *middles])
+
+    @property
+    def dimension(self) -> int:
+        return len(self.corners[0])
+
+
+CELLS: dict[str, Cell] = {
+    cell.name: cell
+    for cell in (
+        Cell("tetra", "Tet4", skfem.ElementTetP1, _TET, (), 1, 2),
+        Cell("tetra10", "Tet10", skfem.ElementTetP2, _TET, _TET_EDGES, 2, 4),
+        Cell("hexahedron", "Hex8", skfem.ElementHex1, _HEX, (), 3, 3),
+        Cell("hexahedron20", "Hex20", skfem.ElementHexS2, _HEX, _HEX_EDGES, 5, 5),
+        Cell("triangle", "T3", skfem.ElementTriP1, _TRI, (), 1, 2),
+        Cell("triangle6", "T6", skfem.ElementTriP2, _TRI, _TRI_EDGES, 2, 4),
+        Cell("quad", "Q4", skfem.ElementQuad1, _QUAD, (), 3, 3),
+        Cell("quad8", "Q8", skfem.ElementQuadS2, _QUAD, _QUAD_EDGES, 5, 5),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Shape functions (q, a), their reference gradients (q, a, d) and the weights (q,) of a rule."""
+
+    values: Array
+    gradients: Array
+    weights: Array
+
+
+@cache
+def tabulate(name: str, order: int) -> Table:
+    """The cell's shape functions at the points of the rule of that order, in mesh-file node order."""
+    cell = CELLS[name]
+    element = cell.element()
+    points, weights = get_quadrature(element.refdom, order)
+    at = np.array(element.doflocs, dtype=float)
+    distance = np.abs(cell.nodes[:, None, :] - at[None, :, :]).max(axis=2)
+    place = distance.argmin(axis=1)
+    assert distance[np.arange(len(place)), place].max() < 1e-12, (
+        f"{name}: no node of scikit-fem's there"
+    )
+    tabulated = [element.lbasis(points, int(k)) for k in place]
+    values = np.stack([np.broadcast_to(v, weights.shape) for v, _ in tabulated], axis=1)
+    gradients = np.stack(
+        [np.stack([np.broadcast_to(d, weights.shape) for d in g]) for _, g in tabulated], axis=0
+    )
+    return Table(values, np.ascontiguousarray(gradients.transpose(2, 0, 1)), np.array(weights))

@@ -1,0 +1,21 @@
+"""Solid elements: Tet4, Tet10, Hex8 and Hex20, three displacements a node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.elasticity import elasticity
+from assembly.elements.continuum import CellBlock, Continuum
+from assembly.materials import Material
+
+SOLID_CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron20")
+
+
+def solid_elements(
+    points: NDArray[np.float64], blocks: Sequence[CellBlock], material: Material
+) -> Continuum:
+    """The family of solid cells on nodes (N, 3) in body axes, m. Raises MeshError for a bad cell."""
+    return Continuum(points, blocks, 3, elasticity(material), material.rho)

@@ -1,0 +1,129 @@
+"""Meshes of other programs, through meshio: nodes, cells and named sets.
+
+Gmsh (.msh), Abaqus and CalculiX (.inp), Nastran (.bdf), MED, VTK and whatever else meshio reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import meshio
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.abaqus_deck import translated
+from assembly.elements.continuum import CellBlock
+from assembly.errors import MeshError
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Nodes (N, 3), blocks of cells of one dimension, and named sets of nodes."""
+
+    points: Array
+    blocks: tuple[CellBlock, ...]
+    sets: Mapping[str, Index] = field(default_factory=dict)
+    name: str = "mesh"
+
+    def nodes_of(self, chosen: str | Iterable[int], role: str) -> Index:
+        """Node numbers of a named set, or the numbers given; MeshError when there is none of that name."""
+        if isinstance(chosen, str):
+            if chosen not in self.sets:
+                present = ", ".join(sorted(self.sets)) or "none"
+                raise MeshError(
+                    f'{role}: {self.name} has no set named "{chosen}"; its sets are: {present}'
+                )
+            return self.sets[chosen]
+        nodes = np.unique(np.asarray(list(chosen), dtype=np.intp))
+        if nodes.size == 0 or nodes[0] < 0 or nodes[-1] >= len(self.points):
+            raise MeshError(
+                f"{role}: expected node numbers from 0 to {len(self.points) - 1} of {self.name}, got {nodes.tolist()[:8]}"
+            )
+        return nodes
+
+
+def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
+    """The cells of the given kinds and the nodes they use, with the sets named in the file.
+
+    source: a path, or a mesh already read. kinds: cell names of meshio, all of one dimension; cells of lower
+    dimension only serve to name sets. Raises MeshError when the file cannot be read, has other cells of
+    that dimension, has no usable cell, or a coordinate that is not finite.
+    """
+    name = "the mesh" if isinstance(source, meshio.Mesh) else str(source)
+    raw = source if isinstance(source, meshio.Mesh) else _read_file(Path(source))
+    points = np.zeros((len(raw.points), 3))
+    given = np.asarray(raw.points, dtype=float)
+    points[:, : given.shape[1]] = given
+    dimension = _dimension(kinds[0])
+    used, blocks = np.zeros(len(points), dtype=bool), []
+    for block in raw.cells:
+        if block.type in kinds:
+            nodes = np.asarray(block.data, dtype=np.intp)
+            blocks.append((block.type, nodes))
+            used[nodes] = True
+        elif _dimension(block.type) >= dimension:
+            raise MeshError(
+                f"{name}: cells of type {block.type} are not supported here; use {', '.join(kinds)}"
+            )
+    if not used.any():
+        present = ", ".join(sorted({block.type for block in raw.cells})) or "none"
+        raise MeshError(f"{name}: no cells of type {', '.join(kinds)}; it has: {present}")
+    if not np.isfinite(points[used]).all():
+        bad = int(np.flatnonzero(used & ~np.isfinite(points).all(axis=1))[0])
+        raise MeshError(f"{name}: node {bad} has a coordinate that is not a finite number")
+    # Nodes that no element uses (geometry points, hanging nodes) would be unknowns without stiffness.
+    number = np.cumsum(used) - 1
+    sets = {
+        label: number[nodes[used[nodes]]]
+        for label, nodes in _node_sets(raw).items()
+        if used[nodes].any()
+    }
+    kept = tuple(CellBlock(kind, number[nodes]) for kind, nodes in blocks)
+    return Mesh(points[used], kept, sets, name)
+
+
+def _read_file(path: Path) -> meshio.Mesh:
+    if not path.is_file():
+        raise MeshError(f"{path}: no such mesh file")
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            if path.suffix.lower() == ".inp":
+                return meshio.read(io.StringIO(translated(path)), file_format="abaqus")
+            return meshio.read(path)
+    except MeshError:
+        raise
+    except (Exception, SystemExit) as fault:
+        reason = " ".join(str(fault).split()) or type(fault).__name__
+        raise MeshError(f"{path}: cannot be read as a mesh: {reason}") from None
+
+
+def _dimension(kind: str) -> int:
+    return int(meshio._mesh.topological_dimension.get(kind, 0))
+
+
+def _node_sets(raw: meshio.Mesh) -> dict[str, Index]:
+    """All named sets as sorted node numbers: node sets, cell sets, physical groups of Gmsh."""
+    found: dict[str, list[Any]] = {}
+    for label, nodes in raw.point_sets.items():
+        found.setdefault(label, []).append(np.asarray(nodes))
+    for label, members in raw.cell_sets.items():
+        if label.startswith("gmsh:"):
+            continue
+        for block, chosen in zip(raw.cells, members, strict=False):
+            if chosen is not None and len(chosen):
+                found.setdefault(label, []).append(
+                    block.data[np.asarray(chosen, dtype=np.intp)].ravel()
+                )
+    return {
+        label: np.unique(np.concatenate(parts)).astype(np.intp)
+        for label, parts in found.items()
+        if parts
+    }

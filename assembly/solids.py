@@ -1,0 +1,107 @@
+"""Bodies of solid and of plane elements from a mesh with named sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import meshio
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.body import Body
+from assembly.dofs import DofMap
+from assembly.elements.continuum import Continuum
+from assembly.elements.family import ElementFamily
+from assembly.elements.hub import Hub
+from assembly.elements.plane import PLANE_CELLS, State, plane_elements
+from assembly.elements.solid import SOLID_CELLS, solid_elements
+from assembly.errors import InputError, MeshError
+from assembly.importers import Mesh, read_mesh
+from assembly.materials import Material
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Chosen = str | Iterable[int] | None
+
+
+def solid(
+    mesh: str | Path | meshio.Mesh,
+    material: Material,
+    clamped: Chosen = None,
+    pinned: Chosen = None,
+    name: str = "body",
+) -> Body:
+    """A body of Tet4, Tet10, Hex8 or Hex20 cells; unknowns ux, uy, uz (m) at every node.
+
+    mesh: a path meshio reads, or a mesh; coordinates in body axes, m. clamped: a named set or node numbers
+    that do not move. pinned: nodes held in place about which the body may turn: one node (any axis) or
+    several on a line (that axis); the moment of the inertia loads about the pin is balanced by a couple on
+    the nodes around it. Neither: the body is free.
+
+    Raises MeshError (unreadable file, inverted cell, unknown set or cell), MaterialError, InputError.
+    """
+    found = read_mesh(mesh, SOLID_CELLS)
+    return _body(found, solid_elements(found.points, found.blocks, material), clamped, pinned, name)
+
+
+def plane(
+    mesh: str | Path | meshio.Mesh,
+    material: Material,
+    clamped: Chosen = None,
+    pinned: Chosen = None,
+    thickness: float = 1.0,
+    state: State = "stress",
+    name: str = "body",
+) -> Body:
+    """A body of T3, T6, Q4 or Q8 cells in the x–y plane; unknowns ux, uy (m) at every node.
+
+    thickness: m. state: "stress" (thin) or "strain" (long). mesh, clamped and pinned as for `solid`.
+    """
+    if not (np.isfinite(thickness) and thickness > 0.0):
+        raise InputError(f"thickness: must be positive, got {thickness!r}")
+    if state not in ("stress", "strain"):
+        raise InputError(f'state: expected "stress" or "strain", got {state!r}')
+    found = read_mesh(mesh, PLANE_CELLS)
+    if np.ptp(found.points[:, 2]) > 1e-9 * np.ptp(found.points, axis=0).max():
+        raise MeshError(f"{found.name}: a plane mesh must lie in a plane z = constant")
+    elements = plane_elements(found.points, found.blocks, material, state, thickness)
+    return _body(found, elements, clamped, pinned, name)
+
+
+def _body(mesh: Mesh, elements: Continuum, clamped: Chosen, pinned: Chosen, name: str) -> Body:
+    d = elements.dimension
+    dofs = DofMap.regular(mesh.points, range(d))
+    fixed = np.zeros(len(dofs), dtype=bool)
+    families: tuple[ElementFamily, ...] = (elements,)
+    if clamped is not None:
+        fixed[dofs.of_nodes(mesh.nodes_of(clamped, "clamped"))] = True
+    if pinned is not None:
+        nodes = mesh.nodes_of(pinned, "pinned")
+        fixed[dofs.of_nodes(nodes)] = True
+        if clamped is None:
+            families += (_hub(elements, nodes),)
+    return Body(dofs, families, fixed, name=name, sets=mesh.sets)
+
+
+def _hub(elements: Continuum, pinned: Index) -> Hub:
+    """The hub of the cells that touch the pinned nodes; MeshError when these leave no rotation."""
+    points = elements.points
+    pin = points[pinned].mean(axis=0)
+    size = np.ptp(points, axis=0).max()
+    _, spread, directions = np.linalg.svd(points[pinned] - pin, full_matrices=True)
+    rank = int((spread > 1e-9 * size).sum())
+    if elements.dimension == 2:
+        axes = np.array([[0.0], [0.0], [1.0]])
+        free = rank == 0
+    else:
+        axes = np.eye(3) if rank == 0 else directions[:1].T
+        free = rank <= 1
+    if not free:
+        raise MeshError(
+            f"pinned: {len(pinned)} nodes that are not"
+            f" {'one point' if elements.dimension == 2 else 'on one line'} leave no rotation; use clamped"
+        )
+    touching = [b.nodes[np.isin(b.nodes, pinned).any(axis=1)].ravel() for b in elements.blocks]
+    around = np.setdiff1d(np.concatenate(touching), pinned)
+    return Hub(elements, pin, axes, around)
