@@ -1,0 +1,46 @@
+"""Checkpoints of a transient: everything needed to go on as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import StorageError
+
+
+def save(path: Path, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> None:
+    """Write arrays and settings in one go: a reader sees the old file or the new one, never half.
+
+    Raises StorageError.
+    """
+    partial = path.with_name(path.name + ".partial")
+    text = np.array(json.dumps(settings, sort_keys=True))
+    try:
+        with open(partial, "wb") as file:
+            np.savez(file, settings=text, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as fault:
+        raise StorageError(f"checkpoint {path}: cannot be written: {fault.strerror}") from fault
+
+
+def load(path: Path, settings: dict[str, Any]) -> dict[str, NDArray[Any]]:
+    """Read what `save` wrote; StorageError when it is unreadable or belongs to other settings."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        stored = json.loads(str(arrays.pop("settings")))
+    except (OSError, ValueError, KeyError, EOFError) as fault:
+        raise StorageError(f"checkpoint {path}: cannot be read: {fault}") from fault
+    for key, value in settings.items():
+        if stored.get(key) != value:
+            raise StorageError(
+                f"checkpoint {path}: was made with {key} = {stored.get(key)!r}, not {value!r}"
+            )
+    return arrays

@@ -1,0 +1,141 @@
+"""Moving an integrator through a span of time: fixed steps, or steps that halve and double.
+
+Positions are counted on a dyadic grid of the span, so that every run lands on its end exactly and
+a run that was interrupted continues on the same instants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import ConvergenceError
+from modal.integrators.stages import Integrator, Stages, State
+
+Array = NDArray[np.float64]
+Norm = Callable[[float, Array], float]
+
+DEEPEST = 40  # halvings of the span before a step is called too small
+FIRST = 5  # halvings at the start: the largest step is 1/32 of the span
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A step that stands: from `start` (s) by `length` (s) to `state`, by its parts with their
+    stages."""
+
+    start: float
+    length: float
+    state: State
+    parts: tuple[tuple[float, float, Stages], ...]
+    fraction: float
+
+
+@dataclass
+class FixedSteps:
+    """`count` equal steps over t_span; `done` of them are behind."""
+
+    integrator: Integrator
+    t_span: tuple[float, float]
+    count: int
+    done: int = 0
+
+    def time(self, k: int) -> float:
+        t0, t1 = self.t_span
+        return t0 + (t1 - t0) * (k / self.count)
+
+    @property
+    def first_length(self) -> float:
+        return (self.t_span[1] - self.t_span[0]) / self.count
+
+    def run(self, state: State) -> Iterator[Accepted]:
+        h = self.first_length
+        while self.done < self.count:
+            t = self.time(self.done)
+            state, stages = self.integrator.step(t, h, state)
+            self.done += 1
+            yield Accepted(t, h, state, ((t, h, stages),), self.done / self.count)
+
+    def position(self) -> dict[str, Any]:
+        return dict(done=self.done)
+
+    def restore(self, position: dict[str, Any]) -> None:
+        self.done = int(position["done"])
+
+
+@dataclass
+class AdaptiveSteps:
+    """Step doubling: a step h is compared with two of h/2, which are kept.
+
+    The difference over 2^p − 1 estimates the error of the two (order p); it may be `tolerance`
+    times the step's share of the span, relative to the largest displacement and velocity met so
+    far, in the norm given. With steps so chosen the errors of a whole run add up to `tolerance`
+    or less, unless the motion itself amplifies them. Raises ConvergenceError when the step would
+    be shorter than span / 2^40.
+    """
+
+    integrator: Integrator
+    t_span: tuple[float, float]
+    tolerance: float
+    norm: Norm
+    level: int = FIRST
+    ticks: int = 0
+    largest: list[float] = field(default_factory=lambda: [0.0, 0.0])
+
+    @property
+    def first_length(self) -> float:
+        return self._length(self.level + 1)
+
+    def _length(self, level: int) -> float:
+        return float(np.ldexp(self.t_span[1] - self.t_span[0], -level))
+
+    def run(self, state: State) -> Iterator[Accepted]:
+        total = 1 << DEEPEST
+        order = self.integrator.order
+        while self.ticks < total:
+            t = self.t_span[0] + (self.t_span[1] - self.t_span[0]) * (self.ticks / total)
+            h = self._length(self.level)
+            coarse, _ = self.integrator.step(t, h, self.integrator.change_step(t, state, h))
+            half = self.integrator.change_step(t, state, 0.5 * h)
+            middle, first = self.integrator.step(t, 0.5 * h, half)
+            fine, second = self.integrator.step(t + 0.5 * h, 0.5 * h, middle)
+            ratio = self._error(t + h, coarse, fine, state) / 2.0**-self.level
+            if not ratio <= 1.0:
+                self.level += 1
+                if self.level >= DEEPEST:
+                    raise ConvergenceError(
+                        f"transient: no step meets tolerance {self.tolerance:.1e} at t = {t:.9g} s"
+                    )
+                continue
+            state = fine
+            self.ticks += total >> self.level
+            parts = ((t, 0.5 * h, first), (t + 0.5 * h, 0.5 * h, second))
+            aligned = self.ticks % (total >> (self.level - 1)) == 0
+            if ratio < 0.5 / 2.0**order and self.level > FIRST and aligned:
+                self.level -= 1
+            yield Accepted(t, h, state, parts, self.ticks / total)
+
+    def _error(self, t: float, coarse: State, fine: State, before: State) -> float:
+        """The estimated error over what is allowed for the whole span."""
+        worst = 0.0
+        pairs = ((coarse.q, fine.q, before.q), (coarse.v, fine.v, before.v))
+        for k, (rough, good, old) in enumerate(pairs):
+            size = max(self.norm(t, good), self.norm(t, old), self.largest[k])
+            self.largest[k] = size
+            gap = self.norm(t, good - rough) / (2.0**self.integrator.order - 1.0)
+            if not np.isfinite(gap):
+                return np.inf
+            if gap > 0.0:
+                worst = max(worst, gap / size)
+        return worst / self.tolerance
+
+    def position(self) -> dict[str, Any]:
+        return dict(level=self.level, ticks=self.ticks, largest=list(self.largest))
+
+    def restore(self, position: dict[str, Any]) -> None:
+        self.level, self.ticks = int(position["level"]), int(position["ticks"])
+        self.largest = [float(x) for x in position["largest"]]

@@ -1,0 +1,306 @@
+"""Transients: declared orders, energy, frequency of a rotating blade, restart, loads, bad input."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+import assembly
+from assembly.errors import InputError, StorageError
+from assembly.frozen import FrozenSystem
+from modal.integrators.gauss import Tableau
+from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
+from modal.transient import integrate
+
+Array = NDArray[Any]
+
+METHODS = [
+    ("lagrange", None, 1.0, 2),
+    ("lagrange", None, 0.5, 2),
+    ("lagrange", None, 0.0, 2),
+    ("hamilton", "midpoint", 1.0, 2),
+    ("hamilton", "gauss4", 1.0, 4),
+    ("hamilton", "gauss6", 1.0, 6),
+]
+
+
+class VaryingModel:
+    """A Lagrangian model of four unknowns whose M, G, K, D, N and Q are all there and vary.
+
+    L = ½ q̇ᵀM(t)q̇ + q̇ᵀG(t)q − ½ qᵀK(t)q with skew G gives
+    M q̈ + (Ṁ + 2G) q̇ + (K + Ġ) q; D and N are added to it.
+    """
+
+    n = 4
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(7)
+        A, B, E, F, G, N = (rng.normal(size=(self.n, self.n)) for _ in range(6))
+        self.M0, self.M1 = A @ A.T + 4 * np.eye(self.n), 0.1 * B @ B.T
+        self.K0, self.K1 = 4 * E @ E.T + 5 * np.eye(self.n), 0.3 * F @ F.T
+        self.G0, self.N = 0.5 * (G - G.T), 0.1 * (N - N.T)
+
+    def freeze(self, t: float) -> FrozenSystem:
+        M, M_rate = self.M0 + self.M1 * np.cos(t), -self.M1 * np.sin(t)
+        G, G_rate = self.G0 * (1 + 0.5 * np.sin(t)), 0.5 * self.G0 * np.cos(t)
+        return FrozenSystem(
+            M=M,
+            C=M_rate + 2 * G,
+            K=self.K0 + self.K1 * np.sin(2 * t),
+            K_epsilon=G_rate,
+            D=0.02 * self.K1,
+            K_D=self.N,
+            Q=np.arange(1.0, self.n + 1) * np.sin(3 * t),
+        )
+
+
+def reference(model: Any, x0: Array, t1: float) -> Array:
+    """The state at t1 by scipy's DOP853 at 1e-13 on the first-order form, an independent method."""
+    n = len(x0) // 2
+
+    def slope(t: float, x: Array) -> Array:
+        s = model.freeze(t)
+        force = s.Q - s.damping @ x[n:] - s.stiffness @ x[:n]
+        return np.concatenate([x[n:], np.linalg.solve(s.M.toarray(), force)])
+
+    return solve_ivp(slope, (0, t1), x0, method="DOP853", rtol=1e-13, atol=1e-13).y[:, -1]
+
+
+def end_state(response: Any) -> Array:
+    return np.concatenate([response.displacement[-1], response.velocity[-1]])
+
+
+@pytest.mark.parametrize("formalism, method, rho, order", METHODS)
+def test_observed_order_is_the_declared_one(
+    formalism: Any, method: str | None, rho: float, order: int
+) -> None:
+    model = VaryingModel()
+    x0 = np.linspace(-1.0, 1.0, 8)
+    exact = reference(model, x0, 3.0)
+    errors = []
+    steps = {2: (150, 300), 4: (40, 80), 6: (20, 40)}[order]
+    for count in steps:
+        response = integrate(
+            model, (0.0, 3.0), x0, formalism, method=method, rho_infinity=rho, step=3.0 / count,
+            probes="all", loads=[InertiaLoads()],
+        )  # fmt: skip
+        errors.append(np.abs(end_state(response) - exact).max())
+    assert response.attrs["order"] == order
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.15)
+
+
+@pytest.mark.parametrize("formalism, method, rho, order", METHODS)
+def test_energy_defect_shrinks_with_the_order(
+    formalism: Any, method: str | None, rho: float, order: int
+) -> None:
+    defects = []
+    for count in (30, 60):
+        response = integrate(
+            VaryingModel(), (0.0, 3.0), np.ones(8), formalism, method=method, rho_infinity=rho,
+            step=3.0 / count, loads=[InertiaLoads()],
+        )  # fmt: skip
+        defects.append(float(abs(response.energy_defect).max() / response.energy.max()))
+    assert np.log2(defects[0] / defects[1]) > 0.9 * order
+
+
+@pytest.mark.parametrize(
+    "formalism, method, tolerance",
+    [("lagrange", None, 1e-4), ("hamilton", "midpoint", 1e-4), ("hamilton", "gauss4", 1e-8)],
+)
+def test_adaptive_steps_meet_their_tolerance(
+    formalism: Any, method: str | None, tolerance: float
+) -> None:
+    model = VaryingModel()
+    x0 = np.linspace(-1.0, 1.0, 8)
+    exact = reference(model, x0, 3.0)
+    response = integrate(
+        model, (0.0, 3.0), x0, formalism, method=method, tolerance=tolerance, probes="all",
+        loads=[InertiaLoads()],
+    )  # fmt: skip
+    error = np.abs(end_state(response) - exact).max() / np.abs(exact).max()
+    assert tolerance / 1e3 < error < tolerance
+
+
+def test_gauss_tableau_is_the_textbook_one() -> None:
+    # Hairer, Lubich & Wanner, Geometric Numerical Integration, table II.1.1.
+    root = np.sqrt(3.0) / 6.0
+    tableau = Tableau(2)
+    np.testing.assert_allclose(tableau.a, [[0.25, 0.25 - root], [0.25 + root, 0.25]], atol=1e-15)
+    np.testing.assert_allclose(tableau.b, [0.5, 0.5], atol=1e-15)
+
+
+def blade(omega: float = 100.0) -> FrozenSystem:
+    beam = assembly.beam(
+        length=1.0, section=assembly.rectangle(0.05, 0.02), material=assembly.steel, elements=20,
+        clamped="start",
+    )  # fmt: skip
+    return beam.freeze(omega=(0.0, 0.0, omega))
+
+
+def lowest_mode(system: FrozenSystem) -> tuple[float, Array, Array]:
+    """ω, and right and left vectors on (q, q̇), of the lowest frequency, by LAPACK."""
+    n = system.n
+    A = np.zeros((2 * n, 2 * n))
+    A[:n, n:] = np.eye(n)
+    A[n:] = -np.linalg.solve(
+        system.M.toarray(), np.hstack([system.stiffness.toarray(), system.damping.toarray()])
+    )
+    values, left, right = la.eig(A, left=True)
+    k = int(np.argmin(np.where(values.imag > 0, np.abs(values), np.inf)))
+    return float(values[k].imag), right[:, k], left[:, k]
+
+
+@pytest.mark.parametrize(
+    "formalism, method, order", [("lagrange", None, 2), ("hamilton", "gauss4", 4)]
+)
+def test_rotating_blade_keeps_energy_and_finds_its_frozen_frequency(
+    formalism: Any, method: str | None, order: int
+) -> None:
+    system = blade()
+    omega, right, left = lowest_mode(system)
+    period = 2 * np.pi / omega
+    errors = []
+    counts = (400, 800, 1600) if order == 2 else (20, 40, 80)
+    for count in counts:
+        response = integrate(
+            system,
+            (0.0, period),
+            right,
+            formalism,
+            method=method,
+            step=period / count,
+            probes="all",
+        )
+        drift = abs(response.energy - response.energy[0]).max() / response.energy[0]
+        assert float(drift) < 1e-9
+        # The complex coordinate yᴴx of the mode turns as e^{iω_h t}: its phase is the frequency.
+        x = np.hstack([response.displacement.values, response.velocity.values])
+        phase = np.unwrap(np.angle(x @ left.conj()))
+        found = np.polyfit(response.time.values, phase, 1)[0]
+        errors.append(abs(found / omega - 1.0))
+    rates = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    np.testing.assert_allclose(rates, order, atol=0.1)
+    assert errors[-1] < 1.3e-6
+
+
+def test_resumed_run_equals_the_unbroken_one(tmp_path: Path) -> None:
+    model, x0 = VaryingModel(), np.ones(8)
+    options: Any = dict(probes="all", loads=[InertiaLoads()], tolerance=1e-4)
+    whole = integrate(model, (0.0, 3.0), x0, **options)
+
+    class Stopped(VaryingModel):
+        calls = 0
+
+        def freeze(self, t: float) -> FrozenSystem:
+            self.calls += 1
+            if self.calls > 700:
+                raise KeyboardInterrupt
+            return super().freeze(t)
+
+    Stopped.__name__ = "VaryingModel"
+    file = tmp_path / "run.npz"
+    with pytest.raises(KeyboardInterrupt):
+        integrate(Stopped(), (0.0, 3.0), x0, checkpoint=file, checkpoint_interval=0.0, **options)
+    resumed = integrate(model, (0.0, 3.0), x0, checkpoint=file, resume=True, **options)
+    for name in ("time", "displacement", "velocity", "energy", "energy_defect"):
+        np.testing.assert_array_equal(whole[name], resumed[name])
+    with pytest.raises(StorageError, match="rho_infinity"):
+        integrate(model, (0.0, 3.0), x0, checkpoint=file, resume=True, rho_infinity=0.9, **options)
+    file.write_bytes(b"not a checkpoint")
+    with pytest.raises(StorageError, match=r"run\.npz"):
+        integrate(model, (0.0, 3.0), x0, checkpoint=file, resume=True, **options)
+
+
+def oscillator(k: float = 4.0) -> FrozenSystem:
+    return FrozenSystem(M=[[2.0]], K=[[2.0 * k]])
+
+
+def test_impulse_leaves_its_momentum() -> None:
+    # A blow much shorter than a period gives velocity I/m; m = 2 kg, ω = 2 rad/s.
+    blow = Impulse(at=0, impulse=3.0, duration=1e-3)
+    response = integrate(oscillator(), (0.0, 1e-3), loads=[blow], step=1e-6, every=1000)
+    assert float(response.velocity[-1, 0]) == pytest.approx(1.5, rel=1e-6)
+
+
+def test_harmonic_load_gives_the_closed_form() -> None:
+    # ẍ + 4 x = ½ sin 3t from rest: x = (½/(4 − 9)) (sin 3t − (3/2) sin 2t).
+    load = Harmonic(at=0, amplitude=1.0, frequency=3.0)
+    response = integrate(
+        oscillator(), (0.0, 5.0), formalism="hamilton", method="gauss4", loads=[load], step=0.01
+    )
+    t = response.time.values
+    exact = -0.1 * (np.sin(3 * t) - 1.5 * np.sin(2 * t))
+    np.testing.assert_allclose(response.displacement[:, 0], exact, atol=1e-9)
+    assert float(abs(response.energy_defect).max()) < 1e-12
+
+
+def test_tabulated_load_is_interpolated_and_zero_outside() -> None:
+    load = Tabulated(at=0, times=[0.0, 1.0, 2.0], values=[0.0, 4.0, 0.0])
+    forces = [load.force(t, oscillator())[0] for t in (-0.5, 0.5, 1.0, 1.75, 2.5)]
+    assert forces == [0.0, 2.0, 4.0, 1.0, 0.0]
+
+
+def test_callable_model_is_integrated() -> None:
+    # Markus & Yamabe 1960: the solution e^{t/2} (cos t, −sin t).
+    def A(t: float) -> Array:
+        c, s = np.cos(t), np.sin(t)
+        return np.array([[-1 + 1.5 * c * c, 1 - 1.5 * s * c], [-1 - 1.5 * s * c, -1 + 1.5 * s * s]])
+
+    response = integrate(A, (0.0, 6.0), [1.0, 0.0], step=0.01)
+    t = response.time.values
+    exact = np.exp(t / 2)[:, None] * np.stack([np.cos(t), -np.sin(t)], axis=1)
+    np.testing.assert_allclose(response.displacement, exact, rtol=0, atol=1e-7)
+    assert float(abs(response.energy_defect).max()) < 1e-9 * float(response.energy.max())
+
+
+def test_dataset_has_its_schema() -> None:
+    system = blade(0.0)
+    response = integrate(system, (0.0, 1e-4), step=1e-5, probes=[(20, "uy"), (10, "uz")])
+    assert response.displacement.dims == ("time", "probe")
+    assert list(response.probe.values) == ["node 20 uy", "node 10 uz"]
+    for name in ("displacement", "velocity", "energy", "energy_defect", "time"):
+        assert {"units", "long_name"} <= set(response[name].attrs)
+    assert {"solver", "version", "date", "order"} <= set(response.attrs)
+
+
+class LiteralTransport(VaryingModel):
+    """C without Ṁ: the literal 2012 form, which no Lagrangian has."""
+
+    def freeze(self, t: float) -> FrozenSystem:
+        return super().freeze(t).only("K", "K_epsilon", C=2 * self.G0)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (dict(model=VaryingModel(), t_span=(1.0, 0.0)), "t_span"),
+        (dict(model=VaryingModel(), t_span=(0.0, 1.0), step=-1.0), "step"),
+        (dict(model=VaryingModel(), t_span=(0.0, 1.0), step=0.1, tolerance=0.1), "one of the two"),
+        (dict(model=VaryingModel(), t_span=(0.0, 1.0), tolerance=2.0), "tolerance"),
+        (dict(model=VaryingModel(), t_span=(0.0, 1.0), formalism="newton"), "formalism"),
+        (dict(model=VaryingModel(), t_span=(0.0, 1.0), method="gauss4"), "method"),
+        (dict(model=VaryingModel(), t_span=(0.0, 1.0), rho_infinity=1.5), "rho_infinity"),
+        (dict(model=VaryingModel(), t_span=(0.0, 1.0), initial=np.ones(5)), "initial"),
+        (dict(model=VaryingModel(), t_span=(0.0, 1.0), probes=[9]), "unknown 9"),
+        (dict(model=LiteralTransport(), t_span=(0.0, 1.0), formalism="hamilton"), "2 dM/dt"),
+        (dict(model=3.0, t_span=(0.0, 1.0)), "model"),
+        (dict(model=lambda t: np.ones((2, 3)), t_span=(0.0, 1.0)), "square"),
+    ],
+)
+def test_bad_input_is_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        integrate(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_body_without_motion_is_refused() -> None:
+    beam = assembly.beam(
+        length=1.0, section=assembly.rectangle(0.05, 0.02), material=assembly.steel, elements=2,
+        clamped="start",
+    )  # fmt: skip
+    with pytest.raises(InputError, match="takes no time"):
+        integrate(beam, (0.0, 1.0))
