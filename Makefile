@@ -13,6 +13,12 @@ export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 unexport PYTHONPATH PYTHONHOME
 
+# $(call needs,MODULES,EXTRA): install an extra of pyproject.toml unless its modules are there
+needs = $(python) -c 'import $(subst $(space),$(comma),$(1))' 2>/dev/null \
+	|| $(python) -m pip install -q -c constraints.txt -e '.[$(2)]'
+comma := ,
+space := $(subst ,, )
+
 .PHONY: help setup demo test lint types docs bench clean
 .DEFAULT_GOAL := help
 
@@ -36,13 +42,14 @@ types: setup  ## check the types with mypy
 	$(python) -m mypy
 
 docs: setup  ## build the manual into docs/_build
-	$(python) -m pip install -q -e '.[docs]'
+	@$(call needs,sphinx myst_parser furo,docs)
 	$(python) -m sphinx -q -W --keep-going docs docs/_build
 
 bench: setup  ## measure what the README claims
+	@$(call needs,ross,bench)
 	$(python) -m benchmarks
 
 clean:  ## remove outputs and caches; .venv stays
 	find outputs -mindepth 1 ! -name README.md -delete
 	rm -rf build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
-	find assembly modal studies tests benchmarks tools -name __pycache__ -prune -exec rm -rf {} +
+	find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +
