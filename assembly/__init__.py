@@ -1,5 +1,6 @@
 """Frozen Motion, assembly: from geometry and motion to the matrices of an instant."""
 
+from assembly import gallery
 from assembly.beams import bar, beam
 from assembly.body import Body
 from assembly.combination import Combination
@@ -14,6 +15,6 @@ from assembly.solids import plane, solid
 __all__ = [
     "Body", "Combination", "DofMap", "FrozenMotionError", "FrozenSystem", "InputError",
     "Kinematics",
-    "Material", "Section", "aluminium", "bar", "beam", "circle", "i_profile", "plane", "rectangle",
+    "Material", "Section", "aluminium", "bar", "beam", "circle", "gallery", "i_profile", "plane", "rectangle",
     "solid", "steel", "titanium", "tube",
 ]

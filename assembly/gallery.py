@@ -1,0 +1,172 @@
+"""Canonical bodies for tests, benchmarks and examples: blocks and sheets of every kind of cell."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Literal
+
+import meshio
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.body import Body
+from assembly.elements.reference import CELLS
+from assembly.errors import InputError
+from assembly.materials import Material, steel
+from assembly.solids import plane, solid
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Triple = tuple[float, float, float]
+
+ELEMENTS = {
+    **{"tet4": "tetra", "tet10": "tetra10", "hex8": "hexahedron", "hex20": "hexahedron20"},
+    **{"t3": "triangle", "t6": "triangle6", "q4": "quad", "q8": "quad8"},
+}
+# Six tetrahedra of a brick, all around its main diagonal; neighbouring bricks then share their faces'
+# diagonals. Corners are numbered by bits (x, y, z) = (1, 2, 4).
+_KUHN = tuple((0, 1 << p, (1 << p) | (1 << q), 7) for p, q, _ in permutations(range(3)))
+_BRICK = (0, 1, 3, 2, 4, 5, 7, 6)
+
+
+def block(
+    nx: int,
+    ny: int,
+    nz: int,
+    element: str = "hex8",
+    size: Triple = (1.0, 0.2, 0.2),
+    origin: Triple = (0.0, 0.0, 0.0),
+    material: Material = steel,
+    clamped: str | list[int] | None = "x0",
+    pinned: str | list[int] | None = None,
+) -> Body:
+    """A solid block of nx × ny × nz bricks (each six tetrahedra for tet4 and tet10), clamped at x = 0.
+
+    element: tet4, tet10, hex8 or hex20. size, origin: m. Faces are the sets x0, x1, y0, y1, z0, z1.
+    Hex8, clamped at x0: 3 nx (ny+1) (nz+1) unknowns.
+    """
+    return solid(block_mesh(nx, ny, nz, element, size, origin), material, clamped, pinned)
+
+
+def reference_block(element: str = "hex20") -> Body:
+    """A steel block of exactly 28,080 unknowns (DESIGN.md, section 3), clamped at x = 0.
+
+    element: "hex20", 39×7×7 cells, 4.2 million nonzeros in K, or "hex8", 39×15×14 cells, 2.0 million.
+    """
+    counts = {"hex20": (39, 7, 7), "hex8": (39, 15, 14)}
+    if element not in counts:
+        raise InputError(f"element: expected hex20 or hex8, got {element!r}")
+    return block(*counts[element], element)
+
+
+def sheet(
+    nx: int,
+    ny: int,
+    element: str = "q4",
+    size: tuple[float, float] = (1.0, 0.2),
+    origin: tuple[float, float] = (0.0, 0.0),
+    material: Material = steel,
+    clamped: str | list[int] | None = "x0",
+    pinned: str | list[int] | None = None,
+    thickness: float = 0.01,
+    state: Literal["stress", "strain"] = "stress",
+) -> Body:
+    """A rectangular plane body of nx × ny quadrilaterals (each two triangles for t3 and t6), m."""
+    mesh = sheet_mesh(nx, ny, element, size, origin)
+    return plane(mesh, material, clamped, pinned, thickness, state)
+
+
+def block_mesh(
+    nx: int,
+    ny: int,
+    nz: int,
+    element: str = "hex8",
+    size: Triple = (1.0, 0.2, 0.2),
+    origin: Triple = (0.0, 0.0, 0.0),
+) -> meshio.Mesh:
+    """The mesh of `block`, with its faces as named node sets."""
+    kind = _kind(element, 3)
+    points, corners = _lattice((nx, ny, nz), size, origin)
+    local = _KUHN if kind.startswith("tetra") else (_BRICK,)
+    cells = np.concatenate([corners[:, _oriented(points, corners, c)] for c in local])
+    return _mesh(points, cells, kind)
+
+
+def sheet_mesh(
+    nx: int,
+    ny: int,
+    element: str = "q4",
+    size: tuple[float, float] = (1.0, 0.2),
+    origin: tuple[float, float] = (0.0, 0.0),
+) -> meshio.Mesh:
+    """The mesh of `sheet`, with its edges as named node sets x0, x1, y0, y1."""
+    kind = _kind(element, 2)
+    points, corners = _lattice((nx, ny), size, origin)
+    local = ((0, 1, 3), (0, 3, 2)) if kind.startswith("triangle") else ((0, 1, 3, 2),)
+    cells = np.concatenate([corners[:, list(c)] for c in local])
+    return _mesh(points, cells, kind)
+
+
+def _kind(element: str, dimension: int) -> str:
+    known = [label for label, kind in ELEMENTS.items() if CELLS[kind].dimension == dimension]
+    if element not in known:
+        raise InputError(f"element: expected one of {', '.join(known)}, got {element!r}")
+    return ELEMENTS[element]
+
+
+def _lattice(
+    counts: tuple[int, ...], size: tuple[float, ...], origin: tuple[float, ...]
+) -> tuple[Array, Index]:
+    """Nodes (N, d), numbered along the longest direction last, and the 2^d corners of every brick."""
+    if min(counts) < 1 or min(size) <= 0.0:
+        raise InputError(
+            f"a block needs at least one cell and a positive length each way: {counts}, {size}"
+        )
+    axes = [
+        o + s * np.linspace(0.0, 1.0, n + 1) for n, s, o in zip(counts, size, origin, strict=True)
+    ]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(counts))
+    number = np.arange(len(points)).reshape([n + 1 for n in counts])
+    corners = []
+    for bits in range(2 ** len(counts)):
+        window = tuple(
+            slice(b, b + n) for n, b in ((n, bits >> k & 1) for k, n in enumerate(counts))
+        )
+        corners.append(number[window].ravel())
+    return points, np.stack(corners, axis=1)
+
+
+def _oriented(points: Array, corners: Index, local: tuple[int, ...]) -> list[int]:
+    """A tetrahedron's corners in the order that makes its volume positive; bricks are as they are."""
+    if len(local) != 4:
+        return list(local)
+    X = points[corners[0, list(local)]]
+    a, b, c, d = local
+    return [a, b, c, d] if np.linalg.det(X[1:] - X[0]) > 0.0 else [a, c, b, d]
+
+
+def _mesh(points: Array, cells: Index, kind: str) -> meshio.Mesh:
+    """With mid-edge nodes where the kind has them, and the faces of the box as node sets."""
+    edges = np.array(CELLS[kind].edges, dtype=np.intp)
+    if len(edges):
+        ends = np.sort(cells[:, edges].reshape(-1, 2), axis=1)
+        unique, inverse = np.unique(ends, axis=0, return_inverse=True)
+        middles = len(points) + inverse.reshape(len(cells), len(edges))
+        cells = np.hstack([cells, middles])
+        points = np.vstack([points, points[unique].mean(axis=1)])
+        points, cells = _by_position(points, cells)
+    low, high = points.min(axis=0), points.max(axis=0)
+    tolerance = 1e-9 * (high - low).max()
+    sets = {}
+    for k, axis in enumerate("xyz"[: points.shape[1]]):
+        for end, value in (("0", low[k]), ("1", high[k])):
+            sets[axis + end] = np.flatnonzero(np.abs(points[:, k] - value) < tolerance)
+    return meshio.Mesh(points, [(kind, cells)], point_sets=sets)
+
+
+def _by_position(points: Array, cells: Index) -> tuple[Array, Index]:
+    """Nodes renumbered along x, then y, then z: neighbours in space are neighbours in number."""
+    order = np.lexsort(np.round(points / np.ptp(points, axis=0).max(), 9).T[::-1])
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return points[order], place[cells]
