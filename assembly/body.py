@@ -23,6 +23,7 @@ from assembly.errors import InputError
 from assembly.factorization import Factorization
 from assembly.frozen import FrozenSystem
 from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics, as_vector
+from assembly.nonlinear import equilibrium
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -79,11 +80,7 @@ class Body:
         fields = self.dofs.rigid_fields()
         scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
         fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
-        if self.fixed.any():
-            _, sizes, Zt = la.svd(fields[self.fixed], full_matrices=True)
-            rank = int((sizes > 1e-10 * scale).sum())
-            fields = fields @ Zt[rank:].T
-        return np.asarray(fields[self.free])
+        return _allowed(fields, self.fixed, scale)[self.free]
 
     def freeze(
         self,
@@ -97,9 +94,11 @@ class Body:
         """The frozen system at one instant of a rigid motion.
 
         omega (rad/s), epsilon (rad/s²), acceleration of the origin (m/s²): three components in
-        body axes, or a scalar along `axis`. prestress: "linear" (loads and geometry undeformed),
-        "nonlinear", or None, which leaves K_G out (a spurious divergence follows: DESIGN.md,
-        section 2). Raises InputError for values that are not finite or of the wrong shape.
+        body axes, or a scalar along `axis`. prestress: "linear" (loads and geometry undeformed);
+        "nonlinear", where the unknowns count from the stretched shape (Q is then zero) and K_G is
+        all that the tangent there adds to K; or None, which leaves K_G out (a spurious divergence
+        follows: DESIGN.md, section 2). Raises InputError for values that are not finite or of the
+        wrong shape, ConvergenceError when there is no stretched equilibrium.
         """
         motion = Kinematics(
             as_vector(omega, "omega", axis),
@@ -115,16 +114,22 @@ class Body:
         parameters: Mapping[str, Any] | None = None,
     ) -> FrozenSystem:
         """As `freeze`, for kinematics already put together."""
-        if prestress not in ("linear", None):
-            raise InputError(f'prestress: expected "linear" or None, got {prestress!r}')
+        if prestress not in ("linear", "nonlinear", None):
+            raise InputError(
+                f'prestress: expected "linear", "nonlinear" or None, got {prestress!r}'
+            )
         ops = self.supported
         parts = ops.parts(motion)
+        load = ops.inertia_loads @ motion.coefficients()
         if prestress is None:
             del parts["K_G"]
+        elif prestress == "nonlinear":
+            parts["K_G"] = ops.stretched(equilibrium(self, motion).tangent)
+            load = np.zeros_like(load)
         shown = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
         return FrozenSystem(
             **parts,
-            Q=ops.inertia_loads @ motion.coefficients(),
+            Q=load,
             rigid=self.rigid,
             dofs=self.dofs.select(self.free),
             frame=self.name,
@@ -134,7 +139,7 @@ class Body:
     # Prestress: the linear response to each unit of load, and the geometric stiffness it makes.
 
     @cached_property
-    def _held(self) -> Mask:
+    def held(self) -> Mask:
         """Unknowns held while the prestress is computed: supports, `hold`, and what statics still
         needs.
 
@@ -145,9 +150,7 @@ class Body:
         fields = self.dofs.rigid_fields()
         fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
         scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
-        if held.any():
-            _, sizes, Zt = la.svd(fields[held], full_matrices=True)
-            fields = fields @ Zt[int((sizes > 1e-10 * scale).sum()) :].T
+        fields = _allowed(fields, held, scale)
         if fields.shape[1]:
             _, _, order = la.qr(
                 np.where(held[:, None], 0.0, fields).T, mode="economic", pivoting=True
@@ -158,7 +161,7 @@ class Body:
     def static_response(self, loads: Array) -> Array:
         """Displacements (n, k), m and rad, under loads (n, k), N and N·m, on the held body."""
         u = np.zeros_like(loads)
-        inner = np.flatnonzero(~self._held)
+        inner = np.flatnonzero(~self.held)
         if inner.size:
             K = self.operators.K.tocsr()[inner][:, inner]
             with Factorization(K, "spd") as factor:
@@ -207,7 +210,11 @@ class BodyOperators:
         return restrict(total, self.keep, self._slices)
 
     def _geometric_unit(self, unit: int) -> Any:
-        return lambda: restrict(self.body.geometric_unit(unit), self.keep, self._slices)
+        return lambda: restrict(self.body.geometric_unit(unit), self.keep, {})
+
+    def stretched(self, tangent: sp.csr_matrix) -> Combination:
+        """K_G of a stretched shape: its tangent, over all unknowns of the body, less K."""
+        return Combination.wrap(restrict(tangent, self.keep, {}) - self.K.tocsr(), self.n, "K_G")
 
     @cached_property
     def circulatory(self) -> tuple[sp.csr_matrix, ...]:
@@ -234,6 +241,15 @@ class BodyOperators:
             else Combination((n, n)),
         )
         return {name: _without_empty(part) for name, part in parts.items()}
+
+
+def _allowed(fields: Array, fixed: Mask, scale: float) -> Array:
+    """The combinations of rigid fields (n, k) that do not move the fixed unknowns."""
+    if not fixed.any():
+        return fields
+    triangle = la.qr(fields[fixed], mode="economic")[1]
+    _, sizes, Zt = la.svd(triangle, full_matrices=True)
+    return np.asarray(fields @ Zt[int((sizes > 1e-10 * scale).sum()) :].T)
 
 
 def sum_operators(operators: list[Any], size: int) -> Any:

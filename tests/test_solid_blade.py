@@ -47,3 +47,10 @@ def test_named_sets_and_unknowns_of_the_mesh(blade: assembly.Body) -> None:
     assert set(blade.sets) == {"body", "clamp", "tip"}
     root = blade.dofs.coordinates[blade.sets["clamp"]]
     np.testing.assert_allclose(root[:, 0], 0.25, atol=1e-12)
+
+
+@pytest.mark.parametrize("rpm", CALCULIX)
+def test_nonlinear_prestress_agrees_with_calculix(blade: assembly.Body, rpm: int) -> None:
+    omega = rpm * 2.0 * np.pi / 60.0
+    system = blade.freeze(omega=omega, axis=(0, 0, 1), prestress="nonlinear")
+    np.testing.assert_allclose(frequencies(system, 6), CALCULIX[rpm], rtol=5e-4)

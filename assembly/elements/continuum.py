@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -90,14 +90,14 @@ class Continuum(ElementFamily):
     def pattern(self) -> NodePattern:
         return NodePattern(len(self.points), [block.nodes for block in self.blocks])
 
-    def batches(self, purpose: str) -> Iterator[Batch]:
-        """All cells in runs of bounded memory; purpose "stiffness" or "mass" picks the quadrature."""
+    def batches(self, purpose: Literal["stiffness", "mass"]) -> Iterator[Batch]:
+        """All cells in runs of bounded memory; the purpose picks the quadrature."""
         for block, slots in zip(self.blocks, self.pattern.slots, strict=True):
             cell = block.cell
             order = cell.stiffness_order if purpose == "stiffness" else cell.mass_order
             table = tabulate(block.kind, order)
             a, d = block.nodes.shape[1], self.dimension
-            per_cell = 8 * a * d * (2 * len(table.weights) + 2 * a * d)
+            per_cell = 16 * a * d * (d * d * len(table.weights) + a * d)
             step = max(1, BATCH_BYTES // per_cell)
             for start in range(0, len(block.nodes), step):
                 nodes = block.nodes[start : start + step]
@@ -173,8 +173,41 @@ class Continuum(ElementFamily):
             self.pattern.add(total, batch.slots, stress_products(batch, stress))
         return Kronecker(self.pattern.scalar(total), np.eye(d))
 
+    # Large displacements of a St. Venant–Kirchhoff material, total Lagrangian.
+
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        """∫ F S ∇φ (size,), N, with F = I + ∇u, S = c : ½(FᵀF − I)."""
+        d = self.dimension
+        nodal, total = u.reshape(-1, d), np.zeros((len(self.points), d))
+        for batch in self.batches("stiffness"):
+            F = np.eye(d) + displacement_gradient(batch, nodal)
+            first = np.matmul(F, self.stress(_green_strain(F))) * batch.weights[:, :, None, None]
+            e, q, a, _ = batch.gradients.shape
+            # f (e, a, i) = Σ_q Σ_k ∂_kφ_a (F S)_ik
+            left = batch.gradients.transpose(0, 2, 1, 3).reshape(e, a, q * d)
+            forces = np.matmul(left, first.transpose(0, 1, 3, 2).reshape(e, q * d, d))
+            np.add.at(total, batch.nodes.ravel(), forces.reshape(-1, d))
+        return total.ravel()
+
+    def tangent(self, u: Array, coefficients: Array) -> Any:
+        """∂(internal force)/∂u: ∫ (F_iI ∂_Jφ_a) c_IJKL (F_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b."""
+        d = self.dimension
+        nodal, total = u.reshape(-1, d), np.zeros((self.pattern.size, d * d))
+        moduli, one = self.elasticity.reshape(d * d, d * d), np.eye(d)
+        for batch in self.batches("stiffness"):
+            F = one + displacement_gradient(batch, nodal)
+            e, q, a, _ = batch.gradients.shape
+            strain = np.einsum("eqiI,eqaJ->eqaiIJ", F, batch.gradients).reshape(e, q, a * d, d * d)
+            stress = np.matmul(strain, moduli) * batch.weights[:, :, None, None]
+            left = stress.transpose(0, 2, 1, 3).reshape(e, a * d, q * d * d)
+            right = strain.transpose(0, 1, 3, 2).reshape(e, q * d * d, a * d)
+            blocks = np.matmul(left, right).reshape(e, a, d, a, d).transpose(0, 1, 3, 2, 4)
+            initial = stress_products(batch, self.stress(_green_strain(F)))
+            self.pattern.add(total, batch.slots, blocks + initial[..., None, None] * one)
+        return self.pattern.blocked(total.reshape(-1, d, d))
+
     def stress(self, gradient: Array) -> Array:
-        """σ (e, q, d, d) = c : ∇u, Pa."""
+        """σ (e, q, d, d) = c : ∇u (or S = c : E), Pa."""
         d = self.dimension
         flat = gradient.reshape(-1, d * d) @ self.elasticity.reshape(d * d, d * d).T
         return flat.reshape(gradient.shape)
@@ -184,6 +217,11 @@ def displacement_gradient(batch: Batch, nodal: Array) -> Array:
     """∂u_i/∂X_k (e, q, i, k) of nodal displacements (N, d)."""
     local = nodal[batch.nodes][:, None].transpose(0, 1, 3, 2)
     return np.matmul(local, batch.gradients)
+
+
+def _green_strain(F: Array) -> Array:
+    """E = ½(FᵀF − I)."""
+    return np.asarray(0.5 * (np.matmul(np.swapaxes(F, -1, -2), F) - np.eye(F.shape[-1])))
 
 
 def stress_products(batch: Batch, stress: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from assembly.errors import InputError
 from assembly.kinematics import UNIT_COUNT
 
 Array = NDArray[np.float64]
@@ -67,3 +68,18 @@ class ElementFamily:
         ω̃.
         """
         return self.zero()
+
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        """Forces (size,) that resist displacement u (size,), large; coefficients (12,) of the motion.
+
+        For prestress="nonlinear". Raises InputError where a family has no such law.
+        """
+        raise InputError(
+            f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'
+        )
+
+    def tangent(self, u: Array, coefficients: Array) -> Any:
+        """The derivative (size, size) of `internal_force` with respect to u."""
+        raise InputError(
+            f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'
+        )

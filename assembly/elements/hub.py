@@ -99,3 +99,13 @@ class Hub(ElementFamily):
         h = np.trace(B) * np.eye(3) - 0.5 * (B + B.T) + 0.5 * (A + A.T)
         R, phi = sp.csr_matrix(R), sp.csr_matrix(phi)
         return sp.csr_matrix(-(R @ phi.T + phi @ R.T) + phi @ sp.csr_matrix(E.T @ h @ E) @ phi.T)
+
+    def tangent(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+        """The couple's stiffness for small rotations of the hub, at any displacement."""
+        total = self.zero()
+        for unit in np.flatnonzero(coefficients):
+            total = total + coefficients[unit] * self.geometric(u, int(unit))
+        return sp.csr_matrix(total)
+
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        return np.asarray(self.tangent(u, coefficients) @ u)
