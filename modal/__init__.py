@@ -1,6 +1,25 @@
 """Frozen Motion, modal: from the matrices of an instant to eigenvalues, tracks, maps and checks."""
 
 from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
+from modal.modes import Modes
+from modal.properties import PropertyReport, properties
+from modal.solve import solve
+from modal.storage import read_dataset, write_dataset
+from modal.tracking import TrackingInterrupted, track
 from modal.transient import integrate
 
-__all__ = ["Harmonic", "Impulse", "InertiaLoads", "Tabulated", "integrate"]
+__all__ = [
+    "Harmonic",
+    "Impulse",
+    "InertiaLoads",
+    "Tabulated",
+    "Modes",
+    "PropertyReport",
+    "integrate",
+    "properties",
+    "solve",
+    "TrackingInterrupted",
+    "read_dataset",
+    "track",
+    "write_dataset",
+]

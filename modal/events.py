@@ -1,0 +1,193 @@
+"""Events along tracks: crossings, veerings with their gap, flutter and divergence onsets,
+splits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Real = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+NAMES = ("none", "crossing", "veering", "split", "divergence onset", "flutter onset")
+# Relative size below which a rate or a difference of eigenvalues is round-off.
+ROUND_OFF = 1e-8
+# A veering is followed from its least distance to this multiple of it on both sides, …
+BRACKET = 3.0
+# … between which the two shapes of a pure veering turn by atan √(BRACKET² − 1) = 70.5°, of
+# uncoupled modes by 0.
+TURN = np.pi / 4
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two tracks met between instants `index` − 1 and `index`: at which parameter, least distance
+    (rad/s), what.
+    """
+
+    index: int
+    first: int
+    second: int
+    at: float
+    gap: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class Events:
+    """event (T, R) one of NAMES; partner (T, R) the other track, −1 for none; gap (T, R) rad/s of
+    veerings or NaN.
+    """
+
+    event: NDArray[np.str_]
+    partner: NDArray[np.int32]
+    gap: Real
+
+
+class _Board:
+    """Events are written in any order; the graver one stays."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.grade = np.zeros(shape, dtype=int)
+        self.partner = np.full(shape, -1, dtype=np.int32)
+        self.gap = np.full(shape, np.nan)
+
+    def write(self, n: int, row: int, kind: str, partner: int = -1, gap: float = np.nan) -> None:
+        grade = NAMES.index(kind)
+        if grade > self.grade[n, row]:
+            self.grade[n, row], self.partner[n, row], self.gap[n, row] = grade, partner, gap
+
+    def events(self) -> Events:
+        return Events(np.array(NAMES)[self.grade], self.partner, self.gap)
+
+
+def find_events(
+    at: Real,
+    eigenvalues: Complex,
+    corrected: Real,
+    elastic: NDArray[np.bool_],
+    turns: Real,
+    meetings: list[Meeting],
+) -> Events:
+    """All events of T instants and R tracks.
+
+    at (T,); eigenvalues (T, R) on their own branches; corrected (T, R) σ; elastic (T, R). turns (T
+    − 1, R, R): the angle by which the shape of one track turns into that of another from an instant
+    to the next, rad. meetings: what the follower settled between instants.
+    """
+    board = _Board(eigenvalues.shape)
+    settled = set()
+    for m in meetings:
+        gap = m.gap if m.kind == "veering" else np.nan
+        board.write(m.index, m.first, m.kind, m.second, gap)
+        board.write(m.index, m.second, m.kind, m.first, gap)
+        settled |= {(m.index, m.first, m.second), (m.index, m.second, m.first)}
+    R = eigenvalues.shape[1]
+    for i in range(R):
+        for j in range(i + 1, R):
+            _pair_events(board, at, eigenvalues, turns, settled, i, j)
+    _onsets(board, eigenvalues, corrected, elastic)
+    return board.events()
+
+
+def _pair_events(
+    board: _Board,
+    at: Real,
+    eigenvalues: Complex,
+    turns: Real,
+    settled: set[tuple[int, int, int]],
+    i: int,
+    j: int,
+) -> None:
+    both = np.flatnonzero(np.isfinite(eigenvalues[:, i]) & np.isfinite(eigenvalues[:, j]))
+    if len(both) < 2:
+        return
+    difference = eigenvalues[both, i] - eigenvalues[both, j]
+    size = np.maximum(np.abs(eigenvalues[both, i]), np.abs(eigenvalues[both, j]))
+    order = np.where(np.abs(difference.imag) > ROUND_OFF * size, np.sign(difference.imag), 0.0)
+    ordered = np.flatnonzero(order)
+    changes = np.flatnonzero(order[ordered[1:]] != order[ordered[:-1]])
+    for p, q in zip(ordered[changes], ordered[changes + 1], strict=True):
+        between = range(int(both[p]) + 1, int(both[q]) + 1)
+        locked = difference[p + 1 : q]
+        if any((n, i, j) in settled for n in between) or np.any(
+            np.abs(locked) > ROUND_OFF * size[p + 1 : q]
+        ):
+            continue
+        board.write(int(both[q]), i, "crossing", j)
+        board.write(int(both[q]), j, "crossing", i)
+    distance = np.abs(difference)
+    lows = np.flatnonzero((distance[1:-1] <= distance[:-2]) & (distance[1:-1] < distance[2:])) + 1
+    for p in lows:
+        n = int(both[p])
+        if {(n, i, j), (n + 1, i, j)} & settled or distance[p] <= ROUND_OFF * size[p]:
+            continue
+        wide = distance >= BRACKET * distance[p]
+        before, after = np.flatnonzero(wide[:p]), np.flatnonzero(wide[p:])
+        start = int(before[-1]) if len(before) else 0
+        end = p + int(after[0]) if len(after) else len(both) - 1
+        if order[start] != order[end] or np.any(
+            difference[start : end + 1].real ** 2 > distance[start : end + 1] ** 2 / 2
+        ):
+            continue
+        turned = turns[both[start] : both[end]]
+        if max(turned[:, i, j].sum(), turned[:, j, i].sum()) > TURN:
+            gap = _vertex(difference[p - 1 : p + 2], at[both[p - 1 : p + 2]])
+            board.write(n, i, "veering", j, gap)
+            board.write(n, j, "veering", i, gap)
+
+
+def _vertex(difference: Complex, place: Real) -> float:
+    """The least distance on the parabola of the squared difference through three instants."""
+    squares = difference**2
+    c2, c1, c0 = np.polyfit((place - place[1]) / (place[2] - place[0]), squares, 2)
+    if c2 == 0.0:
+        return float(np.abs(difference[1]))
+    least = np.sqrt(abs(c0 - c1**2 / (4.0 * c2)))
+    return float(min(least, np.abs(difference[1])))
+
+
+def _onsets(
+    board: _Board, eigenvalues: Complex, corrected: Real, elastic: NDArray[np.bool_]
+) -> None:
+    """Onsets of flutter and divergence, and splits, at the first instant of the new regime."""
+    known = np.isfinite(eigenvalues)
+    size = np.abs(eigenvalues)
+    with np.errstate(invalid="ignore"):
+        floor = ROUND_OFF * np.maximum(size, np.nanmax(size, axis=0, initial=0.0) * ROUND_OFF)
+        grows = known & elastic & (eigenvalues.real > floor)
+        still = known & (np.abs(eigenvalues.imag) <= floor) & (np.abs(eigenvalues.real) > floor)
+        confirmed = grows & ~(corrected <= 0.0)
+    partner = np.array([_locked(row) for row in eigenvalues], dtype=int).reshape(eigenvalues.shape)
+    for n in range(1, len(eigenvalues)):
+        for r in np.flatnonzero(known[n] & known[n - 1]):
+            other, earlier = int(partner[n, r]), int(partner[n - 1, r])
+            if still[n, r] and grows[n, r] and not (still[n - 1, r] and grows[n - 1, r]):
+                board.write(n, r, "divergence onset")
+            elif grows[n, r] and not still[n, r] and other >= 0 and earlier < 0:
+                board.write(n, r, "flutter onset", other)
+                board.write(n, other, "flutter onset", r)
+            elif confirmed[n, r] and not still[n, r] and not grows[n - 1, r] and other < 0:
+                board.write(n, r, "flutter onset")
+            if earlier >= 0 and other < 0 and known[n, earlier]:
+                board.write(n, r, "split", earlier)
+            elif still[n - 1, r] and not still[n, r]:
+                board.write(n, r, "split")
+
+
+def _locked(lam: Complex) -> list[int]:
+    """For each track the one it is locked with: same frequency, equal and opposite departure of the
+    rates, −1 for none.
+    """
+    difference = lam[:, None] - lam[None, :]
+    size = np.abs(lam)[:, None]
+    with np.errstate(invalid="ignore"):
+        level = np.abs(difference.imag) <= 0.1 * np.abs(difference.real)
+        oscillates = (np.abs(lam.imag) > ROUND_OFF * np.abs(lam))[:, None]
+        apart = np.abs(difference.real) > ROUND_OFF * size
+        opposite = lam.real[:, None] * lam.real[None, :] < 0.0
+        found = level & apart & oscillates & opposite
+    return [int(np.flatnonzero(row)[0]) if row.any() else -1 for row in found]

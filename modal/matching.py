@@ -1,0 +1,297 @@
+"""Which mode of one instant is which mode of the next: biorthogonal overlaps and their optimal
+assignment.
+
+With x = (q, λq) and the left vector y = ((C + D)ᵀu + λ̄Mᵀu, u) of the pencil (modal/state.py), the
+overlap of mode i at instant a with mode j at instant b is
+
+    O_ij = y_iᴴ B x_j / y_iᴴ B x_i,    y_iᴴ B x_j = u_iᴴ [(λ_i + λ_j) M + C + D] q_j,    M, C + D of
+    instant a,
+
+the identity matrix when a = b. The mass-weighted complex MAC is |O_ij O_ji|, the second factor with
+the left vectors of b: independent of every scaling and phase, 1 for the same mode and 0 for another
+mode of the same instant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from assembly import FrozenSystem
+
+Real = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+# Relative distance below which eigenvalues are one cluster: their own vectors are then round-off,
+# the span is not.
+CLUSTER = 1e-8
+# |yᴴBx| below this part of |y||B||x|: a defective value (rigid chains), whose left and right
+# vectors say nothing.
+DEFECTIVE = 1e-9
+# A cluster whose projection is worse conditioned than this is left as the solver gave it.
+WELL_CONDITIONED = 1e3
+# What a wrong eigenvalue prediction costs beside a wrong shape (MAC 0 costs 1).
+PREDICTION_WEIGHT = 0.3
+# A real value that grows is preferred to its decaying twin when a pair meets at zero, by this much.
+GROWTH_PREFERENCE = 1e-6
+
+
+class ModesLike(Protocol):
+    """What tracking reads of `modal.Modes`."""
+
+    @property
+    def eigenvalues(self) -> Complex: ...
+    @property
+    def right(self) -> Complex: ...
+    @property
+    def left(self) -> Complex: ...
+    @property
+    def backward_error(self) -> Real: ...
+    @property
+    def condition_number(self) -> Real: ...
+    @property
+    def kind(self) -> NDArray[np.str_]: ...
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The modes of one instant, scaled for comparison with those of another.
+
+    at: time (s) or parameter. eigenvalues (K,) rad/s, Im ≥ 0. right (n, K): q with qᴴMq = 1. dual
+    (n, 2K): Mᵀu and (C + D)ᵀu, scaled so that yᴴBx = 1. inertia (n, K): Mq of the defective modes,
+    zero elsewhere, or None. mass_gram, energy_gram (K, K): q_iᴴMq_j and λ̄_iλ_j q_iᴴMq_j + q_iᴴ
+    sym(K) q_j, whose diagonal is twice the energy. whirl (K,): −1 … 1 about the axis, or None.
+    """
+
+    at: float
+    eigenvalues: Complex
+    right: Complex
+    dual: Complex
+    defective: Mask
+    inertia: Complex | None
+    mass_gram: Complex
+    energy_gram: Complex
+    backward_error: Real
+    condition_number: Real
+    kind: NDArray[np.str_]
+    whirl: Real | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of modes K."""
+        return len(self.eigenvalues)
+
+    @property
+    def energy(self) -> Real:
+        """Twice the energy of each mode at qᴴMq = 1, (K,), (rad/s)²; not positive for a mode at or
+        past flutter.
+        """
+        return np.asarray(np.diag(self.energy_gram).real)
+
+    @classmethod
+    def of(
+        cls, at: float, system: FrozenSystem, modes: ModesLike, whirl: Real | None = None
+    ) -> Snapshot:
+        """From the frozen system of the instant and its modes (any scaling of their vectors)."""
+        lam = np.asarray(modes.eigenvalues, dtype=complex)
+        Q, U = np.asarray(modes.right, dtype=complex), np.asarray(modes.left, dtype=complex)
+        M, C = system.M, system.damping
+        MQ = M @ Q
+        size = np.sqrt(np.abs((Q.conj() * MQ).sum(axis=0)))
+        size[size == 0.0] = 1.0
+        Q, MQ = Q / size, MQ / size
+        CQ = C @ Q
+        MU, CU = M.T @ U, C.T @ U
+        inner_m, inner_c = (MU.conj() * Q).sum(axis=0), (CU.conj() * Q).sum(axis=0)
+        pairing = 2.0 * lam * inner_m + inner_c
+        length = np.linalg.norm(Q, axis=0)
+        bulk = 2.0 * np.abs(lam) * np.linalg.norm(MU, axis=0) * length
+        bulk += np.linalg.norm(CU, axis=0) * length
+        defective = np.abs(pairing) <= DEFECTIVE * bulk
+        scale = np.where(defective, 1.0, pairing.conj())
+        # Kq = −(λ²M + λ(C + D))q, so the energy needs no product with the stiffness.
+        mass_gram = Q.conj().T @ MQ
+        strain = -(mass_gram * lam**2 + (Q.conj().T @ CQ) * lam)
+        energy_gram = lam.conj()[:, None] * lam * mass_gram + 0.5 * (strain + strain.conj().T)
+        return cls(
+            at=float(at),
+            eigenvalues=lam,
+            right=Q,
+            dual=np.concatenate([MU / scale, CU / scale], axis=1),
+            defective=defective,
+            inertia=np.where(defective, MQ, 0.0) if defective.any() else None,
+            mass_gram=mass_gram,
+            energy_gram=energy_gram,
+            backward_error=np.asarray(modes.backward_error, dtype=float),
+            condition_number=np.asarray(modes.condition_number, dtype=float),
+            kind=np.asarray(modes.kind).astype(str),
+            whirl=whirl,
+        )
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Overlaps (Ka, Kb) both ways between two instants, with the modes of b and with their
+    conjugates.
+
+    A mode whose frequency passes through zero goes on as the conjugate of a mode with Im λ ≥ 0.
+    forward, mirrored: y_aᴴB_a x_b and y_aᴴB_a x̄_b. backward, mirrored_back: y_bᴴB_b x_a
+    transposed, and ȳ_b. mac, mirrored_mac: the MAC of the two pairings, (Ka, Kb).
+    """
+
+    forward: Complex
+    backward: Complex
+    mirrored: Complex
+    mirrored_back: Complex
+    mac: Real
+    mirrored_mac: Real
+
+    @classmethod
+    def between(cls, a: Snapshot, b: Snapshot) -> Overlap:
+        """The overlaps of all modes of a with all modes of b."""
+        forward, mirrored = _pairings(a, b)
+        backward, mirrored_back = (P.T for P in _pairings(b, a))
+        # ȳ_b pairs with x_a as the conjugate of y_b with x̄_a.
+        mac = np.minimum(np.abs(forward * backward), 1.0)
+        mirrored_mac = np.minimum(np.abs(mirrored * mirrored_back), 1.0)
+        if a.defective.any() or b.defective.any():
+            mac = _shape_mac(a, b, mac)
+            mirrored_mac = np.where(a.defective[:, None] | b.defective[None, :], 0.0, mirrored_mac)
+        return cls(forward, backward, mirrored, mirrored_back, mac, mirrored_mac)
+
+
+def _pairings(a: Snapshot, b: Snapshot) -> tuple[Complex, Complex]:
+    """y_aᴴB_a x_b and y_aᴴB_a x̄_b, (Ka, Kb) each."""
+    K = a.size
+    lam = a.eigenvalues[:, None]
+    P = a.dual.conj().T @ b.right
+    R = (a.dual.T @ b.right).conj()
+    direct = (lam + b.eigenvalues[None, :]) * P[:K] + P[K:]
+    mirror = (lam + b.eigenvalues.conj()[None, :]) * R[:K] + R[K:]
+    return direct, mirror
+
+
+def diagonal_pairing(a: Snapshot, i: Index, b: Snapshot, j: Index, mirrored: Mask) -> Real:
+    """|y_iᴴB_a x_j| (or with x̄_j where mirrored) of given pairs only."""
+    Q = np.where(mirrored, b.right[:, j].conj(), b.right[:, j])
+    lam = np.where(mirrored, b.eigenvalues[j].conj(), b.eigenvalues[j])
+    dual = a.dual.conj()
+    value = (a.eigenvalues[i] + lam) * (dual[:, i] * Q).sum(axis=0) + (dual[:, a.size + i] * Q).sum(
+        axis=0
+    )
+    return np.asarray(np.abs(value))
+
+
+def _shape_mac(a: Snapshot, b: Snapshot, mac: Real) -> Real:
+    """The MAC with the plain mass-weighted product of shapes where a value is defective."""
+    out = mac.copy()
+    if a.inertia is not None:
+        shape = np.minimum(np.abs(a.inertia.conj().T @ b.right) ** 2, 1.0)
+        out[a.defective] = shape[a.defective]
+    if b.inertia is not None:
+        shape = np.minimum(np.abs(a.right.conj().T @ b.inertia) ** 2, 1.0)
+        out[:, b.defective] = shape[:, b.defective]
+    return out
+
+
+def clusters(eigenvalues: Complex, tolerance: float = CLUSTER) -> list[Index]:
+    """Groups of two or more eigenvalues closer than tolerance |λ|."""
+    if len(eigenvalues) < 2:
+        return []
+    near = np.abs(eigenvalues[:, None] - eigenvalues[None, :])
+    near = near <= tolerance * np.maximum(
+        np.abs(eigenvalues)[:, None], np.abs(eigenvalues)[None, :]
+    )
+    if int(near.sum()) == len(eigenvalues):
+        return []
+    groups: list[Index] = []
+    seen = np.zeros(len(eigenvalues), dtype=bool)
+    for i in range(len(eigenvalues)):
+        if seen[i]:
+            continue
+        members = np.flatnonzero(near[i] & ~seen)
+        seen[members] = True
+        if len(members) > 1:
+            groups.append(members)
+    return groups
+
+
+def align(b: Snapshot, a: Snapshot) -> Snapshot:
+    """b with the basis of each of its clusters turned to continue the modes of a.
+
+    Inside a cluster the solver's vectors are an arbitrary basis of the eigenspace X. The modes x_a
+    are projected on it with the cluster's own left vectors, X' = X T with T = YᴴB x_a, and the left
+    vectors follow, Y' = Y T⁻ᴴ.
+    """
+    groups = [g for g in clusters(b.eigenvalues) if not b.defective[g].any()]
+    if not groups:
+        return b
+    inward, _ = _pairings(b, a)
+    outward, _ = _pairings(a, b)
+    share = np.abs(inward * outward.T)
+    turn = np.eye(b.size, dtype=complex)
+    for members in groups:
+        chosen = np.argsort(-share[members].sum(axis=0))[: len(members)]
+        if len(chosen) < len(members):
+            continue
+        _, order = linear_sum_assignment(-np.abs(inward[np.ix_(members, chosen)]))
+        T = inward[np.ix_(members, chosen[order])]
+        if np.linalg.cond(T) > WELL_CONDITIONED:
+            continue
+        mass = T.conj().T @ b.mass_gram[np.ix_(members, members)] @ T
+        turn[np.ix_(members, members)] = T / np.sqrt(np.diag(mass).real)
+    back = np.linalg.inv(turn).conj().T
+    K = b.size
+    return replace(
+        b,
+        right=b.right @ turn,
+        dual=np.concatenate([b.dual[:, :K] @ back, b.dual[:, K:] @ back], axis=1),
+        mass_gram=turn.conj().T @ b.mass_gram @ turn,
+        energy_gram=turn.conj().T @ b.energy_gram @ turn,
+    )
+
+
+@dataclass(frozen=True)
+class Match:
+    """target (Ka,): the mode of b that continues each mode of a, −1 for none. mirrored (Ka,): as
+    its conjugate.
+
+    mac (Ka,): MAC of the pair. margin (Ka,): how much more the second-best choice would cost.
+    """
+
+    target: Index
+    mirrored: Mask
+    mac: Real
+
+
+def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Match:
+    """The one-to-one assignment of least total cost 1 − MAC + w min(1, |λ_b − predicted| /
+    scale).
+    """
+    lam = b.eigenvalues[None, :]
+    step = np.abs(predicted - a.eigenvalues)[:, None]
+    scale = 0.1 * np.maximum(np.abs(a.eigenvalues)[:, None], np.abs(lam)) + step
+    scale[scale == 0.0] = 1.0
+    miss = np.minimum(np.abs(lam - predicted[:, None]) / scale, 1.0)
+    miss_mirrored = np.minimum(np.abs(lam.conj() - predicted[:, None]) / scale, 1.0)
+    cost = 1.0 - overlap.mac + PREDICTION_WEIGHT * miss
+    mirrored_cost = 1.0 - overlap.mirrored_mac + PREDICTION_WEIGHT * miss_mirrored
+    flipped = mirrored_cost < cost - 1e-12
+    cost = np.where(flipped, mirrored_cost, cost)
+    real = np.abs(b.eigenvalues.imag) <= CLUSTER * np.abs(b.eigenvalues)
+    cost = cost - GROWTH_PREFERENCE * np.where(real, np.sign(b.eigenvalues.real), 0.0)[None, :]
+    rows, columns = linear_sum_assignment(cost)
+    target = np.full(a.size, -1, dtype=np.intp)
+    target[rows] = columns
+    mirrored = np.zeros(a.size, dtype=bool)
+    mirrored[rows] = flipped[rows, columns]
+    mac = np.zeros(a.size)
+    chosen = np.where(flipped, overlap.mirrored_mac, overlap.mac)
+    mac[rows] = chosen[rows, columns]
+    return Match(target, mirrored, mac)

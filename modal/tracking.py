@@ -1,0 +1,208 @@
+"""Following modes along a motion or over a parameter: `modal.track`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from tqdm import tqdm
+
+from assembly import FrozenSystem
+from assembly.errors import ConvergenceError, FrozenMotionError, InputError
+from modal.datasets import provenance, tracks_dataset
+from modal.following import Rules
+from modal.matching import ModesLike, Snapshot
+from modal.solve import solve as solve_instant
+from modal.tracks import Recorder
+from modal.whirl import Whirl
+
+Solver = Callable[[FrozenSystem, int], ModesLike]
+
+# Vectors, never swept over.
+VECTORS = ("axis",)
+
+
+class TrackingInterrupted(KeyboardInterrupt):
+    """Ctrl-C while tracking; `partial` is the dataset of the instants that were finished, or
+    None.
+    """
+
+    def __init__(self, message: str, partial: xr.Dataset | None) -> None:
+        super().__init__(message)
+        self.partial = partial
+
+
+def track(
+    model: Any,
+    times: ArrayLike | None = None,
+    k: int = 6,
+    *,
+    guard: int | None = None,
+    backend: str = "slepc",
+    solver: Solver | None = None,
+    rate: float | None = None,
+    tolerance: float = 0.05,
+    rules: Rules | None = None,
+    whirl_axis: ArrayLike | None = None,
+    progress: bool | None = None,
+    **parameters: Any,
+) -> xr.Dataset:
+    """Follow the modes of a model along a motion, or over one parameter given as a one-dimensional
+    array.
+
+        track(mechanism, times=times, k=6)
+        track(blade, omega=speeds, axis=(0, 0, 1), k=6)
+
+    model: anything with `freeze(t, **parameters)` (times, s) or `freeze(**parameters)`; parameters
+    that are not the array are passed on as they are. k: modes of smallest |λ| followed at every
+    instant; `guard` more are solved so that a mode may pass the window's edge and come back. The
+    dataset has a row for every mode that was among the k smallest at any instant: the k of the
+    first instant, then those that came in, in the order they came; NaN where a mode is outside the
+    window. rate: speed of the parameter, units per second, if it changes in time; else a parameter
+    is steady at every point, growth_rate_corrected is growth_rate and frozen_interval infinite.
+    tolerance: of frozen_interval, on drift and coupling. solver(system, k): another source of modes
+    than `modal.solve(system, k, backend=backend)`. whirl_axis: axis of the whirl direction, `axis`
+    if that is given. progress: a bar on stderr; None shows it on a terminal.
+
+    Returns the dataset "tracks" of DESIGN.md, section 5, with `coupling`, `partner`, `gap` (rad/s)
+    and, where displacements and an axis are known, `whirl` and `whirl_number`. Raises InputError
+    for arguments that cannot be used, ConvergenceError whose `partial` is the dataset up to the
+    instant that failed, and TrackingInterrupted, the same, on Ctrl-C.
+    """
+    name, at, freeze = _swept(model, times, parameters)
+    if not isinstance(k, (int, np.integer)) or k < 1:
+        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    if not tolerance > 0.0:
+        raise InputError(f"tolerance: expected a positive number, got {tolerance!r}")
+    rules = rules or Rules()
+    guard = 2 + k // 4 if guard is None else int(guard)
+    axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
+    whirl = None if axis is None else Whirl(axis)
+    used: list[ModesLike] = []
+
+    def instant(value: float) -> Snapshot:
+        system = freeze(value)
+        wanted = min(k + guard, system.n)
+        if solver is None:
+            modes: ModesLike = solve_instant(system, wanted, backend=backend)  # type: ignore[arg-type]
+        else:
+            modes = solver(system, wanted)
+        if not used:
+            used.append(modes)
+        number = whirl.number(system, modes.right) if whirl is not None else None
+        return Snapshot.of(value, system, modes, number)
+
+    recorder = Recorder(int(k), instant, rules)
+
+    def finished() -> xr.Dataset | None:
+        if not recorder.count:
+            return None
+        speed = 1.0 if name == "time" else rate
+        variables = recorder.variables(speed, tolerance, _sense(name, at[: recorder.count]))
+        attributes = provenance(
+            title=f"modes followed over {name}",
+            model=type(model).__name__,
+            model_parameters=_constant(name, parameters),
+            solver=_solver_name(used, backend, solver),
+            modes_followed=int(k),
+            modes_guarding=guard,
+            tracking_rules=asdict(rules),
+            frozen_interval_tolerance=tolerance,
+            rate="none" if rate is None else rate,
+            extra_instants=recorder.extra,
+        )
+        return tracks_dataset(name, at[: recorder.count], variables, attributes)
+
+    try:
+        for value in _shown(at, name, progress):
+            recorder.add(instant(float(value)))
+    except KeyboardInterrupt:
+        raise TrackingInterrupted(
+            f"stopped after {recorder.count} of {len(at)} instants", finished()
+        ) from None
+    except FrozenMotionError as fault:
+        if not isinstance(fault, ArithmeticError):
+            raise
+        place = f"{name} = {float(at[recorder.count]):.6g}"
+        raise ConvergenceError(f"{place}: {fault}", partial=finished()) from fault
+    done = finished()
+    assert done is not None
+    return done
+
+
+def _swept(
+    model: Any, times: ArrayLike | None, parameters: Mapping[str, Any]
+) -> tuple[str, NDArray[np.float64], Callable[[float], FrozenSystem]]:
+    """The name and values of what is swept, and how to freeze the model at one value."""
+    if not callable(getattr(model, "freeze", None)):
+        raise InputError(
+            f"model: expected an object with a method freeze, got {type(model).__name__}"
+        )
+    if times is not None:
+        at = _values("times", times)
+        return "time", at, lambda value: model.freeze(value, **parameters)
+    arrays = [
+        key for key, value in parameters.items() if key not in VECTORS and np.ndim(value) == 1
+    ]
+    if len(arrays) > 1:  # three components are a vector when something else can be the sweep
+        arrays = [key for key in arrays if len(parameters[key]) != 3] or arrays
+    if len(arrays) != 1:
+        found = ", ".join(arrays) or "none"
+        raise InputError(
+            f"track: give times, or exactly one parameter as an array of values; arrays found: {found}"
+        )
+    name = arrays[0]
+    constant = {key: value for key, value in parameters.items() if key != name}
+    return (
+        name,
+        _values(name, parameters[name]),
+        lambda value: model.freeze(**{name: value}, **constant),
+    )
+
+
+def _values(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    at = np.asarray(values, dtype=float)
+    if at.ndim != 1 or len(at) == 0:
+        raise InputError(
+            f"{name}: expected a one-dimensional array of values, got shape {at.shape}"
+        )
+    if not np.all(np.isfinite(at)):
+        raise InputError(f"{name}: values must be finite")
+    steps = np.diff(at)
+    if not (np.all(steps > 0.0) or np.all(steps < 0.0)):
+        raise InputError(
+            f"{name}: values must increase (or decrease) strictly, so that modes can be followed"
+        )
+    return at
+
+
+def _sense(name: str, at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sense of rotation about the axis, ±1 (T, 1): that of the swept speed, positive where it
+    is not known.
+    """
+    turning = at if name in ("omega", "speed_rpm") else np.ones_like(at)
+    return np.where(turning < 0.0, -1.0, 1.0)[:, None]
+
+
+def _constant(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in parameters.items() if key != name}
+
+
+def _solver_name(used: list[ModesLike], backend: str, solver: Solver | None) -> str:
+    described = (getattr(used[0], part, "") for part in ("backend", "method", "factorization"))
+    text = ", ".join(str(part) for part in described if part)
+    return text or (
+        backend if solver is None else getattr(solver, "__name__", type(solver).__name__)
+    )
+
+
+def _shown(at: NDArray[np.float64], name: str, progress: bool | None) -> Iterable[float]:
+    hidden = not sys.stderr.isatty() if progress is None else not progress
+    return tqdm(
+        at, desc=f"modes over {name}", unit="instant", file=sys.stderr, disable=hidden, leave=False
+    )

@@ -1,0 +1,85 @@
+"""Whirl direction: which way round an axis a complex mode carries the material points."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from assembly import DofMap, FrozenSystem
+from assembly.kinematics import skew, unit_axis
+
+Real = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+# A mode with less than this part of its mass norm across the axis does not whirl; a whirl number
+# below it is planar.
+ACROSS = 0.1
+PLANAR = 0.1
+
+
+class Whirl:
+    """The whirl number of modes about an axis, for unknowns whose places are known.
+
+    With e × q the shape turned by the axis e and q_⊥ its part across e, w = Im(q_⊥ᴴM(e × q)) /
+    q_⊥ᴴMq_⊥: the angular momentum of the motion Re(q exp iωt), ω > 0, over its largest possible
+    value. +1 is a circle in the positive sense of e, −1 one in the negative sense, 0 a motion in a
+    plane through the axis.
+    """
+
+    def __init__(self, axis: ArrayLike) -> None:
+        self.axis = unit_axis(axis)
+        self._dofs: DofMap | None = None
+        self._turn: sp.csr_matrix | None = None
+
+    def number(self, system: FrozenSystem, shapes: Complex) -> Real | None:
+        """w of each column (n, K) → (K,), NaN for a motion along the axis; None when no places are
+        known.
+        """
+        if system.dofs is None:
+            return None
+        turn = self._turning(system.dofs)
+        turned = turn @ shapes
+        across = -(turn @ turned)
+        inertia = system.M @ across
+        whole = np.abs((shapes.conj() * (system.M @ shapes)).sum(axis=0))
+        size = (across.conj() * inertia).sum(axis=0).real
+        momentum = (inertia.conj() * turned).sum(axis=0).imag
+        enough = size > ACROSS * whole
+        return np.where(enough, np.clip(momentum / np.where(enough, size, 1.0), -1.0, 1.0), np.nan)
+
+    def _turning(self, dofs: DofMap) -> sp.csr_matrix:
+        """The sparse matrix (n, n) of e × on the displacements, zero on the rotations."""
+        if self._turn is None or not _same(dofs, self._dofs):
+            matrix, n = skew(self.axis), len(dofs)
+            width = int(dofs.node.max(initial=0)) + 1
+            place = np.full((width, 3), -1, dtype=np.intp)
+            moves = dofs.component < 3
+            place[dofs.node[moves], dofs.component[moves]] = np.flatnonzero(moves)
+            rows = np.flatnonzero(moves)
+            others = place[dofs.node[rows]]
+            values = np.where(others >= 0, matrix[dofs.component[rows]], 0.0)
+            keep = values != 0.0
+            flat = np.broadcast_to(rows[:, None], others.shape)[keep]
+            self._turn = sp.csr_matrix((values[keep], (flat, others[keep])), shape=(n, n))
+            self._dofs = dofs
+        return self._turn
+
+
+def _same(dofs: DofMap, known: DofMap | None) -> bool:
+    if known is None or len(dofs) != len(known):
+        return False
+    return np.array_equal(dofs.node, known.node) and np.array_equal(dofs.component, known.component)
+
+
+def direction(number: Real, sense: Real) -> NDArray[np.str_]:
+    """ "forward", "backward", "planar" or "none" of whirl numbers (T, R), by the sense of rotation
+    ±1 (T, 1).
+    """
+    names = np.full(number.shape, "none", dtype="<U8")
+    known = np.isfinite(number)
+    with np.errstate(invalid="ignore"):
+        names[known & (np.abs(number) < PLANAR)] = "planar"
+        names[known & (number * sense >= PLANAR)] = "forward"
+        names[known & (number * sense <= -PLANAR)] = "backward"
+    return names
