@@ -188,26 +188,23 @@ class BodyOperators:
 
     def __init__(self, body: Body, keep: NDArray[np.intp]) -> None:
         self.body, self.keep, self.n = body, keep, len(keep)
-        self._slices: dict[int, sp.csr_matrix] = {}
-        families = body.families
-        self.M = self._sum([f.mass() for f in families])
-        self.K = self._sum([f.stiffness() for f in families])
-        self.G = tuple(
-            self._sum(list(group))
-            for group in zip(*(f.gyroscopic() for f in families), strict=True)
-        )
-        self.S = tuple(
-            self._sum(list(group))
-            for group in zip(*(f.centrifugal() for f in families), strict=True)
-        )
-        self.D = self._sum([f.damping() for f in families])
-        self.d = self._sum([f.external_damping() for f in families])
-        self.inertia_loads: Array = np.sum([f.inertia_loads() for f in families], axis=0)[keep]
+        whole = len(keep) == body.size
+        made = _assembled(body) if whole else body.operators.restricted(keep)
+        self.M, self.K, self.D, self.d = (made[name] for name in ("M", "K", "D", "d"))
+        self.G: tuple[Any, ...] = made["G"]
+        self.S: tuple[Any, ...] = made["S"]
+        self.inertia_loads: Array = made["inertia_loads"]
         self.B = tuple(Lazy((self.n, self.n), self._geometric_unit(k)) for k in range(UNIT_COUNT))
 
-    def _sum(self, operators: list[Any]) -> Any:
-        total = sum_operators(operators, self.body.size)
-        return restrict(total, self.keep, self._slices)
+    def restricted(self, keep: NDArray[np.intp]) -> dict[str, Any]:
+        """The fixed matrices on a subset of these unknowns."""
+        slices: dict[int, sp.csr_matrix] = {}
+        single = {n: restrict(getattr(self, n), keep, slices) for n in ("M", "K", "D", "d")}
+        several = {
+            name: tuple(restrict(A, keep, slices) for A in getattr(self, name))
+            for name in ("G", "S")
+        }
+        return {**single, **several, "inertia_loads": self.inertia_loads[keep]}
 
     def _geometric_unit(self, unit: int) -> Any:
         return lambda: restrict(self.body.geometric_unit(unit), self.keep, {})
@@ -250,6 +247,26 @@ def _allowed(fields: Array, fixed: Mask, scale: float) -> Array:
     triangle = la.qr(fields[fixed], mode="economic")[1]
     _, sizes, Zt = la.svd(triangle, full_matrices=True)
     return np.asarray(fields @ Zt[int((sizes > 1e-10 * scale).sum()) :].T)
+
+
+def _assembled(body: Body) -> dict[str, Any]:
+    """The sums over the families, on all unknowns of the body."""
+    families, n = body.families, body.size
+    groups = {
+        "G": zip(*(f.gyroscopic() for f in families), strict=True),
+        "S": zip(*(f.centrifugal() for f in families), strict=True),
+    }
+    return {
+        "M": sum_operators([f.mass() for f in families], n),
+        "K": sum_operators([f.stiffness() for f in families], n),
+        "D": sum_operators([f.damping() for f in families], n),
+        "d": sum_operators([f.external_damping() for f in families], n),
+        "inertia_loads": np.sum([f.inertia_loads() for f in families], axis=0),
+        **{
+            name: tuple(sum_operators(list(group), n) for group in found)
+            for name, found in groups.items()
+        },
+    }
 
 
 def sum_operators(operators: list[Any], size: int) -> Any:

@@ -93,5 +93,5 @@ def _newton(body: Body, coefficients: Array, u: Array) -> Array:
 def _tangent(body: Body, u: Array, coefficients: Array) -> Any:
     total: Any = sp.csr_matrix((body.size, body.size))
     for family in body.families:
-        total = total + family.tangent(u, coefficients).tocsr()
+        total = total + family.tangent_stiffness(u, coefficients).tocsr()
     return sp.csr_matrix(total)

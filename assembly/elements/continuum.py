@@ -189,7 +189,7 @@ class Continuum(ElementFamily):
             np.add.at(total, batch.nodes.ravel(), forces.reshape(-1, d))
         return total.ravel()
 
-    def tangent(self, u: Array, coefficients: Array) -> Any:
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> Any:
         """∂(internal force)/∂u: ∫ (F_iI ∂_Jφ_a) c_IJKL (F_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b."""
         d = self.dimension
         nodal, total = u.reshape(-1, d), np.zeros((self.pattern.size, d * d))

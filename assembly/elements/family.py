@@ -78,7 +78,7 @@ class ElementFamily:
             f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'
         )
 
-    def tangent(self, u: Array, coefficients: Array) -> Any:
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> Any:
         """The derivative (size, size) of `internal_force` with respect to u."""
         raise InputError(
             f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'

@@ -100,7 +100,7 @@ class Hub(ElementFamily):
         R, phi = sp.csr_matrix(R), sp.csr_matrix(phi)
         return sp.csr_matrix(-(R @ phi.T + phi @ R.T) + phi @ sp.csr_matrix(E.T @ h @ E) @ phi.T)
 
-    def tangent(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         """The couple's stiffness for small rotations of the hub, at any displacement."""
         total = self.zero()
         for unit in np.flatnonzero(coefficients):
@@ -108,4 +108,4 @@ class Hub(ElementFamily):
         return sp.csr_matrix(total)
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
-        return np.asarray(self.tangent(u, coefficients) @ u)
+        return np.asarray(self.tangent_stiffness(u, coefficients) @ u)
