@@ -150,13 +150,21 @@ class Body:
         fields = self.dofs.rigid_fields()
         fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
         scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
-        fields = _allowed(fields, held, scale)
+        fields = self._unresisted(_allowed(fields, held, scale))
         if fields.shape[1]:
             _, _, order = la.qr(
                 np.where(held[:, None], 0.0, fields).T, mode="economic", pivoting=True
             )
             held[order[: fields.shape[1]]] = True
         return held
+
+    def _unresisted(self, fields: Array) -> Array:
+        """The combinations of rigid fields (n, m) that strain no spring to the frame."""
+        if not fields.shape[1]:
+            return fields
+        K = self.operators.K.tocsr()
+        _, forces, Zt = la.svd(K @ fields, full_matrices=False)
+        return np.asarray(fields @ Zt[forces <= 1e-12 * np.linalg.norm(abs(K) @ abs(fields))].T)
 
     def static_response(self, loads: Array) -> Array:
         """Displacements (n, k), m and rad, under loads (n, k), N and N·m, on the held body."""

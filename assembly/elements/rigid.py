@@ -1,0 +1,48 @@
+"""Rigid bodies and lumped masses with inertia, at nodes of a body.
+
+The second-order turn φ×s + ½φ×(φ×s) of every mass point is in K_G of the inertia load (DESIGN.md,
+section 2): `SectionInertia.load_work`, here with the whole body in place of a section.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.dofs import DofMap
+from assembly.elements.element_map import ElementMap
+from assembly.elements.family import ElementFamily
+from assembly.elements.section_inertia import SectionInertia
+
+Array = NDArray[np.float64]
+
+
+class RigidFamily(ElementFamily):
+    """Rigid masses at nodes (E,); inertia about each node: m (E,), η (E, 3), J (E, 3, 3)."""
+
+    def __init__(self, dofs: DofMap, nodes: NDArray[np.intp], inertia: SectionInertia) -> None:
+        self.size, self.inertia = len(dofs), inertia
+        self.points = dofs.coordinates[nodes]
+        self.map = ElementMap(dofs, nodes[:, None], (0, 1, 2, 3, 4, 5))
+
+    def mass(self) -> sp.csr_matrix:
+        return self.map.matrix(self.inertia.forms()[:, 0])
+
+    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
+        forms = self.inertia.forms()
+        return tuple(self.map.matrix(forms[:, k]) for k in range(1, 7))
+
+    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
+        forms = self.inertia.forms()
+        return tuple(self.map.matrix(forms[:, k]) for k in range(7, 10))
+
+    def inertia_loads(self) -> Array:
+        return self.map.vector(self.inertia.loads(self.points))
+
+    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
+        if unit is None:
+            return self.zero()
+        turn = np.zeros((len(self.points), 6, 6))
+        turn[:, 3:, 3:] = self.inertia.load_work(self.points, unit)
+        return self.map.matrix(turn)
