@@ -85,10 +85,9 @@ class OutputFolder:
 
     def write_dataset(self, name: str, dataset: Dataset) -> None:
         """NetCDF-4 through h5netcdf, complex numbers stored natively."""
-        from modal.storage import write_netcdf
+        from modal.storage import write_dataset
 
-        with self.file(name) as path:
-            write_netcdf(dataset, path)
+        self.written.append(write_dataset(dataset, self.path / name))
 
     def write_figure(self, name: str, figure: Figure) -> None:
         """The figure as a picture; it is closed afterwards."""

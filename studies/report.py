@@ -47,7 +47,8 @@ def _eventful(events: np.ndarray) -> np.ndarray:
 
 def _most(track: Dataset, name: str) -> str:
     values = track[name].values
-    return f"{np.nanmax(values):.3g}" if np.any(np.isfinite(values)) else "-"
+    # + 0.0 turns the −0 of an undamped mode into 0.
+    return f"{np.nanmax(values) + 0.0:.3g}" if np.any(np.isfinite(values)) else "-"
 
 
 def map_table(grid: Dataset) -> str:
@@ -65,7 +66,8 @@ def map_table(grid: Dataset) -> str:
     place = ", ".join(f"{d} = {float(grid[d][i]):.6g}" for d, i in zip(dims, worst, strict=True))
     lines.append(f"  largest growth rate {float(growth.values[worst]):.4g} 1/s at {place}")
     lines.append(f"  largest error bound {float(np.nanmax(grid['error_bound'].values)):.2g}")
-    sources, counts = np.unique(grid["source"].values.astype(str), return_counts=True)
-    named = (f"{c} {s}" for s, c in zip(sources, counts, strict=True))
+    words = str(grid["source"].attrs["flag_meanings"]).split()
+    counts = np.bincount(grid["source"].values.astype(int).ravel(), minlength=len(words))
+    named = (f"{count} {word}" for word, count in zip(words, counts, strict=True) if count)
     lines.append(f"  solved: {', '.join(named)}")
     return "\n".join(lines)

@@ -96,9 +96,10 @@ def campbell(tracks: Dataset, ax: Axes, orders: tuple[int, ...] = (1, 2, 3)) -> 
             (end, order * end / 60.0),
             color="0.4",
             fontsize=8,
-            xytext=(2, 0),
+            xytext=(4, 0),
             textcoords="offset points",
             va="center",
+            bbox=dict(boxstyle="square,pad=0.1", facecolor="white", edgecolor="none"),
             annotation_clip=False,
         )
     ax.set(xlabel="speed (rpm)", ylabel="frequency (Hz)", ylim=(0, top))

@@ -1,0 +1,81 @@
+"""From the checked specification of a body to the body itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import assembly
+from assembly.errors import InputError, ModelFileError
+from studies.model_schema import (
+    BeamSpec,
+    MatricesSpec,
+    ModelSpec,
+    PlaneSpec,
+    SectionSpec,
+    SolidSpec,
+)
+
+
+def build_body(name: str, spec: ModelSpec, folder: Path, planar: bool | None = None) -> Any:
+    """The body of that name. Files are looked for beside the model file.
+
+    planar overrides the file's key (planar mechanisms need planar beams). Raises ModelFileError
+    naming the body when its values, each fine by itself, do not make a body.
+    """
+    body = spec.body[name]
+    try:
+        made = _build(name, body, spec, folder, planar)
+    except InputError as fault:
+        raise ModelFileError(f"body.{name}: {fault}") from None
+    damping = body.damping
+    return made.with_damping(damping.a, damping.b) if damping.a or damping.b else made
+
+
+def _build(name: str, body: Any, spec: ModelSpec, folder: Path, planar: bool | None) -> Any:
+    if isinstance(body, BeamSpec):
+        return assembly.beam(
+            length=body.length,
+            section=_section(body.section),
+            material=_material(body.material, spec),
+            elements=body.elements,
+            clamped=body.clamped,
+            pinned=body.pinned,
+            offset=body.offset,
+            theory=body.theory,
+            planar=body.planar if planar is None else planar,
+            rotary_inertia=body.rotary_inertia,
+            name=name,
+        )
+    if isinstance(body, SolidSpec):
+        return assembly.solid(
+            folder / body.mesh,
+            _material(body.material, spec),
+            clamped=body.clamped,
+            pinned=body.pinned,
+        )
+    if isinstance(body, PlaneSpec):
+        return assembly.plane(
+            folder / body.mesh,
+            _material(body.material, spec),
+            thickness=body.thickness,
+            state=body.state,
+            clamped=body.clamped,
+            pinned=body.pinned,
+        )
+    if isinstance(body, MatricesSpec):
+        return _from_files(body, folder, name)
+    raise InputError('kind = "rigid" is for bodies of a mechanism: it has no vibration of its own')
+
+
+def _material(name: str, spec: ModelSpec) -> assembly.Material:
+    chosen = spec.material[name]
+    return assembly.Material(E=chosen.E, nu=chosen.nu, rho=chosen.rho)
+
+
+def _section(section: SectionSpec) -> assembly.Section:
+    if section.shape == "rectangle":
+        return assembly.rectangle(section.width, section.height)
+    if section.shape == "circle":
+        return assembly.circle(section.diameter)
+    return assembly.tube(section.outer, section.inner)

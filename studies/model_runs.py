@@ -1,0 +1,102 @@
+"""What the commands track, map and check do with a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from xarray import Dataset
+
+import modal
+from assembly.errors import ModelFileError
+from studies.model import LoadedModel, load_model
+from studies.output import OutputFolder
+from studies.ranges import parse_axis, parse_range
+from studies.report import table
+
+Result = tuple[str, list[Path]]
+DEFAULT_INSTANTS = 200
+
+
+def run_track(
+    path: Path,
+    times: str | None,
+    over: str | None,
+    modes: int | None,
+    out: Path | None,
+    force: bool,
+) -> Result:
+    """Tracks over time or over a parameter: table, dataset and figure."""
+    if times is not None and over is not None:
+        raise ModelFileError("--times and --over exclude each other: give one of them")
+    model = load_model(path)
+    axis = parse_axis(over, "--over") if over is not None else None
+    instants = parse_range(times, "--times") if times is not None else None
+    if axis is None and instants is None:
+        instants = _default_instants(model)
+    folder = OutputFolder(out or Path("outputs") / path.stem, f"track {path.name}", force)
+    k = modes or model.spec.analysis.modes
+    if axis is None:
+        tracks = modal.track(model.motion, times=instants, k=k, progress=True)
+    else:
+        family, fixed = model.family((axis[0],))
+        tracks = modal.track(family, k=k, progress=True, **{axis[0]: axis[1]}, **fixed)
+    folder.write_dataset("tracks.nc", tracks)
+    _draw_tracks(tracks, path.stem, folder)
+    return table(tracks), folder.written
+
+
+def run_map(
+    path: Path, x: str, y: str, modes: int | None, out: Path | None, resume: bool, force: bool
+) -> Result:
+    """A stability map over two parameters: table, store, dataset and figure."""
+    model = load_model(path)
+    axes = dict([parse_axis(x, "--x"), parse_axis(y, "--y")])
+    if len(axes) < 2:
+        raise ModelFileError(f"--x and --y name the same parameter {next(iter(axes))!r}")
+    family, fixed = model.family(tuple(axes))
+    folder = OutputFolder(out or Path("outputs") / f"{path.stem}-map", f"map {path.name}", force)
+    grid = modal.stability_map(
+        family,
+        k=modes or model.spec.analysis.modes,
+        store=folder.path / "map.zarr",
+        resume=resume,
+        progress=True,
+        **axes,
+        **fixed,
+    )
+    folder.write_dataset("map.nc", grid)
+    _draw_map(grid, path.stem, folder)
+    return table(grid), folder.written
+
+
+def _default_instants(model: LoadedModel) -> Any:
+    period = model.period
+    if period is None:
+        raise ModelFileError(f"{model.path}: the motion has no period; give --times or --over")
+    return np.linspace(0.0, period, DEFAULT_INSTANTS)
+
+
+def _draw_tracks(tracks: Dataset, title: str, folder: OutputFolder) -> None:
+    from studies.figures import tracks as draw
+    from studies.figures.style import figure
+
+    with figure(2, 1, height=6.0, sharex=True) as (drawn, (upper, lower)):
+        draw.frequencies(tracks, upper)
+        draw.growth_rates(tracks, lower)
+        upper.set(xlabel="", title=title)
+        upper.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+        folder.write_figure("tracks.png", drawn)
+
+
+def _draw_map(grid: Dataset, title: str, folder: OutputFolder) -> None:
+    from studies.figures import maps
+    from studies.figures.style import figure
+
+    with figure(1, 2, width=9.5, height=3.8) as (drawn, (left, right)):
+        maps.verdict(grid, left)
+        maps.growth(grid, right)
+        left.set_title(f"{title}: verdict")
+        right.set_title("largest growth rate")
+        folder.write_figure("map.png", drawn)
