@@ -1,6 +1,7 @@
 """Frozen Motion, modal: from the matrices of an instant to eigenvalues, tracks, maps and checks."""
 
 from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
+from modal.floquet import FloquetModes, floquet
 from modal.modes import Modes
 from modal.properties import PropertyReport, properties
 from modal.solve import solve
@@ -9,12 +10,14 @@ from modal.tracking import TrackingInterrupted, track
 from modal.transient import integrate
 
 __all__ = [
+    "FloquetModes",
     "Harmonic",
     "Impulse",
     "InertiaLoads",
     "Tabulated",
     "Modes",
     "PropertyReport",
+    "floquet",
     "integrate",
     "properties",
     "solve",

@@ -9,14 +9,16 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.errors import InputError, SingularSystemError
-from assembly.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.frozen import STIFFNESS_PARTS, FrozenSystem
 
 Array = NDArray[np.float64]
 
@@ -33,15 +35,35 @@ class Instant:
 
     def __init__(self, system: FrozenSystem) -> None:
         self.system = system
-        self.M = system.M
-        self.velocity = system.damping
-        self.stiffness = system.stiffness
-        conservative = system.combined(CONSERVATIVE_STIFFNESS).tocsr()
-        self.potential = (0.5 * (conservative + conservative.T)).tocsr()
-        self.coriolis = system.combined(DAMPING_PARTS[:1]).tocsr()
 
-    @property
-    def gyroscopic(self) -> Any:
+    @cached_property
+    def M(self) -> sp.csr_matrix:
+        """The mass matrix."""
+        return self.system.M
+
+    @cached_property
+    def velocity(self) -> sp.csr_matrix:
+        """V = C + D."""
+        return self.system.damping
+
+    @cached_property
+    def stiffness(self) -> sp.csr_matrix:
+        """S, everything on the displacement."""
+        return self.system.stiffness
+
+    @cached_property
+    def potential(self) -> sp.csr_matrix:
+        """S_s."""
+        conservative = self.system.combined(CONSERVATIVE_STIFFNESS).tocsr()
+        return (0.5 * (conservative + conservative.T)).tocsr()
+
+    @cached_property
+    def coriolis(self) -> sp.csr_matrix:
+        """C without the damping D."""
+        return self.system.C
+
+    @cached_property
+    def gyroscopic(self) -> sp.csr_matrix:
         """G, half the skew part of C: the momentum is p = M q̇ + G q (paper 1401, eq. 8)."""
         return (0.25 * (self.coriolis - self.coriolis.T)).tocsr()
 

@@ -1,0 +1,189 @@
+"""Floquet multipliers against the tables and exact exponents of
+tests/references/A9_floquet.json."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from assembly.errors import ConvergenceError, InputError
+from assembly.frozen import FrozenSystem
+from modal.floquet import floquet
+from modal.magnus import propagator
+
+Array = NDArray[Any]
+Matrix = Callable[[float], Array]
+
+REFERENCE = json.loads((Path(__file__).parent / "references/A9_floquet.json").read_text())["values"]
+
+
+def mathieu(a: float, q: float) -> Matrix:
+    """y″ + (a − 2q cos 2t) y = 0, period π."""
+    return lambda t: np.array([[0.0, 1.0], [-(a - 2.0 * q * np.cos(2.0 * t)), 0.0]])
+
+
+def meissner(delta: float, eps: float) -> Matrix:
+    """y″ + (δ + ε sgn sin t) y = 0, period 2π, with a jump at π."""
+    return lambda t: np.array([[0.0, 1.0], [-(delta + eps * np.sign(np.sin(t))), 0.0]])
+
+
+def numbers(label: str) -> list[float]:
+    return [float(part.split("=")[1]) for part in label.split(",")]
+
+
+@pytest.mark.parametrize("label", REFERENCE["mathieu_exponents"])
+def test_mathieu_growth_rates(label: str) -> None:
+    due = REFERENCE["mathieu_exponents"][label]
+    found = floquet(mathieu(*numbers(label)), np.pi)
+    assert found.growth_rate == pytest.approx(float(due["growth_rate"]), abs=1e-12)
+    assert found.is_stable == due["stable"]
+    trace = found.multipliers.sum()
+    assert trace.real == pytest.approx(float(due["trace_over_pi"]), abs=1e-11)
+
+
+BOUNDARIES = [
+    (float(label.split("=")[1]), name, float(value))
+    for label, row in REFERENCE["mathieu_characteristic"]["values"].items()
+    for name, value in row.items()
+]
+
+
+@pytest.mark.parametrize("q, name, a", BOUNDARIES)
+def test_mathieu_boundaries(q: float, name: str, a: float) -> None:
+    # On a boundary the trace is +2 (a solution of period π, even index) or −2 (odd index). The
+    # table has 14 to 15 digits and |d trace/da| reaches 1e2 at q = 10.
+    due = 2.0 if int(name[1]) % 2 == 0 else -2.0
+    trace = floquet(mathieu(a, q), np.pi).multipliers.sum().real
+    assert trace == pytest.approx(due, abs=1e-9)
+
+
+@pytest.mark.parametrize("name, outward", [("b1", -1.0), ("a1", 1.0), ("b2", -1.0), ("a2", 1.0)])
+def test_mathieu_boundary_is_found_to_1e_6_by_the_verdict(name: str, outward: float) -> None:
+    # Between b_n and a_n the tongue is unstable; bisect on the verdict alone.
+    a = float(REFERENCE["mathieu_characteristic"]["values"]["q=1"][name])
+    stable, unstable = a + 0.01 * outward, a - 0.01 * outward
+    while abs(stable - unstable) > 1e-7:
+        middle = 0.5 * (stable + unstable)
+        if floquet(mathieu(middle, 1.0), np.pi).is_stable:
+            stable = middle
+        else:
+            unstable = middle
+    assert 0.5 * (stable + unstable) == pytest.approx(a, abs=1e-6)
+
+
+@pytest.mark.parametrize("label", REFERENCE["meissner"]["values"])
+def test_meissner_growth_rates(label: str) -> None:
+    due = REFERENCE["meissner"]["values"][label]
+    found = floquet(meissner(*numbers(label)), 2.0 * np.pi, breaks=[np.pi])
+    assert found.growth_rate == pytest.approx(float(due["growth_rate"]), abs=1e-12)
+    assert found.is_stable == due["stable"]
+    assert found.multipliers.sum().real == pytest.approx(float(due["trace_over_2pi"]), abs=1e-12)
+
+
+def test_an_unannounced_jump_is_not_passed_over() -> None:
+    # The jump at π halves no step exactly when the period starts at 0.1.
+    with pytest.raises(ConvergenceError, match="breaks"):
+        floquet(meissner(1.0, 0.6), 2.0 * np.pi, t0=0.1)
+
+
+def markus_yamabe(t: float) -> Array:
+    c, s = np.cos(t), np.sin(t)
+    return np.array([[-1 + 1.5 * c * c, 1 - 1.5 * s * c], [-1 - 1.5 * s * c, -1 + 1.5 * s * s]])
+
+
+def vinograd(t: float) -> Array:
+    c, s = np.cos(6 * t), np.sin(6 * t)
+    return np.array(
+        [
+            [-1 - 9 * c * c + 12 * s * c, 12 * c * c + 9 * s * c],
+            [-12 * s * s + 9 * s * c, -1 - 9 * s * s - 12 * s * c],
+        ]
+    )
+
+
+def wu(t: float) -> Array:
+    c, s = 7.5 * np.cos(12 * t), 7.5 * np.sin(12 * t)
+    return np.array([[-5.5 + s, c], [c, -5.5 - s]])
+
+
+COUNTEREXAMPLES = [
+    (markus_yamabe, np.pi, "Markus-Yamabe"),
+    (markus_yamabe, 2 * np.pi, "Markus-Yamabe"),
+    (vinograd, np.pi / 3, "Vinograd"),
+    (wu, np.pi / 6, "Wu (frozen unstable, yet stable)"),
+    (wu, np.pi, "Wu (frozen unstable, yet stable)"),
+]
+
+
+@pytest.mark.parametrize("A, period, name", COUNTEREXAMPLES)
+def test_counterexamples_have_their_exact_exponents(A: Matrix, period: float, name: str) -> None:
+    due = REFERENCE["time_varying_counterexamples"][name]["exact_exponents"]
+    found = floquet(A, period)
+    np.testing.assert_allclose(sorted(found.exponents.real), sorted(due), atol=1e-10)
+    assert found.error.max() < 1e-9
+
+
+class TurningSprings:
+    """q″ + R(Ωt) diag(a, b) R(Ωt)ᵀ q = 0: the springs of an asymmetric shaft seen from the
+    ground."""
+
+    def __init__(self, Omega: float, a: float, b: float) -> None:
+        self.Omega, self.springs = Omega, np.diag([a, b])
+
+    def freeze(self, t: float) -> FrozenSystem:
+        c, s = np.cos(self.Omega * t), np.sin(self.Omega * t)
+        R = np.array([[c, -s], [s, c]])
+        return FrozenSystem(M=np.eye(2), K=R @ self.springs @ R.T)
+
+
+MECHANICAL = REFERENCE["time_varying_counterexamples"][
+    "mechanical: q_tt + R(Ot) diag(a,b) R(Ot)^T q=0"
+]["cases"]
+
+
+@pytest.mark.parametrize("label", MECHANICAL)
+def test_turning_springs(label: str) -> None:
+    Omega, a, b = numbers(label)
+    due = float(MECHANICAL[label]["exact_max_growth"])
+    found = floquet(TurningSprings(Omega, a, b), np.pi / Omega)
+    assert found.growth_rate == pytest.approx(due, abs=1e-10)
+    assert found.is_stable == (due == 0.0)
+
+
+def test_propagator_has_order_six() -> None:
+    from modal.magnus import _product  # the order is a claim about the steps themselves
+
+    A = mathieu(3.0, 1.0)
+    exact = solve_ivp(
+        lambda t, x: (A(t) @ x.reshape(2, 2)).ravel(), (0, np.pi), np.eye(2).ravel(),
+        method="DOP853", rtol=1e-13, atol=1e-14,
+    ).y[:, -1].reshape(2, 2)  # fmt: skip
+    errors = [np.abs(_product(A, 0.0, np.pi, n) - exact).max() for n in (8, 16)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(6.0, abs=0.3)
+    made = propagator(A, 0.0, np.pi)
+    np.testing.assert_allclose(made.matrix, exact, atol=1e-12)
+    np.testing.assert_allclose(made.matrix @ made.inverse, np.eye(2), atol=1e-13)
+
+
+def test_a_stiff_conservative_monodromy_stays_on_the_unit_circle() -> None:
+    # Frequencies of 1 and 1e3 rad/s with gyroscopic coupling; the group is kept at any step.
+    class Stiff:
+        def freeze(self, t: float) -> FrozenSystem:
+            K = np.diag([1.0, 1e6]) * (1.0 + 0.1 * np.cos(2 * np.pi * t))
+            return FrozenSystem(M=np.eye(2), C=np.array([[0.0, -3.0], [3.0, 0.0]]), K=K)
+
+    found = floquet(Stiff(), 1.0, tolerance=1e-8)
+    np.testing.assert_allclose(np.abs(found.multipliers), 1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "period, message", [(-1.0, "positive"), (float("nan"), "positive"), (0.5, "does not repeat")]
+)
+def test_bad_periods_are_named(period: float, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        floquet(wu, period)
