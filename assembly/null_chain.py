@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
-from assembly.factorization import Factorization
+from assembly.factorization import Factorization, Structure
 
 if TYPE_CHECKING:
     from assembly.frozen import FrozenSystem
@@ -58,14 +58,14 @@ class PinnedInverse:
     eigenvalues").
     """
 
-    def __init__(self, K: sp.csr_matrix, null: Array, symmetric: bool) -> None:
+    def __init__(self, K: sp.csr_matrix, null: Array, structure: Structure) -> None:
         n, m = null.shape
         _, _, order = la.qr(null.T, mode="economic", pivoting=True)
         self.pins = np.sort(order[:m])
         self.free = np.setdiff1d(np.arange(n), self.pins)
-        self.K, self.symmetric = sp.csr_matrix(K), symmetric
+        self.K = sp.csr_matrix(K)
         inner = self.K[self.free][:, self.free]
-        self.factor = Factorization(inner, "symmetric" if symmetric else "general")
+        self.factor = Factorization(inner, structure)
 
     def solve(self, r: Array, transposed: bool = False) -> Array:
         """One solution, zero at the pinned unknowns; r must be orthogonal to the opposite null
@@ -118,7 +118,7 @@ def build_null_chain(system: FrozenSystem) -> NullChain | None:
         return None
     K, C, M = system.stiffness, system.damping, system.M
     symmetric = is_symmetric(K, 1e-12)
-    inverse = PinnedInverse(K, V, symmetric)
+    inverse = PinnedInverse(K, V, "symmetric" if symmetric else "general")
     try:
         W = V if symmetric else inverse.left_null()
         if not symmetric:

@@ -1,0 +1,124 @@
+"""Removal of the zero eigenvalues of the rigid motion (DESIGN.md, "The two zero eigenvalues").
+
+Sparse: the oblique spectral projector P = I − X (YᵀBX)⁻¹ YᵀB of the right and left chains X, Y.
+Dense: the similarity transformation of Scutaru & Vlase, J. Appl. Math. 2012, 628503, (2.17)–(2.31),
+once for every chain vector, here for the pencil so that M⁻¹K is never formed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from assembly.errors import SingularSystemError
+from assembly.null_chain import NullChain
+from modal.state import Quadratic, Real
+
+
+class Projector:
+    """P = I − X (YᵀBX)⁻¹ YᵀB on states (q, v/scale), for real or complex blocks (2n, p).
+
+    Raises SingularSystemError when YᵀBX is singular: the Jordan chains are then longer than those
+    given.
+    """
+
+    def __init__(self, quadratic: Quadratic, chain: NullChain, scale: float = 1.0) -> None:
+        n = quadratic.n
+        self.X = np.vstack([chain.right[:n], chain.right[n:] / scale])
+        Y1, Y2 = chain.left[:n], chain.left[n:]
+        self.YB = np.hstack([Y1.T, (quadratic.M.T @ Y2).T * scale])
+        gram = self.YB @ self.X
+        sizes = np.outer(np.linalg.norm(self.YB, axis=1), np.linalg.norm(self.X, axis=0))
+        balanced = gram / np.sqrt(np.outer(sizes.max(axis=1), sizes.max(axis=0)))
+        if la.svdvals(balanced)[-1] < 1e-13 * la.svdvals(balanced)[0]:
+            raise SingularSystemError(
+                "a zero eigenvalue has a Jordan chain longer than the chains given"
+            )
+        self.coefficients = la.solve(gram, self.YB)
+
+    def __call__(self, x: NDArray[np.inexact]) -> NDArray[np.inexact]:
+        return np.asarray(x - self.X @ (self.coefficients @ x))
+
+
+def transposed_chain(quadratic: Quadratic, chain: NullChain) -> NullChain:
+    """The chain of the transposed quadratic (Mᵀ, Cᵀ, Kᵀ).
+
+    A left chain of z(λ) = z₀ + λz₁ is (Cᵀz₀, z₀), (Cᵀz₁ + Mᵀz₀, z₁); as right chain of the
+    transposed problem it is (z₀, 0), (z₁, z₀).
+    """
+    n, m = quadratic.n, chain.null.shape[1]
+    M, C = quadratic.M, quadratic.C
+    W, V = chain.left_null, chain.null
+    second = chain.left[:, m:]
+    chained = second[:n] - C.T @ second[n:]  # Mᵀz₀
+    z0 = W @ la.solve(W.T @ (M.T @ W), W.T @ chained)
+    right = np.hstack([np.vstack([W, 0 * W]), np.vstack([second[n:], z0])])
+    w, v0 = chain.right[:n, m:], chain.right[n:, m:]
+    left = np.hstack([np.vstack([C @ V, V]), np.vstack([C @ w + M @ v0, w])])
+    return NullChain(right, left, W, V)
+
+
+@dataclass(frozen=True)
+class DeflatedPencil:
+    """A dense pencil (A, B) (2n − r, 2n − r) with the zero eigenvalues gone, and the way back.
+
+    `lift(eigenvalues, Z)` returns the eigenvectors (2n, k) of the original pencil.
+    """
+
+    A: Real
+    B: Real
+    steps: tuple[tuple[int, Real, Real, Real], ...]
+
+    @property
+    def matrix(self) -> Real:
+        """B⁻¹A, the matrix of size 2n − r of the 2012 paper (2n − 2 for one mobility)."""
+        return np.asarray(la.solve(self.B, self.A))
+
+    def lift(
+        self, eigenvalues: NDArray[np.complex128], Z: NDArray[np.complex128]
+    ) -> NDArray[np.complex128]:
+        """Eigenvectors of the original pencil from those of the deflated one."""
+        for pivot, x, row_a, row_b in reversed(self.steps):
+            # Row `pivot` of the transformed pencil reads (row_a − λ row_b)·z = λ α (B x)_pivot,
+            # here scaled to λ α.
+            alpha = (row_a @ Z - eigenvalues * (row_b @ Z)) / eigenvalues
+            grown = np.insert(Z, pivot, 0.0, axis=0)
+            Z = grown + x[:, None] * alpha
+        return Z
+
+
+def deflate_by_similarity(A: Real, B: Real, chain: Real) -> DeflatedPencil:
+    """The transformation T of the 2012 paper, once for each column of `chain`, on the pencil A −
+    λB.
+
+    chain: (2n, r) real, each column mapped by A into the span of B times those before it
+    (eigenvectors first, then second chain vectors). With x the eigenvector scaled to 1 at its
+    pivot, T is the identity with the pivot's column replaced by x: column `pivot` of AT vanishes,
+    and the row operation that clears the same column of BT leaves the other eigenvalues to the
+    pencil without that row and column. For B = I this is T⁻¹AT of equations (2.17)–(2.21).
+    """
+    A, B, chain = A.copy(), B.copy(), chain.copy()
+    steps = []
+    for _ in range(chain.shape[1]):
+        x = chain[:, 0]
+        image = B @ x
+        pivot = int(np.argmax(np.abs(x * image)))
+        if x[pivot] == 0.0 or image[pivot] == 0.0:
+            raise SingularSystemError(
+                "a chain vector and its image under B share no unknown to pivot on"
+            )
+        keep = np.delete(np.arange(len(x)), pivot)
+        factor = image[keep] / image[pivot]
+        x = x / x[pivot]
+        row_a, row_b = A[pivot, keep], B[pivot, keep]
+        steps.append((pivot, x, row_a / (B @ x)[pivot], row_b / (B @ x)[pivot]))
+        # T acts on columns: the kept columns are unchanged; the rows lose their share of the
+        # pivot's.
+        A = A[np.ix_(keep, keep)] - np.outer(factor, row_a)
+        B = B[np.ix_(keep, keep)] - np.outer(factor, row_b)
+        rest = chain[:, 1:]
+        chain = (rest - np.outer(x, rest[pivot]))[keep]
+    return DeflatedPencil(A, B, tuple(steps))

@@ -1,0 +1,113 @@
+"""The quadratic eigenproblem of an instant, its first-order form, and how well a pair solves it.
+
+    Q(λ) x = (λ² M + λ C + K) x = 0,  C = Coriolis + damping, K = every stiffness     (DESIGN.md,
+    section 2)
+
+First-order pencil A z = λ B z with z = (x, λx), A = [[0, I], [−K, −C]], B = diag(I, M). A left
+vector yᴴQ(λ) = 0 makes the pencil's left vector (Cᵀy + λ̄Mᵀy, y), so the pairing of the pencil is
+yᴴ(2λM + C)x.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.frozen import FrozenSystem, is_skew, is_symmetric
+
+Real = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+
+class Quadratic:
+    """M, C, K (n, n) of one instant with what is known of their structure.
+
+    conservative: M and K symmetric, C skew, so the spectrum is symmetric to the imaginary axis
+        (P3).
+    """
+
+    def __init__(self, system: FrozenSystem) -> None:
+        self.M: sp.csr_matrix = system.M
+        self.C: sp.csr_matrix = system.damping
+        self.K: sp.csr_matrix = system.stiffness
+        self.n = system.n
+        self.conservative = bool(system.is_conservative and is_symmetric(self.M))
+
+    @classmethod
+    def of(cls, M: sp.csr_matrix, C: sp.csr_matrix, K: sp.csr_matrix) -> Quadratic:
+        """A quadratic of plain matrices; the structure is read off them."""
+        made = cls.__new__(cls)
+        made.M, made.C, made.K, made.n = M, C, K, M.shape[0]
+        made.conservative = is_symmetric(M) and is_symmetric(K) and is_skew(C)
+        return made
+
+    @cached_property
+    def symmetric_stiffness(self) -> bool:
+        return self.conservative or is_symmetric(self.K)
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """M, C and K all symmetric (damped, not turning): the left vectors are the conjugate right
+        ones."""
+        return self.symmetric_stiffness and is_symmetric(self.M) and is_symmetric(self.C)
+
+    @cached_property
+    def transposed(self) -> Quadratic:
+        """Mᵀ, Cᵀ, Kᵀ: its right vectors are the conjugates of the left vectors here."""
+        return Quadratic.of(*(sp.csr_matrix(A.T) for A in (self.M, self.C, self.K)))
+
+    @cached_property
+    def norms(self) -> tuple[float, float, float]:
+        """Upper bounds √(‖·‖₁‖·‖∞) of the 2-norms of M, C, K."""
+        return bound(self.M), bound(self.C), bound(self.K)
+
+    @cached_property
+    def frequency_scale(self) -> float:
+        """√(‖K‖/‖M‖), rad/s: the scaling of Fan, Lin and Van Dooren, SIAM J. Matrix Anal. Appl. 26
+        (2004) 252."""
+        m, _, k = self.norms
+        return float(np.sqrt(k / m)) if m > 0.0 and k > 0.0 else 1.0
+
+    def residual(self, eigenvalues: Complex, X: Complex) -> Complex:
+        """Q(λ_j) x_j for every column, (n, k)."""
+        lam = eigenvalues[None, :]
+        return np.asarray((self.M @ X) * lam**2 + (self.C @ X) * lam + self.K @ X)
+
+    def weights(self, eigenvalues: Complex) -> Real:
+        """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ for every eigenvalue."""
+        m, c, k = self.norms
+        size = np.abs(eigenvalues)
+        return np.asarray(size**2 * m + size * c + k)
+
+    def backward_error(self, eigenvalues: Complex, X: Complex) -> Real:
+        """‖Q(λ)x‖₂ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖₂): Tisseur, Linear Algebra Appl. 309 (2000) 339,
+        Theorem 1."""
+        size = np.linalg.norm(X, axis=0) * self.weights(eigenvalues)
+        return np.asarray(np.linalg.norm(self.residual(eigenvalues, X), axis=0) / size)
+
+    def pairing(self, eigenvalues: Complex, left: Complex, right: Complex) -> Complex:
+        """yᴴ(2λM + C)x of every column, (k,)."""
+        derivative = (self.M @ right) * (2.0 * eigenvalues) + self.C @ right
+        return np.asarray((left.conj() * derivative).sum(axis=0))
+
+
+def companion(M: Real, C: Real, K: Real) -> tuple[Real, Real]:
+    """Dense A and B (2n, 2n) of the first-order form, for the reference."""
+    n = len(M)
+    A, B = np.zeros((2 * n, 2 * n)), np.eye(2 * n)
+    A[:n, n:] = np.eye(n)
+    A[n:, :n] = -K
+    A[n:, n:] = -C
+    B[n:, n:] = M
+    return A, B
+
+
+def bound(A: sp.csr_matrix) -> float:
+    """√(‖A‖₁‖A‖∞) ≥ ‖A‖₂."""
+    if A.nnz == 0:
+        return 0.0
+    size = abs(A)
+    return float(np.sqrt(np.max(size.sum(axis=0)) * np.max(size.sum(axis=1))))

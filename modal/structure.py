@@ -1,0 +1,124 @@
+"""The symmetry of conservative spectra, restored, and left vectors from what is known of the
+structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import scipy.linalg as la
+from scipy.optimize import linear_sum_assignment
+
+from assembly.errors import AccuracyError
+from modal.solvers.pairs import Pairs
+from modal.state import Complex, Quadratic
+
+AXIS_TOLERANCE = 1e-12  # relative error of the inverse operator's compression, see restore_axis
+CLUSTER = 1e-6  # relative distance below which left and right vectors are paired as a group
+
+
+def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
+    """Put on the imaginary axis the eigenvalues of a conservative instant that round-off moved off
+    it.
+
+    A conservative spectrum is symmetric to the axis, so a simple eigenvalue on it stays there under
+    every perturbation of the same structure; it leaves only by meeting another. With m = xᴴMx,
+    ic = xᴴCx, k = xᴴKx every eigenvalue has λ²m + iλc + k = 0, with derivative p = 2λm + ic, and
+    Im p = 0 off the axis. A relative error of 1e-12 in m, c, k moves λ by 1e-12 (|λ|²m + |λc| +
+    |k|)/|p|: a real part below that is round-off, and λ is replaced by the root on the axis. A
+    growth rate under about 1e-6 |λ|, next to a double eigenvalue, is therefore not told from zero.
+    """
+    if not quadratic.conservative:
+        return pairs
+    X, lam = pairs.right, pairs.eigenvalues
+    m = np.einsum("ij,ij->j", X.conj(), quadratic.M @ X).real
+    c = np.einsum("ij,ij->j", X.conj(), quadratic.C @ X).imag
+    k = np.einsum("ij,ij->j", X.conj(), quadratic.K @ X).real
+    size = np.abs(lam)
+    slope = np.abs(2.0 * lam * m + 1j * c)
+    reach = AXIS_TOLERANCE * (size**2 * m + size * np.abs(c) + np.abs(k))
+    near = (np.abs(lam.real) * slope <= reach) & (lam.imag != 0.0) & (lam.real != 0.0)
+    discriminant = c**2 + 4.0 * m * k
+    root = np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), 2.0 * lam.imag * m + c)
+    omega = np.where(discriminant > 0.0, (root - c) / (2.0 * m), lam.imag)
+    omega = np.where(np.abs(omega - lam.imag) <= 1e-6 * size, omega, lam.imag)
+    return replace(pairs, eigenvalues=np.where(near, 1j * omega, lam))
+
+
+def left_vectors(
+    quadratic: Quadratic, chosen: Pairs, found: Pairs, adjoint: Callable[[], Pairs]
+) -> Complex:
+    """Left vectors (n, k) of the chosen pairs, the first of those found, scaled to yᴴ(2λM + C)x =
+    1.
+
+    Symmetric M, C, K: y = x̄. Conservative: y is the right vector of −λ̄, which is x itself on the
+    axis. Otherwise, or when −λ̄ is not among those `found`, conjugates of the right vectors of the
+    transposed problem, which `adjoint` solves. Raises AccuracyError when the two spectra disagree.
+    """
+    if quadratic.symmetric:
+        return paired(quadratic, chosen, chosen.right.conj())
+    if quadratic.conservative:
+        partner = [
+            j if value.real == 0.0 else _closest(found.eigenvalues, -value.conjugate())
+            for j, value in enumerate(chosen.eigenvalues)
+        ]
+        if all(j >= 0 for j in partner):
+            return paired(quadratic, chosen, found.right[:, np.array(partner)])
+    opposite = adjoint()
+    distance = np.abs(chosen.eigenvalues[:, None] - opposite.eigenvalues[None, :])
+    if distance.shape[1] < distance.shape[0]:
+        raise AccuracyError("the transposed problem has fewer modes than the problem itself")
+    rows, columns = linear_sum_assignment(distance / (np.abs(chosen.eigenvalues)[:, None] + 1e-300))
+    if np.any(distance[rows, columns] > 1e-4 * np.abs(chosen.eigenvalues[rows])):
+        raise AccuracyError(
+            "left and right eigenvalues disagree by more than 1e-4: the instant is too ill-conditioned"
+        )
+    return paired(quadratic, chosen, opposite.right[:, columns].conj())
+
+
+def paired(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
+    """Left vectors rescaled, and mixed within clusters, so that the pairing with the right ones is
+    the identity.
+
+    Within a cluster the pairing of eigenvalues λ_i, λ_j is y_iᴴ((λ_i + λ_j)M + C)x_j, zero for i ≠
+    j.
+    """
+    lam, X, Y = pairs.eigenvalues, pairs.right, np.array(left)
+    MX, CX = quadratic.M @ X, quadratic.C @ X
+    mass = np.sqrt(np.abs(np.einsum("ij,ij->j", Y.conj(), quadratic.M @ Y)))
+    Y /= np.where(mass > 0.0, mass, 1.0)
+    for group in clusters(lam):
+        sums = lam[group][:, None] + lam[group][None, :]
+        Yh = Y[:, group].conj().T
+        block = sums * (Yh @ MX[:, group]) + Yh @ CX[:, group]
+        sizes = la.svdvals(block)
+        scale = np.abs(sums).max() * np.linalg.norm(
+            np.abs(Yh) @ np.abs(MX[:, group])
+        ) + np.linalg.norm(Yh @ CX[:, group])
+        if sizes[-1] > 1e-13 * scale:
+            Y[:, group] = Y[:, group] @ la.inv(block).conj().T
+    return Y
+
+
+def clusters(eigenvalues: Complex, tolerance: float = CLUSTER) -> list[list[int]]:
+    """Groups of indices whose eigenvalues chain together within the relative tolerance."""
+    groups: list[list[int]] = []
+    remaining = list(range(len(eigenvalues)))
+    while remaining:
+        group, frontier = [remaining[0]], [remaining.pop(0)]
+        while frontier:
+            value = eigenvalues[frontier.pop()]
+            near = [j for j in remaining if abs(eigenvalues[j] - value) <= tolerance * abs(value)]
+            remaining = [j for j in remaining if j not in near]
+            group += near
+            frontier += near
+        groups.append(group)
+    return groups
+
+
+def _closest(eigenvalues: Complex, value: complex) -> int:
+    """The index of the eigenvalue that equals the value to 1e-8, or −1."""
+    distance = np.abs(eigenvalues - value)
+    j = int(distance.argmin())
+    return j if distance[j] <= 1e-8 * abs(value) else -1

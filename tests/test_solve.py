@@ -1,0 +1,112 @@
+"""Solvers of one instant: every structure, all backends, left vectors, bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from quadratics import gyroscopic, upper_spectrum
+
+from assembly import FrozenSystem, InputError
+from modal import solve
+
+REFERENCES = Path(__file__).parent / "references"
+BACKENDS = ("dense", "scipy", "slepc")
+STRUCTURES = {
+    "conservative": {},
+    "damped": dict(damping=0.3),
+    "circulatory": dict(circulatory=0.5),
+    "damped circulatory": dict(damping=0.3, circulatory=0.4),
+    "indefinite": dict(shift=3.0),
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_small_problems_against_fifty_digits(name: str) -> None:
+    system = gyroscopic(8, seed=3, **STRUCTURES[name])
+    found = solve(system, k=16, backend="dense")
+    reference = upper_spectrum(system)
+    assert len(found) == len(reference)
+    order = lambda z: np.lexsort((z.imag.round(6), z.real.round(6)))  # noqa: E731
+    np.testing.assert_allclose(
+        found.eigenvalues[order(found.eigenvalues)], reference[order(reference)], rtol=1e-10
+    )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_backends_agree_and_vectors_solve_both_sides(name: str, backend: str) -> None:
+    system = gyroscopic(60, seed=5, **STRUCTURES[name])
+    modes = solve(system, k=8, backend=backend)
+    reference = solve(system, k=8, backend="dense")
+    np.testing.assert_allclose(modes.eigenvalues, reference.eigenvalues, rtol=1e-9)
+    assert modes.backward_error.max() <= 1e-12
+    M, C, K = system.M.toarray(), system.damping.toarray(), system.stiffness.toarray()
+    for lam, x, y in zip(modes.eigenvalues, modes.right.T, modes.left.T, strict=True):
+        Q = lam**2 * M + lam * C + K
+        size = np.linalg.norm(Q, 2)
+        assert np.linalg.norm(Q @ x) <= 1e-10 * size * np.linalg.norm(x)
+        assert np.linalg.norm(y.conj() @ Q) <= 1e-10 * size * np.linalg.norm(y)
+        assert y.conj() @ (2 * lam * M + C) @ x == pytest.approx(1.0, rel=1e-8)
+        assert (x.conj() @ M @ x).real == pytest.approx(1.0, rel=1e-12)
+
+
+def test_condition_number_bounds_the_change_of_an_eigenvalue() -> None:
+    """Tisseur's condition number against finite changes of M, C, K of relative size 1e-7."""
+    system = gyroscopic(20, seed=2, damping=0.2, circulatory=0.1)
+    modes = solve(system, k=5, backend="dense")
+    r = np.random.default_rng(0)
+    worst = 0.0
+    for _ in range(20):
+        changed = {}
+        for name, A in (("M", system.M), ("C", system.damping), ("K", system.stiffness)):
+            E = r.standard_normal(A.shape)
+            changed[name] = A.toarray() + 1e-7 * E / np.linalg.norm(E, 2) * np.linalg.norm(
+                A.toarray(), 2
+            )
+        moved = solve(FrozenSystem(**changed), k=5, backend="dense").eigenvalues
+        ratio = np.abs(moved - modes.eigenvalues) / (
+            1e-7 * np.abs(modes.eigenvalues) * modes.condition_number
+        )
+        worst = max(worst, ratio.max())
+    assert 1e-3 < worst <= 1.01
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_asking_for_more_modes_than_exist_returns_all(backend: str) -> None:
+    system = gyroscopic(6, seed=1)
+    assert len(solve(system, k=50, backend=backend)) == 6
+    assert len(solve(FrozenSystem(M=[[2.0]], K=[[8.0]]), k=5, backend=backend)) == 1
+
+
+def test_report_names_what_was_used() -> None:
+    text = str(solve(gyroscopic(30, seed=1), k=3))
+    assert "Cholesky" in text and "slepc" in text and len(text.splitlines()) == 5
+
+
+@pytest.mark.parametrize("bad", [dict(k=0), dict(k=2.5), dict(backend="magma"), dict(backend=None)])
+def test_bad_arguments_are_named(bad: dict) -> None:
+    with pytest.raises(InputError, match=next(iter(bad))):
+        solve(gyroscopic(6, seed=1), **bad)
+
+
+def test_nlevp_wiresaw() -> None:
+    """Betcke et al., NLEVP: gyroscopic problem of a moving wire, n = 10."""
+    data = json.loads((REFERENCES / "B_nlevp.json").read_text())["values"]
+    for speed in (0.01, 0.5, 0.9):
+        expected = np.array(data[f"wiresaw1(n=10,v={speed})"]["eigs[re,im]"], dtype=float)
+        expected = np.sort(expected[expected[:, 1] > 0, 1])
+        n = 10
+        j = np.arange(1, n + 1)
+        K = np.diag(j**2 * np.pi**2 * (1 - speed**2) / 2)
+        C = np.zeros((n, n))
+        for a in range(n):
+            for b in range(n):
+                if (a + b) % 2:
+                    C[a, b] = 4 * (a + 1) * (b + 1) / ((a + 1) ** 2 - (b + 1) ** 2) * speed
+        for backend in BACKENDS:
+            modes = solve(FrozenSystem(M=np.eye(n) / 2, C=C, K=K), k=n, backend=backend)
+            np.testing.assert_allclose(modes.eigenvalues.imag, expected, rtol=1e-9)
+            assert np.all(modes.eigenvalues.real == 0.0)
