@@ -1,7 +1,7 @@
 """Frozen Motion, modal: from the matrices of an instant to eigenvalues, tracks, maps and checks."""
 
-from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
 from modal.floquet import FloquetModes, floquet
+from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
 from modal.modes import Modes
 from modal.properties import PropertyReport, properties
 from modal.solve import solve

@@ -72,7 +72,7 @@ def left_vectors(
     rows, columns = linear_sum_assignment(distance / (np.abs(chosen.eigenvalues)[:, None] + 1e-300))
     if np.any(distance[rows, columns] > 1e-4 * np.abs(chosen.eigenvalues[rows])):
         raise AccuracyError(
-            "left and right eigenvalues disagree by more than 1e-4: the instant is too ill-conditioned"
+            "left and right eigenvalues differ by more than 1e-4: too ill-conditioned"
         )
     return paired(quadratic, chosen, opposite.right[:, columns].conj())
 
