@@ -5,10 +5,30 @@ from assembly.beams import bar, beam
 from assembly.body import Body
 from assembly.combination import Combination
 from assembly.dofs import DofMap
-from assembly.errors import FrozenMotionError, InputError
+from assembly.errors import (
+    FrozenMotionError,
+    InputError,
+    MechanismError,
+    RedundantConstraintError,
+    SingularPositionError,
+)
 from assembly.frozen import FrozenSystem
+from assembly.joints import (
+    Driver,
+    Joint,
+    cylindrical,
+    driver,
+    fixed,
+    prismatic,
+    revolute,
+    spherical,
+    universal,
+)
 from assembly.kinematics import Kinematics
+from assembly.laws import Harmonic, Uniform
 from assembly.materials import Material, aluminium, steel, titanium
+from assembly.mechanism import Mechanism
+from assembly.rigid import rigid_body
 from assembly.sections import Section, circle, i_profile, rectangle, tube
 from assembly.solids import plane, solid
 
@@ -17,4 +37,7 @@ __all__ = [
     "Kinematics",
     "Material", "Section", "aluminium", "bar", "beam", "circle", "gallery", "i_profile", "plane", "rectangle",
     "solid", "steel", "titanium", "tube",
+    "Driver", "Harmonic", "Joint", "Mechanism", "MechanismError", "RedundantConstraintError",
+    "SingularPositionError", "Uniform", "cylindrical", "driver", "fixed", "prismatic", "revolute",
+    "rigid_body", "spherical", "universal",
 ]

@@ -6,6 +6,8 @@ import numpy as np
 
 import assembly
 from assembly import Body, Material, Mechanism, MechanismError, Section
+from assembly.beams import Theory
+from assembly.joints import Point
 
 
 def model(
@@ -22,15 +24,15 @@ def model(
     offset: float = 0.0,
     driven: bool = True,
     rayleigh: tuple[float, float] = (0.0, 0.0),
-    theory: str = "timoshenko",
+    theory: Theory = "timoshenko",
 ) -> Mechanism:
     """The mechanism, its crank at x at t = 0 and turning at constant speed.
 
     crank, rod: lengths, m. offset: of the slide from the crank's axis, m. section: of the rod
-    (default 20 × 10 mm, bending in the plane of motion about the thin side); crank_section: of the crank
-    (default 30 × 20 mm). elements: per elastic link. slider_mass: kg. driven: whether the motor also
-    holds the crank's elastic rotation. rayleigh: (a, b) of D = a M + b K in both links.
-    Raises MechanismError when the crank cannot turn over.
+    (default 10 mm in the plane of motion, 20 mm across); crank_section: of the crank (default 30
+    mm, 20 mm). elements: per elastic link. slider_mass: kg. driven: whether the motor also holds
+    the crank's elastic rotation. rayleigh: (a, b) of D = a M + b K in both links. Raises
+    MechanismError when the crank cannot turn over.
     """
     if not rod > crank + abs(offset):
         raise MechanismError(
@@ -38,7 +40,7 @@ def model(
             + (f" less the offset {abs(offset):g} m" if offset else "")
             + ", or it cannot turn over"
         )
-    rod_section = section or assembly.rectangle(0.02, 0.01)
+    rod_section = section or assembly.rectangle(0.01, 0.02)
     wide = crank_section or assembly.rectangle(0.03, 0.02)
 
     def link(length: float, shape: Section, name: str) -> Body:
@@ -49,14 +51,14 @@ def model(
             elements,
             planar=True,
             theory=theory,
-            name=name,  # type: ignore[arg-type]
+            name=name,
         )
         return beam.with_damping(*rayleigh)
 
     if elastic_crank:
         first = link(crank, wide, "crank")
-        tip: object = "end"
-        base: object = "start"
+        base: Point = "start"
+        tip: Point = "end"
     else:
         mass = material.rho * wide.A * crank
         first = assembly.rigid_body(
@@ -71,8 +73,8 @@ def model(
             "slider": assembly.rigid_body(slider_mass, planar=True, name="slider"),
         },
         [
-            assembly.revolute("ground", (0.0, 0.0), "crank", base, name="A"),  # type: ignore[arg-type]
-            assembly.revolute("crank", tip, "rod", "start", name="B"),  # type: ignore[arg-type]
+            assembly.revolute("ground", (0.0, 0.0), "crank", base, name="A"),
+            assembly.revolute("crank", tip, "rod", "start", name="B"),
             assembly.revolute("rod", "end", "slider", (0.0, 0.0), name="C"),
             assembly.prismatic(
                 "ground", (0.0, offset), "slider", (0.0, 0.0), axis=(1.0, 0.0), name="D"

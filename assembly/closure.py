@@ -1,0 +1,345 @@
+"""Rigid motion of a mechanism: loop closure for positions, velocities and accelerations at any
+time.
+
+Φ(q, t) = 0 is solved by Newton on frame positions and rotations; Φ̇ = J ν + Φ_t = 0 and Φ̈ = J ν̇ +
+γ = 0 give the rates, with Φ_t and γ read from the same jets. Positions are continued from t = 0
+along a sequence of anchors that depends on the mechanism alone, so the answer at t does not depend
+on what was asked before.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from assembly.errors import MechanismError, RedundantConstraintError, SingularPositionError
+from assembly.jets import Jet, rotation_jet
+from assembly.joint_rows import Evaluated, Frames, JointRows
+from assembly.kinematics import Kinematics
+
+Array = NDArray[np.float64]
+
+NEWTON_STEPS = 12
+ASSEMBLY_STEPS = 200
+SINGULAR = 1e-8  # smallest over largest singular value of the scaled Jacobian
+STRIDE = 0.2  # rad (or characteristic lengths) that no body may exceed between two anchors
+FIRST_STEP = 1e-3  # s
+SHORTEST_STEP = 1e-9  # of the longest step taken: below it the mechanism is stuck
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Origins r (B, 3), m, and rotations R (B, 3, 3), body to fixed axes, of the moving bodies."""
+
+    r: Array
+    R: Array
+
+    def moved(self, step: Array) -> Pose:
+        """After the small motion (B, 6) of each frame, translation and rotation in body axes."""
+        turn = Rotation.from_rotvec(step[:, 3:]).as_matrix()
+        return Pose(self.r + np.einsum("bij,bj->bi", self.R, step[:, :3]), self.R @ turn)
+
+    def distance(self, other: Pose, length: float) -> float:
+        """The largest rotation (rad) or translation (in lengths) between two poses."""
+        turn = Rotation.from_matrix(np.swapaxes(self.R, 1, 2) @ other.R).magnitude()
+        shift = np.linalg.norm(self.r - other.r, axis=1) / length
+        return float(max(turn.max(), shift.max()))
+
+
+@dataclass(frozen=True)
+class RigidState:
+    """Pose, velocities and accelerations of all moving bodies at one time.
+
+    twist (B, 6): origin velocity and angular velocity; rate (B, 6): acceleration of the origin and
+    angular acceleration; both in body axes (m/s, rad/s, m/s², rad/s²).
+    """
+
+    t: float
+    pose: Pose
+    twist: Array
+    rate: Array
+
+    def kinematics(self, body: int) -> Kinematics:
+        """ω, ε and a_O of one body."""
+        return Kinematics(self.twist[body, 3:], self.rate[body, 3:], self.rate[body, :3])
+
+    def frames(self) -> Frames:
+        """The jets of all frames, the ground last."""
+        return moving_frames(self.pose, self.twist, self.rate)
+
+
+def moving_frames(pose: Pose, twist: Array, rate: Array) -> Frames:
+    """Jets of the frames, and of the ground, from twists and accelerations in body axes."""
+    count = len(pose.r)
+    origin = np.zeros((3, count + 1, 3))
+    origin[0, :count] = pose.r
+    origin[1, :count] = np.einsum("bij,bj->bi", pose.R, twist[:, :3])
+    origin[2, :count] = np.einsum("bij,bj->bi", pose.R, rate[:, :3])
+    rotation = np.zeros((3, count + 1, 3, 3))
+    rotation[0, count] = np.eye(3)
+    rotation[:, :count] = rotation_jet(pose.R, twist[:, 3:], rate[:, 3:]).data
+    return Frames(Jet(origin), Jet(rotation))
+
+
+class Closure:
+    """The loop closure of a mechanism.
+
+    rows: the conditions, drivers included. count: number of moving bodies. components: the rigid
+    unknowns of a body: all six, or (0, 1, 5) in the plane. initial: a pose to assemble from.
+    length: a characteristic length, m. period: of the motion, s, when it has one.
+    """
+
+    def __init__(
+        self,
+        rows: JointRows,
+        count: int,
+        components: tuple[int, ...],
+        initial: Pose,
+        length: float,
+        period: float | None,
+    ) -> None:
+        self.rows, self.count, self.components = rows, count, components
+        self.length, self.period = length, period
+        wide = (np.arange(count)[:, None] * 6 + np.array(components)).ravel()
+        self.active = wide
+        scale = np.where(np.array(components) < 3, length, 1.0)
+        self._column_scale = np.tile(scale, count)
+        self._row_scale = np.where(rows.distance[:, 0] > 0.0, 1.0 / length, 1.0)
+        start = self._assemble(initial)
+        self._check_rank(start)
+        self._forward: list[tuple[float, Pose]] = [(0.0, start)]
+        self._backward: list[tuple[float, Pose]] = [(0.0, start)]
+        self._step = {1: FIRST_STEP, -1: FIRST_STEP}
+        self._cache: dict[float, RigidState] = {}
+
+    # What the rest of a mechanism asks for.
+
+    def state(self, t: float) -> RigidState:
+        """Pose, velocities and accelerations at t (s).
+
+        Raises SingularPositionError where the loop does not close or loses rank, MechanismError
+        when t is not finite.
+        """
+        if not np.isfinite(t):
+            raise MechanismError(f"t: must be a finite time in s, got {t}")
+        found = self._cache.get(t)
+        if found is None:
+            found = self._rates(t, self._pose(t))
+            if len(self._cache) > 4:
+                self._cache.pop(next(iter(self._cache)))
+            self._cache[t] = found
+        return found
+
+    def evaluate(self, state: RigidState) -> Evaluated:
+        return self.rows.evaluate(state.frames(), state.t)
+
+    def jacobian(self, e: Evaluated) -> Array:
+        """∂Φ/∂(active rigid unknowns), (m, active)."""
+        return self._scatter(self.rows.rigid_gradient(e).value)
+
+    def matrix(self, e: Evaluated, t: float) -> Array:
+        """The Jacobian, once checked to be regular; SingularPositionError otherwise."""
+        J = self.jacobian(e)
+        scaled = J * self._row_scale[:, None] * self._column_scale
+        sizes, left = _singular(scaled)
+        if sizes[-1] <= SINGULAR * sizes[0]:
+            raise SingularPositionError(
+                f"singular position at t = {t:.6g} s: the drivers cannot carry the mechanism on "
+                f"through joint {self._weakest(left)} (a link too short, or a dead centre)"
+            )
+        return J
+
+    # Position.
+
+    def _pose(self, t: float) -> Pose:
+        if self.period is not None and not 0.0 <= t < self.period and self._repeats:
+            t = t - np.floor(t / self.period) * self.period
+        sign = 1 if t >= 0.0 else -1
+        anchors = self._forward if sign > 0 else self._backward
+        while sign * anchors[-1][0] < sign * t:
+            anchors.append(self._next_anchor(anchors[-1], sign))
+        times = [sign * a[0] for a in anchors]
+        start, pose = anchors[bisect_right(times, sign * t) - 1]
+        return self._travel(start, pose, t)
+
+    @cached_property
+    def _repeats(self) -> bool:
+        """Whether one period really leads back to the first position (not to another branch)."""
+        assert self.period is not None
+        first = self._forward[0][1]
+        return first.distance(self._pose(np.nextafter(self.period, 0.0)), self.length) < 1e-6
+
+    def _next_anchor(self, last: tuple[float, Pose], sign: int) -> tuple[float, Pose]:
+        t, pose = last
+        longest = self.period / 24.0 if self.period is not None else np.inf
+        step = min(self._step[sign], longest)
+        shortest = SHORTEST_STEP * step
+        while True:
+            found = self._newton(t + sign * step, self._predict(t, pose, sign * step))
+            moved = np.inf if found is None else pose.distance(found, self.length)
+            if found is not None and moved <= STRIDE:
+                grow = 2.0 if moved < 0.5 * STRIDE else 1.0
+                self._step[sign] = min(grow * step, longest)
+                return t + sign * step, found
+            step *= 0.5
+            if step < shortest:
+                self._stuck(t + sign * step, t, pose)
+
+    def _travel(self, start: float, pose: Pose, t: float) -> Pose:
+        """From an anchor to t, in halves where one step does not converge."""
+        here, step = start, t - start
+        while here != t:
+            reaches = abs(step) >= abs(t - here)
+            target = t if reaches else here + step
+            found = self._newton(target, self._predict(here, pose, target - here))
+            if found is not None and pose.distance(found, self.length) <= 2.0 * STRIDE:
+                here, pose = target, found
+                continue
+            step = 0.5 * (target - here)
+            if abs(step) < SHORTEST_STEP * abs(t - start):
+                self._stuck(target, here, pose)
+        return pose
+
+    def _predict(self, t: float, pose: Pose, step: float) -> Pose:
+        state = self._rates(t, pose)
+        half = 0.5 * step * step * state.rate
+        # The origin's acceleration minus ω × v is the rate of its velocity's components.
+        half[:, :3] -= 0.5 * step * step * np.cross(state.twist[:, 3:], state.twist[:, :3])
+        return pose.moved(step * state.twist + half)
+
+    def _newton(self, t: float, pose: Pose) -> Pose | None:
+        """Newton to round-off from a near pose; None where it does not converge."""
+        closing = False
+        for _ in range(NEWTON_STEPS):
+            residual, J = self._linearised(t, pose)
+            try:
+                step = np.linalg.solve(J, -residual)
+            except np.linalg.LinAlgError:
+                return None
+            size = float(np.abs(step).max())
+            if not np.isfinite(size) or size > 4.0:
+                return None
+            pose = pose.moved(self._expand(step))
+            if closing:
+                return pose
+            # Convergence is quadratic: after a step this small the next one reaches round-off.
+            closing = size < 1e-7
+        return None
+
+    def _linearised(self, t: float, pose: Pose) -> tuple[Array, Array]:
+        zero = np.zeros((self.count, 6))
+        e = self.rows.evaluate(moving_frames(pose, zero, zero), t)
+        scale = self._row_scale
+        return e.value.value * scale, self.jacobian(e) * scale[:, None] * self._column_scale
+
+    def _assemble(self, pose: Pose) -> Pose:
+        """The first position, by Levenberg–Marquardt from the given one."""
+        residual, J = self._linearised(0.0, pose)
+        damping, error = 1e-3, float(np.linalg.norm(residual))
+        for _ in range(ASSEMBLY_STEPS):
+            if error < 1e-14:
+                break
+            normal = J.T @ J + damping * np.eye(J.shape[1])
+            step = np.linalg.solve(normal, -J.T @ residual)
+            largest = float(np.abs(step).max())
+            trial = pose.moved(self._expand(step * min(1.0, 0.5 / max(largest, 1e-300))))
+            trial_residual, trial_J = self._linearised(0.0, trial)
+            trial_error = float(np.linalg.norm(trial_residual))
+            if trial_error < error:
+                pose, residual, J, error = trial, trial_residual, trial_J, trial_error
+                damping = max(0.1 * damping, 1e-15)
+            else:
+                damping *= 10.0
+                if damping > 1e8 or largest < 1e-15:
+                    break
+        if error > 1e-10:
+            worst = int(np.abs(residual).argmax())
+            raise SingularPositionError(
+                f"the mechanism cannot be assembled at t = 0 s: joint {self.rows.joints[worst]} "
+                f"stays open by {abs(residual[worst] / self._row_scale[worst]):.3g} "
+                f"({'m' if self.rows.distance[worst, 0] else 'rad'}); check the lengths, or give "
+                f"initial positions nearer to the assembled ones"
+            )
+        return pose
+
+    def _stuck(self, t: float, last: float, pose: Pose) -> None:
+        _, left = _singular(self._linearised(t, pose)[1])
+        raise SingularPositionError(
+            f"the mechanism cannot go on after t = {last:.6g} s: joint {self._weakest(left)} would "
+            f"open (a link too short, or a dead centre)"
+        )
+
+    def _weakest(self, left: Array) -> str:
+        """The joint with the largest share in a vector of the left null space."""
+        return self.rows.joints[int(np.abs(np.where(self.rows.driven, 0.0, left)).argmax())]
+
+    # Velocity and acceleration.
+
+    def _rates(self, t: float, pose: Pose) -> RigidState:
+        zero = np.zeros((self.count, 6))
+        e = self.rows.evaluate(moving_frames(pose, zero, zero), t)
+        J = self.matrix(e, t)
+        twist = self._expand_plain(np.linalg.solve(J, -e.value.rate))
+        e = self.rows.evaluate(moving_frames(pose, twist, zero), t)
+        rate = self._expand_plain(np.linalg.solve(J, -e.value.second))
+        return RigidState(t, pose, twist, rate)
+
+    # Bookkeeping.
+
+    def _scatter(self, gradient: Array) -> Array:
+        m = len(self.rows)
+        wide = np.zeros((m, self.count + 1, 6))
+        rows = np.arange(m)
+        wide[rows, self.rows.bodies[:, 0]] += gradient[:, :6]
+        wide[rows, self.rows.bodies[:, 1]] += gradient[:, 6:]
+        return np.asarray(wide[:, : self.count].reshape(m, -1)[:, self.active])
+
+    def _expand(self, step: Array) -> Array:
+        return self._expand_plain(step * self._column_scale)
+
+    def _expand_plain(self, values: Array) -> Array:
+        wide = np.zeros(self.count * 6)
+        wide[self.active] = values
+        return wide.reshape(self.count, 6)
+
+    def _check_rank(self, pose: Pose) -> None:
+        """Redundant joints and undriven mobility, told from a mere singular position."""
+        rank, weight, loose = self._rank(pose)
+        rows, free = len(self.rows), len(self.active)
+        if rank < min(rows, free):
+            # A position singular by chance is regular beside it.
+            try:
+                rank, weight, loose = self._rank(self._assemble(pose.moved(self._expand(loose))))
+            except SingularPositionError:
+                return
+        if rank < rows:
+            names = dict.fromkeys(
+                joint for joint, w in zip(self.rows.joints, weight, strict=True) if w > 1e-6
+            )
+            raise RedundantConstraintError(
+                f"{rows - rank} joint condition(s) too many: joints {', '.join(names)} repeat "
+                f"what others impose; free some motions (spherical instead of revolute) or drivers"
+            )
+        if rank < free:
+            raise MechanismError(
+                f"{free - rank} of the mechanism's degrees of mobility have no driver: add "
+                f"{free - rank} driver(s), or joints"
+            )
+
+    def _rank(self, pose: Pose) -> tuple[int, Array, Array]:
+        """Rank; weight of each row in the left null space; a small step along the right one."""
+        _, J = self._linearised(0.0, pose)
+        U, sizes, Vt = np.linalg.svd(J)
+        rank = int((sizes > SINGULAR * sizes[0]).sum())
+        return rank, np.linalg.norm(U[:, rank:], axis=1), 1e-2 * Vt[rank:].sum(axis=0)
+
+
+def _singular(J: Array) -> tuple[Array, Array]:
+    """Singular values of a square matrix and the left vector of the smallest."""
+    U, sizes, _ = np.linalg.svd(J)
+    return sizes, U[:, -1]

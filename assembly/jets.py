@@ -1,0 +1,97 @@
+"""Arrays with their first two time derivatives: every rate of a constraint comes from its own
+formula.
+
+A jet carries (f, ḟ, f̈) and products follow Leibniz, so the rates of a constraint's Jacobian are
+analytic to round-off and are written nowhere twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.kinematics import Kinematics
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Jet:
+    """A time-dependent array at one instant: `data[0]`, `data[1]`, `data[2]` are f, ḟ, f̈."""
+
+    data: Array
+
+    @classmethod
+    def constant(cls, value: ArrayLike) -> Jet:
+        value = np.asarray(value, dtype=float)
+        return cls(np.stack([value, np.zeros_like(value), np.zeros_like(value)]))
+
+    @property
+    def value(self) -> Array:
+        return np.asarray(self.data[0])
+
+    @property
+    def rate(self) -> Array:
+        return np.asarray(self.data[1])
+
+    @property
+    def second(self) -> Array:
+        return np.asarray(self.data[2])
+
+    def __add__(self, other: Jet) -> Jet:
+        return Jet(self.data + other.data)
+
+    def __sub__(self, other: Jet) -> Jet:
+        return Jet(self.data - other.data)
+
+    def __neg__(self) -> Jet:
+        return Jet(-self.data)
+
+    def __getitem__(self, index: object) -> Jet:
+        """The jet of the indexed arrays (the index does not see the derivative axis)."""
+        inner = index if isinstance(index, tuple) else (index,)
+        return Jet(self.data[(slice(None), *inner)])
+
+
+def product(subscripts: str, a: Jet, b: Jet) -> Jet:
+    """einsum of two jets by Leibniz: (ab)˙ = ȧb + aḃ, (ab)¨ = äb + 2ȧḃ + ab̈."""
+    f, g = a.data, b.data
+    terms = np.einsum(_with_batch(subscripts), f, g)
+    return Jet(
+        np.stack(
+            [terms[0, 0], terms[1, 0] + terms[0, 1], terms[2, 0] + 2.0 * terms[1, 1] + terms[0, 2]]
+        )
+    )
+
+
+def cross(a: Jet, b: Jet) -> Jet:
+    """a × b of jets of vectors (..., 3)."""
+    return product("...ij,...j->...i", Jet(skews(a.data)), b)
+
+
+def skews(w: Array) -> Array:
+    """The matrices w̃ (..., 3, 3) of vectors (..., 3)."""
+    out = np.zeros((*w.shape, 3))
+    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -w[..., 2], w[..., 1], -w[..., 0]
+    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = w[..., 2], -w[..., 1], w[..., 0]
+    return out
+
+
+def rotation_jet(R: Array, omega: Array, epsilon: Array) -> Jet:
+    """R, Ṙ = Rω̃, R̈ = R(ω̃ω̃ + ε̃) for rotations (..., 3, 3) and body-axes ω, ε (..., 3)."""
+    spin = skews(omega)
+    return Jet(np.stack([R, R @ spin, R @ (spin @ spin + skews(epsilon))]))
+
+
+def frame_jet(r: Array, R: Array, v: Array, motion: Kinematics) -> tuple[Jet, Jet]:
+    """Jets of one frame's origin and rotation; v is the origin's velocity in body axes."""
+    origin = Jet(np.stack([r, R @ v, R @ motion.acceleration]))
+    return origin, rotation_jet(R, motion.omega, motion.epsilon)
+
+
+def _with_batch(subscripts: str) -> str:
+    inputs, out = subscripts.split("->")
+    first, second = inputs.split(",")
+    return f"Y{first},Z{second}->YZ{out}"

@@ -1,0 +1,216 @@
+"""From the matrices of the bodies to those of the mechanism at one instant: TᵀXT on a fixed
+pattern.
+
+Joints touch few unknowns J; all others I are their own masters, and only their neighbours N ⊂ I
+couple to J. With the touched masters m of T_J (J, m),
+
+    TᵀXT = [[X_II, X_IJ T_J], [T_Jᵀ X_JI, T_Jᵀ X_JJ T_J]],
+
+where X_II only changes its coefficients and the other blocks are small and dense. All eight
+matrices of an instant are formed together, without a loop over unknowns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.body import Body
+from assembly.jets import Jet
+from assembly.kinematics import Kinematics
+from assembly.transformation import Partition
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+PART_NAMES = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D")
+M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D = range(8)
+
+
+class BodyStack:
+    """The fixed matrices of one body as rows of values on their common sparsity pattern.
+
+    touched: the body's unknowns that joints load; each gets its geometric stiffness per unit load.
+    stressed: whether the geometric matrices are wanted.
+    """
+
+    def __init__(self, body: Body, touched: Index, stressed: bool, units: tuple[int, ...]) -> None:
+        ops = body.operators
+        self.touched = touched
+        named: list[tuple[int, int, int, Any]] = [(M, 0, 0, ops.M), (K, 0, 0, ops.K)]
+        a, b = body.rayleigh
+        named += [(D, 1, 0, ops.M * a if a else None), (D, 1, 0, ops.K * b if b else None)]
+        named += [(D, 1, 0, ops.D), (D, 1, 0, ops.d)]
+        named += [(C, 2, i, 2.0 * G) for i, G in enumerate(ops.G)]
+        named += [(K_EPSILON, 3, i, G) for i, G in enumerate(ops.G)]
+        named += [(K_OMEGA2, 4, i, S) for i, S in enumerate(ops.S)]
+        named += [(K_D, 2, i, A) for i, A in enumerate(ops.circulatory)]
+        if stressed:
+            named += [(K_G, 4, i, ops.B[i]) for i in units]
+            named += [(K_G, 5, i, B) for i, B in enumerate(_joint_units(body, touched))]
+        self._fill(body.size, named)
+
+    def _fill(self, size: int, named: list[tuple[int, int, int, Any]]) -> None:
+        """Values (matrices, entries) on the union pattern; part, source and number of each."""
+        kept = [(part, source, i, A.tocsr()) for part, source, i, A in named if A is not None]
+        kept = [(part, source, i, A) for part, source, i, A in kept if A.nnz]
+        keys = [_keys(A, size) for *_, A in kept]
+        union = np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.int64)
+        self.rows, self.cols = union // size, union % size
+        self.values = np.zeros((len(kept), len(union)))
+        for k, ((*_, A), key) in enumerate(zip(kept, keys, strict=True)):
+            self.values[k, np.searchsorted(union, key)] = A.data
+        self._part = np.array([part for part, *_ in kept], dtype=np.intp)
+        self._source = [(source, i) for _, source, i, _ in kept]
+
+    def parts(self, motion: Kinematics, loading: Kinematics, joint_loads: Array) -> Array:
+        """Values (8, entries) of the named matrices at an instant.
+
+        loading: the kinematics that stress the body, gravity included.
+        """
+        products, stressing = motion.coefficients(), loading.coefficients()
+        tables = (np.ones(1), np.ones(1), motion.omega, motion.epsilon, products, joint_loads)
+        weights = np.zeros((8, len(self._source)))
+        for k, ((source, i), part) in enumerate(zip(self._source, self._part, strict=True)):
+            table = stressing if part == K_G and source == 4 else tables[source]
+            weights[part, k] = table[i]
+        return np.asarray(weights @ self.values)
+
+
+def _joint_units(body: Body, touched: Index) -> list[sp.csr_matrix]:
+    """K_G per unit force or moment on each touched unknown."""
+    loads = np.zeros((body.size, len(touched)))
+    loads[touched, np.arange(len(touched))] = 1.0
+    response = body.static_response(loads)
+    return [body.geometric(u, None) for u in response.T]
+
+
+def _keys(A: sp.csr_matrix, size: int) -> NDArray[np.int64]:
+    A.sum_duplicates()
+    rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(A.indptr))
+    return rows * size + A.indices
+
+
+class ReducedPattern:
+    """Where the values of all bodies, in a row, go in the matrices over the masters.
+
+    size: number of all unknowns. rows, cols: of every value. touched (J,): numbers of the joint
+    unknowns among all; partition: which of them are slaves. masters: the unknowns of the frozen
+    system.
+    """
+
+    def __init__(
+        self, size: int, rows: Index, cols: Index, touched: Index, partition: Partition
+    ) -> None:
+        self.size, self.touched, self.partition = size, touched, partition
+        free = np.ones(size, dtype=bool)
+        free[touched[partition.slaves]] = False
+        self.masters = np.flatnonzero(free)
+        place, reduced = _numbering(size, touched), _numbering(size, self.masters)
+        row_touched, col_touched = place[rows] >= 0, place[cols] >= 0
+        self.inner = np.flatnonzero(~row_touched & ~col_touched)
+        nj = np.flatnonzero(~row_touched & col_touched)
+        jn = np.flatnonzero(row_touched & ~col_touched)
+        jj = np.flatnonzero(row_touched & col_touched)
+        self.neighbours = np.unique(np.concatenate([rows[nj], cols[jn]]))
+        near = _numbering(size, self.neighbours)
+        J, N = len(touched), len(self.neighbours)
+        self._nj = (nj, near[rows[nj]] * J + place[cols[nj]])
+        self._jn = (jn, place[rows[jn]] * N + near[cols[jn]])
+        self._jj = (jj, place[rows[jj]] * J + place[cols[jj]])
+
+        m, beside = reduced[touched[partition.masters]], reduced[self.neighbours]
+        inner_pair = (reduced[rows[self.inner]], reduced[cols[self.inner]])
+        pairs = (inner_pair, _grid(beside, m), _grid(m, beside), _grid(m, m))
+        n = len(self.masters)
+        keys = np.concatenate([r * n + c for r, c in pairs])
+        self._order = np.argsort(keys, kind="stable")
+        self._indices = keys[self._order] % n
+        self._indptr = np.searchsorted(keys[self._order], np.arange(n + 1) * n)
+
+    def reduce(self, values: Array, T: Jet, joint_K_G: Array) -> dict[str, sp.csr_matrix]:
+        """The named matrices over the masters, with K_transport.
+
+        values (8, entries) of all bodies; T (J, m) with rates; joint_K_G (J, J): second-order terms
+        of the joints. C gets 2TᵀMṪ, and K_transport = Tᵀ[(C + D)Ṫ + M T̈] (DESIGN.md,
+        "Mechanisms").
+        """
+        J, N = len(self.touched), len(self.neighbours)
+        T0, T1, T2 = T.data
+        XNJ = _dense(values, self._nj, (N, J))
+        XJN = _dense(values, self._jn, (J, N))
+        XJJ = _dense(values, self._jj, (J, J))
+        XJJ[K_G] += joint_K_G
+        NJ, JJ = np.zeros((9, N, T0.shape[1])), np.zeros((9, J, T0.shape[1]))
+        NJ[:8], JJ[:8] = XNJ @ T0, XJJ @ T0
+        if np.any(T1) or np.any(T2):
+            for out, X in ((NJ, XNJ), (JJ, XJJ)):
+                out[8] = (X[C] + X[D]) @ T1 + X[M] @ T2
+                out[C] += 2.0 * X[M] @ T1
+        JN = np.zeros((9, T0.shape[1], N))
+        JN[:8] = T0.T @ XJN
+        inner = np.zeros((9, len(self.inner)))
+        inner[:8] = values[:, self.inner]
+        blocks = [inner, NJ.reshape(9, -1), JN.reshape(9, -1), (T0.T @ JJ).reshape(9, -1)]
+        data = np.concatenate(blocks, axis=1)[:, self._order]
+        named = zip((*PART_NAMES, "K_transport"), data, strict=True)
+        return {name: self._matrix(row) for name, row in named if np.any(row)}
+
+    def reduce_vector(self, vector: Array, T: Array) -> Array:
+        """Tᵀ of a vector (size,) over all unknowns."""
+        full = vector.copy()
+        full[self.touched] = 0.0
+        full[self.touched[self.partition.masters]] = T.T @ vector[self.touched]
+        return np.asarray(full[self.masters])
+
+    def expand(self, vector: NDArray[np.inexact], T: Array) -> NDArray[np.inexact]:
+        """T of a vector (masters, ...): all unknowns of all bodies."""
+        full = np.zeros((self.size, *vector.shape[1:]), dtype=vector.dtype)
+        full[self.masters] = vector
+        full[self.touched] = np.tensordot(
+            T, full[self.touched[self.partition.masters]], axes=(1, 0)
+        )
+        return full
+
+    def matrix(self, T: Array, rate: bool = False) -> sp.csr_matrix:
+        """T (or one of its rates) as a sparse matrix (size, masters)."""
+        place = np.searchsorted(self.masters, self.touched[self.partition.masters])
+        rows, cols = np.repeat(self.touched, len(place)), np.tile(place, len(self.touched))
+        values = T.ravel()
+        if not rate:
+            inner = np.setdiff1d(np.arange(self.size), self.touched)
+            rows = np.concatenate([rows, inner])
+            cols = np.concatenate([cols, np.searchsorted(self.masters, inner)])
+            values = np.concatenate([values, np.ones(len(inner))])
+        shape = (self.size, len(self.masters))
+        out = sp.csr_matrix((values, (rows, cols)), shape=shape)
+        out.eliminate_zeros()
+        return out
+
+    def _matrix(self, data: Array) -> sp.csr_matrix:
+        n = len(self.masters)
+        pattern = (data, self._indices.copy(), self._indptr.copy())
+        out = sp.csr_matrix(pattern, shape=(n, n))
+        out.eliminate_zeros()
+        return out
+
+
+def _dense(values: Array, block: tuple[Index, Index], shape: tuple[int, int]) -> Array:
+    source, target = block
+    out = np.zeros((8, shape[0] * shape[1]))
+    out[:, target] = values[:, source]
+    return out.reshape(8, *shape)
+
+
+def _numbering(size: int, chosen: Index) -> Index:
+    """The place of each number among the chosen ones, −1 for the others."""
+    place = np.full(size, -1, dtype=np.intp)
+    place[chosen] = np.arange(len(chosen))
+    return place
+
+
+def _grid(rows: Index, cols: Index) -> tuple[Index, Index]:
+    return np.repeat(rows, len(cols)), np.tile(cols, len(rows))

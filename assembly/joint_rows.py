@@ -1,0 +1,150 @@
+"""The joint conditions of a mechanism in one batch: values, gradients, their rates, second
+derivatives.
+
+With d = R_ab P_b + R_aᵀ(r_b − r_a) − X_a seen from the first body (a distance, P_b = X_b) or d =
+R_ab g (a direction, P_b = g) every condition is Φ = f·d − c, R_ab = R_aᵀR_b. A variation (u, θ) of
+each body's node, its rotation a rotation vector, moves a point at the lever s by u + θ×s +
+½θ×(θ×s).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.jets import Jet, cross, product, skews
+from assembly.joints import Condition
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Origins (B, 3) and rotations (B, 3, 3) of all bodies with their rates; the ground comes
+    last."""
+
+    origin: Jet
+    rotation: Jet
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What the conditions have in common at one instant; all jets have one entry per condition."""
+
+    value: Jet
+    f: Jet
+    d: Jet
+    relative: Jet  # R_ab
+    h: Jet  # R_abᵀ f, the direction f seen from the second body
+
+
+class JointRows:
+    """All conditions of a mechanism as arrays of m rows.
+
+    bodies (m, 2): numbers of the two bodies, the ground last. points (m, 2, 3): X_a and X_b in body
+    axes. levers (m, 2, 3): from the node that carries the point to the point.
+    """
+
+    def __init__(
+        self, conditions: Sequence[Condition], bodies: Index, points: Array, levers: Array
+    ) -> None:
+        self.conditions = tuple(conditions)
+        self.bodies = bodies
+        self.joints = [c.joint for c in conditions]
+        distance = np.array([c.direction is None for c in conditions], dtype=bool)
+        self.distance = distance.astype(float)[:, None]
+        self.carried = np.array(
+            [c.carried or not d for c, d in zip(conditions, distance, strict=True)]
+        )
+        self.held = np.array([c.held for c in conditions], dtype=bool)
+        self.driven = np.array(
+            [c.turning is not None or c.shifting is not None for c in conditions], dtype=bool
+        )
+        given = np.array([np.zeros(3) if c.direction is None else c.direction for c in conditions])
+        far = np.where(distance[:, None], points[:, 1], given)
+        self.far = Jet.constant(far)
+        self.near = points[:, 0] * self.distance
+        # A direction turns with its node like a point at the lever g.
+        self.rigid_levers = (self.near, far)
+        self.node_levers = (
+            levers[:, 0] * self.distance,
+            np.where(distance[:, None], levers[:, 1], given),
+        )
+        self.f = np.array([c.f for c in conditions])
+
+    def __len__(self) -> int:
+        return len(self.conditions)
+
+    def laws(self, t: float) -> tuple[Jet, Jet]:
+        """The jets of f (m, 3) and c (m,) at time t: constant but for driven rows."""
+        f = Jet.constant(self.f)
+        c = Jet.constant(np.zeros(len(self)))
+        for row, condition in enumerate(self.conditions):
+            if condition.turning is not None:
+                e1, e2, law = condition.turning
+                q, rate, second = law.at(t)
+                along, inward = np.cos(q) * e1 + np.sin(q) * e2, np.cos(q) * e2 - np.sin(q) * e1
+                f.data[:, row] = inward, -rate * along, -second * along - rate**2 * inward
+            elif condition.shifting is not None:
+                c.data[:, row] = condition.shifting.at(t)
+        return f, c
+
+    def evaluate(self, frames: Frames, t: float) -> Evaluated:
+        """Φ and its ingredients, each with two time derivatives."""
+        a, b = self.bodies.T
+        f, c = self.laws(t)
+        Ra = frames.rotation[a]
+        relative = product("rki,rkj->rij", Ra, frames.rotation[b])
+        gap = product("rki,rk->ri", Ra, frames.origin[b] - frames.origin[a])
+        d = product("rij,rj->ri", relative, self.far)
+        d = Jet(d.data + gap.data * self.distance)
+        d.data[0] -= self.near
+        value = product("ri,ri->r", f, d) - c
+        return Evaluated(value, f, d, relative, product("rji,rj->ri", relative, f))
+
+    def rigid_gradient(self, e: Evaluated) -> Jet:
+        """∂Φ by the motion (translation, rotation) of both frames in their axes, (m, 12)."""
+        return self._gradient(e, self.rigid_levers, np.ones(len(self)))
+
+    def node_gradient(self, e: Evaluated) -> Jet:
+        """∂Φ by the displacement and rotation of both nodes in body axes, (m, 12)."""
+        return self._gradient(e, self.node_levers, self.carried)
+
+    def _gradient(self, e: Evaluated, levers: tuple[Array, Array], carried: Array) -> Jet:
+        near, far = Jet.constant(levers[0]), Jet.constant(levers[1])
+        turned = cross(e.f, e.d).data * carried[:, None]
+        rotation_a = turned - cross(near, e.f).data
+        rotation_b = cross(far, e.h).data
+        shown = self.distance
+        return Jet(
+            np.concatenate([-e.f.data * shown, rotation_a, e.h.data * shown, rotation_b], axis=-1)
+        )
+
+    def node_hessian(self, e: Evaluated) -> Array:
+        """∂²Φ by the displacement and rotation vectors of both nodes, (m, 12, 12), symmetric."""
+        f, d, R, h = e.f.value, e.d.value, e.relative.value, e.h.value
+        s, p = self.node_levers
+        carried, shown = self.carried[:, None, None].astype(float), self.distance[:, :, None]
+        H = np.zeros((len(self), 12, 12))
+        wf, ws, wp = skews(f), skews(s), skews(p)
+        across = wf @ ws
+        H[:, 3:6, 3:6] = carried * (_turned_twice(f, d) + across + across.transpose(0, 2, 1))
+        H[:, 3:6, 3:6] -= _turned_twice(f, s)
+        H[:, 9:, 9:] = _turned_twice(h, p)
+        H[:, 3:6, 0:3] = -carried * shown * wf
+        H[:, 3:6, 6:9] = carried * shown * (wf @ R)
+        H[:, 3:6, 9:] = -carried * (wf @ R @ wp)
+        for block in (slice(0, 3), slice(6, 9), slice(9, 12)):
+            H[:, block, 3:6] = H[:, 3:6, block].transpose(0, 2, 1)
+        return H
+
+
+def _turned_twice(f: Array, s: Array) -> Array:
+    """∂²/∂θ² of f·½θ×(θ×s): ½(f sᵀ + s fᵀ) − (f·s) I, (m, 3, 3)."""
+    outer = f[:, :, None] * s[:, None, :]
+    dots = np.einsum("ri,ri->r", f, s)
+    return 0.5 * (outer + outer.transpose(0, 2, 1)) - dots[:, None, None] * np.eye(3)

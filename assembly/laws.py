@@ -1,0 +1,106 @@
+"""Scalar laws of time for drivers: value, rate and second derivative, all analytic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from assembly.errors import MotionError
+
+
+@runtime_checkable
+class Law(Protocol):
+    """A scalar function of time with two derivatives."""
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        """(q, q̇, q̈) at time t."""
+        ...
+
+    @property
+    def period(self) -> float | None:
+        """The time (s) after which a rotation repeats its position, or None."""
+        ...
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """q = start + rate t + ½ acceleration t²: rad or m, per s, per s²."""
+
+    rate: float
+    start: float = 0.0
+    acceleration: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "start", "acceleration"):
+            if not np.isfinite(getattr(self, name)):
+                raise MotionError(f"{name}: must be a finite number, got {getattr(self, name)}")
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        rate = self.rate + self.acceleration * t
+        return self.start + (self.rate + 0.5 * self.acceleration * t) * t, rate, self.acceleration
+
+    @property
+    def period(self) -> float | None:
+        """One turn when q is an angle at constant rate."""
+        if self.acceleration != 0.0 or self.rate == 0.0:
+            return None
+        return 2.0 * np.pi / abs(self.rate)
+
+
+@dataclass(frozen=True)
+class Harmonic:
+    """q = mean + amplitude sin(frequency t + phase): frequency in rad/s, phase in rad."""
+
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    mean: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("amplitude", "frequency", "phase", "mean"):
+            if not np.isfinite(getattr(self, name)):
+                raise MotionError(f"{name}: must be a finite number, got {getattr(self, name)}")
+        if self.frequency <= 0.0:
+            raise MotionError(f"frequency: must be positive, rad/s, got {self.frequency}")
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        angle = self.frequency * t + self.phase
+        swing = self.amplitude * np.sin(angle)
+        rate = self.amplitude * self.frequency * np.cos(angle)
+        return self.mean + swing, rate, -(self.frequency**2) * swing
+
+    @property
+    def period(self) -> float | None:
+        return 2.0 * np.pi / self.frequency
+
+
+@dataclass(frozen=True)
+class FunctionLaw:
+    """A law from one callable t → (q, q̇, q̈); `period` when the caller knows it."""
+
+    function: Callable[[float], tuple[float, float, float]]
+    period: float | None = None
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        values = tuple(float(x) for x in self.function(t))
+        if len(values) != 3 or not np.all(np.isfinite(values)):
+            raise MotionError(
+                f"driver law at t = {t:g} s: expected three finite numbers q, q', q'', got {values}"
+            )
+        return values
+
+
+def as_law(value: Law | float | Callable[[float], tuple[float, float, float]]) -> Law:
+    """A law from a law, a constant rate (per s), or a callable t → (q, q̇, q̈)."""
+    if isinstance(value, Law):
+        return value
+    if isinstance(value, int | float):
+        return Uniform(float(value))
+    if callable(value):
+        return FunctionLaw(value)
+    raise MotionError(
+        f"driver law: expected a rate, a law or a function of time, got {type(value).__name__}"
+    )

@@ -1,0 +1,360 @@
+"""Mechanisms: bodies tied by joints and moved by drivers, frozen at any time.
+
+Rigid motion from the loop closure, joint reactions from inverse dynamics, prestress of every body
+from its inertia loads and its reactions, and elastic unknowns tied by δ = T(t) q (DESIGN.md,
+"Mechanisms").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.body import Body, Prestress
+from assembly.closure import Closure, Pose, RigidState
+from assembly.dofs import DofMap
+from assembly.errors import InputError, MechanismError
+from assembly.frozen import FrozenSystem
+from assembly.jets import Jet
+from assembly.joint_assembly import BodyStack, ReducedPattern
+from assembly.joint_rows import Evaluated
+from assembly.joints import GROUND, Driver, Joint
+from assembly.kinematics import Kinematics, as_vector
+from assembly.reactions import RigidLoads, multipliers
+from assembly.topology import Topology
+from assembly.transformation import Partition, choose_partition
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+SAMPLES = 16  # instants at which the choice of slaves is tried
+PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """What a joint exerts on its second body at its point, and the opposite on its first.
+
+    force (3,), N, and moment (3,), N·m, in fixed axes; a driver's share included.
+    """
+
+    joint: str
+    force: Array
+    moment: Array
+
+
+class Mechanism:
+    """Elastic and rigid bodies, joints and drivers.
+
+    bodies: by name; all planar (unknowns ux, uy, rz) or all in space, without supports: joints hold
+    them; "ground" is always there. initial: position of a body's frame to assemble from at t = 0,
+    (x, y, angle) in the plane, (x, y, z, rotation vector) in space; it picks the branch.
+    coordinates: for a joint, the body whose axes its displacements are in (default: the first
+    named, where that is well conditioned along the motion). gravity: m/s², fixed axes. period: of
+    the motion, s, where drivers do not tell.
+
+    Raises MechanismError, RedundantConstraintError, SingularPositionError.
+    """
+
+    def __init__(
+        self,
+        bodies: Mapping[str, Body],
+        joints: Sequence[Joint],
+        drivers: Sequence[Driver],
+        *,
+        initial: Mapping[str, ArrayLike] | None = None,
+        coordinates: Mapping[str, str] | None = None,
+        gravity: ArrayLike = (0.0, 0.0, 0.0),
+        period: float | None = None,
+        name: str = "mechanism",
+    ) -> None:
+        self.topology = Topology.of(dict(bodies), tuple(joints), tuple(drivers))
+        self.bodies, self.name = self.topology.bodies, name
+        self.gravity = as_vector(gravity, "gravity")
+        self._preferred = dict(coordinates or {})
+        self.topology.check_coordinates(self._preferred)
+        components = (0, 1, 5) if self.topology.planar else (0, 1, 2, 3, 4, 5)
+        self.closure = Closure(
+            self.topology.rows,
+            len(self.bodies),
+            components,
+            self.topology.initial_pose(dict(initial or {})),
+            self.topology.length,
+            self.topology.period if period is None else _positive(period),
+        )
+        self._loads = [RigidLoads.of(body) for body in self.bodies.values()]
+        self._partition_of: dict[tuple[bool, ...], Partition] = {}
+        self._reduced: dict[
+            tuple[tuple[bool, ...], bool], tuple[list[BodyStack], ReducedPattern]
+        ] = {}
+
+    # Rigid motion.
+
+    @property
+    def period(self) -> float | None:
+        """The time (s) after which the rigid motion repeats, or None."""
+        return self.closure.period
+
+    def state(self, t: float) -> RigidState:
+        """Positions, velocities and accelerations of all bodies at t (s)."""
+        return self.closure.state(t)
+
+    def position(self, t: float) -> dict[str, tuple[Array, Array]]:
+        """Origin (3,), m, and rotation (3, 3), body to fixed axes, of every body."""
+        pose = self.state(t).pose
+        return {name: (pose.r[i], pose.R[i]) for i, name in enumerate(self.bodies)}
+
+    def kinematics(self, t: float) -> dict[str, Kinematics]:
+        """ω, ε and the origin's acceleration of every body, in its own axes."""
+        state = self.state(t)
+        return {name: state.kinematics(i) for i, name in enumerate(self.bodies)}
+
+    def place(self, t: float, body: str, point: ArrayLike) -> tuple[Array, Array, Array]:
+        """Position, velocity and acceleration (3,) in fixed axes of a body's point (body axes)."""
+        if body not in self.bodies:
+            raise MechanismError(f"no body {body!r}; bodies are {', '.join(self.bodies)}")
+        i = list(self.bodies).index(body)
+        frames = self.state(t).frames()
+        X = as_vector([*np.ravel(point), 0.0][:3], "point")
+        r, v, a = frames.origin.data[:, i] + frames.rotation.data[:, i] @ X
+        return r, v, a
+
+    def reactions(self, t: float) -> dict[str, Reaction]:
+        """What every joint exerts on its second body at time t."""
+        state = self.state(t)
+        e = self.closure.evaluate(state)
+        wrench = -self._multipliers(state, e)[:, None] * self.closure.rows.node_gradient(e).value
+        out: dict[str, Reaction] = {}
+        for joint in self.topology.joints:
+            rows = [k for k, name in enumerate(self.closure.rows.joints) if name == joint.name]
+            second = self.closure.rows.bodies[rows[0], 1]
+            R = state.frames().rotation.value[second]
+            total = wrench[rows, 6:].sum(axis=0)
+            # Moments are about the node; the point is at the lever from it.
+            lever = self.topology.lever(joint)
+            moment = total[3:] - np.cross(lever, total[:3])
+            out[joint.name] = Reaction(joint.name, R @ total[:3], R @ moment)
+        return out
+
+    def driving(self, t: float) -> dict[str, float]:
+        """The force (N) or torque (N·m) every driver exerts along its joint's motion, by joint."""
+        state = self.state(t)
+        values = self._multipliers(state, self.closure.evaluate(state))
+        rows = self.closure.rows
+        return {rows.joints[k]: -float(values[k]) for k in np.flatnonzero(rows.driven)}
+
+    def _loading(self, state: RigidState, body: int) -> Kinematics:
+        """The kinematics whose inertia load acts on a body, its weight included."""
+        motion = state.kinematics(body)
+        weightless = motion.acceleration - state.pose.R[body].T @ self.gravity
+        return Kinematics(motion.omega, motion.epsilon, weightless)
+
+    def _multipliers(self, state: RigidState, e: Evaluated) -> Array:
+        loads = [load.resultant(self._loading(state, i)) for i, load in enumerate(self._loads)]
+        return multipliers(self.closure, state, e, np.array(loads))
+
+    # Elastic unknowns.
+
+    def transformation(self, t: float, driven: bool | None = None) -> tuple[Any, Any, Any]:
+        """T, Ṫ, T̈ as sparse matrices (all unknowns, masters)."""
+        held = self._held(driven)
+        state = self.state(t)
+        _, pattern = self._pattern(held, True)
+        T = self._T(state, self.closure.evaluate(state), held)
+        first, rate, second = (pattern.matrix(T.data[k], rate=k > 0) for k in range(3))
+        return first, rate, second
+
+    def freeze(
+        self,
+        t: float,
+        transport: bool = True,
+        prestress: Prestress = "linear",
+        driven: bool | None = None,
+    ) -> FrozenSystem:
+        """The frozen system at time t (s).
+
+        transport: with Ṫ and T̈ (consistent), or without, the literal equation (1.2) of the 2012
+        paper, for which C is exactly skew. prestress: "linear" or None (no K_G). driven: whether
+        drivers hold the elastic unknowns too; None keeps what each driver says. Raises
+        SingularPositionError.
+        """
+        if prestress not in ("linear", None):
+            raise InputError(f'prestress: a mechanism takes "linear" or None, got {prestress!r}')
+        held = self._held(driven)
+        stacks, pattern = self._pattern(held, prestress is not None)
+        state = self.state(t)
+        e = self.closure.evaluate(state)
+        lam = self._multipliers(state, e)
+        T = self._T(state, e, held)
+        if not transport:
+            T = Jet.constant(T.value)
+        touched = self.topology.touched
+        joint_loads = self.topology.gather_loads(-lam, self.closure.rows.node_gradient(e).value)
+        values, loads = [], []
+        for i, (body, stack) in enumerate(zip(self.bodies.values(), stacks, strict=True)):
+            loading = self._loading(state, i)
+            values.append(stack.parts(state.kinematics(i), loading, joint_loads[self._own[i]]))
+            loads.append(body.operators.inertia_loads @ loading.coefficients())
+        H = self.topology.gather_hessian(lam, self.closure.rows.node_hessian(e))
+        if prestress is None:
+            H = np.zeros_like(H)
+        load = np.concatenate(loads)
+        load[touched] += self.topology.gather_loads(
+            np.where(held, 0.0, -lam), self.closure.rows.node_gradient(e).value
+        )
+        return FrozenSystem(
+            **pattern.reduce(np.concatenate(values, axis=1), T, H),
+            Q=pattern.reduce_vector(load, T.value),
+            rigid=self._mobility(e, held)[pattern.masters],
+            dofs=self.dofs.select(pattern.masters),
+            frame=self.frame(driven),
+            parameters=dict(t=float(t)),
+        )
+
+    def recover(
+        self, t: float, q: NDArray[np.inexact], driven: bool | None = None
+    ) -> dict[str, NDArray[np.inexact]]:
+        """All unknowns of every body, in its own axes, from those of the frozen system (n, ...)."""
+        held = self._held(driven)
+        state = self.state(t)
+        _, pattern = self._pattern(held, True)
+        if len(q) != len(pattern.masters):
+            raise InputError(f"q: expected {len(pattern.masters)} unknowns, got {len(q)}")
+        full = pattern.expand(
+            np.asarray(q), self._T(state, self.closure.evaluate(state), held).value
+        )
+        parts = np.split(full, self.topology.offsets[1:-1])
+        return dict(zip(self.bodies, parts, strict=True))
+
+    def deployed(
+        self, t: float, q: NDArray[np.inexact] | None = None, driven: bool | None = None
+    ) -> dict[str, tuple[Array, NDArray[np.inexact]]]:
+        """Nodes (N, 3) in fixed axes and their displacements (N, 3) in fixed axes, by body."""
+        pose = self.state(t).pose
+        shapes = {} if q is None else self.recover(t, q, driven)
+        out = {}
+        for i, (name, body) in enumerate(self.bodies.items()):
+            nodes = pose.r[i] + body.dofs.coordinates @ pose.R[i].T
+            moved = np.zeros_like(nodes) if q is None else body.dofs.displacement(shapes[name])
+            out[name] = (nodes, moved @ pose.R[i].T)
+        return out
+
+    @cached_property
+    def dofs(self) -> DofMap:
+        """The unknowns of all bodies one after the other; nodes numbered through, in body axes."""
+        maps = [body.dofs for body in self.bodies.values()]
+        first = np.cumsum([0, *(len(m.coordinates) for m in maps)])
+        return DofMap(
+            np.concatenate([m.coordinates for m in maps]),
+            np.concatenate([m.node + k for m, k in zip(maps, first[:-1], strict=True)]),
+            np.concatenate([m.component for m in maps]),
+        )
+
+    def frame(self, driven: bool | None = None) -> str:
+        """In whose axes the unknowns at each joint are, for the record."""
+        partition = self._partitions(tuple(self._held(driven)))
+        keepers = self.topology.keepers(partition.slaves)
+        return "bodies'; joints: " + ", ".join(f"{j} {b}" for j, b in keepers.items())
+
+    # Bookkeeping.
+
+    @cached_property
+    def _own(self) -> list[Index]:
+        """For each body, which of the touched unknowns are its own."""
+        owner = np.searchsorted(self.topology.offsets, self.topology.touched, side="right") - 1
+        return [np.flatnonzero(owner == i) for i in range(len(self.bodies))]
+
+    def _held(self, driven: bool | None) -> NDArray[np.bool_]:
+        """Which conditions tie elastic unknowns: all joints, and the drivers that hold."""
+        rows = self.closure.rows
+        if driven is None:
+            return rows.held
+        return np.where(rows.driven, bool(driven), True)
+
+    def _J(self, e: Evaluated, held: NDArray[np.bool_]) -> Jet:
+        gradient = self.closure.rows.node_gradient(e)
+        return Jet(self.topology.spread(gradient.data)[:, held])
+
+    def _T(self, state: RigidState, e: Evaluated, held: NDArray[np.bool_]) -> Jet:
+        return self._partitions(tuple(held)).transform(self._J(e, held), state.t)
+
+    def _partitions(self, held: tuple[bool, ...]) -> Partition:
+        found = self._partition_of
+        if held not in found:
+            mask = np.array(held, dtype=bool)
+            samples = [
+                self._J(self.closure.evaluate(self.state(t)), mask).value
+                for t in self._sample_times()
+            ]
+            found[held] = choose_partition(samples, self.topology.preference(self._preferred))
+        return found[held]
+
+    def _sample_times(self) -> list[float]:
+        """Instants that stand for the motion: over a period, or over the time drivers need."""
+        span = self.period
+        if span is None:
+            return [0.0]
+        return [span * k / SAMPLES for k in range(SAMPLES)]
+
+    def _pattern(
+        self, held: NDArray[np.bool_], stressed: bool
+    ) -> tuple[list[BodyStack], ReducedPattern]:
+        key = (tuple(held), stressed)
+        if key not in self._reduced:
+            partition = self._partitions(tuple(held))
+            offsets, touched = self.topology.offsets, self.topology.touched
+            units = PLANAR_UNITS if self.topology.planar else ALL_UNITS
+            stacks = [
+                BodyStack(body, touched[own] - offset, stressed, units)
+                for body, own, offset in zip(
+                    self.bodies.values(), self._own, offsets[:-1], strict=True
+                )
+            ]
+            rows = np.concatenate([s.rows + k for s, k in zip(stacks, offsets[:-1], strict=True)])
+            cols = np.concatenate([s.cols + k for s, k in zip(stacks, offsets[:-1], strict=True)])
+            self._reduced[key] = (
+                stacks,
+                ReducedPattern(offsets[-1], rows, cols, touched, partition),
+            )
+        return self._reduced[key]
+
+    def _mobility(self, e: Evaluated, held: NDArray[np.bool_]) -> Array:
+        """Velocity fields (all unknowns, free drivers) per unit rate of each driver that does not
+        hold."""
+        free = np.flatnonzero(~held)
+        J = self.closure.jacobian(e)
+        unit = np.zeros((len(held), len(free)))
+        unit[free, np.arange(len(free))] = 1.0
+        twists = np.zeros((6 * len(self.bodies), len(free)))
+        twists[self.closure.active] = np.linalg.solve(J, unit)
+        fields = [
+            body.dofs.rigid_fields() @ twists[6 * i : 6 * i + 6]
+            for i, body in enumerate(self.bodies.values())
+        ]
+        return np.concatenate(fields)
+
+    def __str__(self) -> str:
+        lines = [f"mechanism {self.name}: {len(self.bodies)} bodies, {len(self.dofs)} unknowns"]
+        lines += [f"  {n}: {b.size} unknowns" for n, b in self.bodies.items()]
+        lines += [
+            f"  joint {j.name}: {j.kind}, {' – '.join(j.bodies)}" for j in self.topology.joints
+        ]
+        lines += [
+            f"  driver of {d.joint}: {'held' if d.held else 'not held'}"
+            for d in self.topology.drivers
+        ]
+        return "\n".join(lines)
+
+
+def _positive(period: float) -> float:
+    if not (np.isfinite(period) and period > 0.0):
+        raise MechanismError(f"period: must be a positive time in s, got {period!r}")
+    return float(period)
+
+
+__all__ = ["GROUND", "Mechanism", "Pose", "Reaction"]
