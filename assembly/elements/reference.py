@@ -63,8 +63,8 @@ CELLS: dict[str, Cell] = {
     for cell in (
         Cell("tetra", "Tet4", skfem.ElementTetP1, _TET, (), 1, 2),
         Cell("tetra10", "Tet10", skfem.ElementTetP2, _TET, _TET_EDGES, 2, 4),
-        Cell("hexahedron", "Hex8", skfem.ElementHex1, _HEX, (), 3, 3),
-        Cell("hexahedron20", "Hex20", skfem.ElementHexS2, _HEX, _HEX_EDGES, 5, 5),
+        Cell("hexahedron", "Hex8", skfem.ElementHex1, _HEX, (), 3, 5),
+        Cell("hexahedron20", "Hex20", skfem.ElementHexS2, _HEX, _HEX_EDGES, 5, 7),
         Cell("triangle", "T3", skfem.ElementTriP1, _TRI, (), 1, 2),
         Cell("triangle6", "T6", skfem.ElementTriP2, _TRI, _TRI_EDGES, 2, 4),
         Cell("quad", "Q4", skfem.ElementQuad1, _QUAD, (), 3, 3),
