@@ -214,11 +214,16 @@ def internal_force(beam: Independent, d: np.ndarray, F: np.ndarray, Mo: np.ndarr
     both = np.concatenate([gamma, kappa], axis=-1)
     twist = kappa @ DIRECTION
     radius2 = (WIDTH**2 + HEIGHT**2) / 12.0
+    # N works on the stretch of the axis, |r′| − 1 (without cancellation for a complex step).
+    grown = np.einsum("kqi,kqi->kq", gamma, gamma) + 2.0 * gamma @ DIRECTION
+    stretch = grown / (1.0 + np.sqrt(1.0 + grown))
+    N = F @ DIRECTION
     density = (
-        np.einsum("qi,kqi->kq", F, gamma)
+        np.einsum("qi,kqi->kq", F - np.outer(N, DIRECTION), gamma)
+        + N * stretch
         + np.einsum("qi,kqi->kq", Mo, kappa)
         + 0.5 * np.einsum("kqi,ij,kqj->kq", both, stiffness_of_section(), both)
-        + 0.5 * radius2 * (F @ DIRECTION) * twist**2
+        + 0.5 * radius2 * N * twist**2
     )
     return (density @ beam.weights).imag / h
 

@@ -10,9 +10,11 @@ Euler–Bernoulli); for tapered, curved, twisted and coupled sections it is the 
 
 Geometric stiffness: second-order strain work of the geometrically exact beam (Simo, Comput. Methods
 Appl. Mech. Eng. 49, 1985) with R = exp(φ̃), per length
-    W = F·(−φ × u′ + ½ φ × (φ × X′)) − ½ Mo·(φ × φ′) + ½ N r² (t·φ′)²,
-whose last term is the twist of fibres under axial stress (Wagner), r² = (Iy + Iz)/A, and the
-second-order work of the inertia load on the section's turn (`SectionInertia.load_work`).
+    W = F·(−φ × u′ + ½ φ × (φ × X′)) + ½ N |γ⊥|² − ½ Mo·(φ × φ′) + ½ N r² (t·φ′)².
+The second term makes N the force along the deformed axis, which works on its stretch |r′| − 1, as
+the literature of rotating Timoshenko beams has it (½ N w′²; it is nought without shear strain γ⊥).
+The last is the twist of fibres under axial stress (Wagner), r² = (Iy + Iz)/A. The second-order work
+of the inertia load on the section's turn comes on top (`SectionInertia.load_work`).
 """
 
 from __future__ import annotations
@@ -98,6 +100,13 @@ class BeamFamily(ElementFamily):
         return np.asarray(np.linalg.norm(self.stations.slope, axis=-1))
 
     @cached_property
+    def _shear(self) -> Array:
+        """Shear strain across the axis, by ξ, of the nodes' motion (E, Q, 3, 12)."""
+        t = self.stations.slope / self._jacobian[..., None]
+        gamma = self._du + cross_matrices(self.stations.slope) @ self._N[..., 3:, :]
+        return np.asarray(gamma - t[..., :, None] * (t[..., None, :] @ gamma))
+
+    @cached_property
     def _lengths(self) -> Array:
         """Length belonging to each quadrature point (E, Q), m."""
         return self.stations.rule.weights * self._jacobian
@@ -173,9 +182,11 @@ class BeamFamily(ElementFamily):
             cross_matrices(Mo) @ self._dphi + on_phi @ phi
         )
         half = _total(st.rule.weights, phi.swapaxes(-1, -2) @ inner)
-        twist = np.einsum("eqi,eqij->eqj", st.slope, self._dphi)
-        factor = 0.5 * st.rule.weights * dot * st.radius2 / self._jacobian**4
-        half += np.einsum("eq,eqi,eqj->eij", factor, twist, twist)
+        # N of the shear strain across the axis and of the twist about it, per ξ.
+        axial = 0.5 * st.rule.weights * dot / self._jacobian**2
+        twist = np.einsum("eqi,eqij->eqj", st.slope, self._dphi) / self._jacobian[..., None]
+        half += np.einsum("eq,eqi,eqj->eij", axial * st.radius2, twist, twist)
+        half += np.einsum("eq,eqki,eqkj->eij", axial, self._shear, self._shear)
         return self.map.matrix(half + half.transpose(0, 2, 1))
 
 
