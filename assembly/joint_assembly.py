@@ -135,8 +135,8 @@ class ReducedPattern:
         """The named matrices over the masters, with K_transport.
 
         values (8, entries) of all bodies; T (J, m) with rates; joint_K_G (J, J): second-order terms
-        of the joints. C gets 2TᵀMṪ, and K_transport = Tᵀ[(C + D)Ṫ + M T̈] (DESIGN.md,
-        "Mechanisms").
+        of the joints. C gets 2TᵀMṪ, and the stiffness Tᵀ[(C + D)Ṫ + M T̈] (DESIGN.md, "Mechanisms")
+        goes to K_transport but for TᵀDṪ, which no potential has and which therefore is in K_D.
         """
         J, N = len(self.touched), len(self.neighbours)
         T0, T1, T2 = T.data
@@ -148,7 +148,8 @@ class ReducedPattern:
         NJ[:8], JJ[:8] = XNJ @ T0, XJJ @ T0
         if np.any(T1) or np.any(T2):
             for out, X in ((NJ, XNJ), (JJ, XJJ)):
-                out[8] = (X[C] + X[D]) @ T1 + X[M] @ T2
+                out[8] = X[C] @ T1 + X[M] @ T2
+                out[K_D] += X[D] @ T1
                 out[C] += 2.0 * X[M] @ T1
         JN = np.zeros((9, T0.shape[1], N))
         JN[:8] = T0.T @ XJN
