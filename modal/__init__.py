@@ -5,6 +5,7 @@ from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
 from modal.modes import Modes
 from modal.properties import PropertyReport, properties
 from modal.solve import solve
+from modal.stability import stability_map
 from modal.storage import read_dataset, write_dataset
 from modal.tracking import TrackingInterrupted, track
 from modal.transient import integrate
@@ -21,6 +22,7 @@ __all__ = [
     "integrate",
     "properties",
     "solve",
+    "stability_map",
     "TrackingInterrupted",
     "read_dataset",
     "track",

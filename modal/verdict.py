@@ -1,0 +1,45 @@
+"""Stable, divergence or flutter: the verdict on the elastic modes of an instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The mode that grows most: growth_rate and error_bound 1/s, critical_frequency Hz."""
+
+    growth_rate: float
+    error_bound: float
+    critical_frequency: float
+    unstable_modes: int
+    verdict: int
+
+
+def judge(eigenvalues: NDArray[np.complex128], error_bound: NDArray[np.float64]) -> Verdict:
+    """The verdict on elastic eigenvalues (k,) rad/s with their error bounds (k,).
+
+    A growth rate that does not exceed its own error bound is never called an instability. The mode
+    that grows most is a divergence when its frequency is not above its bound, else flutter. Of
+    equal growth rates the lowest frequency is critical. NaN entries are modes that do not exist.
+    """
+    kept = np.isfinite(eigenvalues)
+    lam, bound = eigenvalues[kept], error_bound[kept]
+    if lam.size == 0:
+        return Verdict(np.nan, np.nan, np.nan, 0, STABLE)
+    unstable = lam.real > bound
+    candidates = np.flatnonzero(unstable) if unstable.any() else np.arange(lam.size)
+    order = np.lexsort((np.abs(lam[candidates].imag), -lam[candidates].real))
+    worst = candidates[order[0]]
+    code = STABLE
+    if unstable.any():
+        code = DIVERGENCE if abs(lam[worst].imag) <= bound[worst] else FLUTTER
+    frequency = abs(lam[worst].imag) / (2.0 * np.pi)
+    return Verdict(
+        float(lam[worst].real), float(bound[worst]), float(frequency), int(unstable.sum()), code
+    )

@@ -1,0 +1,251 @@
+"""Stability maps: verdicts against closed forms and full solves, storage, interruption."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from affine_families import Planar, Remade
+
+import assembly
+from assembly.errors import InputError, StorageError
+from modal.solve import solve
+from modal.stability import stability_map
+from modal.verdict import DIVERGENCE, FLUTTER, STABLE, judge
+
+REFERENCES = Path(__file__).parent / "references"
+NUMBERS = ("growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound")
+
+
+def shaft() -> Planar:
+    """Twenty modes of A5's asymmetric shaft: a = n⁴, b = 1.44 n⁴, unstable for n² < Ω < 1.2 n²."""
+    n4 = np.arange(1.0, 21.0) ** 4
+    return Planar(np.column_stack([n4, 1.44 * n4]))
+
+
+def blade(elements: int = 12) -> assembly.Body:
+    return assembly.beam(
+        length=1.0,
+        section=assembly.rectangle(0.05, 0.02),
+        material=assembly.steel,
+        elements=elements,
+        clamped="start",
+    )
+
+
+def test_asymmetric_shaft_diverges_between_its_two_critical_speeds() -> None:
+    speeds = np.array([0.5, 0.9, 0.999, 1.001, 1.1, 1.199, 1.201, 2.0, 3.9, 4.1, 4.7, 4.9, 6.0])
+    grid = stability_map(shaft(), omega=speeds, epsilon=np.array([0.0, 1e-9]), k=6)
+    found = grid.verdict.sel(epsilon=0.0).values
+    unstable = ((speeds > 1) & (speeds < 1.2)) | ((speeds > 4) & (speeds < 4.8))
+    np.testing.assert_array_equal(found, np.where(unstable, DIVERGENCE, STABLE))
+    # A5: λ² = −(a + b)/2 − Ω² + √(…) at Ω = 1.1, from the reference's closed form.
+    reference = json.loads((REFERENCES / "A5_shafts.json").read_text())["asymmetric_shaft"]
+    expected = float(reference["values"]["Omega=1.1"]["lambda"][0]["re"])
+    growth = float(grid.growth_rate.sel(epsilon=0.0, omega=1.1))
+    assert growth == pytest.approx(expected, abs=1e-9)
+    assert float(grid.critical_frequency.sel(epsilon=0.0, omega=1.1)) == 0.0
+
+
+@pytest.mark.parametrize("key", ["k1=4.0,k2=9.0,O=1.0,d=0.1", "k1=1.0,k2=1.44,O=0.5,d=0.02"])
+def test_circulatory_flutter_boundary(key: str) -> None:
+    """The Euler term destabilises beyond the ε of A10, with the flutter frequency given there."""
+    value = json.loads((REFERENCES / "A10_circulatory.json").read_text())["values"][key]
+    k1, k2, speed, d = (float(value[name]) for name in ("k1", "k2", "Omega", "d"))
+    low, high = (float(x) for x in value["eps_crit_low,high"])
+    away = np.arange(1, 16)[:, None] ** 2 * 30.0 + np.array([[k1, k2]])  # stiff pairs beside
+    model = Planar(np.vstack([[[k1, k2]], away]), damping=d)
+    width = high - low
+    rates = np.array(
+        [low - 1e-6 * width, low + 1e-6 * width, high - 1e-6 * width, high + 1e-6 * width]
+    )
+    grid = stability_map(model, omega=np.array([speed, 0.5 * speed]), epsilon=rates, k=6)
+    verdict = grid.verdict.sel(omega=speed).values
+    np.testing.assert_array_equal(verdict, [FLUTTER, STABLE, STABLE, FLUTTER])
+    flutter = [value[name]["flutter_freq"] for name in value if name.startswith("at_eps")]
+    found = grid.critical_frequency.sel(omega=speed).values[[0, -1]] * 2.0 * np.pi
+    np.testing.assert_allclose(found, [float(f) for f in flutter], rtol=1e-5)
+
+
+def test_undamped_circulatory_shaft_is_unstable_off_the_axes() -> None:
+    """A10: with d = 0 every Ωε ≠ 0 is unstable; on ε = 0 (Ω below critical) all is stable."""
+    model = Planar(np.arange(1.0, 13.0)[:, None] ** 2 * np.array([[4.0, 9.0]]))
+    grid = stability_map(
+        model, omega=np.array([0.3, 1.0]), epsilon=np.array([-1.0, -1e-3, 0.0, 1e-3, 1.0]), k=6
+    )
+    np.testing.assert_array_equal(grid.verdict.values, [[2, 2, 0, 2, 2]] * 2)
+    np.testing.assert_array_equal(grid.growth_rate.sel(epsilon=0.0).values, 0.0)
+
+
+def test_map_of_a_blade_equals_full_solves() -> None:
+    """Every point of a small map against LAPACK on the full matrices, inside the error bound."""
+    body = blade()
+    axis = (0.0, 0.3, 1.0)
+    speeds, rates = np.linspace(0.0, 500.0, 7), np.linspace(-4e4, 4e4, 6)
+    grid = stability_map(body, omega=speeds, epsilon=rates, axis=axis, k=5)
+    assert set(np.unique(grid.source)) == {"reduced"}
+    for i, speed in enumerate(speeds):
+        for j, rate in enumerate(rates):
+            system = body.freeze(omega=speed, epsilon=rate, axis=axis)
+            modes = solve(system, k=5, backend="dense")
+            own = judge(modes.eigenvalues, modes.error_bound)
+            # LAPACK's own error on the unreduced matrices is of the order 1e-8 |λ|.
+            bound = grid.error_bound.values[i, j] + 1e-8 * np.abs(modes.eigenvalues).max()
+            assert abs(own.growth_rate - grid.growth_rate.values[i, j]) <= bound
+            assert own.verdict == grid.verdict.values[i, j]
+    assert float((grid.error_bound / np.maximum(grid.growth_rate, 1e3)).max()) < 1e-5
+
+
+def test_a_model_that_makes_new_matrices_is_solved_point_by_point() -> None:
+    shared = Planar(np.arange(1.0, 9.0)[:, None] ** 2 * np.array([[4.0, 9.0]]), damping=0.1)
+    axes = dict(omega=np.array([0.5, 1.0]), epsilon=np.array([-0.3, 0.0, 0.2, 0.5]))
+    reduced = stability_map(shared, k=4, **axes)
+    full = stability_map(Remade(shared), k=4, **axes)
+    assert set(np.unique(full.source)) == {"full"} and set(np.unique(reduced.source)) == {"reduced"}
+    np.testing.assert_allclose(full.growth_rate, reduced.growth_rate, atol=1e-6)
+    np.testing.assert_array_equal(full.verdict, reduced.verdict)
+
+
+def test_judge_never_calls_an_uncertain_growth_an_instability() -> None:
+    lam = np.array([1e-9 + 2j, -0.1 + 3j, np.nan])
+    assert judge(lam, np.full(3, 1e-8)).verdict == STABLE
+    assert judge(lam, np.full(3, 1e-10)).verdict == FLUTTER
+    assert judge(np.array([0.5 + 1e-9j]), np.array([1e-8])).verdict == DIVERGENCE
+
+
+def test_store_is_the_dataset_and_opens_with_xarray(tmp_path: Path) -> None:
+    axes = dict(omega=np.linspace(0.1, 1.5, 12), epsilon=np.linspace(-0.2, 0.2, 11))
+    grid = stability_map(shaft(), k=4, store=tmp_path / "map.zarr", **axes)
+    stored = xr.open_zarr(tmp_path / "map.zarr", consolidated=False)
+    for name in NUMBERS:
+        np.testing.assert_array_equal(stored[name].values, grid[name].values)
+        assert stored[name].attrs["units"] and stored[name].attrs["long_name"]
+    assert bool(stored.done.all()) and stored.omega.attrs["units"] == "rad s-1"
+    for name in ("version", "solver", "tolerance", "date", "model", "modes"):
+        assert name in stored.attrs
+    plain = stability_map(shaft(), k=4, **axes)
+    for name in NUMBERS:
+        np.testing.assert_array_equal(plain[name].values, grid[name].values)
+
+
+WORKER = """
+import sys
+sys.path.insert(0, {tests!r})
+import numpy as np
+import modal.stability as stability
+from test_stability_map import blade
+stability.TILE_POINTS = 9
+stability.stability_map(
+    blade(8), omega=np.linspace(0.0, 400.0, 24), epsilon=np.linspace(-1e5, 1e5, 25),
+    axis=(0, 0.2, 1), k=4, store={store!r}, resume=True, progress=False,
+)
+"""
+
+
+def run_worker(store: Path) -> subprocess.Popen[bytes]:
+    code = WORKER.format(tests=str(Path(__file__).parent), store=str(store))
+    root = Path(__file__).parents[1]
+    environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(root))
+    return subprocess.Popen([sys.executable, "-c", code], cwd=root, env=environment)
+
+
+def done_points(store: Path) -> int:
+    if not store.exists():
+        return 0
+    return int(xr.open_zarr(store, consolidated=False).done.values.sum())
+
+
+def test_killed_and_resumed_map_equals_an_unbroken_one(tmp_path: Path) -> None:
+    """kill −9 twice in the middle; the finished map is bit for bit that of an unbroken run."""
+    whole, broken = tmp_path / "whole.zarr", tmp_path / "broken.zarr"
+    unbroken = run_worker(whole)
+    for target in (40, 250):
+        process = run_worker(broken)
+        deadline = time.monotonic() + 60.0
+        while done_points(broken) < target and time.monotonic() < deadline:
+            assert process.poll() is None, "the worker ended before it could be killed"
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert target <= done_points(broken) < 600
+    assert run_worker(broken).wait(timeout=120) == 0
+    assert unbroken.wait(timeout=120) == 0
+    one, other = (xr.open_zarr(path, consolidated=False) for path in (whole, broken))
+    assert bool(other.done.all())
+    for name in NUMBERS:
+        assert one[name].values.tobytes() == other[name].values.tobytes(), name
+
+
+def test_store_of_another_study_is_refused_in_one_line(tmp_path: Path) -> None:
+    axes = dict(omega=np.linspace(0.1, 0.5, 3), epsilon=np.linspace(0.0, 0.1, 3))
+    store = tmp_path / "map.zarr"
+    before = stability_map(shaft(), k=4, store=store, **axes)
+    short = {"omega": [0.1, 0.2]}
+    others = {
+        "modes": lambda: stability_map(shaft(), k=3, store=store, **axes),
+        "parameter values": lambda: stability_map(shaft(), k=4, store=store, **axes | short),
+        "fingerprint": lambda: stability_map(
+            Planar(np.arange(1.0, 21.0)[:, None] ** 4 * np.array([[1.0, 1.5]])),
+            k=4, store=store, resume=True, **axes,
+        ),
+    }  # fmt: skip
+    for word, attempt in others.items():
+        with pytest.raises(StorageError, match=word) as fault:
+            attempt()
+        assert "\n" not in str(fault.value) and "map.zarr" in str(fault.value)
+    (tmp_path / "file").write_text("notes")
+    with pytest.raises(StorageError, match="not a stability map"):
+        stability_map(shaft(), k=4, store=tmp_path / "file", **axes)
+    again = stability_map(shaft(), k=4, store=store, resume=True, **axes)
+    xr.testing.assert_identical(again.drop_attrs(), before.drop_attrs())
+
+
+def test_full_disk_keeps_what_was_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ENOSPC in the middle: StorageError counts the finished points; resume completes the map."""
+    axes = dict(omega=np.linspace(0.1, 1.5, 30), epsilon=np.linspace(-0.2, 0.2, 10))
+    store = tmp_path / "map.zarr"
+    import zarr.storage._local as local
+
+    put, calls = local._put, []
+
+    def full_after_a_while(path: Path, *args: object, **kwargs: object) -> object:
+        if "/c/" in str(path) and "basis" not in str(path):
+            calls.append(path)
+            if len(calls) > 17:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return put(path, *args, **kwargs)
+
+    monkeypatch.setattr(local, "_put", full_after_a_while)
+    with pytest.raises(StorageError, match=r"disk is full; [12]00 of 300 points are kept"):
+        stability_map(shaft(), k=4, store=store, **axes)
+    monkeypatch.setattr(local, "_put", put)
+    resumed = stability_map(shaft(), k=4, store=store, resume=True, **axes)
+    plain = stability_map(shaft(), k=4, **axes)
+    for name in NUMBERS:
+        np.testing.assert_array_equal(resumed[name].values, plain[name].values)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (dict(omega=[0.1, 0.2]), "two or more"),
+        (dict(omega=[0.1, np.nan], epsilon=[0.0, 1.0]), "omega: expected finite"),
+        (dict(omega=[0.1, 0.1], epsilon=[0.0, 1.0]), "each once"),
+        (dict(omega=[0.1, 0.2], epsilon=[0.0, 1.0], k=0), "k: expected"),
+        (dict(omega=[0.1, 0.2], epsilon=[0.0, 1.0], tolerance=2.0), "tolerance"),
+        (dict(omega=[0.1, 0.2], speed=[0.0, 1.0]), "speed"),
+    ],
+)
+def test_bad_arguments_are_one_line(arguments: dict, words: str) -> None:
+    with pytest.raises(InputError, match=words) as fault:
+        stability_map(shaft(), **arguments)
+    assert "\n" not in str(fault.value)
