@@ -9,6 +9,7 @@ from assembly.errors import (
     FrozenMotionError,
     InputError,
     MechanismError,
+    MotionError,
     RedundantConstraintError,
     SingularPositionError,
 )
@@ -26,8 +27,21 @@ from assembly.joints import (
 )
 from assembly.kinematics import Kinematics
 from assembly.laws import Harmonic, Uniform
+from assembly.markers import fit_markers
 from assembly.materials import Material, aluminium, steel, titanium
 from assembly.mechanism import Mechanism
+from assembly.motion import (
+    FunctionMotion,
+    Motion,
+    MovingBody,
+    Sampled,
+    Steady,
+    Turning,
+    moving,
+    ramp,
+    spin,
+    swing,
+)
 from assembly.rigid import rigid_body
 from assembly.sections import Section, circle, i_profile, rectangle, tube
 from assembly.solids import plane, solid
@@ -40,4 +54,6 @@ __all__ = [
     "Driver", "Harmonic", "Joint", "Mechanism", "MechanismError", "RedundantConstraintError",
     "SingularPositionError", "Uniform", "cylindrical", "driver", "fixed", "prismatic", "revolute",
     "rigid_body", "spherical", "universal",
+    "FunctionMotion", "Motion", "MotionError", "MovingBody", "Sampled", "Steady", "Turning",
+    "fit_markers", "moving", "ramp", "spin", "swing",
 ]
