@@ -29,6 +29,7 @@ class OutputFolder:
     def __init__(self, path: str | Path, study: str, force: bool = False) -> None:
         self.path, self.study = Path(path), study
         self.written: list[Path] = []
+        self.captions: dict[str, str] = {}
         self._check(force)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -89,10 +90,11 @@ class OutputFolder:
 
         self.written.append(write_dataset(dataset, self.path / name))
 
-    def write_figure(self, name: str, figure: Figure) -> None:
-        """The figure as a picture; it is closed afterwards."""
+    def write_figure(self, name: str, figure: Figure, caption: str = "") -> None:
+        """The figure as a picture, with what it shows for the report; it is closed afterwards."""
         import matplotlib.pyplot as plt
 
         with self.file(name) as path:
             figure.savefig(path, dpi=150, format=Path(name).suffix.lstrip("."))
         plt.close(figure)
+        self.captions[name] = caption
