@@ -25,7 +25,7 @@ from assembly.joints import (
     spherical,
     universal,
 )
-from assembly.kinematics import Kinematics
+from assembly.kinematics import Kinematics, unit_axis
 from assembly.laws import Harmonic, Uniform
 from assembly.markers import fit_markers
 from assembly.materials import Material, aluminium, steel, titanium
@@ -54,6 +54,6 @@ __all__ = [
     "Driver", "Harmonic", "Joint", "Mechanism", "MechanismError", "RedundantConstraintError",
     "SingularPositionError", "Uniform", "cylindrical", "driver", "fixed", "prismatic", "revolute",
     "rigid_body", "spherical", "universal",
-    "FunctionMotion", "Motion", "MotionError", "MovingBody", "Sampled", "Steady", "Turning",
+    "FunctionMotion", "unit_axis", "Motion", "MotionError", "MovingBody", "Sampled", "Steady", "Turning",
     "fit_markers", "moving", "ramp", "spin", "swing",
 ]

@@ -7,6 +7,7 @@ kept.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -55,7 +56,7 @@ def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> 
     chosen = study(name)
     arguments = parse_settings(chosen.main, settings)
     folder = OutputFolder(out or Path("outputs") / name, name, force)
-    dataset = chosen.main(**arguments, out=folder, progress=True)
+    dataset = chosen.main(**arguments, out=folder, progress=sys.stderr.isatty())
     _finish(table(dataset), folder.written)
 
 

@@ -38,10 +38,10 @@ def run_track(
     folder = OutputFolder(out or Path("outputs") / path.stem, f"track {path.name}", force)
     k = modes or model.spec.analysis.modes
     if axis is None:
-        tracks = modal.track(model.motion, times=instants, k=k, progress=True)
+        tracks = modal.track(model.motion, times=instants, k=k, progress=None)
     else:
         family, fixed = model.family((axis[0],))
-        tracks = modal.track(family, k=k, progress=True, **{axis[0]: axis[1]}, **fixed)
+        tracks = modal.track(family, k=k, progress=None, **{axis[0]: axis[1]}, **fixed)
     folder.write_dataset("tracks.nc", tracks)
     _draw_tracks(tracks, path.stem, folder)
     return table(tracks), folder.written
@@ -62,7 +62,7 @@ def run_map(
         k=modes or model.spec.analysis.modes,
         store=folder.path / "map.zarr",
         resume=resume,
-        progress=True,
+        progress=None,
         **axes,
         **fixed,
     )

@@ -94,6 +94,8 @@ def main(
             k=modes,
             progress=progress,
         )
+        grid["speed_rpm"].attrs.update(long_name="crank speed", units="rpm")
+        grid["turn"].attrs.update(long_name="crank position", units="turns")
         if out is not None:
             out.write_dataset("map.nc", grid)
             _draw_map(grid, out)

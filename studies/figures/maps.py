@@ -36,14 +36,10 @@ def growth(grid: Dataset, ax: Axes) -> QuadMesh:
     y_name, x_name = _axes_of(grid)
     values = grid["growth_rate"].transpose(y_name, x_name).values
     limit = float(np.nanmax(np.abs(values))) or 1.0
+    # Slow growth is growth too: a linear scale would show only the strongest instability.
+    norm = mcolors.SymLogNorm(linthresh=limit / 300.0, vmin=-limit, vmax=limit)
     mesh = ax.pcolormesh(
-        grid[x_name],
-        grid[y_name],
-        values,
-        cmap="PuOr_r",
-        vmin=-limit,
-        vmax=limit,
-        shading="nearest",
+        grid[x_name], grid[y_name], values, cmap="PuOr_r", norm=norm, shading="nearest"
     )
     bar = ax.figure.colorbar(mesh, ax=ax)
     bar.set_label("largest growth rate (1/s)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from studies.figures.style import RIGID, colour
 
 
 def axis_label(coordinate: DataArray) -> str:
-    """`long name (units)` of a coordinate or variable."""
+    """`long name (units)` of a coordinate or variable, with CF's `rad s-1` shown as `rad/s`."""
     name = str(coordinate.attrs.get("long_name", coordinate.name)).replace("_", " ")
-    units = coordinate.attrs.get("units", "")
+    units = re.sub(r" (\w+)-1\b", r"/\1", coordinate.attrs.get("units", ""))
+    units = re.sub(r" (\w+)-2\b", r"/\1²", units)
     return f"{name} ({units})" if units and units != "1" else name
 
 

@@ -1,0 +1,55 @@
+"""Plain curves of a dataset's variable: one line a value of one of its dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from xarray import DataArray
+
+from studies.figures.style import colour
+from studies.figures.tracks import axis_label
+
+# Line styles that tell curves apart in print too.
+STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
+
+
+def family(
+    data: DataArray,
+    x: str,
+    ax: Axes,
+    *,
+    along: str | None = None,
+    labels: Sequence[str] | None = None,
+    factor: float = 1.0,
+    ylabel: str | None = None,
+    styled: bool = False,
+    first: int = 0,
+    **options: object,
+) -> list[Line2D]:
+    """Lines of `factor · data` over x, one for every entry of dimension `along`.
+
+    labels: of the lines. ylabel: with the unit after the factor; the data's own by default.
+    styled: whether lines differ in style as well as in colour. first: number of the first colour.
+    """
+    rows = [data] if along is None else [data.isel({along: i}) for i in range(data.sizes[along])]
+    artists = []
+    for i, row in enumerate(rows):
+        style = STYLES[i % len(STYLES)] if styled else "-"
+        label = None if labels is None else labels[i]
+        artists += ax.plot(
+            row[x].values,
+            factor * row.values,
+            ls=style,
+            color=colour(first + i),
+            label=label,
+            **options,  # type: ignore[arg-type]
+        )
+    ax.set(xlabel=axis_label(data[x]), ylabel=ylabel or axis_label(data))
+    return artists
+
+
+def beside(ax: Axes, title: str | None = None) -> None:
+    """The legend to the right of the axes, where it hides nothing."""
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), title=title)
