@@ -88,6 +88,7 @@ def beam(
         slope=np.broadcast_to(span[:, None], (*where.shape, 3)),
         compliance=turn @ compliance @ turn.swapaxes(-1, -2),
         inertia=inertia,
+        tension_centre=np.zeros((*where.shape, 3)),
         radius2=np.full(where.shape, section.polar_radius_squared),
     )
     dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)

@@ -10,11 +10,12 @@ Euler–Bernoulli); for tapered, curved, twisted and coupled sections it is the 
 
 Geometric stiffness: second-order strain work of the geometrically exact beam (Simo, Comput. Methods
 Appl. Mech. Eng. 49, 1985) with R = exp(φ̃), per length
-    W = F·(−φ × u′ + ½ φ × (φ × X′)) + ½ N |γ⊥|² − ½ Mo·(φ × φ′) + ½ N r² (t·φ′)².
-The second term makes N the force along the deformed axis, which works on its stretch |r′| − 1, as
-the literature of rotating Timoshenko beams has it (½ N w′²; it is nought without shear strain γ⊥).
-The last is the twist of fibres under axial stress (Wagner), r² = (Iy + Iz)/A. The second-order work
-of the inertia load on the section's turn comes on top (`SectionInertia.load_work`).
+    W = F·(−φ × u′ + ½ φ × (φ × X′)) − ½ Mo·(φ × φ′) + ½ N |γ⊥ + κ × c|² + ½ N r² (t·κ)².
+The third term makes N the force along the deformed line of tension centres c, which works on its
+stretch |r′| − 1, as the literature of rotating Timoshenko beams has it (½ N w′²; it is nought
+without shear strain there). The last is the twist of fibres about that line (Wagner), r² = (Iy +
+Iz)/A. The second-order work of the inertia load on the section's turn comes on top
+(`SectionInertia.load_work`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Stations:
 
     rule: the quadrature. X (E, Q, 3): the axis, m. slope (E, Q, 3): dX/dξ, ξ from 0 to 1.
     compliance (E, Q, 6, 6): strains (γ, κ) of unit resultants (F, Mo). inertia: per length, about
-    the axis. radius2 (E, Q): Wagner's r², m².
+    the axis. tension_centre (E, Q, 3): from the axis, m. radius2 (E, Q): Wagner's r² about it, m².
     """
 
     rule: LineRule
@@ -49,6 +50,7 @@ class Stations:
     slope: Array
     compliance: Array
     inertia: SectionInertia
+    tension_centre: Array
     radius2: Array
 
 
@@ -101,9 +103,11 @@ class BeamFamily(ElementFamily):
 
     @cached_property
     def _shear(self) -> Array:
-        """Shear strain across the axis, by ξ, of the nodes' motion (E, Q, 3, 12)."""
-        t = self.stations.slope / self._jacobian[..., None]
-        gamma = self._du + cross_matrices(self.stations.slope) @ self._N[..., 3:, :]
+        """Shear strain at the tension centre, by ξ, of the nodes' motion (E, Q, 3, 12)."""
+        st = self.stations
+        t = st.slope / self._jacobian[..., None]
+        gamma = self._du + cross_matrices(st.slope) @ self._N[..., 3:, :]
+        gamma = gamma - cross_matrices(st.tension_centre) @ self._dphi
         return np.asarray(gamma - t[..., :, None] * (t[..., None, :] @ gamma))
 
     @cached_property
