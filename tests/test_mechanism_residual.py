@@ -1,0 +1,350 @@
+"""Frozen matrices of a planar mechanism against its full nonlinear equations, written here anew.
+
+A quick-return mechanism: an elastic crank whose acceleration is not zero, an elastic slotted lever,
+and a rigid block with offset pin and offset centre that slides along the lever where a node turns.
+The independent model has material points in fixed axes, geometrically exact beams (finite rotation,
+Reissner's strains, Przemieniecki's interpolation), steady resultants from the statics of each link,
+and joints closed by Newton in fixed axes. Tangents by complex step and central differences, so
+every term of T, Ṫ, T̈, of the prestress and of the joints' second derivatives is seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pytest
+from numpy.polynomial import Polynomial
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+import assembly
+
+Array = NDArray[np.float64]
+Any = NDArray[np.inexact]
+
+SOFT = assembly.Material(E=5e4, nu=0.25, rho=3.0)
+SECTION = assembly.rectangle(0.12, 0.10)
+CRANK, LEVER = 0.4, 1.3
+PIVOT = np.array([-0.7, 0.1])
+PIN, GUIDE, CENTRE = np.array([0.02, -0.03]), np.array([0.01, 0.05]), np.array([-0.04, 0.06])
+MASS, INERTIA = 0.05, 2e-4
+LAW = assembly.Uniform(rate=3.0, start=0.4, acceleration=-2.5)
+T, NODE = 0.31, 1
+
+
+def mechanism(held: bool, guide: str) -> assembly.Mechanism:
+    def link(length: float, elements: int) -> assembly.Body:
+        return assembly.beam(length, SECTION, SOFT, elements, planar=True)
+
+    ends = {"lever": NODE, "block": GUIDE}
+    slide = (guide, ends.pop(guide), *ends.popitem())
+    return assembly.Mechanism(
+        {
+            "crank": link(CRANK, 2),
+            "lever": link(LEVER, 2),
+            "block": assembly.rigid_body(MASS, INERTIA, centre=(*CENTRE, 0), planar=True),
+        },
+        [
+            assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
+            assembly.revolute("crank", "end", "block", PIN, name="B"),
+            assembly.revolute("ground", PIVOT, "lever", "start", name="C"),
+            assembly.prismatic(*slide, axis=(1, 0), name="D"),
+        ],
+        [assembly.driver("A", LAW, held=held)],
+        initial={"lever": (*PIVOT, 0.1), "block": (0.37, 0.15, 0.1)},
+    )
+
+
+def turned(angle: object, v: Any) -> Any:
+    """Plane vectors (..., 2) turned by an angle, also a complex one."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack([c * v[..., 0] - s * v[..., 1], s * v[..., 0] + c * v[..., 1]], axis=-1)
+
+
+def shapes(L: float) -> list[list[Polynomial]]:
+    """u, v, φ of (u₁, v₁, φ₁, u₂, v₂, φ₂) by x/L, φ = v′ − γ (Przemieniecki)."""
+    shear = 5.0 / 6.0 * SOFT.G * SECTION.A
+    p = 12.0 * SOFT.E * SECTION.Iz / (shear * L**2)
+    f = 1.0 / (1.0 + p)
+    v = [
+        f * Polynomial([1.0 + p, -p, -3.0, 2.0]),
+        f * L * Polynomial([0.0, 1.0 + p / 2.0, -2.0 - p / 2.0, 1.0]),
+        f * Polynomial([0.0, p, 3.0, -2.0]),
+        f * L * Polynomial([0.0, -p / 2.0, p / 2.0 - 1.0, 1.0]),
+    ]
+    turn = [
+        f / L * Polynomial([0.0, -6.0, 6.0]),
+        f * Polynomial([1.0 + p, -4.0 - p, 3.0]),
+        f / L * Polynomial([0.0, 6.0, -6.0]),
+        f * Polynomial([0.0, p - 2.0, 3.0]),
+    ]
+    zero = Polynomial([0.0])
+    along = [Polynomial([1.0, -1.0]), zero, zero, Polynomial([0.0, 1.0]), zero, zero]
+    return [
+        along,
+        [zero, v[0], v[1], zero, v[2], v[3]],
+        [zero, turn[0], turn[1], zero, turn[2], turn[3]],
+    ]
+
+
+@dataclass(frozen=True)
+class ExactBeam:
+    """A link with its frame: stations, and what is asked of them."""
+
+    length: float
+    elements: int
+
+    @cached_property
+    def stations(self) -> tuple[Array, Array, Array, Array]:
+        """Weights, positions along, N (stations, 3, n) and N′."""
+        L, n = self.length / self.elements, 3 * (self.elements + 1)
+        x, w = np.polynomial.legendre.leggauss(6)
+        x, w = (x + 1.0) / 2.0, w / 2.0
+        own = shapes(L)
+        N = np.zeros((self.elements * len(x), 3, n))
+        dN, along = np.zeros_like(N), np.zeros(len(N))
+        for e in range(self.elements):
+            rows, cols = slice(e * len(x), (e + 1) * len(x)), slice(3 * e, 3 * e + 6)
+            N[rows, :, cols] = np.array([[p(x) for p in row] for row in own]).transpose(2, 0, 1)
+            dN[rows, :, cols] = np.array(
+                [[p.deriv()(x) / L for p in row] for row in own]
+            ).transpose(2, 0, 1)
+            along[rows] = (e + x) * L
+        return np.tile(w * L, self.elements), along, N, dN
+
+    def points(self, d: Any) -> Any:
+        """Material points in body axes (stations, 3 heights, 2)."""
+        _, along, N, _ = self.stations
+        moved = N @ d
+        heights = np.polynomial.legendre.leggauss(3)[0] * SECTION_HEIGHT / 2.0
+        s = np.stack([np.zeros(3), heights], axis=1)
+        axis = np.stack([along, np.zeros_like(along)], axis=1) + moved[:, :2]
+        return axis[:, None] + turned(moved[:, None, 2], np.broadcast_to(s, (len(along), 3, 2)))
+
+    @cached_property
+    def masses(self) -> Array:
+        w = np.polynomial.legendre.leggauss(3)[1] / 2.0
+        return SOFT.rho * SECTION.A * np.outer(self.stations[0], w)
+
+    def energy(self, d: Any, resultants: Array) -> complex:
+        """Strain energy; the undeformed shape carries the resultants N, V, M (stations, 3)."""
+        w, _, N, dN = self.stations
+        phi, slope = (N @ d)[:, 2], dN @ d
+        stretched = turned(-phi, np.stack([1.0 + slope[:, 0], slope[:, 1]], axis=1))
+        gamma, shear, kappa = stretched[:, 0] - 1.0, stretched[:, 1], slope[:, 2]
+        axial = np.sqrt((1.0 + slope[:, 0]) ** 2 + slope[:, 1] ** 2) - 1.0
+        steady = resultants[:, 0] * axial + resultants[:, 1] * shear + resultants[:, 2] * kappa
+        rigid = 0.5 * SOFT.E * SECTION.A * gamma**2 + 0.5 * SOFT.E * SECTION.Iz * kappa**2
+        rigid = rigid + 0.5 * (5.0 / 6.0) * SOFT.G * SECTION.A * shear**2
+        return complex(w @ (steady + rigid))
+
+
+SECTION_HEIGHT = 0.12  # in the plane: the width of `SECTION`
+BEAMS = {"crank": ExactBeam(CRANK, 2), "lever": ExactBeam(LEVER, 2)}
+SIZES = {"crank": 9, "lever": 9, "block": 3}
+SPANS = {"crank": slice(0, 9), "lever": slice(9, 18), "block": slice(18, 21)}
+
+
+class ExactMechanism:
+    """The nonlinear equations in the masters q that the mechanism under test has chosen."""
+
+    def __init__(self, held: bool, guide: str) -> None:
+        self.held, self.guide, self.rigid = held, guide, mechanism(held, guide)
+        first, _, _ = self.rigid.transformation(T)
+        # Masters are the unknowns whose row of T is a unit row.
+        found = first.toarray()
+        self.masters = np.array(
+            [
+                int(np.flatnonzero((found[:, k] == 1.0) & ((found != 0).sum(axis=1) == 1))[0])
+                for k in range(found.shape[1])
+            ]
+        )
+        self.slaves = np.setdiff1d(np.arange(21), self.masters)
+        self.frames = {t: self._frame(t) for t in TIMES}
+        self.resultants = {name: self._resultants(name) for name in BEAMS}
+        self.torque = self.rigid.driving(T)["A"]
+
+    def _frame(self, t: float) -> dict[str, tuple[Array, float]]:
+        found = self.rigid.position(t)
+        return {
+            name: (r[:2], float(np.arctan2(R[1, 0], R[0, 0]))) for name, (r, R) in found.items()
+        }
+
+    def _resultants(self, name: str) -> Array:
+        """N, V, M at the stations: what the part beyond needs to move as it does."""
+        beam, motion = BEAMS[name], self.rigid.kinematics(T)[name]
+        reactions = self.rigid.reactions(T)
+        angle = self.frames[T][name][1]
+        # Loads beyond the station, in the axes of the link: (position, force, moment).
+        ends = []
+        if name == "crank":
+            ends.append((CRANK, turned(-angle, -reactions["B"].force[:2]), 0.0))
+        else:
+            # What the slide exerts on the lever, moved to the node that carries it.
+            sign = -1.0 if self.guide == "lever" else 1.0
+            node = np.array([LEVER / 2.0 * NODE, 0.0])
+            block = self.rigid.position(T)["block"]
+            at = turned(-angle, (block[0] + block[1] @ [*GUIDE, 0])[:2] - self.frames[T][name][0])
+            arm = at - node if self.guide == "lever" else np.zeros(2)
+            force = turned(-angle, sign * reactions["D"].force[:2])
+            moment = sign * reactions["D"].moment[2] + arm[0] * force[1] - arm[1] * force[0]
+            ends.append((node[0], force, moment))
+        x, w = np.polynomial.legendre.leggauss(4)
+        out = []
+        for s in beam.stations[1]:
+            reach = beam.length - s
+            where, weight = s + reach * (x + 1.0) / 2.0, reach * w / 2.0
+            spin = motion.omega[2] ** 2
+            a = (
+                np.stack([-spin * where, motion.epsilon[2] * where], axis=1)
+                + motion.acceleration[:2]
+            )
+            load = -SOFT.rho * SECTION.A * a
+            couple = -SOFT.rho * SECTION.Iz * motion.epsilon[2]
+            force = weight @ load
+            moment = weight @ ((where - s) * load[:, 1]) + couple * reach
+            for place, f, m in ends:
+                if place > s:
+                    force, moment = force + f, moment + m + (place - s) * f[1]
+            out.append([force[0], force[1], moment])
+        return np.array(out)
+
+    def gaps(self, d: Any, t: float) -> Any:
+        """All joint conditions in fixed axes."""
+        frame = self.frames[t]
+
+        def node(name: str, k: int, X: float) -> Any:
+            r, angle = frame[name]
+            u = d[SPANS[name]][3 * k : 3 * k + 3]
+            return r + turned(angle, np.array([X, 0.0]) + u[:2]), angle + u[2]
+
+        (root, _), (tip, _) = node("crank", 0, 0.0), node("crank", 2, CRANK)
+        (pivot, _), (slot, slope) = node("lever", 0, 0.0), node("lever", NODE, LEVER / 2.0)
+        r, angle = frame["block"]
+        u = d[SPANS["block"]]
+        pin, guide = (r + turned(angle, u[:2] + turned(u[2], p)) for p in (PIN, GUIDE))
+        normal = turned(slope if self.guide == "lever" else angle + u[2], np.array([0.0, 1.0]))
+        gaps = [
+            *root,
+            *(tip - pin),
+            *(pivot - PIVOT),
+            normal @ (guide - slot),
+            angle + u[2] - slope,
+        ]
+        return np.array([*gaps, d[2]] if self.held else gaps)
+
+    def close(self, q: Any, t: float) -> Any:
+        """All unknowns from the masters; Newton with the real Jacobian at the start of each
+        step."""
+        d = np.zeros(21, dtype=complex)
+        d[self.masters] = q
+        for _ in range(30):
+            gap = self.gaps(d, t)
+            J = np.empty((len(gap), len(self.slaves)))
+            for k, s in enumerate(self.slaves):
+                step = d.real.astype(complex)
+                step[s] += 1e-30j
+                J[:, k] = self.gaps(step, t).imag / 1e-30
+            change = np.linalg.solve(J, -gap)
+            d[self.slaves] += change
+            if np.abs(change.real).max() < 1e-15 and np.abs(change.imag).max() < 1e-45:
+                return d
+        raise AssertionError("the joints do not close")
+
+    def points(self, d: Any, t: float) -> Any:
+        """All material points in fixed axes, (points, 2), of all unknowns."""
+        frame, out = self.frames[t], []
+        for name, beam in BEAMS.items():
+            r, angle = frame[name]
+            out.append((r + turned(angle, beam.points(d[SPANS[name]]))).reshape(-1, 2))
+        r, angle = frame["block"]
+        u = d[SPANS["block"]]
+        radius = np.sqrt(INERTIA / MASS)
+        ring = CENTRE + radius * np.array([[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]])
+        out.append(r + turned(angle, u[:2] + turned(u[2], ring)))
+        return np.concatenate(out)
+
+    @cached_property
+    def masses(self) -> Array:
+        return np.concatenate([*(b.masses.ravel() for b in BEAMS.values()), np.full(3, MASS / 3.0)])
+
+    def varied(self, q: Array, t: float) -> list[Any]:
+        """All unknowns, each master varied by a complex step."""
+        return [self.close(s, t) for s in q + 1e-30j * np.eye(len(q))]
+
+    def directions(self, q: Array, t: float) -> Array:
+        """∂x/∂q, (n, points, 2)."""
+        return np.array([self.points(d, t).imag / 1e-30 for d in self.varied(q, t)])
+
+    def potential(self, d: Any) -> complex:
+        total = sum(b.energy(d[SPANS[n]], self.resultants[n]) for n, b in BEAMS.items())
+        return total - (0.0 if self.held else self.torque * d[2])
+
+    def residual(self, q: Array) -> Array:
+        """Σ m x_q·ẍ + ∂W/∂q while q rests, (n,)."""
+        weights = {0: -490.0, 1: 270.0, 2: -27.0, 3: 2.0}
+        times = {k: T + k * STEP for k in range(-3, 4)}
+        x = {k: self.points(self.close(q, t), t).real for k, t in times.items()}
+        acceleration = sum(weights[abs(k)] * x[k] for k in x) / (180.0 * STEP**2)
+        out = []
+        for d in self.varied(q, T):
+            direction = self.points(d, T).imag
+            inertia = np.einsum("p,pi,pi", self.masses, direction, acceleration)
+            out.append((inertia + self.potential(d).imag) / 1e-30)
+        return np.array(out)
+
+
+STEP = 0.01
+TIMES = [T + k * STEP for k in range(-3, 4)]
+
+
+CASES = [(True, "lever"), (False, "lever"), (True, "block")]
+
+
+@pytest.fixture(scope="module", params=CASES, ids=["held", "free", "guided by the block"])
+def both(request: pytest.FixtureRequest) -> tuple[ExactMechanism, assembly.FrozenSystem]:
+    exact = ExactMechanism(*request.param)
+    return exact, exact.rigid.freeze(T)
+
+
+Both = tuple[ExactMechanism, assembly.FrozenSystem]
+
+
+def test_steady_state_is_in_balance(both: Both) -> None:
+    """Resultants by statics, reactions and accelerations fit together."""
+    exact, system = both
+    left = exact.residual(np.zeros(system.n))
+    assert np.abs(system.Q).max() > 1e-2
+    assert_allclose(left, 0.0, atol=1e-9 * np.abs(system.Q).max())
+
+
+def test_mass_and_damping(both: Both) -> None:
+    """M = Σ m x_qᵀx_q and C = 2 Σ m x_qᵀẋ_q."""
+    exact, system = both
+    zero = np.zeros(system.n)
+    now = exact.directions(zero, T)
+    weights = {1: 45.0, 2: -9.0, 3: 1.0}
+    rate = sum(
+        w * (exact.directions(zero, T + k * STEP) - exact.directions(zero, T - k * STEP))
+        for k, w in weights.items()
+    ) / (60.0 * STEP)
+    M = np.einsum("p,npi,mpi->nm", exact.masses, now, now)
+    C = 2.0 * np.einsum("p,npi,mpi->nm", exact.masses, now, rate)
+    assert_allclose(system.M.toarray(), M, atol=1e-12 * np.abs(M).max())
+    assert_allclose(system.damping.toarray(), C, atol=1e-9 * np.abs(C).max())
+
+
+def test_stiffness_is_the_tangent_of_the_residual(both: Both) -> None:
+    exact, system = both
+    h, columns = 7e-4, []
+    for e in np.eye(system.n):
+        r = {k: exact.residual(k * h * e) for k in (-2, -1, 1, 2)}
+        columns.append((8.0 * (r[1] - r[-1]) - (r[2] - r[-2])) / (12.0 * h))
+    expected = np.stack(columns, axis=1)
+    # The parts of the motion count: each is far above the tolerance.
+    moving = [system.K_epsilon, system.K_omega2, system.K_G, system.K_transport]
+    assert min(abs(part).max() for part in moving) > 1e-3 * abs(system.K_G).max()
+    tolerance = 1e-6 * abs(system.K_G).max()
+    assert_allclose(system.stiffness.toarray(), expected, rtol=0, atol=tolerance)
