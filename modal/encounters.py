@@ -8,7 +8,7 @@ cases apart:
 
 - z₀ = z₁: the eigenvalues cross; each keeps its shape;
 - roots on both sides of the real axis: λ_i − λ_j keeps its sign; the branches veer and exchange
-  shapes, and the least distance is |√c (z₀ − z₁)/2|;
+  shapes, and the least distance is √|Δ| at the real part of (z₀ + z₁)/2;
 - both on one side: the frequencies cross while the damping tells the modes apart;
 - two real roots: between them the frequencies lock and one mode grows.
 """
@@ -146,7 +146,7 @@ def examine(
         )
         half = 0.5 * abs(roots[1] - roots[0])
         shift = 0.5 * (roots[0] + roots[1]).real
-        gap = float(np.sqrt(abs(c)) * half)
+        gap = float(np.sqrt(abs(c * (shift - roots[0]) * (shift - roots[1]))))
         inside = abs(shift) <= 1.5
         if inside and (half >= RESOLVED or gap < tolerance * size):
             return Encounter(

@@ -17,9 +17,11 @@ NAMES = ("none", "crossing", "veering", "split", "divergence onset", "flutter on
 ROUND_OFF = 1e-8
 # A veering is followed from its least distance to this multiple of it on both sides, …
 BRACKET = 3.0
-# … between which the two shapes of a pure veering turn by atan √(BRACKET² − 1) = 70.5°, of
-# uncoupled modes by 0.
-TURN = np.pi / 4
+# … or as far as there are instants, but to this multiple at least. On the way the two shapes of a
+# pure veering turn by ½ Σ atan √(multiple² − 1), those of uncoupled modes not at all; this
+# part of it counts.
+DIP = np.sqrt(2.0)
+TURN = 0.6
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,12 @@ def _pair_events(
             difference[start : end + 1].real ** 2 > distance[start : end + 1] ** 2 / 2
         ):
             continue
+        wider = np.array([distance[start], distance[end]]) / distance[p]
+        if wider.min() < DIP:
+            continue
         turned = turns[both[start] : both[end]]
-        if max(turned[:, i, j].sum(), turned[:, j, i].sum()) > TURN:
+        expected = 0.5 * np.arctan(np.sqrt(wider**2 - 1.0)).sum()
+        if max(turned[:, i, j].sum(), turned[:, j, i].sum()) > TURN * expected:
             gap = _vertex(difference[p - 1 : p + 2], at[both[p - 1 : p + 2]])
             board.write(n, i, "veering", j, gap)
             board.write(n, j, "veering", i, gap)

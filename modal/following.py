@@ -12,6 +12,9 @@ import numpy as np
 from modal.encounters import Encounter, continued, examine, swapped_pairs
 from modal.matching import Complex, Mask, Match, Overlap, Snapshot, align, assign
 
+# Halvings spent on a mode that merges with another: more do not help.
+FUTILE = 1
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -61,7 +64,8 @@ def follow(
     overlap = Overlap.between(align(a, b), b)
     predicted = a.eigenvalues + slope * (b.at - a.at)
     match = assign(a, b, overlap, predicted)
-    if left > 0 and _doubtful(a, b, match, predicted, watched, rules):
+    heeded = watched & ~overlap.merging if left <= rules.halvings - FUTILE else watched
+    if left > 0 and _doubtful(a, b, match, predicted, heeded, rules):
         return _halve(a, b, slope, watched, solve, rules, left)
     match = replace(match, target=np.where(match.mac >= rules.least_mac, match.target, -1))
     met = []

@@ -9,7 +9,8 @@ overlap of mode i at instant a with mode j at instant b is
 
 the identity matrix when a = b. The mass-weighted complex MAC is |O_ij O_ji|, the second factor with
 the left vectors of b: independent of every scaling and phase, 1 for the same mode and 0 for another
-mode of the same instant.
+mode of the same instant. Where the sum over all modes exceeds 1 (non-normal instants) it is divided
+by that sum.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ Mask = NDArray[np.bool_]
 CLUSTER = 1e-8
 # |yᴴBx| below this part of |y||B||x|: a defective value (rigid chains), whose left and right
 # vectors say nothing.
-DEFECTIVE = 1e-9
+DEFECTIVE = 1e-6
+# A mode whose MACs with all of another instant sum to more is merging with another mode.
+MERGING = 1.5
 # A cluster whose projection is worse conditioned than this is left as the solver gave it.
 WELL_CONDITIONED = 1e3
 # What a wrong eigenvalue prediction costs beside a wrong shape (MAC 0 costs 1).
@@ -151,6 +154,7 @@ class Overlap:
     mirrored_back: Complex
     mac: Real
     mirrored_mac: Real
+    merging: Mask
 
     @classmethod
     def between(cls, a: Snapshot, b: Snapshot) -> Overlap:
@@ -158,12 +162,20 @@ class Overlap:
         forward, mirrored = _pairings(a, b)
         backward, mirrored_back = (P.T for P in _pairings(b, a))
         # ȳ_b pairs with x_a as the conjugate of y_b with x̄_a.
-        mac = np.minimum(np.abs(forward * backward), 1.0)
-        mirrored_mac = np.minimum(np.abs(mirrored * mirrored_back), 1.0)
-        if a.defective.any() or b.defective.any():
+        mac, mirrored_mac = np.abs(forward * backward), np.abs(mirrored * mirrored_back)
+        odd = a.defective[:, None] | b.defective[None, :]
+        mac, mirrored_mac = np.where(odd, 0.0, mac), np.where(odd, 0.0, mirrored_mac)
+        # Near a defective eigenvalue the products of all modes that merge there are large: none is
+        # a match. The conjugate of a real mode is not another mode.
+        ahead = mac.sum(axis=1) + np.where(_real(b), 0.0, mirrored_mac).sum(axis=1)
+        back = mac.sum(axis=0) + np.where(_real(a)[:, None], 0.0, mirrored_mac).sum(axis=0)
+        whole = np.maximum(np.maximum(ahead[:, None], back[None, :]), 1.0)
+        mac, mirrored_mac = mac / whole, mirrored_mac / whole
+        if odd.any():
             mac = _shape_mac(a, b, mac)
-            mirrored_mac = np.where(a.defective[:, None] | b.defective[None, :], 0.0, mirrored_mac)
-        return cls(forward, backward, mirrored, mirrored_back, mac, mirrored_mac)
+        merging = a.defective | (ahead > MERGING)
+        merging |= (odd & (mac > 0.1)).any(axis=1)
+        return cls(forward, backward, mirrored, mirrored_back, mac, mirrored_mac, merging)
 
 
 def _pairings(a: Snapshot, b: Snapshot) -> tuple[Complex, Complex]:
@@ -262,12 +274,22 @@ class Match:
     """target (Ka,): the mode of b that continues each mode of a, −1 for none. mirrored (Ka,): as
     its conjugate.
 
-    mac (Ka,): MAC of the pair. margin (Ka,): how much more the second-best choice would cost.
+    mac (Ka,): MAC of the pair.
     """
 
     target: Index
     mirrored: Mask
     mac: Real
+
+
+def _real(s: Snapshot) -> Mask:
+    """Which eigenvalues are real, (K,)."""
+    return np.asarray(np.abs(s.eigenvalues.imag) <= CLUSTER * np.abs(s.eigenvalues))
+
+
+def _growing(s: Snapshot) -> Real:
+    """+1 for a real eigenvalue that grows, −1 for one that decays, 0 for an oscillation, (K,)."""
+    return np.where(_real(s), np.sign(s.eigenvalues.real), 0.0)
 
 
 def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Match:
@@ -284,8 +306,7 @@ def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Ma
     mirrored_cost = 1.0 - overlap.mirrored_mac + PREDICTION_WEIGHT * miss_mirrored
     flipped = mirrored_cost < cost - 1e-12
     cost = np.where(flipped, mirrored_cost, cost)
-    real = np.abs(b.eigenvalues.imag) <= CLUSTER * np.abs(b.eigenvalues)
-    cost = cost - GROWTH_PREFERENCE * np.where(real, np.sign(b.eigenvalues.real), 0.0)[None, :]
+    cost = cost - GROWTH_PREFERENCE * (_growing(a)[:, None] + _growing(b)[None, :])
     rows, columns = linear_sum_assignment(cost)
     target = np.full(a.size, -1, dtype=np.intp)
     target[rows] = columns

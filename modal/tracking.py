@@ -87,7 +87,7 @@ def track(
 
     def instant(value: float) -> Snapshot:
         system = freeze(value)
-        wanted = min(k + guard, system.n)
+        wanted = k + guard
         if solver is None:
             modes: ModesLike = solve_instant(system, wanted, backend=backend)  # type: ignore[arg-type]
         else:
@@ -154,7 +154,7 @@ def _swept(
     if len(arrays) != 1:
         found = ", ".join(arrays) or "none"
         raise InputError(
-            f"track: give times, or exactly one parameter as an array of values; arrays found: {found}"
+            f"track: give times, or exactly one parameter as an array; arrays found: {found}"
         )
     name = arrays[0]
     constant = {key: value for key, value in parameters.items() if key != name}

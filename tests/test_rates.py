@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import modal
 import numpy as np
 import pytest
 import scipy.linalg as la
+from scipy.integrate import solve_ivp
+
+import modal
 from assembly import FrozenSystem
 from modal.rates import derivative, neighbours
-from scipy.integrate import solve_ivp
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 
@@ -48,7 +49,8 @@ def first_order(system: FrozenSystem) -> np.ndarray:
 
 
 def unit_pair(system: FrozenSystem, near: complex) -> tuple[np.ndarray, np.ndarray]:
-    """x of unit energy and left vector z of B⁻¹A for the eigenvalue nearest to `near`, by LAPACK."""
+    """x of unit energy and left vector z of B⁻¹A for the eigenvalue nearest to `near`, by
+    LAPACK."""
     lam, left, right = la.eig(first_order(system), left=True, right=True)
     i = int(np.argmin(np.abs(lam - near)))
     K = system.stiffness.toarray()
@@ -60,7 +62,8 @@ def unit_pair(system: FrozenSystem, near: complex) -> tuple[np.ndarray, np.ndarr
 def true_log_amplitude(
     freeze: Callable[[float], FrozenSystem], start: complex, end: complex, t: float
 ) -> float:
-    """Change of ln |a| of the solution started in a mode, a its part along the same mode at the end."""
+    """Change of ln |a| of the solution started in a mode, a its part along the same mode at the
+    end."""
     x0, _ = unit_pair(freeze(0.0), start)
     run = solve_ivp(
         lambda s, x: first_order(freeze(s)) @ x,
@@ -75,7 +78,8 @@ def true_log_amplitude(
 
 
 def test_spin_up_of_the_design() -> None:
-    """σ integrates to the true change of log-amplitude to 1e-3, Re λ alone to half of it (DESIGN.md's numbers)."""
+    """σ integrates to the true change of log-amplitude to 1e-3, Re λ alone to half of it
+    (DESIGN.md's numbers)."""
     times = np.linspace(0.0, 40.0, 81)
     tracks = modal.track(SpinUp(), times=times, k=2)
     lam = tracks["eigenvalue"].values
@@ -137,7 +141,8 @@ def test_a_parameter_with_a_rate_is_the_motion_itself() -> None:
 
 
 def test_drift_and_coupling_match_the_derivative_of_the_matrices() -> None:
-    """λ̇ = yᴴȦx and the coupling |y_jᴴȦx_i| / |λ_i − λ_j|² with Ȧ by central differences of the matrices."""
+    """λ̇ = yᴴȦx and the coupling |y_jᴴȦx_i| / |λ_i − λ_j|² with Ȧ by central differences of the
+    matrices."""
     times, h = np.linspace(10.0, 12.0, 5), 1e-4
     tracks = modal.track(SpinUp(), times=times, k=2, tolerance=0.05)
     t = times[2]
