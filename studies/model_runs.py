@@ -60,7 +60,7 @@ def run_map(
     grid = modal.stability_map(
         family,
         k=modes or model.spec.analysis.modes,
-        store=folder.path / "map.zarr",
+        store=folder.claim() / "map.zarr",
         resume=resume,
         progress=None,
         **axes,

@@ -20,7 +20,7 @@ MARKER = "study.json"
 
 
 class OutputFolder:
-    """A folder that belongs to one study.
+    """A folder that belongs to one study; it is made and marked when the first file is written.
 
     Raises StudyError when the path is a file, or holds something that is not this study's (unless
     `force`); StorageError when it cannot be written.
@@ -30,12 +30,8 @@ class OutputFolder:
         self.path, self.study = Path(path), study
         self.written: list[Path] = []
         self.captions: dict[str, str] = {}
+        self._claimed = False
         self._check(force)
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as fault:
-            raise StorageError(f"--out {self.path}: cannot be made: {fault.strerror}") from None
-        self.write_json(MARKER, {"study": study})
 
     def _check(self, force: bool) -> None:
         for place in (self.path, *self.path.parents):
@@ -56,10 +52,22 @@ class OutputFolder:
                 f"--out {self.path}: holds {holds}; give another folder, or --force to overwrite"
             )
 
+    def claim(self) -> Path:
+        """Make the folder and mark it as this study's; returns its path."""
+        if not self._claimed:
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+            except OSError as fault:
+                raise StorageError(f"--out {self.path}: cannot be made: {fault.strerror}") from None
+            self._claimed = True
+            self.write_json(MARKER, {"study": self.study})
+            self.written.clear()
+        return self.path
+
     @contextmanager
     def file(self, name: str) -> Iterator[Path]:
         """A path to write to; it becomes `name` only when the block ends well."""
-        target = self.path / name
+        target = self.claim() / name
         handle, temporary = tempfile.mkstemp(
             prefix=".", suffix=target.suffix, dir=self.path, text=False
         )
@@ -88,7 +96,7 @@ class OutputFolder:
         """NetCDF-4 through h5netcdf, complex numbers stored natively."""
         from modal.storage import write_dataset
 
-        self.written.append(write_dataset(dataset, self.path / name))
+        self.written.append(write_dataset(dataset, self.claim() / name))
 
     def write_figure(self, name: str, figure: Figure, caption: str = "") -> None:
         """The figure as a picture, with what it shows for the report; it is closed afterwards."""

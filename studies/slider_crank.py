@@ -69,8 +69,9 @@ def main(
     Returns the tracks over one turn. Raises MechanismError when the crank cannot turn over.
     """
     settings: dict[str, Any] = dict(crank=crank, rod=rod, elements=elements)
-    if not (np.isfinite(speed_rpm) and speed_rpm > 0.0):
-        raise InputError(f"speed_rpm: must be positive, got {speed_rpm}")
+    for name, value in (("crank", crank), ("rod", rod), ("speed_rpm", speed_rpm)):
+        if not (np.isfinite(value) and value > 0.0):
+            raise InputError(f"{name} = {value:g}: must be positive")
     b = stiffness_damping(damping_ratio, speed_rpm=speed_rpm, **settings)
     settings["rayleigh"] = (0.0, b)
     mechanism = model(speed_rpm=speed_rpm, **settings)
