@@ -9,6 +9,7 @@ import assembly
 from assembly.errors import InputError, ModelFileError
 from studies.model_schema import (
     BeamSpec,
+    DampingSpec,
     MatricesSpec,
     ModelSpec,
     PlaneSpec,
@@ -28,7 +29,7 @@ def build_body(name: str, spec: ModelSpec, folder: Path, planar: bool | None = N
         made = _build(name, body, spec, folder, planar)
     except InputError as fault:
         raise ModelFileError(f"body.{name}: {fault}") from None
-    damping = body.damping
+    damping = getattr(body, "damping", DampingSpec())
     return made.with_damping(damping.a, damping.b) if damping.a or damping.b else made
 
 
@@ -64,7 +65,8 @@ def _build(name: str, body: Any, spec: ModelSpec, folder: Path, planar: bool | N
             pinned=body.pinned,
         )
     if isinstance(body, MatricesSpec):
-        return _from_files(body, folder, name)
+        files = (folder / body.mass, folder / body.stiffness, folder / body.dofs)
+        return assembly.from_matrix_market(*files, clamped=body.clamped)
     raise InputError('kind = "rigid" is for bodies of a mechanism: it has no vibration of its own')
 
 

@@ -41,7 +41,8 @@ def run_track(
         tracks = modal.track(model.motion, times=instants, k=k, progress=None)
     else:
         family, fixed = model.family((axis[0],))
-        tracks = modal.track(family, k=k, progress=None, **{axis[0]: axis[1]}, **fixed)
+        swept: dict[str, Any] = {axis[0]: axis[1]}
+        tracks = modal.track(family, k=k, progress=None, **swept, **fixed)
     folder.write_dataset("tracks.nc", tracks)
     _draw_tracks(tracks, path.stem, folder)
     return table(tracks), folder.written
@@ -52,7 +53,7 @@ def run_map(
 ) -> Result:
     """A stability map over two parameters: table, store, dataset and figure."""
     model = load_model(path)
-    axes = dict([parse_axis(x, "--x"), parse_axis(y, "--y")])
+    axes: dict[str, Any] = dict([parse_axis(x, "--x"), parse_axis(y, "--y")])
     if len(axes) < 2:
         raise ModelFileError(f"--x and --y name the same parameter {next(iter(axes))!r}")
     family, fixed = model.family(tuple(axes))

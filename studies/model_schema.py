@@ -100,13 +100,16 @@ class PlaneSpec(Strict):
 
 
 class MatricesSpec(Strict):
-    """M and K of another program (Matrix Market); coordinates and dofs as text tables."""
+    """M and K of another program in Matrix Market files, with a table of which unknown is which.
+
+    dofs: rows "node, component, x, y, z". clamped: node numbers of that table.
+    """
 
     kind: Literal["matrices"]
     mass: str
     stiffness: str
-    coordinates: str | None = None
-    dofs: str | None = None
+    dofs: str
+    clamped: list[int] | None = None
     damping: DampingSpec = DampingSpec()
 
 

@@ -91,7 +91,7 @@ def _repeat(values: NDArray[np.float64], turns: int) -> NDArray[np.float64]:
 
 
 def _identify(
-    mechanism: assembly.Mechanism, first: xr.DataArray, response: xr.Dataset, t: NDArray[np.float64]
+    mechanism: assembly.Mechanism, first: xr.Dataset, response: xr.Dataset, t: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """|amplitude| of the tracked mode in the transient, by the left vectors of the frozen instants.
 

@@ -15,7 +15,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 RIGID = "#8A8A8A"
 STABLE, DIVERGENCE, FLUTTER = "#E8EEF4", "#E69F00", "#D55E00"
 
-RC: dict[str, Any] = {
+RC: Any = {
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
