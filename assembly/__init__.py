@@ -43,13 +43,21 @@ from assembly.motion import (
     swing,
 )
 from assembly.rigid import rigid_body
+from assembly.matrices import from_matrices
+from assembly.matrix_files import (
+    from_abaqus,
+    from_calculix,
+    from_matrix_market,
+    from_nastran,
+)
 from assembly.sections import Section, circle, i_profile, rectangle, tube
 from assembly.solids import plane, solid
 
 __all__ = [
     "Body", "Combination", "DofMap", "FrozenMotionError", "FrozenSystem", "InputError",
     "Kinematics",
-    "Material", "Section", "aluminium", "bar", "beam", "circle", "gallery", "i_profile", "plane", "rectangle",
+    "Material", "Section", "aluminium", "bar", "beam", "circle", "from_abaqus", "from_calculix", "from_matrices",
+    "from_matrix_market", "from_nastran", "gallery", "i_profile", "plane", "rectangle",
     "solid", "steel", "titanium", "tube",
     "Driver", "Harmonic", "Joint", "Mechanism", "MechanismError", "RedundantConstraintError",
     "SingularPositionError", "Uniform", "cylindrical", "driver", "fixed", "prismatic", "revolute",

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from assembly.errors import MeshError
 
-# Element types by number of nodes and shape, as meshio's reader calls them. Variants (reduced, hybrid,
-# incompatible modes) have the same nodes; which formulation is used is ours.
+# Element types by number of nodes and shape, as meshio's reader calls them. Variants (reduced,
+# hybrid, incompatible modes) have the same nodes; which formulation is used is ours.
 _FAMILIES: tuple[tuple[str, str], ...] = (
     (r"C3D4H?", "C3D4"),
     (r"C3D10(H|I|M|MH|T|R)?", "C3D10"),
@@ -73,3 +76,28 @@ def _renamed(line: str, where: str) -> str:
                 r"(,\s*)TYPE\s*=\s*[^,\s]+", rf"\1TYPE={known}", line, flags=re.IGNORECASE
             )
     raise MeshError(f"{where}: element type {kind or '(none)'} is not known")
+
+
+def node_table(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Node numbers (N,) and positions (N, 3) of a deck, in its order. Raises MeshError."""
+    try:
+        text = path.read_text(errors="replace")
+    except OSError as fault:
+        raise MeshError(f"{path}: cannot be read: {fault.strerror}") from None
+    numbers: list[int] = []
+    positions: list[list[float]] = []
+    inside = False
+    for row, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("*"):
+            if not line.startswith("**"):
+                inside = line.partition(",")[0].strip().upper() == "*NODE"
+        elif inside and line.strip():
+            words = line.rstrip().rstrip(",").split(",")
+            try:
+                numbers.append(int(words[0]))
+                positions.append(([float(word) for word in words[1:4]] + [0.0] * 3)[:3])
+            except ValueError:
+                raise MeshError(f"{path}, line {row}: expected node, x, y, z") from None
+    if not numbers:
+        raise MeshError(f"{path}: has no *NODE lines")
+    return np.array(numbers), np.array(positions)

@@ -1,4 +1,4 @@
-"""Elasticity tensors c (3, 3, 3, 3), σ_ij = c_ijkl ε_kl, and what is left of them in plane problems."""
+"""Elasticity tensors c (3, 3, 3, 3), σ_ij = c_ijkl ε_kl, and their plane parts."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ ELEMENTS = {
     **{"tet4": "tetra", "tet10": "tetra10", "hex8": "hexahedron", "hex20": "hexahedron20"},
     **{"t3": "triangle", "t6": "triangle6", "q4": "quad", "q8": "quad8"},
 }
-# Six tetrahedra of a brick, all around its main diagonal; neighbouring bricks then share their faces'
-# diagonals. Corners are numbered by bits (x, y, z) = (1, 2, 4).
+# Six tetrahedra of a brick, all around its main diagonal; neighbouring bricks then share their
+# faces' diagonals. Corners are numbered by bits (x, y, z) = (1, 2, 4).
 _KUHN = tuple((0, 1 << p, (1 << p) | (1 << q), 7) for p, q, _ in permutations(range(3)))
 _BRICK = (0, 1, 3, 2, 4, 5, 7, 6)
 
@@ -40,7 +40,8 @@ def block(
     clamped: str | list[int] | None = "x0",
     pinned: str | list[int] | None = None,
 ) -> Body:
-    """A solid block of nx × ny × nz bricks (each six tetrahedra for tet4 and tet10), clamped at x = 0.
+    """A solid block of nx × ny × nz bricks (each six tetrahedra for tet4 and tet10), clamped at x =
+    0.
 
     element: tet4, tet10, hex8 or hex20. size, origin: m. Faces are the sets x0, x1, y0, y1, z0, z1.
     Hex8, clamped at x0: 3 nx (ny+1) (nz+1) unknowns.
@@ -51,7 +52,8 @@ def block(
 def reference_block(element: str = "hex20") -> Body:
     """A steel block of exactly 28,080 unknowns (DESIGN.md, section 3), clamped at x = 0.
 
-    element: "hex20", 39×7×7 cells, 4.2 million nonzeros in K, or "hex8", 39×15×14 cells, 2.0 million.
+    element: "hex20", 39×7×7 cells, 4.2 million nonzeros in K, or "hex8", 39×15×14 cells, 2.0
+    million.
     """
     counts = {"hex20": (39, 7, 7), "hex8": (39, 15, 14)}
     if element not in counts:
@@ -117,7 +119,7 @@ def _kind(element: str, dimension: int) -> str:
 def _lattice(
     counts: tuple[int, ...], size: tuple[float, ...], origin: tuple[float, ...]
 ) -> tuple[Array, Index]:
-    """Nodes (N, d), numbered along the longest direction last, and the 2^d corners of every brick."""
+    """Nodes (N, d), the last direction counted fastest, and the 2^d corners of every brick."""
     if min(counts) < 1 or min(size) <= 0.0:
         raise InputError(
             f"a block needs at least one cell and a positive length each way: {counts}, {size}"
@@ -137,7 +139,7 @@ def _lattice(
 
 
 def _oriented(points: Array, corners: Index, local: tuple[int, ...]) -> list[int]:
-    """A tetrahedron's corners in the order that makes its volume positive; bricks are as they are."""
+    """A tetrahedron's corners in the order of positive volume; bricks are as they are."""
     if len(local) != 4:
         return list(local)
     X = points[corners[0, list(local)]]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from assembly.abaqus_deck import translated
 from assembly.elements.continuum import CellBlock
+from assembly.elements.reference import CELLS
 from assembly.errors import MeshError
 
 Array = NDArray[np.float64]
@@ -34,7 +35,7 @@ class Mesh:
     name: str = "mesh"
 
     def nodes_of(self, chosen: str | Iterable[int], role: str) -> Index:
-        """Node numbers of a named set, or the numbers given; MeshError when there is none of that name."""
+        """Node numbers of a named set, or the numbers given; MeshError when there is none."""
         if isinstance(chosen, str):
             if chosen not in self.sets:
                 present = ", ".join(sorted(self.sets)) or "none"
@@ -45,7 +46,8 @@ class Mesh:
         nodes = np.unique(np.asarray(list(chosen), dtype=np.intp))
         if nodes.size == 0 or nodes[0] < 0 or nodes[-1] >= len(self.points):
             raise MeshError(
-                f"{role}: expected node numbers from 0 to {len(self.points) - 1} of {self.name}, got {nodes.tolist()[:8]}"
+                f"{role}: expected node numbers from 0 to {len(self.points) - 1} of {self.name},"
+                f" got {nodes.tolist()[:8]}"
             )
         return nodes
 
@@ -53,20 +55,24 @@ class Mesh:
 def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
     """The cells of the given kinds and the nodes they use, with the sets named in the file.
 
-    source: a path, or a mesh already read. kinds: cell names of meshio, all of one dimension; cells of lower
-    dimension only serve to name sets. Raises MeshError when the file cannot be read, has other cells of
-    that dimension, has no usable cell, or a coordinate that is not finite.
+    source: a path, or a mesh already read. kinds: cell names of meshio, all of one dimension; cells
+    of lower dimension only serve to name sets. Raises MeshError when the file cannot be read, has
+    other cells of that dimension, has no usable cell, or a coordinate that is not finite.
     """
     name = "the mesh" if isinstance(source, meshio.Mesh) else str(source)
     raw = source if isinstance(source, meshio.Mesh) else _read_file(Path(source))
-    points = np.zeros((len(raw.points), 3))
     given = np.asarray(raw.points, dtype=float)
+    if given.ndim != 2 or given.shape[1] not in (2, 3):
+        raise MeshError(f"{name}: has no nodes")
+    points = np.zeros((len(given), 3))
     points[:, : given.shape[1]] = given
     dimension = _dimension(kinds[0])
     used, blocks = np.zeros(len(points), dtype=bool), []
     for block in raw.cells:
         if block.type in kinds:
             nodes = np.asarray(block.data, dtype=np.intp)
+            if name.endswith(".med"):
+                nodes = _from_med(points, nodes, block.type)
             blocks.append((block.type, nodes))
             used[nodes] = True
         elif _dimension(block.type) >= dimension:
@@ -79,7 +85,8 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
     if not np.isfinite(points[used]).all():
         bad = int(np.flatnonzero(used & ~np.isfinite(points).all(axis=1))[0])
         raise MeshError(f"{name}: node {bad} has a coordinate that is not a finite number")
-    # Nodes that no element uses (geometry points, hanging nodes) would be unknowns without stiffness.
+    # Nodes that no element uses (geometry points, hanging nodes) would be unknowns without
+    # stiffness.
     number = np.cumsum(used) - 1
     sets = {
         label: number[nodes[used[nodes]]]
@@ -103,6 +110,22 @@ def _read_file(path: Path) -> meshio.Mesh:
     except (Exception, SystemExit) as fault:
         reason = " ".join(str(fault).split()) or type(fault).__name__
         raise MeshError(f"{path}: cannot be read as a mesh: {reason}") from None
+
+
+def _from_med(points: Array, nodes: Index, kind: str) -> Index:
+    """Cells in the order used here. MED numbers the base of tetrahedra and bricks the other way
+    round, and meshio hands that on; files that meshio itself wrote keep its own order."""
+    turned = {"tetra": (0, 2, 1, 3), "hexahedron": (0, 3, 2, 1, 4, 7, 6, 5)}
+    corner = turned.get(kind.rstrip("0123456789"))
+    if corner is None:
+        return nodes
+    first = points[nodes[:, [0, 1, 2, 3] if len(corner) == 4 else [0, 1, 3, 4]]]
+    if not np.all(np.linalg.det(first[:, 1:] - first[:, :1]) < 0.0):
+        return nodes
+    edges = CELLS[kind].edges
+    place = {frozenset(edge): k for k, edge in enumerate(edges)}
+    middles = [len(corner) + place[frozenset((corner[a], corner[b]))] for a, b in edges]
+    return nodes[:, [*corner, *middles]]
 
 
 def _dimension(kind: str) -> int:

@@ -1,12 +1,14 @@
-"""Prestress at the stretched shape: the body in relative rest under the inertia loads of its motion.
+"""Prestress at the stretched shape: the body in relative rest under the inertia loads of its
+motion.
 
 With δ the displacement from the undeformed shape, in body axes,
 
     f(δ) + [K(ε) + K(ω²)] δ = Q,    f(δ) the internal force, Q the load on the undeformed geometry,
 
-is equilibrium with the load on the deformed one (the inertia load is linear in X + δ). Newton's method with
-the exact tangent, in as many load steps as it needs. Small vibrations about the result then have the
-stiffness ∂f/∂δ + K(ε) + K(ω²): K_G is ∂f/∂δ − K. (DESIGN.md, section 2, "Mechanisms" and K_G.)
+is equilibrium with the load on the deformed one (the inertia load is linear in X + δ). Newton's
+method with the exact tangent, in as many load steps as it needs. Small vibrations about the result
+then have the stiffness ∂f/∂δ + K(ε) + K(ω²): K_G is ∂f/∂δ − K. (DESIGN.md, section 2, "Mechanisms"
+and K_G.)
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ class Equilibrium:
 def equilibrium(body: Body, motion: Kinematics) -> Equilibrium:
     """The body at rest in its moving frame, stretched by its own inertia.
 
-    Raises ConvergenceError (`partial` is the displacement of the last load step reached) when there is no
-    equilibrium near by: past a divergence, or under a load that buckles the body.
+    Raises ConvergenceError (`partial` is the displacement of the last load step reached) when there
+    is no equilibrium near by: past a divergence, or under a load that buckles the body.
     """
     coefficients = motion.coefficients()
     reached = np.zeros(body.size)

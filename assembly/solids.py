@@ -34,12 +34,13 @@ def solid(
 ) -> Body:
     """A body of Tet4, Tet10, Hex8 or Hex20 cells; unknowns ux, uy, uz (m) at every node.
 
-    mesh: a path meshio reads, or a mesh; coordinates in body axes, m. clamped: a named set or node numbers
-    that do not move. pinned: nodes held in place about which the body may turn: one node (any axis) or
-    several on a line (that axis); the moment of the inertia loads about the pin is balanced by a couple on
-    the nodes around it. Neither: the body is free.
+    mesh: a path meshio reads, or a mesh; coordinates in body axes, m. clamped: a named set or node
+    numbers that do not move. pinned: nodes held in place about which the body may turn: one node
+    (any axis) or several on a line (that axis); the moment of the inertia loads about the pin is
+    balanced by a couple on the nodes around it. Neither: the body is free.
 
-    Raises MeshError (unreadable file, inverted cell, unknown set or cell), MaterialError, InputError.
+    Raises MeshError (unreadable file, inverted cell, unknown set or cell), MaterialError,
+    InputError.
     """
     found = read_mesh(mesh, SOLID_CELLS)
     return _body(found, solid_elements(found.points, found.blocks, material), clamped, pinned, name)
@@ -56,7 +57,8 @@ def plane(
 ) -> Body:
     """A body of T3, T6, Q4 or Q8 cells in the x–y plane; unknowns ux, uy (m) at every node.
 
-    thickness: m. state: "stress" (thin) or "strain" (long). mesh, clamped and pinned as for `solid`.
+    thickness: m. state: "stress" (thin) or "strain" (long). mesh, clamped and pinned as for
+    `solid`.
     """
     if not (np.isfinite(thickness) and thickness > 0.0):
         raise InputError(f"thickness: must be positive, got {thickness!r}")
@@ -99,8 +101,9 @@ def _hub(elements: Continuum, pinned: Index) -> Hub:
         free = rank <= 1
     if not free:
         raise MeshError(
-            f"pinned: {len(pinned)} nodes that are not"
-            f" {'one point' if elements.dimension == 2 else 'on one line'} leave no rotation; use clamped"
+            f"pinned: {len(pinned)} nodes leave no rotation; pin one node"
+            + (", " if elements.dimension == 2 else " or nodes on one line, ")
+            + "or use clamped"
         )
     touching = [b.nodes[np.isin(b.nodes, pinned).any(axis=1)].ravel() for b in elements.blocks]
     around = np.setdiff1d(np.concatenate(touching), pinned)

@@ -16,7 +16,7 @@ FAMILIES = SOLIDS + PLANES
 
 
 def distorted_mesh(element: str, amount: float = 0.15, seed: int = 0) -> meshio.Mesh:
-    """Inner corner nodes moved at random, mid-edge nodes kept in the middle; the outside stays a box."""
+    """Inner corner nodes moved at random, mid-edge nodes in the middle; the outside stays a box."""
     if element in SOLIDS:
         mesh = gallery.block_mesh(3, 2, 2, element, (0.6, 0.4, 0.3), (0.2, -0.1, 0.05))
     else:

@@ -1,4 +1,4 @@
-"""Exact properties of solid and plane elements: symmetry, inertia, patches, affinity, the pinned body."""
+"""Exact properties of solid and plane elements: symmetry, inertia, patches, affinity, the pin."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def test_rigid_body_inertia(element: str) -> None:
 def test_patch(element: str, state: str) -> None:
     """A linear displacement field on a distorted mesh is in equilibrium and has its exact energy.
 
-    Energy: Hooke's law by hand, isotropic; plane stress with E/(1 − ν²), plane strain with Lamé's λ.
+    Energy: Hooke's law by hand, isotropic; plane stress with E/(1 − ν²), plane strain with Lamé's
+    λ.
     """
     made = body(element, state=state)
     d = 3 if element in SOLIDS else 2
@@ -94,7 +95,7 @@ def test_rigid_motions_cost_no_energy(element: str) -> None:
 
 
 def direct(made: assembly.Body, element: str, weight: np.ndarray) -> np.ndarray:
-    """∫ρ Nᵀ w N by scikit-fem's own vector forms on its own mesh: another assembly, another order."""
+    """∫ρ Nᵀ w N by scikit-fem's own vector forms on its own mesh: another assembly."""
     types = {
         **{
             "tet4": (skfem.MeshTet1, skfem.ElementTetP1),
@@ -169,7 +170,7 @@ SOFT = assembly.Material(E=2e9, nu=0.3, rho=2000.0)
 
 
 def identity_residual(made: assembly.Body, pin: np.ndarray, omega, epsilon) -> float:  # type: ignore[no-untyped-def]
-    """‖(K + K(ε) + K(ω²) + K_G)v‖ / (‖K(ω²)v‖ + ‖K(ε)v‖), v the rotation about the pin, pin at rest."""
+    """‖(K + K(ε) + K(ω²) + K_G)v‖ / (‖K(ω²)v‖ + ‖K(ε)v‖), v the turn about the pin."""
     omega, epsilon = np.asarray(omega, float), np.asarray(epsilon, float)
     acceleration = -(skew(epsilon) + skew(omega) @ skew(omega)) @ pin
     system = made.freeze(omega=omega, epsilon=epsilon, acceleration=acceleration)

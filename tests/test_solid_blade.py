@@ -1,4 +1,4 @@
-"""The twisted blade of ten-node tetrahedra against CalculiX 2.20 (table of ../shared/data/README.md)."""
+"""The twisted blade of ten-node tetrahedra against CalculiX 2.20."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The frozen matrices of a solid block are the derivatives of its full nonlinear residual.
 
 The residual is written here from the equations: virtual work of ρ × absolute acceleration and of a
-St. Venant–Kirchhoff material, trilinear bricks by hand, element by element. It is a polynomial, so the
-complex step differentiates it to round-off.
+St. Venant–Kirchhoff material, trilinear bricks by hand, element by element. It is a polynomial, so
+the complex step differentiates it to round-off.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def residual(
     acceleration: Vector,
     initial: Vector | None = None,
 ) -> Vector:
-    """∫ρ Nᵀ(absolute acceleration) + ∫ F S ∇N, for fields (n,); S has an `initial` linear stress too."""
+    """∫ρ Nᵀ(absolute acceleration) + ∫ F S ∇N, for fields (n,); S has an `initial` stress too."""
     X, (block,) = made.dofs.coordinates, made.families[0].blocks
     u, velocity, acceleration = (f.reshape(-1, 3) for f in (u, velocity, acceleration))
     out = np.zeros(X.shape, dtype=np.result_type(u, velocity, acceleration))

@@ -1,13 +1,15 @@
-"""Displacement elements of a continuum, in two or three dimensions: the part plane and solid elements share.
+"""Displacement elements of a continuum, in two or three dimensions: the part plane and solid
+elements share.
 
 The interpolation is isotropic, N = φ ⊗ I_d, so that with the scalar mass matrix m = ∫ρ φφᵀ
 
     M = m ⊗ I,  G(w) = m ⊗ w̃,  K(ω²) = m ⊗ ω̃ω̃,  load = −(m ⊗ (ε̃ + ω̃ω̃)) X − (m ⊗ I) a_O
 
-exactly (isoparametric cells: X = Σ φ_a X_a), and the geometric stiffness ∫ ∇φ_a·σ∇φ_b is scalar too.
-K is the integral of ∇φ_a ∇φ_bᵀ contracted with the elasticity tensor. Integrals are batched matrix
-products over cells. K_G takes σ at the points where K is integrated, so that the discrete equilibrium
-K u = load holds for σ as well: the rigid rotation then annihilates K + K(ε) + K(ω²) + K_G to round-off.
+exactly (isoparametric cells: X = Σ φ_a X_a), and the geometric stiffness ∫ ∇φ_a·σ∇φ_b is scalar
+too. K is the integral of ∇φ_a ∇φ_bᵀ contracted with the elasticity tensor. Integrals are batched
+matrix products over cells. K_G takes σ at the points where K is integrated, so that the discrete
+equilibrium K u = load holds for σ as well: the rigid rotation then annihilates K + K(ε) + K(ω²) +
+K_G to round-off.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 
 from assembly.combination import Kronecker
 from assembly.elements.family import ElementFamily
-from assembly.elements.reference import CELLS, Cell, tabulate
+from assembly.elements.reference import CELLS, Cell, at_nodes, tabulate
 from assembly.elements.scatter import NodePattern
 from assembly.errors import MeshError
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
@@ -32,6 +34,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 BATCH_BYTES = 64_000_000  # of element blocks held at once
+FOLD = (
+    0.05  # of the mean Jacobian determinant: how far below zero it may be at a curved cell's node
+)
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,8 @@ class CellBlock:
 
 @dataclass(frozen=True)
 class Batch:
-    """A run of cells at the points of a rule: pair slots (e, a·a), nodes (e, a), φ (q, a), ∇φ (e, q, a, d)
-    and weight × Jacobian determinant × thickness (e, q)."""
+    """A run of cells at the points of a rule: pair slots (e, a·a), nodes (e, a), φ (q, a), ∇φ (e,
+    q, a, d) and weight × Jacobian determinant × thickness (e, q)."""
 
     slots: Index
     nodes: Index
@@ -69,8 +74,8 @@ class Continuum(ElementFamily):
     """Cells of any supported kinds on common nodes, of one material.
 
     points: (N, 3) in body axes, m. dimension d: 2 (unknowns ux, uy at each node) or 3. elasticity:
-    (d, d, d, d), Pa. density: kg/m³. thickness: m (1 for solids). Raises MeshError for a cell whose Jacobian
-    determinant is not positive at a quadrature point.
+    (d, d, d, d), Pa. density: kg/m³. thickness: m (1 for solids). Raises MeshError for a cell whose
+    Jacobian determinant is not positive at a quadrature point.
     """
 
     def __init__(
@@ -85,6 +90,7 @@ class Continuum(ElementFamily):
         self.points, self.blocks, self.dimension = points, tuple(blocks), dimension
         self.elasticity, self.density, self.thickness = elasticity, density, thickness
         self.size = dimension * len(points)
+        self._check_cells()
 
     @cached_property
     def pattern(self) -> NodePattern:
@@ -109,19 +115,32 @@ class Continuum(ElementFamily):
         self, block: CellBlock, start: int, nodes: Index, table: Array
     ) -> tuple[Array, Array]:
         """∇φ (e, q, a, d) in body axes and the Jacobian determinant (e, q)."""
-        d = self.dimension
-        X = self.points[nodes][:, :, :d]
-        q, a, _ = table.shape
-        # Jacobian (e, q, r, i) = ∂X_i/∂ξ_r
-        jacobian = np.matmul(table.transpose(0, 2, 1).reshape(q * d, a), X).reshape(-1, q, d, d)
-        inverse, determinant = _inverse(jacobian)
-        if not np.all(determinant > 0.0):
-            bad = int(np.flatnonzero(~(determinant > 0.0).all(axis=1))[0])
-            raise MeshError(
-                f"element {start + bad} of the {block.kind} cells is inverted or degenerate: its Jacobian"
-                f" determinant is {determinant[bad].min():.3g} (nodes {nodes[bad].tolist()}); it must be positive"
-            )
+        inverse, determinant = _inverse(self._jacobian(nodes, table))
+        _require_positive(determinant, block, start)
         return np.matmul(table[None], inverse.transpose(0, 1, 3, 2)), determinant
+
+    def _jacobian(self, nodes: Index, table: Array) -> Array:
+        """∂X_i/∂ξ_r, (e, q, r, i)."""
+        q, a, d = table.shape
+        X = self.points[nodes][:, :, :d]
+        return np.matmul(table.transpose(0, 2, 1).reshape(q * d, a), X).reshape(-1, q, d, d)
+
+    def _check_cells(self) -> None:
+        """Positive Jacobians where K is integrated, and no fold at the nodes (two nodes exchanged
+        in a quadratic cell leave the inner points positive)."""
+        for block in self.blocks:
+            inner = tabulate(block.kind, block.cell.stiffness_order).gradients
+            nodal = at_nodes(block.kind).gradients
+            step = max(1, BATCH_BYTES // (8 * (inner.size + nodal.size)))
+            for start in range(0, len(block.nodes), step):
+                nodes = block.nodes[start : start + step]
+                determinant = np.linalg.det(self._jacobian(nodes, inner))
+                _require_positive(determinant, block, start)
+                folded = np.linalg.det(self._jacobian(nodes, nodal))
+                allowed = FOLD * determinant.mean(axis=1, keepdims=True)
+                _require_positive(
+                    np.where(folded > -allowed, determinant.min(), folded), block, start
+                )
 
     # Inertia: one scalar matrix.
 
@@ -217,6 +236,18 @@ def displacement_gradient(batch: Batch, nodal: Array) -> Array:
     """∂u_i/∂X_k (e, q, i, k) of nodal displacements (N, d)."""
     local = nodal[batch.nodes][:, None].transpose(0, 1, 3, 2)
     return np.matmul(local, batch.gradients)
+
+
+def _require_positive(determinant: Array, block: CellBlock, start: int) -> None:
+    """MeshError naming the first cell with a Jacobian determinant (e, q) that is not positive."""
+    bad = np.flatnonzero(~(determinant > 0.0).all(axis=1))
+    if bad.size:
+        first = int(bad[0])
+        raise MeshError(
+            f"element {start + first} of the {block.kind} cells is inverted or degenerate: its"
+            f" Jacobian determinant is {determinant[first].min():.3g}, it must be positive"
+            f" (nodes {block.nodes[start + first].tolist()})"
+        )
 
 
 def _green_strain(F: Array) -> Array:

@@ -70,7 +70,8 @@ class ElementFamily:
         return self.zero()
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """Forces (size,) that resist displacement u (size,), large; coefficients (12,) of the motion.
+        """Forces (size,) that resist displacement u (size,), large; coefficients (12,) of the
+        motion.
 
         For prestress="nonlinear". Raises InputError where a family has no such law.
         """

@@ -1,18 +1,20 @@
 """The hub of a pinned continuum: the couple that holds the prescribed rotation about the pin.
 
-A body without rotational unknowns that turns about a pin feels the moment of its inertia loads there,
-−Σ m X × AX with A = ω̃ω̃ or ε̃, and something must balance it: the motor's torque, and the bearing couple
-when the axis is not principal. It acts as forces on the hub, the nodes of the cells around the pin,
-through the hub's best-fit rotation φ(u) = Θ⁻¹ Σ X × u, Θ = Σ(|X|² I − XXᵀ) (X from the pin): the nodal
-forces are f_a = (Θ⁻¹M) × X_a. They turn with the hub, which does work of second order:
+A body without rotational unknowns that turns about a pin feels the moment of its inertia loads
+there, −Σ m X × AX with A = ω̃ω̃ or ε̃, and something must balance it: the motor's torque, and the
+bearing couple when the axis is not principal. It acts as forces on the hub, the nodes of the cells
+around the pin, through the hub's best-fit rotation φ(u) = Θ⁻¹ Σ X × u, Θ = Σ(|X|² I − XXᵀ) (X from
+the pin): the nodal forces are f_a = (Θ⁻¹M) × X_a. They turn with the hub, which does work of second
+order:
 
     K_G gets −(R Φᵀ + Φ Rᵀ) + Φ h Φᵀ,   R_i = e_i × f,  Φ = ∂φ/∂u,
     h = tr(B) I − sym(B) + sym(Σ m AX Xᵀ),  B = Σ X fᵀ.
 
-In the plane this is the Hessian of −Tφ for a torque T. In space h makes the rotation v about ω (or ε)
-carry the reaction with it exactly, K_G v = −ω × f, whatever the direction of ω: with B − Bᵀ = the moment,
-(tr B I − B) ω = h ω needs ½ M × ω = sym(ΣmAXXᵀ) ω, which holds for M = Σ m X × AX since
-sym(Aℐ)ω = ½ Aℐω (A ω = 0, ℐ = Σ m XXᵀ). DESIGN.md, section 2: the identity (K + K(ε) + K(ω²) + K_G) v = 0.
+In the plane this is the Hessian of −Tφ for a torque T. In space h makes the rotation v about ω (or
+ε) carry the reaction with it exactly, K_G v = −ω × f, whatever the direction of ω: with B − Bᵀ =
+the moment, (tr B I − B) ω = h ω needs ½ M × ω = sym(ΣmAXXᵀ) ω, which holds for M = Σ m X × AX since
+sym(Aℐ)ω = ½ Aℐω (A ω = 0, ℐ = Σ m XXᵀ). DESIGN.md, section 2: the identity (K + K(ε) + K(ω²) + K_G)
+v = 0.
 """
 
 from __future__ import annotations
@@ -34,8 +36,9 @@ Index = NDArray[np.intp]
 class Hub(ElementFamily):
     """Couple about a pin, spread over the nodes of a hub.
 
-    continuum: the elements that hang on it. pin (3,): the pin's position, m. axes (3, r): orthonormal
-    directions of the rotations the pin leaves free. nodes: hub nodes, at least one off the pin.
+    continuum: the elements that hang on it. pin (3,): the pin's position, m. axes (3, r):
+    orthonormal directions of the rotations the pin leaves free. nodes: hub nodes, at least one off
+    the pin.
     """
 
     def __init__(self, continuum: Continuum, pin: Array, axes: Array, nodes: Index) -> None:

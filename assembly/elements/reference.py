@@ -1,8 +1,8 @@
 """Reference cells: shape functions and quadrature, in the node order that mesh files use.
 
-Shape functions and rules are scikit-fem's. Its nodes are numbered its own way, so each cell here carries
-the reference positions of its nodes in the order of meshio (that is VTK), and the two are matched by
-position; nothing depends on remembered permutations.
+Shape functions and rules are scikit-fem's. Its nodes are numbered its own way, so each cell here
+carries the reference positions of its nodes in the order of meshio (that is VTK), and the two are
+matched by position; nothing depends on remembered permutations.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ _QUAD_EDGES = ((0, 1), (1, 2), (2, 3), (3, 0))
 
 @dataclass(frozen=True)
 class Cell:
-    """One kind of cell: its name in mesh files, its nodes, and the quadrature its matrices are made with.
+    """One kind of cell: its name in mesh files, its nodes, and the quadrature its matrices are made
+    with.
 
-    nodes (a, d): reference positions in the mesh file's order. stiffness_order, mass_order: polynomial
-    degree that the rule integrates exactly on the reference cell; the mass of a straight cell is exact.
+    nodes (a, d): reference positions in the mesh file's order. stiffness_order, mass_order:
+    polynomial degree that the rule integrates exactly on the reference cell; the mass of a straight
+    cell is exact.
     """
 
     name: str
@@ -75,7 +77,7 @@ CELLS: dict[str, Cell] = {
 
 @dataclass(frozen=True)
 class Table:
-    """Shape functions (q, a), their reference gradients (q, a, d) and the weights (q,) of a rule."""
+    """Shape functions (q, a), their reference gradients (q, a, d), weights (q,) of a rule."""
 
     values: Array
     gradients: Array
@@ -84,10 +86,21 @@ class Table:
 
 @cache
 def tabulate(name: str, order: int) -> Table:
-    """The cell's shape functions at the points of the rule of that order, in mesh-file node order."""
+    """The cell's shape functions at the rule's points, in mesh-file node order."""
+    points, weights = get_quadrature(CELLS[name].element().refdom, order)
+    return _tabulate(name, points, np.array(weights))
+
+
+@cache
+def at_nodes(name: str) -> Table:
+    """The cell's shape functions at its own nodes; the weights are zero."""
+    nodes = CELLS[name].nodes
+    return _tabulate(name, nodes.T, np.zeros(len(nodes)))
+
+
+def _tabulate(name: str, points: Array, weights: Array) -> Table:
     cell = CELLS[name]
     element = cell.element()
-    points, weights = get_quadrature(element.refdom, order)
     at = np.array(element.doflocs, dtype=float)
     distance = np.abs(cell.nodes[:, None, :] - at[None, :, :]).max(axis=2)
     place = distance.argmin(axis=1)
@@ -99,4 +112,4 @@ def tabulate(name: str, order: int) -> Table:
     gradients = np.stack(
         [np.stack([np.broadcast_to(d, weights.shape) for d in g]) for _, g in tabulated], axis=0
     )
-    return Table(values, np.ascontiguousarray(gradients.transpose(2, 0, 1)), np.array(weights))
+    return Table(values, np.ascontiguousarray(gradients.transpose(2, 0, 1)), weights)

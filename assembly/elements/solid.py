@@ -17,5 +17,5 @@ SOLID_CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron20")
 def solid_elements(
     points: NDArray[np.float64], blocks: Sequence[CellBlock], material: Material
 ) -> Continuum:
-    """The family of solid cells on nodes (N, 3) in body axes, m. Raises MeshError for a bad cell."""
+    """The family of solid cells on nodes (N, 3), m, in body axes; MeshError for a bad one."""
     return Continuum(points, blocks, 3, elasticity(material), material.rho)

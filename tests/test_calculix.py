@@ -1,0 +1,109 @@
+"""CalculiX run for real on a block of twenty-node bricks; skipped where `ccx` is missing."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse.linalg as spla
+
+import assembly
+from assembly import gallery
+
+pytestmark = pytest.mark.skipif(shutil.which("ccx") is None, reason="CalculiX (ccx) is missing")
+
+OMEGA = 2.0 * np.pi * 100.0  # rad/s about z
+SHAPE = (4, 2, 2, "hex20", (0.4, 0.06, 0.04), (0.1, -0.03, -0.02))
+FREQUENCY = ["*FREQUENCY", "6", "*END STEP"]
+STORAGE = ["*FREQUENCY, SOLVER=MATRIXSTORAGE", "6", "*END STEP"]
+SPIN = [
+    "*STEP, NLGEOM",
+    "*STATIC",
+    "*DLOAD",
+    f"ALL, CENTRIF, {OMEGA**2:.12e}, 0., 0., 0., 0., 0., 1.",
+    "*END STEP",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four jobs: plain and spinning, frequencies and stored matrices."""
+    folder = tmp_path_factory.mktemp("calculix")
+    for name, steps in (
+        ("plain", ["*STEP", *FREQUENCY]),
+        ("stored", ["*STEP", *STORAGE]),
+        ("spin", [*SPIN, "*STEP, PERTURBATION", *FREQUENCY]),
+        ("spin_stored", [*SPIN, "*STEP, PERTURBATION", *STORAGE]),
+    ):
+        (folder / f"{name}.inp").write_text("\n".join([*deck(), *steps]) + "\n")
+        done = subprocess.run(
+            ["ccx", "-i", name],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert "Job finished" in done.stdout, done.stdout[-500:]
+    return folder
+
+
+def deck() -> list[str]:
+    mesh = gallery.block_mesh(*SHAPE)
+    lines = ["*NODE"]
+    for k, x in enumerate(mesh.points, start=1):
+        lines.append(f"{k}, {x[0]:.12e}, {x[1]:.12e}, {x[2]:.12e}")
+    lines.append("*ELEMENT, TYPE=C3D20, ELSET=ALL")
+    for k, nodes in enumerate(mesh.cells[0].data + 1, start=1):
+        lines.append(", ".join(map(str, [k, *nodes[:15]])) + ",")
+        lines.append(", ".join(map(str, nodes[15:])))
+    lines.append("*NSET, NSET=ROOT")
+    lines += [f"{k + 1}," for k in mesh.point_sets["x0"]]
+    return [
+        *lines,
+        *("*BOUNDARY", "ROOT, 1, 3", "*MATERIAL, NAME=STEEL", "*ELASTIC", "210e9, 0.3"),
+        *("*DENSITY", "7850.", "*SOLID SECTION, ELSET=ALL, MATERIAL=STEEL"),
+    ]
+
+
+def calculix_frequencies(path: Path) -> np.ndarray:
+    """Hz, from the table of eigenvalues of a .dat file."""
+    text = path.read_text().split("E I G E N V A L U E   O U T P U T")[1]
+    rows = [line.split() for line in text.splitlines()]
+    return np.array([float(r[3]) for r in rows if len(r) == 5 and r[0].isdigit()][:6])
+
+
+def frequencies(system: assembly.FrozenSystem) -> np.ndarray:
+    """Hz, Coriolis left out as CalculiX does here."""
+    squares = spla.eigsh(system.stiffness, 6, system.M, sigma=0.0, return_eigenvectors=False)
+    return np.sqrt(np.sort(squares)) / (2.0 * np.pi)
+
+
+def test_mesh_of_the_deck(folder: Path) -> None:
+    block = assembly.solid(folder / "plain.inp", assembly.steel, clamped="ROOT")
+    expected = calculix_frequencies(folder / "plain.dat")
+    np.testing.assert_allclose(frequencies(block.freeze()), expected, rtol=1e-5)
+
+
+def test_prestressed_frequencies(folder: Path) -> None:
+    block = assembly.solid(folder / "spin.inp", assembly.steel, clamped="ROOT")
+    expected = calculix_frequencies(folder / "spin.dat")
+    system = block.freeze(omega=OMEGA, axis=(0, 0, 1), prestress="nonlinear")
+    np.testing.assert_allclose(frequencies(system), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("stored", "reference"), [("stored", "plain"), ("spin_stored", "spin")])
+def test_imported_matrices(folder: Path, stored: str, reference: str) -> None:
+    given = assembly.from_calculix(folder / f"{stored}.inp")
+    expected = calculix_frequencies(folder / f"{reference}.dat")
+    np.testing.assert_allclose(frequencies(given.freeze()), expected, rtol=1e-5)
+
+
+def test_coriolis_from_the_imported_mass(folder: Path) -> None:
+    """G from CalculiX's mass and the coordinates equals G assembled here."""
+    found = assembly.from_calculix(folder / "stored.inp").freeze(omega=(100.0, -50.0, 30.0)).C
+    expected = gallery.block(*SHAPE).freeze(omega=(100.0, -50.0, 30.0)).C
+    assert abs(found - expected).max() < 1e-11 * abs(expected).max()

@@ -1,0 +1,223 @@
+"""Meshes from other programs, their named sets, and the faults of bad ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import meshio
+import numpy as np
+import pytest
+from continua import distorted_mesh
+
+import assembly
+from assembly.elements.reference import CELLS
+from assembly.errors import MaterialError, MeshError
+
+# Edges in the order each program counts a brick's mid-edge nodes (its manual), corners from 0.
+NASTRAN_EDGES = (
+    *((0, 1), (1, 2), (2, 3), (3, 0)),
+    *((0, 4), (1, 5), (2, 6), (3, 7)),
+    *((4, 5), (5, 6), (6, 7), (7, 4)),
+)
+ABAQUS_EDGES = CELLS["hexahedron20"].edges
+BOX = np.array(CELLS["hexahedron"].corners, dtype=float) * [0.3, 0.2, 0.1]
+
+
+def brick(edges: tuple[tuple[int, int], ...]) -> np.ndarray:
+    """Twenty nodes of one brick, the middles bulged so that a wrong order changes the volume."""
+    return np.vstack([BOX, [0.5 * (BOX[a] + BOX[b]) for a, b in edges]])
+
+
+def volume(body: assembly.Body) -> float:
+    e = np.zeros(body.size)
+    e[0::3] = 1.0
+    return float(e @ (body.operators.M @ e)) / assembly.steel.rho
+
+
+def check_brick(body: assembly.Body) -> None:
+    """Volume of the box, and no force under a linear displacement but on the outside."""
+    assert body.size == 60
+    assert volume(body) == pytest.approx(0.3 * 0.2 * 0.1, rel=1e-12)
+    fields = body.dofs.rigid_fields()
+    K = body.operators.K
+    assert abs(K @ fields).max() < 1e-12 * (abs(K) @ abs(fields)).max()
+
+
+def test_nastran_brick(tmp_path: Path) -> None:
+    lines = ["BEGIN BULK"]
+    for k, x in enumerate(brick(NASTRAN_EDGES), start=1):
+        lines.append(f"GRID,{k},,{x[0]:.6f},{x[1]:.6f},{x[2]:.6f}")
+    nodes = [str(k) for k in range(1, 21)]
+    lines.append("CHEXA,1,1," + ",".join(nodes[:6]) + ",+A")
+    lines.append("+A," + ",".join(nodes[6:14]) + ",+B")
+    lines.append("+B," + ",".join(nodes[14:]))
+    path = tmp_path / "brick.bdf"
+    path.write_text("\n".join([*lines, "ENDDATA"]) + "\n")
+    check_brick(assembly.solid(path, assembly.steel))
+
+
+CALCULIX_DECK = """** a comment
+*NODE, NSET=ALL
+{nodes}
+*ELEMENT, TYPE=C3D20R, ELSET=PART
+1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+** a comment inside a block
+16, 17, 18, 19, 20
+*NSET, NSET=LOW
+1, 2, 3
+*NSET, NSET=MORE
+4,
+LOW
+*NSET, NSET=TOP, GENERATE
+5, 8, 1
+"""
+
+
+def test_calculix_deck_with_sets_of_sets(tmp_path: Path) -> None:
+    rows = [
+        f"{k}, {x[0]:.6f}, {x[1]:.6f}, {x[2]:.6f}"
+        for k, x in enumerate(brick(ABAQUS_EDGES), start=1)
+    ]
+    path = tmp_path / "brick.inp"
+    path.write_text(CALCULIX_DECK.format(nodes="\n".join(rows)))
+    body = assembly.solid(path, assembly.steel, clamped="MORE")
+    check_brick(body)
+    assert body.sets["MORE"].tolist() == [0, 1, 2, 3]
+    assert body.sets["TOP"].tolist() == [4, 5, 6, 7]
+    assert len(body.free) == 48
+
+
+def test_gmsh_deck_of_the_blade_equals_its_msh(tmp_path: Path) -> None:
+    """Gmsh writes plane-stress faces (CPS6) into a deck of solids; a small piece of such a file."""
+    mesh = meshio.read(Path(__file__).parents[1] / "studies" / "meshes" / "blade.msh")
+    lines = ["*Heading", " blade", "*NODE"]
+    lines += [f"{k}, {x[0]:.15g}, {x[1]:.15g}, {x[2]:.15g}" for k, x in enumerate(mesh.points, 1)]
+    lines.append("******* E L E M E N T S *************")
+    number = 0
+    for kind, label in (("triangle6", "CPS6"), ("tetra10", "C3D10")):
+        lines.append(f"*ELEMENT, type={label}, ELSET={label}")
+        for nodes in mesh.cells_dict[kind]:
+            number += 1
+            lines.append(", ".join(str(k) for k in [number, *(nodes + 1)]))
+    path = tmp_path / "blade.inp"
+    path.write_text("\n".join(lines) + "\n")
+    found = assembly.solid(path, assembly.steel)
+    expected = assembly.solid(mesh, assembly.steel)
+    assert abs(found.operators.K - expected.operators.K).max() < 1e-9 * found.operators.K.max()
+
+
+def med_order(kind: str, nodes: np.ndarray) -> np.ndarray:
+    """Node lists as MED counts them: Gmsh's own table (GModelIO_MED.cpp), in VTK numbers."""
+    table = {
+        "tetra10": (0, 2, 1, 3, 6, 5, 4, 7, 9, 8),
+        "hexahedron20": (0, 3, 2, 1, 4, 7, 6, 5, 11, 10, 9, 8, 15, 14, 13, 12, 16, 19, 18, 17),
+    }
+    return nodes[:, list(table[kind])]
+
+
+@pytest.mark.parametrize("element", ("tet10", "hex20"))
+@pytest.mark.parametrize("own_order", (True, False))
+def test_med(tmp_path: Path, element: str, own_order: bool) -> None:
+    mesh = distorted_mesh(element)
+    (block,) = mesh.cells
+    expected = assembly.solid(mesh, assembly.steel)
+    cells = block.data if own_order else med_order(block.type, block.data)
+    path = tmp_path / "box.med"
+    meshio.write(path, meshio.Mesh(mesh.points, [(block.type, cells)]))
+    found = assembly.solid(path, assembly.steel)
+    assert abs(found.operators.K - expected.operators.K).max() < 1e-10 * found.operators.K.max()
+
+
+@pytest.mark.parametrize("suffix", (".vtk", ".vtu", ".inp", ".bdf", ".msh"))
+@pytest.mark.parametrize("element", ("tet10", "hex8"))
+def test_formats(tmp_path: Path, suffix: str, element: str) -> None:
+    mesh = distorted_mesh(element)
+    path = tmp_path / f"box{suffix}"
+    options = {"file_format": "gmsh"} if suffix == ".msh" else {}
+    meshio.write(path, meshio.Mesh(mesh.points, mesh.cells), **options)
+    assert volume(assembly.solid(path, assembly.steel)) == pytest.approx(
+        0.6 * 0.4 * 0.3, rel=1e-5 if suffix == ".bdf" else 1e-12
+    )
+
+
+def test_nodes_without_elements_are_left_out() -> None:
+    mesh = distorted_mesh("hex8")
+    points = np.vstack([[9.0, 9.0, 9.0], mesh.points])
+    moved = meshio.Mesh(
+        points,
+        [("hexahedron", mesh.cells[0].data + 1)],
+        point_sets={"x0": mesh.point_sets["x0"] + 1, "centre": np.array([0])},
+    )
+    body = assembly.solid(moved, assembly.steel, clamped="x0")
+    assert body.size == 3 * len(mesh.points)
+    assert np.allclose(body.dofs.coordinates[body.sets["x0"], 0], 0.2)
+    assert "centre" not in body.sets
+
+
+def one_line(fault: pytest.ExceptionInfo[MeshError]) -> str:
+    text = str(fault.value)
+    assert "\n" not in text
+    return text
+
+
+def test_inverted_element_is_named() -> None:
+    mesh = distorted_mesh("tet10")
+    mesh.cells[0].data[7, [0, 1]] = mesh.cells[0].data[7, [1, 0]]
+    with pytest.raises(MeshError) as fault:
+        assembly.solid(mesh, assembly.steel)
+    assert "element 7 of the tetra10 cells is inverted" in one_line(fault)
+
+
+def test_missing_set_names_those_present() -> None:
+    with pytest.raises(MeshError) as fault:
+        assembly.solid(distorted_mesh("hex8"), assembly.steel, clamped="root")
+    assert '"root"' in one_line(fault)
+    assert "x0, x1, y0, y1, z0, z1" in one_line(fault)
+
+
+def test_unsupported_cells_are_named() -> None:
+    wedge = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1]], float)
+    mesh = meshio.Mesh(wedge, [("wedge", np.arange(6)[None])])
+    with pytest.raises(MeshError, match="wedge"):
+        assembly.solid(mesh, assembly.steel)
+    flat = meshio.Mesh(wedge[:3], [("triangle", np.arange(3)[None])])
+    with pytest.raises(MeshError, match="it has: triangle"):
+        assembly.solid(flat, assembly.steel)
+
+
+def test_coordinate_that_is_not_a_number() -> None:
+    mesh = distorted_mesh("hex8")
+    mesh.points[5, 1] = np.nan
+    with pytest.raises(MeshError, match="node 5"):
+        assembly.solid(mesh, assembly.steel)
+
+
+def test_plane_mesh_that_leaves_its_plane() -> None:
+    mesh = distorted_mesh("q4")
+    points = np.column_stack([mesh.points, np.linspace(0.0, 1.0, len(mesh.points))])
+    with pytest.raises(MeshError, match="plane"):
+        assembly.plane(meshio.Mesh(points, mesh.cells), assembly.steel)
+
+
+@pytest.mark.parametrize(
+    "text", ("nonsense", "*NODE\n1, 0, 0, 0\n*ELEMENT, TYPE=C3D99\n1, 1\n", "")
+)
+def test_unreadable_files(tmp_path: Path, text: str) -> None:
+    for suffix in (".inp", ".msh", ".vtk", ".bdf"):
+        path = tmp_path / f"bad{suffix}"
+        path.write_text(text)
+        with pytest.raises(MeshError) as fault:
+            assembly.solid(path, assembly.steel)
+        assert str(path) in one_line(fault)
+    with pytest.raises(MeshError, match="no such mesh file"):
+        assembly.solid(tmp_path / "absent.msh", assembly.steel)
+
+
+def test_pin_that_leaves_no_rotation() -> None:
+    with pytest.raises(MeshError, match="pinned"):
+        assembly.solid(distorted_mesh("hex8"), assembly.steel, pinned="x0")
+
+
+def test_negative_density() -> None:
+    with pytest.raises(MaterialError, match="rho"):
+        assembly.Material(E=210e9, nu=0.3, rho=-7850.0)
