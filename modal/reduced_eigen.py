@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from assembly.errors import ConvergenceError
 from modal.affine import Coefficients
 from modal.basis import Projected
 
@@ -162,11 +163,15 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
     A[np.arange(r), r + np.arange(r)] = frequency
     A[r:, :r] = -K / frequency
     A[r:, r:] = -E
-    lam, Y, X = la.eig(A, left=True, right=True, overwrite_a=False, check_finite=False)
-    upper = np.flatnonzero(lam.imag >= 0.0)
-    order = upper[np.lexsort((lam[upper].real, lam[upper].imag, np.abs(lam[upper])))][:k]
     spread = float(np.linalg.norm(A))
-    lam, X, Y = lam[order], X[:, order], Y[:, order]
+    real, imag, left, right, info = la.lapack.dgeev(A)
+    if info != 0:
+        raise ConvergenceError(f"LAPACK dgeev stopped at eigenvalue {info} of {2 * r}")
+    upper = np.flatnonzero(imag >= 0.0)
+    size = np.hypot(real[upper], imag[upper])
+    order = upper[np.lexsort((real[upper], imag[upper], size))][:k]
+    lam = real[order] + 1j * imag[order]
+    X, Y = (_unpacked(packed, order, imag) for packed in (right, left))
     pairing = np.abs(np.einsum("ij,ij->j", Y.conj(), X))
     condition = (
         np.linalg.norm(X, axis=0)
@@ -174,6 +179,13 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
         / np.maximum(pairing, np.finfo(float).tiny)
     )
     return _filled(lam, X[:r] / frequency[:, None], Y[r:], condition, spread, False, k)
+
+
+def _unpacked(packed: Array, order: NDArray[np.intp], imag: Array) -> Complex:
+    """Columns of LAPACK's real packing: a pair's real and imaginary parts are neighbours."""
+    turn = np.where(imag[order] > 0.0, 1j, 0.0)
+    after = np.minimum(order + 1, packed.shape[1] - 1)
+    return np.asarray(packed[:, order] + turn * packed[:, after])
 
 
 def _filled(

@@ -21,6 +21,7 @@ from assembly.errors import AccuracyError
 from modal.affine import AffineFamily, Coefficients, Freeze, Point
 from modal.basis import ReducedBasis, stacked
 from modal.certificate import Certificate, certify
+from modal.local_basis import GUARD, local
 from modal.reduced_eigen import SmallModes, solve_points
 from modal.reference import Reference
 
@@ -100,7 +101,7 @@ class Reducer:
 
     def solve(self, at: Coefficients) -> tuple[SmallModes, Certificate, NDArray[np.bool_]]:
         """Modes of the points in the present basis, elastic ones first; which are rigid (P, k′)."""
-        at = at.padded(len(self.family.terms))
+        at = at.padded(len(self.projected.matrices))
         conservative = self.family.conservative(at)
         modes = solve_points(
             self.projected, at, conservative, self.wanted + self.extra, self.threads
@@ -136,7 +137,7 @@ class Reducer:
 
     def train(self, at: Coefficients) -> bool:
         """Grow the basis until every point of `at` is accepted; False when it cannot."""
-        at = at.padded(len(self.family.terms))
+        at = at.padded(len(self.projected.matrices))
         for _ in range(ROUNDS):
             modes, certificate, rigid = self.solve(at)
             ratio = self.accepted(modes, certificate, rigid)
@@ -216,6 +217,15 @@ class Reducer:
         made.basis = ReducedBasis.restored(family, made.reference, arrays)
         made.projected = made.basis.projected()
         return made
+
+    def local(self, at: Coefficients) -> Reducer:
+        """A reducer of few vectors for points near those of `at`; not one that grows."""
+        at = at.padded(len(self.projected.matrices))
+        count = min(self.wanted + self.extra + GUARD + 1, self.projected.size)
+        modes = solve_points(self.projected, at, self.family.conservative(at), count)
+        other = copy.copy(self)
+        other.projected = local(self.projected, modes, self.tolerance)
+        return other
 
     def branch(self) -> Reducer:
         """A reducer that grows on its own from here; this one keeps its basis."""

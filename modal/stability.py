@@ -28,7 +28,7 @@ from assembly.errors import (
     SingularSystemError,
 )
 from assembly.frozen import FrozenSystem
-from modal.affine import AffineFamily, Coefficients, Freeze, shares_operators
+from modal.affine import AffineFamily, Coefficients, shares_operators
 from modal.map_store import VARIABLES, MapStore, Slices
 from modal.records import provenance
 from modal.reduction import Reducer, spread
@@ -36,6 +36,7 @@ from modal.solve import solve
 from modal.verdict import Verdict, judge
 
 Array = NDArray[np.float64]
+Judged = tuple[Sequence[Verdict | None], NDArray[np.bool_]]
 
 TILE_POINTS = 100
 TRAINING_SIDE = {2: 5, 3: 4}  # points a side of the first training grid, by number of parameters
@@ -95,7 +96,7 @@ def stability_map(
             total=total, initial=held.finished, desc="map", unit="point", disable=quiet
         ) as bar:
             for tile in tiles:
-                values = method.tile(grid.points(tile))
+                values = method.tile(tile)
                 shape = tuple(s.stop - s.start for s in tile)
                 held.write(tile, {name: column.reshape(shape) for name, column in values.items()})
                 bar.update(int(np.prod(shape)))
@@ -226,8 +227,7 @@ class FullMethod:
     solver = "full solve at every point"
 
     def __init__(self, grid: Grid, k: int) -> None:
-        self.freeze: Freeze = grid.freeze
-        self.k = k
+        self.grid, self.k = grid, k
 
     def prepare(self) -> dict[str, Array] | None:
         return None
@@ -235,7 +235,8 @@ class FullMethod:
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         pass
 
-    def tile(self, points: Sequence[Mapping[str, float]]) -> dict[str, NDArray[Any]]:
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        points = self.grid.points(tile)
         return columns(
             [self.verdict(point) for point in points], np.ones(len(points), dtype=np.int8)
         )
@@ -243,7 +244,7 @@ class FullMethod:
     def verdict(self, point: Mapping[str, float]) -> Verdict:
         """Raises the solver's error with the point's name in front."""
         try:
-            eigenvalues, bound = full_modes(self.freeze(point), self.k)
+            eigenvalues, bound = full_modes(self.grid.freeze(point), self.k)
         except (ConvergenceError, SingularSystemError, AccuracyError) as fault:
             raise type(fault)(f"at {named(point)}: {fault}") from fault
         return judge(eigenvalues, bound)
@@ -310,26 +311,50 @@ class ReducedMethod:
                     "is not within the error bound of any reduced eigenvalue"
                 )
 
-    def tile(self, points: Sequence[Mapping[str, float]]) -> dict[str, NDArray[Any]]:
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        """The points of a tile: in a local basis, those it does not settle in the shared one,
+        those that fails in a private extension, those of operators never seen before in full.
+        """
         assert self.reducer is not None
+        points = self.grid.points(tile)
         at = self.family.coefficients(points)
         known = self.reducer.projected.matrices.shape[0]
-        seen = ~np.any(
-            [part[:, known:].any(axis=1) for part in (at.mass, at.damping, at.stiffness)], axis=0
-        )
-        at = Coefficients(at.mass[:, :known], at.damping[:, :known], at.stiffness[:, :known])
-        verdicts, accepted = self._verdicts(self.reducer, at)
-        failing = np.flatnonzero(~accepted & seen)
-        if failing.size:
-            private = self.reducer.branch()
-            private.train(at.take(failing))
-            again, _ = self._verdicts(private, at.take(failing))
-            for p, verdict in zip(failing, again, strict=True):
-                verdicts[p] = verdict
+        tables = (at.mass, at.damping, at.stiffness)
+        seen = ~np.any([table[:, known:].any(axis=1) for table in tables], axis=0)
+        at = Coefficients(*(table[:, :known] for table in tables))
+        verdicts: list[Verdict | None] = [None] * len(points)
+        left = np.flatnonzero(seen)
+        for stage in (self._local, self._shared, self._private):
+            if left.size:
+                judged, settled = stage(at, left, tile)
+                for p, verdict in zip(left, judged, strict=True):
+                    verdicts[p] = verdict
+                left = left[~settled]
         full = FullMethod(self.grid, self.k)
         for p in np.flatnonzero(~seen):
             verdicts[p] = full.verdict(points[p])
-        return columns(verdicts, (~seen).astype(np.int8))
+        return columns([v for v in verdicts if v is not None], (~seen).astype(np.int8))
+
+    def _local(self, at: Coefficients, left: NDArray[np.intp], tile: Slices) -> Judged:
+        """Undecided growth rates, smaller than their bound, go on to the more accurate basis."""
+        assert self.reducer is not None
+        anchors = anchor_points(tuple(s.stop - s.start for s in tile))
+        if len(anchors) >= len(left) // 4:
+            return [None] * len(left), np.zeros(len(left), dtype=bool)
+        reducer = self.reducer.local(at.take(anchors))
+        verdicts, settled = self._verdicts(reducer, at.take(left))
+        decided = [abs(v.growth_rate) > v.error_bound or v.growth_rate == 0.0 for v in verdicts]
+        return verdicts, settled & np.array(decided)
+
+    def _shared(self, at: Coefficients, left: NDArray[np.intp], tile: Slices) -> Judged:
+        assert self.reducer is not None
+        return self._verdicts(self.reducer, at.take(left))
+
+    def _private(self, at: Coefficients, left: NDArray[np.intp], tile: Slices) -> Judged:
+        assert self.reducer is not None
+        private = self.reducer.branch()
+        private.train(at.take(left))
+        return self._verdicts(private, at.take(left))
 
     def _verdicts(
         self, reducer: Reducer, at: Coefficients
@@ -337,13 +362,19 @@ class ReducedMethod:
         modes, certificate, rigid = reducer.solve(at)
         accepted = reducer.accepted(modes, certificate, rigid).max(axis=1) <= 1.0
         lam = np.where(rigid, np.nan, modes.eigenvalues)[:, : self.k]
-        return [
-            judge(*pair) for pair in zip(lam, certificate.error_bound[:, : self.k], strict=True)
-        ], accepted
+        bounds = certificate.error_bound[:, : self.k]
+        return [judge(*pair) for pair in zip(lam, bounds, strict=True)], accepted
 
     def destroy(self) -> None:
         if self.reducer is not None:
             self.reducer.destroy()
+
+
+def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:
+    """Numbers of the corners and the middle of a tile of that shape, row by row."""
+    corners = itertools.product(*({0, size - 1} for size in shape))
+    chosen = {*corners, tuple(size // 2 for size in shape)}
+    return np.array(sorted(int(np.ravel_multi_index(c, shape)) for c in chosen))
 
 
 def compare(
@@ -374,6 +405,3 @@ def columns(verdicts: Sequence[Verdict], source: NDArray[np.int8]) -> dict[str, 
 
 def named(point: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value:.6g}" for name, value in point.items())
-
-
-

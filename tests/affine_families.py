@@ -17,7 +17,7 @@ class Planar:
     """M q̈ + (2Ω G + d M) q̇ + (K − Ω² M + ε G) q = 0, G = J in pairs, seen through q = T p.
 
     stiffness (m, 2): k₁, k₂ of each pair. T is a sparse non-singular change of coordinates, so
-    that the matrices are not diagonal and the spectrum is that of the pairs (references A5 and A10).
+    that the matrices are not diagonal; the spectrum is that of the pairs (A5 and A10).
     """
 
     def __init__(self, stiffness: np.ndarray, damping: float = 0.0, mixed: bool = True) -> None:

@@ -1,0 +1,50 @@
+"""What an expert's SLEPc does for one instant: PEP TOAR, real, MUMPS LU, shift-and-invert."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from petsc4py import PETSc
+from scipy.sparse import csr_matrix
+from slepc4py import SLEPc
+
+from assembly.frozen import FrozenSystem
+
+
+def petsc_matrix(A: csr_matrix) -> PETSc.Mat:
+    """A as a PETSc matrix."""
+    A = csr_matrix(A)
+    A.sort_indices()
+    rows = (A.indptr.astype(PETSc.IntType), A.indices.astype(PETSc.IntType))
+    return PETSc.Mat().createAIJ(A.shape, csr=(*rows, A.data), comm=PETSc.COMM_SELF)
+
+
+def toar(system: FrozenSystem, k: int = 10, tolerance: float = 1e-8) -> tuple[float, np.ndarray]:
+    """(seconds, eigenvalues): k pairs nearest 0 of one instant, given as PETSc matrices."""
+    matrices = [petsc_matrix(A) for A in (system.stiffness, system.damping, system.M)]
+    start = time.perf_counter()
+    pep = SLEPc.PEP().create(PETSc.COMM_SELF)
+    pep.setOperators(matrices)
+    pep.setType(SLEPc.PEP.Type.TOAR)
+    pep.setProblemType(SLEPc.PEP.ProblemType.GENERAL)
+    pep.setDimensions(nev=2 * k)  # conjugate pairs
+    pep.setTolerances(tolerance, 200)
+    pep.setTarget(0.0)
+    pep.setWhichEigenpairs(SLEPc.PEP.Which.TARGET_MAGNITUDE)
+    pep.setScale(SLEPc.PEP.Scale.SCALAR)
+    st = pep.getST()
+    st.setType(SLEPc.ST.Type.SINVERT)
+    st.setShift(0.0)
+    ksp = st.getKSP()
+    ksp.setType(PETSc.KSP.Type.PREONLY)
+    ksp.getPC().setType(PETSc.PC.Type.LU)
+    ksp.getPC().setFactorSolverType(PETSc.Mat.SolverType.MUMPS)
+    pep.solve()
+    found = np.array([pep.getEigenpair(i) for i in range(pep.getConverged())], dtype=complex)
+    elapsed = time.perf_counter() - start
+    pep.destroy()
+    for matrix in matrices:
+        matrix.destroy()
+    upper = found[found.imag > 0.0]
+    return elapsed, upper[np.argsort(np.abs(upper))][:k]

@@ -1,0 +1,273 @@
+"""Certified sweeps: error bounds hold, structure is kept, nothing is missed, one factorization."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+import scipy.sparse as sp
+
+import assembly
+from assembly.combination import Combination
+from assembly.errors import SingularSystemError
+from assembly.frozen import FrozenSystem
+from modal.affine import AffineFamily, probe_symmetry, shares_operators
+from modal.basis import SKETCHES, mass_bounds, sketches
+from modal.certificate import dual_norms
+from modal.reduction import Reducer, Sweep, spread, sweep
+from modal.reference import Reference, orthonormal
+
+
+class Chain:
+    """A random chain of n masses, turning: M + ωG, K + ω²S + εG + ωH, D; well-conditioned matrices.
+
+    H is neither symmetric nor skew (a circulatory and damping-like operator) and can be left out.
+    """
+
+    def __init__(
+        self, seed: int, n: int = 160, damping: float = 0.0, lopsided: float = 0.0
+    ) -> None:
+        rng = np.random.default_rng(seed)
+        self.n, self.damping, self.lopsided = n, damping, lopsided
+        springs = 1.0 + rng.random(n + 1)
+        main = springs[:-1] + springs[1:]
+        self.K = sp.csr_matrix(sp.diags([main, -springs[1:-1], -springs[1:-1]], [0, 1, -1]))
+        off = 0.2 * rng.random(n - 1)
+        self.M = sp.csr_matrix(sp.diags([1.0 + rng.random(n), off, off], [0, 1, -1]))
+        skew = rng.standard_normal(n - 1)
+        self.G = sp.csr_matrix(sp.diags([skew, -skew], [1, -1]))
+        soft = rng.standard_normal(n)
+        self.S = sp.csr_matrix(sp.diags([-0.3 + 0.2 * soft], [0]))
+        self.H = sp.csr_matrix(sp.diags([rng.standard_normal(n - 2)], [2]))
+        self.scale = float(
+            np.sqrt(la.eigh(self.K.toarray(), self.M.toarray(), eigvals_only=True)[0])
+        )
+
+    def freeze(self, omega: float = 0.0, epsilon: float = 0.0) -> FrozenSystem:
+        w, e = self.scale * omega, self.scale**2 * epsilon
+
+        def of(*terms: tuple[float, Any]) -> Combination:
+            return Combination.of(self.n, [c for c, _ in terms], [A for _, A in terms])
+
+        return FrozenSystem(
+            M=of((1.0, self.M)),
+            C=of((2.0 * w, self.G)),
+            D=of((self.damping * self.scale, self.M)),
+            K=of((1.0, self.K)),
+            K_epsilon=of((e, self.G)),
+            K_omega2=of((w**2, self.S)),
+            K_D=of((self.lopsided * w * self.scale, self.H)),
+        )
+
+
+def exact(system: FrozenSystem, count: int) -> np.ndarray:
+    """Eigenvalues of smallest |λ|, Im λ ≥ 0, by LAPACK on the whole first-order form."""
+    n = system.n
+    A = np.zeros((2 * n, 2 * n))
+    factor = la.cho_factor(system.M.toarray())
+    A[:n, n:] = np.eye(n)
+    A[n:, :n] = -la.cho_solve(factor, system.stiffness.toarray())
+    A[n:, n:] = -la.cho_solve(factor, system.damping.toarray())
+    lam = la.eigvals(A)
+    lam = lam[lam.imag >= 0.0]
+    return lam[np.argsort(np.abs(lam))][:count]
+
+
+def assert_bounded(found: Sweep, point: int, reference: np.ndarray, k: int, noise: float) -> float:
+    """Every reduced eigenvalue has its own exact one within its bound; returns the worst ratio."""
+    left = list(reference)
+    worst = 0.0
+    for j in range(k):
+        lam = found.eigenvalues[point, j]
+        distances = np.abs(np.array(left) - lam)
+        nearest = int(np.argmin(distances))
+        ratio = (distances[nearest] - noise * abs(lam)) / found.error_bound[point, j]
+        assert ratio <= 1.0, (point, j, lam, distances[nearest], found.error_bound[point, j])
+        worst = max(worst, ratio)
+        left.pop(nearest)
+    return worst
+
+
+KINDS: dict[str, tuple[dict[str, float], Callable[[float], dict[str, float]]]] = {
+    "conservative": ({}, lambda s: dict(omega=s)),
+    "euler": ({}, lambda s: dict(omega=s, epsilon=0.4 * (1.0 - s))),
+    "damped": (dict(damping=0.1), lambda s: dict(omega=s, epsilon=0.3)),
+    "lopsided": (dict(damping=0.05, lopsided=0.3), lambda s: dict(omega=s, epsilon=-0.2)),
+}
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-7])
+@pytest.mark.parametrize("kind", KINDS)
+def test_error_bounds_hold_on_random_families(kind: str, tolerance: float) -> None:
+    """Four random families a kind, 40 instants, against LAPACK on all unknowns at some of them."""
+    arguments, at = KINDS[kind]
+    k = 7
+    sizes = []
+    for seed in range(4):
+        model = Chain(seed, **arguments)
+        points = [at(s) for s in np.linspace(0.0, 1.0, 40)]
+        found = sweep(lambda p, m=model: m.freeze(**p), points, k=k, tolerance=tolerance)
+        sizes.append(found.size)
+        assert np.all(found.error_bound <= 1.0001 * tolerance * np.abs(found.eigenvalues))
+        for point in (0, 7, 16, 28, 39):
+            reference = exact(model.freeze(**points[point]), k + 3)
+            assert_bounded(found, point, reference, k, 1e-11)
+            missing = [
+                lam
+                for lam in reference[: k - 1]
+                if np.abs(found.eigenvalues[point] - lam).min() > 1e-2 * abs(lam)
+            ]
+            assert not missing
+    assert max(sizes) < 80  # of 160: it is a reduction
+
+
+def test_conservative_instants_are_exactly_imaginary() -> None:
+    model = Chain(3)
+    points = [dict(omega=s) for s in np.linspace(0.0, 1.0, 30)]
+    found = sweep(lambda p: model.freeze(**p), points, k=6)
+    assert found.exact.all() and np.all(found.eigenvalues.real == 0.0)
+
+
+def test_full_vectors_solve_the_full_problem() -> None:
+    model = Chain(4, damping=0.05, lopsided=0.2)
+    points = [dict(omega=s, epsilon=0.1) for s in np.linspace(0.1, 0.9, 20)]
+    found = sweep(lambda p: model.freeze(**p), points, k=5, tolerance=1e-10)
+    for point in (0, 11, 19):
+        system = model.freeze(**points[point])
+        lam, X, Y = found.eigenvalues[point], found.right(point), found.left(point)
+        M, C, K = system.M, system.damping, system.stiffness
+        right = (M @ X) * lam**2 + (C @ X) * lam + K @ X
+        left = (M.T @ Y) * lam.conj() ** 2 + (C.T @ Y) * lam.conj() + K.T @ Y
+        assert np.all(np.linalg.norm(right, axis=0) < 1e-3 * np.linalg.norm(K @ X, axis=0))
+        assert np.all(np.linalg.norm(left, axis=0) < 1e-3 * np.linalg.norm(K.T @ Y, axis=0))
+
+
+def test_sketched_norms_bound_the_residual_in_the_dual_norm() -> None:
+    """‖r‖ in K_ref⁻¹ by a direct solve is not above twice the sketch, for 400 residuals."""
+    model = Chain(5)
+    points = [dict(omega=s, epsilon=0.2) for s in np.linspace(0.0, 1.0, 50)]
+    family = AffineFamily(lambda p: model.freeze(**p), points[1])
+    at = family.coefficients(points)
+    reducer = Reducer(family, at, k=8, tolerance=1e-3)
+    modes, _, _ = reducer.solve(at)
+    sketched = dual_norms(reducer.projected, at, modes.eigenvalues, modes.right, transposed=False)
+    ratios = []
+    for p, point in enumerate(points):
+        system = model.freeze(**point)
+        X = reducer.basis.lift(modes.right[p])
+        lam = modes.eigenvalues[p]
+        residual = (system.M @ X) * lam**2 + (system.damping @ X) * lam + system.stiffness @ X
+        square = np.einsum("ij,ij->j", residual.conj(), reducer.reference.factor.solve(residual))
+        ratios.append(np.sqrt(square.real) / sketched[p])
+    reducer.destroy()
+    assert np.max(ratios) <= 2.0
+    assert np.median(ratios) > 0.05  # and it is not a bound of no use
+
+
+def test_pinned_body_keeps_its_zeros_out_of_the_elastic_modes() -> None:
+    """A pinned beam turns freely: its two zeros (the identity of DESIGN.md) are kept apart."""
+    beam = assembly.beam(
+        length=1.0, section=assembly.rectangle(0.05, 0.02), material=assembly.steel, elements=14,
+        pinned="start",
+    )  # fmt: skip
+    free = beam.freeze(omega=(0.0, 0.0, 60.0))
+    m = free.rigid.shape[1]
+    assert m >= 1
+    points = [dict(omega=w) for w in np.linspace(0.0, 60.0, 20)]
+    found = sweep(lambda p: beam.freeze(axis=(0, 0, 1), **p), points, k=5)
+    from modal.solve import solve
+
+    for point in (0, 9, 19):
+        modes = solve(beam.freeze(axis=(0, 0, 1), **points[point]), k=5 + 2 * m, backend="dense")
+        elastic = modes.eigenvalues[np.asarray(modes.kind) == "elastic"][:5]
+        lam = found.eigenvalues[point][~found.rigid[point]][:5]
+        np.testing.assert_allclose(lam.imag, elastic.imag, rtol=2e-6)
+
+
+def test_a_sweep_factorizes_once_and_repeats_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    import modal.reference as reference_module
+
+    made = []
+    original = reference_module.Factorization
+    monkeypatch.setattr(
+        reference_module, "Factorization", lambda *a, **k: made.append(1) or original(*a, **k)
+    )
+    model = Chain(6)
+    points = [dict(omega=s) for s in np.linspace(0.0, 1.0, 25)]
+    one, other = (sweep(lambda p: model.freeze(**p), points, k=6) for _ in range(2))
+    assert len(made) == 2
+    assert one.eigenvalues.tobytes() == other.eigenvalues.tobytes()
+    assert one.error_bound.tobytes() == other.error_bound.tobytes()
+
+
+def test_symmetry_of_operators_is_recognised() -> None:
+    model = Chain(7)
+    assert [probe_symmetry(A) for A in (model.K, model.G, model.H)] == [1, -1, 0]
+
+
+def test_shared_operators_are_recognised() -> None:
+    model = Chain(8)
+    points = [dict(omega=0.0), dict(omega=1.0, epsilon=0.5)]
+    assert shares_operators(lambda p: model.freeze(**p), points)
+    assert not shares_operators(
+        lambda p: FrozenSystem(M=model.M.toarray(), K=model.K.toarray()), points
+    )
+
+
+def test_mass_bounds_enclose_the_spectrum() -> None:
+    model = Chain(9)
+    d = model.M.diagonal()
+    low, high = mass_bounds(model.M, d)
+    theta = la.eigvalsh(model.M.toarray() / np.sqrt(np.outer(d, d)))
+    assert low <= theta[0] and high >= theta[-1] and high / low < 2.0 * theta[-1] / theta[0]
+
+
+def test_indefinite_mass_is_refused() -> None:
+    M = sp.diags([1.0, 0.0, 1.0]).tocsr()
+    system = FrozenSystem(M=M, K=sp.identity(3, format="csr"))
+    family = AffineFamily(lambda p: system, {})
+    with pytest.raises(SingularSystemError, match="M: must be positive definite"):
+        Reference(family, family.coefficients([{}]))
+
+
+def test_sketches_are_unbiased() -> None:
+    """Mean of ‖Θr‖² over p columns near c₁‖K⁻¹r‖²_diag: within the spread of χ²_p."""
+    model = Chain(10)
+    family = AffineFamily(lambda p: model.freeze(**p), {})
+    reference = Reference(family, family.coefficients([{}]))
+    theta, xi = sketches(reference)
+    d = model.M.diagonal()
+    low, high = mass_bounds(model.M, d)
+    R = np.random.default_rng(0).standard_normal((model.n, 50))
+    e = la.solve(model.K.toarray(), R)
+    weak = np.linalg.norm(theta.T @ R, axis=0) ** 2 / (high * (d[:, None] * e**2).sum(axis=0))
+    strong = np.linalg.norm(xi.T @ R, axis=0) ** 2 * low / (R**2 / d[:, None]).sum(axis=0)
+    for ratio in (weak, strong):
+        assert np.all((ratio > 0.25) & (ratio < 4.0)) and abs(ratio.mean() - 1.0) < 4.0 * np.sqrt(
+            2.0 / SKETCHES
+        )
+
+
+def test_orthonormal_drops_what_is_already_there() -> None:
+    model = Chain(11)
+    family = AffineFamily(lambda p: model.freeze(**p), {})
+    reference = Reference(family, family.coefficients([{}]))
+    V = orthonormal(
+        np.random.default_rng(0).standard_normal((model.n, 6)), np.zeros((model.n, 0)), reference
+    )
+    block = np.hstack([V[:, :2], np.random.default_rng(1).standard_normal((model.n, 3))])
+    fresh = orthonormal(block, V, reference)
+    assert fresh.shape[1] == 3
+    assert (
+        np.abs(np.hstack([V, fresh]).T @ (model.M @ np.hstack([V, fresh])) - np.eye(9)).max()
+        < 1e-12
+    )
+
+
+def test_spread_has_both_ends() -> None:
+    assert list(spread(5, 9)) == [0, 1, 2, 3, 4]
+    chosen = spread(200, 9)
+    assert chosen[0] == 0 and chosen[-1] == 199 and len(chosen) == 9
