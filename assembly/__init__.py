@@ -29,6 +29,13 @@ from assembly.kinematics import Kinematics, unit_axis
 from assembly.laws import Harmonic, Uniform
 from assembly.markers import fit_markers
 from assembly.materials import Material, aluminium, steel, titanium
+from assembly.matrices import from_matrices
+from assembly.matrix_files import (
+    from_abaqus,
+    from_calculix,
+    from_matrix_market,
+    from_nastran,
+)
 from assembly.mechanism import Mechanism
 from assembly.motion import (
     FunctionMotion,
@@ -43,25 +50,63 @@ from assembly.motion import (
     swing,
 )
 from assembly.rigid import rigid_body
-from assembly.matrices import from_matrices
-from assembly.matrix_files import (
-    from_abaqus,
-    from_calculix,
-    from_matrix_market,
-    from_nastran,
-)
 from assembly.sections import Section, circle, i_profile, rectangle, tube
 from assembly.solids import plane, solid
 
 __all__ = [
-    "Body", "Combination", "DofMap", "FrozenMotionError", "FrozenSystem", "InputError",
+    "Body",
+    "Combination",
+    "DofMap",
+    "FrozenMotionError",
+    "FrozenSystem",
+    "InputError",
     "Kinematics",
-    "Material", "Section", "aluminium", "bar", "beam", "circle", "from_abaqus", "from_calculix", "from_matrices",
-    "from_matrix_market", "from_nastran", "gallery", "i_profile", "plane", "rectangle",
-    "solid", "steel", "titanium", "tube",
-    "Driver", "Harmonic", "Joint", "Mechanism", "MechanismError", "RedundantConstraintError",
-    "SingularPositionError", "Uniform", "cylindrical", "driver", "fixed", "prismatic", "revolute",
-    "rigid_body", "spherical", "universal",
-    "FunctionMotion", "unit_axis", "Motion", "MotionError", "MovingBody", "Sampled", "Steady", "Turning",
-    "fit_markers", "moving", "ramp", "spin", "swing",
+    "Material",
+    "Section",
+    "aluminium",
+    "bar",
+    "beam",
+    "circle",
+    "from_abaqus",
+    "from_calculix",
+    "from_matrices",
+    "from_matrix_market",
+    "from_nastran",
+    "gallery",
+    "i_profile",
+    "plane",
+    "rectangle",
+    "solid",
+    "steel",
+    "titanium",
+    "tube",
+    "Driver",
+    "Harmonic",
+    "Joint",
+    "Mechanism",
+    "MechanismError",
+    "RedundantConstraintError",
+    "SingularPositionError",
+    "Uniform",
+    "cylindrical",
+    "driver",
+    "fixed",
+    "prismatic",
+    "revolute",
+    "rigid_body",
+    "spherical",
+    "universal",
+    "FunctionMotion",
+    "unit_axis",
+    "Motion",
+    "MotionError",
+    "MovingBody",
+    "Sampled",
+    "Steady",
+    "Turning",
+    "fit_markers",
+    "moving",
+    "ramp",
+    "spin",
+    "swing",
 ]
