@@ -47,17 +47,19 @@ def list_studies() -> None:
 @OUT
 @FORCE
 def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> None:
-    """Run a study: a short table here, data and figures under --out."""
+    """Run a study: a short table here, data, figures and report.html under --out."""
+    from studies import html_report
     from studies.output import OutputFolder
     from studies.ranges import parse_settings
     from studies.registry import study
-    from studies.report import table
 
     chosen = study(name)
     arguments = parse_settings(chosen.main, settings)
     folder = OutputFolder(out or Path("outputs") / name, name, force)
     dataset = chosen.main(**arguments, out=folder, progress=sys.stderr.isatty())
-    _finish(table(dataset), folder.written)
+    numbers = chosen.report(dataset)
+    html_report.write(folder, chosen, arguments, dataset, numbers)
+    _finish(numbers, folder.written)
 
 
 @app.command()

@@ -10,23 +10,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from xarray import Dataset
+
 from assembly.errors import StudyError
 from studies.ranges import nearest
+from studies.report import table
 
 MODULES = {
     "slider-crank": "studies.slider_crank",
     "rotating-blade": "studies.rotating_blade",
+    "rotating-bar": "studies.rotating_bar",
 }
 
 
 @dataclass(frozen=True)
 class Study:
     """A named study: its main(), one line of what it shows, and its settings with their
-    defaults.
+    defaults. report: the study's own numbers in words, where it has such a function.
     """
 
     name: str
     main: Callable[..., Any]
+    report: Callable[[Dataset], str] = table
 
     @property
     def summary(self) -> str:
@@ -42,7 +47,8 @@ def study(name: str) -> Study:
     """The study of that name; StudyError naming the nearest otherwise."""
     if name not in MODULES:
         raise StudyError(f"no study {name!r}; {nearest(name, MODULES)}")
-    return Study(name, importlib.import_module(MODULES[name]).main)
+    module = importlib.import_module(MODULES[name])
+    return Study(name, module.main, getattr(module, "report", table))
 
 
 def all_studies() -> list[Study]:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.lines import Line2D
 from xarray import DataArray
 
@@ -47,6 +51,30 @@ def family(
             **options,  # type: ignore[arg-type]
         )
     ax.set(xlabel=axis_label(data[x]), ylabel=ylabel or axis_label(data))
+    return artists
+
+
+def graded(
+    data: DataArray,
+    x: str,
+    ax: Axes,
+    *,
+    along: str,
+    factor: float = 1.0,
+    ylabel: str | None = None,
+) -> list[Line2D]:
+    """Many lines of one ordered dimension, graded from dark to light, with a colour bar."""
+    values = data[along].values
+    shades = colormaps["viridis"](np.linspace(0.0, 0.92, len(values)))
+    artists = []
+    for i, shade in enumerate(shades):
+        artists += ax.plot(data[x].values, factor * data.isel({along: i}), color=shade, lw=1.1)
+    ax.set(xlabel=axis_label(data[x]), ylabel=ylabel or axis_label(data))
+    steps = ListedColormap(shades)
+    edges = np.arange(len(values) + 1) - 0.5
+    scale = ScalarMappable(BoundaryNorm(edges, steps.N), steps)
+    bar = ax.figure.colorbar(scale, ax=ax, label=axis_label(data[along]))
+    bar.set_ticks([float(i) for i in range(len(values))], labels=[str(v) for v in values])
     return artists
 
 
