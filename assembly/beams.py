@@ -11,11 +11,12 @@ from assembly.body import Body
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.elements.bar import BarFamily
 from assembly.elements.beam import BeamFamily, Stations
-from assembly.elements.quadrature import gauss
+from assembly.elements.quadrature import LineRule, gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError
 from assembly.kinematics import as_vector, unit_axis
 from assembly.materials import Material
+from assembly.section_frames import section_axes, turned
 from assembly.sections import Section
 
 Array = NDArray[np.float64]
@@ -59,8 +60,6 @@ def beam(
     Raises InputError, SectionError, MaterialError.
     """
     nodes, tangent = _axis(length, elements, offset, start, direction)
-    if theory not in ("timoshenko", "euler-bernoulli"):
-        raise InputError(f'theory: expected "timoshenko" or "euler-bernoulli", got {theory!r}')
     if planar and (abs(tangent[2]) > 1e-12 or np.any(nodes[:, 2] != 0.0)):
         raise InputError("planar: the beam must lie in the x-y plane of the body")
     angles = np.broadcast_to(np.asarray(pitch, dtype=float), (2,))
@@ -69,28 +68,8 @@ def beam(
     rule = gauss(POINTS_UNIFORM if angles[0] == angles[1] else POINTS_TWISTED)
     where = (np.arange(elements)[:, None] + rule.points) / elements
     frames = section_axes(tangent, section_y, angles[0] + (angles[1] - angles[0]) * where)
-    span = nodes[1:] - nodes[:-1]
-    wide = np.kron(np.eye(2), np.ones((3, 3))).astype(bool)
-    turn = np.zeros((*where.shape, 6, 6))
-    turn[..., wide] = np.concatenate([frames.reshape(*where.shape, 9)] * 2, axis=-1)
-    compliance = section.compliance(material, shear=theory == "timoshenko")
-    J = material.rho * (frames @ section.second_moments @ frames.swapaxes(-1, -2))
-    torsion_only = tangent[:, None] * tangent
-    inertia = SectionInertia(
-        m=np.full(where.shape, material.rho * section.A),
-        eta=np.zeros((*where.shape, 3)),
-        J=J,
-        turning=np.broadcast_to(np.eye(3) if rotary_inertia else torsion_only, J.shape),
-    )
-    stations = Stations(
-        rule,
-        X=nodes[:-1, None] + rule.points[:, None] * span[:, None],
-        slope=np.broadcast_to(span[:, None], (*where.shape, 3)),
-        compliance=turn @ compliance @ turn.swapaxes(-1, -2),
-        inertia=inertia,
-        tension_centre=np.zeros((*where.shape, 3)),
-        radius2=np.full(where.shape, section.polar_radius_squared),
-    )
+    ends = np.stack([nodes[:-1], nodes[1:]], axis=1)
+    stations = straight_stations(ends, frames, rule, section, material, theory, rotary_inertia)
     dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)
     family = BeamFamily(dofs, chain(elements), stations)
     return supported(dofs, family, clamped, pinned, pin_axis, name)
@@ -122,22 +101,42 @@ def bar(
     return supported(dofs, family, clamped, None, None, name)
 
 
-def section_axes(tangent: ArrayLike, section_y: ArrayLike, pitch: ArrayLike) -> Array:
-    """Columns (t, y, z) of the section axes in body axes, (..., 3, 3), at pitch angles (...,).
+def straight_stations(
+    ends: Array,
+    frames: Array,
+    rule: LineRule,
+    section: Section,
+    material: Material,
+    theory: Theory,
+    rotary_inertia: bool = True,
+) -> Stations:
+    """Sections of straight uniform elements between ends (E, 2, 3), section axes (E, Q, 3, 3)."""
+    check_theory(theory)
+    span = ends[:, 1] - ends[:, 0]
+    shape = frames.shape[:2]
+    t = frames[..., :, 0]
+    alone = t[..., :, None] * t[..., None, :]
+    inertia = SectionInertia(
+        m=np.full(shape, material.rho * section.A),
+        eta=np.zeros((*shape, 3)),
+        J=material.rho * (frames @ section.second_moments @ frames.swapaxes(-1, -2)),
+        turning=np.broadcast_to(np.eye(3), alone.shape) if rotary_inertia else alone,
+    )
+    return Stations(
+        rule,
+        X=ends[:, None, 0] + rule.points[:, None] * span[:, None],
+        slope=np.broadcast_to(span[:, None], (*shape, 3)),
+        compliance=turned(section.compliance(material, theory == "timoshenko"), frames),
+        inertia=inertia,
+        tension_centre=np.zeros((*shape, 3)),
+        radius2=np.full(shape, section.polar_radius_squared),
+    )
 
-    tangent: (3,) or (..., 3) unit vectors. Raises InputError when section_y lies along the tangent.
-    """
-    pitch = np.asarray(pitch, dtype=float)
-    t = np.broadcast_to(np.asarray(tangent, dtype=float), (*pitch.shape, 3))
-    wanted = as_vector(section_y, "section_y")
-    y = wanted - (t @ wanted)[..., None] * t
-    size = np.linalg.norm(y, axis=-1, keepdims=True)
-    if np.any(size < 1e-8 * np.linalg.norm(wanted)) or not np.any(wanted):
-        raise InputError("section_y: must not lie along the beam: it is the section's y axis")
-    y = y / size
-    z = np.cross(t, y)
-    c, s = np.cos(pitch)[..., None], np.sin(pitch)[..., None]
-    return np.stack([t, c * y + s * z, c * z - s * y], axis=-1)
+
+def check_theory(theory: str) -> None:
+    """InputError unless the theory is one there is."""
+    if theory not in ("timoshenko", "euler-bernoulli"):
+        raise InputError(f'theory: expected "timoshenko" or "euler-bernoulli", got {theory!r}')
 
 
 def chain(elements: int) -> NDArray[np.intp]:

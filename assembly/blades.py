@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline, make_interp_spline
 
-from assembly.beams import End, Theory, chain, section_axes, supported
+from assembly.beams import End, Theory, chain, check_theory, supported
 from assembly.body import Body
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily, Stations
 from assembly.elements.quadrature import gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError, SectionError
+from assembly.section_frames import section_axes, turned
 
 Array = NDArray[np.float64]
 
@@ -108,8 +109,7 @@ def blade_stations(
     table: BladeTable, nodes: Array, theory: Theory, rotary_inertia: bool = True
 ) -> Stations:
     """The sections at the quadrature points of elements between nodes s (E + 1,)."""
-    if theory not in ("timoshenko", "euler-bernoulli"):
-        raise InputError(f'theory: expected "timoshenko" or "euler-bernoulli", got {theory!r}')
+    check_theory(theory)
     rule, span = gauss(POINTS), np.diff(nodes)
     s = nodes[:-1, None] + span[:, None] * rule.points
     curve = table.curve()
@@ -139,13 +139,6 @@ def compliance(stiffness: Array, theory: Theory) -> Array:
     C = np.zeros_like(stiffness)
     C[..., kept[:, None], kept] = np.linalg.inv(stiffness[..., kept[:, None], kept])
     return C
-
-
-def turned(matrices: Array, frames: Array) -> Array:
-    """6×6 section matrices (..., 6, 6) from section axes into body axes; frames (..., 3, 3)."""
-    Q = np.zeros((*frames.shape[:-2], 6, 6))
-    Q[..., :3, :3] = Q[..., 3:, 3:] = frames
-    return np.asarray(Q @ matrices @ Q.swapaxes(-1, -2))
 
 
 def section_inertia(mass: Array, frames: Array, rotary_inertia: bool = True) -> SectionInertia:

@@ -10,14 +10,13 @@ import pytest
 import scipy.linalg as la
 
 import assembly
-from assembly.beams import chain, section_axes
+from assembly.beams import chain
 from assembly.blade_files import beamdyn_table, elastodyn_table
 from assembly.blades import (
     BladeTable,
     blade,
     blade_stations,
     rigid_section_mass,
-    turned,
     uncoupled_stiffness,
 )
 from assembly.body import Body
@@ -26,6 +25,7 @@ from assembly.elements.beam import BeamFamily
 from assembly.errors import InputError, SectionError
 from assembly.frozen import FrozenSystem
 from assembly.kinematics import skew
+from assembly.section_frames import section_axes, turned
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 SHAPE = assembly.rectangle(0.3, 0.08)

@@ -139,6 +139,12 @@ class BeamFamily(ElementFamily):
         ]
         return tuple(self.map.matrix(G) for G in skew)
 
+    def spin_gyroscopic(self) -> sp.csr_matrix:
+        """𝒢 per unit of spin about the elements' own axis, in a frame that does not spin."""
+        t = self.stations.slope / self._jacobian[..., None]
+        H = self._lengths[..., None, None] * self.stations.inertia.spin(t)
+        return self.map.matrix((self._N.swapaxes(-1, -2) @ H @ self._N).sum(axis=1))
+
     @cached_property
     def _load_density(self) -> Array:
         """Inertia force and moment per ξ (E, Q, 6, 12) of the unit kinematics."""

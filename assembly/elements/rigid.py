@@ -37,6 +37,10 @@ class RigidFamily(ElementFamily):
         forms = self.inertia.forms()
         return tuple(self.map.matrix(forms[:, k]) for k in range(7, 10))
 
+    def spin_gyroscopic(self) -> sp.csr_matrix:
+        """𝒢 per unit of spin about x, in a frame that does not spin."""
+        return self.map.matrix(self.inertia.spin(np.array([1.0, 0.0, 0.0])))
+
     def inertia_loads(self) -> Array:
         return self.map.vector(self.inertia.loads(self.points))
 

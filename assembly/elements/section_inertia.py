@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assembly.errors import InputError
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT
 
 Array = NDArray[np.float64]
@@ -80,6 +81,27 @@ class SectionInertia:
         trace = np.trace(F, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
         H = trace - 0.5 * (F + np.swapaxes(F, -1, -2))
         return self.turning @ H @ self.turning
+
+    def spin(self, axis: Array) -> Array:
+        """𝒢 (..., 6, 6) of bodies that spin about an axis t (..., 3): −I_p t̃ on φ, per rad/s.
+
+        Raises InputError unless each is axisymmetric about t, its centre on it.
+        """
+        t = np.broadcast_to(axis, self.eta.shape)
+        along = np.einsum("...i,...ij,...j->...", t, self.J, t)
+        polar = np.trace(self.J, axis1=-2, axis2=-1) - along
+        outer = t[..., :, None] * t[..., None, :]
+        round_J = along[..., None, None] * outer
+        round_J = round_J + 0.5 * polar[..., None, None] * (np.eye(3) - outer)
+        size = abs(self.J).max() + 1e-300
+        off_axis = np.linalg.norm(np.cross(t, self.eta), axis=-1).max(initial=0.0)
+        if abs(self.J - round_J).max() > 1e-9 * size or off_axis**2 > 1e-18 * size * self.m.max():
+            raise InputError(
+                "spin: only axisymmetric sections and discs can spin in a frame at rest"
+            )
+        G = np.zeros((*self.m.shape, 6, 6))
+        G[..., 3:, 3:] = -self.turning @ (polar[..., None, None] * cross_matrices(t)) @ self.turning
+        return G
 
     def _turned(self, H: Array) -> Array:
         P = self.turning[..., None, :, :]
