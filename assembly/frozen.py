@@ -27,6 +27,9 @@ DAMPING_PARTS = ("C", "D")
 STIFFNESS_PARTS = ("K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 
 
+LARGE = 100_000  # nonzeros from which symmetry is judged by a product
+
+
 class FrozenSystem:
     """The equations of the elastic vibration around one frozen instant of a rigid motion.
 
@@ -193,15 +196,26 @@ class FrozenSystem:
 
 def is_symmetric(A: sp.csr_matrix, tolerance: float = 1e-13) -> bool:
     """‖A − Aᵀ‖_max ≤ tolerance ‖A‖_max."""
-    return _deviation(A - A.T) <= tolerance * _deviation(A)
+    return _mirror_deviation(A, -1.0) <= tolerance * _largest(A)
 
 
 def is_skew(A: sp.csr_matrix, tolerance: float = 1e-13) -> bool:
     """‖A + Aᵀ‖_max ≤ tolerance ‖A‖_max."""
-    return _deviation(A + A.T) <= tolerance * _deviation(A)
+    return _mirror_deviation(A, 1.0) <= tolerance * _largest(A)
 
 
-def _deviation(A: sp.csr_matrix) -> float:
+def _mirror_deviation(A: sp.csr_matrix, sign: float) -> float:
+    """The largest entry of A ± Aᵀ; of (A ± Aᵀ)x, x random, for a large A.
+
+    The sum costs thirty products, and with an x of normal deviates no deviation hides in one.
+    """
+    if A.nnz <= LARGE:
+        return _largest(A + sign * A.T)
+    x = np.random.default_rng(0).standard_normal(A.shape[0])
+    return float(np.abs(A @ x + sign * (A.T @ x)).max())
+
+
+def _largest(A: sp.csr_matrix) -> float:
     return float(abs(A.data).max()) if A.nnz else 0.0
 
 

@@ -13,6 +13,7 @@ from assembly.frozen import FrozenSystem
 from assembly.null_chain import NullChain
 from modal.deflation import transposed_chain
 from modal.modes import Modes
+from modal.solvers.block import solve_block
 from modal.solvers.dense import solve_dense
 from modal.solvers.krylov import solve_krylov
 from modal.solvers.operator import InverseOperator
@@ -94,7 +95,10 @@ def _sparse(
         return solve_krylov(operator.transposed(), k + 1, engine, method, seed)
 
     try:
-        found = solve_krylov(operator, k, engine, method, seed)
+        if operator.definite and chain is None and backend == "slepc":
+            found = solve_block(operator, k, seed)
+        else:
+            found = solve_krylov(operator, k, engine, method, seed)
         return finish(system, quadratic, chain, found, k, backend, adjoint, tolerance)
     except ConvergenceError as stopped:
         if isinstance(stopped.partial, Pairs):

@@ -109,5 +109,7 @@ def bound(A: sp.csr_matrix) -> float:
     """√(‖A‖₁‖A‖∞) ≥ ‖A‖₂."""
     if A.nnz == 0:
         return 0.0
-    size = abs(A)
-    return float(np.sqrt(np.max(size.sum(axis=0)) * np.max(size.sum(axis=1))))
+    size = np.abs(A.data)
+    columns = np.bincount(A.indices, weights=size, minlength=A.shape[1])
+    rows = np.add.reduceat(np.append(size, 0.0), A.indptr[:-1]) * (np.diff(A.indptr) > 0)
+    return float(np.sqrt(columns.max() * rows.max()))

@@ -10,6 +10,7 @@ range of the spectral projector, where it is the exact inverse.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -46,11 +47,6 @@ class InverseOperator:
         self.definite = quadratic.conservative and self.structure == "spd"
         self.solves = 0
         self.is_transposed = False
-        self.project: Projector | None = None
-        self.scale = 1.0
-        self.scale = self._smallest_frequency()
-        if chain is not None:
-            self.project = Projector(quadratic, chain, self.scale)
 
     @property
     def factorization(self) -> str:
@@ -61,16 +57,24 @@ class InverseOperator:
     def size(self) -> int:
         return 2 * self.quadratic.n
 
+    @cached_property
+    def scale(self) -> float:
+        """γ, rad/s."""
+        return self._smallest_frequency()
+
+    @cached_property
+    def project(self) -> Projector | None:
+        """The spectral projector of the null chain, or None without one."""
+        return None if self.chain is None else Projector(self.quadratic, self.chain, self.scale)
+
     def transposed(self) -> InverseOperator:
         """The operator of Mᵀ, Cᵀ, Kᵀ on the same factor (which stays this object's to destroy)."""
         other = InverseOperator.__new__(InverseOperator)
         other.quadratic = self.quadratic.transposed
         other.chain = None if self.chain is None else transposed_chain(self.quadratic, self.chain)
         other.factor, other.structure, other.definite = self.factor, self.structure, self.definite
-        other.solves, other.scale, other.is_transposed = 0, self.scale, not self.is_transposed
-        other.project = (
-            None if other.chain is None else Projector(other.quadratic, other.chain, self.scale)
-        )
+        other.solves, other.is_transposed = 0, not self.is_transposed
+        other.scale = self.scale
         return other
 
     def solve(self, r: Real) -> Real:
