@@ -1,7 +1,10 @@
 """Frozen Motion, assembly: from geometry and motion to the matrices of an instant."""
 
 from assembly import gallery
+from assembly.attachments import attach_damper, attach_mass, attach_spring
 from assembly.beams import bar, beam
+from assembly.blade_files import beamdyn_table, elastodyn_table
+from assembly.blades import BladeTable, blade
 from assembly.body import Body
 from assembly.combination import Combination
 from assembly.dofs import DofMap
@@ -50,10 +53,22 @@ from assembly.motion import (
     swing,
 )
 from assembly.rigid import rigid_body
+from assembly.rotors import Bearing, Disc, Rotor, rotor
 from assembly.sections import Section, circle, i_profile, rectangle, tube
 from assembly.solids import plane, solid
 
 __all__ = [
+    "Bearing",
+    "BladeTable",
+    "Disc",
+    "Rotor",
+    "attach_damper",
+    "attach_mass",
+    "attach_spring",
+    "beamdyn_table",
+    "blade",
+    "elastodyn_table",
+    "rotor",
     "Body",
     "Combination",
     "DofMap",
