@@ -18,6 +18,7 @@ import modal
 from assembly.errors import InputError
 from modal.records import provenance
 from studies import rotating_bar_figures, rotating_bar_timing
+from studies.animation import turning_frames, write_gif
 from studies.output import OutputFolder
 from studies.rotating_bar_exact import continuum_frequencies, element_frequencies, response
 from studies.rotating_bar_model import (
@@ -89,7 +90,19 @@ def main(
     if out is not None:
         out.write_dataset("rotating-bar.nc", dataset)
         rotating_bar_figures.draw(dataset, out)
+        _animate(elements, out)
     return dataset
+
+
+def _animate(elements: int, out: OutputFolder) -> None:
+    body = model(elements)
+    mode = modal.solve(frozen(body), k=1)
+    write_gif(
+        out,
+        "rotating-bar.gif",
+        turning_frames(body, mode.right[:, 0]),
+        f"first axial mode, {mode.frequency[0]:.1f} Hz",
+    )
 
 
 def frequencies(elements: int, count: int = MODES) -> xr.Dataset:
