@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import modal
-from benchmarks.families import Family, families, right_share
+from benchmarks.families import Family, families, lapack, right_share
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -26,7 +26,7 @@ CLEAR = 0.9  # the MAC from which ROSS believes a match
 
 def instants(family: Family, s: Array) -> tuple[Array, list[Complex]]:
     """Frequencies (T, n) in rising order and the shapes of each instant."""
-    found = [modal.solve(family.freeze(float(v)), k=len(family.start), backend="dense") for v in s]
+    found = [lapack(family.freeze(float(v)), len(family.start)) for v in s]
     return np.array([m.eigenvalues.imag for m in found]), [m.right for m in found]
 
 
@@ -79,7 +79,7 @@ def compare(count: int, seed: int = 1) -> dict[str, Score]:
     for index, family in enumerate(families(count, seed)):
         s = grid(index, rng)
         truth = family.branches(s)
-        tracks = modal.track(family, s=s, k=len(family.start), backend="dense")
+        tracks = modal.track(family, s=s, k=len(family.start), solver=lapack)
         ours = 2.0 * np.pi * tracks["frequency"].values
         frequencies, shapes = instants(family, s)
         shares["this tracker"].append(right_share(ours, truth))

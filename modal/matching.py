@@ -16,18 +16,18 @@ by that sum.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-
-from assembly import FrozenSystem
 
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Matrix: TypeAlias = NDArray[np.float64] | sp.spmatrix
 
 # Relative distance below which eigenvalues are one cluster: their own vectors are then round-off,
 # the span is not.
@@ -99,12 +99,12 @@ class Snapshot:
 
     @classmethod
     def of(
-        cls, at: float, system: FrozenSystem, modes: ModesLike, whirl: Real | None = None
+        cls, at: float, M: Matrix, C: Matrix, modes: ModesLike, whirl: Real | None = None
     ) -> Snapshot:
-        """From the frozen system of the instant and its modes (any scaling of their vectors)."""
+        """From mass M and velocity matrix C + D (n, n) and the modes of the instant, scaled
+        anyhow."""
         lam = np.asarray(modes.eigenvalues, dtype=complex)
         Q, U = np.asarray(modes.right, dtype=complex), np.asarray(modes.left, dtype=complex)
-        M, C = system.M, system.damping
         MQ = M @ Q
         size = np.sqrt(np.abs((Q.conj() * MQ).sum(axis=0)))
         size[size == 0.0] = 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -13,15 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
 from assembly import FrozenSystem
-from assembly.errors import ConvergenceError, FrozenMotionError, InputError
+from assembly.errors import AccuracyError, ConvergenceError, FrozenMotionError, InputError
 from modal.datasets import provenance, tracks_dataset
 from modal.following import Rules
-from modal.matching import ModesLike, Snapshot
+from modal.matching import ModesLike
+from modal.solve import Backend
 from modal.solve import solve as solve_instant
+from modal.sources import Freeze, FullSource, ReducedSource, Solver, Source, can_reduce
 from modal.tracks import Recorder
 from modal.whirl import Whirl
 
-Solver = Callable[[FrozenSystem, int], ModesLike]
+BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
 
 # Vectors, never swept over.
 VECTORS = ("axis",)
@@ -43,7 +45,8 @@ def track(
     k: int = 6,
     *,
     guard: int | None = None,
-    backend: str = "slepc",
+    backend: str = "auto",
+    accuracy: float = 1e-8,
     solver: Solver | None = None,
     rate: float | None = None,
     tolerance: float = 0.05,
@@ -59,15 +62,20 @@ def track(
         track(blade, omega=speeds, axis=(0, 0, 1), k=6)
 
     model: anything with `freeze(t, **parameters)` (times, s) or `freeze(**parameters)`; parameters
-    that are not the array are passed on as they are. k: modes of smallest |λ| followed at every
-    instant; `guard` more are solved so that a mode may pass the window's edge and come back. The
-    dataset has a row for every mode that was among the k smallest at any instant: the k of the
-    first instant, then those that came in, in the order they came; NaN where a mode is outside the
-    window. rate: speed of the parameter, units per second, if it changes in time; else a parameter
-    is steady at every point, growth_rate_corrected is growth_rate and frozen_interval infinite.
-    tolerance: of frozen_interval, on drift and coupling. solver(system, k): another source of modes
-    than `modal.solve(system, k, backend=backend)`. whirl_axis: axis of the whirl direction, `axis`
-    if that is given. progress: a bar on stderr; None shows it on a terminal.
+    that are not the array are passed on as they are.
+    k: modes of smallest |λ| followed at every instant; `guard` more are solved so that a mode may
+    pass the window's edge and come back. The dataset has a row for every mode that was among the k
+    smallest at any instant: the k of the first instant, then those that came in, in the order they
+    came; NaN where a mode is outside the window.
+    backend: "slepc", "scipy" or "dense" solve every instant by itself; "reduced" takes all of them
+    from one certified basis with eigenvalues to `accuracy` |λ|; "auto" does that where instants
+    share their operators and nothing is free to move, else "slepc". solver(system, k): another
+    source of modes.
+    rate: speed of the parameter, units per second, if it changes in time; else it is steady at
+    every point, growth_rate_corrected is growth_rate and frozen_interval infinite.
+    tolerance: of frozen_interval, on drift and coupling. rules: when a match is believed.
+    whirl_axis: axis of the whirl direction, `axis` if that is given.
+    progress: a bar on stderr; None shows it on a terminal.
 
     Returns the dataset "tracks" of DESIGN.md, section 5, with `coupling`, `partner`, `gap` (rad/s)
     and, where displacements and an axis are known, `whirl` and `whirl_number`. Raises InputError
@@ -83,21 +91,8 @@ def track(
     guard = 2 + k // 4 if guard is None else int(guard)
     axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
     whirl = None if axis is None else Whirl(axis)
-    used: list[ModesLike] = []
-
-    def instant(value: float) -> Snapshot:
-        system = freeze(value)
-        wanted = k + guard
-        if solver is None:
-            modes: ModesLike = solve_instant(system, wanted, backend=backend)  # type: ignore[arg-type]
-        else:
-            modes = solver(system, wanted)
-        if not used:
-            used.append(modes)
-        number = whirl.number(system, modes.right) if whirl is not None else None
-        return Snapshot.of(value, system, modes, number)
-
-    recorder = Recorder(int(k), instant, rules)
+    source = _source(freeze, at, int(k) + guard, backend, solver, accuracy, whirl)
+    recorder = Recorder(int(k), source.snapshot, rules)
 
     def finished() -> xr.Dataset | None:
         if not recorder.count:
@@ -108,7 +103,7 @@ def track(
             title=f"modes followed over {name}",
             model=type(model).__name__,
             model_parameters=_constant(name, parameters),
-            solver=_solver_name(used, backend, solver),
+            solver=source.description,
             modes_followed=int(k),
             modes_guarding=guard,
             tracking_rules=asdict(rules),
@@ -120,7 +115,7 @@ def track(
 
     try:
         for value in _shown(at, name, progress):
-            recorder.add(instant(float(value)))
+            recorder.add(source.snapshot(float(value)))
     except KeyboardInterrupt:
         raise TrackingInterrupted(
             f"stopped after {recorder.count} of {len(at)} instants", finished()
@@ -193,12 +188,33 @@ def _constant(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in parameters.items() if key != name}
 
 
-def _solver_name(used: list[ModesLike], backend: str, solver: Solver | None) -> str:
-    described = (getattr(used[0], part, "") for part in ("backend", "method", "factorization"))
-    text = ", ".join(str(part) for part in described if part)
-    return text or (
-        backend if solver is None else getattr(solver, "__name__", type(solver).__name__)
-    )
+def _source(
+    freeze: Freeze,
+    at: NDArray[np.float64],
+    count: int,
+    backend: str,
+    solver: Solver | None,
+    accuracy: float,
+    whirl: Whirl | None,
+) -> Source:
+    """The source of modes that `backend` and `solver` ask for."""
+    if solver is not None:
+        name = getattr(solver, "__name__", type(solver).__name__)
+        return FullSource(freeze, count, solver, name, whirl)
+    if backend not in BACKENDS:
+        raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
+    if backend == "reduced" or (backend == "auto" and can_reduce(freeze, at)):
+        try:
+            return ReducedSource(freeze, at, count, accuracy, whirl)
+        except AccuracyError:
+            if backend == "reduced":
+                raise
+    chosen = "slepc" if backend == "auto" else backend
+
+    def full(system: FrozenSystem, wanted: int) -> ModesLike:
+        return solve_instant(system, wanted, backend=cast(Backend, chosen))
+
+    return FullSource(freeze, count, full, chosen, whirl)
 
 
 def _shown(at: NDArray[np.float64], name: str, progress: bool | None) -> Iterable[float]:

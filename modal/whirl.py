@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
@@ -45,8 +47,18 @@ class Whirl:
         whole = np.abs((shapes.conj() * (system.M @ shapes)).sum(axis=0))
         size = (across.conj() * inertia).sum(axis=0).real
         momentum = (inertia.conj() * turned).sum(axis=0).imag
-        enough = size > ACROSS * whole
-        return np.where(enough, np.clip(momentum / np.where(enough, size, 1.0), -1.0, 1.0), np.nan)
+        return _ratio(momentum, size, whole)
+
+    def reduced(self, system: FrozenSystem, basis: Real) -> ReducedWhirl | None:
+        """The same for shapes basis (n, r) × coordinates, of systems with this mass."""
+        if system.dofs is None:
+            return None
+        turn = self._turning(system.dofs)
+        turned = turn @ basis
+        across = -(turn @ turned)
+        inertia = system.M @ across
+        mass = basis.T @ (system.M @ basis)
+        return ReducedWhirl(inertia.T @ turned, inertia.T @ across, mass)
 
     def _turning(self, dofs: DofMap) -> sp.csr_matrix:
         """The sparse matrix (n, n) of e × on the displacements, zero on the rotations."""
@@ -64,6 +76,30 @@ class Whirl:
             self._turn = sp.csr_matrix((values[keep], (flat, others[keep])), shape=(n, n))
             self._dofs = dofs
         return self._turn
+
+
+@dataclass(frozen=True)
+class ReducedWhirl:
+    """The forms (r, r) of the whirl number in the coordinates of a basis."""
+
+    momentum: Real
+    size: Real
+    mass: Real
+
+    def number(self, coordinates: Complex) -> Real:
+        """w of each column (r, K) → (K,)."""
+        values = (self._form(A, coordinates) for A in (self.momentum, self.size, self.mass))
+        momentum, size, whole = values
+        return _ratio(momentum.imag, size.real, np.abs(whole))
+
+    @staticmethod
+    def _form(A: Real, q: Complex) -> Complex:
+        return np.asarray((q.conj() * (A @ q)).sum(axis=0))
+
+
+def _ratio(momentum: Real, size: Real, whole: Real) -> Real:
+    enough = size > ACROSS * whole
+    return np.where(enough, np.clip(momentum / np.where(enough, size, 1.0), -1.0, 1.0), np.nan)
 
 
 def _same(dofs: DofMap, known: DofMap | None) -> bool:

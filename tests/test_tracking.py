@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import assembly
 import modal
 from assembly import DofMap, FrozenSystem
 from assembly.errors import ConvergenceError, InputError
-from benchmarks.families import families, right_share
+from benchmarks.families import families, lapack, right_share
 from benchmarks.tracking import compare, grid
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -55,7 +56,7 @@ def test_crossings_and_veerings_of_two_hundred_families() -> None:
     for index, family in enumerate(families(200, seed=1)):
         s = grid(index, rng)
         truth = family.branches(s)
-        tracks = modal.track(family, s=s, k=len(family.start), backend="dense")
+        tracks = modal.track(family, s=s, k=len(family.start), solver=lapack)
         found = 2.0 * np.pi * tracks["frequency"].values
         assert found.shape == truth.shape
         shares.append(right_share(found, truth))
@@ -76,7 +77,7 @@ def test_crossings_and_veerings_of_two_hundred_families() -> None:
 
 
 def test_other_rules_are_visibly_worse() -> None:
-    scores = compare(40)
+    scores = compare(16)
     assert scores["this tracker"].identities >= 0.99
     assert scores["row-wise MAC > 0.9"].identities < 0.97
     assert scores["plain sorting"].identities < 0.90
@@ -439,3 +440,52 @@ def test_failure_and_interruption_keep_what_was_finished() -> None:
     with pytest.raises(modal.TrackingInterrupted) as stopped:
         modal.track(Breaks(KeyboardInterrupt()), times=times, k=2)
     assert stopped.value.partial is not None and stopped.value.partial.sizes["time"] == 6
+
+
+BLADE = assembly.beam(
+    length=1.0,
+    section=assembly.rectangle(0.05, 0.02),
+    material=assembly.steel,
+    elements=12,
+    clamped="start",
+    theory="euler-bernoulli",
+)
+
+
+def test_reduced_basis_and_full_solves_agree() -> None:
+    """A Campbell diagram of a blade with a crossing of flap and chord bending, both ways."""
+    omega = np.linspace(0.0, 400.0, 15)
+    reduced = modal.track(BLADE, omega=omega, axis=(0, 0, 1), k=5)
+    full = modal.track(BLADE, omega=omega, axis=(0, 0, 1), k=5, backend="dense")
+    assert reduced.attrs["solver"].startswith("reduced basis")
+    assert full.attrs["solver"].startswith("dense")
+    np.testing.assert_allclose(reduced["frequency"], full["frequency"], rtol=1e-8)
+    for name in ("event", "partner", "kind"):
+        np.testing.assert_array_equal(reduced[name], full[name])
+    assert len(happened(full, "crossing")) >= 2
+    # the error bound that the dataset carries holds
+    size = np.abs(reduced["eigenvalue"].values)
+    bound = (reduced["condition_number"] * reduced["backward_error"]).values * size
+    error = np.abs(reduced["eigenvalue"].values - full["eigenvalue"].values)
+    assert np.all(error <= bound + 1e-10 * size)
+    assert np.all(bound <= 1.001e-8 * size)
+
+
+def test_growth_rates_of_a_spin_up_from_the_reduced_basis() -> None:
+    """σ and the whirl of a spinning-up blade: the basis and the full solves say the same."""
+
+    class SpinUp:
+        def freeze(self, t: float) -> FrozenSystem:
+            return BLADE.freeze(omega=100.0 + 50.0 * t, epsilon=50.0, axis=(0, 0, 1))
+
+    times = np.linspace(0.0, 2.0, 21)
+    reduced = modal.track(SpinUp(), times=times, k=4, whirl_axis=(0, 0, 1))
+    full = modal.track(SpinUp(), times=times, k=4, whirl_axis=(0, 0, 1), backend="dense")
+    assert reduced.attrs["solver"].startswith("reduced basis")
+    scale = np.abs(full["growth_rate_corrected"]).max()
+    assert scale > 1e-3
+    np.testing.assert_allclose(
+        reduced["growth_rate_corrected"], full["growth_rate_corrected"], atol=1e-4 * float(scale)
+    )
+    np.testing.assert_allclose(reduced["whirl_number"], full["whirl_number"], atol=1e-5)
+    np.testing.assert_allclose(reduced["frozen_interval"], full["frozen_interval"], rtol=1e-3)

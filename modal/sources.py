@@ -1,0 +1,169 @@
+"""Where the snapshots of a tracking run come from: full solves, or one reduced basis for all
+instants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly import FrozenSystem
+from assembly.errors import AccuracyError
+from modal.affine import AffineFamily, Coefficients, Point, shares_operators
+from modal.certificate import Certificate
+from modal.matching import Complex, ModesLike, Real, Snapshot
+from modal.reduced_eigen import SmallModes
+from modal.reduction import Reducer, spread
+from modal.whirl import ReducedWhirl, Whirl
+
+Freeze = Callable[[float], FrozenSystem]
+Solver = Callable[[FrozenSystem, int], ModesLike]
+
+# Below this many instants a basis costs more than it saves.
+WORTH_A_BASIS = 8
+# Instants the basis is first grown on.
+TRAINING = 9
+
+
+class Source(Protocol):
+    """Modes at any value of the swept parameter."""
+
+    description: str
+
+    def snapshot(self, at: float) -> Snapshot:
+        """The modes at one value."""
+        ...
+
+
+class FullSource:
+    """Every instant solved by itself. count: modes asked for; solver(system, count)."""
+
+    def __init__(
+        self, freeze: Freeze, count: int, solver: Solver, name: str, whirl: Whirl | None
+    ) -> None:
+        self.description = name
+        self._freeze, self._count, self._solver, self._whirl = freeze, count, solver, whirl
+        self._named = False
+
+    def snapshot(self, at: float) -> Snapshot:
+        system = self._freeze(at)
+        modes = self._solver(system, self._count)
+        if not self._named:
+            parts = (getattr(modes, part, "") for part in ("backend", "method", "factorization"))
+            self.description = ", ".join(str(p) for p in parts if p) or self.description
+            self._named = True
+        whirl = None if self._whirl is None else self._whirl.number(system, modes.right)
+        return Snapshot.of(at, system.M, system.damping, modes, whirl)
+
+
+@dataclass(frozen=True)
+class _SmallInstant:
+    """The modes of one instant in the coordinates of the basis."""
+
+    eigenvalues: Complex
+    right: Complex
+    left: Complex
+    backward_error: Real
+    condition_number: Real
+    kind: NDArray[np.str_]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Coefficients and modes of several instants."""
+
+    at: Coefficients
+    modes: SmallModes
+    certificate: Certificate
+
+
+class ReducedSource:
+    """All instants from one certified reduced basis (modal/reduction.py), in its own coordinates.
+
+    at: the values of the sweep; the basis grows until the error bound of every eigenvalue there is
+    below accuracy |λ|. An extra instant between them is taken from the same basis. Condition
+    numbers are those of the scaled state matrix, and backward errors what makes condition number ×
+    backward error × |λ| the certified bound of the error, as it is for full solves. Raises
+    AccuracyError when the basis cannot be made good enough.
+    """
+
+    def __init__(
+        self,
+        freeze: Freeze,
+        at: NDArray[np.float64],
+        count: int,
+        accuracy: float,
+        whirl: Whirl | None,
+    ) -> None:
+        self._family = AffineFamily(lambda p: freeze(float(p["at"])), {"at": float(at[0])})
+        coefficients = self._coefficients(at)
+        self._reducer = Reducer(self._family, coefficients, count, accuracy)
+        try:
+            self._batch = self._trained(coefficients, accuracy)
+            projected = self._reducer.projected
+            self._whirl: ReducedWhirl | None = None
+            if whirl is not None:
+                basis = self._reducer.basis.lift(np.eye(projected.size))
+                self._whirl = whirl.reduced(freeze(float(at[0])), basis)
+        finally:
+            self._reducer.destroy()
+        self._index = {float(value): n for n, value in enumerate(at)}
+        self._flat = projected.matrices.reshape(len(projected.matrices), -1)
+        self.description = f"reduced basis of {projected.size} vectors, accuracy {accuracy:g}"
+
+    def _coefficients(self, at: NDArray[np.float64]) -> Coefficients:
+        return self._family.coefficients([{"at": float(value)} for value in at])
+
+    def _trained(self, at: Coefficients, accuracy: float) -> _Batch:
+        reducer = self._reducer
+        reducer.train(at.take(spread(len(at), TRAINING)))
+        for _ in range(2):
+            modes, certificate, rigid = reducer.solve(at)
+            ratio = reducer.accepted(modes, certificate, rigid).max(axis=1)
+            failing = np.flatnonzero(ratio > 1.0)
+            if not failing.size:
+                return _Batch(at, modes, certificate)
+            reducer.train(at.take(failing))
+        raise AccuracyError(
+            f"track: an error bound stays {ratio.max():.3g} times above the accuracy {accuracy:g} "
+            f"with {reducer.projected.size} basis vectors"
+        )
+
+    def snapshot(self, at: float) -> Snapshot:
+        n = self._index.get(at)
+        if n is not None:
+            return self._snapshot(at, self._batch, n)
+        coefficients = self._coefficients(np.array([at])).padded(len(self._flat))
+        modes, certificate, _ = self._reducer.solve(coefficients)
+        return self._snapshot(at, _Batch(coefficients, modes, certificate), 0)
+
+    def _snapshot(self, at: float, batch: _Batch, n: int) -> Snapshot:
+        r = self._reducer.projected.size
+        there = np.flatnonzero(np.isfinite(batch.modes.eigenvalues[n]))
+        right, condition = batch.modes.right[n][:, there], batch.modes.condition[n, there]
+        bound = batch.certificate.error_bound[n, there]
+        size = np.abs(batch.modes.eigenvalues[n, there])
+        modes = _SmallInstant(
+            batch.modes.eigenvalues[n, there],
+            right,
+            batch.modes.left[n][:, there],
+            bound / (condition * np.where(size > 0.0, size, 1.0)),
+            condition,
+            np.full(len(there), "elastic"),
+        )
+        M = (batch.at.mass[n] @ self._flat[: batch.at.mass.shape[1]]).reshape(r, r)
+        C = (batch.at.damping[n] @ self._flat[: batch.at.damping.shape[1]]).reshape(r, r)
+        whirl = None if self._whirl is None else self._whirl.number(right)
+        return Snapshot.of(at, M, C, modes, whirl)
+
+
+def can_reduce(freeze: Freeze, at: NDArray[np.float64]) -> bool:
+    """Whether a sweep is worth a reduced basis: enough instants of shared operators, nothing free
+    to move."""
+    if len(at) < WORTH_A_BASIS or freeze(float(at[0])).rigid.shape[1]:
+        return False
+    ends: Sequence[Point] = [{"at": float(at[0])}, {"at": float(at[len(at) // 2])}]
+    return shares_operators(lambda p: freeze(float(p["at"])), ends)
