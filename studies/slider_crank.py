@@ -87,6 +87,7 @@ def main(
         if out is not None:
             out.write_dataset("transient.nc", compared)
             _draw_transient(compared, out)
+            _draw_overview(tracks, compared, speed_rpm, out)
     if map_points > 0:
         grid = modal.stability_map(
             SpeedFamily(**settings),
@@ -139,6 +140,22 @@ def _draw_transient(compared: xr.Dataset, out: OutputFolder) -> None:
         upper.set(xlabel="", title="released in the first frozen mode: time integration")
         lower.set_title("amplitude of that mode: integrated and predicted")
         out.write_figure("transient.png", drawn)
+
+
+def _draw_overview(
+    tracks: xr.Dataset, compared: xr.Dataset, speed_rpm: float, out: OutputFolder
+) -> None:
+    from studies.figures import tracks as draw
+    from studies.figures import transients
+    from studies.figures.style import figure
+
+    with figure(2, 1, width=7.6, height=5.8) as (drawn, (upper, lower)):
+        draw.frequencies(tracks, upper)
+        transients.amplitude(compared, lower)
+        upper.set_title(f"slider-crank at {speed_rpm:g} rpm: frequencies over one turn")
+        lower.set_title("amplitude of the first mode after its release")
+        upper.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+        out.write_figure("overview.png", drawn)
 
 
 def _draw_map(grid: xr.Dataset, out: OutputFolder) -> None:

@@ -37,11 +37,14 @@ def growth(grid: Dataset, ax: Axes) -> QuadMesh:
     values = grid["growth_rate"].transpose(y_name, x_name).values
     limit = float(np.nanmax(np.abs(values))) or 1.0
     # Slow growth is growth too: a linear scale would show only the strongest instability.
-    norm = mcolors.SymLogNorm(linthresh=limit / 300.0, vmin=-limit, vmax=limit)
+    threshold = limit / 300.0
+    norm = mcolors.SymLogNorm(linthresh=threshold, vmin=-limit, vmax=limit)
     mesh = ax.pcolormesh(
         grid[x_name], grid[y_name], values, cmap="PuOr_r", norm=norm, shading="nearest"
     )
-    bar = ax.figure.colorbar(mesh, ax=ax)
+    powers = 10.0 ** np.arange(np.ceil(np.log10(3.0 * threshold)), np.log10(limit))
+    bar = ax.figure.colorbar(mesh, ax=ax, ticks=[*-powers[::-1], 0.0, *powers])
+    bar.minorticks_off()
     bar.set_label("largest growth rate (1/s)")
     unstable = grid["verdict"].transpose(y_name, x_name).values > 0
     if unstable.any() and not unstable.all():
