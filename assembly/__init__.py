@@ -53,6 +53,7 @@ from assembly.motion import (
     swing,
 )
 from assembly.rigid import rigid_body
+from assembly.rings import ring
 from assembly.rotors import Bearing, Disc, Rotor, rotor
 from assembly.sections import Section, circle, i_profile, rectangle, tube
 from assembly.solids import plane, solid
@@ -68,6 +69,7 @@ __all__ = [
     "beamdyn_table",
     "blade",
     "elastodyn_table",
+    "ring",
     "rotor",
     "Body",
     "Combination",
