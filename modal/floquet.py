@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.floquet_arnoldi import arnoldi_multipliers
+from modal.floquet_reduced import reduced_multipliers
 from modal.magnus import propagator
 
 Array = NDArray[np.float64]
@@ -23,6 +25,10 @@ Complex = NDArray[np.complex128]
 Method = Literal["dense", "reduced", "arnoldi"]
 
 DENSE_LIMIT = 60  # unknowns of a second-order model up to which the whole monodromy is made
+TOLERANCE = 1e-12  # of the dense monodromy, relative
+REDUCED_TOLERANCE = 1e-5  # of the multipliers
+ARNOLDI_TOLERANCE = 1e-9  # of the eigenvalues of the discrete map
+STEPS = 400  # Gauss steps of order 4 a period
 GAP = 1e-3  # relative step in size where the list of multipliers may be cut
 PERIODIC = 1e-6  # of ‖A‖: how well A(t0 + T) must repeat A(t0)
 
@@ -74,7 +80,7 @@ def floquet(
     t0: float = 0.0,
     method: Method | None = None,
     k: int = 12,
-    tolerance: float = 1e-12,
+    tolerance: float | None = None,
     breaks: Sequence[float] = (),
     steps: int | None = None,
     basis: Any = None,
@@ -83,23 +89,52 @@ def floquet(
 
     model: a callable A(t) of x' = A(t) x, an object with freeze(t), or a FrozenSystem. method:
     "dense", the whole monodromy (the default for callables and up to 60 unknowns); "reduced", the
-    monodromy of the model on the space of its frozen modes at several instants (the default
-    beyond), or on `basis` (n, r); "arnoldi", the k largest multipliers of the full sparse model,
-    matrix-free, with `steps` Gauss steps of order 4 a period. tolerance: relative error of the
-    dense monodromy. breaks: instants within the period where the matrices jump. Raises InputError
-    when the model does not repeat itself, ConvergenceError.
+    k slowest modes on the space of the frozen modes at several instants (the default beyond), or
+    on `basis` (n, r); "arnoldi", the k largest multipliers of the full sparse model, matrix-free,
+    with `steps` Gauss steps of order 4 a period (400). tolerance: relative error of the dense
+    monodromy (1e-12), or absolute one of the multipliers ("reduced", 1e-5; "arnoldi", 1e-9).
+    breaks: instants within the period where the matrices jump ("dense" only).
+    Raises InputError when the model does not repeat itself, ConvergenceError.
     """
     if not (np.isfinite(period) and period > 0.0):
         raise InputError(f"period: expected a positive number of seconds, got {period!r}")
     if not is_second_order(model):
         if method not in (None, "dense"):
             raise InputError(f'method: a callable A(t) takes "dense", got {method!r}')
-        return _dense(FirstOrderModel(model, t0), period, t0, tolerance, breaks)
+        return _dense(FirstOrderModel(model, t0), period, t0, tolerance or TOLERANCE, breaks)
     equations = SecondOrderModel(model)
     chosen = method or ("dense" if equations.at(t0).system.n <= DENSE_LIMIT else "reduced")
     if chosen == "dense":
-        return _dense(equations, period, t0, tolerance, breaks)
-    raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
+        return _dense(equations, period, t0, tolerance or TOLERANCE, breaks)
+    check_period(equations, period, t0, breaks)
+    if breaks:
+        raise InputError(f'breaks: only method="dense" takes them, and the method is "{chosen}"')
+    if chosen == "reduced":
+        wanted = tolerance or REDUCED_TOLERANCE
+        found = reduced_multipliers(model, period, t0, k, wanted, basis)
+    elif chosen == "arnoldi":
+        count = steps or STEPS
+        found = arnoldi_multipliers(model, period, t0, k, count, tolerance or ARNOLDI_TOLERANCE)
+    else:
+        raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
+    return _collected(*found, period, t0, chosen)
+
+
+def _collected(
+    multipliers: Complex, vectors: Complex, error: Array, period: float, t0: float, method: str
+) -> FloquetModes:
+    order = np.argsort(-np.abs(multipliers), kind="stable")
+    sizes = np.maximum(np.abs(multipliers), np.finfo(float).tiny)
+    shift = np.minimum(error / sizes, 1.0 - 1e-16)
+    return FloquetModes(
+        period,
+        t0,
+        multipliers[order],
+        exponents_of(multipliers[order], period),
+        (vectors / np.linalg.norm(vectors, axis=0))[:, order],
+        np.asarray(-np.log1p(-shift) / period)[order],
+        method,
+    )
 
 
 def _dense(

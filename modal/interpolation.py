@@ -1,0 +1,97 @@
+"""Matrices of a motion sampled once and read off a polynomial afterwards.
+
+For smooth matrices the coefficients fall exponentially, so a few dozen instants give A(t)
+everywhere to round-off, and an instant costs no assembly any more: trigonometric polynomials over
+a period, Chebyshev polynomials over any other span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+FIRST_SAMPLES = 32
+MOST_SAMPLES = 512
+TAIL = 0.25  # of the coefficients, the highest, which must be negligible
+NEGLIGIBLE = 1e-12  # of an entry's size over the span
+ROUND_OFF = 1e-3  # of the largest entry of a row: smaller entries are differences of larger terms
+
+
+def periodic_interpolant(
+    A: Callable[[float], Array], t0: float, period: float
+) -> Callable[[float], Array] | None:
+    """A(t) of a smooth periodic A, to about 1e-13 of its size in every entry; None when A is not
+    smooth.
+
+    Samples are doubled until the highest quarter of the Fourier coefficients is negligible.
+    """
+    samples = FIRST_SAMPLES
+    values = np.stack([A(t0 + period * j / samples) for j in range(samples)])
+    while True:
+        coefficients = np.fft.rfft(values, axis=0) / samples
+        scale = _sizes(values)
+        tail = np.abs(coefficients[int((1.0 - TAIL) * len(coefficients)) :]) / scale
+        if tail.max() <= NEGLIGIBLE:
+            break
+        if samples >= MOST_SAMPLES:
+            return None
+        middles = np.stack([A(t0 + period * (j + 0.5) / samples) for j in range(samples)])
+        values = np.stack([values, middles], axis=1).reshape(2 * samples, *values.shape[1:])
+        samples *= 2
+    size = np.abs(coefficients) / scale
+    kept = np.flatnonzero(size.max(axis=(1, 2)) > 1e-16)
+    count = int(kept.max(initial=0)) + 1
+    weights = np.where(np.arange(count) == 0, 1.0, 2.0)
+    table = (coefficients[:count] * weights[:, None, None]).reshape(count, -1)
+    shape, turn = values.shape[1:], 2j * np.pi * np.arange(count) / period
+
+    def interpolant(t: float) -> Array:
+        return np.asarray((np.exp(turn * (t - t0)) @ table).real.reshape(shape))
+
+    return interpolant
+
+
+def chebyshev_interpolant(
+    A: Callable[[float], Array], t0: float, t1: float
+) -> Callable[[float], Array] | None:
+    """A(t) on [t0, t1] of a smooth A, to NEGLIGIBLE of the size of every entry; None if not
+    smooth."""
+    degree = FIRST_SAMPLES
+    middle, half = 0.5 * (t0 + t1), 0.5 * (t1 - t0)
+    while True:
+        nodes = np.cos(np.pi * np.arange(degree + 1) / degree)
+        values = np.stack([A(float(middle + half * x)) for x in nodes])
+        mirrored = np.concatenate([values, values[-2:0:-1]])
+        coefficients = np.fft.rfft(mirrored, axis=0).real / degree
+        coefficients[0] *= 0.5
+        coefficients[-1] *= 0.5
+        scale = _sizes(values)
+        if (np.abs(coefficients[int((1.0 - TAIL) * degree) :]) / scale).max() <= NEGLIGIBLE:
+            break
+        if degree >= MOST_SAMPLES:
+            return None
+        degree *= 2
+    kept = np.flatnonzero((np.abs(coefficients) / scale).max(axis=(1, 2)) > 1e-16)
+    count = int(kept.max(initial=0)) + 1
+    table, shape, order = (
+        coefficients[:count].reshape(count, -1),
+        values.shape[1:],
+        np.arange(count),
+    )
+
+    def interpolant(t: float) -> Array:
+        angle = np.arccos(np.clip((t - middle) / half, -1.0, 1.0))
+        return np.asarray((np.cos(order * angle) @ table).reshape(shape))
+
+    return interpolant
+
+
+def _sizes(values: Array) -> Array:
+    """Largest size of every entry over the samples, down to the round-off of its row."""
+    scale = np.abs(values).max(axis=0)
+    scale = np.maximum(scale, ROUND_OFF * scale.max(axis=1, keepdims=True))
+    return np.asarray(np.where(scale > 0.0, scale, 1.0))
