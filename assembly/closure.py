@@ -68,6 +68,13 @@ class RigidState:
         """ω, ε and a_O of one body."""
         return Kinematics(self.twist[body, 3:], self.rate[body, 3:], self.rate[body, :3])
 
+    def ahead(self, step: float) -> Pose:
+        """The pose a small time (s) later, to second order."""
+        half = 0.5 * step * step * self.rate
+        # The origin's acceleration minus ω × v is the rate of its velocity's components.
+        half[:, :3] -= 0.5 * step * step * np.cross(self.twist[:, 3:], self.twist[:, :3])
+        return self.pose.moved(step * self.twist + half)
+
     def frames(self) -> Frames:
         """The jets of all frames, the ground last."""
         return moving_frames(self.pose, self.twist, self.rate)
@@ -112,8 +119,7 @@ class Closure:
         self._row_scale = np.where(rows.distance[:, 0] > 0.0, 1.0 / length, 1.0)
         start = self._assemble(initial)
         self._check_rank(start)
-        self._forward: list[tuple[float, Pose]] = [(0.0, start)]
-        self._backward: list[tuple[float, Pose]] = [(0.0, start)]
+        self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}
         self._step = {1: FIRST_STEP, -1: FIRST_STEP}
         self._cache: dict[float, RigidState] = {}
 
@@ -160,57 +166,52 @@ class Closure:
         if self.period is not None and not 0.0 <= t < self.period and self._repeats:
             t = t - np.floor(t / self.period) * self.period
         sign = 1 if t >= 0.0 else -1
-        anchors = self._forward if sign > 0 else self._backward
-        while sign * anchors[-1][0] < sign * t:
+        anchors = self._anchors[sign]
+        while sign * anchors[-1].t < sign * t:
             anchors.append(self._next_anchor(anchors[-1], sign))
-        times = [sign * a[0] for a in anchors]
-        start, pose = anchors[bisect_right(times, sign * t) - 1]
-        return self._travel(start, pose, t)
+        return self._travel(
+            anchors[bisect_right(anchors, sign * t, key=lambda a: sign * a.t) - 1], t
+        )
 
     @cached_property
     def _repeats(self) -> bool:
         """Whether one period really leads back to the first position (not to another branch)."""
         assert self.period is not None
-        first = self._forward[0][1]
+        first = self._anchors[1][0].pose
         return first.distance(self._pose(np.nextafter(self.period, 0.0)), self.length) < 1e-6
 
-    def _next_anchor(self, last: tuple[float, Pose], sign: int) -> tuple[float, Pose]:
-        t, pose = last
+    def _next_anchor(self, last: RigidState, sign: int) -> RigidState:
+        t, pose = last.t, last.pose
         longest = self.period / 24.0 if self.period is not None else np.inf
         step = min(self._step[sign], longest)
         shortest = SHORTEST_STEP * step
         while True:
-            found = self._newton(t + sign * step, self._predict(t, pose, sign * step))
+            found = self._newton(t + sign * step, last.ahead(sign * step))
             moved = np.inf if found is None else pose.distance(found, self.length)
             if found is not None and moved <= STRIDE:
                 grow = 2.0 if moved < 0.5 * STRIDE else 1.0
                 self._step[sign] = min(grow * step, longest)
-                return t + sign * step, found
+                return self._rates(t + sign * step, found)
             step *= 0.5
             if step < shortest:
                 self._stuck(t + sign * step, t, pose)
 
-    def _travel(self, start: float, pose: Pose, t: float) -> Pose:
+    def _travel(self, anchor: RigidState, t: float) -> Pose:
         """From an anchor to t, in halves where one step does not converge."""
-        here, step = start, t - start
-        while here != t:
-            reaches = abs(step) >= abs(t - here)
-            target = t if reaches else here + step
-            found = self._newton(target, self._predict(here, pose, target - here))
-            if found is not None and pose.distance(found, self.length) <= 2.0 * STRIDE:
-                here, pose = target, found
+        here, step = anchor, t - anchor.t
+        while here.t != t:
+            reaches = abs(step) >= abs(t - here.t)
+            target = t if reaches else here.t + step
+            found = self._newton(target, here.ahead(target - here.t))
+            if found is not None and here.pose.distance(found, self.length) <= 2.0 * STRIDE:
+                if reaches:
+                    return found
+                here = self._rates(target, found)
                 continue
-            step = 0.5 * (target - here)
-            if abs(step) < SHORTEST_STEP * abs(t - start):
-                self._stuck(target, here, pose)
-        return pose
-
-    def _predict(self, t: float, pose: Pose, step: float) -> Pose:
-        state = self._rates(t, pose)
-        half = 0.5 * step * step * state.rate
-        # The origin's acceleration minus ω × v is the rate of its velocity's components.
-        half[:, :3] -= 0.5 * step * step * np.cross(state.twist[:, 3:], state.twist[:, :3])
-        return pose.moved(step * state.twist + half)
+            step = 0.5 * (target - here.t)
+            if abs(step) < SHORTEST_STEP * abs(t - anchor.t):
+                self._stuck(target, here.t, here.pose)
+        return here.pose
 
     def _newton(self, t: float, pose: Pose) -> Pose | None:
         """Newton to round-off from a near pose; None where it does not converge."""

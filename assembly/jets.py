@@ -59,11 +59,10 @@ def product(subscripts: str, a: Jet, b: Jet) -> Jet:
     """einsum of two jets by Leibniz: (ab)˙ = ȧb + aḃ, (ab)¨ = äb + 2ȧḃ + ab̈."""
     f, g = a.data, b.data
     terms = np.einsum(_with_batch(subscripts), f, g)
-    return Jet(
-        np.stack(
-            [terms[0, 0], terms[1, 0] + terms[0, 1], terms[2, 0] + 2.0 * terms[1, 1] + terms[0, 2]]
-        )
-    )
+    out = terms[0].copy()
+    out[1] += terms[1, 0]
+    out[2] += 2.0 * terms[1, 1] + terms[2, 0]
+    return Jet(out)
 
 
 def cross(a: Jet, b: Jet) -> Jet:

@@ -40,6 +40,7 @@ class Evaluated:
     d: Jet
     relative: Jet  # R_ab
     h: Jet  # R_abᵀ f, the direction f seen from the second body
+    turned: Jet  # f × d
 
 
 class JointRows:
@@ -66,7 +67,7 @@ class JointRows:
         )
         given = np.array([np.zeros(3) if c.direction is None else c.direction for c in conditions])
         far = np.where(distance[:, None], points[:, 1], given)
-        self.far = Jet.constant(far)
+        self.far = far
         self.near = points[:, 0] * self.distance
         # A direction turns with its node like a point at the lever g.
         self.rigid_levers = (self.near, far)
@@ -100,11 +101,11 @@ class JointRows:
         Ra = frames.rotation[a]
         relative = product("rki,rkj->rij", Ra, frames.rotation[b])
         gap = product("rki,rk->ri", Ra, frames.origin[b] - frames.origin[a])
-        d = product("rij,rj->ri", relative, self.far)
-        d = Jet(d.data + gap.data * self.distance)
+        d = Jet(np.einsum("trij,rj->tri", relative.data, self.far) + gap.data * self.distance)
         d.data[0] -= self.near
         value = product("ri,ri->r", f, d) - c
-        return Evaluated(value, f, d, relative, product("rji,rj->ri", relative, f))
+        h = product("rji,rj->ri", relative, f)
+        return Evaluated(value, f, d, relative, h, cross(f, d))
 
     def rigid_gradient(self, e: Evaluated) -> Jet:
         """∂Φ by the motion (translation, rotation) of both frames in their axes, (m, 12)."""
@@ -115,14 +116,13 @@ class JointRows:
         return self._gradient(e, self.node_levers, self.carried)
 
     def _gradient(self, e: Evaluated, levers: tuple[Array, Array], carried: Array) -> Jet:
-        near, far = Jet.constant(levers[0]), Jet.constant(levers[1])
-        turned = cross(e.f, e.d).data * carried[:, None]
-        rotation_a = turned - cross(near, e.f).data
-        rotation_b = cross(far, e.h).data
-        shown = self.distance
-        return Jet(
-            np.concatenate([-e.f.data * shown, rotation_a, e.h.data * shown, rotation_b], axis=-1)
-        )
+        near, far = (skews(lever) for lever in levers)
+        out = np.empty((3, len(self), 12))
+        out[..., 0:3] = -e.f.data * self.distance
+        out[..., 3:6] = e.turned.data * carried[:, None] - np.einsum("rij,trj->tri", near, e.f.data)
+        out[..., 6:9] = e.h.data * self.distance
+        out[..., 9:] = np.einsum("rij,trj->tri", far, e.h.data)
+        return Jet(out)
 
     def node_hessian(self, e: Evaluated) -> Array:
         """∂²Φ by the displacement and rotation vectors of both nodes, (m, 12, 12), symmetric."""

@@ -48,6 +48,19 @@ class Reaction:
     moment: Array
 
 
+@dataclass(frozen=True)
+class Instant:
+    """What one instant of a mechanism is made of.
+
+    gradient: jets of the conditions' gradient over the touched unknowns (m, J). multipliers (m,).
+    """
+
+    state: RigidState
+    evaluated: Evaluated
+    gradient: Jet
+    multipliers: Array
+
+
 class Mechanism:
     """Elastic and rigid bodies, joints and drivers.
 
@@ -89,6 +102,7 @@ class Mechanism:
         )
         self._loads = [RigidLoads.of(body) for body in self.bodies.values()]
         self._partition_of: dict[tuple[bool, ...], Partition] = {}
+        self._frames: dict[tuple[bool, ...], str] = {}
         self._reduced: dict[
             tuple[tuple[bool, ...], bool], tuple[list[BodyStack], ReducedPattern]
         ] = {}
@@ -163,9 +177,8 @@ class Mechanism:
     def transformation(self, t: float, driven: bool | None = None) -> tuple[Any, Any, Any]:
         """T, Ṫ, T̈ as sparse matrices (all unknowns, masters)."""
         held = self._held(driven)
-        state = self.state(t)
         _, pattern = self._pattern(held, True)
-        T = self._T(state, self.closure.evaluate(state), held)
+        T = self._T(self.instant(t), held)
         first, rate, second = (pattern.matrix(T.data[k], rate=k > 0) for k in range(3))
         return first, rate, second
 
@@ -186,48 +199,50 @@ class Mechanism:
         if prestress not in ("linear", None):
             raise InputError(f'prestress: a mechanism takes "linear" or None, got {prestress!r}')
         held = self._held(driven)
+        now = self.instant(t)
         stacks, pattern = self._pattern(held, prestress is not None)
-        state = self.state(t)
-        e = self.closure.evaluate(state)
-        lam = self._multipliers(state, e)
-        T = self._T(state, e, held)
-        if not transport:
-            T = Jet.constant(T.value)
-        touched = self.topology.touched
-        joint_loads = self.topology.gather_loads(-lam, self.closure.rows.node_gradient(e).value)
-        values, loads = [], []
-        for i, (body, stack) in enumerate(zip(self.bodies.values(), stacks, strict=True)):
-            loading = self._loading(state, i)
-            values.append(stack.parts(state.kinematics(i), loading, joint_loads[self._own[i]]))
-            loads.append(body.operators.inertia_loads @ loading.coefficients())
-        H = self.topology.gather_hessian(lam, self.closure.rows.node_hessian(e))
-        if prestress is None:
-            H = np.zeros_like(H)
-        load = np.concatenate(loads)
-        load[touched] += self.topology.gather_loads(
-            np.where(held, 0.0, -lam), self.closure.rows.node_gradient(e).value
+        T = self._T(now, held) if transport else Jet.constant(self._T(now, held).value)
+        reactions = -now.multipliers @ now.gradient.value
+        values = [
+            stack.parts(now.state.kinematics(i), self._loading(now.state, i), reactions[own])
+            for i, (stack, own) in enumerate(zip(stacks, self.topology.own, strict=True))
+        ]
+        J = len(self.topology.touched)
+        hessian = self.closure.rows.node_hessian(now.evaluated)
+        turning = (
+            self.topology.gather_hessian(now.multipliers, hessian)
+            if prestress
+            else np.zeros((J, J))
         )
         return FrozenSystem(
-            **pattern.reduce(np.concatenate(values, axis=1), T, H),
-            Q=pattern.reduce_vector(load, T.value),
-            rigid=self._mobility(e, held)[pattern.masters],
+            **pattern.reduce(np.concatenate(values, axis=1), T, turning),
+            Q=pattern.reduce_vector(self._load(now, held), T.value),
+            rigid=self._mobility(now.evaluated, held)[pattern.masters],
             dofs=self.dofs.select(pattern.masters),
-            frame=self.frame(driven),
+            frame=self._frame_of(tuple(held)),
             parameters=dict(t=float(t)),
         )
+
+    def _load(self, now: Instant, held: NDArray[np.bool_]) -> Array:
+        """Inertia loads, weights and the forces of drivers that do not hold, over all unknowns."""
+        load = np.concatenate(
+            [
+                body.operators.inertia_loads @ self._loading(now.state, i).coefficients()
+                for i, body in enumerate(self.bodies.values())
+            ]
+        )
+        load[self.topology.touched] -= np.where(held, 0.0, now.multipliers) @ now.gradient.value
+        return load
 
     def recover(
         self, t: float, q: NDArray[np.inexact], driven: bool | None = None
     ) -> dict[str, NDArray[np.inexact]]:
         """All unknowns of every body, in its own axes, from those of the frozen system (n, ...)."""
         held = self._held(driven)
-        state = self.state(t)
         _, pattern = self._pattern(held, True)
         if len(q) != len(pattern.masters):
             raise InputError(f"q: expected {len(pattern.masters)} unknowns, got {len(q)}")
-        full = pattern.expand(
-            np.asarray(q), self._T(state, self.closure.evaluate(state), held).value
-        )
+        full = pattern.expand(np.asarray(q), self._T(self.instant(t), held).value)
         parts = np.split(full, self.topology.offsets[1:-1])
         return dict(zip(self.bodies, parts, strict=True))
 
@@ -255,19 +270,7 @@ class Mechanism:
             np.concatenate([m.component for m in maps]),
         )
 
-    def frame(self, driven: bool | None = None) -> str:
-        """In whose axes the unknowns at each joint are, for the record."""
-        partition = self._partitions(tuple(self._held(driven)))
-        keepers = self.topology.keepers(partition.slaves)
-        return "bodies'; joints: " + ", ".join(f"{j} {b}" for j, b in keepers.items())
-
     # Bookkeeping.
-
-    @cached_property
-    def _own(self) -> list[Index]:
-        """For each body, which of the touched unknowns are its own."""
-        owner = np.searchsorted(self.topology.offsets, self.topology.touched, side="right") - 1
-        return [np.flatnonzero(owner == i) for i in range(len(self.bodies))]
 
     def _held(self, driven: bool | None) -> NDArray[np.bool_]:
         """Which conditions tie elastic unknowns: all joints, and the drivers that hold."""
@@ -276,19 +279,32 @@ class Mechanism:
             return rows.held
         return np.where(rows.driven, bool(driven), True)
 
-    def _J(self, e: Evaluated, held: NDArray[np.bool_]) -> Jet:
-        gradient = self.closure.rows.node_gradient(e)
-        return Jet(self.topology.spread(gradient.data)[:, held])
+    def _gradient(self, e: Evaluated) -> Jet:
+        return Jet(self.topology.spread(self.closure.rows.node_gradient(e).data))
 
-    def _T(self, state: RigidState, e: Evaluated, held: NDArray[np.bool_]) -> Jet:
-        return self._partitions(tuple(held)).transform(self._J(e, held), state.t)
+    def instant(self, t: float) -> Instant:
+        """Rigid state, conditions and multipliers at time t (s)."""
+        state = self.state(t)
+        e = self.closure.evaluate(state)
+        return Instant(state, e, self._gradient(e), self._multipliers(state, e))
+
+    def _T(self, now: Instant, held: NDArray[np.bool_]) -> Jet:
+        return self._partitions(tuple(held)).transform(now.gradient[held], now.state.t)
+
+    def _frame_of(self, held: tuple[bool, ...]) -> str:
+        """In whose axes the unknowns at each joint are, for the record."""
+        if held not in self._frames:
+            keepers = self.topology.keepers(self._partitions(held).slaves)
+            shown = ", ".join(f"{joint} in {body}" for joint, body in keepers.items())
+            self._frames[held] = f"bodies' (joints: {shown})"
+        return self._frames[held]
 
     def _partitions(self, held: tuple[bool, ...]) -> Partition:
         found = self._partition_of
         if held not in found:
             mask = np.array(held, dtype=bool)
             samples = [
-                self._J(self.closure.evaluate(self.state(t)), mask).value
+                self._gradient(self.closure.evaluate(self.state(t))).value[mask]
                 for t in self._sample_times()
             ]
             found[held] = choose_partition(samples, self.topology.preference(self._preferred))
@@ -312,7 +328,7 @@ class Mechanism:
             stacks = [
                 BodyStack(body, touched[own] - offset, stressed, units)
                 for body, own, offset in zip(
-                    self.bodies.values(), self._own, offsets[:-1], strict=True
+                    self.bodies.values(), self.topology.own, offsets[:-1], strict=True
                 )
             ]
             rows = np.concatenate([s.rows + k for s, k in zip(stacks, offsets[:-1], strict=True)])

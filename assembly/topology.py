@@ -76,6 +76,12 @@ class Topology:
         return np.unique(self.columns[(self.columns >= 0) & self._read])
 
     @cached_property
+    def own(self) -> list[Index]:
+        """For each body, which of the touched unknowns are its own."""
+        owner = np.searchsorted(self.offsets, self.touched, side="right") - 1
+        return [np.flatnonzero(owner == i) for i in range(len(self.bodies))]
+
+    @cached_property
     def _read(self) -> NDArray[np.bool_]:
         """Which of the 12 entries of a condition's gradient may differ from zero."""
         read = np.ones(self.columns.shape, dtype=bool)
@@ -99,10 +105,6 @@ class Topology:
         out = np.zeros((*gradient.shape[:-1], len(self.touched)))
         out[..., rows, self._slots[rows, entries]] = gradient[..., rows, entries]
         return out
-
-    def gather_loads(self, factors: Array, gradient: Array) -> Array:
-        """Σ factor_k ∇Φ_k over the touched unknowns (J,)."""
-        return np.asarray(factors @ self.spread(gradient))
 
     def gather_hessian(self, factors: Array, hessian: Array) -> Array:
         """Σ factor_k ∇²Φ_k over the touched unknowns (J, J)."""
