@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.abaqus_deck import translated
-from assembly.elements.continuum import CellBlock
+from assembly.elements.cells import CellBlock
 from assembly.elements.reference import CELLS
 from assembly.errors import MeshError
 
@@ -67,13 +67,14 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
     points = np.zeros((len(given), 3))
     points[:, : given.shape[1]] = given
     dimension = _dimension(kinds[0])
-    used, blocks = np.zeros(len(points), dtype=bool), []
+    used = np.zeros(len(points), dtype=bool)
+    found: dict[str, list[Index]] = {}  # Gmsh writes a block for each of its geometric entities
     for block in raw.cells:
         if block.type in kinds:
             nodes = np.asarray(block.data, dtype=np.intp)
             if name.endswith(".med"):
                 nodes = _from_med(points, nodes, block.type)
-            blocks.append((block.type, nodes))
+            found.setdefault(block.type, []).append(nodes)
             used[nodes] = True
         elif _dimension(block.type) >= dimension:
             raise MeshError(
@@ -93,8 +94,8 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
         for label, nodes in _node_sets(raw).items()
         if used[nodes].any()
     }
-    kept = tuple(CellBlock(kind, number[nodes]) for kind, nodes in blocks)
-    return Mesh(points[used], kept, sets, name)
+    blocks = tuple(CellBlock(kind, number[np.vstack(parts)]) for kind, parts in found.items())
+    return Mesh(points[used], blocks, sets, name)
 
 
 def _read_file(path: Path) -> meshio.Mesh:

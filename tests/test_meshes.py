@@ -221,3 +221,18 @@ def test_pin_that_leaves_no_rotation() -> None:
 def test_negative_density() -> None:
     with pytest.raises(MaterialError, match="rho"):
         assembly.Material(E=210e9, nu=0.3, rho=-7850.0)
+
+
+def test_many_blocks_and_kinds_are_one_body() -> None:
+    """One block per tetrahedron beside bricks: the same matrices as two blocks."""
+    mesh = distorted_mesh("hex8", 0.0)
+    cells = mesh.cells[0].data
+    low, high = cells[:2], cells[2:]
+    tets = np.concatenate([high[:, [0, 1, 3, 4]], high[:, [1, 2, 3, 6]], high[:, [4, 6, 5, 1]]])
+    tets = np.concatenate([tets, high[:, [4, 7, 6, 3]], high[:, [1, 3, 4, 6]]])
+    whole = meshio.Mesh(mesh.points, [("hexahedron", low), ("tetra", tets)])
+    split = [("hexahedron", low[:1]), ("hexahedron", low[1:])] + [("tetra", t[None]) for t in tets]
+    expected = assembly.solid(whole, assembly.steel).operators
+    found = assembly.solid(meshio.Mesh(mesh.points, split), assembly.steel).operators
+    assert abs(found.K - expected.K).max() < 1e-12 * abs(expected.K).max()
+    assert volume(assembly.solid(whole, assembly.steel)) == pytest.approx(0.6 * 0.4 * 0.3)

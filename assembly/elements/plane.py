@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.elasticity import elasticity, plane_strain, plane_stress
-from assembly.elements.continuum import CellBlock, Continuum
+from assembly.elements.cells import CellBlock, Cells
+from assembly.elements.continuum import Continuum
 from assembly.materials import Material
 
 PLANE_CELLS = ("triangle", "triangle6", "quad", "quad8")
@@ -25,4 +26,5 @@ def plane_elements(
 ) -> Continuum:
     """The family of plane cells on nodes (N, 3) with z = 0, m. Raises MeshError for a bad cell."""
     reduced = plane_stress if state == "stress" else plane_strain
-    return Continuum(points, blocks, 2, reduced(elasticity(material)), material.rho, thickness)
+    cells = Cells(points, blocks, 2, thickness)
+    return Continuum(cells, reduced(elasticity(material)), material.rho)

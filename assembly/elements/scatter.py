@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +29,7 @@ class NodePattern:
             part = sp.coo_matrix((marks, (rows, cols)), shape=(count, count)).tocsr()
             part.data[:] = 1
             pattern = pattern + part
+            pattern.data[:] = 1
         pattern.sort_indices()
         self.indptr, self.indices = pattern.indptr, pattern.indices
         rows_of = np.repeat(np.arange(count, dtype=np.int64), np.diff(self.indptr))
@@ -43,10 +43,11 @@ class NodePattern:
 
     def add(self, total: Array, slots: Index, blocks: Array) -> None:
         """total (size, c) += blocks (pairs, c) at the slots (pairs,), in place."""
-        pairs = slots.size
-        shape = (self.size, pairs)
-        gather = sp.csc_matrix((np.ones(pairs), slots.ravel(), np.arange(pairs + 1)), shape=shape)
-        total += gather @ blocks.reshape(pairs, -1)
+        pairs, low, high = slots.size, int(slots.min()), int(slots.max()) + 1
+        # Neighbouring cells have neighbouring slots in a mesh in good order: sum over their range.
+        place = (np.ones(pairs), slots.ravel() - low, np.arange(pairs + 1))
+        gather = sp.csc_matrix(place, shape=(high - low, pairs))
+        total[low:high] += gather @ blocks.reshape(pairs, -1)
 
     def scalar(self, values: Array) -> sp.csr_matrix:
         """The (N, N) matrix of one value per pair."""
@@ -61,11 +62,6 @@ class NodePattern:
             (values, self.indices, self.indptr), shape=(self.count * d, self.count * d)
         )
         return sp.csr_matrix(blocks)
-
-    @cached_property
-    def rows(self) -> Index:
-        """The row of every stored pair."""
-        return np.repeat(np.arange(self.count), np.diff(self.indptr))
 
 
 def _pairs(nodes: Index) -> tuple[Index, Index]:

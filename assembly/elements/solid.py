@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.elasticity import elasticity
-from assembly.elements.continuum import CellBlock, Continuum
+from assembly.elements.cells import CellBlock, Cells
+from assembly.elements.continuum import Continuum
 from assembly.materials import Material
 
 SOLID_CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron20")
@@ -18,4 +19,4 @@ def solid_elements(
     points: NDArray[np.float64], blocks: Sequence[CellBlock], material: Material
 ) -> Continuum:
     """The family of solid cells on nodes (N, 3), m, in body axes; MeshError for a bad one."""
-    return Continuum(points, blocks, 3, elasticity(material), material.rho)
+    return Continuum(Cells(points, blocks, 3), elasticity(material), material.rho)
