@@ -336,14 +336,17 @@ class ReducedMethod:
         return columns([v for v in verdicts if v is not None], (~seen).astype(np.int8))
 
     def _local(self, at: Coefficients, left: NDArray[np.intp], tile: Slices) -> Judged:
-        """Undecided growth rates, smaller than their bound, go on to the more accurate basis."""
+        """A basis from the tile's corners and middle.
+
+        Undecided growth rates, smaller than their bound, go on to the more accurate basis.
+        """
         assert self.reducer is not None
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
-        if len(anchors) >= len(left) // 4:
+        if len(left) < 4 * len(anchors):
             return [None] * len(left), np.zeros(len(left), dtype=bool)
         reducer = self.reducer.local(at.take(anchors))
         verdicts, settled = self._verdicts(reducer, at.take(left))
-        decided = [abs(v.growth_rate) > v.error_bound or v.growth_rate == 0.0 for v in verdicts]
+        decided = [v.certain or v.growth_rate == 0.0 for v in verdicts]
         return verdicts, settled & np.array(decided)
 
     def _shared(self, at: Coefficients, left: NDArray[np.intp], tile: Slices) -> Judged:
