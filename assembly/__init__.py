@@ -31,7 +31,7 @@ from assembly.joints import (
 from assembly.kinematics import Kinematics, unit_axis
 from assembly.laws import Harmonic, Uniform
 from assembly.markers import fit_markers
-from assembly.materials import Material, aluminium, steel, titanium
+from assembly.materials import Material, Orthotropic, aluminium, steel, titanium
 from assembly.matrices import from_matrices
 from assembly.matrix_files import (
     from_abaqus,
@@ -79,6 +79,7 @@ __all__ = [
     "InputError",
     "Kinematics",
     "Material",
+    "Orthotropic",
     "Section",
     "aluminium",
     "bar",

@@ -5,18 +5,33 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.materials import Material
+from assembly.materials import Material, Orthotropic
 
 Array = NDArray[np.float64]
 
 
-def elasticity(material: Material) -> Array:
+def elasticity(material: Material | Orthotropic) -> Array:
     """c of a material, Pa: λ δ_ij δ_kl + μ (δ_ik δ_jl + δ_il δ_jk) for an isotropic one."""
+    if isinstance(material, Orthotropic):
+        return _orthotropic(material)
     E, nu = material.E, material.nu
     lame = E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu))
     one = np.eye(3)
     shear = np.einsum("ik,jl->ijkl", one, one) + np.einsum("il,jk->ijkl", one, one)
     return np.asarray(lame * np.einsum("ij,kl->ijkl", one, one) + material.G * shear)
+
+
+def _orthotropic(material: Orthotropic) -> Array:
+    """c from the engineering constants, turned from material directions into body axes."""
+    c = np.zeros((3, 3, 3, 3))
+    normal = np.linalg.inv(material.compliance)
+    for i in range(3):
+        for j in range(3):
+            c[i, i, j, j] = normal[i, j]
+    for (i, j), G in zip(((0, 1), (0, 2), (1, 2)), material.G, strict=True):
+        c[i, j, i, j] = c[i, j, j, i] = c[j, i, i, j] = c[j, i, j, i] = G
+    R = np.asarray(material.axes, dtype=float)
+    return np.asarray(np.einsum("abcd,ai,bj,ck,dl->ijkl", c, R, R, R, R, optimize=True))
 
 
 def plane_strain(c: Array) -> Array:

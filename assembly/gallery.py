@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assembly.body import Body
 from assembly.elements.reference import CELLS
 from assembly.errors import InputError
-from assembly.materials import Material, steel
+from assembly.materials import Material, Orthotropic, steel
 from assembly.solids import plane, solid
 
 Array = NDArray[np.float64]
@@ -36,7 +36,7 @@ def block(
     element: str = "hex8",
     size: Triple = (1.0, 0.2, 0.2),
     origin: Triple = (0.0, 0.0, 0.0),
-    material: Material = steel,
+    material: Material | Orthotropic = steel,
     clamped: str | list[int] | None = "x0",
     pinned: str | list[int] | None = None,
 ) -> Body:
@@ -67,7 +67,7 @@ def sheet(
     element: str = "q4",
     size: tuple[float, float] = (1.0, 0.2),
     origin: tuple[float, float] = (0.0, 0.0),
-    material: Material = steel,
+    material: Material | Orthotropic = steel,
     clamped: str | list[int] | None = "x0",
     pinned: str | list[int] | None = None,
     thickness: float = 0.01,

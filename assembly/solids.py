@@ -18,7 +18,7 @@ from assembly.elements.plane import PLANE_CELLS, State, plane_elements
 from assembly.elements.solid import SOLID_CELLS, solid_elements
 from assembly.errors import InputError, MeshError
 from assembly.importers import Mesh, read_mesh
-from assembly.materials import Material
+from assembly.materials import Material, Orthotropic
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -27,7 +27,7 @@ Chosen = str | Iterable[int] | None
 
 def solid(
     mesh: str | Path | meshio.Mesh,
-    material: Material,
+    material: Material | Orthotropic,
     clamped: Chosen = None,
     pinned: Chosen = None,
     name: str = "body",
@@ -48,7 +48,7 @@ def solid(
 
 def plane(
     mesh: str | Path | meshio.Mesh,
-    material: Material,
+    material: Material | Orthotropic,
     clamped: Chosen = None,
     pinned: Chosen = None,
     thickness: float = 1.0,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assembly.elasticity import elasticity, plane_strain, plane_stress
 from assembly.elements.cells import CellBlock, Cells
 from assembly.elements.continuum import Continuum
-from assembly.materials import Material
+from assembly.materials import Material, Orthotropic
 
 PLANE_CELLS = ("triangle", "triangle6", "quad", "quad8")
 State = Literal["stress", "strain"]
@@ -20,7 +20,7 @@ State = Literal["stress", "strain"]
 def plane_elements(
     points: NDArray[np.float64],
     blocks: Sequence[CellBlock],
-    material: Material,
+    material: Material | Orthotropic,
     state: State,
     thickness: float,
 ) -> Continuum:
