@@ -319,17 +319,17 @@ class Closure:
             except SingularPositionError:
                 return
         if rank < rows:
-            names = dict.fromkeys(
-                joint for joint, w in zip(self.rows.joints, weight, strict=True) if w > 1e-6
-            )
+            named = zip(self.rows.labels, weight, strict=True)
+            names = dict.fromkeys(label for label, w in named if w > 1e-6)
+            extra = "1 condition" if rows - rank == 1 else f"{rows - rank} conditions"
             raise RedundantConstraintError(
-                f"{rows - rank} joint condition(s) too many: joints {', '.join(names)} repeat "
-                f"what others impose; free some motions (spherical instead of revolute) or drivers"
+                f"{extra} too many: {', '.join(names)} repeat what others "
+                f"impose; free some motions (spherical instead of revolute) or drivers"
             )
         if rank < free:
             raise MechanismError(
-                f"{free - rank} of the mechanism's degrees of mobility have no driver: add "
-                f"{free - rank} driver(s), or joints"
+                f"{free - rank} of the mechanism's degrees of mobility have no driver: add as many "
+                f"drivers, or joints"
             )
 
     def _rank(self, pose: Pose) -> tuple[int, Array, Array]:

@@ -69,6 +69,10 @@ class JointRows:
         far = np.where(distance[:, None], points[:, 1], given)
         self.far = far
         self.near = points[:, 0] * self.distance
+        self.labels = [
+            f"driver of {joint}" if moved else f"joint {joint}"
+            for joint, moved in zip(self.joints, self.driven, strict=True)
+        ]
         # A direction turns with its node like a point at the lever g.
         self.rigid_levers = (self.near, far)
         self.node_levers = (

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from assembly.body import Body
 from assembly.closure import Pose
+from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
 from assembly.joint_rows import JointRows
 from assembly.joints import GROUND, Driver, Joint, Point, conditions, driving_condition
@@ -63,7 +64,25 @@ class Topology:
         )
         offsets = _offsets(bodies)
         columns = np.array([_columns(pair, bodies, offsets) for pair in pairs], dtype=np.intp)
-        return cls(bodies, joints, drivers, planar, rows, columns)
+        topology = cls(bodies, joints, drivers, planar, rows, columns)
+        topology.check_unknowns()
+        return topology
+
+    def check_unknowns(self) -> None:
+        """MechanismError when a joint's node lacks an unknown that the joint ties."""
+        ground = self.rows.bodies == len(self.bodies)
+        tied = self._read & ~np.repeat(ground, 6, axis=1)
+        if self.planar:
+            tied[:, [2, 3, 4, 8, 9, 10]] = False
+        missing = np.argwhere(tied & (self.columns < 0))
+        if len(missing):
+            row, entry = missing[0]
+            body = list(self.bodies)[self.rows.bodies[row, entry // 6]]
+            what = "rotations" if entry % 6 >= 3 else COMPONENTS[entry % 6]
+            raise MechanismError(
+                f"{self.rows.labels[row]}: the node of body {body!r} has no {what}, which it ties; "
+                f"use another joint, or a body whose nodes have them"
+            )
 
     @cached_property
     def offsets(self) -> Index:
