@@ -15,6 +15,7 @@ from modal.solvers.pairs import Pairs
 from modal.state import Complex, Quadratic
 
 AXIS_TOLERANCE = 1e-12  # relative error of the inverse operator's compression, see restore_axis
+DEFECTIVE = 1e-13  # pairing, of its terms' size, below which an eigenvalue counts as defective
 CLUSTER = 1e-6  # relative distance below which left and right vectors are paired as a group
 
 
@@ -89,16 +90,18 @@ def paired(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
     mass = np.sqrt(np.abs(np.einsum("ij,ij->j", Y.conj(), quadratic.M @ Y)))
     Y /= np.where(mass > 0.0, mass, 1.0)
     for group in clusters(lam):
+        if len(group) == 1:
+            continue
         sums = lam[group][:, None] + lam[group][None, :]
         Yh = Y[:, group].conj().T
         block = sums * (Yh @ MX[:, group]) + Yh @ CX[:, group]
         sizes = la.svdvals(block)
-        scale = np.abs(sums).max() * np.linalg.norm(
-            np.abs(Yh) @ np.abs(MX[:, group])
-        ) + np.linalg.norm(Yh @ CX[:, group])
-        if sizes[-1] > 1e-13 * scale:
+        if sizes[-1] > DEFECTIVE * np.linalg.norm(np.abs(lam[group]) + np.abs(block).max()):
             Y[:, group] = Y[:, group] @ la.inv(block).conj().T
-    return Y
+    pairing = np.einsum("ij,ij->j", Y.conj(), MX * (2.0 * lam) + CX)
+    terms = np.abs(2.0 * lam) * np.linalg.norm(MX, axis=0) + np.linalg.norm(CX, axis=0)
+    sound = np.abs(pairing) > DEFECTIVE * terms * np.linalg.norm(Y, axis=0)
+    return np.asarray(Y / np.where(sound, pairing, 1.0).conj())
 
 
 def clusters(eigenvalues: Complex, tolerance: float = CLUSTER) -> list[list[int]]:
