@@ -1,5 +1,5 @@
-"""The two zero eigenvalues of a free slider-crank with elastic links (paper 628503, P2), with M, C and
-K alone: dense transformation, sparse projection and 50 digits."""
+"""The two zero eigenvalues of a free slider-crank with elastic links (paper 628503, P2), with M, C
+and K alone: dense transformation, sparse projection and 50 digits."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def test_without_deflation_the_zeros_scatter() -> None:
 
 
 def test_transport_terms_leave_one_zero() -> None:
-    """With them C + Cᵀ = 2 dM/dt, so vᵀCv = vᵀ(dM/dt)v is not zero and one of the pair moves off."""
+    """With them C + Cᵀ = 2 dM/dt, so vᵀCv = vᵀ(dM/dt)v is not zero and one of the pair moves
+    off."""
     mechanism = slider_crank.model(elements=4, driven=False)
     t, h = 0.003, 1e-6
     system = mechanism.freeze(t)

@@ -164,7 +164,7 @@ def test_rotating_blade_keeps_energy_and_finds_its_frozen_frequency(
     omega, right, left = lowest_mode(system)
     period = 2 * np.pi / omega
     errors = []
-    counts = (400, 800, 1600) if order == 2 else (20, 40, 80)
+    counts = (500, 1000, 2000) if order == 2 else (20, 40, 80)
     for count in counts:
         response = integrate(
             system,
@@ -184,7 +184,7 @@ def test_rotating_blade_keeps_energy_and_finds_its_frozen_frequency(
         errors.append(abs(found / omega - 1.0))
     rates = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
     np.testing.assert_allclose(rates, order, atol=0.1)
-    assert errors[-1] < 1.3e-6
+    assert errors[-1] < 1e-6
 
 
 def test_resumed_run_equals_the_unbroken_one(tmp_path: Path) -> None:
