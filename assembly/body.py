@@ -6,6 +6,7 @@ unit of ω_i, ω_iω_j, ε_i, a_O,i (DESIGN.md, section 2).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,6 +29,10 @@ from assembly.nonlinear import equilibrium
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Prestress = Literal["linear", "nonlinear"] | None
+
+WITHOUT_PRESTRESS = (
+    "prestress=None leaves K_G out: softening without stiffening, a divergence that does not exist"
+)
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,8 @@ class Body:
         parts = ops.parts(motion)
         load = ops.inertia_loads @ motion.coefficients()
         if prestress is None:
+            if np.any(motion.omega):
+                warnings.warn(WITHOUT_PRESTRESS, stacklevel=3)
             del parts["K_G"]
         elif prestress == "nonlinear":
             parts["K_G"] = ops.stretched(equilibrium(self, motion).tangent)

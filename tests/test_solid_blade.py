@@ -38,7 +38,8 @@ def test_linear_prestress_agrees_with_calculix(blade: assembly.Body, rpm: int) -
 
 def test_blade_without_prestress_is_far_off(blade: assembly.Body) -> None:
     """The table can tell a missing K_G: without it the first mode falls instead of rising."""
-    system = blade.freeze(omega=4000 * 2.0 * np.pi / 60.0, axis=(0, 0, 1), prestress=None)
+    with pytest.warns(UserWarning):
+        system = blade.freeze(omega=4000 * 2.0 * np.pi / 60.0, axis=(0, 0, 1), prestress=None)
     assert frequencies(system, 1)[0] < 0.9 * CALCULIX[0][0]
 
 
@@ -54,3 +55,8 @@ def test_nonlinear_prestress_agrees_with_calculix(blade: assembly.Body, rpm: int
     omega = rpm * 2.0 * np.pi / 60.0
     system = blade.freeze(omega=omega, axis=(0, 0, 1), prestress="nonlinear")
     np.testing.assert_allclose(frequencies(system, 6), CALCULIX[rpm], rtol=5e-4)
+
+
+def test_leaving_the_prestress_out_is_warned_of(blade: assembly.Body) -> None:
+    with pytest.warns(UserWarning, match="divergence that does not exist"):
+        blade.freeze(omega=100.0, axis=(0, 0, 1), prestress=None)
