@@ -20,6 +20,7 @@ MODULES = {
     "slider-crank": "studies.slider_crank",
     "rotating-blade": "studies.rotating_blade",
     "rotating-bar": "studies.rotating_bar",
+    "two-zeros": "studies.two_zeros",
 }
 
 
