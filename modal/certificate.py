@@ -35,10 +35,16 @@ ROUND_OFF = 8.0 * np.finfo(float).eps
 
 @dataclass(frozen=True)
 class Certificate:
-    """error_bound (P, k) of the eigenvalues, rad/s; residual (P, k), relative, energy norm."""
+    """What is known about the eigenvalues of P points, k each.
+
+    error_bound, rad/s; residual, relative, in the energy norm; perturbation, rad/s: the change of
+    the state matrix that would explain the error, of which round_off is unavoidable.
+    """
 
     error_bound: Array
     residual: Array
+    perturbation: Array
+    round_off: Array
 
 
 def certify(projected: Projected, at: Coefficients, modes: SmallModes) -> Certificate:
@@ -54,10 +60,13 @@ def certify(projected: Projected, at: Coefficients, modes: SmallModes) -> Certif
     )
     if projected.complete:
         own = np.zeros_like(own)
-    own = own + ROUND_OFF * modes.condition * modes.spread[:, None]
+    round_off = np.broadcast_to(ROUND_OFF * modes.spread[:, None], own.shape)
+    own = own + round_off * modes.condition
     energy = np.abs(lam) * np.sqrt(2.0) * mass_norm(projected, at, modes.right)
     residual = right * UNDERESTIMATE / np.maximum(energy, np.finfo(float).tiny)
-    return Certificate(coupled(own, lam, modes.condition), residual)
+    return Certificate(
+        coupled(own, lam, modes.condition), residual, own / modes.condition, round_off
+    )
 
 
 def dual_norms(

@@ -31,8 +31,8 @@ from assembly.frozen import FrozenSystem
 from modal.affine import AffineFamily, Coefficients, shares_operators
 from modal.map_store import VARIABLES, MapStore, Slices
 from modal.records import provenance
-from modal.reduction import Reducer, spread
-from modal.solve import solve
+from modal.reducer import Reducer, spread
+from modal.spot_check import full_modes, spot_check
 from modal.verdict import Verdict, judge
 
 Array = NDArray[np.float64]
@@ -253,13 +253,6 @@ class FullMethod:
         pass
 
 
-def full_modes(system: FrozenSystem, k: int) -> tuple[NDArray[np.complex128], Array]:
-    """The k lowest elastic eigenvalues of an instant and their error bounds, from a full solve."""
-    modes = solve(system, k=min(k + 2 * system.rigid.shape[1], system.n))
-    elastic = np.flatnonzero(np.asarray(modes.kind) == "elastic")[:k]
-    return modes.eigenvalues[elastic], modes.error_bound[elastic]
-
-
 class ReducedMethod:
     """All points from one certified basis."""
 
@@ -288,28 +281,14 @@ class ReducedMethod:
         self.reducer = Reducer(self.family, self.span, self.k, self.tolerance, self.threads)
         self.reducer.train(self.training)
         self.reducer.train(self.validation)
-        self._compare()
+        drawn = self.grid.drawn(4 * self.checks, seed=9)
+        self.compared = spot_check(self.reducer, drawn, self.checks)
         return self.reducer.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.reducer = Reducer.restored(
             self.family, self.span, self.k, arrays, self.tolerance, self.threads
         )
-
-    def _compare(self) -> None:
-        """Full solves at a few drawn points; AccuracyError when the basis missed a mode."""
-        assert self.reducer is not None
-        for point in self.grid.drawn(self.checks, seed=9):
-            modes, certificate, rigid = self.reducer.solve(self.family.coefficients([point]))
-            found = modes.eigenvalues[0][~rigid[0]][: self.k]
-            bound = certificate.error_bound[0][~rigid[0]][: self.k]
-            exact, exact_bound = full_modes(self.grid.freeze(point), self.k)
-            missing = compare(found, bound, exact, exact_bound, self.reducer.floor * self.tolerance)
-            if missing is not None:
-                raise AccuracyError(
-                    f"reduced basis: at {named(point)} λ = {missing:.8g} rad/s of the full solve "
-                    "is not within the error bound of any reduced eigenvalue"
-                )
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         """The points of a tile: in a local basis, those it does not settle in the shared one,
@@ -378,24 +357,6 @@ def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:
     corners = itertools.product(*({0, size - 1} for size in shape))
     chosen = {*corners, tuple(size // 2 for size in shape)}
     return np.array(sorted(int(np.ravel_multi_index(c, shape)) for c in chosen))
-
-
-def compare(
-    found: NDArray[np.complex128],
-    bound: Array,
-    exact: NDArray[np.complex128],
-    exact_bound: Array,
-    floor: float,
-) -> complex | None:
-    """The first of `exact` that lies within no bound of `found` (conjugates count), or None.
-
-    The last one may be missing when another of equal size took its place.
-    """
-    for lam, own in zip(exact[:-1], exact_bound[:-1], strict=True):
-        distance = np.minimum(np.abs(found - lam), np.abs(found.conj() - lam))
-        if not np.any(distance <= bound + own + floor):
-            return complex(lam)
-    return None
 
 
 def columns(verdicts: Sequence[Verdict], source: NDArray[np.int8]) -> dict[str, NDArray[Any]]:

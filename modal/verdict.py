@@ -31,7 +31,8 @@ def judge(eigenvalues: NDArray[np.complex128], error_bound: NDArray[np.float64])
 
     A growth rate that does not exceed its own error bound is never called an instability. The mode
     that grows most is a divergence when its frequency is not above its bound, else flutter. Of
-    equal growth rates the lowest frequency is critical. NaN entries are modes that do not exist.
+    growth rates that are equal, or zero within their bounds, the lowest frequency is
+    critical. NaN entries are modes that do not exist.
     """
     kept = np.isfinite(eigenvalues)
     lam, bound = eigenvalues[kept], error_bound[kept]
@@ -39,7 +40,8 @@ def judge(eigenvalues: NDArray[np.complex128], error_bound: NDArray[np.float64])
         return Verdict(np.nan, np.nan, np.nan, 0, STABLE)
     unstable = lam.real > bound
     candidates = np.flatnonzero(unstable) if unstable.any() else np.arange(lam.size)
-    order = np.lexsort((np.abs(lam[candidates].imag), -lam[candidates].real))
+    growth = np.where(np.abs(lam.real) <= bound, 0.0, lam.real)
+    order = np.lexsort((np.abs(lam[candidates].imag), -growth[candidates]))
     worst = candidates[order[0]]
     code = STABLE
     if unstable.any():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
+from affine_families import Planar
 
 import assembly
 from assembly.combination import Combination
@@ -129,6 +130,46 @@ def test_conservative_instants_are_exactly_imaginary() -> None:
     points = [dict(omega=s) for s in np.linspace(0.0, 1.0, 30)]
     found = sweep(lambda p: model.freeze(**p), points, k=6)
     assert found.exact.all() and np.all(found.eigenvalues.real == 0.0)
+
+
+def test_bounds_hold_at_the_coalescence_of_two_modes() -> None:
+    """Circulatory flutter at Ω = d = 0: λ² = −(k₁ + k₂)/2 ± √((k₁ − k₂)²/4 − ε²), defective at
+    ε = |k₁ − k₂|/2 (A10); a growth is called so only beyond it.
+    """
+    pairs = np.arange(1.0, 61.0)[:, None] ** 2 * np.array([[4.0, 9.0]])
+    model = Planar(pairs)
+    offsets = np.array([-0.5, -1e-2, -1e-4, -1e-7, -1e-11, 0.0, 1e-11, 1e-7, 1e-4, 1e-2, 0.5])
+    points = [dict(epsilon=2.5 + x) for x in offsets]
+    found = sweep(lambda p: model.freeze(**p), points, k=4, checks=0)
+    assert found.size < model.n
+    for p, point in enumerate(points):
+        root = np.sqrt(6.25 - point["epsilon"] ** 2 + 0j)
+        for lam in np.sqrt(np.array([-6.5 + root, -6.5 - root])):
+            lam = lam if lam.imag >= 0.0 else -lam
+            near = np.argmin(np.abs(found.eigenvalues[p] - lam))
+            assert abs(found.eigenvalues[p, near] - lam) <= found.error_bound[p, near]
+        grows = np.any(found.eigenvalues[p].real > found.error_bound[p])
+        assert not grows if offsets[p] <= 0.0 else grows or offsets[p] < 1e-7
+
+
+def test_bounds_hold_where_an_eigenvalue_passes_zero() -> None:
+    """The asymmetric shaft of A5: λ⁴ + (a + b + 2Ω²)λ² + (a − Ω²)(b − Ω²) = 0, so the small
+    λ² = −2c/(B + √(B² − 4c)) changes sign at Ω = √a, where λ is defective.
+    """
+    n4 = np.arange(1.0, 61.0) ** 4
+    a, b = 1.0, 1.44
+    model = Planar(np.column_stack([a * n4, b * n4]))
+    offsets = np.array([-1e-1, -1e-3, -1e-6, -1e-10, 0.0, 1e-10, 1e-6, 1e-3, 1e-1])
+    points = [dict(omega=1.0 + x) for x in offsets]
+    found = sweep(lambda p: model.freeze(**p), points, k=4, checks=0)
+    assert found.size < model.n
+    for p, x in enumerate(offsets):
+        B, c = a + b + 2.0 * (1.0 + x) ** 2, -x * (2.0 + x) * (b - (1.0 + x) ** 2)
+        lam = np.sqrt(-2.0 * c / (B + np.sqrt(B**2 - 4.0 * c)) + 0j)
+        near = np.argmin(np.abs(found.eigenvalues[p] - lam))
+        assert abs(found.eigenvalues[p, near] - lam) <= found.error_bound[p, near]
+        grows = np.any(found.eigenvalues[p].real > found.error_bound[p])
+        assert not grows if x <= 0.0 else grows or x < 1e-7
 
 
 def test_full_vectors_solve_the_full_problem() -> None:
