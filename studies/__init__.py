@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-STUDY_MODULES = ("slider_crank", "rotating_blade", "rotating_bar", "two_zeros")
+STUDY_MODULES = ("slider_crank", "rotating_blade", "rotating_bar", "two_zeros", "wind_pump")
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -31,6 +31,7 @@ def write(
     table of the run. Raises StorageError when the page cannot be written.
     """
     pictures = [path for path in out.written if path.suffix in PICTURES]
+    texts = [path for path in out.written if path.suffix == ".txt"]
     others = [path.name for path in out.written if path.suffix not in PICTURES]
     settings = study.settings | dict(arguments)
     given = " ".join(shlex.quote(f"{k}={v}") for k, v in arguments.items())
@@ -43,6 +44,7 @@ def write(
             background=_background(study),
             numbers=_text(numbers),
             figures="\n".join(_figure(path, out.captions.get(path.name, "")) for path in pictures),
+            texts="\n".join(_listing(path) for path in texts),
             settings="\n".join(_row(k, _setting(k, v, arguments)) for k, v in settings.items()),
             provenance="\n".join(_row(k, v) for k, v in dataset.attrs.items()),
             command=_text(f"frozen-motion run {study.name}" + (f" --set {given}" if given else "")),
@@ -63,6 +65,11 @@ def _figure(path: Path, caption: str) -> str:
     source = f"data:{PICTURES[path.suffix]};base64,{encoded}"
     shown = _text(caption or path.stem.replace("-", " "))
     return f'<figure><img src="{source}" alt="{shown}"><figcaption>{shown}</figcaption></figure>'
+
+
+def _listing(path: Path) -> str:
+    title = _text(path.stem.replace("-", " ").capitalize())
+    return f"<h2>{title}</h2>\n<pre>{_text(path.read_text('utf-8'))}</pre>"
 
 
 def _setting(name: str, value: Any, given: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ MODULES = {
     "rotating-blade": "studies.rotating_blade",
     "rotating-bar": "studies.rotating_bar",
     "two-zeros": "studies.two_zeros",
+    "wind-pump": "studies.wind_pump",
 }
 
 

@@ -43,7 +43,7 @@ def main(
     modes: int = 6,
     speed_rpm: float = 1500.0,
     instants: int = 72,
-    large_elements: int = 600,
+    large_elements: int = 4000,
     out: OutputFolder | None = None,
     progress: bool = False,
 ) -> xr.Dataset:

@@ -1,0 +1,69 @@
+"""The wind-pump study's numbers in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+
+def report(dataset: xr.Dataset) -> str:
+    """Checks of kinematics and forces, eigenvalues, and what makes them vary."""
+    lines = ["kinematics by the loop closure, against finite differences (relative)"]
+    lines += [
+        f"  {name:<22} {float(gap):.0e}"
+        for name, gap in zip(
+            dataset["checked"].values, dataset["difference_check"].values, strict=True
+        )
+    ]
+    reduced, general = dataset["joint_force"], dataset["joint_force_general"]
+    gap = float(abs(reduced - general).max() / abs(general).max())
+    drives = reduced.sel(force=dataset["drive"].values).values
+    projected = float(np.abs(dataset["drive_projected"].values - drives).max())
+    lines += [
+        f"joint forces: reduced equations (A43) against the general mechanism {gap:.0e} of the "
+        f"largest; drives by (A46) within {projected:.0e} N",
+        "  largest: "
+        + ", ".join(
+            f"{name!s} {float(abs(reduced.sel(force=name)).max()):.1f}"
+            for name in reduced["force"].values
+        )
+        + " (N, N m)",
+    ]
+    return "\n".join(lines + _eigenvalues(dataset) + _terms(dataset))
+
+
+def _eigenvalues(dataset: xr.Dataset) -> list[str]:
+    lines = [
+        "eigenvalues of the lever over a turn: frequency (Hz), least … greatest",
+        f"  {'':<20}" + "".join(f"{'mode ' + str(m):>26}" for m in dataset["mode"].values),
+    ]
+    for name in dataset["variant"].values:
+        f = dataset["frequency"].sel(variant=name)
+        spans = [
+            f"{float(f[:, m].min()):.4f} … {float(f[:, m].max()):.4f}" for m in range(f.shape[1])
+        ]
+        lines.append(f"  {name:<20}" + "".join(f"{span:>26}" for span in spans))
+    pinned = "".join(f"{float(v):>26.4f}" for v in dataset["pinned_frequency"].values)
+    lines.append(f"  {'pinned beam at rest':<20}{pinned}")
+    rates = dataset["eigenvalue"].sel(variant="all terms").values.real
+    lines.append(f"  largest |Re λ| with all terms {np.abs(rates).max():.1e} 1/s")
+    return lines
+
+
+def _terms(dataset: xr.Dataset) -> list[str]:
+    lines = ["shift by each term alone (Hz), least … greatest over the turn"]
+    for name in dataset["term"].values:
+        lines.append(f"  {name:<20}" + _spans(dataset["shift"].sel(term=name)))
+    lines.append(f"  {'all together':<20}" + _spans(dataset["together"]))
+    rest = dataset["together"] - dataset["shift"].sum("term")
+    lines.append(f"  {'of that, mutual':<20}" + _spans(rest))
+    stress = dataset["shift"].sel(term="K_G")
+    gap = abs(stress - dataset["shift_by_hand"]).max("time") / abs(stress).max("time")
+    shown = ", ".join(f"{100.0 * float(g):.1f} %" for g in gap.values)
+    lines.append(f"  K_G against the axial force on a pinned beam, first order, by hand: {shown}")
+    return lines
+
+
+def _spans(shift: xr.DataArray) -> str:
+    low, high = shift.min("time").values, shift.max("time").values
+    return "".join(f"{f'{a:+.2e} … {b:+.2e}':>26}" for a, b in zip(low, high, strict=True))
