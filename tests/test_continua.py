@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import assembly
+from assembly import gallery
 from assembly.kinematics import skew
 
 MOTION = dict(omega=(110.0, -70.0, 230.0), epsilon=(900.0, 400.0, -1500.0))
@@ -166,6 +167,7 @@ def _coefficients(omega, epsilon, acceleration) -> np.ndarray:  # type: ignore[n
     return assembly.Kinematics(omega, epsilon, acceleration).coefficients()
 
 
+RIGID = ("K_epsilon", "K_omega2", "K_G")
 SOFT = assembly.Material(E=2e9, nu=0.3, rho=2000.0)
 
 
@@ -236,3 +238,30 @@ def test_hub_couple_makes_the_load_orthogonal_to_the_free_rotations() -> None:
     assert made.rigid.shape[1] == 3
     loads = abs(system.Q) @ abs(made.rigid)
     assert np.all(abs(system.Q @ made.rigid) < 1e-12 * loads)
+
+
+@pytest.mark.parametrize("size", [(0.5, 0.3, 0.2), (0.8, 0.1, 0.2)])
+def test_pinned_block_is_a_rigid_top(size: tuple[float, float, float]) -> None:
+    """Spun about a principal axis through the pin, a stiff body is Euler's top: in its own frame
+    0, 0, ±iΩ and ±iΩ √((C − A)(C − B)/AB), A, B, C about the pin (linearised Euler equations)."""
+    omega = 100.0
+    origin = (0.0, -size[1] / 2, -size[2] / 2)
+    points = gallery.block_mesh(4, 2, 2, "hex20", size, origin).points
+    made = gallery.block(
+        4, 2, 2, "hex20", size, origin, clamped=None, pinned=[nearest(points, (0.0, 0.0, 0.0))]
+    )
+    system = made.freeze((0.0, 0.0, omega))
+    assert deviation(system.K_G, 1.0) < 1e-12
+    V = made.rigid
+    # Rigid motions alone: what they leave out is the body's elasticity, (Ω/elastic frequency)².
+    M, C, K = (V.T @ (A @ V) for A in (system.M, system.C, system.combined(RIGID).tocsr()))
+    state = np.block(
+        [[np.zeros((3, 3)), np.eye(3)], [-np.linalg.solve(M, K), -np.linalg.solve(M, C)]]
+    )
+    found = np.sort(abs(np.linalg.eigvals(state)))
+    a, b, c = np.square(size) / 12.0 + np.square([size[0] / 2.0, 0.0, 0.0])
+    A, B, C_axis = b + c, a + c, a + b
+    squared = (C_axis - A) * (C_axis - B) / (A * B)
+    nutation = omega * np.sqrt(abs(squared))
+    expected = np.sort([0.0, 0.0, omega, omega, nutation, nutation])
+    np.testing.assert_allclose(found, expected, atol=1e-4 * omega)

@@ -4,17 +4,15 @@ A body without rotational unknowns that turns about a pin feels the moment of it
 there, −Σ m X × AX with A = ω̃ω̃ or ε̃, and something must balance it: the motor's torque, and the
 bearing couple when the axis is not principal. It acts as forces on the hub, the nodes of the cells
 around the pin, through the hub's best-fit rotation φ(u) = Θ⁻¹ Σ X × u, Θ = Σ(|X|² I − XXᵀ) (X from
-the pin): the nodal forces are f_a = (Θ⁻¹M) × X_a. They turn with the hub, which does work of second
-order:
+the pin): a couple M is the nodal forces f_a = (Θ⁻¹M) × X_a, of work M·φ. They turn with the hub:
 
-    K_G gets −(R Φᵀ + Φ Rᵀ) + Φ h Φᵀ,   R_i = e_i × f,  Φ = ∂φ/∂u,
-    h = tr(B) I − sym(B) + sym(Σ m AX Xᵀ),  B = Σ X fᵀ.
+    K_G gets −(R Φᵀ + Φ Rᵀ) + Φ (tr(B) I − B) Φᵀ,   R_i = e_i × f,  Φ = ∂φ/∂u,  B = Σ X fᵀ,
 
-In the plane this is the Hessian of −Tφ for a torque T. In space h makes the rotation v about ω (or
-ε) carry the reaction with it exactly, K_G v = −ω × f, whatever the direction of ω: with B − Bᵀ =
-the moment, (tr B I − B) ω = h ω needs ½ M × ω = sym(ΣmAXXᵀ) ω, which holds for M = Σ m X × AX since
-sym(Aℐ)ω = ½ Aℐω (A ω = 0, ℐ = Σ m XXᵀ). DESIGN.md, section 2: the identity (K + K(ε) + K(ω²) + K_G)
-v = 0.
+because Rᵀv = (tr(B) I − B) θ for the rotation v = θ × X, so that K_G v has −θ × f from the hub, which
+cancels what the prestress leaves there: (K + K(ε) + K(ω²) + K_G) v = 0 holds (DESIGN.md, section 2)
+for any axis. In the plane, and whenever the couple vanishes, the term is symmetric (there it is the
+Hessian of −Tφ for a torque T). In space B − Bᵀ is the couple itself: one that turns with the body is
+not conservative, and K_G then has the skew part ½ Φ M̃ Φᵀ.
 """
 
 from __future__ import annotations
@@ -65,22 +63,13 @@ class Hub(ElementFamily):
         out[self.nodes] = nodal[:, :d]
         return out.reshape(self.size, -1)
 
-    def _unit_inertia(self) -> tuple[Array, Array]:
-        """Σ m (AX) Xᵀ (3, 3, 12) about the pin, and the balancing couple Σ m X × AX (3, 12)."""
-        points = self.continuum.points
-        weighted = self.continuum.scalar_mass @ (points - self.pin)
-        virial = np.einsum("aik,aj->ijk", acceleration_units(points), weighted)
-        if self.continuum.dimension == 2:
-            virial[2] = 0.0
-        couple = np.stack(
-            [virial[2, 1] - virial[1, 2], virial[0, 2] - virial[2, 0], virial[1, 0] - virial[0, 1]]
-        )
-        return virial, couple
-
     @cached_property
     def _couples(self) -> Array:
-        """The couple (r, 12) about each free axis, per unit of kinematics."""
-        return np.asarray(self.axes.T @ self._unit_inertia()[1])
+        """The couple (r, 12) about each free axis, Σ m X × AX per unit of kinematics, N·m."""
+        points = self.continuum.points
+        weighted = self.continuum.scalar_mass @ (points - self.pin)
+        moment = np.cross(weighted[:, :, None], acceleration_units(points), axis=1)
+        return np.asarray(self.axes.T @ moment.sum(axis=0))
 
     def inertia_loads(self) -> Array:
         """The hub's forces (size, 12) that hold the rotation against the unit inertia loads, N."""
@@ -98,8 +87,7 @@ class Hub(ElementFamily):
         turned = np.stack([force @ axis.T for axis in SKEW_UNITS], axis=2) @ E
         R, phi = self._spread(turned), self.rotation
         B = self._arms.T @ force
-        A = self._unit_inertia()[0][:, :, unit]
-        h = np.trace(B) * np.eye(3) - 0.5 * (B + B.T) + 0.5 * (A + A.T)
+        h = np.trace(B) * np.eye(3) - B
         R, phi = sp.csr_matrix(R), sp.csr_matrix(phi)
         return sp.csr_matrix(-(R @ phi.T + phi @ R.T) + phi @ sp.csr_matrix(E.T @ h @ E) @ phi.T)
 
