@@ -166,7 +166,7 @@ def _onsets(
         floor = ROUND_OFF * np.maximum(size, np.nanmax(size, axis=0, initial=0.0) * ROUND_OFF)
         grows = known & elastic & (eigenvalues.real > floor)
         still = known & (np.abs(eigenvalues.imag) <= floor) & (np.abs(eigenvalues.real) > floor)
-        confirmed = grows & ~(corrected <= 0.0)
+    confirmed = _confirmed(grows, eigenvalues.real, corrected)
     partner = np.array([_locked(row) for row in eigenvalues], dtype=int).reshape(eigenvalues.shape)
     for n in range(1, len(eigenvalues)):
         for r in np.flatnonzero(known[n] & known[n - 1]):
@@ -182,6 +182,21 @@ def _onsets(
                 board.write(n, r, "split", earlier)
             elif still[n - 1, r] and not still[n, r]:
                 board.write(n, r, "split")
+
+
+def _confirmed(grows: NDArray[np.bool_], rate: Real, corrected: Real) -> NDArray[np.bool_]:
+    """Instants (T, R) of spells of growth that are not the motion's own effect on the amplitude.
+
+    The energy of a mode breathes with the motion, and Re λ and σ − Re λ with it, though nothing is
+    unstable. A spell counts when σ agrees with Re λ to a half where Re λ is largest.
+    """
+    out = np.zeros_like(grows)
+    for r in range(grows.shape[1]):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], grows[:, r], [False]]).astype(int)))
+        for start, end in edges.reshape(-1, 2):
+            top = start + int(np.argmax(rate[start:end, r]))
+            out[start:end, r] = not abs(corrected[top, r] - rate[top, r]) > 0.5 * rate[top, r]
+    return out
 
 
 def _locked(lam: Complex) -> list[int]:
