@@ -137,8 +137,12 @@ def rigid_motion(pump: Pump, times: Array) -> xr.Dataset:
                 {"units": "1", "long_name": "largest relative difference from finite differences"},
             ),
         },
-        coords={"time": times, "link": ["lever", "swing"], "checked": list(checks)},
+        coords={"time": _time(times), "link": ["lever", "swing"], "checked": list(checks)},
     )
+
+
+def _time(times: Array) -> tuple[str, Array, dict[str, str]]:
+    return "time", times, {"units": "s", "long_name": "time"}
 
 
 def _velocities(pump: Pump, t: float) -> Array:
@@ -171,7 +175,7 @@ def forces_both_ways(pump: Pump, pumping: assembly.Mechanism, times: Array) -> x
                 units | {"long_name": "drives by the projection (A46)"},
             ),
         },
-        coords={"time": times, "force": list(FORCES), "drive": list(FORCES[8:])},
+        coords={"time": _time(times), "force": list(FORCES), "drive": list(FORCES[8:])},
     )
 
 

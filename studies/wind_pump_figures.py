@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import xarray as xr
 
 from studies.figures import curves
 from studies.figures.style import colour, figure
 from studies.output import OutputFolder
+
+FLOOR = 1e-9  # Hz: below, a shift is round-off
 
 
 def draw(dataset: xr.Dataset, out: OutputFolder) -> None:
@@ -78,30 +79,32 @@ def _eigenvalues(dataset: xr.Dataset, out: OutputFolder) -> None:
 
 def _shares(dataset: xr.Dataset, out: OutputFolder) -> None:
     count = dataset.sizes["mode"]
-    with figure(count, 1, width=7.8, height=2.8 * count, sharex=True) as (drawn, axes):
-        for mode, ax in enumerate(axes):
+    time = dataset["time"]
+    with figure(count, 2, width=10.4, height=3.0 * count, sharex=True) as (drawn, axes):
+        for mode in range(count):
+            whole, sizes = axes[2 * mode : 2 * mode + 2]
+            one = dataset.isel(mode=mode)
+            whole.plot(time, one["together"], color="black", lw=2.6, label="all together")
+            stress = one["shift"].sel(term="K_G")
+            whole.plot(time, stress, "--", color=colour(3), label="K_G alone")
+            by_hand = one["shift_by_hand"][::6]
+            whole.plot(
+                time[::6], by_hand, "o", color=colour(1), ms=4, mfc="white", label="K_G by hand"
+            )
+            whole.set(ylabel="shift (Hz)", title=f"eigenvalue {mode + 1}: shift of its frequency")
             labels = [f"{name} alone" for name in dataset["term"].values]
-            shift = dataset["shift"].isel(mode=mode)
-            curves.family(shift, "time", ax, along="term", labels=labels, styled=True)
-            ax.plot(dataset["time"], dataset["together"].isel(mode=mode), color="black", lw=2.2,
-                    label="all together", zorder=1)  # fmt: skip
-            by_hand = dataset["shift_by_hand"].isel(mode=mode)[::6]
-            ax.plot(dataset["time"][::6], by_hand, "o", color=colour(3), ms=3.5, mfc="white",
-                    label="K_G by hand")  # fmt: skip
-            ax.set(ylabel="shift (Hz)", title=f"eigenvalue {mode + 1}: what each term changes")
-            if mode < count - 1:
-                ax.set_xlabel("")
-            ax.set_ylim(*_rounded(ax.get_ylim()))
-        curves.beside(axes[0])
+            curves.family(
+                abs(one["shift"]).where(abs(one["shift"]) > FLOOR), "time", sizes, along="term", labels=labels,
+                styled=True, ylabel="|shift| (Hz)",
+            )  # fmt: skip
+            sizes.set(yscale="log", title=f"eigenvalue {mode + 1}: size of each term's share")
+            for ax in (whole, sizes):
+                ax.set_xlabel("time (s)" if mode == count - 1 else "")
+        axes[0].legend(loc="upper center")
+        curves.beside(axes[1])
         out.write_figure(
             "terms.png",
             drawn,
-            "Shift of the frequency by each term alone, relative to M and K of the same instant; "
-            "circles: the axial force's first-order effect on a pinned beam, by hand.",
+            "Shift of the frequency by each term alone, relative to M and K of the same instant. "
+            "Circles: the axial force's first-order effect on a pinned beam, by hand.",
         )
-
-
-def _rounded(limits: tuple[float, float]) -> tuple[float, float]:
-    """The limits, no narrower than what round-off could fill."""
-    middle, half = 0.5 * sum(limits), max(0.5 * (limits[1] - limits[0]), 1e-6)
-    return float(np.subtract(middle, half)), float(np.add(middle, half))
