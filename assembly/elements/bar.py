@@ -94,3 +94,22 @@ class BarFamily(ElementFamily):
         elongation = np.einsum("ei,ei->e", moved[:, 1] - moved[:, 0], self.tangent)
         N = self.EA * elongation / self.length
         return self._stretch(N / self.length, np.eye(3) - self._along)
+
+    def _stretched(self, u: Array) -> tuple[Array, Array, Array]:
+        """Length, direction and axial force of the displaced bars."""
+        moved = self.ends + self.map.gather(u).reshape(-1, 2, 3)
+        span = moved[:, 1] - moved[:, 0]
+        length = np.linalg.norm(span, axis=1)
+        return length, span / length[:, None], self.EA * (length / self.length - 1.0)
+
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        """N along the displaced bar."""
+        _, n, N = self._stretched(u)
+        pull = N[:, None] * n
+        return self.map.vector(np.concatenate([-pull, pull], axis=1))
+
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+        length, n, N = self._stretched(u)
+        along = n[:, :, None] * n[:, None, :]
+        stiff = self._stretch(self.EA / self.length, along)
+        return sp.csr_matrix(stiff + self._stretch(N / length, np.eye(3) - along))

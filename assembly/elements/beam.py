@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,8 +31,17 @@ from numpy.typing import NDArray
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
+from assembly.elements.large_beam import (
+    Sections,
+    from_turned_frame,
+    in_turned_frame,
+    section_stiffness,
+    strain_gradient,
+)
+from assembly.elements.large_rotation import inertia_gradient, jacobian
 from assembly.elements.quadrature import LineRule
 from assembly.elements.section_inertia import SectionInertia, cross_matrices
+from assembly.errors import ConvergenceError
 
 Array = NDArray[np.float64]
 
@@ -60,7 +70,8 @@ class BeamFamily(ElementFamily):
     def __init__(self, dofs: DofMap, connectivity: NDArray[np.intp], stations: Stations) -> None:
         self.size, self.stations = len(dofs), stations
         self.map = ElementMap(dofs, connectivity, (0, 1, 2, 3, 4, 5))
-        self._interpolate(dofs.coordinates[connectivity])
+        self.ends = dofs.coordinates[connectivity]
+        self._interpolate(self.ends)
 
     def _interpolate(self, ends: Array) -> None:
         """Shape functions (u, φ), derivatives by ξ, (E, Q, 6, 12); stiffness (E, 12, 12)."""
@@ -87,6 +98,7 @@ class BeamFamily(ElementFamily):
         relative[:, :3, 3:6] = cross_matrices(ends[:, 1] - ends[:, 0])
         load = 0.5 * (rigidity + rigidity.transpose(0, 2, 1)) @ relative
 
+        self._by_load = (slope, kappa, bend, rigidity)
         self._N = bend @ load[:, None]
         self._N[..., :, :6] += np.eye(6)
         self._N[..., :3, 3:6] += from_a
@@ -178,6 +190,96 @@ class BeamFamily(ElementFamily):
         moment_rate = moment_rate + np.cross(st.slope, F)
         return F, ends[:, None, 9:] + _beyond(st.rule, moment_rate)
 
+    @cached_property
+    def _own_fields(self) -> Array:
+        """(u, φ, u′, φ′) by ξ under the unit inertia loads between fixed nodes, (E, Q, 12, 12).
+
+        They make the stress inside an element that carries its load as exact as `resultants`.
+        """
+        st = self.stations
+        slope, kappa, bend, rigidity = self._by_load
+        turn = cross_matrices(st.slope)
+        F = _beyond_matrix(st.rule, self._load_density[..., :3, :])
+        Mo = _beyond_matrix(st.rule, self._load_density[..., 3:, :] + turn @ F)
+        strain = self._jacobian[..., None, None] * (
+            st.compliance @ np.concatenate([F, Mo], axis=-2)
+        )
+        phi = _along(st.rule.running, strain[..., 3:, :])
+        own = strain[..., :3, :] - turn @ phi
+        reached = [_total(st.rule.weights, part) for part in (own, strain[..., 3:, :])]
+        held = (-rigidity @ np.concatenate(reached, axis=-2))[:, None]
+        moved = np.concatenate([_along(st.rule.running, own), phi], axis=-2) + bend @ held
+        return np.concatenate([moved, own + slope @ held, strain[..., 3:, :] + kappa @ held], -2)
+
+    @cached_property
+    def _fields(self) -> Array:
+        """(u, φ, u′, φ′) by ξ of the nodes' motion, (E, Q, 12, 12)."""
+        return np.concatenate([self._N, self._du, self._dphi], axis=-2)
+
+    @cached_property
+    def _sections(self) -> Sections:
+        st = self.stations
+        t = st.slope / self._jacobian[..., None]
+        share = self._lengths / self._lengths.sum(axis=1, keepdims=True)
+        D = section_stiffness(st.compliance, t)
+        return Sections(D, t, st.tension_centre, st.radius2, share)
+
+    @cached_property
+    def _own_forces(self) -> Array:
+        """F (E, Q, 3, 12) of the unit inertia loads between fixed nodes."""
+        sections, j = self._sections, self._jacobian[..., None, None]
+        phi, du, dphi = (self._own_fields[..., 3 * k : 3 * k + 3, :] for k in (1, 2, 3))
+        strain = np.concatenate([du / j + cross_matrices(sections.t) @ phi, dphi / j], axis=-2)
+        return np.asarray((sections.D @ strain)[..., :3, :])
+
+    def _strain_forces(self, d: NDArray[Any], coefficients: Array) -> NDArray[Any]:
+        """Forces (E, 12) of the strains under nodes' motion d (E, 12), large."""
+        st, j = self.stations, self._jacobian[..., None]
+        own = in_turned_frame(self.ends, d)
+        y = (self._fields @ own[:, None, :, None])[..., 0] + self._own_fields @ coefficients
+        phi, du, dphi = y[..., 3:6], y[..., 6:9] / j, y[..., 9:] / j
+        by_phi, by_du, by_dphi = strain_gradient(
+            self._sections, self._own_forces @ coefficients, phi, du, dphi
+        )
+        gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
+        forces = np.einsum("q,eqji,eqj->ei", st.rule.weights, self._fields[..., 3:, :], gradient)
+        return from_turned_frame(self.ends, d, own, forces)
+
+    def _inertia_gradient(self, y: NDArray[Any], coefficients: Array) -> NDArray[Any]:
+        """Derivatives (E, Q, 6) by (u, φ) of the inertia load's work on points, per ξ."""
+        st = self.stations
+        parts = inertia_gradient(st.inertia, st.X, y[..., :3], y[..., 3:], coefficients)
+        return self._jacobian[..., None] * np.concatenate(parts, axis=-1)
+
+    def _linear_inertia(self, coefficients: Array) -> Array:
+        """What the body itself counts as inertia stiffness, (E, 12, 12)."""
+        return np.einsum("eikj,k->eij", self._inertia[:, :, 1:], coefficients[:9])
+
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        """Forces of the geometrically exact beam, and the inertia of turned sections beyond the
+        linear one. Rotation vectors must stay below π, an element's own bend below 1 rad.
+        """
+        d = self.map.gather(u)
+        if np.linalg.norm(d.reshape(-1, 2, 6)[..., 3:], axis=-1).max() > np.pi:
+            raise ConvergenceError("a beam has turned by more than π")
+        y = (self._N @ d[:, None, :, None])[..., 0]
+        inertia = self._inertia_gradient(y, coefficients)
+        forces = np.einsum("q,eqji,eqj->ei", self.stations.rule.weights, self._N, inertia)
+        forces += self._strain_forces(d, coefficients) + self._element_loads @ coefficients
+        forces -= (self._linear_inertia(coefficients) @ d[..., None])[..., 0]
+        return self.map.vector(forces)
+
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+        d = self.map.gather(u)
+        y = (self._N @ d[:, None, :, None])[..., 0]
+        inner = jacobian(lambda state: self._inertia_gradient(state, coefficients), y)
+        tangent = jacobian(lambda state: self._strain_forces(state, coefficients), d)
+        inner = self._N.swapaxes(-1, -2) @ inner @ self._N
+        tangent += _total(self.stations.rule.weights, inner) - self._linear_inertia(coefficients)
+        if not np.any(coefficients[6:9]):
+            tangent = _symmetric(tangent)
+        return self.map.matrix(tangent)
+
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
         st = self.stations
         F, Mo = self.resultants(u, unit)
@@ -208,6 +310,11 @@ def _along(running: Array, values: Array) -> Array:
 def _total(weights: Array, values: Array) -> Array:
     """Integrals (E, i, j) over the element."""
     return np.einsum("q,eqij->eij", weights, values)
+
+
+def _beyond_matrix(rule: LineRule, values: Array) -> Array:
+    """Integrals (E, Q, i, j) from each quadrature point to ξ = 1."""
+    return np.einsum("qr,erij->eqij", rule.weights - rule.running, values)
 
 
 def _beyond(rule: LineRule, values: Array) -> Array:

@@ -6,6 +6,8 @@ section 2): `SectionInertia.load_work`, here with the whole body in place of a s
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
+from assembly.elements.large_rotation import inertia_gradient, jacobian
 from assembly.elements.section_inertia import SectionInertia
 
 Array = NDArray[np.float64]
@@ -50,3 +53,24 @@ class RigidFamily(ElementFamily):
         turn = np.zeros((len(self.points), 6, 6))
         turn[:, 3:, 3:] = self.inertia.load_work(self.points, unit)
         return self.map.matrix(turn)
+
+    def _gradient(self, y: NDArray[Any], coefficients: Array) -> NDArray[Any]:
+        force, moment = inertia_gradient(
+            self.inertia, self.points, y[..., :3], y[..., 3:], coefficients
+        )
+        return np.concatenate([force, moment], axis=-1)
+
+    def _linear(self, coefficients: Array) -> Array:
+        return np.einsum("ekij,k->eij", self.inertia.forms()[:, 1:], coefficients[:9])
+
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        """The inertia of the turned bodies beyond the linear one."""
+        y = self.map.gather(u)
+        forces = self._gradient(y, coefficients)
+        forces = forces + self.inertia.loads(self.points) @ coefficients
+        return self.map.vector(forces - (self._linear(coefficients) @ y[..., None])[..., 0])
+
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+        y = self.map.gather(u)
+        J = jacobian(lambda state: self._gradient(state, coefficients), y)
+        return self.map.matrix(J - self._linear(coefficients))

@@ -39,6 +39,13 @@ class SpringFamily(ElementFamily):
     def damping(self) -> sp.csr_matrix:
         return self._between(self._damping)
 
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        """Springs stay linear, in body axes."""
+        return np.asarray(self.stiffness() @ u)
+
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+        return self.stiffness()
+
 
 class SurroundingsDamperFamily(ElementFamily):
     """Dampers between nodes (E,) and the fixed surroundings: force −d(u̇ + ω̃u), d (E, 3, 3), N·s/m.
@@ -53,3 +60,10 @@ class SurroundingsDamperFamily(ElementFamily):
 
     def external_damping(self) -> sp.csr_matrix:
         return self.map.matrix(self._damping)
+
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        """Nothing at rest in the body's frame."""
+        return np.zeros(self.size)
+
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+        return self.zero()

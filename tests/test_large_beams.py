@@ -1,0 +1,173 @@
+"""prestress="nonlinear" of beams, bars, rings and rigid masses: closed forms and the elastica."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+from scipy.integrate import solve_bvp
+from scipy.spatial.transform import Rotation
+
+import assembly
+from assembly.attachments import attach_damper, attach_mass, attach_spring
+from assembly.blades import BladeTable, blade, rigid_section_mass
+from assembly.body import Body
+from assembly.kinematics import Kinematics
+from assembly.nonlinear import equilibrium
+
+ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)
+SHAPE = assembly.rectangle(0.2, 0.05)
+
+
+def curved() -> Body:
+    """A swept, twisted blade with its centres of mass and tension off the axis."""
+    s = np.linspace(0.0, 1.0, 4)
+    K = np.linalg.inv(SHAPE.compliance(ALLOY))
+    K[0, 4] = K[4, 0] = 0.01 * K[0, 0]
+    K[3, 4] = K[4, 3] = 0.2 * np.sqrt(K[3, 3] * K[4, 4])
+    J = ALLOY.rho * (SHAPE.second_moments + SHAPE.A * np.outer([0, 0.02, -0.01], [0, 0.02, -0.01]))
+    M = rigid_section_mass(ALLOY.rho * SHAPE.A, 0.02, -0.01, J)
+    axis = np.stack([3.0 * s, 0.5 * s**2, -0.3 * s**3], axis=-1)
+    return blade(BladeTable(s, axis, 0.7 * s, np.tile(K, (4, 1, 1)), np.tile(M, (4, 1, 1))))
+
+
+def with_everything() -> Body:
+    beam = assembly.beam(1.0, SHAPE, ALLOY, 3, theory="euler-bernoulli", pitch=(0.2, 0.8))
+    body = attach_mass(beam, 3, 5.0, (0.3, 0.2, 0.4), (0.1, -0.2, 0.05))
+    body = attach_spring(attach_spring(body, 0, stiffness=1e5), 0, 2, stiffness=1e6, damping=3.0)
+    return attach_damper(body, 1, 10.0)
+
+
+def total_force(body: Body, u: np.ndarray, c: np.ndarray) -> np.ndarray:
+    return np.sum([f.internal_force(u, c) for f in body.families], axis=0)
+
+
+@pytest.mark.parametrize("make", [curved, with_everything])
+def test_tangent_is_the_derivative_of_the_force(make: Callable[[], Body]) -> None:
+    body = make()
+    rng = np.random.default_rng(5)
+    u, c = 0.1 * rng.standard_normal(body.size), 40.0 * rng.standard_normal(12)
+    found = sum(f.tangent_stiffness(u, c).toarray() for f in body.families)
+    h = 1e-6
+    columns = [
+        (total_force(body, u + h * e, c) - total_force(body, u - h * e, c)) / (2.0 * h)
+        for e in np.eye(body.size)
+    ]
+    np.testing.assert_allclose(found, np.stack(columns, axis=1), atol=2e-8 * abs(found).max())
+
+
+@pytest.mark.parametrize("make", [curved, with_everything])
+def test_undeformed_tangent_is_the_elastic_stiffness(make: Callable[[], Body]) -> None:
+    body = make()
+    zero, rest = np.zeros(body.size), np.zeros(12)
+    K = body.operators.K.tocsr()
+    found = sum(f.tangent_stiffness(zero, rest) for f in body.families)
+    assert abs(found - K).max() <= 1e-12 * abs(K).max()
+    assert np.all(total_force(body, zero, rest) == 0.0)
+
+
+def test_finite_rotation_strains_nothing() -> None:
+    body = curved()
+    turn = np.array([0.7, -1.1, 0.9])
+    R = Rotation.from_rotvec(turn).as_matrix()
+    X = body.dofs.coordinates
+    u = np.hstack([X @ R.T - X + [0.3, 0.2, -0.5], np.tile(turn, (len(X), 1))]).ravel()
+    force = total_force(body, u, np.zeros(12))
+    assert abs(force).max() < 1e-13 * abs(abs(body.operators.K.tocsr()) @ abs(u)).max()
+
+
+def test_heavy_elastica() -> None:
+    """EI θ″ = w (L − s) cos θ, θ(0) = θ′(L) = 0, by collocation; w L³/EI = 5 bends it by 40°."""
+    stiff = assembly.Material(E=1e7, nu=0.0, rho=1.0)
+    section = assembly.Section(A=1.0, Iy=1e-7, Iz=1e-7, J=1e-7)
+    w = 5.0
+    mesh = np.linspace(0.0, 1.0, 200)
+    exact = solve_bvp(
+        lambda s, y: np.stack([y[1], w * (1.0 - s) * np.cos(y[0]), np.cos(y[0]), np.sin(y[0])]),
+        lambda a, b: np.array([a[0], b[1], a[2], a[3]]),
+        mesh,
+        np.zeros((4, 200)),
+        tol=1e-9,
+    )
+    angle, _, x, y = exact.y[:, -1]
+    assert abs(np.degrees(angle)) > 39.0
+
+    def tip(elements: int, planar: bool) -> np.ndarray:
+        body = assembly.beam(
+            1.0, section, stiff, elements, clamped="start", theory="euler-bernoulli",
+            rotary_inertia=False, planar=planar,
+        )  # fmt: skip
+        motion = Kinematics(acceleration=np.array([0.0, w, 0.0]))
+        last = equilibrium(body, motion).displacement[body.dofs.of_nodes([elements])]
+        return last if planar else last[[0, 1, 5]]
+
+    expected = np.array([x - 1.0, y, angle])
+    coarse, fine = (abs(tip(n, True) - expected).max() for n in (6, 12))
+    assert fine < 2e-3
+    assert np.log2(coarse / fine) > 1.8
+    np.testing.assert_allclose(tip(6, False), tip(6, True), atol=1e-8)
+
+
+def test_spinning_bar_stretches_as_its_closed_form() -> None:
+    """u_tip = tan(kL)/k − L with k = ω/c: the load on the stretched bar, fixed at the axis."""
+    omega, L = 3000.0, 0.5
+    k = omega * np.sqrt(ALLOY.rho / ALLOY.E)
+    errors = []
+    for elements in (8, 16):
+        body = assembly.bar(L, SHAPE, ALLOY, elements, clamped="start")
+        motion = Kinematics(omega=np.array([0.0, 0.0, omega]))
+        tip = equilibrium(body, motion).displacement[-1]
+        errors.append(abs(tip / (np.tan(k * L) / k - L) - 1.0))
+    assert errors[1] < 1e-3 and np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.05)
+    beam = assembly.beam(L, SHAPE, ALLOY, 16, clamped="start")
+    along = equilibrium(beam, motion).displacement[-6]
+    assert along == pytest.approx(tip, rel=1e-6)
+
+
+def test_spinning_ring_grows_as_its_closed_form() -> None:
+    """E A (r/R − 1)/R = ρ A Ω² r: r = R/(1 − ρΩ²R²/E)."""
+    R, omega = 0.4, 2500.0
+    motion = Kinematics(omega=np.array([0.0, 0.0, omega]))
+    exact = R / (1.0 - ALLOY.rho * omega**2 * R**2 / ALLOY.E)
+    assert exact / R - 1.0 > 0.03
+    errors = []
+    for elements in (16, 32, 64):
+        body = assembly.ring(R, assembly.rectangle(0.04, 0.02), ALLOY, elements, planar=True)
+        moved = equilibrium(body, motion).displacement.reshape(-1, 3)
+        grown = np.linalg.norm(body.dofs.coordinates[:, :2] + moved[:, :2], axis=1)
+        np.testing.assert_allclose(grown, grown[0], rtol=1e-6)
+        errors.append((grown[0] - exact) / (exact - R))
+    assert np.all(np.log2(np.array(errors[:-1]) / errors[1:]) > 1.9)
+    assert abs(errors[-1]) < 2e-4
+
+
+def test_nonlinear_prestress_tends_to_the_linear_one_for_a_radial_blade() -> None:
+    """Frequencies differ by the strain, here ρω²L²/2E = 4e-5 at 400 rad/s, not more."""
+    body = assembly.beam(0.6, SHAPE, ALLOY, 16, clamped="start", offset=0.1)
+    for omega in (50.0, 400.0):
+        strain = ALLOY.rho * omega**2 * 0.7**2 / (2.0 * ALLOY.E)
+        found = []
+        for prestress in ("linear", "nonlinear"):
+            s = body.freeze((0.0, 0.0, omega), prestress=prestress)
+            squares = la.eigh(s.stiffness.toarray(), s.M.toarray(), eigvals_only=True)[:4]
+            found.append(np.sqrt(squares))
+        assert np.all(abs(found[1] / found[0] - 1.0) < 20.0 * strain)
+        assert np.any(abs(found[1] / found[0] - 1.0) > 0.1 * strain)
+
+
+def test_pinned_blade_keeps_its_rotation_at_the_stretched_shape() -> None:
+    """A stretched blade turned about the axis is in equilibrium, in the limit of fine meshes."""
+    omega = 500.0
+    motion = Kinematics(omega=np.array([0.0, 0.0, omega]))
+    left = []
+    for elements in (8, 32):
+        body = assembly.beam(0.6, SHAPE, ALLOY, elements, pinned="start", planar=True)
+        u = equilibrium(body, motion).displacement.reshape(-1, 3)
+        v = np.ones_like(u)
+        v[:, 0], v[:, 1] = -u[:, 1], body.dofs.coordinates[:, 0] + u[:, 0]
+        s = body.freeze((0.0, 0.0, omega), prestress="nonlinear")
+        free = v.ravel()[body.free]
+        left.append(np.linalg.norm(s.stiffness @ free) / np.linalg.norm(s.K_omega2 @ free))
+    assert left[1] < 1e-3 and left[0] / left[1] > 4.0
