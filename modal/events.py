@@ -164,12 +164,12 @@ def _onsets(
     size = np.abs(eigenvalues)
     with np.errstate(invalid="ignore"):
         floor = ROUND_OFF * np.maximum(size, np.nanmax(size, axis=0, initial=0.0) * ROUND_OFF)
-        grows = known & elastic & (eigenvalues.real > floor)
+        grows = known & (eigenvalues.real > floor)
         still = known & (np.abs(eigenvalues.imag) <= floor) & (np.abs(eigenvalues.real) > floor)
     confirmed = _confirmed(grows, eigenvalues.real, corrected)
     partner = np.array([_locked(row) for row in eigenvalues], dtype=int).reshape(eigenvalues.shape)
     for n in range(1, len(eigenvalues)):
-        for r in np.flatnonzero(known[n] & known[n - 1]):
+        for r in np.flatnonzero(known[n] & known[n - 1] & elastic[n] & elastic[n - 1]):
             other, earlier = int(partner[n, r]), int(partner[n - 1, r])
             if still[n, r] and grows[n, r] and not (still[n - 1, r] and grows[n - 1, r]):
                 board.write(n, r, "divergence onset")

@@ -50,7 +50,8 @@ class FullSource:
 
     def snapshot(self, at: float) -> Snapshot:
         system = self._freeze(at)
-        modes = self._solver(system, self._count)
+        # A free mobility brings two eigenvalues, which must not crowd the elastic modes out.
+        modes = self._solver(system, self._count + 2 * system.rigid.shape[1])
         if not self._named:
             parts = (getattr(modes, part, "") for part in ("backend", "method", "factorization"))
             self.description = ", ".join(str(p) for p in parts if p) or self.description

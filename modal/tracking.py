@@ -63,16 +63,17 @@ def track(
 
     model: anything with `freeze(t, **parameters)` (times, s) or `freeze(**parameters)`; parameters
     that are not the array are passed on as they are.
-    k: modes of smallest |λ| followed at every instant; `guard` more are solved so that a mode may
-    pass the window's edge and come back. The dataset has a row for every mode that was among the k
-    smallest at any instant: the k of the first instant, then those that came in, in the order they
-    came; NaN where a mode is outside the window.
+    k: elastic modes of smallest |λ| followed at every instant, with the rigid ones below them;
+    `guard` more are solved so that a mode may pass the window's edge and come back. The dataset has
+    a row for every mode that was among them at any instant: those of the first instant, then those
+    that came in, in the order they came; NaN where a mode is outside the window.
     backend: "slepc", "scipy" or "dense" solve every instant by itself; "reduced" takes all of them
     from one certified basis with eigenvalues to `accuracy` |λ|; "auto" does that where instants
     share their operators and nothing is free to move, else "slepc". solver(system, k): another
     source of modes.
-    rate: speed of the parameter, units per second, if it changes in time; else it is steady at
-    every point, growth_rate_corrected is growth_rate and frozen_interval infinite.
+    rate: speed of the parameter, units per second, if it changes in time; for omega it is the
+    epsilon given beside it, if any. Else the parameter is steady at every point,
+    growth_rate_corrected is growth_rate and frozen_interval infinite.
     tolerance: of frozen_interval, on drift and coupling. rules: when a match is believed.
     whirl_axis: axis of the whirl direction, `axis` if that is given.
     progress: a bar on stderr; None shows it on a terminal.
@@ -88,6 +89,8 @@ def track(
     if not tolerance > 0.0:
         raise InputError(f"tolerance: expected a positive number, got {tolerance!r}")
     rules = rules or Rules()
+    if rate is None and name == "omega" and np.ndim(parameters.get("epsilon", 0.0)) == 0:
+        rate = float(parameters.get("epsilon", 0.0)) or None
     guard = 2 + k // 4 if guard is None else int(guard)
     axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
     whirl = None if axis is None else Whirl(axis)

@@ -63,7 +63,8 @@ class _Link:
 class Recorder:
     """Takes the snapshots of successive instants and follows every mode of the window.
 
-    k: a track is reported once it was among the k smallest. solve(s): the modes at an extra
+    k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
+    them. solve(s): the modes at an extra
     instant.
     """
 
@@ -105,7 +106,12 @@ class Recorder:
         self._recent = [snapshot]
         self._scalars = [_scalars(snapshot)]
         self._index = [np.arange(snapshot.size)]
-        self._visible = np.arange(snapshot.size) < self.k
+        self._visible = self._lowest(snapshot)
+
+    def _lowest(self, snapshot: Snapshot) -> Mask:
+        """The k lowest elastic modes and the rigid ones below them, (K,)."""
+        elastic = np.cumsum(snapshot.kind == "elastic")
+        return np.asarray((elastic <= self.k) & ((elastic < self.k) | (snapshot.kind == "elastic")))
 
     def _extra(self, at: float) -> Snapshot:
         self.extra += 1
@@ -138,7 +144,8 @@ class Recorder:
         new = np.setdiff1d(np.arange(b.size), onward)
         self._index.append(np.concatenate([onward, new]))
         self._visible = np.concatenate([self._visible, np.zeros(len(new), dtype=bool)])
-        self._visible |= (self._index[-1] >= 0) & (self._index[-1] < self.k)
+        lowest = self._lowest(b)
+        self._visible |= (self._index[-1] >= 0) & lowest[self._index[-1]]
         self._scalars.append(_scalars(b))
         for e in step.encounters:
             rows = (int(track[e.first]), int(track[e.second]))
@@ -262,7 +269,7 @@ class Recorder:
             if not parts:
                 continue
             R = min(p.shape[-1] for p in parts)
-            rate = np.abs(sum(p[:, :R, :R] for p in parts)) / span
+            rate = np.abs(sum(p[:, :R, :R] for p in parts) / span)
             own = index[n, :R]
             lam = np.where(own >= 0, scalars.eigenvalues[np.maximum(own, 0)], np.nan)
             energy = np.where(own >= 0, scalars.energy[np.maximum(own, 0)], np.nan)
