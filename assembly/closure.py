@@ -10,17 +10,14 @@ on what was asked before.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from assembly.errors import MechanismError, RedundantConstraintError, SingularPositionError
-from assembly.jets import Jet, rotation_jet
-from assembly.joint_rows import Evaluated, Frames, JointRows
-from assembly.kinematics import Kinematics
+from assembly.joint_rows import Evaluated, JointRows
+from assembly.rigid_state import Pose, RigidState, moving_frames
 
 Array = NDArray[np.float64]
 
@@ -32,65 +29,12 @@ FIRST_STEP = 1e-3  # s
 SHORTEST_STEP = 1e-9  # of the longest step taken: below it the mechanism is stuck
 
 
-@dataclass(frozen=True)
-class Pose:
-    """Origins r (B, 3), m, and rotations R (B, 3, 3), body to fixed axes, of the moving bodies."""
+class _Wall(SingularPositionError):
+    """A singular position that ends the motion at t (s)."""
 
-    r: Array
-    R: Array
-
-    def moved(self, step: Array) -> Pose:
-        """After the small motion (B, 6) of each frame, translation and rotation in body axes."""
-        turn = Rotation.from_rotvec(step[:, 3:]).as_matrix()
-        return Pose(self.r + np.einsum("bij,bj->bi", self.R, step[:, :3]), self.R @ turn)
-
-    def distance(self, other: Pose, length: float) -> float:
-        """The largest rotation (rad) or translation (in lengths) between two poses."""
-        turn = Rotation.from_matrix(np.swapaxes(self.R, 1, 2) @ other.R).magnitude()
-        shift = np.linalg.norm(self.r - other.r, axis=1) / length
-        return float(max(turn.max(), shift.max()))
-
-
-@dataclass(frozen=True)
-class RigidState:
-    """Pose, velocities and accelerations of all moving bodies at one time.
-
-    twist (B, 6): origin velocity and angular velocity; rate (B, 6): acceleration of the origin and
-    angular acceleration; both in body axes (m/s, rad/s, m/s², rad/s²).
-    """
-
-    t: float
-    pose: Pose
-    twist: Array
-    rate: Array
-
-    def kinematics(self, body: int) -> Kinematics:
-        """ω, ε and a_O of one body."""
-        return Kinematics(self.twist[body, 3:], self.rate[body, 3:], self.rate[body, :3])
-
-    def ahead(self, step: float) -> Pose:
-        """The pose a small time (s) later, to second order."""
-        half = 0.5 * step * step * self.rate
-        # The origin's acceleration minus ω × v is the rate of its velocity's components.
-        half[:, :3] -= 0.5 * step * step * np.cross(self.twist[:, 3:], self.twist[:, :3])
-        return self.pose.moved(step * self.twist + half)
-
-    def frames(self) -> Frames:
-        """The jets of all frames, the ground last."""
-        return moving_frames(self.pose, self.twist, self.rate)
-
-
-def moving_frames(pose: Pose, twist: Array, rate: Array) -> Frames:
-    """Jets of the frames, and of the ground, from twists and accelerations in body axes."""
-    count = len(pose.r)
-    origin = np.zeros((3, count + 1, 3))
-    origin[0, :count] = pose.r
-    origin[1, :count] = np.einsum("bij,bj->bi", pose.R, twist[:, :3])
-    origin[2, :count] = np.einsum("bij,bj->bi", pose.R, rate[:, :3])
-    rotation = np.zeros((3, count + 1, 3, 3))
-    rotation[0, count] = np.eye(3)
-    rotation[:, :count] = rotation_jet(pose.R, twist[:, 3:], rate[:, 3:]).data
-    return Frames(Jet(origin), Jet(rotation))
+    def __init__(self, t: float, message: str) -> None:
+        super().__init__(message)
+        self.t = t
 
 
 class Closure:
@@ -121,6 +65,7 @@ class Closure:
         self._check_rank(start)
         self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}
         self._step = {1: FIRST_STEP, -1: FIRST_STEP}
+        self._walls: dict[int, _Wall] = {}
         self._cache: dict[float, RigidState] = {}
 
     # What the rest of a mechanism asks for.
@@ -141,6 +86,18 @@ class Closure:
             self._cache[t] = found
         return found
 
+    def sample_times(self, count: int) -> list[float]:
+        """Instants that stand for the motion: over a period, or the first anchors."""
+        if self.period is not None:
+            return [self.period * k / count for k in range(count)]
+        anchors = self._anchors[1]
+        while len(anchors) < count and 1 not in self._walls:
+            try:
+                anchors.append(self._next_anchor(anchors[-1], 1))
+            except _Wall as wall:
+                self._walls[1] = wall
+        return [anchor.t for anchor in anchors[:count]]
+
     def evaluate(self, state: RigidState) -> Evaluated:
         return self.rows.evaluate(state.frames(), state.t)
 
@@ -154,9 +111,10 @@ class Closure:
         scaled = J * self._row_scale[:, None] * self._column_scale
         sizes, left = _singular(scaled)
         if sizes[-1] <= SINGULAR * sizes[0]:
-            raise SingularPositionError(
+            raise _Wall(
+                t,
                 f"singular position at t = {t:.6g} s: the drivers cannot carry the mechanism on "
-                f"through joint {self._weakest(left)} (a link too short, or a dead centre)"
+                f"through joint {self._weakest(left)} (a link too short, or a dead centre)",
             )
         return J
 
@@ -167,8 +125,13 @@ class Closure:
             t = t - np.floor(t / self.period) * self.period
         sign = 1 if t >= 0.0 else -1
         anchors = self._anchors[sign]
-        while sign * anchors[-1].t < sign * t:
-            anchors.append(self._next_anchor(anchors[-1], sign))
+        while sign * anchors[-1].t < sign * t and sign not in self._walls:
+            try:
+                anchors.append(self._next_anchor(anchors[-1], sign))
+            except _Wall as wall:
+                self._walls[sign] = wall
+        if sign in self._walls and sign * t >= sign * self._walls[sign].t:
+            raise SingularPositionError(str(self._walls[sign]))
         return self._travel(
             anchors[bisect_right(anchors, sign * t, key=lambda a: sign * a.t) - 1], t
         )
@@ -191,7 +154,10 @@ class Closure:
             if found is not None and moved <= STRIDE:
                 grow = 2.0 if moved < 0.5 * STRIDE else 1.0
                 self._step[sign] = min(grow * step, longest)
-                return self._rates(t + sign * step, found)
+                ahead = self._rates(t + sign * step, found)
+                if ahead.side != last.side:
+                    self._crossed(last, ahead)
+                return ahead
             step *= 0.5
             if step < shortest:
                 self._stuck(t + sign * step, t, pose)
@@ -232,15 +198,42 @@ class Closure:
             closing = size < 1e-7
         return None
 
-    def _linearised(self, t: float, pose: Pose) -> tuple[Array, Array]:
+    def _linearised(self, t: float, pose: Pose, lag: Array | None = None) -> tuple[Array, Array]:
         zero = np.zeros((self.count, 6))
-        e = self.rows.evaluate(moving_frames(pose, zero, zero), t)
+        e = self.rows.evaluate(moving_frames(pose, zero, zero), t, lag)
         scale = self._row_scale
         return e.value.value * scale, self.jacobian(e) * scale[:, None] * self._column_scale
 
     def _assemble(self, pose: Pose) -> Pose:
-        """The first position, by Levenberg–Marquardt from the given one."""
-        residual, J = self._linearised(0.0, pose)
+        """The first position: closed where the drivers are by the guess, then driven to the
+        start."""
+        still = np.zeros((self.count, 6))
+        guess = self.rows.evaluate(moving_frames(pose, still, still), 0.0)
+        lag = -self.rows.driver_errors(guess)
+        scaled = np.abs(lag * self._row_scale)
+        for part in np.linspace(1.0, 0.0, 2 + int(scaled.max(initial=0.0) / STRIDE)):
+            pose, residual = self._close(pose, part * lag)
+        if np.linalg.norm(residual) > 1e-10:
+            worst = int(np.abs(residual).argmax())
+            raise SingularPositionError(
+                f"the mechanism cannot be assembled at t = 0 s: joint {self.rows.joints[worst]} "
+                f"stays open by {abs(residual[worst] / self._row_scale[worst]):.3g} "
+                f"({'m' if self.rows.distance[worst, 0] else 'rad'}); check the lengths, or give "
+                f"initial positions nearer to the assembled ones"
+            )
+        found = self.rows.evaluate(moving_frames(pose, still, still), 0.0)
+        wrong = self.rows.reversed_joints(found)
+        if wrong:
+            raise SingularPositionError(
+                f"at t = 0 s the mechanism is assembled with joint {wrong[0]} reversed; give "
+                f"initial positions nearer to the ones meant"
+            )
+        return pose
+
+    def _close(self, pose: Pose, lag: Array) -> tuple[Pose, Array]:
+        """Levenberg–Marquardt at t = 0 with the drivers behind by `lag`: pose and scaled
+        residual."""
+        residual, J = self._linearised(0.0, pose, lag)
         damping, error = 1e-3, float(np.linalg.norm(residual))
         for _ in range(ASSEMBLY_STEPS):
             if error < 1e-14:
@@ -249,7 +242,7 @@ class Closure:
             step = np.linalg.solve(normal, -J.T @ residual)
             largest = float(np.abs(step).max())
             trial = pose.moved(self._expand(step * min(1.0, 0.5 / max(largest, 1e-300))))
-            trial_residual, trial_J = self._linearised(0.0, trial)
+            trial_residual, trial_J = self._linearised(0.0, trial, lag)
             trial_error = float(np.linalg.norm(trial_residual))
             if trial_error < error:
                 pose, residual, J, error = trial, trial_residual, trial_J, trial_error
@@ -258,21 +251,31 @@ class Closure:
                 damping *= 10.0
                 if damping > 1e8 or largest < 1e-15:
                     break
-        if error > 1e-10:
-            worst = int(np.abs(residual).argmax())
-            raise SingularPositionError(
-                f"the mechanism cannot be assembled at t = 0 s: joint {self.rows.joints[worst]} "
-                f"stays open by {abs(residual[worst] / self._row_scale[worst]):.3g} "
-                f"({'m' if self.rows.distance[worst, 0] else 'rad'}); check the lengths, or give "
-                f"initial positions nearer to the assembled ones"
-            )
-        return pose
+        return pose, residual
 
     def _stuck(self, t: float, last: float, pose: Pose) -> None:
         _, left = _singular(self._linearised(t, pose)[1])
-        raise SingularPositionError(
+        raise _Wall(
+            last,
             f"the mechanism cannot go on after t = {last:.6g} s: joint {self._weakest(left)} would "
-            f"open (a link too short, or a dead centre)"
+            f"open (a link too short, or a dead centre)",
+        )
+
+    def _crossed(self, last: RigidState, ahead: RigidState) -> None:
+        """The determinant of J has changed its sign: a singular position lies between."""
+        before, after = last.t, ahead.t
+        for _ in range(30):
+            middle = 0.5 * (before + after)
+            found = self._newton(middle, last.ahead(middle - last.t))
+            if found is None:
+                break
+            side = np.linalg.slogdet(self._linearised(middle, found)[1])[0]
+            before, after = (middle, after) if side == last.side else (before, middle)
+        _, left = _singular(self._linearised(after, ahead.pose)[1])
+        raise _Wall(
+            before,
+            f"singular position at t = {after:.6g} s: joint {self._weakest(left)} lets the "
+            f"mechanism change over to another assembly; keep the motion away from it",
         )
 
     def _weakest(self, left: Array) -> str:
@@ -285,10 +288,11 @@ class Closure:
         zero = np.zeros((self.count, 6))
         e = self.rows.evaluate(moving_frames(pose, zero, zero), t)
         J = self.matrix(e, t)
+        side = float(np.linalg.slogdet(J)[0])
         twist = self._expand_plain(np.linalg.solve(J, -e.value.rate))
         e = self.rows.evaluate(moving_frames(pose, twist, zero), t)
         rate = self._expand_plain(np.linalg.solve(J, -e.value.second))
-        return RigidState(t, pose, twist, rate)
+        return RigidState(t, pose, twist, rate, side)
 
     # Bookkeeping.
 

@@ -84,24 +84,29 @@ class JointRows:
     def __len__(self) -> int:
         return len(self.conditions)
 
-    def laws(self, t: float) -> tuple[Jet, Jet]:
-        """The jets of f (m, 3) and c (m,) at time t: constant but for driven rows."""
+    def laws(self, t: float, lag: Array | None = None) -> tuple[Jet, Jet]:
+        """The jets of f (m, 3) and c (m,) at time t: constant but for driven rows.
+
+        lag (m,): taken off the drivers' values, while a mechanism is being assembled.
+        """
         f = Jet.constant(self.f)
         c = Jet.constant(np.zeros(len(self)))
         for row, condition in enumerate(self.conditions):
             if condition.turning is not None:
                 e1, e2, law = condition.turning
                 q, rate, second = law.at(t)
+                q -= 0.0 if lag is None else lag[row]
                 along, inward = np.cos(q) * e1 + np.sin(q) * e2, np.cos(q) * e2 - np.sin(q) * e1
                 f.data[:, row] = inward, -rate * along, -second * along - rate**2 * inward
             elif condition.shifting is not None:
                 c.data[:, row] = condition.shifting.at(t)
+                c.data[0, row] -= 0.0 if lag is None else lag[row]
         return f, c
 
-    def evaluate(self, frames: Frames, t: float) -> Evaluated:
+    def evaluate(self, frames: Frames, t: float, lag: Array | None = None) -> Evaluated:
         """Φ and its ingredients, each with two time derivatives."""
         a, b = self.bodies.T
-        f, c = self.laws(t)
+        f, c = self.laws(t, lag)
         Ra = frames.rotation[a]
         relative = product("rki,rkj->rij", Ra, frames.rotation[b])
         gap = product("rki,rk->ri", Ra, frames.origin[b] - frames.origin[a])
@@ -110,6 +115,27 @@ class JointRows:
         value = product("ri,ri->r", f, d) - c
         h = product("rji,rj->ri", relative, f)
         return Evaluated(value, f, d, relative, h, cross(f, d))
+
+    def driver_errors(self, e: Evaluated) -> Array:
+        """How far each driver's angle (−π to π) or displacement is from its law, (m,)."""
+        out = np.where(self.driven, e.value.value, 0.0)
+        for row, condition in enumerate(self.conditions):
+            if condition.turning is not None:
+                e1, e2, _ = condition.turning
+                f, g = e.f.value[row], e.d.value[row]
+                along = np.cross(f, np.cross(e1, e2))
+                out[row] = np.arctan2(f @ g, along @ g)
+        return out
+
+    def reversed_joints(self, e: Evaluated) -> list[str]:
+        """Joints whose directions are opposite to what is meant."""
+        out = []
+        for row, condition in enumerate(self.conditions):
+            if condition.sense is not None:
+                ours, theirs = condition.sense
+                if ours @ e.relative.value[row] @ theirs < 0.0:
+                    out.append(condition.joint)
+        return list(dict.fromkeys(out))
 
     def rigid_gradient(self, e: Evaluated) -> Jet:
         """∂Φ by the motion (translation, rotation) of both frames in their axes, (m, 12)."""

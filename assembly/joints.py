@@ -73,7 +73,8 @@ class Condition:
     direction: g (3,) of the second body when the condition is f·g = 0, None when it is a distance.
     carried: whether f follows the rotation of the first body's node, or only its frame.
     turning: the driver law that turns f about the axis: f(t) = −sin q e₁ + cos q e₂, g = e₁ of the
-    second body; shifting: the driver law c(t).
+    second body; shifting: the driver law c(t). sense: vectors of the two bodies whose product is
+    positive where a direction is as meant, not reversed.
     """
 
     joint: str
@@ -83,6 +84,7 @@ class Condition:
     turning: tuple[Array, Array, Law] | None = None
     shifting: Law | None = None
     held: bool = True
+    sense: tuple[Array, Array] | None = None
 
 
 def revolute(
@@ -188,12 +190,12 @@ def conditions(joint: Joint, planar: bool) -> list[Condition]:
         if joint.kind == "revolute":
             return match
         if joint.kind == "fixed":
-            return [*match, Condition(name, e1, B.T[1])]
-        return [Condition(name, e2, direction=b3), Condition(name, e2)]
+            return [*match, Condition(name, e1, b2, sense=(e2, b2))]
+        return [Condition(name, e2, direction=b3, sense=(e3, b3)), Condition(name, e2)]
     match = [Condition(name, e, carried=False) for e in np.eye(3)]
-    align = [Condition(name, e1, direction=b3), Condition(name, e2, direction=b3)]
+    align = [Condition(name, e, direction=b3, sense=(e3, b3)) for e in (e1, e2)]
     along = [Condition(name, e1), Condition(name, e2)]
-    lock = [Condition(name, e1, direction=b2)]
+    lock = [Condition(name, e1, direction=b2, sense=(e2, b2))]
     table = {
         "spherical": match,
         "universal": [*match, Condition(name, e3, direction=b3)],
@@ -221,9 +223,8 @@ def driving_condition(motor: Driver, joint: Joint, planar: bool) -> Condition:
     A, B = triads(joint)
     e1, e2, e3 = A.T
     if of == "angle":
-        return Condition(
-            joint.name, e2, direction=B.T[0], turning=(e1, e2, motor.law), held=motor.held
-        )
+        turning = (e1, e2, motor.law)
+        return Condition(joint.name, e2, B.T[0], turning=turning, held=motor.held)
     return Condition(joint.name, e3, shifting=motor.law, held=motor.held)
 
 

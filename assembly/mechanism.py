@@ -16,23 +16,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assembly.body import Body, Prestress
-from assembly.closure import Closure, Pose, RigidState
+from assembly.closure import Closure
 from assembly.dofs import DofMap
 from assembly.errors import InputError, MechanismError
 from assembly.frozen import FrozenSystem
 from assembly.jets import Jet
 from assembly.joint_assembly import BodyStack, ReducedPattern
 from assembly.joint_rows import Evaluated
-from assembly.joints import GROUND, Driver, Joint
+from assembly.joints import Driver, Joint
 from assembly.kinematics import Kinematics, as_vector
 from assembly.reactions import RigidLoads, multipliers
+from assembly.rigid_state import RigidState
 from assembly.topology import Topology
 from assembly.transformation import Partition, choose_partition
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-SAMPLES = 16  # instants at which the choice of slaves is tried
+SAMPLES = 32  # instants at which the choice of slaves is tried
 PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
 
 
@@ -305,17 +306,10 @@ class Mechanism:
             mask = np.array(held, dtype=bool)
             samples = [
                 self._gradient(self.closure.evaluate(self.state(t))).value[mask]
-                for t in self._sample_times()
+                for t in self.closure.sample_times(SAMPLES)
             ]
             found[held] = choose_partition(samples, self.topology.preference(self._preferred))
         return found[held]
-
-    def _sample_times(self) -> list[float]:
-        """Instants that stand for the motion: over a period, or over the time drivers need."""
-        span = self.period
-        if span is None:
-            return [0.0]
-        return [span * k / SAMPLES for k in range(SAMPLES)]
 
     def _pattern(
         self, held: NDArray[np.bool_], stressed: bool
@@ -371,6 +365,3 @@ def _positive(period: float) -> float:
     if not (np.isfinite(period) and period > 0.0):
         raise MechanismError(f"period: must be a positive time in s, got {period!r}")
     return float(period)
-
-
-__all__ = ["GROUND", "Mechanism", "Pose", "Reaction"]

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.body import Body
-from assembly.closure import Closure, RigidState
+from assembly.closure import Closure
 from assembly.joint_rows import Evaluated
 from assembly.kinematics import Kinematics
+from assembly.rigid_state import RigidState
 
 Array = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from assembly.body import Body
-from assembly.closure import Pose
 from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
 from assembly.joint_rows import JointRows
 from assembly.joints import GROUND, Driver, Joint, Point, conditions, driving_condition
+from assembly.rigid_state import Pose
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -10,10 +10,10 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 import assembly
-from assembly.closure import Pose, moving_frames
 from assembly.joint_assembly import ReducedPattern
 from assembly.joint_rows import JointRows
 from assembly.joints import Condition
+from assembly.rigid_state import Pose, moving_frames
 from assembly.transformation import Partition
 
 Array = NDArray[np.float64]
@@ -396,6 +396,56 @@ def test_a_crank_longer_than_the_rod_cannot_turn() -> None:
     mechanism.state(0.999 * limit)
     with pytest.raises(assembly.SingularPositionError, match=r"t = 0\.0729\d* s.*joint.*too short"):
         mechanism.freeze(1.001 * limit)
+
+
+def test_a_driver_starts_where_its_law_says() -> None:
+    """Also when the guess is the other way round, where sin(angle − q) = 0 too."""
+    for start in (-3.0, -1.6, 0.4, 2.5, 3.1, 40.0):
+        law = assembly.Uniform(rate=1.0, start=start)
+        arm = assembly.Mechanism(
+            {"arm": link(1.0)},
+            [assembly.revolute("ground", (0, 0), "arm", "start", name="A")],
+            [assembly.driver("A", law)],
+        )
+        expected = [np.cos(start), np.sin(start), 0.0]
+        assert_allclose(arm.place(0.0, "arm", (1, 0))[0], expected, atol=1e-13)
+
+
+def test_a_reversed_joint_is_named() -> None:
+    joints = [
+        assembly.prismatic("ground", (0, 0), "arm", "start", axis=(1, 0), turned=np.pi, name="A")
+    ]
+    good = dict(bodies={"arm": link(1.0)}, joints=joints, drivers=[assembly.driver("A", 1.0)])
+    assembly.Mechanism(**good, initial={"arm": (0, 0, 3.0)})  # type: ignore[arg-type]
+    with pytest.raises(assembly.SingularPositionError, match="joint A reversed"):
+        assembly.Mechanism(**good)  # type: ignore[arg-type]
+
+
+def parallelogram(start: float) -> assembly.Mechanism:
+    return assembly.Mechanism(
+        {"left": link(0.1), "top": link(0.3), "right": link(0.1)},
+        [
+            assembly.revolute("ground", (0, 0), "left", "start", name="A"),
+            assembly.revolute("left", "end", "top", "start", name="B"),
+            assembly.revolute("top", "end", "right", "end", name="C"),
+            assembly.revolute("ground", (0.3, 0), "right", "start", name="D"),
+        ],
+        [assembly.driver("A", assembly.Uniform(rate=10.0, start=start))],
+        initial={"left": (0, 0, start), "right": (0.3, 0, start)},
+    )
+
+
+def test_a_parallelogram_is_singular_where_it_is_flat() -> None:
+    mechanism = parallelogram(0.5 * np.pi)
+    assert_allclose(mechanism.kinematics(0.15)["right"].omega, [0, 0, 10.0], atol=1e-9)
+    with pytest.raises(
+        assembly.SingularPositionError, match=r"singular position at t = 0\.15708 s: joint"
+    ):
+        mechanism.freeze(0.2)
+    with pytest.raises(
+        assembly.SingularPositionError, match=r"singular position at t = 0 s: .*joint"
+    ):
+        parallelogram(0.0)
 
 
 def test_redundant_joints_are_named() -> None:

@@ -38,7 +38,7 @@ PIVOT, TILT, ROCKED = (
 MASS, CENTRE = 0.04, np.array([0.05, 0.2, -0.03])
 INERTIA = np.array([[9.0, 0.5, -0.4], [0.5, 6.0, 0.7], [-0.4, 0.7, 8.0]]) * 1e-4
 LAW = assembly.Uniform(rate=3.0, start=0.3, acceleration=-2.0)
-T, STEP = 0.27, 0.01
+T, STEP = 0.27, 0.005
 TIMES = [T + k * STEP for k in range(-3, 4)]
 SPANS = {"crank": slice(0, 12), "coupler": slice(12, 30), "rocker": slice(30, 36)}
 X_AXIS = np.array([1.0, 0.0, 0.0])
