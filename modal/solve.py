@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-import scipy.linalg as la
 
-from assembly.errors import AccuracyError, ConvergenceError, InputError
+from assembly.errors import ConvergenceError, InputError
 from assembly.frozen import FrozenSystem
 from assembly.null_chain import NullChain
 from modal.deflation import transposed_chain
+from modal.finish import Task, finish
 from modal.modes import Modes
 from modal.solvers.block import solve_block
 from modal.solvers.dense import solve_dense
@@ -19,9 +20,10 @@ from modal.solvers.krylov import solve_krylov
 from modal.solvers.operator import InverseOperator
 from modal.solvers.pairs import Pairs
 from modal.solvers.scipy import arnoldi
+from modal.solvers.shifted import ShiftedOperator
 from modal.solvers.slepc import krylov_schur
-from modal.state import Complex, Quadratic
-from modal.structure import left_vectors, restore_axis
+from modal.solvers.window import operator_at, solve_window
+from modal.state import Quadratic
 
 Backend = Literal["slepc", "scipy", "dense"]
 ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "ARPACK Arnoldi")}
@@ -56,131 +58,88 @@ def solve(
         raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
     if backend not in ("slepc", "scipy", "dense"):
         raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
-    quadratic = Quadratic(system)
-    chain = system.null_chain if deflation == "auto" else deflation
-    if backend == "dense" or quadratic.n < max(DENSE_BELOW, k + 2):
-        return _dense(system, quadratic, chain, k, backend, tolerance)
-    return _sparse(system, quadratic, chain, k, backend, tolerance, seed)
+    point = as_target(target)
+    task = Task(system, Quadratic(system), _chain(system, deflation), k, backend, tolerance, point)
+    if backend == "dense" or task.quadratic.n < max(DENSE_BELOW, k + 2):
+        return _dense(task)
+    return _sparse(task, seed) if point == 0.0 else _window(task, seed)
 
 
-def _dense(
-    system: FrozenSystem,
-    quadratic: Quadratic,
-    chain: NullChain | None,
-    k: int,
-    backend: str,
-    tolerance: float,
-) -> Modes:
+def as_target(target: complex | None) -> complex:
+    """The point to look near, in the upper half plane; InputError when it is not a finite
+    number."""
+    if target is None:
+        return 0.0
+    try:
+        point = complex(target)
+    except (TypeError, ValueError):
+        raise InputError(f"target: expected a number in rad/s, got {target!r}") from None
+    if not np.isfinite(point):
+        raise InputError(f"target: expected a finite number in rad/s, got {target!r}")
+    return point if point.imag >= 0.0 else point.conjugate()
+
+
+def _chain(system: FrozenSystem, deflation: str | NullChain | None) -> NullChain | None:
+    if deflation is None or isinstance(deflation, NullChain):
+        return deflation
+    if deflation != "auto":
+        raise InputError(f'deflation: expected "auto", None or a NullChain, got {deflation!r}')
+    return system.null_chain
+
+
+def _dense(task: Task) -> Modes:
+    quadratic, chain = task.quadratic, task.chain
+
     def adjoint() -> Pairs:
         opposite = None if chain is None else transposed_chain(quadratic, chain)
         return solve_dense(quadratic.transposed, opposite)
 
-    found = solve_dense(quadratic, chain, None)
-    return finish(system, quadratic, chain, found, k, backend, adjoint, tolerance)
+    return finish(task, solve_dense(quadratic, chain), adjoint)
 
 
-def _sparse(
-    system: FrozenSystem,
-    quadratic: Quadratic,
-    chain: NullChain | None,
-    k: int,
-    backend: str,
-    tolerance: float,
-    seed: int,
-) -> Modes:
-    operator = InverseOperator(quadratic, chain)
-    engine, method = ENGINES[backend]
+def _sparse(task: Task, seed: int) -> Modes:
+    operator = InverseOperator(task.quadratic, task.chain)
+    engine, method = ENGINES[task.backend]
 
     def adjoint() -> Pairs:
-        return solve_krylov(operator.transposed(), k + 1, engine, method, seed)
+        return solve_krylov(operator.transposed(), task.k + 1, engine, method, seed)
 
     try:
-        if operator.definite and chain is None and backend == "slepc":
-            found = solve_block(operator, k, seed)
+        if operator.definite and task.chain is None and task.backend == "slepc":
+            found = solve_block(operator, task.k, seed)
         else:
-            found = solve_krylov(operator, k, engine, method, seed)
-        return finish(system, quadratic, chain, found, k, backend, adjoint, tolerance)
+            found = solve_krylov(operator, task.k, engine, method, seed)
+        return finish(task, found, adjoint)
     except ConvergenceError as stopped:
-        if isinstance(stopped.partial, Pairs):
-            few = len(stopped.partial.eigenvalues)
-            stopped.partial = finish(
-                system, quadratic, chain, stopped.partial, few, backend, adjoint, tolerance
-            )
-        raise
+        raise _with_modes(stopped, task, adjoint) from None
     finally:
         operator.destroy()
 
 
-def finish(
-    system: FrozenSystem,
-    quadratic: Quadratic,
-    chain: NullChain | None,
-    found: Pairs,
-    k: int,
-    backend: str,
-    adjoint: Callable[[], Pairs],
-    tolerance: float,
-    target: complex = 0.0,
-    certified: bool | None = None,
-) -> Modes:
-    """Choose, normalise, pair and check what a backend found."""
-    found = restore_axis(quadratic, found).nearest(target)
-    found = _unit_mass(quadratic, found)
-    chosen = found.take(np.arange(min(k, len(found.eigenvalues))))
-    lam, X = chosen.eigenvalues, chosen.right
-    backward_error = quadratic.backward_error(lam, X)
-    if not np.all(backward_error <= tolerance):
-        j = int(np.argmax(np.where(np.isnan(backward_error), np.inf, backward_error)))
-        raise AccuracyError(
-            f"mode {j + 1} (λ = {lam[j]:.6g} rad/s) has backward error {backward_error[j]:.1e}, "
-            f"allowed {tolerance:.1e}"
-        )
-    Y = left_vectors(quadratic, chosen, found, adjoint)
-    pairing = np.abs(quadratic.pairing(lam, Y, X))
-    size = np.linalg.norm(X, axis=0) * np.linalg.norm(Y, axis=0) * quadratic.weights(lam)
-    with np.errstate(divide="ignore"):
-        condition = size / (np.abs(lam) * pairing)
-    return Modes(
-        eigenvalues=lam,
-        right=X,
-        left=Y,
-        backward_error=backward_error,
-        condition_number=condition,
-        kind=_kind(system, X),
-        deflated=0 if chain is None else chain.count,
-        factorization=chosen.factorization,
-        backend=backend,
-        method=chosen.method,
-        solves=chosen.solves,
-        certified=certified,
-        target=target,
-    )
+def _window(task: Task, seed: int) -> Modes:
+    engine, method = ENGINES[task.backend]
+    first = operator_at(task.quadratic, task.chain, task.target)
+    used: ShiftedOperator | InverseOperator = first
+
+    def adjoint() -> Pairs:
+        return solve_krylov(used.transposed(), len(found.eigenvalues), engine, method, seed)
+
+    try:
+        found, used = solve_window(first, task.k, task.target, engine, method, seed)
+        return finish(task, found, adjoint)
+    except ConvergenceError as stopped:
+        raise _with_modes(stopped, task, adjoint) from None
+    finally:
+        first.destroy()
+        used.destroy()
 
 
-def _unit_mass(quadratic: Quadratic, pairs: Pairs) -> Pairs:
-    """Shapes of unit mass norm, their largest entry real and positive."""
-    X = pairs.right
-    X = X / np.linalg.norm(X, axis=0)
-    mass = np.einsum("ij,ij->j", X.conj(), quadratic.M @ X).real
-    if np.any(mass <= 0.0):
-        raise AccuracyError("a mode has no mass: M must be positive definite")
-    peak = np.take_along_axis(X, np.abs(X).argmax(axis=0)[None], 0)[0]
-    phase = np.abs(peak) / peak
-    return Pairs(
-        pairs.eigenvalues,
-        X * (phase / np.sqrt(mass)),
-        pairs.factorization,
-        pairs.method,
-        pairs.solves,
-    )
-
-
-def _kind(system: FrozenSystem, X: Complex) -> np.ndarray:
-    """ "rigid" where more than half of the kinetic energy is in the span of `system.rigid`."""
-    R = system.rigid
-    if R.shape[1] == 0:
-        return np.full(X.shape[1], "elastic")
-    MR = system.M @ R
-    L = la.cholesky(R.T @ MR, lower=True)
-    share = np.linalg.norm(la.solve_triangular(L, MR.T @ X, lower=True), axis=0) ** 2
-    return np.where(share > 0.5, "rigid", "elastic")
+def _with_modes(
+    stopped: ConvergenceError, task: Task, adjoint: Callable[[], Pairs]
+) -> ConvergenceError:
+    """The same error whose `partial` is the Modes that converged, not a backend's pairs."""
+    partial = stopped.partial
+    if isinstance(partial, Pairs) and len(partial.eigenvalues):
+        few = replace(task, k=len(partial.eigenvalues))
+        return ConvergenceError(str(stopped), finish(few, partial, adjoint))
+    return ConvergenceError(str(stopped), None)

@@ -11,26 +11,18 @@ range of the spectral projector, where it is the exact inverse.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import NDArray
 
-from assembly.errors import SingularSystemError
-from assembly.factorization import Factorization
-from assembly.null_chain import NullChain, PinnedInverse
+from assembly.null_chain import NullChain
 from modal.deflation import Projector, transposed_chain
-from modal.state import Quadratic, Real
+from modal.solvers.pairs import Pairs
+from modal.solvers.stiffness import balanced, elastic, factorize
+from modal.state import Complex, Quadratic, Real
 
 NAMES = {"spd": "Cholesky", "symmetric": "LDLᵀ", "general": "LU"}
-
-
-class StiffnessInverse(Protocol):
-    """K⁻¹, or a generalised inverse of a singular K."""
-
-    def solve(self, r: Real) -> Real: ...
-    def solve_transposed(self, r: Real) -> Real: ...
-    def destroy(self) -> None: ...
 
 
 class InverseOperator:
@@ -56,6 +48,18 @@ class InverseOperator:
     @property
     def size(self) -> int:
         return 2 * self.quadratic.n
+
+    @property
+    def rank(self) -> int:
+        return self.size - (0 if self.chain is None else self.chain.count)
+
+    def gain(self, eigenvalues: Complex) -> Real:
+        """γ/|λ|."""
+        return np.asarray(self.scale / np.abs(eigenvalues))
+
+    def pairs(self, basis: Real, method: str) -> Pairs:
+        """The modes (Im λ ≥ 0) of an invariant subspace of S, smallest |λ| first."""
+        return ritz(self, basis, method)
 
     @cached_property
     def scale(self) -> float:
@@ -109,10 +113,10 @@ class InverseOperator:
         for _ in range(3):
             load = self.quadratic.M @ x
             if self.chain is not None:
-                load = _balanced(load, self.chain, self.quadratic)
+                load = balanced(load, self.chain, self.quadratic)
             x = self.solve(load)
             if self.chain is not None:
-                x = _elastic(x, self.chain, self.quadratic)
+                x = elastic(x, self.chain, self.quadratic)
             growth = float(np.linalg.norm(x))
             if not np.isfinite(growth) or growth == 0.0:
                 return 1.0
@@ -123,47 +127,42 @@ class InverseOperator:
         self.factor.destroy()
 
 
-def _balanced(load: Real, chain: NullChain, quadratic: Quadratic) -> Real:
-    W = chain.left_null
-    return np.asarray(
-        load - quadratic.M @ (W @ np.linalg.solve(W.T @ (quadratic.M @ W), W.T @ load))
-    )
+def ritz(operator: InverseOperator, basis: Real, method: str) -> Pairs:
+    """The eigenpairs (Im λ ≥ 0) of an invariant subspace of S, by Rayleigh–Ritz after one more
+    application.
 
-
-def _elastic(x: Real, chain: NullChain, quadratic: Quadratic) -> Real:
-    V = chain.null
-    return np.asarray(x - V @ np.linalg.solve(V.T @ (quadratic.M @ V), V.T @ (quadratic.M @ x)))
-
-
-class _Pinned:
-    """PinnedInverse behind the two calls of a factorization."""
-
-    def __init__(self, inverse: PinnedInverse) -> None:
-        self.inverse = inverse
-
-    def solve(self, r: Real) -> Real:
-        return np.asarray(self.inverse.solve(r))
-
-    def solve_transposed(self, r: Real) -> Real:
-        return np.asarray(self.inverse.solve(r, transposed=True))
-
-    def destroy(self) -> None:
-        self.inverse.destroy()
-
-
-def factorize(quadratic: Quadratic, chain: NullChain | None) -> tuple[StiffnessInverse, str]:
-    """The cheapest factorization that K allows, and its structure: "spd", "symmetric" or "general".
-
-    Raises SingularSystemError when K is singular and no null chain explains it.
+    A definite conservative operator is skew in the M* = diag(K, M) inner product: its small matrix
+    is made exactly skew, and every eigenvalue is exactly imaginary (DESIGN.md, section 3).
     """
-    K = quadratic.K
-    structures = ["spd", "symmetric"] if quadratic.symmetric_stiffness else ["general"]
-    for structure in structures:
-        try:
-            if chain is None:
-                return Factorization(K, structure), structure  # type: ignore[arg-type]
-            return _Pinned(PinnedInverse(K, chain.null, structure)), structure  # type: ignore[arg-type]
-        except SingularSystemError:
-            if structure == structures[-1]:
-                raise
-    raise AssertionError("unreachable")
+    load = operator.load(basis)
+    W = operator.apply(basis)
+    inverse, Y = skew_ritz(operator, W, load) if operator.definite else la.eig(basis.T @ W)
+    keep = np.abs(inverse) > 1e-12 * np.abs(inverse).max(initial=0.0)
+    inverse, Y = inverse[keep], Y[:, keep]
+    eigenvalues = operator.scale / inverse
+    n = operator.quadratic.n
+    state = W @ Y
+    halves = np.where(np.abs(inverse) > 1.0, state[:n], state[n:] * inverse)
+    pairs = Pairs(eigenvalues, halves, operator.factorization, method, operator.solves)
+    return pairs.upper().nearest(0.0)
+
+
+def skew_ritz(operator: InverseOperator, W: Real, load: Real) -> tuple[Complex, Complex]:
+    """Imaginary μ = γ/λ and coefficients on W = S Z, load = operator.load(Z), of a definite
+    conservative operator.
+
+    With states (q, v): ⟨p, z⟩ = p_qᵀKq + γ²p_vᵀMv and ⟨p, Sz⟩ = γ²(p_vᵀMq − p_qᵀMv) − γp_qᵀCq,
+    which is skew.
+    """
+    quadratic, gamma, n = operator.quadratic, operator.scale, operator.quadratic.n
+    q, v = W[:n], W[n:]
+    # K q is −load by construction of S; the projector adds chain vectors, then the product is
+    # formed.
+    Kq = -load if operator.project is None else quadratic.K @ q
+    Mv = quadratic.M @ v
+    gram = q.T @ Kq + gamma**2 * (v.T @ Mv)
+    cross = q.T @ Mv
+    form = gamma**2 * (cross.T - cross) - gamma * (q.T @ (quadratic.C @ q))
+    tau, Y = la.eigh(0.5j * (form - form.T), 0.5 * (gram + gram.T))
+    inverse = -1j * tau
+    return inverse, np.asarray(Y)

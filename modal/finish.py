@@ -1,0 +1,99 @@
+"""From the eigenpairs a backend found to checked modes: choice, normalisation, left vectors,
+certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from assembly.errors import AccuracyError
+from assembly.frozen import FrozenSystem
+from assembly.null_chain import NullChain
+from modal.modes import Modes
+from modal.solvers.pairs import Pairs
+from modal.state import Complex, Quadratic
+from modal.structure import left_vectors, restore_axis
+
+
+@dataclass(frozen=True)
+class Task:
+    """What was asked of one instant."""
+
+    system: FrozenSystem
+    quadratic: Quadratic
+    chain: NullChain | None
+    k: int
+    backend: str
+    tolerance: float
+    target: complex = 0.0
+
+
+def finish(
+    task: Task, found: Pairs, adjoint: Callable[[], Pairs], certified: bool | None = None
+) -> Modes:
+    """Choose, normalise, pair and check what a backend found."""
+    quadratic = task.quadratic
+    found = restore_axis(quadratic, found).nearest(task.target)
+    found = _unit_mass(quadratic, found)
+    chosen = found.take(np.arange(min(task.k, len(found.eigenvalues))))
+    lam, X = chosen.eigenvalues, chosen.right
+    backward_error = quadratic.backward_error(lam, X)
+    if not np.all(backward_error <= task.tolerance):
+        j = int(np.argmax(np.where(np.isnan(backward_error), np.inf, backward_error)))
+        raise AccuracyError(
+            f"mode {j + 1} (λ = {lam[j]:.6g} rad/s) has backward error {backward_error[j]:.1e}, "
+            f"allowed {task.tolerance:.1e}"
+        )
+    Y = left_vectors(quadratic, chosen, found, adjoint)
+    pairing = np.abs(quadratic.pairing(lam, Y, X))
+    size = np.linalg.norm(X, axis=0) * np.linalg.norm(Y, axis=0) * quadratic.weights(lam)
+    with np.errstate(divide="ignore"):
+        condition = size / (np.abs(lam) * pairing)
+    return Modes(
+        eigenvalues=lam,
+        right=X,
+        left=Y,
+        backward_error=backward_error,
+        condition_number=condition,
+        kind=_kind(task.system, X),
+        deflated=0 if task.chain is None else task.chain.count,
+        factorization=chosen.factorization,
+        backend=task.backend,
+        method=chosen.method,
+        solves=chosen.solves,
+        certified=certified,
+        target=task.target,
+    )
+
+
+def _unit_mass(quadratic: Quadratic, pairs: Pairs) -> Pairs:
+    """Shapes of unit mass norm, their largest entry real and positive."""
+    X = pairs.right
+    X = X / np.linalg.norm(X, axis=0)
+    mass = np.einsum("ij,ij->j", X.conj(), quadratic.M @ X).real
+    if np.any(mass <= 0.0):
+        raise AccuracyError("a mode has no mass: M must be positive definite")
+    peak = np.take_along_axis(X, np.abs(X).argmax(axis=0)[None], 0)[0]
+    phase = np.abs(peak) / peak
+    return Pairs(
+        pairs.eigenvalues,
+        X * (phase / np.sqrt(mass)),
+        pairs.factorization,
+        pairs.method,
+        pairs.solves,
+    )
+
+
+def _kind(system: FrozenSystem, X: Complex) -> NDArray[np.str_]:
+    """ "rigid" where more than half of the kinetic energy is in the span of `system.rigid`."""
+    R = system.rigid
+    if R.shape[1] == 0:
+        return np.full(X.shape[1], "elastic")
+    MR = system.M @ R
+    L = la.cholesky(R.T @ MR, lower=True)
+    share = np.linalg.norm(la.solve_triangular(L, MR.T @ X, lower=True), axis=0) ** 2
+    return np.where(share > 0.5, "rigid", "elastic")
