@@ -217,6 +217,11 @@ class BeamFamily(ElementFamily):
         return np.concatenate([self._N, self._du, self._dphi], axis=-2)
 
     @cached_property
+    def _weighted_fields(self) -> Array:
+        """(φ, u′, φ′) of `_fields` times the quadrature weights, (E, Q, 9, 12)."""
+        return np.asarray(self.stations.rule.weights[:, None, None] * self._fields[..., 3:, :])
+
+    @cached_property
     def _sections(self) -> Sections:
         st = self.stations
         t = st.slope / self._jacobian[..., None]
@@ -234,15 +239,15 @@ class BeamFamily(ElementFamily):
 
     def _strain_forces(self, d: NDArray[Any], coefficients: Array) -> NDArray[Any]:
         """Forces (E, 12) of the strains under nodes' motion d (E, 12), large."""
-        st, j = self.stations, self._jacobian[..., None]
+        j = self._jacobian[..., None]
         own = in_turned_frame(self.ends, d)
-        y = (self._fields @ own[:, None, :, None])[..., 0] + self._own_fields @ coefficients
+        y = (self._fields @ own[..., None, :, None])[..., 0] + self._own_fields @ coefficients
         phi, du, dphi = y[..., 3:6], y[..., 6:9] / j, y[..., 9:] / j
         by_phi, by_du, by_dphi = strain_gradient(
             self._sections, self._own_forces @ coefficients, phi, du, dphi
         )
         gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
-        forces = np.einsum("q,eqji,eqj->ei", st.rule.weights, self._fields[..., 3:, :], gradient)
+        forces = np.einsum("eqji,...eqj->...ei", self._weighted_fields, gradient)
         return from_turned_frame(self.ends, d, own, forces)
 
     def _inertia_gradient(self, y: NDArray[Any], coefficients: Array) -> NDArray[Any]:

@@ -69,8 +69,8 @@ class Sections:
     share: Array
 
     def mean(self, values: Array) -> Array:
-        """Mean over each element (E, 1, i) of values (E, Q, i)."""
-        return np.asarray(np.einsum("eq,eqi->ei", self.share, values)[:, None])
+        """Mean over each element (..., E, 1, i) of values (..., E, Q, i)."""
+        return np.asarray(np.einsum("eq,...eqi->...ei", self.share, values)[..., None, :])
 
 
 def strain_gradient(
@@ -110,27 +110,27 @@ def strain_gradient(
 
 def in_turned_frame(ends: Array, d: Array) -> Array:
     """Nodes' motion (E, 12) as seen from each element's frame at its first node, (E, 12)."""
-    frame = 0.5 * (d[:, 3:6] + d[:, 9:])
+    frame = 0.5 * (d[..., 3:6] + d[..., 9:])
     span = ends[:, 1] - ends[:, 0]
-    apart = d[:, 6:9] - d[:, :3]
+    apart = d[..., 6:9] - d[..., :3]
     moved = apart + moved_by(-frame, span + apart)
-    first, second = (relative_turn(frame, phi) for phi in (d[:, 3:6], d[:, 9:]))
-    return np.concatenate([0.0 * moved, first, moved, second], axis=1)
+    first, second = (relative_turn(frame, phi) for phi in (d[..., 3:6], d[..., 9:]))
+    return np.concatenate([0.0 * moved, first, moved, second], axis=-1)
 
 
 def from_turned_frame(ends: Array, d: Array, own: Array, forces: Array) -> Array:
     """Forces (E, 12) on the nodes of those on the motion `own` = in_turned_frame(ends, d)."""
-    frame = 0.5 * (d[:, 3:6] + d[:, 9:])
+    frame = 0.5 * (d[..., 3:6] + d[..., 9:])
     span = ends[:, 1] - ends[:, 0]
-    pull = turned_by(frame, forces[:, 6:9])
-    on_frame = np.cross(forces[:, 6:9], span + own[:, 6:9])
+    pull = turned_by(frame, forces[..., 6:9])
+    on_frame = np.cross(forces[..., 6:9], span + own[..., 6:9])
     turns = []
     for phi, rest, moment in (
-        (d[:, 3:6], own[:, 3:6], forces[:, 3:6]),
-        (d[:, 9:], own[:, 9:], forces[:, 9:]),
+        (d[..., 3:6], own[..., 3:6], forces[..., 3:6]),
+        (d[..., 9:], own[..., 9:], forces[..., 9:]),
     ):
         spun = spin_inverse_transposed(rest, moment)
         turns.append(spin_transposed(phi, spun))
         on_frame = on_frame - turned_by(rest, spun)
     both = 0.5 * spin_transposed(frame, on_frame)
-    return np.concatenate([-pull, turns[0] + both, pull, turns[1] + both], axis=1)
+    return np.concatenate([-pull, turns[0] + both, pull, turns[1] + both], axis=-1)
