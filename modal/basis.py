@@ -119,6 +119,11 @@ class ReducedBasis:
         self._append(fresh)
         return int(fresh.shape[1])
 
+    def include(self, vectors: Array) -> None:
+        """Add what the vectors (n, q) bring."""
+        fresh = orthonormal(vectors, self.V, self.reference)
+        self._append(fresh[:, ::-1][:, : self.V.shape[0] - self.V.shape[1]])
+
     def _append(self, fresh: Array) -> None:
         old, new = self.V.shape[1], fresh.shape[1]
         V = np.hstack([self.V, fresh])

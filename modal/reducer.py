@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 ROUNDS = 30  # of growth before a basis is given up
 WIDEST = 16  # vectors added in one round
 FAR_BELOW = 1e-4  # of the tolerance
+SOUNDINGS = 24  # points at which the reach of the starting basis is examined
 RIGID_OVERLAP = 0.5  # of a mode's mass-weighted shape in the rigid fields: it counts as rigid
 
 
@@ -47,13 +48,39 @@ class Reducer:
         self._set(family, k, tolerance, threads)
         self.reference = Reference(family, span.padded(len(family.terms)))
         count = 2 * (k + family.rigid.shape[1]) + 6
-        V = self.reference.start(count)
-        self.basis = ReducedBasis(family, self.reference, V)
+        self.basis = ReducedBasis(family, self.reference, self.reference.start(count))
+        self._resolve(count)
+        few = span.take(spread(len(span), SOUNDINGS))
+        while self.basis.resolved < self.needed(few) and not self.basis.complete:
+            count *= 2
+            self.basis.include(self.reference.start(count))
+            self._resolve(count)
+
+    def _resolve(self, count: int) -> None:
+        """The basis holds the `count` lowest reference modes: note up to which frequency."""
         self.projected = self.basis.projected()
-        self.basis.resolved = float(
-            self.projected.frequency[min(count, len(self.projected.frequency)) - 1]
-        )
+        last = min(count, self.projected.size) - 1
+        self.basis.resolved = float(self.projected.frequency[last])
         self.projected = self.basis.projected()
+
+    def needed(self, at: Coefficients) -> float:
+        """The frequency, rad/s, below which all reference modes must be in the basis.
+
+        A shape u with uᴴK_ref u ≥ ω_c² that motion softens by s (K ≥ K_ref − sM) and a Coriolis
+        matrix of norm g turns has λ² + (uᴴEu)λ + uᴴKu = 0, hence |λ|² + g|λ| ≥ ω_c² − s. To stay
+        above the last mode wanted: ω_c² ≥ λ_k² + gλ_k + s. Norms are those in the present basis.
+        """
+        r = self.projected.size
+        modes, _, _ = self.solve(at)
+        last = np.nanmax(np.abs(modes.eigenvalues[:, : self.wanted]), axis=1)
+        flat = self.projected.matrices.reshape(-1, r * r)
+        at = at.padded(len(flat))
+        E, K = ((part @ flat).reshape(-1, r, r) for part in (at.damping, at.stiffness))
+        K = K - np.diag(self.projected.frequency**2)
+        gyroscopic = np.linalg.norm(0.5 * (E - E.transpose(0, 2, 1)), 2, axis=(1, 2))
+        softening = -np.linalg.eigvalsh(0.5 * (K + K.transpose(0, 2, 1)))[:, 0]
+        square = last**2 + gyroscopic * last + np.maximum(softening, 0.0)
+        return float(np.sqrt(square.max()))
 
     def _set(self, family: AffineFamily, k: int, tolerance: float, threads: int) -> None:
         self.family, self.tolerance, self.threads = family, tolerance, threads
@@ -170,7 +197,10 @@ class Reducer:
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """All that `restored` needs to go on bit by bit where this reducer stands."""
-        return self.basis.arrays() | {"shift": np.array([self.reference.shift])}
+        return self.basis.arrays() | {
+            "weights": self.reference.weights,
+            "shift": np.array([self.reference.shift]),
+        }
 
     @classmethod
     def restored(
@@ -186,7 +216,9 @@ class Reducer:
         made = cls.__new__(cls)
         made._set(family, k, tolerance, threads)
         span = span.padded(len(family.terms))
-        made.reference = Reference(family, span, shift=float(arrays["shift"][0]))
+        made.reference = Reference(
+            family, span, (np.asarray(arrays["weights"], dtype=float), float(arrays["shift"][0]))
+        )
         made.basis = ReducedBasis.restored(family, made.reference, arrays)
         made.projected = made.basis.projected()
         return made

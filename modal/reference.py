@@ -19,58 +19,64 @@ from modal.affine import AffineFamily, Coefficients
 Array = NDArray[np.float64]
 
 BLOCK = 8  # right-hand sides a solve of the starting Krylov space takes together
-SHIFTS = 6  # tries before a stiffness is given up
+SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
 
 
 class Reference:
     """K_ref = Σ_j k_j sym(A_j) + σ M_ref, factorized once. `solves` counts right-hand sides.
 
-    mass (n, n) sparse M_ref; weights (J,) k_j and mass_weights (J,) of the operators; shift σ,
-    (rad/s)²; a shift that is given (by a sweep that goes on) is used as it is, and the
-    factorization waits until it is needed. Raises SingularSystemError when no shift makes it
-    positive definite (M is not).
+    mass (n, n) sparse M_ref; weights (J,) k_j of the operators; shift σ, (rad/s)². Weights and
+    shift that are given (by a sweep that goes on) are used as they are, and the factorization waits
+    until it is needed. Raises SingularSystemError when no shift makes it positive definite (M is not).
     """
 
-    def __init__(self, family: AffineFamily, at: Coefficients, shift: float | None = None) -> None:
+    def __init__(
+        self, family: AffineFamily, at: Coefficients, chosen: tuple[Array, float] | None = None
+    ) -> None:
         self.family = family
-        self.mass_weights = middle(at.mass)
-        self.mass = family.symmetric_part(self.mass_weights)
+        self.mass = family.symmetric_part(middle(at.mass))
         self.solves = 0
-        self.weights = middle(at.stiffness)
         self._factor: Factorization | None = None
-        smallest = float(self.mass.diagonal().min())
-        if not smallest > 0.0:
+        if not float(self.mass.diagonal().min()) > 0.0:
             raise SingularSystemError(
                 "M: must be positive definite, and has a diagonal entry that is not positive"
             )
-        self.shift = 0.0 if shift is None else shift
-        if shift is None:
-            K = family.symmetric_part(self.weights)
-            self.shift = self._first_shift(K) if family.rigid.shape[1] else 0.0
-            self._factor = self._factorize(K)
+        if chosen is None:
+            self.weights, self.shift = self._choose(at)
+        else:
+            self.weights, self.shift = chosen
+
+    def _choose(self, at: Coefficients) -> tuple[Array, float]:
+        """The weights and shift of the first candidate that is positive definite.
+
+        The middle of the sweep is nearest to all points; where it is too soft, the first point
+        (often rest) comes next, then the middle with more and more mass.
+        """
+        K = self.family.symmetric_part(middle(at.stiffness))
+        first = 1e-9 * float(np.mean(np.abs(K.diagonal()) / self.mass.diagonal()))
+        start = first if self.family.rigid.shape[1] else 0.0
+        candidates = [(middle(at.stiffness), start), (at.stiffness[0], start)]
+        candidates += [(middle(at.stiffness), first * 30.0**k) for k in range(1, SHIFTS)]
+        for weights, shift in candidates:
+            try:
+                self._factor = self._factorize(weights, shift)
+            except SingularSystemError:
+                continue
+            return weights, shift
+        raise SingularSystemError(
+            f"no shift up to {candidates[-1][1]:.3g} (rad/s)² makes the stiffness positive definite"
+        )
+
+    def _factorize(self, weights: Array, shift: float) -> Factorization:
+        K = self.family.symmetric_part(weights)
+        return Factorization(K if shift == 0.0 else sp.csr_matrix(K + shift * self.mass), "spd")
 
     @property
     def factor(self) -> Factorization:
-        """The factorization of K_ref; made now if the shift was given."""
+        """The factorization of K_ref; made now if weights and shift were given."""
         if self._factor is None:
-            self._factor = self._factorize(self.family.symmetric_part(self.weights))
+            self._factor = self._factorize(self.weights, self.shift)
         return self._factor
-
-    def _first_shift(self, K: sp.csr_matrix) -> float:
-        """A shift far below the elastic frequencies: 10⁻⁹ of the mean of diag(K)/diag(M)."""
-        return 1e-9 * float(np.mean(np.abs(K.diagonal()) / self.mass.diagonal()))
-
-    def _factorize(self, K: sp.csr_matrix) -> Factorization:
-        for _ in range(SHIFTS):
-            try:
-                shifted = K if self.shift == 0.0 else sp.csr_matrix(K + self.shift * self.mass)
-                return Factorization(shifted, "spd")
-            except SingularSystemError:
-                first = self._first_shift(K)
-                self.shift = max(30.0 * self.shift, first)
-        raise SingularSystemError(
-            f"no shift up to {self.shift:.3g} (rad/s)² makes the stiffness positive definite"
-        )
 
     def solve(self, block: Array) -> Array:
         """K_ref⁻¹ block, (n, k)."""

@@ -172,6 +172,23 @@ def test_bounds_hold_where_an_eigenvalue_passes_zero() -> None:
         assert not grows if x <= 0.0 else grows or x < 1e-7
 
 
+def test_modes_that_come_down_at_speed_are_not_missed() -> None:
+    """The round shaft in its own frame, modes n² apart from each other: |ω_n − Ω| is small for one
+    n after the other, long after the lowest reference modes have gone up again.
+    """
+    n4 = np.arange(1.0, 41.0) ** 4
+    model = Planar(np.column_stack([n4, 1.0001 * n4]), mixed=False)
+    speeds = np.linspace(0.0, 90.3, 60)
+    found = sweep(lambda p: model.freeze(**p), [dict(omega=w) for w in speeds], k=2, checks=0)
+    assert found.size < 32  # they are in the basis from the start, not found one residual at a time
+    for p, speed in enumerate(speeds):
+        a, b = n4, 1.0001 * n4
+        B, c = a + b + 2.0 * speed**2, (a - speed**2) * (b - speed**2)
+        high = 0.5 * (B + np.sqrt(B**2 - 4.0 * c))
+        expected = np.sort(np.sqrt(np.abs(np.concatenate([c / high, high]))))[:2]
+        np.testing.assert_allclose(np.abs(found.eigenvalues[p]), expected, rtol=1e-5)
+
+
 def test_full_vectors_solve_the_full_problem() -> None:
     model = Chain(4, damping=0.05, lopsided=0.2)
     points = [dict(omega=s, epsilon=0.1) for s in np.linspace(0.1, 0.9, 20)]

@@ -185,6 +185,46 @@ def test_killed_and_resumed_map_equals_an_unbroken_one(tmp_path: Path) -> None:
         assert one[name].values.tobytes() == other[name].values.tobytes(), name
 
 
+def test_interrupt_leaves_whole_tiles_and_no_partial_files(tmp_path: Path) -> None:
+    """Ctrl-C in the middle: finished tiles are kept, nothing is half-written, resumable."""
+    store = tmp_path / "map.zarr"
+    process = run_worker(store)
+    deadline = time.monotonic() + 60.0
+    while done_points(store) < 40 and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) not in (0, -signal.SIGKILL)
+    kept = xr.open_zarr(store, consolidated=False)
+    done = kept.done.values
+    assert 40 <= done.sum() < done.size
+    assert np.isfinite(kept.growth_rate.values[done]).all()
+    assert not list(tmp_path.rglob("*.partial"))
+    assert run_worker(store).wait(timeout=120) == 0
+    assert bool(xr.open_zarr(store, consolidated=False).done.all())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
+    """A store on a disk of 400 kB: one StorageError line; with room again the map is completed."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("mount is not permitted here")
+    axes = dict(omega=np.linspace(0.1, 1.5, 60), epsilon=np.linspace(-0.2, 0.2, 40))
+    try:
+        with pytest.raises(
+            StorageError, match=r"disk is full; \d+ of 2400 points are kept"
+        ) as full:
+            stability_map(shaft(), k=4, store=disk / "map.zarr", **axes)
+        assert "\n" not in str(full.value)
+        subprocess.run(["mount", "-o", "remount,size=40m", str(disk)], check=True)
+        grid = stability_map(shaft(), k=4, store=disk / "map.zarr", resume=True, **axes)
+        assert bool(grid.done.all())
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
 def test_store_of_another_study_is_refused_in_one_line(tmp_path: Path) -> None:
     axes = dict(omega=np.linspace(0.1, 0.5, 3), epsilon=np.linspace(0.0, 0.1, 3))
     store = tmp_path / "map.zarr"
