@@ -8,7 +8,14 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-STUDY_MODULES = ("slider_crank", "rotating_blade", "rotating_bar", "two_zeros", "wind_pump")
+STUDY_MODULES = (
+    "slider_crank",
+    "rotating_blade",
+    "rotating_bar",
+    "two_zeros",
+    "wind_pump",
+    "measured_motion",
+)
 
 
 def __getattr__(name: str) -> ModuleType:

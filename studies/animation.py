@@ -6,7 +6,7 @@ down to a few cycles a turn, both of which the caption says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,21 +46,36 @@ def mechanism_frames(
 
 
 def turning_frames(body: Body, shape: NDArray[np.inexact], frames: int = FRAMES) -> list[Frame]:
-    """A body that turns once about z through its origin, its nodes in one row, in a mode (n,).
+    """A body that turns once about z through its origin in a mode (n,)."""
 
-    shape: over the unknowns its supports leave; only what moves in the x–y plane is seen.
+    def place(angle: float) -> tuple[Array, Array]:
+        c, s = np.cos(angle), np.sin(angle)
+        return np.zeros(3), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+    return moving_frames(body, place, shape, 2.0 * np.pi, frames)
+
+
+def moving_frames(
+    body: Body,
+    place: Callable[[float], tuple[Array, Array]],
+    shape: NDArray[np.inexact],
+    period: float,
+    frames: int = FRAMES,
+) -> list[Frame]:
+    """A body, its nodes in one row, that moves in the x–y plane while it vibrates in a mode (n,).
+
+    place: origin (3,) and rotation (3, 3), body to fixed axes, at a time from 0 to `period`. shape:
+    over the unknowns its supports leave.
     """
     whole = np.zeros(body.size, dtype=complex)
     whole[body.free] = shape
     drawn: list[Frame] = []
     for k in range(frames):
-        angle = 2.0 * np.pi * k / frames
-        c, s = np.cos(angle), np.sin(angle)
-        R = np.array([[c, -s], [s, c]])
+        r, R = place(period * k / frames)
         phase = np.exp(2j * np.pi * CYCLES * k / frames)
-        moved = np.real(body.dofs.displacement(whole * phase))[:, :2]
-        nodes = body.dofs.coordinates[:, :2]
-        drawn.append([Strand(body.name, nodes @ R.T, (nodes + moved) @ R.T)])
+        moved = np.real(body.dofs.displacement(whole * phase))
+        rest = r + body.dofs.coordinates @ R.T
+        drawn.append([Strand(body.name, rest[:, :2], (rest + moved @ R.T)[:, :2])])
     return enlarged(drawn)
 
 

@@ -22,6 +22,7 @@ MODULES = {
     "rotating-bar": "studies.rotating_bar",
     "two-zeros": "studies.two_zeros",
     "wind-pump": "studies.wind_pump",
+    "measured-motion": "studies.measured_motion",
 }
 
 

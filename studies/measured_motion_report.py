@@ -1,0 +1,113 @@
+"""The measured-motion study's numbers in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+UNITS = {"omega_z": "rad/s", "epsilon_z": "rad/s²", "a_x": "m/s²", "a_y": "m/s²"}
+
+
+def report(dataset: xr.Dataset) -> str:
+    """The motions beside Table 2, the fit, the frequencies, the way of the noise, the response."""
+    lines = [*_motions(dataset), *_fit(dataset), *_frequencies(dataset), *_noise(dataset)]
+    if "deflection" in dataset:
+        lines += _response(dataset)
+    return "\n".join(lines)
+
+
+def _motions(dataset: xr.Dataset) -> list[str]:
+    lines = [
+        "known motions: speed (m/s) and acceleration (m/s²) of marker 1 over a turn, paper in ()",
+        f"{'crank':>11} {'v min':>16} {'v max':>16} {'a min':>16} {'a max':>16}",
+    ]
+    for i in range(dataset.sizes["regime"]):
+        one = dataset.isel(regime=i, marker=0)
+        cells = [
+            f"{f'{float(a):.3f} ({float(b):.3f})':>16}"
+            for a, b in zip(one["marker_extremes"], one["marker_extremes_paper"], strict=True)
+        ]
+        lines.append(f"{float(one['speed']) * 30.0 / np.pi:>7.1f} rpm " + " ".join(cells))
+    lines.append("  v max is the paper's by choice of the speed; the mechanism is another one")
+    return lines
+
+
+def _fit(dataset: xr.Dataset) -> list[str]:
+    given = float(dataset.attrs["noise"])
+    found = dataset["noise_found"]
+    lines = [
+        f"fit: noise given {1e3 * given:.3g} mm, found {1e3 * float(found.min()):.3g} to "
+        f"{1e3 * float(found.max()):.3g} mm; errors of the motion (rms over the turn)",
+        f"{'':>12} {'error':>10} {'predicted':>10} {'by smoothing':>13}   slowest … fastest speed",
+    ]
+    error = dataset["kinematics_fitted"] - dataset["kinematics_true"]
+    for name in dataset["quantity"].values:
+        for i in (0, -1):
+            found_error, predicted, smoothing = (
+                float(np.sqrt((values.sel(quantity=name).isel(regime=i) ** 2).mean()))
+                for values in (
+                    error, dataset["kinematics_deviation"], dataset["kinematics_smoothing"],
+                )
+            )  # fmt: skip
+            lines.append(
+                f"{name if i == 0 else '':>12} {found_error:>10.2e} {predicted:>10.2e} "
+                f"{smoothing:>13.2e}   {UNITS[str(name)]}"
+            )
+    return lines
+
+
+def _frequencies(dataset: xr.Dataset) -> list[str]:
+    lines = [
+        "frequencies along the motion (Hz)",
+        f"{'crank':>11} {'mode':>5} {'true, least … greatest':>26} {'error, rms':>11} "
+        f"{'predicted':>10}",
+    ]
+    for i in range(dataset.sizes["regime"]):
+        for m in range(dataset.sizes["mode"]):
+            one = dataset.isel(regime=i, mode=m)
+            true, fit = one["frequency_true"], one["frequency_fitted"]
+            error = float(np.sqrt(((fit - true) ** 2).mean()))
+            predicted = float(np.sqrt((one["frequency_deviation"] ** 2).mean()))
+            span = f"{float(true.min()):.5f} … {float(true.max()):.5f}"
+            speed = f"{float(one['speed']) * 30.0 / np.pi:.1f} rpm" if m == 0 else ""
+            lines.append(f"{speed:>11} {m + 1:>5} {span:>26} {error:>11.1e} {predicted:>10.1e}")
+    return lines
+
+
+def _noise(dataset: xr.Dataset) -> list[str]:
+    repeated = dataset["repeated_frequency"]
+    pairs = ", ".join(
+        f"{1e3 * float(n):.3g} mm → {float(e):.1e} ({float(p):.1e})"
+        for n, e, p in zip(
+            dataset["swept_noise"].values, dataset["swept_error"].values,
+            dataset["swept_predicted"].values, strict=True,
+        )
+    )  # fmt: skip
+    return [
+        f"noise: {repeated.sizes['repeat']} records scatter the first frequency by "
+        f"{float(repeated.std(ddof=1)):.1e} Hz, predicted {float(dataset['repeated_predicted']):.1e}"
+        " Hz",
+        f"  marker noise → rms error of the first frequency in Hz (predicted): {pairs}",
+    ]
+
+
+def _response(dataset: xr.Dataset) -> list[str]:
+    moved = dataset["deflection"]
+    size = float(abs(moved).max())
+
+    def apart(first: str, second: str) -> float:
+        return float(abs(moved.sel(run=first) - moved.sel(run=second)).max()) / size
+
+    whole = apart("Lagrange", "Hamilton")
+    half = apart("Lagrange, half the step", "Hamilton, half the step")
+    return [
+        f"response: deflection of the middle up to {1e6 * size:.1f} µm; relative to that",
+        f"  Lagrange − Hamilton {whole:.1e}, with half the step {half:.1e} (order "
+        f"{np.log2(whole / half):.2f}); from Hamilton of order 4: Lagrange "
+        f"{apart('Lagrange', 'Hamilton, order 4'):.1e}, Hamilton "
+        f"{apart('Hamilton', 'Hamilton, order 4'):.1e}",
+        f"  fitted against true motion {apart('Lagrange', 'Lagrange, true motion'):.1e}; energy "
+        f"balance: Lagrange {float(dataset['energy_balance'].sel(run='Lagrange')):.0e}, Hamilton "
+        f"{float(dataset['energy_balance'].sel(run='Hamilton')):.0e}, order 4 "
+        f"{float(dataset['energy_balance'].sel(run='Hamilton, order 4')):.0e}",
+    ]
