@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ import meshio
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.abaqus_deck import translated
+from assembly import abaqus_deck, nastran_deck
 from assembly.elements.cells import CellBlock
 from assembly.elements.reference import CELLS
 from assembly.errors import MeshError
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,12 @@ def _read_file(path: Path) -> meshio.Mesh:
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             if path.suffix.lower() == ".inp":
-                return meshio.read(io.StringIO(translated(path)), file_format="abaqus")
+                text = abaqus_deck.translated(path)
+                return meshio.read(io.StringIO(text), file_format="abaqus")
+            if path.suffix.lower() in (".bdf", ".nas", ".fem"):
+                raw = meshio.read(io.StringIO(nastran_deck.translated(path)), file_format="nastran")
+                raw.point_sets.update(nastran_deck.grid_sets(path))
+                return raw
             return meshio.read(path)
     except MeshError:
         raise
@@ -134,20 +140,64 @@ def _dimension(kind: str) -> int:
 
 
 def _node_sets(raw: meshio.Mesh) -> dict[str, Index]:
-    """All named sets as sorted node numbers: node sets, cell sets, physical groups of Gmsh."""
+    """All named sets as sorted node numbers.
+
+    Node and cell sets; physical groups of Gmsh (both formats); families of MED; properties of
+    Nastran ("property 3"); of VTK, arrays over nodes or cells that hold only 0 and 1.
+    """
     found: dict[str, list[Any]] = {}
     for label, nodes in raw.point_sets.items():
-        found.setdefault(label, []).append(np.asarray(nodes))
+        found.setdefault(label, []).append(np.asarray(nodes, dtype=np.intp))
     for label, members in raw.cell_sets.items():
         if label.startswith("gmsh:"):
             continue
         for block, chosen in zip(raw.cells, members, strict=False):
             if chosen is not None and len(chosen):
-                found.setdefault(label, []).append(
-                    block.data[np.asarray(chosen, dtype=np.intp)].ravel()
-                )
-    return {
-        label: np.unique(np.concatenate(parts)).astype(np.intp)
-        for label, parts in found.items()
-        if parts
-    }
+                cells = block.data[np.asarray(chosen, dtype=np.intp)]
+                found.setdefault(label, []).append(cells.ravel())
+    for label, k, mask in _marked_cells(raw):
+        found.setdefault(label, []).append(raw.cells[k].data[mask].ravel())
+    for label, mask in _marked_nodes(raw):
+        found.setdefault(label, []).append(np.flatnonzero(mask))
+    return {label: np.unique(np.concatenate(parts)) for label, parts in found.items() if parts}
+
+
+def _marked_cells(raw: meshio.Mesh) -> Iterator[tuple[str, int, Mask]]:
+    """Set names, the number of a block, and which of its cells belong, from data on cells."""
+    families = getattr(raw, "cell_tags", None) or {}
+    for key, columns in raw.cell_data.items():
+        for k, column in enumerate(columns):
+            values = np.asarray(column)
+            if values.ndim != 1:
+                continue
+            if key == "gmsh:physical":
+                dimension = _dimension(raw.cells[k].type)
+                for label, (tag, of_dimension) in raw.field_data.items():
+                    if of_dimension == dimension and label not in raw.cell_sets:
+                        yield label, k, values == tag
+            elif key == "cell_tags":
+                for tag, labels in families.items():
+                    for label in labels:
+                        yield label, k, values == tag
+            elif key == "nastran:ref":
+                for tag in np.unique(values):
+                    yield f"property {tag}", k, values == tag
+            elif ":" not in key and _is_mask(values):
+                yield key, k, values == 1
+
+
+def _marked_nodes(raw: meshio.Mesh) -> Iterator[tuple[str, Mask]]:
+    """Set names and which nodes belong, from data on nodes."""
+    families = getattr(raw, "point_tags", None) or {}
+    for key, column in raw.point_data.items():
+        values = np.asarray(column)
+        if key == "point_tags":
+            for tag, labels in families.items():
+                for label in labels:
+                    yield label, values == tag
+        elif ":" not in key and _is_mask(values):
+            yield key, values == 1
+
+
+def _is_mask(values: NDArray[Any]) -> bool:
+    return values.ndim == 1 and values.size > 0 and bool(np.isin(values, (0, 1)).all())

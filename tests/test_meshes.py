@@ -51,9 +51,21 @@ def test_nastran_brick(tmp_path: Path) -> None:
     lines.append("CHEXA,1,1," + ",".join(nodes[:6]) + ",+A")
     lines.append("+A," + ",".join(nodes[6:14]) + ",+B")
     lines.append("+B," + ",".join(nodes[14:]))
+    lines.append("SET1,10,1,THRU,3,7")
+    lines.append(f"{'SPC1*':<8}{4:>16}{123:>16}{5:>16}{6:>16}*")  # large fields, continued
+    lines.append(f"{'*':<8}{8:>16}")
     path = tmp_path / "brick.bdf"
-    path.write_text("\n".join([*lines, "ENDDATA"]) + "\n")
-    check_brick(assembly.solid(path, assembly.steel))
+    for begin in (["SOL 103", "BEGIN BULK"], []):  # Gmsh writes no BEGIN BULK
+        path.write_text("\n".join([*begin, *lines[1:], "ENDDATA"]) + "\n")
+        body = assembly.solid(path, assembly.steel, clamped="spc 4")
+        check_brick(body)
+        assert body.sets["set 10"].tolist() == [0, 1, 2, 6]
+        assert body.sets["spc 4"].tolist() == [4, 5, 7]
+        assert body.sets["property 1"].tolist() == list(range(20))
+        assert len(body.free) == 51
+    path.write_text("\n".join([*lines, "SET1,11,77", "ENDDATA"]) + "\n")
+    with pytest.raises(MeshError, match="set 11: there is no grid point 77"):
+        assembly.solid(path, assembly.steel)
 
 
 CALCULIX_DECK = """** a comment
@@ -236,3 +248,39 @@ def test_many_blocks_and_kinds_are_one_body() -> None:
     found = assembly.solid(meshio.Mesh(mesh.points, split), assembly.steel).operators
     assert abs(found.K - expected.K).max() < 1e-12 * abs(expected.K).max()
     assert volume(assembly.solid(whole, assembly.steel)) == pytest.approx(0.6 * 0.4 * 0.3)
+
+
+def marked_mesh() -> meshio.Mesh:
+    """A box of bricks and the faces of its root, x = 0.2."""
+    mesh = distorted_mesh("hex8")
+    root, cells = mesh.point_sets["x0"], mesh.cells[0].data
+    faces = np.array([c[[0, 4, 7, 3]] for c in cells if np.isin(c[[0, 4, 7, 3]], root).all()])
+    assert len(faces) == 4
+    return meshio.Mesh(mesh.points, [("quad", faces), ("hexahedron", cells)])
+
+
+@pytest.mark.parametrize("style", ("msh 2.2", "med", "vtk cells", "vtk nodes"))
+def test_named_sets(tmp_path: Path, style: str) -> None:
+    mesh = marked_mesh()
+    root = np.flatnonzero(abs(mesh.points[:, 0] - 0.2) < 1e-12)
+    sizes = [len(block.data) for block in mesh.cells]
+    tags = [np.full(size, tag) for size, tag in zip(sizes, (3, 8), strict=True)]
+    path = tmp_path / ("box" + {"m": ".msh", "v": ".vtu"}[style[0]])
+    if style.startswith("msh"):
+        mesh.field_data = {"root": np.array([3, 2]), "part": np.array([8, 3])}
+        mesh.cell_data = {"gmsh:physical": tags, "gmsh:geometrical": tags}
+        meshio.write(path, mesh, file_format="gmsh22")
+    elif style == "med":
+        path = path.with_suffix(".med")
+        mesh.cell_data = {"cell_tags": [-tag for tag in tags]}
+        mesh.cell_tags = {-3: ["root"], -8: ["part"]}
+        meshio.write(path, mesh)
+    else:
+        if style == "vtk cells":
+            mesh.cell_data = {"root": [np.ones(sizes[0], int), np.zeros(sizes[1], int)]}
+        else:
+            mesh.point_data = {"root": np.isin(np.arange(len(mesh.points)), root).astype(int)}
+        meshio.write(path, mesh)
+    body = assembly.solid(path, assembly.steel, clamped="root")
+    assert body.sets["root"].tolist() == root.tolist()
+    assert set(body.sets) <= {"root", "part"}
