@@ -1,6 +1,8 @@
 """Frozen Motion, modal: from the matrices of an instant to eigenvalues, tracks, maps and checks."""
 
+from modal.crosscheck import CrossCheck, crosscheck
 from modal.floquet import FloquetModes, floquet
+from modal.identification import identify, matrix_pencil
 from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
 from modal.modes import Modes
 from modal.properties import PropertyReport, properties
@@ -18,7 +20,11 @@ __all__ = [
     "Tabulated",
     "Modes",
     "PropertyReport",
+    "CrossCheck",
+    "crosscheck",
     "floquet",
+    "identify",
+    "matrix_pencil",
     "integrate",
     "properties",
     "solve",

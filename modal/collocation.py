@@ -7,7 +7,7 @@ nor decay, so the slow multipliers, which are the ones asked for, come out to th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +23,25 @@ BATCH_NUMBERS = 1 << 22
 
 def monodromy(A: Callable[[float], Array], t0: float, t1: float, steps: int) -> Array:
     """Φ(t1, t0) (n, n) of x' = A(t) x in `steps` equal steps."""
+    total = np.eye(A(t0).shape[0])
+    for step in step_maps(A, t0, t1, steps):
+        total = step @ total
+    return total
+
+
+def step_maps(A: Callable[[float], Array], t0: float, t1: float, steps: int) -> Iterator[Array]:
+    """The map (n, n) of each of `steps` equal steps from t0 to t1, in order."""
     tableau = Tableau(STAGES)
     n = A(t0).shape[0]
     h = (t1 - t0) / steps
     batch = max(1, BATCH_NUMBERS // (STAGES * n) ** 2)
-    total = np.eye(n)
     for first in range(0, steps, batch):
         starts = t0 + h * np.arange(first, min(first + batch, steps))
         stage = np.stack([[A(float(t + h * c)) for c in tableau.c] for t in starts])
-        for step in _step_maps(stage, h, tableau):
-            total = step @ total
-    return total
+        yield from _solved(stage, h, tableau)
 
 
-def _step_maps(stage: Array, h: float, tableau: Tableau) -> Array:
+def _solved(stage: Array, h: float, tableau: Tableau) -> Array:
     """x_{n+1} = (I + h Σ b_i k_i) x_n with k_i − h Σ_j a_ij A_i k_j = A_i, for each step (m, n,
     n)."""
     m, s, n, _ = stage.shape

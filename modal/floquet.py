@@ -29,6 +29,7 @@ TOLERANCE = 1e-12  # of the dense monodromy, relative
 REDUCED_TOLERANCE = 1e-5  # of the multipliers
 ARNOLDI_TOLERANCE = 1e-9  # of the eigenvalues of the discrete map
 STEPS = 400  # Gauss steps of order 4 a period
+FASTEST = 2e3  # rad a period of the fastest mode that the dense monodromy follows by default
 GAP = 1e-3  # relative step in size where the list of multipliers may be cut
 PERIODIC = 1e-6  # of ‖A‖: how well A(t0 + T) must repeat A(t0)
 
@@ -88,12 +89,12 @@ def floquet(
     """Floquet multipliers and exponents of a model that repeats itself after `period`, s.
 
     model: a callable A(t) of x' = A(t) x, an object with freeze(t), or a FrozenSystem. method:
-    "dense", the whole monodromy (the default for callables and up to 60 unknowns); "reduced", the
-    k slowest modes on the space of the frozen modes at several instants (the default beyond), or
-    on `basis` (n, r); "arnoldi", the k largest multipliers of the full sparse model, matrix-free,
-    with `steps` Gauss steps of order 4 a period (400). tolerance: relative error of the dense
-    monodromy (1e-12), or absolute one of the multipliers ("reduced", 1e-5; "arnoldi", 1e-9).
-    breaks: instants within the period where the matrices jump ("dense" only).
+    "dense", the whole monodromy (the default for callables and for up to 60 slow unknowns);
+    "reduced", the k slowest modes on the space of the frozen modes at several instants (the
+    default beyond), or on `basis` (n, r); "arnoldi", the k largest multipliers of the full sparse
+    model, matrix-free, with `steps` Gauss steps of order 4 a period (400). tolerance: relative
+    error of the dense monodromy (1e-12), or absolute one of the multipliers ("reduced", 1e-5;
+    "arnoldi", 1e-9). breaks: instants within the period where the matrices jump ("dense" only).
     Raises InputError when the model does not repeat itself, ConvergenceError.
     """
     if not (np.isfinite(period) and period > 0.0):
@@ -103,7 +104,7 @@ def floquet(
             raise InputError(f'method: a callable A(t) takes "dense", got {method!r}')
         return _dense(FirstOrderModel(model, t0), period, t0, tolerance or TOLERANCE, breaks)
     equations = SecondOrderModel(model)
-    chosen = method or ("dense" if equations.at(t0).system.n <= DENSE_LIMIT else "reduced")
+    chosen = method or ("dense" if _suits_dense(equations, period, t0) else "reduced")
     if chosen == "dense":
         return _dense(equations, period, t0, tolerance or TOLERANCE, breaks)
     check_period(equations, period, t0, breaks)
@@ -118,6 +119,14 @@ def floquet(
     else:
         raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
     return _collected(*found, period, t0, chosen)
+
+
+def _suits_dense(equations: SecondOrderModel, period: float, t0: float) -> bool:
+    """Few unknowns, and no frequency so high that following all of them would take long."""
+    if equations.at(t0).system.n > DENSE_LIMIT:
+        return False
+    fastest = np.abs(la.eigvals(equations.first_order(t0))).max()
+    return bool(fastest * period <= FASTEST)
 
 
 def _collected(

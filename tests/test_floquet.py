@@ -2,12 +2,20 @@
 tests/references/A9_floquet.json."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from floquet_cases import (
+    Matrix,
+    TurningSprings,
+    markus_yamabe,
+    mathieu,
+    meissner,
+    vinograd,
+    wu,
+)
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
@@ -17,19 +25,8 @@ from modal.floquet import floquet
 from modal.magnus import propagator
 
 Array = NDArray[Any]
-Matrix = Callable[[float], Array]
 
 REFERENCE = json.loads((Path(__file__).parent / "references/A9_floquet.json").read_text())["values"]
-
-
-def mathieu(a: float, q: float) -> Matrix:
-    """y″ + (a − 2q cos 2t) y = 0, period π."""
-    return lambda t: np.array([[0.0, 1.0], [-(a - 2.0 * q * np.cos(2.0 * t)), 0.0]])
-
-
-def meissner(delta: float, eps: float) -> Matrix:
-    """y″ + (δ + ε sgn sin t) y = 0, period 2π, with a jump at π."""
-    return lambda t: np.array([[0.0, 1.0], [-(delta + eps * np.sign(np.sin(t))), 0.0]])
 
 
 def numbers(label: str) -> list[float]:
@@ -85,30 +82,11 @@ def test_meissner_growth_rates(label: str) -> None:
     assert found.multipliers.sum().real == pytest.approx(float(due["trace_over_2pi"]), abs=1e-12)
 
 
-def test_an_unannounced_jump_is_not_passed_over() -> None:
-    # The jump at π halves no step exactly when the period starts at 0.1.
+def test_an_unannounced_jump_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    # No step ends at π when the period starts at 0.1; chance agreement does not count.
+    monkeypatch.setattr("modal.magnus.MOST_STEPS", 4096)
     with pytest.raises(ConvergenceError, match="breaks"):
         floquet(meissner(1.0, 0.6), 2.0 * np.pi, t0=0.1)
-
-
-def markus_yamabe(t: float) -> Array:
-    c, s = np.cos(t), np.sin(t)
-    return np.array([[-1 + 1.5 * c * c, 1 - 1.5 * s * c], [-1 - 1.5 * s * c, -1 + 1.5 * s * s]])
-
-
-def vinograd(t: float) -> Array:
-    c, s = np.cos(6 * t), np.sin(6 * t)
-    return np.array(
-        [
-            [-1 - 9 * c * c + 12 * s * c, 12 * c * c + 9 * s * c],
-            [-12 * s * s + 9 * s * c, -1 - 9 * s * s - 12 * s * c],
-        ]
-    )
-
-
-def wu(t: float) -> Array:
-    c, s = 7.5 * np.cos(12 * t), 7.5 * np.sin(12 * t)
-    return np.array([[-5.5 + s, c], [c, -5.5 - s]])
 
 
 COUNTEREXAMPLES = [
@@ -126,19 +104,6 @@ def test_counterexamples_have_their_exact_exponents(A: Matrix, period: float, na
     found = floquet(A, period)
     np.testing.assert_allclose(sorted(found.exponents.real), sorted(due), atol=1e-10)
     assert found.error.max() < 1e-9
-
-
-class TurningSprings:
-    """q″ + R(Ωt) diag(a, b) R(Ωt)ᵀ q = 0: the springs of an asymmetric shaft seen from the
-    ground."""
-
-    def __init__(self, Omega: float, a: float, b: float) -> None:
-        self.Omega, self.springs = Omega, np.diag([a, b])
-
-    def freeze(self, t: float) -> FrozenSystem:
-        c, s = np.cos(self.Omega * t), np.sin(self.Omega * t)
-        R = np.array([[c, -s], [s, c]])
-        return FrozenSystem(M=np.eye(2), K=R @ self.springs @ R.T)
 
 
 MECHANICAL = REFERENCE["time_varying_counterexamples"][
@@ -171,10 +136,10 @@ def test_propagator_has_order_six() -> None:
 
 
 def test_a_stiff_conservative_monodromy_stays_on_the_unit_circle() -> None:
-    # Frequencies of 1 and 1e3 rad/s with gyroscopic coupling; the group is kept at any step.
+    # Frequencies of 1 and 300 rad/s with gyroscopic coupling; the group is kept at any step.
     class Stiff:
         def freeze(self, t: float) -> FrozenSystem:
-            K = np.diag([1.0, 1e6]) * (1.0 + 0.1 * np.cos(2 * np.pi * t))
+            K = np.diag([1.0, 9e4]) * (1.0 + 0.1 * np.cos(2 * np.pi * t))
             return FrozenSystem(M=np.eye(2), C=np.array([[0.0, -3.0], [3.0, 0.0]]), K=K)
 
     found = floquet(Stiff(), 1.0, tolerance=1e-8)

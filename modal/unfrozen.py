@@ -1,0 +1,106 @@
+"""The unfrozen motion that a cross-check compares with: A(t), its energy norm, and its propagation.
+
+A callable is taken as it is, with the 2-norm; a model with `freeze` on the space of its frozen
+modes, with the energy ½ q̇ᵀM q̇ + ½ qᵀ|S| q, |S| the absolute value of the symmetric stiffness
+(so that it is a norm past a divergence too).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from modal.collocation import step_maps
+from modal.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.galerkin import GalerkinModel, modal_basis
+from modal.interpolation import chebyshev_interpolant, periodic_interpolant
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+Matrix = Callable[[float], Array]
+
+INSTANTS = 12  # whose frozen modes span the reduced space
+GUARD = 2
+FULL = 24  # unknowns up to which nothing is reduced
+
+
+class Unfrozen:
+    """x' = A(t) x over [t0, t1] with an energy norm, and the shapes (n, r) that x stands for."""
+
+    def __init__(
+        self, model: Any, t0: float, t1: float, k: int, period: float | None = None
+    ) -> None:
+        self.t0, self.t1 = t0, t1
+        self.basis: Array | None = None
+        self._second: SecondOrderModel | None = None
+        if is_second_order(model):
+            self._second = self._reduced(model, k, period)
+            exact: Matrix = self._second.first_order
+        else:
+            exact = FirstOrderModel(model, t0).first_order
+        smooth = (
+            periodic_interpolant(exact, t0, period)
+            if period is not None and t1 - t0 > 0.5 * period
+            else chebyshev_interpolant(exact, t0, t1)
+        )
+        self.matrix = smooth or exact
+        self.size = self.matrix(t0).shape[0]
+
+    def _reduced(self, model: Any, k: int, period: float | None) -> SecondOrderModel:
+        full = SecondOrderModel(model)
+        if full.at(self.t0).system.n <= FULL:
+            return full
+        span = min(self.t1 - self.t0, period or np.inf)
+        times = self.t0 + span * np.linspace(0.0, 1.0, INSTANTS)
+        self.basis = modal_basis(model, [float(t) for t in times], k + GUARD)
+        return SecondOrderModel(GalerkinModel(model, self.basis))
+
+    def norm(self, t: float) -> Array:
+        """A square root L (N, N) of the energy: ‖L x‖² is twice the energy of x at t."""
+        if self._second is None:
+            return np.eye(self.size)
+        here = self._second.at(t)
+        sizes, shapes = la.eigh(here.potential.toarray())
+        floor = np.finfo(float).eps * np.abs(sizes).max()
+        stiffness = np.sqrt(np.maximum(np.abs(sizes), floor))[:, None] * shapes.T
+        mass = la.cholesky(here.M.toarray())
+        return np.asarray(la.block_diag(stiffness, mass))
+
+    def frozen(self, t: float) -> tuple[Complex, Complex, Complex]:
+        """Eigenvalues (N,), right vectors of unit energy and left ones with yᴴx = 1, at t."""
+        L = self.norm(t)
+        A = L @ self.matrix(t) @ la.inv(L)
+        values, left, right = la.eig(A, left=True, right=True)
+        left = left / (left.conj() * right).sum(axis=0).conj()
+        return values, la.solve(L, right), L.T @ left
+
+    def numerical_abscissa(self, t: float) -> float:
+        """The largest growth rate of the instant's energy norm, 1/s: beyond it no motion can
+        grow."""
+        L = self.norm(t)
+        A = L @ self.matrix(t) @ la.inv(L)
+        return float(la.eigvalsh(0.5 * (A + A.T))[-1])
+
+    def propagate(self, X: Complex, times: Sequence[float], longest: float) -> list[Complex]:
+        """x at each of `times` (the first is where X (N, m) stands), in Gauss steps of order 6.
+
+        longest: s, the longest step. One factor of a pair of times is made in equal steps.
+        """
+        _, (scale, _) = la.matrix_balance(self.matrix(self.t0), permute=False, separate=True)
+
+        def balanced(t: float) -> Array:
+            return np.asarray(self.matrix(t) * (scale[None, :] / scale[:, None]))
+
+        x = X / scale[:, None]
+        out = [X]
+        for start, end in pairwise(times):
+            steps = max(1, int(np.ceil((end - start) / longest)))
+            for step in step_maps(balanced, start, end, steps):
+                x = step @ x
+            out.append(x * scale[:, None])
+        return out
