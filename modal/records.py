@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.frozen import FrozenSystem
+from modal.datasets import provenance
 from modal.loads import COMPONENTS, unknown
 
 Array = NDArray[np.float64]
@@ -104,15 +103,3 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "energy": (("time",), "J", "kinetic and potential energy of the vibration in its moving frame"),
     "energy_defect": (("time",), "J", "energy less its initial value and less the work done"),
 }
-
-
-def provenance() -> dict[str, Any]:
-    """Conventions, package version and date, as every dataset carries them."""
-    try:
-        version = metadata.version("frozen-motion")
-    except metadata.PackageNotFoundError:
-        version = "unknown"
-    now = datetime.datetime.now(datetime.UTC)
-    return dict(
-        Conventions="CF-1.10", package="frozen-motion", version=version, date=now.isoformat()
-    )

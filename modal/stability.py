@@ -29,8 +29,8 @@ from assembly.errors import (
 )
 from assembly.frozen import FrozenSystem
 from modal.affine import AffineFamily, Coefficients, shares_operators
+from modal.datasets import provenance
 from modal.map_store import VARIABLES, MapStore, Slices
-from modal.records import provenance
 from modal.reducer import Reducer, spread
 from modal.spot_check import full_modes, spot_check
 from modal.verdict import Verdict, judge

@@ -15,7 +15,7 @@ import xarray as xr
 import modal
 from assembly.errors import InputError
 from assembly.markers import FittedMotion
-from modal.records import provenance
+from modal.datasets import provenance
 from studies import measured_motion_figures
 from studies.measured_motion_data import fitted, frequencies, kinematics, scatter
 from studies.measured_motion_model import bar

@@ -16,7 +16,7 @@ import xarray as xr
 import assembly
 import modal
 from assembly.errors import InputError
-from modal.records import provenance
+from modal.datasets import provenance
 from studies import rotating_bar_figures, rotating_bar_timing
 from studies.animation import turning_frames, write_gif
 from studies.output import OutputFolder

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 import modal
 from assembly.errors import FrozenMotionError, InputError
 from assembly.frozen import FrozenSystem
+from modal.datasets import provenance
 from modal.deflation import deflate_by_similarity
-from modal.records import provenance
 from modal.state import companion
 from studies import two_zeros_figures
 from studies.output import OutputFolder

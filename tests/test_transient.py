@@ -264,7 +264,7 @@ def test_dataset_has_its_schema() -> None:
     assert list(response.probe.values) == ["node 20 uy", "node 10 uz"]
     for name in ("displacement", "velocity", "energy", "energy_defect", "time"):
         assert {"units", "long_name"} <= set(response[name].attrs)
-    assert {"solver", "version", "date", "order"} <= set(response.attrs)
+    assert {"solver", "package_version", "date", "order"} <= set(response.attrs)
 
 
 class LiteralTransport(VaryingModel):
