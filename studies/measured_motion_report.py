@@ -87,7 +87,7 @@ def _noise(dataset: xr.Dataset) -> list[str]:
         f"noise: {repeated.sizes['repeat']} records scatter the first frequency by "
         f"{float(repeated.std(ddof=1)):.1e} Hz, predicted {float(dataset['repeated_predicted']):.1e}"
         " Hz",
-        f"  marker noise → rms error of the first frequency in Hz (predicted): {pairs}",
+        f"  marker noise → rms error of frequency 1 in Hz (predicted): {pairs}",
     ]
 
 
