@@ -12,6 +12,7 @@ matrices of an instant are formed together, without a loop over unknowns.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,62 +31,76 @@ PART_NAMES = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D")
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D = range(8)
 
 
+# What multiplies a fixed matrix at an instant.
+ONE, SPIN, SPIN_RATE, PRODUCTS, LOADING, JOINTS = range(6)
+
+
+@dataclass(frozen=True)
+class Term:
+    """A fixed matrix times `factor`: a term of a part, multiplied by a number of a source."""
+
+    part: int
+    source: int
+    number: int
+    matrix: Any
+    factor: float = 1.0
+
+
 class BodyStack:
     """The fixed matrices of one body as rows of values on their common sparsity pattern.
 
-    touched: the body's unknowns that joints load; each gets its geometric stiffness per unit load.
-    stressed: whether the geometric matrices are wanted.
+    joint_loads (n, k): unit forces and moments of joints; each gets its geometric stiffness.
+    stressed: whether the geometric matrices are wanted. units: the unit kinematics that occur.
     """
 
-    def __init__(self, body: Body, touched: Index, stressed: bool, units: tuple[int, ...]) -> None:
+    def __init__(
+        self, body: Body, joint_loads: Array, stressed: bool, units: tuple[int, ...]
+    ) -> None:
         ops = body.operators
-        self.touched = touched
-        named: list[tuple[int, int, int, Any]] = [(M, 0, 0, ops.M), (K, 0, 0, ops.K)]
         a, b = body.rayleigh
-        named += [(D, 1, 0, ops.M * a if a else None), (D, 1, 0, ops.K * b if b else None)]
-        named += [(D, 1, 0, ops.D), (D, 1, 0, ops.d)]
-        named += [(C, 2, i, 2.0 * G) for i, G in enumerate(ops.G)]
-        named += [(K_EPSILON, 3, i, G) for i, G in enumerate(ops.G)]
-        named += [(K_OMEGA2, 4, i, S) for i, S in enumerate(ops.S)]
-        named += [(K_D, 2, i, A) for i, A in enumerate(ops.circulatory)]
+        terms = [Term(M, ONE, 0, ops.M), Term(K, ONE, 0, ops.K)]
+        terms += [Term(D, ONE, 0, ops.M, a), Term(D, ONE, 0, ops.K, b)]
+        terms += [Term(D, ONE, 0, ops.D), Term(D, ONE, 0, ops.d)]
+        terms += [Term(C, SPIN, i, G, 2.0) for i, G in enumerate(ops.G)]
+        terms += [Term(K_EPSILON, SPIN_RATE, i, G) for i, G in enumerate(ops.G)]
+        terms += [Term(K_OMEGA2, PRODUCTS, i, S) for i, S in enumerate(ops.S)]
+        terms += [Term(K_D, SPIN, i, A) for i, A in enumerate(ops.circulatory)]
         if stressed:
-            named += [(K_G, 4, i, ops.B[i]) for i in units]
-            named += [(K_G, 5, i, B) for i, B in enumerate(_joint_units(body, touched))]
-        self._fill(body.size, named)
+            terms += [Term(K_G, LOADING, i, ops.B[i]) for i in units]
+            response = body.static_response(joint_loads)
+            stiffened = [body.geometric(u, None) for u in response.T]
+            terms += [Term(K_G, JOINTS, i, B) for i, B in enumerate(stiffened)]
+        self._fill(body.size, [term for term in terms if term.factor != 0.0])
 
-    def _fill(self, size: int, named: list[tuple[int, int, int, Any]]) -> None:
-        """Values (matrices, entries) on the union pattern; part, source and number of each."""
-        kept = [(part, source, i, A.tocsr()) for part, source, i, A in named if A is not None]
-        kept = [(part, source, i, A) for part, source, i, A in kept if A.nnz]
-        keys = [_keys(A, size) for *_, A in kept]
-        union = np.unique(np.concatenate(keys)) if keys else np.zeros(0, dtype=np.int64)
+    def _fill(self, size: int, terms: list[Term]) -> None:
+        """Values (terms, entries) on the union pattern, and what multiplies each."""
+        matrices = [sp.csr_matrix(term.matrix.tocsr()) for term in terms]
+        found = [(t, A, _keys(A, size)) for t, A in zip(terms, matrices, strict=True) if A.nnz]
+        union = np.unique(np.concatenate([keys for *_, keys in found]))
         self.rows, self.cols = union // size, union % size
-        self.values = np.zeros((len(kept), len(union)))
-        for k, ((*_, A), key) in enumerate(zip(kept, keys, strict=True)):
-            self.values[k, np.searchsorted(union, key)] = A.data
-        self._part = np.array([part for part, *_ in kept], dtype=np.intp)
-        self._source = [(source, i) for _, source, i, _ in kept]
+        self.values = np.zeros((len(found), len(union)))
+        for k, (term, A, keys) in enumerate(found):
+            self.values[k, np.searchsorted(union, keys)] = term.factor * A.data
+        self._terms = [term for term, *_ in found]
 
     def parts(self, motion: Kinematics, loading: Kinematics, joint_loads: Array) -> Array:
         """Values (8, entries) of the named matrices at an instant.
 
-        loading: the kinematics that stress the body, gravity included.
+        loading: the kinematics that stress the body, gravity included. joint_loads (k,): multiples
+        of the unit loads.
         """
-        products, stressing = motion.coefficients(), loading.coefficients()
-        tables = (np.ones(1), np.ones(1), motion.omega, motion.epsilon, products, joint_loads)
-        weights = np.zeros((8, len(self._source)))
-        for k, ((source, i), part) in enumerate(zip(self._source, self._part, strict=True)):
-            table = stressing if part == K_G and source == 4 else tables[source]
-            weights[part, k] = table[i]
+        tables = (
+            np.ones(1),
+            motion.omega,
+            motion.epsilon,
+            motion.coefficients(),
+            loading.coefficients(),
+            joint_loads,
+        )
+        weights = np.zeros((8, len(self._terms)))
+        for k, term in enumerate(self._terms):
+            weights[term.part, k] = tables[term.source][term.number]
         return np.asarray(weights @ self.values)
-
-
-def _joint_units(body: Body, touched: Index) -> list[sp.csr_matrix]:
-    """K_G per unit force or moment on each touched unknown."""
-    loads = np.zeros((body.size, len(touched)))
-    loads[touched, np.arange(len(touched))] = 1.0
-    response = body.static_response(loads)
-    return [body.geometric(u, None) for u in response.T]
 
 
 def _keys(A: sp.csr_matrix, size: int) -> NDArray[np.int64]:

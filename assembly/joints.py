@@ -20,7 +20,9 @@ from assembly.kinematics import unit_axis
 from assembly.laws import Law, as_law
 
 Array = NDArray[np.float64]
-Point = str | int | Sequence[float]  # a named node set of one node, a node number, or coordinates
+# A named node set (several nodes: their mean displacement and best-fit rotation), a node number, or
+# coordinates: of a node, or any of a rigid body and the ground.
+Point = str | int | Sequence[float]
 Kind = Literal["revolute", "prismatic", "fixed", "cylindrical", "spherical", "universal"]
 
 GROUND = "ground"

@@ -53,11 +53,13 @@ class Reaction:
 class Instant:
     """What one instant of a mechanism is made of.
 
-    gradient: jets of the conditions' gradient over the touched unknowns (m, J). multipliers (m,).
+    wrench (m, 12): the conditions' gradient by the motion of their two points; gradient: its jets
+    over the touched unknowns, (m, J). multipliers (m,).
     """
 
     state: RigidState
     evaluated: Evaluated
+    wrench: Array
     gradient: Jet
     multipliers: Array
 
@@ -203,18 +205,16 @@ class Mechanism:
         now = self.instant(t)
         stacks, pattern = self._pattern(held, prestress is not None)
         T = self._T(now, held) if transport else Jet.constant(self._T(now, held).value)
-        reactions = -now.multipliers @ now.gradient.value
+        topology, lam = self.topology, now.multipliers
+        reactions = -lam @ topology.on_units(now.wrench)
         values = [
             stack.parts(now.state.kinematics(i), self._loading(now.state, i), reactions[own])
-            for i, (stack, own) in enumerate(zip(stacks, self.topology.own, strict=True))
+            for i, (stack, own) in enumerate(zip(stacks, topology.own, strict=True))
         ]
-        J = len(self.topology.touched)
-        hessian = self.closure.rows.node_hessian(now.evaluated)
-        turning = (
-            self.topology.gather_hessian(now.multipliers, hessian)
-            if prestress
-            else np.zeros((J, J))
-        )
+        turning = np.zeros((len(topology.touched), len(topology.touched)))
+        if prestress is not None:
+            hessian = self.closure.rows.node_hessian(now.evaluated)
+            turning = topology.gather_hessian(lam, now.wrench, hessian)
         return FrozenSystem(
             **pattern.reduce(np.concatenate(values, axis=1), T, turning),
             Q=pattern.reduce_vector(self._load(now, held), T.value),
@@ -280,14 +280,13 @@ class Mechanism:
             return rows.held
         return np.where(rows.driven, bool(driven), True)
 
-    def _gradient(self, e: Evaluated) -> Jet:
-        return Jet(self.topology.spread(self.closure.rows.node_gradient(e).data))
-
     def instant(self, t: float) -> Instant:
         """Rigid state, conditions and multipliers at time t (s)."""
         state = self.state(t)
         e = self.closure.evaluate(state)
-        return Instant(state, e, self._gradient(e), self._multipliers(state, e))
+        gradient = self.closure.rows.node_gradient(e)
+        spread = Jet(self.topology.spread(gradient.data))
+        return Instant(state, e, gradient.value, spread, self._multipliers(state, e))
 
     def _T(self, now: Instant, held: NDArray[np.bool_]) -> Jet:
         return self._partitions(tuple(held)).transform(now.gradient[held], now.state.t)
@@ -304,10 +303,8 @@ class Mechanism:
         found = self._partition_of
         if held not in found:
             mask = np.array(held, dtype=bool)
-            samples = [
-                self._gradient(self.closure.evaluate(self.state(t))).value[mask]
-                for t in self.closure.sample_times(SAMPLES)
-            ]
+            times = self.closure.sample_times(SAMPLES)
+            samples = [self.instant(t).gradient.value[mask] for t in times]
             found[held] = choose_partition(samples, self.topology.preference(self._preferred))
         return found[held]
 
@@ -320,10 +317,8 @@ class Mechanism:
             offsets, touched = self.topology.offsets, self.topology.touched
             units = PLANAR_UNITS if self.topology.planar else ALL_UNITS
             stacks = [
-                BodyStack(body, touched[own] - offset, stressed, units)
-                for body, own, offset in zip(
-                    self.bodies.values(), self.topology.own, offsets[:-1], strict=True
-                )
+                BodyStack(body, self.topology.unit_loads(i), stressed, units)
+                for i, body in enumerate(self.bodies.values())
             ]
             rows = np.concatenate([s.rows + k for s, k in zip(stacks, offsets[:-1], strict=True)])
             cols = np.concatenate([s.cols + k for s, k in zip(stacks, offsets[:-1], strict=True)])

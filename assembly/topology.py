@@ -8,42 +8,37 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from assembly.body import Body
 from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
+from assembly.joint_points import FittedRotation, JointPoint, joint_points
 from assembly.joint_rows import JointRows
-from assembly.joints import GROUND, Driver, Joint, Point, conditions, driving_condition
+from assembly.joints import GROUND, Driver, Joint, conditions, driving_condition
 from assembly.rigid_state import Pose
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-ON_NODE = 1e-6  # of the body's size: how near to a node a joint's point must be
-
-
-@dataclass(frozen=True)
-class Marker:
-    """A point of a body: number of the body, node that carries it, position and lever (3,), m."""
-
-    body: int
-    node: int
-    point: Array
-    lever: Array
-
 
 @dataclass(frozen=True)
 class Topology:
-    """Bodies, joints, drivers, and the numbers that connect them."""
+    """Bodies, joints, drivers, and the numbers that connect them.
+
+    points: of every joint, its first body's and its second's in turn. row_points (m, 2): the
+    numbers of the points that each condition ties.
+    """
 
     bodies: dict[str, Body]
     joints: tuple[Joint, ...]
     drivers: tuple[Driver, ...]
     planar: bool
     rows: JointRows
-    columns: Index  # (m, 12) number among all unknowns, −1 where a body has none
+    points: tuple[JointPoint, ...]
+    row_points: Index
 
     @classmethod
     def of(
@@ -51,88 +46,162 @@ class Topology:
     ) -> Topology:
         planar = _check_bodies(bodies)
         _check_names(bodies, joints, drivers)
-        named = {joint.name: joint for joint in joints}
-        found = [(c, joint) for joint in joints for c in conditions(joint, planar)]
-        found += [(driving_condition(d, named[d.joint], planar), named[d.joint]) for d in drivers]
-        markers = {joint.name: _markers(joint, bodies) for joint in joints}
-        pairs = [markers[joint.name] for _, joint in found]
+        numbers = {joint.name: k for k, joint in enumerate(joints)}
+        found = [(c, k) for k, joint in enumerate(joints) for c in conditions(joint, planar)]
+        for motor in drivers:
+            k = numbers[motor.joint]
+            found.append((driving_condition(motor, joints[k], planar), k))
+        points = tuple(point for joint in joints for point in joint_points(joint, bodies))
+        row_points = np.array([(2 * k, 2 * k + 1) for _, k in found], dtype=np.intp).reshape(-1, 2)
+        pairs = [(points[i], points[j]) for i, j in row_points]
         rows = JointRows(
             [c for c, _ in found],
-            np.array([[m.body for m in pair] for pair in pairs], dtype=np.intp),
-            np.array([[m.point for m in pair] for pair in pairs]),
-            np.array([[m.lever for m in pair] for pair in pairs]),
+            np.array([[p.body for p in pair] for pair in pairs], dtype=np.intp),
+            np.array([[p.point for p in pair] for pair in pairs]),
+            np.array([[p.lever for p in pair] for pair in pairs]),
         )
-        offsets = _offsets(bodies)
-        columns = np.array([_columns(pair, bodies, offsets) for pair in pairs], dtype=np.intp)
-        topology = cls(bodies, joints, drivers, planar, rows, columns)
+        topology = cls(bodies, joints, drivers, planar, rows, points, row_points)
         topology.check_unknowns()
         return topology
-
-    def check_unknowns(self) -> None:
-        """MechanismError when a joint's node lacks an unknown that the joint ties."""
-        ground = self.rows.bodies == len(self.bodies)
-        tied = self._read & ~np.repeat(ground, 6, axis=1)
-        if self.planar:
-            tied[:, [2, 3, 4, 8, 9, 10]] = False
-        missing = np.argwhere(tied & (self.columns < 0))
-        if len(missing):
-            row, entry = missing[0]
-            body = list(self.bodies)[self.rows.bodies[row, entry // 6]]
-            what = "rotations" if entry % 6 >= 3 else COMPONENTS[entry % 6]
-            raise MechanismError(
-                f"{self.rows.labels[row]}: the node of body {body!r} has no {what}, which it ties; "
-                f"use another joint, or a body whose nodes have them"
-            )
 
     @cached_property
     def offsets(self) -> Index:
         """First unknown of each body among all, and their number at the end."""
-        return _offsets(self.bodies)
-
-    @cached_property
-    def touched(self) -> Index:
-        """Unknowns (J,) that some condition reads."""
-        return np.unique(self.columns[(self.columns >= 0) & self._read])
-
-    @cached_property
-    def own(self) -> list[Index]:
-        """For each body, which of the touched unknowns are its own."""
-        owner = np.searchsorted(self.offsets, self.touched, side="right") - 1
-        return [np.flatnonzero(owner == i) for i in range(len(self.bodies))]
+        return np.cumsum([0, *(body.size for body in self.bodies.values())])
 
     @cached_property
     def _read(self) -> NDArray[np.bool_]:
         """Which of the 12 entries of a condition's gradient may differ from zero."""
-        read = np.ones(self.columns.shape, dtype=bool)
+        read = np.ones((len(self.rows), 12), dtype=bool)
         direction = self.rows.distance[:, 0] == 0.0
         read[np.ix_(direction, [0, 1, 2, 6, 7, 8])] = False
         still = ~direction & ~self.rows.carried & ~np.any(self.rows.node_levers[0], axis=1)
         read[np.ix_(still, [3, 4, 5])] = False
         still = ~direction & ~np.any(self.rows.node_levers[1], axis=1)
         read[np.ix_(still, [9, 10, 11])] = False
-        return read
+        if self.planar:
+            read[:, [2, 3, 4, 8, 9, 10]] = False
+        ground = self.rows.bodies == len(self.bodies)
+        return np.asarray(read & ~np.repeat(ground, 6, axis=1))
 
     @cached_property
-    def _slots(self) -> Index:
-        """Place of each gradient entry among the touched unknowns, −1 for none, (m, 12)."""
-        slots = np.searchsorted(self.touched, self.columns)
-        return np.where((self.columns >= 0) & self._read, slots, -1)
+    def units(self) -> Index:
+        """Points and entries (units, 2) through which joints load the bodies: forces and
+        moments."""
+        row, entry = np.nonzero(self._read)
+        return np.unique(np.stack([self.row_points[row, entry // 6], entry % 6], axis=1), axis=0)
+
+    @cached_property
+    def _unit_of(self) -> Index:
+        """The unit of each gradient entry, one past the last for none, (m, 12)."""
+        place = np.full((len(self.points), 6), len(self.units), dtype=np.intp)
+        place[tuple(self.units.T)] = np.arange(len(self.units))
+        spread = place[self.row_points].reshape(len(self.rows), 12)
+        return np.where(self._read, spread, len(self.units))
+
+    @cached_property
+    def motions(self) -> sp.csr_matrix:
+        """Displacements and rotations of all units from all unknowns, (units, unknowns)."""
+        place = {(int(p), int(e)): k for k, (p, e) in enumerate(self.units)}
+        rows, cols, weights = [], [], []
+        maps = list(self.bodies.values())
+        for number, point in enumerate(self.points):
+            if point.body == len(self.bodies):
+                continue
+            for entry, unknown, weight in point.motion(maps[point.body].dofs, self.planar):
+                if (number, entry) in place:
+                    rows.append(place[number, entry])
+                    cols.append(self.offsets[point.body] + unknown)
+                    weights.append(weight)
+        return sp.csr_matrix((weights, (rows, cols)), shape=(len(self.units), self.offsets[-1]))
+
+    def check_unknowns(self) -> None:
+        """MechanismError when a joint's nodes lack an unknown that the joint ties."""
+        missing = np.flatnonzero(np.diff(self.motions.indptr) == 0)
+        if len(missing):
+            number, entry = self.units[missing[0]]
+            body = list(self.bodies)[self.points[number].body]
+            what = "rotations" if entry >= 3 else COMPONENTS[entry]
+            raise MechanismError(
+                f"joint {self.joints[number // 2].name}: the node of body {body!r} has no {what}, "
+                f"which it ties; use another joint, or a set of several nodes"
+            )
+
+    @cached_property
+    def touched(self) -> Index:
+        """Unknowns (J,) that some condition reads."""
+        return np.unique(self.motions.indices).astype(np.intp)
+
+    @cached_property
+    def own(self) -> list[Index]:
+        """For each body, which of the units load it."""
+        body = np.array([self.points[p].body for p in self.units[:, 0]], dtype=np.intp)
+        return [np.flatnonzero(body == i) for i in range(len(self.bodies))]
+
+    def unit_loads(self, body: int) -> Array:
+        """Nodal loads (unknowns of the body, its units) of unit forces and moments."""
+        span = slice(self.offsets[body], self.offsets[body + 1])
+        return np.asarray(self.motions[self.own[body]][:, span].toarray().T)
+
+    @cached_property
+    def _seen(self) -> Array:
+        """`motions` over the touched unknowns, dense, with a row of zeros for "none"."""
+        dense = self.motions[:, self.touched].toarray()
+        return np.concatenate([dense, np.zeros((1, len(self.touched)))])
+
+    def on_units(self, gradient: Array) -> Array:
+        """Gradients (..., m, 12) as (..., m, units)."""
+        out = np.zeros((*gradient.shape[:-1], len(self.units) + 1))
+        rows = np.arange(len(self.rows))[:, None]
+        out[..., rows, self._unit_of] = np.where(self._read, gradient, 0.0)
+        return out[..., :-1]
 
     def spread(self, gradient: Array) -> Array:
         """Gradients (..., m, 12) over the touched unknowns, (..., m, J)."""
-        rows, entries = np.nonzero(self._slots >= 0)
-        out = np.zeros((*gradient.shape[:-1], len(self.touched)))
-        out[..., rows, self._slots[rows, entries]] = gradient[..., rows, entries]
-        return out
+        return np.asarray(self.on_units(gradient) @ self._seen[:-1])
 
-    def gather_hessian(self, factors: Array, hessian: Array) -> Array:
-        """Σ factor_k ∇²Φ_k over the touched unknowns (J, J)."""
-        J = len(self.touched)
-        out = np.zeros((J + 1, J + 1))
-        rows = np.broadcast_to(self._slots[:, :, None], hessian.shape)
-        cols = np.broadcast_to(self._slots[:, None, :], hessian.shape)
-        np.add.at(out, (rows, cols), factors[:, None, None] * hessian)
-        return out[:J, :J]  # the last row and column took what no unknown answers to
+    def gather_hessian(self, factors: Array, gradient: Array, hessian: Array) -> Array:
+        """Σ factor_k ∇²Φ_k over the touched unknowns (J, J).
+
+        gradient (m, 12), hessian (m, 12, 12): by the displacements and rotation vectors of the
+        points; rotations of node sets are not linear in their unknowns, so the gradient matters
+        too.
+        """
+        count = len(self.units) + 1
+        on_units = np.zeros((count, count))
+        rows = np.broadcast_to(self._unit_of[:, :, None], hessian.shape)
+        cols = np.broadcast_to(self._unit_of[:, None, :], hessian.shape)
+        np.add.at(on_units, (rows, cols), factors[:, None, None] * hessian)
+        out = self._seen.T[:, :-1] @ on_units[:-1, :-1] @ self._seen[:-1]
+        wrench = factors @ self.on_units(gradient)
+        for number, (fitted, slots) in self._fitted.items():
+            mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)
+            g = np.zeros(3)
+            g[self.units[mine, 1] - 3] = wrench[mine]
+            known = np.flatnonzero(slots >= 0)
+            out[np.ix_(slots[known], slots[known])] += fitted.second(g)[np.ix_(known, known)]
+        return np.asarray(out)
+
+    @cached_property
+    def _fitted(self) -> dict[int, tuple[FittedRotation, Index]]:
+        """Best-fit rotations that joints use, and the touched unknowns (3k,) of their nodes."""
+        out = {}
+        turning = set(self.units[self.units[:, 1] >= 3, 0].tolist())
+        place = {int(unknown): k for k, unknown in enumerate(self.touched)}
+        for number in sorted(turning):
+            point = self.points[number]
+            if len(point.nodes) > 1:
+                dofs = list(self.bodies.values())[point.body].dofs
+                slots = np.full(3 * len(point.nodes), -1, dtype=np.intp)
+                for i, node in enumerate(point.nodes.tolist()):
+                    for c in range(3):
+                        unknown = dofs.numbers.get((node, c))
+                        if unknown is not None:
+                            slots[3 * i + c] = place.get(
+                                int(self.offsets[point.body]) + unknown, -1
+                            )
+                out[number] = (FittedRotation(dofs.coordinates[point.nodes], self.planar), slots)
+        return out
 
     @cached_property
     def length(self) -> float:
@@ -158,7 +227,7 @@ class Topology:
 
     def lever(self, joint: Joint) -> Array:
         """From the second body's node to the joint's point (3,), m."""
-        return _markers(joint, self.bodies)[1].lever
+        return self.points[2 * self.joints.index(joint) + 1].lever
 
     def initial_pose(self, given: Mapping[str, ArrayLike]) -> Pose:
         """Frames to assemble from: at the ground's where nothing is given."""
@@ -192,25 +261,26 @@ class Topology:
     def preference(self, preferred: Mapping[str, str]) -> Array:
         """How gladly each touched unknown becomes a slave: those of a joint's other body first."""
         weight = np.ones(len(self.touched))
-        for row, name in enumerate(self.rows.joints):
-            joint = next(j for j in self.joints if j.name == name)
-            keeper = joint.bodies.index(preferred.get(name, joint.bodies[0]))
-            strong = 100.0 if name in preferred else 2.0
-            for entry, slot in enumerate(self._slots[row]):
-                if slot >= 0 and entry // 6 != keeper:
-                    weight[slot] = max(weight[slot], strong)
+        for k, joint in enumerate(self.joints):
+            keeper = joint.bodies.index(preferred.get(joint.name, joint.bodies[0]))
+            strong = 100.0 if joint.name in preferred else 2.0
+            other = self._unknowns_of(2 * k + 1 - keeper)
+            weight[other] = np.maximum(weight[other], strong)
         return weight
+
+    def _unknowns_of(self, point: int) -> Index:
+        """Which touched unknowns a joint's point depends on."""
+        return np.flatnonzero(np.any(self._seen[:-1][self.units[:, 0] == point], axis=0))
 
     def keepers(self, slaves: Index) -> dict[str, str]:
         """The body whose unknowns remain at each joint."""
         out = {}
-        for joint in self.joints:
-            rows = [k for k, name in enumerate(self.rows.joints) if name == joint.name]
-            slots = self._slots[rows]
-            left = [
-                int(np.sum((s >= 0) & ~np.isin(s, slaves))) for s in (slots[:, :6], slots[:, 6:])
-            ]
-            out[joint.name] = joint.bodies[0] if left[0] >= left[1] else joint.bodies[1]
+        for k, joint in enumerate(self.joints):
+            pair = [self._unknowns_of(2 * k + side) for side in (0, 1)]
+            gone = [int(np.isin(unknowns, slaves).sum()) for unknowns in pair]
+            out[joint.name] = joint.bodies[0] if gone[0] <= gone[1] else joint.bodies[1]
+            if len(pair[0]) == 0 or len(pair[1]) == 0:
+                out[joint.name] = joint.bodies[0] if len(pair[0]) == 0 else joint.bodies[1]
         return out
 
 
@@ -247,74 +317,3 @@ def _check_names(
     for motor in drivers:
         if motor.joint not in names:
             raise MechanismError(f"driver: no joint {motor.joint!r}; joints are {', '.join(names)}")
-
-
-def _markers(joint: Joint, bodies: dict[str, Body]) -> tuple[Marker, Marker]:
-    first, second = (
-        _marker(joint, body, point, bodies)
-        for body, point in zip(joint.bodies, joint.at, strict=True)
-    )
-    return first, second
-
-
-def _marker(joint: Joint, name: str, point: Point, bodies: dict[str, Body]) -> Marker:
-    if name == GROUND:
-        if isinstance(point, str | int):
-            raise MechanismError(
-                f"joint {joint.name}: a point of the ground needs coordinates, not {point!r}"
-            )
-        return Marker(len(bodies), -1, _coordinates(joint, point), np.zeros(3))
-    body = bodies[name]
-    nodes = body.dofs.coordinates
-    if isinstance(point, str):
-        chosen = body.sets.get(point)
-        if chosen is None or len(chosen) != 1:
-            single = ", ".join(s for s, members in body.sets.items() if len(members) == 1)
-            raise MechanismError(
-                f"joint {joint.name}: body {name!r} has no single node {point!r}; it has {single}"
-            )
-        node = int(chosen[0])
-    elif isinstance(point, int | np.integer):
-        if not 0 <= point < len(nodes):
-            raise MechanismError(
-                f"joint {joint.name}: body {name!r} has nodes 0 to {len(nodes) - 1}, not {point}"
-            )
-        node = int(point)
-    else:
-        X = _coordinates(joint, point)
-        if len(nodes) == 1:
-            return Marker(list(bodies).index(name), 0, X, X - nodes[0])
-        distances = np.linalg.norm(nodes - X, axis=1)
-        node = int(distances.argmin())
-        if distances[node] > ON_NODE * np.ptp(nodes, axis=0).max():
-            raise MechanismError(
-                f"joint {joint.name}: no node of body {name!r} at {X.tolist()}; the nearest is "
-                f"node {node} at {nodes[node].tolist()}"
-            )
-    return Marker(list(bodies).index(name), node, nodes[node], np.zeros(3))
-
-
-def _coordinates(joint: Joint, point: ArrayLike) -> Array:
-    values = np.asarray(point, dtype=float).ravel()
-    if values.size not in (2, 3) or not np.all(np.isfinite(values)):
-        raise MechanismError(
-            f"joint {joint.name}: a point needs two or three finite coordinates, got {point!r}"
-        )
-    return np.array([*values, 0.0][:3])
-
-
-def _offsets(bodies: dict[str, Body]) -> Index:
-    return np.cumsum([0, *(body.size for body in bodies.values())])
-
-
-def _columns(pair: tuple[Marker, Marker], bodies: dict[str, Body], offsets: Index) -> Index:
-    out = np.full(12, -1, dtype=np.intp)
-    for side, marker in enumerate(pair):
-        if marker.body == len(bodies):
-            continue
-        numbers = list(bodies.values())[marker.body].dofs.numbers
-        for component in range(6):
-            number = numbers.get((marker.node, component))
-            if number is not None:
-                out[6 * side + component] = offsets[marker.body] + number
-    return out
