@@ -11,6 +11,8 @@ from assembly.body import Body
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.elements.bar import BarFamily
 from assembly.elements.beam import BeamFamily, Stations
+from assembly.elements.family import ElementFamily
+from assembly.elements.offset import OffsetFamily
 from assembly.elements.quadrature import LineRule, gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError
@@ -46,6 +48,7 @@ def beam(
     direction: ArrayLike = (1.0, 0.0, 0.0),
     section_y: ArrayLike = (0.0, 1.0, 0.0),
     pitch: float | tuple[float, float] = 0.0,
+    end_offsets: tuple[ArrayLike, ArrayLike] | None = None,
     name: str = "beam",
 ) -> Body:
     """A straight beam as a body of equal two-node elements.
@@ -57,6 +60,8 @@ def beam(
     out, except about the beam's own axis. planar: unknowns ux, uy, rz only (bending about z).
     clamped, pinned: "start", "end", "both" or None. A pin holds the displacements; in space it is a
     ball joint, or a hinge about pin_axis. A torque at the pin balances the rigid-motion load.
+    end_offsets: rigid arms (m, body axes) from the first node to the start of the axis and from
+    the last node to its end, which length and start describe.
     Raises InputError, SectionError, MaterialError.
     """
     nodes, tangent = _axis(length, elements, offset, start, direction)
@@ -72,7 +77,16 @@ def beam(
     stations = straight_stations(ends, frames, rule, section, material, theory, rotary_inertia)
     dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)
     family = BeamFamily(dofs, chain(elements), stations)
-    return supported(dofs, family, clamped, pinned, pin_axis, name)
+    if end_offsets is None:
+        return supported(dofs, family, clamped, pinned, pin_axis, name)
+    arms = [as_vector(arm, "end_offsets") for arm in end_offsets]
+    if len(arms) != 2 or (planar and any(arm[2] for arm in arms)):
+        raise InputError("end_offsets: expected two arms, in the x-y plane if the beam is planar")
+    held = nodes.copy()
+    held[0], held[-1] = nodes[0] - arms[0], nodes[-1] - arms[1]
+    holders = DofMap.regular(held, PLANAR if planar else SPATIAL)
+    offset_family = OffsetFamily(holders, family, dofs, np.arange(elements + 1))
+    return supported(holders, offset_family, clamped, pinned, pin_axis, name)
 
 
 def bar(
@@ -147,7 +161,7 @@ def chain(elements: int) -> NDArray[np.intp]:
 
 def supported(
     dofs: DofMap,
-    family: BeamFamily | BarFamily,
+    family: ElementFamily,
     clamped: End,
     pinned: End,
     pin_axis: Literal["x", "y", "z"] | None,

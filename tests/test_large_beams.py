@@ -59,6 +59,24 @@ def test_tangent_is_the_derivative_of_the_force(make: Callable[[], Body]) -> Non
 
 
 @pytest.mark.parametrize("make", [curved, with_everything])
+def test_force_has_a_potential(make: Callable[[], Body]) -> None:
+    """Without ε̃ all loads are conservative: ∂f/∂u, here by differences of f, is symmetric."""
+    body = make()
+    rng = np.random.default_rng(6)
+    u, c = 0.2 * rng.standard_normal(body.size), 40.0 * rng.standard_normal(12)
+    c[6:9] = 0.0
+    h = 1e-6
+    columns = [
+        (total_force(body, u + h * e, c) - total_force(body, u - h * e, c)) / (2.0 * h)
+        for e in np.eye(body.size)
+    ]
+    J = np.stack(columns, axis=1)
+    # Each entry against its own row and column: rotations and displacements differ in size.
+    scale = np.sqrt(np.outer(abs(J).max(axis=1), abs(J).max(axis=0)))
+    assert np.max(abs(J - J.T) / scale) < 1e-6
+
+
+@pytest.mark.parametrize("make", [curved, with_everything])
 def test_undeformed_tangent_is_the_elastic_stiffness(make: Callable[[], Body]) -> None:
     body = make()
     zero, rest = np.zeros(body.size), np.zeros(12)

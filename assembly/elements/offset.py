@@ -1,0 +1,128 @@
+"""Elements whose nodes hang on a body's nodes by rigid arms.
+
+An inner node at arm r from node a moves by u + φ × r + ½ φ × (φ × r) and turns by φ. The second
+order lets the force g that the arm passes to the inner node work on it: g rᵀ, made symmetric, less
+(g·r) I, on φ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.dofs import DofMap
+from assembly.elements.element_map import ElementMap
+from assembly.elements.family import ElementFamily
+from assembly.elements.large_rotation import jacobian, moved_by, spin_transposed, turned_by
+from assembly.elements.section_inertia import cross_matrices
+
+Array = NDArray[np.float64]
+ALL = (0, 1, 2, 3, 4, 5)
+
+
+class OffsetFamily(ElementFamily):
+    """A family on nodes of its own, hung on a body's nodes.
+
+    dofs: of the body. inner: the family, made on inner_dofs. holder (N,): the body's node that
+    holds each inner node; the arms are the differences of their positions.
+    """
+
+    def __init__(
+        self, dofs: DofMap, inner: ElementFamily, inner_dofs: DofMap, holder: NDArray[np.intp]
+    ) -> None:
+        self.size, self.inner = len(dofs), inner
+        self.arms = inner_dofs.coordinates - dofs.coordinates[holder]
+        self.map = ElementMap(dofs, holder[:, None], ALL)
+        self.inner_map = ElementMap(inner_dofs, np.arange(len(holder))[:, None], ALL)
+        blocks = np.tile(np.eye(6), (len(holder), 1, 1))
+        blocks[:, :3, 3:] = -cross_matrices(self.arms)
+        self.T = self._between(blocks)
+
+    def _between(self, blocks: Array) -> sp.csr_matrix:
+        """The sparse (inner size, size) matrix of a block (6, 6) for every inner node."""
+        rows = np.broadcast_to(self.inner_map.index[:, :, None], blocks.shape).ravel()
+        cols = np.broadcast_to(self.map.index[:, None, :], blocks.shape).ravel()
+        used = (rows >= 0) & (cols >= 0)
+        entries = (blocks.ravel()[used], (rows[used], cols[used]))
+        return sp.csr_matrix(entries, shape=(self.inner.size, self.size))
+
+    def _carried(self, A: Any) -> sp.csr_matrix:
+        return sp.csr_matrix(self.T.T @ A.tocsr() @ self.T)
+
+    def mass(self) -> sp.csr_matrix:
+        return self._carried(self.inner.mass())
+
+    def stiffness(self) -> sp.csr_matrix:
+        return self._carried(self.inner.stiffness())
+
+    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
+        return tuple(self._carried(A) for A in self.inner.gyroscopic())
+
+    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
+        return tuple(self._carried(A) for A in self.inner.centrifugal())
+
+    def damping(self) -> sp.csr_matrix:
+        return self._carried(self.inner.damping())
+
+    def inertia_loads(self) -> Array:
+        return np.asarray(self.T.T @ self.inner.inertia_loads())
+
+    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
+        own = self.T @ u
+        forces = self.inner.stiffness() @ own
+        if unit is not None:
+            forces = forces - self.inner.inertia_loads()[:, unit]
+        g = self.inner_map.gather(forces)[:, :3]
+        outer = g[:, :, None] * self.arms[:, None, :]
+        work = np.zeros((len(g), 6, 6))
+        dot = np.einsum("ni,ni->n", g, self.arms)[:, None, None]
+        work[:, 3:, 3:] = 0.5 * (outer + outer.transpose(0, 2, 1)) - dot * np.eye(3)
+        return self._carried(self.inner.geometric(own, unit)) + self.map.matrix(work)
+
+    # Large displacements: u + R r − r, and the forces that do the same work.
+
+    def _inner_motion(self, u: Array) -> Array:
+        d = self.map.gather(u)
+        moved = np.concatenate([d[:, :3] + moved_by(d[:, 3:], self.arms), d[:, 3:]], axis=1)
+        return self.inner_map.vector(moved)
+
+    def _pulled(self, phi: NDArray[Any], force: Array) -> NDArray[Any]:
+        """Moments (N, 3) on φ of forces (N, 3) at the ends of the turned arms."""
+        return spin_transposed(phi, np.cross(self.arms + 0.0 * phi, turned_by(-phi, force)))
+
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        """The inner family's forces at the ends of the turned arms."""
+        inner = self.inner.internal_force(self._inner_motion(u), coefficients)
+        # Both count inertia beyond the linear one of their own unknowns.
+        linear = self._linear_inertia(coefficients)
+        load = self.inner.inertia_loads() @ coefficients
+        whole = inner + linear @ self._inner_motion(u) - load
+        forces = self.inner_map.gather(whole)
+        forces[:, 3:] += self._pulled(self.map.gather(u)[:, 3:], forces[:, :3])
+        total = self.map.vector(forces) + self.inertia_loads() @ coefficients
+        return np.asarray(total - self._carried(linear) @ u)
+
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+        own, phi = self._inner_motion(u), self.map.gather(u)[:, 3:]
+        linear = self._linear_inertia(coefficients)
+        inner = self.inner.tangent_stiffness(own, coefficients).tocsr() + linear
+        load = self.inner.inertia_loads() @ coefficients
+        whole = self.inner.internal_force(own, coefficients) + linear @ own - load
+        pull = self.inner_map.gather(whole)[:, :3]
+        blocks = np.tile(np.eye(6), (len(phi), 1, 1))
+        blocks[:, :3, 3:] = jacobian(lambda p: moved_by(p, self.arms + 0.0 * p), phi)
+        T = self._between(blocks)
+        turns = np.zeros((len(phi), 6, 6))
+        turns[:, 3:, 3:] = jacobian(lambda p: self._pulled(p, pull), phi)
+        total = T.T @ inner @ T + self.map.matrix(turns)
+        return sp.csr_matrix(total - self._carried(linear))
+
+    def _linear_inertia(self, coefficients: Array) -> sp.csr_matrix:
+        forms = (*self.inner.centrifugal(), *self.inner.gyroscopic())
+        total = sp.csr_matrix((self.inner.size, self.inner.size))
+        for c, A in zip(coefficients[:9], forms, strict=True):
+            total = total + c * A.tocsr()
+        return total
