@@ -11,11 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
+from assembly.factorization import Factorization, Structure
+from assembly.frozen import PARTS, FrozenSystem
 from assembly.null_chain import NullChain
 from modal.state import Quadratic, Real
+
+NULL_SHIFT = 1e-10  # of ‖K‖/‖M‖
+NULL_BLOCK = 16
 
 
 class Projector:
@@ -122,3 +128,27 @@ def deflate_by_similarity(A: Real, B: Real, chain: Real) -> DeflatedPencil:
         rest = chain[:, 1:]
         chain = (rest - np.outer(x, rest[pivot]))[keep]
     return DeflatedPencil(A, B, tuple(steps))
+
+
+def with_null_space(system: FrozenSystem, seed: int = 0) -> FrozenSystem | None:
+    """The same instant with the null space of its stiffness as `rigid`, or None when it has none.
+
+    For matrices that come without their rigid fields. Block inverse iteration with K + sM, s far
+    below every elastic frequency squared; a shape counts as null when ‖Kv‖ ≤ 1e-12 ‖|K||v|‖.
+    """
+    quadratic = Quadratic(system)
+    K, M, n = quadratic.K, quadratic.M, quadratic.n
+    shifted = sp.csr_matrix(K + NULL_SHIFT * quadratic.frequency_scale**2 * M)
+    structure: Structure = "symmetric" if quadratic.symmetric_stiffness else "general"
+    V = np.random.default_rng(seed).standard_normal((n, min(n, NULL_BLOCK)))
+    with Factorization(shifted, structure) as factor:
+        for _ in range(4):
+            V = la.qr(factor.solve(np.ascontiguousarray(M @ V)), mode="economic")[0]
+    _, _, Zt = la.svd(K @ V, full_matrices=False)
+    V = V @ Zt.T
+    small = np.linalg.norm(K @ V, axis=0) <= 1e-12 * np.linalg.norm(abs(K) @ np.abs(V), axis=0)
+    if not small.any():
+        return None
+    if small.all() and V.shape[1] < n:
+        raise SingularSystemError(f"the stiffness has {NULL_BLOCK} zero eigenvalues or more")
+    return system.only(*PARTS, rigid=V[:, small])

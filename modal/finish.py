@@ -30,6 +30,7 @@ class Task:
     backend: str
     tolerance: float
     target: complex = 0.0
+    certify: bool = False
 
 
 def finish(
@@ -54,7 +55,7 @@ def finish(
     with np.errstate(divide="ignore"):
         condition = size / (np.abs(lam) * pairing)
     return Modes(
-        eigenvalues=lam,
+        eigenvalues=lam + 0.0,  # no negative zeros
         right=X,
         left=Y,
         backward_error=backward_error,

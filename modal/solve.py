@@ -8,10 +8,17 @@ from typing import Literal
 
 import numpy as np
 
-from assembly.errors import ConvergenceError, InputError
+from assembly.errors import (
+    AccuracyError,
+    ConvergenceError,
+    FrozenMotionError,
+    InputError,
+    SingularSystemError,
+)
 from assembly.frozen import FrozenSystem
-from assembly.null_chain import NullChain
-from modal.deflation import transposed_chain
+from assembly.null_chain import NullChain, null_fields
+from modal.certify import certified
+from modal.deflation import transposed_chain, with_null_space
 from modal.finish import Task, finish
 from modal.modes import Modes
 from modal.solvers.block import solve_block
@@ -30,6 +37,9 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 
 # A Krylov space for k modes of fewer unknowns than this would be most of the state space.
 DENSE_BELOW = 20
+
+# |λ| relative to √(‖K‖/‖M‖) below which K may be singular and is looked at.
+SINGULAR = 1e-6
 
 
 def solve(
@@ -59,10 +69,41 @@ def solve(
     if backend not in ("slepc", "scipy", "dense"):
         raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
     point = as_target(target)
-    task = Task(system, Quadratic(system), _chain(system, deflation), k, backend, tolerance, point)
-    if backend == "dense" or task.quadratic.n < max(DENSE_BELOW, k + 2):
-        return _dense(task)
-    return _sparse(task, seed) if point == 0.0 else _window(task, seed)
+    if certify and point != 0.0:
+        raise InputError("certify: a count is taken from zero up; leave out the target")
+
+    def run(given: FrozenSystem) -> Modes:
+        chain = _chain(given, deflation)
+        task = Task(given, Quadratic(given), chain, k, backend, tolerance, point, certify)
+        if backend == "dense" or given.n < max(DENSE_BELOW, k + 2):
+            return _dense(task)
+        return _sparse(task, seed) if point == 0.0 else _window(task, seed)
+
+    return run(system) if deflation != "auto" else _with_found_null_space(system, run)
+
+
+def _with_found_null_space(system: FrozenSystem, run: Callable[[FrozenSystem], Modes]) -> Modes:
+    """Run; if the stiffness looks singular beyond `system.rigid`, again with its whole null
+    space."""
+    fault: FrozenMotionError | None = None
+    try:
+        modes = run(system)
+        floor = SINGULAR * Quadratic(system).frequency_scale
+        if modes.target != 0.0 or np.all(np.abs(modes.eigenvalues) > floor):
+            return modes
+    except (SingularSystemError, AccuracyError, ConvergenceError) as found:
+        fault = found
+    completed = with_null_space(system)
+    if completed is not None and completed.rigid.shape[1] > _nulls(system):
+        return run(completed)
+    if fault is not None:
+        raise fault
+    return modes
+
+
+def _nulls(system: FrozenSystem) -> int:
+    """Number of rigid fields in the null space of the stiffness that the system knows of."""
+    return int(null_fields(system).shape[1])
 
 
 def as_target(target: complex | None) -> complex:
@@ -94,7 +135,17 @@ def _dense(task: Task) -> Modes:
         opposite = None if chain is None else transposed_chain(quadratic, chain)
         return solve_dense(quadratic.transposed, opposite)
 
-    return finish(task, solve_dense(quadratic, chain), adjoint)
+    def find(k: int, seed: int) -> Pairs:
+        return solve_dense(quadratic, chain)
+
+    return finish(task, search(task, find), adjoint, task.certify or None)
+
+
+def search(task: Task, find: Callable[[int, int], Pairs]) -> Pairs:
+    """One search, or searches until the count is right."""
+    if task.certify:
+        return certified(task.quadratic, task.chain, task.k, find)
+    return find(task.k, 0)
 
 
 def _sparse(task: Task, seed: int) -> Modes:
@@ -104,12 +155,13 @@ def _sparse(task: Task, seed: int) -> Modes:
     def adjoint() -> Pairs:
         return solve_krylov(operator.transposed(), task.k + 1, engine, method, seed)
 
-    try:
+    def find(k: int, attempt: int) -> Pairs:
         if operator.definite and task.chain is None and task.backend == "slepc":
-            found = solve_block(operator, task.k, seed)
-        else:
-            found = solve_krylov(operator, task.k, engine, method, seed)
-        return finish(task, found, adjoint)
+            return solve_block(operator, k, seed + attempt)
+        return solve_krylov(operator, k, engine, method, seed + attempt)
+
+    try:
+        return finish(task, search(task, find), adjoint, task.certify or None)
     except ConvergenceError as stopped:
         raise _with_modes(stopped, task, adjoint) from None
     finally:

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from quadratics import free, upper_spectrum
 
+import assembly
+from assembly import FrozenSystem
 from modal import solve
 from modal.deflation import Projector, deflate_by_similarity, transposed_chain
 from modal.state import Quadratic, companion
@@ -60,3 +62,109 @@ def test_projector_is_the_spectral_one_on_both_sides() -> None:
         np.testing.assert_allclose(P @ P, P, atol=1e-11)
         np.testing.assert_allclose(P @ S, S @ P, atol=1e-10 * np.abs(S).max())
         np.testing.assert_allclose(P @ c.right, 0.0, atol=1e-11)
+
+
+def slider_crank(elements: int, transport: bool) -> FrozenSystem:
+    """M, C, K of a slider-crank without a motor, its position and speed those of a turning one."""
+    section = assembly.rectangle(0.02, 0.01)
+
+    def link(length: float) -> assembly.Body:
+        return assembly.beam(length, section, assembly.steel, elements, planar=True)
+
+    mechanism = assembly.Mechanism(
+        {
+            "crank": link(0.15),
+            "rod": link(0.30),
+            "slider": assembly.rigid_body(0.5, 1e-3, planar=True),
+        },
+        [
+            assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
+            assembly.revolute("crank", "end", "rod", "start", name="B"),
+            assembly.revolute("rod", "end", "slider", (0, 0), name="C"),
+            assembly.prismatic("ground", (0, 0), "slider", (0, 0), axis=(1, 0), name="D"),
+        ],
+        [assembly.driver("A", 157.0, held=False)],
+    )
+    return mechanism.freeze(t=0.004, transport=transport).only("C", "K")
+
+
+def test_free_slider_crank_has_two_zeros_and_its_elastic_modes_are_untouched() -> None:
+    """Both deflations against 50 digits: the two zeros gone, the others to 1e-9."""
+    system = slider_crank(elements=2, transport=False)
+    assert system.rigid.shape[1] == 1
+    reference = upper_spectrum(system, digits=50)
+    first = np.abs(reference[np.abs(reference) > 1e-6 * np.abs(reference).max()]).min()
+    elastic = reference[np.abs(reference) > 1e-3 * first]
+    assert 2 * len(elastic) + 2 == 2 * system.n
+    for backend in ("dense", "scipy", "slepc"):
+        found = solve(system, k=8, backend=backend)
+        assert found.deflated == 2
+        assert np.abs(found.eigenvalues).min() > 1e-6 * first
+        np.testing.assert_allclose(found.eigenvalues.imag, elastic[:8].imag, rtol=1e-9)
+        assert np.all(found.eigenvalues.real == 0.0)
+
+
+def test_free_slider_crank_of_many_elements() -> None:
+    """Too large for 50 digits: the transformation, which keeps every eigenvalue, against
+    projection."""
+    system = slider_crank(elements=20, transport=False)
+    dense = solve(system, k=10, backend="dense")
+    for backend in ("scipy", "slepc"):
+        sparse = solve(system, k=10, backend=backend)
+        np.testing.assert_allclose(sparse.eigenvalues, dense.eigenvalues, rtol=1e-9)
+        assert sparse.deflated == dense.deflated == 2
+
+
+@pytest.mark.parametrize("backend", ["dense", "scipy", "slepc"])
+def test_null_space_of_imported_matrices_is_found(backend: str) -> None:
+    for system in (free(60, 3, seed=5), free(60, 4, seed=6, coupled=True)):
+        bare = FrozenSystem(M=system.M, C=system.C, K=system.K)
+        known, found = solve(system, k=6, backend=backend), solve(bare, k=6, backend=backend)
+        assert found.deflated == known.deflated
+        np.testing.assert_allclose(found.eigenvalues, known.eigenvalues, rtol=1e-9)
+
+
+def free_bodies() -> dict[str, FrozenSystem]:
+    """Bodies at rest without supports: a beam of square section, a square plate."""
+    beam = assembly.beam(1.0, assembly.rectangle(0.03, 0.03), assembly.steel, 10)
+    plate = assembly.gallery.block(6, 6, 1, size=(1.0, 1.0, 0.05), clamped=None)
+    return {"square beam": beam.freeze(), "square plate": plate.freeze()}
+
+
+@pytest.mark.parametrize("name", ["square beam", "square plate"])
+def test_free_bodies_keep_degenerate_pairs_under_random_shifts(name: str) -> None:
+    """Twelve zeros, and the elastic pairs the same to 1e-9 from wherever the solver looks at
+    them."""
+    system = free_bodies()[name]
+    reference = solve(system, k=24, backend="dense")
+    assert reference.deflated == 12
+    omega = reference.eigenvalues.imag
+    assert np.any(np.diff(omega[:10]) < 1e-8 * omega[1:10])  # a square section, a square plate
+    r = np.random.default_rng(4)
+    for backend in ("scipy", "slepc"):
+        found = solve(system, k=10, backend=backend)
+        np.testing.assert_allclose(found.eigenvalues.imag, omega[:10], rtol=1e-9)
+        for _ in range(4):
+            shift = r.uniform(omega[0], omega[9])
+            nearest = np.sort(omega[np.argsort(np.abs(omega - shift), kind="stable")[:5]])
+            around = solve(system, k=5, backend=backend, target=1j * shift).eigenvalues
+            np.testing.assert_allclose(np.sort(around.imag), nearest, rtol=1e-9)
+            assert np.all(around.real == 0.0)
+
+
+def test_two_bodies_joined_by_an_elastic_boom() -> None:
+    """A satellite of two rigid bodies: twelve zeros, axial and torsional frequencies in closed
+    form."""
+    EA, GJ, m1, m2, J1, J2 = 3e4, 50.0, 80.0, 15.0, 9.0, 2.0
+    K = np.zeros((12, 12))
+    boom = (
+        assembly.beam(2.0, assembly.rectangle(0.05, 0.05), assembly.steel, 1).freeze().K.toarray()
+    )
+    K += 1e-4 * 0.5 * (boom + boom.T)
+    for a, stiffness in ((0, EA), (3, GJ)):
+        K[np.ix_([a, a + 6], [a, a + 6])] = stiffness * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    M = np.diag([m1] * 3 + [J1] * 3 + [m2] * 3 + [J2] * 3)
+    modes = solve(FrozenSystem(M=M, K=K), k=12)
+    assert modes.deflated == 12 and len(modes) == 6
+    for exact in (np.sqrt(EA * (1 / m1 + 1 / m2)), np.sqrt(GJ * (1 / J1 + 1 / J2))):
+        assert np.abs(modes.eigenvalues.imag / exact - 1.0).min() < 1e-9

@@ -17,15 +17,21 @@ from modal.solvers.pairs import Pairs
 from modal.solvers.shifted import ShiftedOperator
 from modal.state import Quadratic
 
-ASIDE = 1e-6  # relative step aside when the target is an eigenvalue
+ASIDE = 1e-5  # relative step aside when the target is an eigenvalue
+CLOSE = 1e7  # growth of a random state from which it is one: other eigenvalues would drown
 
 
 def operator_at(quadratic: Quadratic, chain: NullChain | None, target: complex) -> ShiftedOperator:
     """T about the target, or a little above it when the target is an eigenvalue."""
+    aside = target * (1.0 + ASIDE)
     try:
-        return ShiftedOperator(quadratic, chain, target)
+        operator = ShiftedOperator(quadratic, chain, target)
     except SingularSystemError:
-        return ShiftedOperator(quadratic, chain, target * (1.0 + ASIDE))
+        return ShiftedOperator(quadratic, chain, aside)
+    if np.linalg.norm(operator.start(0)) < CLOSE * np.sqrt(operator.size):
+        return operator
+    operator.destroy()
+    return ShiftedOperator(quadratic, chain, aside)
 
 
 def solve_window(
