@@ -56,3 +56,21 @@ def test_torsion_of_a_flat_block_stiffens_as_the_beam_does() -> None:
         gain = (s - solid[0]) / omega**2
         assert abs(gain / ((b - beam[0]) / omega**2) - 1.0) < 0.005
         assert gain > propeller  # and the rest is the tension's
+
+
+def test_half_the_difference_of_flat_and_upright_blocks() -> None:
+    """(I_z − I_y)/(I_y + I_z) Ω² alone, whatever the mode's shape along the blade (closed form):
+    the tension's own stiffening (Wagner) is the same for the flat and the upright block."""
+
+    def block(width: float, height: float) -> Body:
+        origin = (HUB, -width / 2.0, -height / 2.0)
+        return assembly.gallery.block(
+            12, 2, 2, "hex20", size=(LENGTH, width, height), origin=origin, material=ALLOY
+        )
+
+    flat = np.array([solid_torsion(block(WIDTH, HEIGHT), omega) for omega in SPEEDS])
+    upright = np.array([solid_torsion(block(HEIGHT, WIDTH), omega) for omega in SPEEDS])
+    section = assembly.rectangle(WIDTH, HEIGHT)
+    exact = np.square(SPEEDS) * (section.Iz - section.Iy) / (section.Iy + section.Iz)
+    assert abs(flat[0] / upright[0] - 1.0) < 1e-9
+    np.testing.assert_allclose((flat - upright)[1:] / 2.0, exact[1:], rtol=5e-3)
