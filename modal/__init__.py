@@ -2,6 +2,7 @@
 
 from modal.crosscheck import CrossCheck, crosscheck
 from modal.floquet import FloquetModes, floquet
+from modal.hill import hill_chart
 from modal.identification import identify, matrix_pencil
 from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
 from modal.modes import Modes
@@ -23,6 +24,7 @@ __all__ = [
     "CrossCheck",
     "crosscheck",
     "floquet",
+    "hill_chart",
     "identify",
     "matrix_pencil",
     "integrate",
