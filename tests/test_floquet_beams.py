@@ -1,0 +1,96 @@
+"""Floquet analysis of elastic bodies: a crank-driven beam's parametric tongue; reduced against
+full."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from floquet_cases import mathieu
+
+import assembly
+import modal
+from assembly.frozen import FrozenSystem
+from modal.diagnosis import RESONANCE
+from modal.floquet import floquet
+
+ROOT = dict(
+    length=1.0, section=assembly.rectangle(0.02, 0.02), material=assembly.steel, elements=8,
+    clamped="start", planar=True,
+)  # fmt: skip
+
+
+class CrankDriven:
+    """A clamped beam carried along its own axis by a long crank drive: a_O = −r Ω² cos Ωt along
+    x."""
+
+    def __init__(self, Omega: float, radius: float, damping: tuple[float, float] = (0, 0)) -> None:
+        self.Omega, self.radius, self.period = Omega, radius, 2 * np.pi / Omega
+        self.beam: Any = assembly.beam(**ROOT).with_damping(*damping)  # type: ignore[arg-type]
+
+    def freeze(self, t: float) -> FrozenSystem:
+        along = -self.radius * self.Omega**2 * np.cos(self.Omega * t)
+        return self.beam.freeze(acceleration=(along, 0.0, 0.0))
+
+
+def first_mode(beam: Any) -> tuple[float, float]:
+    """ω₁ of the beam at rest, and φᵀK_Gφ of its unit-mass shape per 1 m/s² along x."""
+    rest = beam.freeze()
+    modes = modal.solve(rest, k=1, backend="dense")
+    shape = modes.right[:, 0].real
+    shape = shape / np.sqrt(shape @ (rest.M @ shape))
+    pushed = beam.freeze(acceleration=(1.0, 0.0, 0.0))
+    return float(modes.eigenvalues[0].imag), float(shape @ (pushed.K_G @ shape))
+
+
+@pytest.mark.parametrize("detuning", [0.0, 0.3, 2.0])
+def test_crank_driven_beam_has_its_parametric_tongue(detuning: float) -> None:
+    # One mode: y″ + (ω₁² − κ r Ω² cos Ωt) y = 0 is Mathieu's equation in τ = Ωt/2 with
+    # a = 4 ω₁²/Ω² and q = 2 κ r; the other modes change it in second order of q. To first order it
+    # grows at √(σ₀² − (Ω/2 − ω₁)²) inside |Ω/2 − ω₁| < σ₀ = q ω₁/2.
+    omega, kappa = first_mode(assembly.beam(**ROOT))  # type: ignore[arg-type]
+    sigma = 0.01 * omega
+    q = 2.0 * sigma / omega
+    Omega = 2.0 * (omega + detuning * sigma)
+    model = CrankDriven(Omega, q / (2.0 * abs(kappa)))
+    found = floquet(model, model.period, k=2)
+    one_mode = floquet(mathieu(4.0 * omega**2 / Omega**2, q), np.pi)
+    growth = one_mode.growth_rate * Omega / 2.0
+    assert found.growth_rate == pytest.approx(growth, abs=2e-3 * sigma)
+    assert found.is_stable == (detuning > 1.0)
+    if detuning < 1.0:
+        assert growth == pytest.approx(sigma * np.sqrt(1.0 - detuning**2), rel=0.02)
+
+
+def test_the_tongue_is_announced_and_the_frozen_verdict_misleads() -> None:
+    omega, kappa = first_mode(assembly.beam(**ROOT))  # type: ignore[arg-type]
+    model = CrankDriven(2.0 * omega, 0.01 / abs(kappa))
+    times = np.linspace(0.0, 4 * model.period, 65)
+    check = modal.crosscheck(model, times=times, k=2)
+    assert check.diagnoses[0].reason == RESONANCE
+    assert check.diagnoses[1].outcome == "confirmed"
+    assert float(check.dataset.floquet_rate[0]) == pytest.approx(0.01 * omega, rel=0.02)
+
+
+def test_arnoldi_on_the_full_model_agrees_with_the_reduced_one() -> None:
+    # Damped, so that the slow modes have the largest multipliers and Arnoldi finds them.
+    omega, kappa = first_mode(assembly.beam(**ROOT))  # type: ignore[arg-type]
+    model = CrankDriven(2.0 * omega, 0.02 / abs(kappa), damping=(0.2, 2e-4))
+    reduced = floquet(model, model.period, k=2, method="reduced", tolerance=1e-8)
+    full = floquet(model, model.period, k=3, method="arnoldi", steps=200)
+    # Gauss steps of order 4: 200 a period leave about (ω h)⁴/720 of the rates.
+    np.testing.assert_allclose(full.multipliers[:2], reduced.multipliers[:2], atol=1e-6)
+    assert full.error.max() < 1e-6
+
+
+def test_floquet_of_a_constant_body_is_its_spectrum() -> None:
+    class Turning:
+        beam = assembly.beam(**ROOT)  # type: ignore[arg-type]
+
+        def freeze(self, t: float) -> FrozenSystem:
+            return self.beam.freeze(omega=(0.0, 0.0, 50.0))
+
+    period = 2 * np.pi / 50.0
+    found = floquet(Turning(), period, k=2, tolerance=1e-7)
+    modes = modal.solve(Turning().freeze(0.0), k=2)
+    for lam in modes.eigenvalues:
+        assert np.abs(found.multipliers - np.exp(lam * period)).min() < 1e-6
