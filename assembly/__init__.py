@@ -2,6 +2,8 @@
 
 from assembly import gallery
 from assembly.attachments import attach_damper, attach_mass, attach_spring
+from assembly.applied_loads import Load
+from assembly.beamdyn_input import beamdyn_blade
 from assembly.beams import bar, beam
 from assembly.blade_files import beamdyn_table, elastodyn_table
 from assembly.blades import BladeTable, blade
@@ -66,6 +68,7 @@ __all__ = [
     "attach_damper",
     "attach_mass",
     "attach_spring",
+    "beamdyn_blade",
     "beamdyn_table",
     "blade",
     "elastodyn_table",
@@ -99,6 +102,7 @@ __all__ = [
     "titanium",
     "tube",
     "Driver",
+    "Load",
     "Harmonic",
     "Joint",
     "Mechanism",

@@ -127,6 +127,30 @@ def test_spring_between_two_nodes_is_a_massless_bar() -> None:
     np.testing.assert_allclose(found, [0, 0, 0, 120.0 * (1 / 2 + 1 / 3)], atol=1e-12)
 
 
+def test_spring_and_damper_between_two_nodes_at_one_place() -> None:
+    """λ² + (d λ + k)(1/m₁ + 1/m₂) = 0 in each direction, and what moves together is free."""
+    dofs = DofMap.regular(np.ones((2, 3)), (0, 1))
+    body = Body(dofs, (), np.zeros(4, dtype=bool), name="pair")
+    body = attach_mass(attach_mass(body, 0, 2.0), 1, 3.0)
+    body = attach_spring(body, 0, 1, stiffness=np.diag([120.0, 70.0, 0.0]), damping=6.0)
+    found = eigenvalues(body.freeze())
+    free = np.sort(abs(found))[:4]
+    assert free.max() < 1e-6
+    for k in (120.0, 70.0):
+        for exact in np.roots([1.0, 6.0 * (1 / 2 + 1 / 3), k * (1 / 2 + 1 / 3)]):
+            assert abs(found - exact).min() < 1e-9
+
+
+def test_damper_along_a_line_takes_power_from_its_stretching_only() -> None:
+    dofs = DofMap.regular(np.array([[0.0, 0.0, 0.0], [3.0, 4.0, 0.0]]), (0, 1))
+    body = attach_mass(attach_mass(Body(dofs, (), np.zeros(4, bool)), 0, 1.0), 1, 1.0)
+    D = attach_spring(body, 0, 1, stiffness=1.0, damping=5.0).freeze().D.toarray()
+    apart, together = np.array([-0.6, -0.8, 0.6, 0.8]), np.array([0.6, 0.8, 0.6, 0.8])
+    assert apart @ D @ apart == pytest.approx(5.0 * 4.0)
+    np.testing.assert_allclose(D @ together, 0.0, atol=1e-12)
+    np.testing.assert_allclose(D @ np.array([0.8, -0.6, -0.8, 0.6]), 0.0, atol=1e-12)
+
+
 def test_softly_held_body_carries_its_load_through_its_springs() -> None:
     """A mass on a rod on a spring: the rod's tension comes through the spring, not a support."""
     dofs = DofMap.regular(np.array([[0.5, 0.0, 0.0], [1.5, 0.0, 0.0]]), (0, 1))
