@@ -77,7 +77,12 @@ class Body:
     @cached_property
     def supported(self) -> BodyOperators:
         """The fixed matrices over the free unknowns."""
-        return BodyOperators(self, self.free)
+        return BodyOperators(self, self.free) if self.fixed.any() else self.operators
+
+    @cached_property
+    def inertia_loads(self) -> Array:
+        """Forces (n, 12) of the unit kinematics on all unknowns, N and N·m."""
+        return np.asarray(np.sum([f.inertia_loads() for f in self.families], axis=0))
 
     @cached_property
     def rigid(self) -> Array:
@@ -178,14 +183,17 @@ class Body:
         u = np.zeros_like(loads)
         inner = np.flatnonzero(~self.held)
         if inner.size:
-            K = self.operators.K.tocsr()[inner][:, inner]
+            if np.array_equal(self.held, self.fixed):
+                K = self.supported.K.tocsr()  # of a million unknowns one copy is enough
+            else:
+                K = self.operators.K.tocsr()[inner][:, inner]
             with Factorization(K, "spd") as factor:
                 u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
         return u
 
     @cached_property
     def _unit_response(self) -> Array:
-        return self.static_response(self.operators.inertia_loads)
+        return self.static_response(self.inertia_loads)
 
     def geometric_unit(self, unit: int) -> sp.csr_matrix:
         """K_G (n, n) over all unknowns per unit of one kinematic quantity (0–11)."""
@@ -203,23 +211,24 @@ class BodyOperators:
 
     def __init__(self, body: Body, keep: NDArray[np.intp]) -> None:
         self.body, self.keep, self.n = body, keep, len(keep)
-        whole = len(keep) == body.size
-        made = _assembled(body) if whole else body.operators.restricted(keep)
-        self.M, self.K, self.D, self.d = (made[name] for name in ("M", "K", "D", "d"))
-        self.G: tuple[Any, ...] = made["G"]
-        self.S: tuple[Any, ...] = made["S"]
-        self.inertia_loads: Array = made["inertia_loads"]
-        self.B = tuple(Lazy((self.n, self.n), self._geometric_unit(k)) for k in range(UNIT_COUNT))
-
-    def restricted(self, keep: NDArray[np.intp]) -> dict[str, Any]:
-        """The fixed matrices on a subset of these unknowns."""
         slices: dict[int, sp.csr_matrix] = {}
-        single = {n: restrict(getattr(self, n), keep, slices) for n in ("M", "K", "D", "d")}
-        several = {
-            name: tuple(restrict(A, keep, slices) for A in getattr(self, name))
-            for name in ("G", "S")
-        }
-        return {**single, **several, "inertia_loads": self.inertia_loads[keep]}
+
+        def total(operators: list[Any]) -> Any:
+            return restrict(sum_operators(operators, body.size), keep, slices)
+
+        families = body.families
+        self.M = total([f.mass() for f in families])
+        self.K = total([f.stiffness() for f in families])
+        self.D = total([f.damping() for f in families])
+        self.d = total([f.external_damping() for f in families])
+        self.G = tuple(
+            total(list(group)) for group in zip(*(f.gyroscopic() for f in families), strict=True)
+        )
+        self.S = tuple(
+            total(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True)
+        )
+        self.inertia_loads: Array = body.inertia_loads[keep]
+        self.B = tuple(Lazy((self.n, self.n), self._geometric_unit(k)) for k in range(UNIT_COUNT))
 
     def _geometric_unit(self, unit: int) -> Any:
         return lambda: restrict(self.body.geometric_unit(unit), self.keep, {})
@@ -262,26 +271,6 @@ def _allowed(fields: Array, fixed: Mask, scale: float) -> Array:
     triangle = la.qr(fields[fixed], mode="economic")[1]
     _, sizes, Zt = la.svd(triangle, full_matrices=True)
     return np.asarray(fields @ Zt[int((sizes > 1e-10 * scale).sum()) :].T)
-
-
-def _assembled(body: Body) -> dict[str, Any]:
-    """The sums over the families, on all unknowns of the body."""
-    families, n = body.families, body.size
-    groups = {
-        "G": zip(*(f.gyroscopic() for f in families), strict=True),
-        "S": zip(*(f.centrifugal() for f in families), strict=True),
-    }
-    return {
-        "M": sum_operators([f.mass() for f in families], n),
-        "K": sum_operators([f.stiffness() for f in families], n),
-        "D": sum_operators([f.damping() for f in families], n),
-        "d": sum_operators([f.external_damping() for f in families], n),
-        "inertia_loads": np.sum([f.inertia_loads() for f in families], axis=0),
-        **{
-            name: tuple(sum_operators(list(group), n) for group in found)
-            for name, found in groups.items()
-        },
-    }
 
 
 def sum_operators(operators: list[Any], size: int) -> Any:
