@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +28,19 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Mesh:
-    """Nodes (N, 3), blocks of cells of one dimension, and named sets of nodes."""
+    """Nodes (N, 3), blocks of cells of one dimension, and named sets of nodes.
+
+    place: for each node of the file its number here, −1 for nodes that no cell uses.
+    """
 
     points: Array
     blocks: tuple[CellBlock, ...]
-    sets: Mapping[str, Index] = field(default_factory=dict)
+    sets: Mapping[str, Index]
+    place: Index
     name: str = "mesh"
 
     def nodes_of(self, chosen: str | Iterable[int], role: str) -> Index:
-        """Node numbers of a named set, or the numbers given; MeshError when there is none."""
+        """Node numbers of a named set, or of nodes of the file (from 0); MeshError when none."""
         if isinstance(chosen, str):
             if chosen not in self.sets:
                 present = ", ".join(sorted(self.sets)) or "none"
@@ -45,12 +49,15 @@ class Mesh:
                 )
             return self.sets[chosen]
         nodes = np.unique(np.asarray(list(chosen), dtype=np.intp))
-        if nodes.size == 0 or nodes[0] < 0 or nodes[-1] >= len(self.points):
+        if nodes.size == 0 or nodes[0] < 0 or nodes[-1] >= len(self.place):
             raise MeshError(
-                f"{role}: expected node numbers from 0 to {len(self.points) - 1} of {self.name},"
+                f"{role}: expected node numbers from 0 to {len(self.place) - 1} of {self.name},"
                 f" got {nodes.tolist()[:8]}"
             )
-        return nodes
+        idle = self.place[nodes] < 0
+        if idle.any():
+            raise MeshError(f"{role}: node {nodes[idle][0]} of {self.name} belongs to no element")
+        return self.place[nodes]
 
 
 def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
@@ -89,14 +96,14 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
         raise MeshError(f"{name}: node {bad} has a coordinate that is not a finite number")
     # Nodes that no element uses (geometry points, hanging nodes) would be unknowns without
     # stiffness.
-    number = np.cumsum(used) - 1
+    number = np.where(used, np.cumsum(used) - 1, -1)
     sets = {
         label: number[nodes[used[nodes]]]
         for label, nodes in _node_sets(raw).items()
         if used[nodes].any()
     }
     blocks = tuple(CellBlock(kind, number[np.vstack(parts)]) for kind, parts in found.items())
-    return Mesh(points[used], blocks, sets, name)
+    return Mesh(points[used], blocks, sets, number, name)
 
 
 def _read_file(path: Path) -> meshio.Mesh:

@@ -120,11 +120,11 @@ def from_matrices(
     """A body from mass and stiffness matrices (n, n) of a finite-element program, SI units.
 
     coordinates: (N, 3) or (N, 2), m, in body axes. dofs: which unknown is which, a DofMap or (n, 2)
-    rows of node (from 0) and component (0–2 for x, y, z); None means every component of node 0,
-    then node 1, …. clamped: nodes that do not move. geometric: K_G (n, n) per unit of ω_iω_j ("xx",
-    …, "yz"), ε_i ("ex", …) or a_O,i ("ax", …), for the units the motion has. Unknowns that the
-    program already removed make the inertia loads of their neighbours incomplete: give matrices
-    before supports where these matter.
+    rows of node (from 0) and component (0–2 for x, y, z), or (N, d) unknown numbers (−1 for none);
+    None means every component of node 0, then node 1, …. clamped: nodes that do not move.
+    geometric: K_G (n, n) per unit of ω_iω_j ("xx", …, "yz"), ε_i ("ex", …) or a_O,i ("ax", …), for
+    the units the motion has. Unknowns that the program already removed make the inertia loads of
+    their neighbours incomplete: give matrices before supports where these matter.
 
     Raises InputError: shapes that disagree, M or K not symmetric, rotations or coupled directions
     in M.
@@ -208,10 +208,11 @@ def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int
                 " dofs=(node, component) rows"
             )
     else:
-        rows = np.asarray(dofs)
+        rows = np.asarray(dofs).astype(np.intp)
+        if rows.shape == (len(X), dimension) and len(X) != n:
+            rows = _rows_of(rows, n)
         if rows.ndim != 2 or rows.shape[1] != 2:
             raise InputError(f"dofs: expected (n, 2) rows of node and component, got {rows.shape}")
-        rows = rows.astype(np.intp)
         found = DofMap(X, rows[:, 0], rows[:, 1])
     if len(found) != n:
         raise InputError(f"dofs: the map has {len(found)} unknowns, the matrices {n}")
@@ -222,3 +223,14 @@ def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int
     if len(np.unique(found.node * 6 + found.component)) != n:
         raise InputError("dofs: a node and component appears twice")
     return found
+
+
+def _rows_of(table: Index, n: int) -> Index:
+    """(node, component) rows of a table (N, d) of unknown numbers; negative where there is none."""
+    node, component = np.nonzero(table >= 0)
+    numbers = table[node, component]
+    if not np.array_equal(np.sort(numbers), np.arange(n)):
+        raise InputError(f"dofs: the table must name each unknown from 0 to {n - 1} once")
+    rows = np.empty((n, 2), dtype=np.intp)
+    rows[numbers] = np.column_stack([node, component])
+    return rows

@@ -46,6 +46,13 @@ def test_matrices_after_supports_in_any_order(solid: assembly.Body) -> None:
     given = assembly.from_matrices(
         expected.M[order][:, order], expected.K[order][:, order], solid.dofs.coordinates, dofs
     )
+    table = np.full((len(solid.dofs.coordinates), 3), -1)
+    table[dofs[:, 0], dofs[:, 1]] = np.arange(expected.n)
+    same = assembly.from_matrices(
+        expected.M[order][:, order], expected.K[order][:, order], solid.dofs.coordinates, table
+    )
+    assert np.array_equal(same.dofs.node, given.dofs.node)
+    assert np.array_equal(same.dofs.component, given.dofs.component)
     found = given.freeze(**MOTION)
     for name in ("M", "C", "K", "K_epsilon", "K_omega2"):
         B = getattr(expected, name)[order][:, order]

@@ -164,6 +164,12 @@ def test_nodes_without_elements_are_left_out() -> None:
     assert body.size == 3 * len(mesh.points)
     assert np.allclose(body.dofs.coordinates[body.sets["x0"], 0], 0.2)
     assert "centre" not in body.sets
+    by_number = assembly.solid(moved, assembly.steel, clamped=mesh.point_sets["x0"] + 1)
+    assert by_number.free.tolist() == body.free.tolist()
+    with pytest.raises(MeshError, match="node 0 of the mesh belongs to no element"):
+        assembly.solid(moved, assembly.steel, clamped=[0])
+    with pytest.raises(MeshError, match="node numbers from 0 to"):
+        assembly.solid(moved, assembly.steel, pinned=[len(points)])
 
 
 def one_line(fault: pytest.ExceptionInfo[MeshError]) -> str:
