@@ -21,7 +21,8 @@ from typing import Literal
 
 import numpy as np
 
-from modal.matching import CLUSTER, Complex, Match, Overlap, Snapshot
+from modal.matching import CLUSTER, Match, Overlap
+from modal.snapshot import Complex, Snapshot
 
 Kind = Literal["crossing", "veering", "flutter onset"]
 

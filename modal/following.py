@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from modal.encounters import Encounter, continued, examine, swapped_pairs
-from modal.matching import Complex, Mask, Match, Overlap, Snapshot, align, assign
+from modal.matching import Match, Overlap, align, assign
+from modal.snapshot import Complex, Mask, Snapshot
 
 # Halvings spent on a mode that merges with another: more do not help.
 FUTILE = 1

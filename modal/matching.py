@@ -16,25 +16,15 @@ by that sum.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
-Matrix: TypeAlias = NDArray[np.float64] | sp.spmatrix
+from modal.snapshot import Complex, Index, Mask, Real, Snapshot
 
 # Relative distance below which eigenvalues are one cluster: their own vectors are then round-off,
 # the span is not.
 CLUSTER = 1e-8
-# |yᴴBx| below this part of |y||B||x|: a defective value (rigid chains), whose left and right
-# vectors say nothing.
-DEFECTIVE = 1e-6
 # A mode whose MACs with all of another instant sum to more is merging with another mode.
 MERGING = 1.5
 # A cluster whose projection is worse conditioned than this is left as the solver gave it.
@@ -43,99 +33,6 @@ WELL_CONDITIONED = 1e3
 PREDICTION_WEIGHT = 0.3
 # A real value that grows is preferred to its decaying twin when a pair meets at zero, by this much.
 GROWTH_PREFERENCE = 1e-6
-
-
-class ModesLike(Protocol):
-    """What tracking reads of `modal.Modes`."""
-
-    @property
-    def eigenvalues(self) -> Complex: ...
-    @property
-    def right(self) -> Complex: ...
-    @property
-    def left(self) -> Complex: ...
-    @property
-    def backward_error(self) -> Real: ...
-    @property
-    def condition_number(self) -> Real: ...
-    @property
-    def kind(self) -> NDArray[np.str_]: ...
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The modes of one instant, scaled for comparison with those of another.
-
-    at: time (s) or parameter. eigenvalues (K,) rad/s, Im ≥ 0. right (n, K): q with qᴴMq = 1. dual
-    (n, 2K): Mᵀu and (C + D)ᵀu, scaled so that yᴴBx = 1. inertia (n, K): Mq of the defective modes,
-    zero elsewhere, or None. mass_gram, energy_gram (K, K): q_iᴴMq_j and λ̄_iλ_j q_iᴴMq_j + q_iᴴ
-    sym(K) q_j, whose diagonal is twice the energy. whirl (K,): −1 … 1 about the axis, or None.
-    """
-
-    at: float
-    eigenvalues: Complex
-    right: Complex
-    dual: Complex
-    defective: Mask
-    inertia: Complex | None
-    mass_gram: Complex
-    energy_gram: Complex
-    backward_error: Real
-    condition_number: Real
-    kind: NDArray[np.str_]
-    whirl: Real | None = None
-
-    @property
-    def size(self) -> int:
-        """Number of modes K."""
-        return len(self.eigenvalues)
-
-    @property
-    def energy(self) -> Real:
-        """Twice the energy of each mode at qᴴMq = 1, (K,), (rad/s)²; not positive for a mode at or
-        past flutter.
-        """
-        return np.asarray(np.diag(self.energy_gram).real)
-
-    @classmethod
-    def of(
-        cls, at: float, M: Matrix, C: Matrix, modes: ModesLike, whirl: Real | None = None
-    ) -> Snapshot:
-        """From mass M and velocity matrix C + D (n, n) and the modes of the instant, scaled
-        anyhow."""
-        lam = np.asarray(modes.eigenvalues, dtype=complex)
-        Q, U = np.asarray(modes.right, dtype=complex), np.asarray(modes.left, dtype=complex)
-        MQ = M @ Q
-        size = np.sqrt(np.abs((Q.conj() * MQ).sum(axis=0)))
-        size[size == 0.0] = 1.0
-        Q, MQ = Q / size, MQ / size
-        CQ = C @ Q
-        MU, CU = M.T @ U, C.T @ U
-        inner_m, inner_c = (MU.conj() * Q).sum(axis=0), (CU.conj() * Q).sum(axis=0)
-        pairing = 2.0 * lam * inner_m + inner_c
-        length = np.linalg.norm(Q, axis=0)
-        bulk = 2.0 * np.abs(lam) * np.linalg.norm(MU, axis=0) * length
-        bulk += np.linalg.norm(CU, axis=0) * length
-        defective = np.abs(pairing) <= DEFECTIVE * bulk
-        scale = np.where(defective, 1.0, pairing.conj())
-        # Kq = −(λ²M + λ(C + D))q, so the energy needs no product with the stiffness.
-        mass_gram = Q.conj().T @ MQ
-        strain = -(mass_gram * lam**2 + (Q.conj().T @ CQ) * lam)
-        energy_gram = lam.conj()[:, None] * lam * mass_gram + 0.5 * (strain + strain.conj().T)
-        return cls(
-            at=float(at),
-            eigenvalues=lam,
-            right=Q,
-            dual=np.concatenate([MU / scale, CU / scale], axis=1),
-            defective=defective,
-            inertia=np.where(defective, MQ, 0.0) if defective.any() else None,
-            mass_gram=mass_gram,
-            energy_gram=energy_gram,
-            backward_error=np.asarray(modes.backward_error, dtype=float),
-            condition_number=np.asarray(modes.condition_number, dtype=float),
-            kind=np.asarray(modes.kind).astype(str),
-            whirl=whirl,
-        )
 
 
 @dataclass(frozen=True)

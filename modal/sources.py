@@ -14,9 +14,9 @@ from assembly import FrozenSystem
 from assembly.errors import AccuracyError
 from modal.affine import AffineFamily, Coefficients, Point, shares_operators
 from modal.certificate import Certificate
-from modal.matching import Complex, ModesLike, Real, Snapshot
 from modal.reduced_eigen import SmallModes
 from modal.reduction import Reducer, spread
+from modal.snapshot import Complex, ModesLike, Real, Snapshot
 from modal.whirl import ReducedWhirl, Whirl
 
 Freeze = Callable[[float], FrozenSystem]
@@ -103,16 +103,16 @@ class ReducedSource:
         coefficients = self._coefficients(at)
         self._reducer = Reducer(self._family, coefficients, count, accuracy)
         try:
-            self._batch = self._trained(coefficients, accuracy)
+            batch = self._trained(coefficients, accuracy)
             projected = self._reducer.projected
             self._whirl: ReducedWhirl | None = None
             if whirl is not None:
-                basis = self._reducer.basis.lift(np.eye(projected.size))
+                basis = np.asarray(self._reducer.basis.lift(np.eye(projected.size)), dtype=float)
                 self._whirl = whirl.reduced(freeze(float(at[0])), basis)
         finally:
             self._reducer.destroy()
-        self._index = {float(value): n for n, value in enumerate(at)}
         self._flat = projected.matrices.reshape(len(projected.matrices), -1)
+        self._known = dict(zip(at.tolist(), self._snapshots(at, batch), strict=True))
         self.description = f"reduced basis of {projected.size} vectors, accuracy {accuracy:g}"
 
     def _coefficients(self, at: NDArray[np.float64]) -> Coefficients:
@@ -134,31 +134,47 @@ class ReducedSource:
         )
 
     def snapshot(self, at: float) -> Snapshot:
-        n = self._index.get(at)
-        if n is not None:
-            return self._snapshot(at, self._batch, n)
-        coefficients = self._coefficients(np.array([at])).padded(len(self._flat))
+        known = self._known.get(at)
+        if known is not None:
+            return known
+        value = np.array([at])
+        coefficients = self._coefficients(value).padded(len(self._flat))
         modes, certificate, _ = self._reducer.solve(coefficients)
-        return self._snapshot(at, _Batch(coefficients, modes, certificate), 0)
+        return self._snapshots(value, _Batch(coefficients, modes, certificate))[0]
 
-    def _snapshot(self, at: float, batch: _Batch, n: int) -> Snapshot:
-        r = self._reducer.projected.size
-        there = np.flatnonzero(np.isfinite(batch.modes.eigenvalues[n]))
-        right, condition = batch.modes.right[n][:, there], batch.modes.condition[n, there]
-        bound = batch.certificate.error_bound[n, there]
-        size = np.abs(batch.modes.eigenvalues[n, there])
-        modes = _SmallInstant(
-            batch.modes.eigenvalues[n, there],
-            right,
-            batch.modes.left[n][:, there],
-            bound / (condition * np.where(size > 0.0, size, 1.0)),
-            condition,
-            np.full(len(there), "elastic"),
+    def _snapshots(self, at: NDArray[np.float64], batch: _Batch) -> list[Snapshot]:
+        r, lam = self._reducer.projected.size, batch.modes.eigenvalues
+        size = np.abs(lam)
+        error = batch.certificate.error_bound / (
+            batch.modes.condition * np.where(size > 0.0, size, 1.0)
         )
-        M = (batch.at.mass[n] @ self._flat[: batch.at.mass.shape[1]]).reshape(r, r)
-        C = (batch.at.damping[n] @ self._flat[: batch.at.damping.shape[1]]).reshape(r, r)
-        whirl = None if self._whirl is None else self._whirl.number(right)
-        return Snapshot.of(at, M, C, modes, whirl)
+        modes: list[ModesLike] = []
+        for n in range(len(at)):
+            there = np.isfinite(lam[n])  # fewer real eigenvalues or modes than asked for
+            modes.append(
+                _SmallInstant(
+                    lam[n, there],
+                    batch.modes.right[n][:, there],
+                    batch.modes.left[n][:, there],
+                    error[n, there],
+                    batch.modes.condition[n, there],
+                    np.full(int(there.sum()), "elastic"),
+                )
+            )
+        coefficients = batch.at.padded(len(self._flat))
+        M, C = (
+            (part @ self._flat).reshape(-1, r, r)
+            for part in (coefficients.mass, coefficients.damping)
+        )
+        numbers = None
+        if self._whirl is not None:
+            numbers = [self._whirl.number(m.right) for m in modes]
+        if np.isfinite(lam).all():
+            return Snapshot.batch(at, M, C, modes, numbers)
+        return [
+            Snapshot.of(float(s), M[n], C[n], modes[n], None if numbers is None else numbers[n])
+            for n, s in enumerate(at)
+        ]
 
 
 def can_reduce(freeze: Freeze, at: NDArray[np.float64]) -> bool:

@@ -16,7 +16,7 @@ from assembly import FrozenSystem
 from assembly.errors import AccuracyError, ConvergenceError, FrozenMotionError, InputError
 from modal.datasets import provenance, tracks_dataset
 from modal.following import Rules
-from modal.matching import ModesLike
+from modal.snapshot import ModesLike
 from modal.solve import Backend
 from modal.solve import solve as solve_instant
 from modal.sources import Freeze, FullSource, ReducedSource, Solver, Source, can_reduce
@@ -95,12 +95,12 @@ def track(
     axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
     whirl = None if axis is None else Whirl(axis)
     source = _source(freeze, at, int(k) + guard, backend, solver, accuracy, whirl)
-    recorder = Recorder(int(k), source.snapshot, rules)
+    speed = 1.0 if name == "time" else rate
+    recorder = Recorder(int(k), source.snapshot, rules, moving=speed is not None)
 
     def finished() -> xr.Dataset | None:
         if not recorder.count:
             return None
-        speed = 1.0 if name == "time" else rate
         variables = recorder.variables(speed, tolerance, _sense(name, at[: recorder.count]))
         attributes = provenance(
             title=f"modes followed over {name}",

@@ -12,19 +12,10 @@ from numpy.typing import NDArray
 
 from modal.events import Meeting, find_events
 from modal.following import Rules, Step, follow
-from modal.matching import (
-    CLUSTER,
-    Complex,
-    Index,
-    Mask,
-    Overlap,
-    Real,
-    Snapshot,
-    align,
-    clusters,
-    diagonal_pairing,
-)
+from modal.links import Link, across, coupling, link, stencils
+from modal.matching import Overlap, align, clusters
 from modal.rates import History, frozen_interval, growth_rate_corrected
+from modal.snapshot import Complex, Index, Mask, Real, Snapshot
 from modal.whirl import direction
 
 
@@ -41,40 +32,22 @@ class _Scalars:
     whirl: Real | None
 
 
-@dataclass(frozen=True)
-class _Link:
-    """From one instant to the next, by track (R,) or pair of tracks (R, R) of those known at the
-    time.
-
-    mac (R,). flipped (R,): continued as the conjugate. ahead, behind (R,): |y_n B x_{n+1}|,
-    |y_{n+1} B x_n|. from_first, from_second (2, R, R): y_j B x_i of the two directions over the
-    track's own, x_i and for conjugate y_j. turn (R, R): angle by which shape i turns into shape j.
-    """
-
-    mac: Real
-    flipped: Mask
-    ahead: Real
-    behind: Real
-    from_first: Complex
-    from_second: Complex
-    turn: Real
-
-
 class Recorder:
     """Takes the snapshots of successive instants and follows every mode of the window.
 
     k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
-    them. solve(s): the modes at an extra
-    instant.
+    them. solve(s): the modes at an extra instant. moving: the rates of a motion will be asked for.
     """
 
-    def __init__(self, k: int, solve: Callable[[float], Snapshot], rules: Rules) -> None:
-        self.k, self.rules, self.extra = k, rules, 0
+    def __init__(
+        self, k: int, solve: Callable[[float], Snapshot], rules: Rules, moving: bool
+    ) -> None:
+        self.k, self.rules, self.moving, self.extra = k, rules, moving, 0
         self._solve = solve
         self._recent: list[Snapshot] = []
         self._scalars: list[_Scalars] = []
         self._index: list[Index] = []
-        self._links: list[_Link] = []
+        self._links: list[Link] = []
         self._second: list[tuple[Real, Real]] = []
         self._meetings: list[Meeting] = []
         self._visible = np.zeros(0, dtype=bool)
@@ -140,7 +113,7 @@ class Recorder:
         mac = np.full(len(index), np.nan)
         mac[present] = match.mac[index[present]]
         overlap = step.overlap or Overlap.between(align(a, b), b)
-        self._links.append(_link(a, b, overlap, index, onward, flipped, mac))
+        self._links.append(link(overlap, index, onward, flipped, mac, self.moving))
         new = np.setdiff1d(np.arange(b.size), onward)
         self._index.append(np.concatenate([onward, new]))
         self._visible = np.concatenate([self._visible, np.zeros(len(new), dtype=bool)])
@@ -151,19 +124,15 @@ class Recorder:
             rows = (int(track[e.first]), int(track[e.second]))
             if min(rows) >= 0:
                 self._meetings.append(Meeting(self.count - 1, *rows, e.at, e.gap, e.kind))
-        if len(self._recent) == 2:
-            self._second.append(self._across(self._recent[0], b))
+        if self.moving and len(self._recent) == 2:
+            self._second.append(self._two_steps(b))
         self._recent = [self._recent[-1], b]
 
-    def _across(self, a: Snapshot, c: Snapshot) -> tuple[Real, Real]:
-        """|y_aBx_c| and |y_cBx_a| of each track over two instants."""
+    def _two_steps(self, c: Snapshot) -> tuple[Real, Real]:
         i, j = self._index[-3], self._index[-1][: len(self._index[-3])]
-        both = np.flatnonzero((i >= 0) & (self._index[-2][: len(i)] >= 0) & (j >= 0))
-        flipped = self._links[-2].flipped[both] ^ self._links[-1].flipped[both]
-        ahead, behind = np.full((2, len(i)), np.nan)
-        ahead[both] = diagonal_pairing(a, i[both], c, j[both], flipped)
-        behind[both] = diagonal_pairing(c, j[both], a, i[both], flipped)
-        return ahead, behind
+        i = np.where(self._index[-2][: len(i)] >= 0, i, -1)
+        flipped = self._links[-2].flipped ^ self._links[-1].flipped[: len(i)]
+        return across(self._recent[0], i, c, j, flipped)
 
     def variables(self, rate: float | None, tolerance: float, sense: Real) -> dict[str, np.ndarray]:
         """The variables of a tracks dataset, (T, rows) each.
@@ -171,55 +140,38 @@ class Recorder:
         rate: speed of the parameter, 1 for time, None for a parameter that is steady at each value.
         tolerance: of the frozen interval. sense (T, 1): of the rotation, ±1.
         """
-        R = len(self._index[-1])
-        index = np.stack([_pad(i, R, -1) for i in self._index])
+        R, scalars = len(self._index[-1]), self._scalars
+        index = _table(self._index, R, -1)
         rows = np.flatnonzero(self._visible)
+        there, width = index >= 0, max(len(s.eigenvalues) for s in scalars)
 
         def gather(values: list[np.ndarray], missing: complex | str) -> np.ndarray:
-            out = [
-                np.where(i >= 0, v[np.maximum(i, 0)], missing)
-                for i, v in zip(index, values, strict=True)
-            ]
-            return np.stack(out)[:, rows]
+            found = np.take_along_axis(_table(values, width, missing), np.maximum(index, 0), 1)
+            return np.where(there, found, np.array(missing, dtype=found.dtype))
 
-        scalars = self._scalars
         lam = gather([s.eigenvalues for s in scalars], complex(np.nan, np.nan))
-        flips = np.stack(
-            [np.zeros(R, dtype=bool), *(_pad(k.flipped, R, False) for k in self._links)]
-        )[:, rows]
+        unflipped = np.zeros(R, dtype=bool)
+        flips = _table([unflipped, *(k.flipped for k in self._links)], R, False)
         branch = np.where(np.cumsum(flips, axis=0) % 2 == 1, lam.conj(), lam)
         at = np.array([s.at for s in scalars])
-        history = History(
-            at=at if rate is None else at / rate,
-            eigenvalues=branch,
-            energy=gather([s.energy for s in scalars], np.nan),
-            overlaps=self._stencils(R)[:, :, rows],
-            mixing=np.zeros(lam.shape),
-        )
-        coupling = self._coupling(branch, index, rows, history.at)
-        if rate is None:
-            corrected, interval = lam.real.copy(), np.where(np.isnan(lam.real), np.nan, np.inf)
-            coupling = np.where(np.isnan(lam.real), np.nan, 0.0)
-        else:
-            history = replace(history, mixing=coupling)
-            corrected = growth_rate_corrected(history)
-            interval = frozen_interval(history, tolerance)
+        energy = gather([s.energy for s in scalars], np.nan)
+        corrected, interval, coupled = self._rates(at, lam, branch, energy, rate, tolerance)
         kind = gather([s.kind for s in scalars], "")
-        turns = np.stack(
-            [_pad2(k.turn, R)[np.ix_(rows, rows)] for k in self._links]
-            or [np.zeros((len(rows),) * 2)]
-        )
+        turns = np.zeros((self.count - 1, R, R))
+        for n, known in enumerate(self._links):
+            size = len(known.turn)
+            turns[n, :size, :size] = known.turn
         place = {int(row): n for n, row in enumerate(rows)}
         meetings = [
             replace(m, first=place[m.first], second=place[m.second])
             for m in self._meetings
             if m.first in place and m.second in place
         ]
-        events = find_events(at, branch, corrected, kind == "elastic", turns, meetings)
+        turns = turns[:, rows][:, :, rows]
+        elastic = kind[:, rows] == "elastic"
+        events = find_events(at, branch[:, rows], corrected[:, rows], elastic, turns, meetings)
+        mac = _table([np.full(R, np.nan), *(k.mac for k in self._links)], R, np.nan)
         size = np.abs(lam)
-        mac = np.stack([np.full(R, np.nan), *(_pad(k.mac, R, np.nan) for k in self._links)])[
-            :, rows
-        ]
         out = dict(
             eigenvalue=lam,
             frequency=np.abs(lam.imag) / (2.0 * np.pi),
@@ -228,103 +180,36 @@ class Recorder:
             growth_rate_corrected=corrected,
             backward_error=gather([s.backward_error for s in scalars], np.nan),
             condition_number=gather([s.condition_number for s in scalars], np.nan),
-            mac=np.where(np.isnan(lam.real), np.nan, mac),
-            event=events.event,
+            mac=np.where(there, mac, np.nan),
             kind=kind,
             frozen_interval=interval,
-            coupling=coupling,
-            partner=events.partner,
-            gap=events.gap,
+            coupling=coupled,
         )
         if all(s.whirl is not None for s in scalars):
             number = gather([s.whirl for s in scalars if s.whirl is not None], np.nan)
             out |= dict(whirl_number=number, whirl=direction(number, sense))
-        return out
+        found = {name: values[:, rows] for name, values in out.items()}
+        return found | dict(event=events.event, partner=events.partner, gap=events.gap)
 
-    def _stencils(self, R: int) -> Real:
-        """|y_nB_n x_m| for m = n − 2 … n + 2, (T, 5, R)."""
-        out = np.full((self.count, 5, R), np.nan)
-        out[:, 2] = 1.0
-        for n, link in enumerate(self._links):
-            out[n, 3] = _pad(link.ahead, R, np.nan)
-            out[n + 1, 1] = _pad(link.behind, R, np.nan)
-        for n, (ahead, behind) in enumerate(self._second):
-            out[n, 4] = _pad(ahead, R, np.nan)
-            out[n + 2, 0] = _pad(behind, R, np.nan)
-        return out
-
-    def _coupling(self, branch: Complex, index: Index, rows: Index, at: Real) -> Real:
-        """Largest |y_jᴴBẋ_i| / |λ_i − λ_j| over the other modes of the window and all conjugates,
-        (T, len(rows)).
-        """
-        out = np.full((self.count, len(rows)), np.nan)
-        for n, scalars in enumerate(self._scalars):
-            parts, span = [], 0.0
-            if n + 1 < self.count:
-                parts.append(self._links[n].from_first)
-                span += at[n + 1] - at[n]
-            if n > 0:
-                parts.append(-self._links[n - 1].from_second)
-                span += at[n] - at[n - 1]
-            if not parts:
-                continue
-            R = min(p.shape[-1] for p in parts)
-            rate = np.abs(sum(p[:, :R, :R] for p in parts) / span)
-            own = index[n, :R]
-            lam = np.where(own >= 0, scalars.eigenvalues[np.maximum(own, 0)], np.nan)
-            energy = np.where(own >= 0, scalars.energy[np.maximum(own, 0)], np.nan)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                ratio = np.sqrt(
-                    np.where((energy > 0)[:, None] & (energy > 0), energy[:, None] / energy, 1.0)
-                )
-                apart = np.abs(lam[None, :] - lam[:, None])
-                apart[apart <= CLUSTER * np.abs(lam)] = np.nan  # one subspace, no coupling inside
-                same = rate[0] / apart
-                other = rate[1] / np.abs(lam[None, :] - lam.conj()[:, None])
-                np.fill_diagonal(same, np.nan)
-                np.fill_diagonal(other, np.where(lam.imag == 0.0, np.nan, np.diag(other)))
-                both = np.stack([same * ratio, other * ratio])
-            known = np.flatnonzero(rows < R)
-            found = both[:, :, rows[known]]
-            worst = np.max(np.where(np.isfinite(found), found, 0.0), axis=(0, 1))
-            out[n, known] = np.where(np.isnan(branch[n, known].real), np.nan, worst)
-        return out
-
-
-def _link(
-    a: Snapshot,
-    b: Snapshot,
-    overlap: Overlap,
-    index: Index,
-    onward: Index,
-    flipped: Mask,
-    mac: Real,
-) -> _Link:
-    """The link of two instants, from index space to tracks."""
-    R = len(index)
-    kept = np.flatnonzero((index >= 0) & (onward >= 0))
-    i, j, turned = index[kept], onward[kept], flipped[kept]
-    both = np.ix_(i, j)
-    forward = np.where(turned, overlap.mirrored[both], overlap.forward[both])
-    # y_j of the conjugate with x_i is the conjugate of y_j with x̄_i.
-    forward_twin = np.where(turned, overlap.forward[both], overlap.mirrored[both]).conj()
-    backward = np.where(turned[:, None], overlap.mirrored_back[both], overlap.backward[both])
-    backward_twin = np.where(
-        turned[:, None], overlap.backward[both], overlap.mirrored_back[both]
-    ).conj()
-    ahead, behind = np.full((2, R), np.nan)
-    ahead[kept], behind[kept] = np.abs(np.diag(forward)), np.abs(np.diag(backward))
-    from_first, from_second = np.full((2, 2, R, R), np.nan, dtype=complex)
-    turn = np.zeros((R, R))
-    pairs = np.ix_(kept, kept)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        from_first[0][pairs] = forward / np.diag(forward)[None, :]
-        from_first[1][pairs] = forward_twin / np.diag(forward)[None, :]
-        from_second[0][pairs] = backward.T / np.diag(backward)[None, :]
-        from_second[1][pairs] = backward_twin.T / np.diag(backward)[None, :]
-    table = np.where(turned, overlap.mirrored_mac[both], overlap.mac[both])
-    turn[pairs] = np.arcsin(np.sqrt(np.clip(table, 0.0, 1.0)))
-    return _Link(mac, flipped, ahead, behind, from_first, from_second, turn)
+    def _rates(
+        self,
+        at: Real,
+        lam: Complex,
+        branch: Complex,
+        energy: Real,
+        rate: float | None,
+        tolerance: float,
+    ) -> tuple[Real, Real, Real]:
+        """Corrected growth rate, frozen interval and coupling, (T, R)."""
+        there = np.isfinite(lam.real)
+        if rate is None:
+            steady = np.where(there, np.inf, np.nan), np.where(there, 0.0, np.nan)
+            return lam.real.copy(), *steady
+        motions = [known.motion for known in self._links if known.motion is not None]
+        overlaps = stencils(motions, self._second, lam.shape[1])
+        coupled = coupling(at / rate, lam, energy, motions)
+        history = History(at / rate, branch, energy, overlaps, coupled)
+        return growth_rate_corrected(history), frozen_interval(history, tolerance), coupled
 
 
 def _scalars(s: Snapshot) -> _Scalars:
@@ -333,13 +218,9 @@ def _scalars(s: Snapshot) -> _Scalars:
     )
 
 
-def _pad(values: np.ndarray, length: int, fill: object) -> np.ndarray:
-    out = np.full(length, fill, dtype=values.dtype)
-    out[: len(values)] = values
-    return out
-
-
-def _pad2(values: np.ndarray, length: int) -> np.ndarray:
-    out = np.zeros((length, length), dtype=values.dtype)
-    out[: len(values), : len(values)] = values
+def _table(rows: list[np.ndarray], width: int, fill: complex | str) -> np.ndarray:
+    """Rows (T,) of uneven length as one array (T, width), `fill` beyond their ends."""
+    out = np.full((len(rows), width), fill, dtype=np.result_type(*{r.dtype for r in rows}))
+    for n, row in enumerate(rows):
+        out[n, : len(row)] = row
     return out
