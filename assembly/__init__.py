@@ -1,8 +1,8 @@
 """Frozen Motion, assembly: from geometry and motion to the matrices of an instant."""
 
 from assembly import gallery
-from assembly.attachments import attach_damper, attach_mass, attach_spring
 from assembly.applied_loads import Load
+from assembly.attachments import attach_damper, attach_mass, attach_spring
 from assembly.beamdyn_input import beamdyn_blade
 from assembly.beams import bar, beam
 from assembly.blade_files import beamdyn_table, elastodyn_table
