@@ -101,53 +101,52 @@ class FittedRotation:
 def joint_points(joint: Joint, bodies: dict[str, Body]) -> tuple[JointPoint, JointPoint]:
     """The points of the first and the second body; MechanismError when there is no such point."""
     first, second = (
-        _joint_point(joint, body, point, bodies)
+        body_point(f"joint {joint.name}", body, point, bodies)
         for body, point in zip(joint.bodies, joint.at, strict=True)
     )
     return first, second
 
 
-def _joint_point(joint: Joint, name: str, point: Point, bodies: dict[str, Body]) -> JointPoint:
+def body_point(label: str, name: str, point: Point, bodies: dict[str, Body]) -> JointPoint:
+    """A point of a body, or of the ground; `label` says whose it is when there is none."""
     none = np.zeros(0, dtype=np.intp)
     if name == GROUND:
         if isinstance(point, str | int):
-            raise MechanismError(
-                f"joint {joint.name}: a point of the ground needs coordinates, not {point!r}"
-            )
-        return JointPoint(len(bodies), none, _coordinates(joint, point), np.zeros(3))
+            raise MechanismError(f"{label}: a point of the ground needs coordinates, not {point!r}")
+        return JointPoint(len(bodies), none, _coordinates(label, point), np.zeros(3))
     number, body = list(bodies).index(name), bodies[name]
     nodes = body.dofs.coordinates
     if isinstance(point, str):
         chosen = np.unique(np.asarray(body.sets.get(point, none), dtype=np.intp))
         if len(chosen) == 0:
             raise MechanismError(
-                f"joint {joint.name}: body {name!r} has no nodes {point!r}; it has "
+                f"{label}: body {name!r} has no nodes {point!r}; it has "
                 f"{', '.join(body.sets) or 'no named sets'}"
             )
         return JointPoint(number, chosen, nodes[chosen].mean(axis=0), np.zeros(3))
     if isinstance(point, int | np.integer):
         if not 0 <= point < len(nodes):
             raise MechanismError(
-                f"joint {joint.name}: body {name!r} has nodes 0 to {len(nodes) - 1}, not {point}"
+                f"{label}: body {name!r} has nodes 0 to {len(nodes) - 1}, not {point}"
             )
         return JointPoint(number, np.array([point], dtype=np.intp), nodes[point], np.zeros(3))
-    X = _coordinates(joint, point)
+    X = _coordinates(label, point)
     if len(nodes) == 1:
         return JointPoint(number, np.zeros(1, dtype=np.intp), X, X - nodes[0])
     distances = np.linalg.norm(nodes - X, axis=1)
     node = int(distances.argmin())
     if distances[node] > ON_NODE * np.ptp(nodes, axis=0).max():
         raise MechanismError(
-            f"joint {joint.name}: no node of body {name!r} at {X.tolist()}; the nearest is "
+            f"{label}: no node of body {name!r} at {X.tolist()}; the nearest is "
             f"node {node} at {nodes[node].tolist()}"
         )
     return JointPoint(number, np.array([node], dtype=np.intp), nodes[node], np.zeros(3))
 
 
-def _coordinates(joint: Joint, point: ArrayLike) -> Array:
+def _coordinates(label: str, point: ArrayLike) -> Array:
     values = np.asarray(point, dtype=float).ravel()
     if values.size not in (2, 3) or not np.all(np.isfinite(values)):
         raise MechanismError(
-            f"joint {joint.name}: a point needs two or three finite coordinates, got {point!r}"
+            f"{label}: a point needs two or three finite coordinates, got {point!r}"
         )
     return np.array([*values, 0.0][:3])

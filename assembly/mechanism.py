@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assembly.applied_loads import Load
 from assembly.body import Body, Prestress
 from assembly.closure import Closure
 from assembly.dofs import DofMap
@@ -54,13 +55,14 @@ class Instant:
     """What one instant of a mechanism is made of.
 
     wrench (m, 12): the conditions' gradient by the motion of their two points; gradient: its jets
-    over the touched unknowns, (m, J). multipliers (m,).
+    over the touched unknowns, (m, J). forces (loads, 3): applied, in body axes. multipliers (m,).
     """
 
     state: RigidState
     evaluated: Evaluated
     wrench: Array
     gradient: Jet
+    forces: Array
     multipliers: Array
 
 
@@ -71,8 +73,8 @@ class Mechanism:
     them; "ground" is always there. initial: position of a body's frame to assemble from at t = 0,
     (x, y, angle) in the plane, (x, y, z, rotation vector) in space; it picks the branch.
     coordinates: for a joint, the body whose axes its displacements are in (default: the first
-    named, where that is well conditioned along the motion). gravity: m/s², fixed axes. period: of
-    the motion, s, where drivers do not tell.
+    named, where that is well conditioned along the motion). loads: applied forces. gravity: m/s²,
+    fixed axes. period: of the motion, s, where drivers do not tell.
 
     Raises MechanismError, RedundantConstraintError, SingularPositionError.
     """
@@ -83,13 +85,14 @@ class Mechanism:
         joints: Sequence[Joint],
         drivers: Sequence[Driver],
         *,
+        loads: Sequence[Load] = (),
         initial: Mapping[str, ArrayLike] | None = None,
         coordinates: Mapping[str, str] | None = None,
         gravity: ArrayLike = (0.0, 0.0, 0.0),
         period: float | None = None,
         name: str = "mechanism",
     ) -> None:
-        self.topology = Topology.of(dict(bodies), tuple(joints), tuple(drivers))
+        self.topology = Topology.of(dict(bodies), tuple(joints), tuple(drivers), tuple(loads))
         self.bodies, self.name = self.topology.bodies, name
         self.gravity = as_vector(gravity, "gravity")
         self._preferred = dict(coordinates or {})
@@ -143,14 +146,13 @@ class Mechanism:
 
     def reactions(self, t: float) -> dict[str, Reaction]:
         """What every joint exerts on its second body at time t."""
-        state = self.state(t)
-        e = self.closure.evaluate(state)
-        wrench = -self._multipliers(state, e)[:, None] * self.closure.rows.node_gradient(e).value
+        now = self.instant(t)
+        wrench = -now.multipliers[:, None] * now.wrench
         out: dict[str, Reaction] = {}
         for joint in self.topology.joints:
             rows = [k for k, name in enumerate(self.closure.rows.joints) if name == joint.name]
             second = self.closure.rows.bodies[rows[0], 1]
-            R = state.frames().rotation.value[second]
+            R = now.state.frames().rotation.value[second]
             total = wrench[rows, 6:].sum(axis=0)
             # Moments are about the node; the point is at the lever from it.
             lever = self.topology.lever(joint)
@@ -160,8 +162,7 @@ class Mechanism:
 
     def driving(self, t: float) -> dict[str, float]:
         """The force (N) or torque (N·m) every driver exerts along its joint's motion, by joint."""
-        state = self.state(t)
-        values = self._multipliers(state, self.closure.evaluate(state))
+        values = self.instant(t).multipliers
         rows = self.closure.rows
         return {rows.joints[k]: -float(values[k]) for k in np.flatnonzero(rows.driven)}
 
@@ -171,9 +172,13 @@ class Mechanism:
         weightless = motion.acceleration - state.pose.R[body].T @ self.gravity
         return Kinematics(motion.omega, motion.epsilon, weightless)
 
-    def _multipliers(self, state: RigidState, e: Evaluated) -> Array:
-        loads = [load.resultant(self._loading(state, i)) for i, load in enumerate(self._loads)]
-        return multipliers(self.closure, state, e, np.array(loads))
+    def _multipliers(self, state: RigidState, e: Evaluated, forces: Array) -> Array:
+        resultants = [
+            load.resultant(self._loading(state, i))
+            + body.dofs.rigid_fields().T @ self.topology.applied.nodal(forces, i)
+            for i, (body, load) in enumerate(zip(self.bodies.values(), self._loads, strict=True))
+        ]
+        return multipliers(self.closure, state, e, np.array(resultants))
 
     # Elastic unknowns.
 
@@ -208,13 +213,18 @@ class Mechanism:
         topology, lam = self.topology, now.multipliers
         reactions = -lam @ topology.on_units(now.wrench)
         values = [
-            stack.parts(now.state.kinematics(i), self._loading(now.state, i), reactions[own])
+            stack.parts(
+                now.state.kinematics(i),
+                self._loading(now.state, i),
+                np.concatenate([reactions[own], topology.applied.on_body(now.forces, i)]),
+            )
             for i, (stack, own) in enumerate(zip(stacks, topology.own, strict=True))
         ]
         turning = np.zeros((len(topology.touched), len(topology.touched)))
         if prestress is not None:
             hessian = self.closure.rows.node_hessian(now.evaluated)
             turning = topology.gather_hessian(lam, now.wrench, hessian)
+            turning += topology.applied.stiffness(now.forces, topology.touched)
         return FrozenSystem(
             **pattern.reduce(np.concatenate(values, axis=1), T, turning),
             Q=pattern.reduce_vector(self._load(now, held), T.value),
@@ -225,10 +235,11 @@ class Mechanism:
         )
 
     def _load(self, now: Instant, held: NDArray[np.bool_]) -> Array:
-        """Inertia loads, weights and the forces of drivers that do not hold, over all unknowns."""
+        """Inertia, weight, applied loads and drivers that do not hold, over all unknowns."""
         load = np.concatenate(
             [
                 body.operators.inertia_loads @ self._loading(now.state, i).coefficients()
+                + self.topology.applied.nodal(now.forces, i)
                 for i, body in enumerate(self.bodies.values())
             ]
         )
@@ -286,7 +297,9 @@ class Mechanism:
         e = self.closure.evaluate(state)
         gradient = self.closure.rows.node_gradient(e)
         spread = Jet(self.topology.spread(gradient.data))
-        return Instant(state, e, gradient.value, spread, self._multipliers(state, e))
+        forces = self.topology.applied.forces(state)
+        lam = self._multipliers(state, e, forces)
+        return Instant(state, e, gradient.value, spread, forces, lam)
 
     def _T(self, now: Instant, held: NDArray[np.bool_]) -> Jet:
         return self._partitions(tuple(held)).transform(now.gradient[held], now.state.t)
@@ -317,7 +330,12 @@ class Mechanism:
             offsets, touched = self.topology.offsets, self.topology.touched
             units = PLANAR_UNITS if self.topology.planar else ALL_UNITS
             stacks = [
-                BodyStack(body, self.topology.unit_loads(i), stressed, units)
+                BodyStack(
+                    body,
+                    np.hstack([self.topology.unit_loads(i), self.topology.applied.unit_loads(i)]),
+                    stressed,
+                    units,
+                )
                 for i, body in enumerate(self.bodies.values())
             ]
             rows = np.concatenate([s.rows + k for s, k in zip(stacks, offsets[:-1], strict=True)])

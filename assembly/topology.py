@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
+from assembly.applied_loads import AppliedLoads, Load
 from assembly.body import Body
 from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
@@ -29,7 +30,7 @@ class Topology:
     """Bodies, joints, drivers, and the numbers that connect them.
 
     points: of every joint, its first body's and its second's in turn. row_points (m, 2): the
-    numbers of the points that each condition ties.
+    numbers of the points that each condition ties. applied: the loads on the bodies.
     """
 
     bodies: dict[str, Body]
@@ -39,10 +40,15 @@ class Topology:
     rows: JointRows
     points: tuple[JointPoint, ...]
     row_points: Index
+    applied: AppliedLoads
 
     @classmethod
     def of(
-        cls, bodies: dict[str, Body], joints: tuple[Joint, ...], drivers: tuple[Driver, ...]
+        cls,
+        bodies: dict[str, Body],
+        joints: tuple[Joint, ...],
+        drivers: tuple[Driver, ...],
+        loads: tuple[Load, ...],
     ) -> Topology:
         planar = _check_bodies(bodies)
         _check_names(bodies, joints, drivers)
@@ -60,7 +66,8 @@ class Topology:
             np.array([[p.point for p in pair] for pair in pairs]),
             np.array([[p.lever for p in pair] for pair in pairs]),
         )
-        topology = cls(bodies, joints, drivers, planar, rows, points, row_points)
+        applied = AppliedLoads.of(loads, bodies, planar)
+        topology = cls(bodies, joints, drivers, planar, rows, points, row_points, applied)
         topology.check_unknowns()
         return topology
 
@@ -129,8 +136,8 @@ class Topology:
 
     @cached_property
     def touched(self) -> Index:
-        """Unknowns (J,) that some condition reads."""
-        return np.unique(self.motions.indices).astype(np.intp)
+        """Unknowns (J,) that some condition reads, or that a load stiffens."""
+        return np.union1d(self.motions.indices, self.applied.touched).astype(np.intp)
 
     @cached_property
     def own(self) -> list[Index]:
@@ -139,7 +146,7 @@ class Topology:
         return [np.flatnonzero(body == i) for i in range(len(self.bodies))]
 
     def unit_loads(self, body: int) -> Array:
-        """Nodal loads (unknowns of the body, its units) of unit forces and moments."""
+        """Nodal loads of unit forces and moments of joints, (unknowns of the body, its units)."""
         span = slice(self.offsets[body], self.offsets[body + 1])
         return np.asarray(self.motions[self.own[body]][:, span].toarray().T)
 

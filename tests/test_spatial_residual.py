@@ -37,6 +37,7 @@ PIVOT, TILT, ROCKED = (
 )
 MASS, CENTRE = 0.04, np.array([0.05, 0.2, -0.03])
 INERTIA = np.array([[9.0, 0.5, -0.4], [0.5, 6.0, 0.7], [-0.4, 0.7, 8.0]]) * 1e-4
+PUSHED, DEAD, FOLLOWER = np.array([0.2, -0.1, 0.3]), (0.02, -0.05, 0.04), (-0.03, 0.02, 0.05)
 LAW = assembly.Uniform(rate=3.0, start=0.3, acceleration=-2.0)
 T, STEP = 0.27, 0.005
 TIMES = [T + k * STEP for k in range(-3, 4)]
@@ -62,6 +63,10 @@ def mechanism(held: bool) -> assembly.Mechanism:
             ),
         ],
         [assembly.driver("A", LAW, held=held)],
+        loads=[
+            assembly.Load("rocker", PUSHED, DEAD),
+            assembly.Load("rocker", PUSHED, FOLLOWER, follower=True),
+        ],
         initial={"rocker": (*PIVOT, 0, 0, 0)},
     )
 
@@ -275,7 +280,12 @@ class ExactMechanism:
             acceleration = acceleration + weights[abs(k)] * x / (180.0 * STEP**2)
         d = self.varied(q, T)
         inertia = np.einsum("p,kpi,pi->k", self.masses, self.points(d, T).imag, acceleration)
-        return np.asarray((inertia + self.potential(d).imag) / 1e-30)
+        _, R = self.frames[T]["rocker"]
+        u = d[:, SPANS["rocker"]]
+        pushed = (u[:, :3] + turned(u[:, 3:], np.broadcast_to(PUSHED, (len(d), 3)))).imag @ R.T
+        follower = R @ turned(u[:1, 3:].real, np.array([FOLLOWER]))[0]
+        work = pushed @ (np.array(DEAD) + follower)
+        return np.asarray((inertia + self.potential(d).imag - work) / 1e-30)
 
 
 Both = tuple[ExactMechanism, assembly.FrozenSystem]

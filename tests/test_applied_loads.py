@@ -1,0 +1,153 @@
+"""Applied forces on mechanisms: reactions, power, and the stiffness they bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+import assembly
+
+Array = NDArray[np.float64]
+
+LENGTH = 1.0
+SECTION = assembly.rectangle(0.01, 0.02)
+EI = assembly.steel.E * SECTION.Iz
+
+
+def column(load: float, follower: bool) -> assembly.FrozenSystem:
+    """A column clamped by a motor at rest, pressed along its axis at its free end."""
+    beam = assembly.beam(
+        LENGTH, SECTION, assembly.steel, 20, planar=True, theory="euler-bernoulli",
+        rotary_inertia=False,
+    )  # fmt: skip
+    mechanism = assembly.Mechanism(
+        {"column": beam},
+        [assembly.revolute("ground", (0, 0), "column", "start", name="foot")],
+        [assembly.driver("foot", 0.0)],
+        loads=[assembly.Load("column", "end", (-load, 0.0), follower=follower)],
+    )
+    return mechanism.freeze(0.0)
+
+
+def eigenvalues(system: assembly.FrozenSystem) -> Array:
+    """λ² of M q̈ + K q = 0, sorted by size."""
+    found = np.linalg.eigvals(np.linalg.solve(system.M.toarray(), system.stiffness.toarray()))
+    return -found[np.argsort(np.abs(found))]
+
+
+def test_a_dead_load_buckles_the_column() -> None:
+    """Euler: π² EI / 4 L²; below it stable, above it a divergence."""
+    critical = np.pi**2 * EI / (4.0 * LENGTH**2)
+    below, above = (eigenvalues(column(f * critical, False))[0] for f in (0.9999, 1.0001))
+    assert below.real < 0.0 < above.real
+    assert_allclose([below.imag, above.imag], 0.0)
+
+
+def test_a_follower_load_makes_the_column_flutter() -> None:
+    """Beck's column (Z. angew. Math. Phys. 3, 1952): flutter at 20.0509 EI / L², no divergence."""
+    critical = 20.0509 * EI / LENGTH**2
+    below, above = (eigenvalues(column(f * critical, True))[:2] for f in (0.9999, 1.0001))
+    assert np.all(below.real < 0.0) and np.all(below.imag == 0.0)
+    assert np.all(np.abs(above.imag) > 1e-3 * np.abs(above.real))
+
+
+def pendulum(gravity: float, force: float) -> assembly.FrozenSystem:
+    body = assembly.rigid_body(2.0, 0.05, centre=(0.3, 0.0, 0.0), planar=True)
+    mechanism = assembly.Mechanism(
+        {"body": body},
+        [assembly.revolute("ground", (0, 0), "body", (0, 0), name="A")],
+        [assembly.driver("A", assembly.Uniform(rate=0.0, start=-0.5 * np.pi), held=False)],
+        loads=[assembly.Load("body", (0.4, 0.0), lambda t: (0.0, -force))],
+        gravity=(0, -gravity, 0),
+    )
+    return mechanism.freeze(0.0)
+
+
+def test_a_pendulum_swings_with_its_weight_and_its_load() -> None:
+    """ω² = (m g c + F l) / I about the pivot: gravity and dead loads on rigid bodies stiffen."""
+    system = pendulum(9.81, 7.0)
+    found = system.stiffness.toarray() / system.M.toarray()
+    assert found.shape == (1, 1)
+    assert found[0, 0] == pytest.approx((2.0 * 9.81 * 0.3 + 7.0 * 0.4) / (0.05 + 2.0 * 0.09))
+
+
+def pressed_slider_crank(held: bool = True) -> assembly.Mechanism:
+    def link(length: float) -> assembly.Body:
+        return assembly.beam(length, assembly.rectangle(0.02, 0.01), assembly.steel, 4, planar=True)
+
+    def gas(t: float) -> tuple[float, float]:
+        return -300.0 * np.cos(40.0 * t) ** 2, 20.0
+
+    return assembly.Mechanism(
+        {
+            "crank": link(0.15),
+            "rod": link(0.3),
+            "slider": assembly.rigid_body(0.5, 1e-3, planar=True),
+        },
+        [
+            assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
+            assembly.revolute("crank", "end", "rod", "start", name="B"),
+            assembly.revolute("rod", "end", "slider", (0, 0), name="C"),
+            assembly.prismatic("ground", (0, 0), "slider", (0, 0), axis=(1, 0), name="D"),
+        ],
+        [assembly.driver("A", 40.0, held=held)],
+        loads=[
+            assembly.Load("slider", (0.02, 0.01), gas),
+            assembly.Load("rod", 2, (5.0, -8.0), follower=True),
+        ],
+    )
+
+
+def test_drivers_and_loads_do_the_work() -> None:
+    mechanism, t, h = pressed_slider_crank(), 0.023, 1e-5
+
+    def kinetic(s: float) -> float:
+        state, total = mechanism.state(s), 0.0
+        for i, body in enumerate(mechanism.bodies.values()):
+            v = body.dofs.rigid_fields() @ state.twist[i]
+            total += 0.5 * float(v @ (body.operators.M.tocsr() @ v))
+        return total
+
+    change = (8 * (kinetic(t + h) - kinetic(t - h)) - (kinetic(t + 2 * h) - kinetic(t - 2 * h))) / (
+        12 * h
+    )
+    gas = np.array([-300.0 * np.cos(40.0 * t) ** 2, 20.0, 0.0])
+    follower = mechanism.position(t)["rod"][1] @ [5.0, -8.0, 0.0]
+    power = 40.0 * mechanism.driving(t)["A"]
+    power += gas @ mechanism.place(t, "slider", (0.02, 0.01))[1]
+    power += follower @ mechanism.place(t, "rod", (0.15, 0.0))[1]
+    assert_allclose(power, change, rtol=1e-7)
+
+
+def test_loads_are_in_Q_and_in_balance_with_the_driver() -> None:
+    system = pressed_slider_crank(held=False).freeze(0.023)
+    v = system.rigid[:, 0]
+    assert abs(v @ system.Q) <= 1e-12 * (abs(v) @ abs(system.Q))
+    plain = assembly.Mechanism(
+        *(lambda p: (p.bodies, p.joints, p.drivers))(pressed_slider_crank().topology)
+    )
+    assert np.abs(plain.freeze(0.023).Q - pressed_slider_crank().freeze(0.023).Q).max() > 1.0
+
+
+@pytest.mark.parametrize(
+    ("load", "message"),
+    [
+        (assembly.Load("arm", "end", (1.0,)), "two or three finite numbers"),
+        (assembly.Load("arm", "end", lambda t: (np.nan, 0.0)), "at t = 0 s: expected two or three"),
+        (assembly.Load("ground", (0, 0), (1.0, 0.0)), "no body 'ground'"),
+        (assembly.Load("arm", "tip", (1.0, 0.0)), "load on 'arm': body 'arm' has no nodes 'tip'"),
+    ],
+)
+def test_bad_loads_are_named(load: assembly.Load, message: str) -> None:
+    make: Callable[[], object] = lambda: assembly.Mechanism(  # noqa: E731
+        {"arm": assembly.beam(1.0, SECTION, assembly.steel, 1, planar=True)},
+        [assembly.revolute("ground", (0, 0), "arm", "start", name="A")],
+        [assembly.driver("A", 1.0)],
+        loads=[load],
+    )
+    with pytest.raises(assembly.MechanismError, match=message):
+        make()
