@@ -157,7 +157,11 @@ def scatter(
                 found,
                 hertz | {"long_name": "first frequency at half a turn, records with new noise"},
             ),
-            "repeated_true": ((), frequency(body, known.at(t), 1)[0], hertz),
+            "repeated_true": (
+                (),
+                frequency(body, known.at(t), 1)[0],
+                hertz | {"long_name": "first frequency at half a turn, known motion"},
+            ),
             "repeated_predicted": ((), predicted, hertz | {"long_name": "predicted deviation"}),
             "swept_error": (
                 "swept_noise",

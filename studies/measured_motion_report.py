@@ -83,10 +83,10 @@ def _noise(dataset: xr.Dataset) -> list[str]:
             dataset["swept_predicted"].values, strict=True,
         )
     )  # fmt: skip
+    predicted = float(dataset["repeated_predicted"])
     return [
         f"noise: {repeated.sizes['repeat']} records scatter the first frequency by "
-        f"{float(repeated.std(ddof=1)):.1e} Hz, predicted {float(dataset['repeated_predicted']):.1e}"
-        " Hz",
+        f"{float(repeated.std(ddof=1)):.1e} Hz, predicted {predicted:.1e} Hz",
         f"  marker noise → rms error of frequency 1 in Hz (predicted): {pairs}",
     ]
 

@@ -156,19 +156,20 @@ def zero_counts() -> xr.Dataset:
             agreement[i, j] = np.abs(others / plain[zeros:] - 1.0).max()
             smallest[i, j] = plain[:SHOWN]
     dims = ("system", "equations")
-    rad = {"units": "rad s-1"}
+    rad, one = {"units": "rad s-1"}, {"units": "1"}
     return xr.Dataset(
         {
-            "mobility": (dims, mobility, {"long_name": "degrees of mobility m"}),
-            "coupling_rank": (dims, rank, {"long_name": "rank of VᵀCV"}),
-            "zeros_formula": (dims, formula, {"long_name": "2m − rank(VᵀCV)"}),
-            "zeros_found": (dims, found, {"long_name": "zeros a dense solver comes near"}),
+            "mobility": (dims, mobility, one | {"long_name": "degrees of mobility m"}),
+            "coupling_rank": (dims, rank, one | {"long_name": "rank of VᵀCV"}),
+            "zeros_formula": (dims, formula, one | {"long_name": "2m − rank(VᵀCV)"}),
+            "zeros_found": (dims, found, one | {"long_name": "zeros a dense solver comes near"}),
             "zeros_spread": (dims, spread, rad | {"long_name": "largest |λ| it makes of a zero"}),
             "first_other": (dims, first, rad | {"long_name": "smallest |λ| that is not zero"}),
             "deflation_difference": (
                 dims,
                 agreement,
-                {"long_name": "other |λ| with the paper's T against without, largest relative"},
+                one
+                | {"long_name": "other |λ| with the paper's T against without, largest relative"},
             ),
             "smallest": ((*dims, "rank"), smallest, rad | {"long_name": "smallest |λ|, dense"}),
         },

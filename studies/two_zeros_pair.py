@@ -29,6 +29,7 @@ VARIANTS: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
 FIRST = {1: 3.0 / 4.0, 2: -3.0 / 20.0, 3: 1.0 / 60.0}
 SECOND = {0: -49.0 / 18.0, 1: 3.0 / 2.0, 2: -3.0 / 20.0, 3: 1.0 / 90.0}
 FINE = 400
+SECOND_ORDER = {"units": "kg m2, N m s, N m"}
 
 
 def pair_over_turn(speed_rpm: float, elements: int, instants: int) -> xr.Dataset:
@@ -67,12 +68,13 @@ def pair_over_turn(speed_rpm: float, elements: int, instants: int) -> xr.Dataset
             "projected": (
                 ("angle", "coefficient"),
                 projected,
-                {"long_name": "inertia, damping and stiffness of q = v δφ from the matrices"},
+                SECOND_ORDER
+                | {"long_name": "inertia, damping and stiffness of q = v δφ from the matrices"},
             ),
             "projected_exact": (
                 ("angle", "coefficient"),
                 closed,
-                {"long_name": "J, J'ω and ½J''ω² of the rigid mechanism"},
+                SECOND_ORDER | {"long_name": "J, J'ω and ½J''ω² of the rigid mechanism"},
             ),
         },
         coords={
