@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from assembly.body import Body
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.elements.bar import BarFamily
-from assembly.elements.beam import BeamFamily, Stations
+from assembly.elements.beam import BeamFamily
+from assembly.elements.beam_shapes import Stations
 from assembly.elements.family import ElementFamily
 from assembly.elements.offset import OffsetFamily
 from assembly.elements.quadrature import LineRule, gauss

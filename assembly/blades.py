@@ -17,7 +17,8 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 from assembly.beams import End, Theory, chain, check_theory, supported
 from assembly.body import Body
 from assembly.dofs import DofMap
-from assembly.elements.beam import BeamFamily, Stations
+from assembly.elements.beam import BeamFamily
+from assembly.elements.beam_shapes import Stations
 from assembly.elements.quadrature import gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError, SectionError

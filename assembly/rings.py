@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from assembly.beams import PLANAR, SPATIAL, Theory, check_theory
 from assembly.body import Body
 from assembly.dofs import DofMap
-from assembly.elements.beam import BeamFamily, Stations
+from assembly.elements.beam import BeamFamily
+from assembly.elements.beam_shapes import Stations
 from assembly.elements.quadrature import gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError

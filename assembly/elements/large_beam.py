@@ -18,7 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assembly.elements.beam_shapes import BeamShapes
 from assembly.elements.large_rotation import (
+    inertia_gradient,
+    jacobian,
     moved_by,
     relative_turn,
     spin_inverse_transposed,
@@ -27,6 +30,8 @@ from assembly.elements.large_rotation import (
     spin_transposed,
     turned_by,
 )
+from assembly.elements.section_inertia import cross_matrices
+from assembly.errors import ConvergenceError
 
 Array = NDArray[Any]
 
@@ -134,3 +139,64 @@ def from_turned_frame(ends: Array, d: Array, own: Array, forces: Array) -> Array
         on_frame = on_frame - turned_by(rest, spun)
     both = 0.5 * spin_transposed(frame, on_frame)
     return np.concatenate([-pull, turns[0] + both, pull, turns[1] + both], axis=-1)
+
+
+class LargeBeam:
+    """Forces (E, 12) and tangents (E, 12, 12) of elements under nodes' motion d (E, 12), large."""
+
+    def __init__(self, shapes: BeamShapes) -> None:
+        self.shapes = shapes
+        st, lengths = shapes.stations, shapes.lengths
+        share = lengths / lengths.sum(axis=1, keepdims=True)
+        D = section_stiffness(st.compliance, shapes.tangent)
+        self._sections = Sections(D, shapes.tangent, st.tension_centre, st.radius2, share)
+        self._weighted = st.rule.weights[:, None, None] * shapes.fields
+        self._own_forces = self._forces_of_own_fields()
+
+    def _forces_of_own_fields(self) -> Array:
+        """F (E, Q, 3, 12) of the unit inertia loads between fixed nodes."""
+        own, j = self.shapes.own_fields, self.shapes.jacobian[..., None, None]
+        phi, du, dphi = (own[..., 3 * k : 3 * k + 3, :] for k in (1, 2, 3))
+        gamma = du / j + cross_matrices(self.shapes.tangent) @ phi
+        strain = np.concatenate([gamma, dphi / j], axis=-2)
+        return np.asarray((self._sections.D @ strain)[..., :3, :])
+
+    def forces(self, d: NDArray[np.float64], coefficients: NDArray[np.float64]) -> Array:
+        """Of the strains, and of the inertia load on the moved points."""
+        if np.linalg.norm(d.reshape(-1, 2, 6)[..., 3:], axis=-1).max() > np.pi:
+            raise ConvergenceError("a beam has turned by more than π")
+        inertia = self._inertia(self._moved(d), coefficients)
+        forces = np.einsum("eqji,eqj->ei", self._weighted[..., :6, :], inertia)
+        return self._strain(d, coefficients) + forces
+
+    def tangent(self, d: NDArray[np.float64], coefficients: NDArray[np.float64]) -> Array:
+        """The derivative of `forces` by d."""
+        of_strain = jacobian(lambda state: self._strain(state, coefficients), d)
+        of_inertia = jacobian(lambda state: self._inertia(state, coefficients), self._moved(d))
+        carried = self._weighted[..., :6, :].swapaxes(-1, -2) @ of_inertia @ self.shapes.N
+        return of_strain + carried.sum(axis=1)
+
+    def _moved(self, d: Array) -> Array:
+        return (self.shapes.N @ d[:, None, :, None])[..., 0]
+
+    def _strain(self, d: Array, coefficients: NDArray[np.float64]) -> Array:
+        shapes, j = self.shapes, self.shapes.jacobian[..., None]
+        seen = in_turned_frame(shapes.ends, d)
+        y = (shapes.fields @ seen[..., None, :, None])[..., 0]
+        y = y + shapes.own_fields @ coefficients
+        by_phi, by_du, by_dphi = strain_gradient(
+            self._sections,
+            self._own_forces @ coefficients,
+            y[..., 3:6],
+            y[..., 6:9] / j,
+            y[..., 9:] / j,
+        )
+        gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
+        forces = np.einsum("eqji,...eqj->...ei", self._weighted[..., 3:, :], gradient)
+        return from_turned_frame(shapes.ends, d, seen, forces)
+
+    def _inertia(self, y: Array, coefficients: NDArray[np.float64]) -> Array:
+        """Derivatives (E, Q, 6) by (u, φ) of the inertia load's work on points, per ξ."""
+        st = self.shapes.stations
+        parts = inertia_gradient(st.inertia, st.X, y[..., :3], y[..., 3:], coefficients)
+        return self.shapes.jacobian[..., None] * np.concatenate(parts, axis=-1)

@@ -1,0 +1,160 @@
+"""The interpolation of beam elements: exact for static loads at their two nodes.
+
+The displacement (u, φ) inside an element is the static solution between its nodes: strains of the
+section are its compliance times the resultants that balance the end loads, integrated along the
+axis. For a straight uniform element this is the cubic Hermite interpolation with Timoshenko's shear
+parameter (Przemieniecki, Theory of Matrix Structural Analysis, 1968, §11.8; Φ = 0 is
+Euler–Bernoulli); for tapered, curved, twisted and coupled sections it is the flexibility method
+(e.g. Karabalis & Beskos, Comput. Struct. 16, 1983). Everything is in body axes: strains γ = u′ − φ
+× X′ and κ = φ′, resultants F (N, V) and Mo (T, M), F′ = −p, Mo′ = −X′ × F − q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.elements.quadrature import LineRule
+from assembly.elements.section_inertia import SectionInertia, cross_matrices
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stations:
+    """Sections at the Q quadrature points of E elements, in body axes.
+
+    rule: the quadrature. X (E, Q, 3): the axis, m. slope (E, Q, 3): dX/dξ, ξ from 0 to 1.
+    compliance (E, Q, 6, 6): strains (γ, κ) of unit resultants (F, Mo). inertia: per length, about
+    the axis. tension_centre (E, Q, 3): from the axis, m. radius2 (E, Q): Wagner's r² about it, m².
+    """
+
+    rule: LineRule
+    X: Array
+    slope: Array
+    compliance: Array
+    inertia: SectionInertia
+    tension_centre: Array
+    radius2: Array
+
+
+class BeamShapes:
+    """Shape functions of E elements between ends (E, 2, 3), at their stations.
+
+    N (E, Q, 6, 12): (u, φ) of the nodes' (u, φ). du, dphi (E, Q, 3, 12): derivatives by ξ.
+    stiffness (E, 12, 12): elastic.
+    """
+
+    def __init__(self, stations: Stations, ends: Array) -> None:
+        self.stations, self.ends = stations, ends
+        st, rule = stations, stations.rule
+        turn = -cross_matrices(st.slope)
+
+        # Strains per unit load p = (F, Mo) at the far end, then displacements from the near end.
+        balance = np.broadcast_to(np.eye(6), (*st.X.shape[:2], 6, 6)).copy()
+        balance[..., 3:, :3] = cross_matrices(ends[:, None, 1] - st.X)
+        strain = self.jacobian[..., None, None] * (st.compliance @ balance)
+        kappa = strain[..., 3:, :]
+        phi = up_to(rule, kappa)
+        slope = strain[..., :3, :] + turn @ phi
+        bend = np.concatenate([up_to(rule, slope), phi], axis=-2)
+        flexibility = np.concatenate([over(rule, slope), over(rule, kappa)], axis=-2)
+        rigidity = symmetric(np.linalg.inv(symmetric(flexibility)))
+        self._by_load = (slope, kappa, bend, rigidity)
+
+        # Load from the nodes' motion: what the far end does beyond the near end's rigid motion.
+        relative = np.zeros((len(ends), 6, 12))
+        relative[:, :, :6], relative[:, :, 6:] = -np.eye(6), np.eye(6)
+        relative[:, :3, 3:6] = cross_matrices(ends[:, 1] - ends[:, 0])
+        load = rigidity @ relative
+
+        self.N = bend @ load[:, None]
+        self.N[..., :, :6] += np.eye(6)
+        self.N[..., :3, 3:6] -= cross_matrices(st.X - ends[:, None, 0])
+        self.du = slope @ load[:, None]
+        self.du[..., 3:6] += turn
+        self.dphi = kappa @ load[:, None]
+        self.stiffness = symmetric(relative.transpose(0, 2, 1) @ load)
+
+    @cached_property
+    def jacobian(self) -> Array:
+        """|dX/dξ| (E, Q), m."""
+        return np.asarray(np.linalg.norm(self.stations.slope, axis=-1))
+
+    @cached_property
+    def tangent(self) -> Array:
+        """Unit tangents (E, Q, 3)."""
+        return np.asarray(self.stations.slope / self.jacobian[..., None])
+
+    @cached_property
+    def lengths(self) -> Array:
+        """Length belonging to each quadrature point (E, Q), m."""
+        return np.asarray(self.stations.rule.weights * self.jacobian)
+
+    @cached_property
+    def fields(self) -> Array:
+        """(u, φ, u′, φ′) by ξ of the nodes' motion, (E, Q, 12, 12)."""
+        return np.concatenate([self.N, self.du, self.dphi], axis=-2)
+
+    @cached_property
+    def shear(self) -> Array:
+        """Shear strain at the tension centre, by ξ, of the nodes' motion (E, Q, 3, 12)."""
+        t, st = self.tangent, self.stations
+        gamma = self.du + cross_matrices(st.slope) @ self.N[..., 3:, :]
+        gamma = gamma - cross_matrices(st.tension_centre) @ self.dphi
+        return np.asarray(gamma - t[..., :, None] * (t[..., None, :] @ gamma))
+
+    @cached_property
+    def load_density(self) -> Array:
+        """Inertia force and moment per ξ (E, Q, 6, 12) of the unit kinematics."""
+        loads = self.stations.inertia.loads(self.stations.X)
+        return np.asarray(self.jacobian[..., None, None] * loads)
+
+    @cached_property
+    def loads(self) -> Array:
+        """Consistent nodal loads (E, 12, 12) of the unit kinematics (last axis)."""
+        return over(self.stations.rule, self.N.swapaxes(-1, -2) @ self.load_density)
+
+    @cached_property
+    def own_fields(self) -> Array:
+        """(u, φ, u′, φ′) by ξ under the unit inertia loads between fixed nodes, (E, Q, 12, 12).
+
+        They make the stress inside an element that carries its load exact.
+        """
+        st, rule = self.stations, self.stations.rule
+        slope, kappa, bend, rigidity = self._by_load
+        turn = cross_matrices(st.slope)
+        F = beyond(rule, self.load_density[..., :3, :])
+        Mo = beyond(rule, self.load_density[..., 3:, :] + turn @ F)
+        strain = st.compliance @ np.concatenate([F, Mo], axis=-2)
+        strain = self.jacobian[..., None, None] * strain
+        bent = strain[..., 3:, :]
+        phi = up_to(rule, bent)
+        own = strain[..., :3, :] - turn @ phi
+        reached = np.concatenate([over(rule, own), over(rule, bent)], axis=-2)
+        held = (-rigidity @ reached)[:, None]
+        moved = np.concatenate([up_to(rule, own), phi], axis=-2) + bend @ held
+        return np.concatenate([moved, own + slope @ held, bent + kappa @ held], axis=-2)
+
+
+def up_to(rule: LineRule, values: Array) -> Array:
+    """Integrals (E, Q, i, j) from ξ = 0 to each quadrature point."""
+    return np.einsum("qr,erij->eqij", rule.running, values)
+
+
+def beyond(rule: LineRule, values: Array) -> Array:
+    """Integrals (E, Q, i, j) from each quadrature point to ξ = 1."""
+    return np.einsum("qr,erij->eqij", rule.weights - rule.running, values)
+
+
+def over(rule: LineRule, values: Array) -> Array:
+    """Integrals (E, i, j) over the element."""
+    return np.einsum("q,eqij->eij", rule.weights, values)
+
+
+def symmetric(A: Array) -> Array:
+    """½ (A + Aᵀ) of matrices (E, i, i): exact, where round-off is all that differs."""
+    return np.asarray(0.5 * (A + A.swapaxes(-1, -2)))
