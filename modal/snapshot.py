@@ -149,15 +149,15 @@ def _scaled(
     Q, MQ, CQ = Q / size, MQ / size, CQ / size
     pairing = 2.0 * lam * (MU.conj() * Q).sum(axis=-2) + (CU.conj() * Q).sum(axis=-2)
     bulk = 2.0 * np.abs(lam) * np.linalg.norm(MU, axis=-2) + np.linalg.norm(CU, axis=-2)
-    defective: Mask = np.abs(pairing) <= DEFECTIVE * bulk * np.linalg.norm(Q, axis=-2)
+    defective = np.abs(pairing) <= DEFECTIVE * bulk * np.linalg.norm(Q, axis=-2)
     scale = np.where(defective, 1.0, pairing.conj())[..., None, :]
     # Kq = −(λ²M + λ(C + D))q, so the energy needs no product with the stiffness.
     row, column = lam[..., None, :], lam[..., :, None]
     QH = np.swapaxes(Q.conj(), -1, -2)
     mass_gram = QH @ MQ
-    strain = -(mass_gram * row**2 + (QH @ CQ) * row)
-    strain = 0.5 * (strain + np.swapaxes(strain.conj(), -1, -2))
-    energy_gram = column.conj() * row * mass_gram + strain
+    strain: Complex = -(mass_gram * row**2 + (QH @ CQ) * row)
+    symmetric = 0.5 * (strain + np.swapaxes(strain.conj(), -1, -2))
+    energy_gram = column.conj() * row * mass_gram + symmetric
     dual = np.concatenate([MU / scale, CU / scale], axis=-1)
     return _Scaled(lam, Q, MQ, dual, defective, mass_gram, energy_gram)
 

@@ -25,7 +25,7 @@ Solver = Callable[[FrozenSystem, int], ModesLike]
 # Below this many instants a basis costs more than it saves.
 WORTH_A_BASIS = 8
 # Instants the basis is first grown on.
-TRAINING = 9
+TRAINING = 5
 
 
 class Source(Protocol):
