@@ -102,12 +102,13 @@ def stability_map(
 
 @app.command()
 @MODEL
+@click.option("--times", metavar="START:STOP:COUNT", help="Instants, s; default one period.")
 @MODES
-def check(model: Path, modes: int | None) -> None:
+def check(model: Path, times: str | None, modes: int | None) -> None:
     """Check the properties P1-P6, compare with time integration, and give the verdict."""
-    from studies.model_runs import run_check
+    from studies.model_check import run_check
 
-    click.echo(run_check(model, modes))
+    click.echo(run_check(model, times, modes))
 
 
 def _finish(report: str, written: list[Path]) -> None:

@@ -304,3 +304,26 @@ def test_interrupting_a_run_is_one_line_and_leaves_whole_files(tmp_path: Path) -
     assert not (out / "map.nc").exists() and not list(out.glob(".*"))
     assert main([*command[3:], "--resume"]) == 0
     assert bool(modal.read_dataset(out / "map.nc")["done"].all())
+
+
+def test_check_prints_properties_comparison_and_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = write(tmp_path / "blade.toml", BLADE)
+    assert main(["check", str(model), "--modes", "2"]) == 0
+    shown = capsys.readouterr().out
+    for number in range(1, 7):
+        assert f"  P{number}" in shown
+    assert "fails" not in shown
+    assert shown.rstrip().endswith("verdict: the frozen eigenvalues stand for the motion")
+
+
+def test_check_of_a_motion_without_a_period_asks_for_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ramp = BLADE.replace('kind = "spin"', 'kind = "ramp"').replace(
+        "epsilon = 0.0", "epsilon = 50.0"
+    )
+    model = write(tmp_path / "blade.toml", ramp)
+    assert main(["check", str(model)]) == 2
+    assert "give --times start:stop:count" in one_line(capsys)

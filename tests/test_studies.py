@@ -56,9 +56,9 @@ def test_the_corrected_rate_predicts_the_transient_and_the_frozen_rate_does_not(
 
 
 def test_slider_crank_refuses_what_cannot_turn() -> None:
-    with pytest.raises(MechanismError, match="crank = 0.4 m must be shorter than rod = 0.3 m"):
+    with pytest.raises(MechanismError, match=r"crank = 0\.4 m must be shorter than rod = 0\.3 m"):
         slider_crank.main(crank=0.4)
-    with pytest.raises(InputError, match="rod = -0.3: must be positive"):
+    with pytest.raises(InputError, match=r"rod = -0\.3: must be positive"):
         slider_crank.main(rod=-0.3)
 
 
