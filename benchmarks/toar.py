@@ -20,9 +20,15 @@ def petsc_matrix(A: csr_matrix) -> PETSc.Mat:
     return PETSc.Mat().createAIJ(A.shape, csr=(*rows, A.data), comm=PETSc.COMM_SELF)
 
 
-def toar(system: FrozenSystem, k: int = 10, tolerance: float = 1e-8) -> tuple[float, np.ndarray]:
-    """(seconds, eigenvalues): k pairs nearest 0 of one instant, given as PETSc matrices."""
-    matrices = [petsc_matrix(A) for A in (system.stiffness, system.damping, system.M)]
+def petsc_matrices(system: FrozenSystem) -> list[PETSc.Mat]:
+    """K, C + D and M."""
+    return [petsc_matrix(A) for A in (system.stiffness, system.damping, system.M)]
+
+
+def toar(
+    matrices: list[PETSc.Mat], k: int = 10, tolerance: float = 1e-8
+) -> tuple[float, np.ndarray]:
+    """(seconds, eigenvalues): k pairs nearest 0 of one instant; the matrices are destroyed."""
     start = time.perf_counter()
     pep = SLEPc.PEP().create(PETSc.COMM_SELF)
     pep.setOperators(matrices)

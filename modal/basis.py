@@ -15,6 +15,7 @@ than half its value: 6e-7 at p = 32.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from modal.affine import AffineFamily, Coefficients
-from modal.reference import Reference, orthonormal
+from modal.mass_basis import MassBasis
+from modal.reference import Reference
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -65,18 +67,18 @@ class ReducedBasis:
     """V (n, r), M-orthonormal and real, with every operator projected; `grow` adds vectors."""
 
     def __init__(
-        self, family: AffineFamily, reference: Reference, V: Array, resolved: float = 0.0
+        self, family: AffineFamily, reference: Reference, start: MassBasis, resolved: float = 0.0
     ) -> None:
         theta, xi = sketches(reference)
         self._set(family, reference, theta, xi, resolved)
-        self._append(V)
+        self._append(start.V, start.MV)
 
     def _set(
         self, family: AffineFamily, reference: Reference, theta: Array, xi: Array, resolved: float
     ) -> None:
         self.family, self.reference = family, reference
         self.theta, self.xi, self.resolved = theta, xi, resolved
-        self.V = np.zeros((family.n, 0))
+        self.columns = MassBasis(reference.mass)
         count = len(family.terms)
         p = self.theta.shape[1]
         self._matrices = np.zeros((count, 0, 0))
@@ -88,7 +90,8 @@ class ReducedBasis:
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """What `restored` takes."""
         return {
-            "V": self.V, "theta": self.theta, "xi": self.xi, "resolved": np.array([self.resolved]),
+            "V": self.columns.V, "MV": self.columns.MV, "theta": self.theta, "xi": self.xi,
+            "resolved": np.array([self.resolved]),
             "matrices": self._matrices, "sketched": self._sketched, "transposed": self._transposed,
             "overlap": self._overlap,
         }  # fmt: skip
@@ -100,7 +103,8 @@ class ReducedBasis:
         """The basis whose `arrays` were kept, bit by bit."""
         made = cls.__new__(cls)
         made._set(family, reference, arrays["theta"], arrays["xi"], float(arrays["resolved"][0]))
-        made.V, made._overlap = arrays["V"], arrays["overlap"]
+        made.columns.append(arrays["V"], arrays["MV"])
+        made._overlap = arrays["overlap"]
         made._matrices, made._sketched, made._transposed = (
             arrays[name] for name in ("matrices", "sketched", "transposed")
         )
@@ -109,24 +113,23 @@ class ReducedBasis:
     @property
     def complete(self) -> bool:
         """True when V spans everything: the reduced problem is the problem."""
-        return self.V.shape[1] == self.V.shape[0]
+        return self.columns.size == self.family.n
 
     def grow(self, residuals: Array) -> int:
         """Add K_ref⁻¹ residuals (n, q); returns how many directions were new."""
-        fresh = orthonormal(self.reference.solve(residuals), self.V, self.reference)
-        room = self.V.shape[0] - self.V.shape[1]
-        fresh = fresh[:, ::-1][:, :room]
-        self._append(fresh)
+        return self.include(self.reference.solve(residuals))
+
+    def include(self, vectors: Array) -> int:
+        """Add what the vectors (n, q) bring; returns how many directions were new."""
+        fresh, product = self.columns.directions(vectors)
+        self._append(fresh, product)
         return int(fresh.shape[1])
 
-    def include(self, vectors: Array) -> None:
-        """Add what the vectors (n, q) bring."""
-        fresh = orthonormal(vectors, self.V, self.reference)
-        self._append(fresh[:, ::-1][:, : self.V.shape[0] - self.V.shape[1]])
-
-    def _append(self, fresh: Array) -> None:
-        old, new = self.V.shape[1], fresh.shape[1]
-        V = np.hstack([self.V, fresh])
+    def _append(self, fresh: Array, product: Array) -> None:
+        old, new = self.columns.size, fresh.shape[1]
+        self.columns = copy.copy(self.columns)
+        self.columns.append(fresh, product)
+        V = self.columns.V
         count = len(self.family.terms)
         p = self.theta.shape[1]
         matrices = np.zeros((count, old + new, old + new))
@@ -144,9 +147,9 @@ class ReducedBasis:
                 transposed[j] = term.symmetry * sketched[j]
             else:
                 image = term.apply(fresh, transposed=True)
-                matrices[j, old:, :old] = (self.V.T @ image).T
+                matrices[j, old:, :old] = (V[:, :old].T @ image).T
                 transposed[j] = self.theta.T @ image, self.xi.T @ image
-        self.V, self._matrices = V, matrices
+        self._matrices = matrices
         self._sketched = np.concatenate([self._sketched, sketched], axis=3)
         self._transposed = np.concatenate([self._transposed, transposed], axis=3)
         self._overlap = self._rigid.T @ V
@@ -180,15 +183,14 @@ class ReducedBasis:
 
     def lift(self, coordinates: NDArray[np.inexact]) -> NDArray[np.inexact]:
         """Full vectors (n, …) of coordinates (r, …), those of the last `projected`."""
-        return np.asarray(self.V @ (self.rotation @ coordinates))
+        return np.asarray(self.columns.V @ (self.rotation @ coordinates))
 
 
 def rigid_fields(rigid: Array, reference: Reference) -> Array:
     """M R of the M-orthonormal rigid fields R, (n, m)."""
     if rigid.shape[1] == 0:
         return rigid
-    R = orthonormal(rigid, np.zeros((len(rigid), 0)), reference)
-    return reference.apply_mass(R)
+    return MassBasis(reference.mass).directions(rigid.copy())[1]
 
 
 def sketches(reference: Reference, count: int = SKETCHES) -> tuple[Array, Array]:

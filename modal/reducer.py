@@ -53,7 +53,7 @@ class Reducer:
         few = span.take(spread(len(span), SOUNDINGS))
         while self.basis.resolved < self.needed(few) and not self.basis.complete:
             count *= 2
-            self.basis.include(self.reference.start(count))
+            self.basis.include(self.reference.start(count).V)
             self._resolve(count)
 
     def _resolve(self, count: int) -> None:

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from assembly.errors import SingularSystemError
 from assembly.factorization import Factorization
 from modal.affine import AffineFamily, Coefficients
+from modal.mass_basis import MassBasis
 
 Array = NDArray[np.float64]
 
+KRYLOV = 2.4  # vectors of the starting space for each one kept
 BLOCK = 8  # right-hand sides a solve of the starting Krylov space takes together
 SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
 
@@ -27,7 +29,8 @@ class Reference:
 
     mass (n, n) sparse M_ref; weights (J,) k_j of the operators; shift σ, (rad/s)². Weights and
     shift that are given (by a sweep that goes on) are used as they are, and the factorization waits
-    until it is needed. Raises SingularSystemError when no shift makes it positive definite (M is not).
+    until it is needed. Raises SingularSystemError when no shift serves (M is not
+    positive definite).
     """
 
     def __init__(
@@ -83,38 +86,37 @@ class Reference:
         self.solves += block.shape[1]
         return np.asarray(self.factor.solve(np.ascontiguousarray(block)))
 
-    def apply_mass(self, X: Array) -> Array:
-        return np.asarray(self.mass @ X)
+    def start(self, count: int) -> MassBasis:
+        """Approximate lowest modes of (K_ref, M_ref), `count` of them.
 
-    def start(self, count: int) -> Array:
-        """Approximate lowest modes of (K_ref, M_ref), (n, count), M-orthonormal.
-
-        A block Krylov space of K_ref⁻¹M from a seeded random block, three times as large as what is
-        kept.
+        A block Krylov space of K_ref⁻¹M from a seeded random block, larger than what is kept.
         """
         n = self.family.n
-        if n <= 3 * count:
-            return orthonormal(np.eye(n), np.zeros((n, 0)), self)
+        space = MassBasis(self.mass)
+        if n <= KRYLOV * count:
+            space.append(*space.directions(np.eye(n)))
+            return space
         rng = np.random.default_rng(11)
-        block = self.solve(self.apply_mass(rng.standard_normal((n, BLOCK))))
-        V = np.zeros((n, 0))
+        block = self.solve(self.mass @ rng.standard_normal((n, BLOCK)))
         inverse = np.zeros((0, 0))  # Vᵀ M K_ref⁻¹ M V, the Ritz matrix of K_ref⁻¹M
-        while V.shape[1] < min(3 * count, n - BLOCK):
-            block = orthonormal(block, V, self)
+        while space.size < min(KRYLOV * count, n - BLOCK):
+            block, product = space.directions(block)
             if block.shape[1] == 0:
                 break
-            V = np.hstack([V, block])
-            MB = self.apply_mass(block)
-            block = self.solve(MB)
-            new = V.T @ self.apply_mass(block)
+            space.append(block, product)
+            block = self.solve(product)
+            new = space.MV.T @ block
             side = len(inverse)
-            grown = np.zeros((V.shape[1], V.shape[1]))
+            grown = np.zeros((space.size, space.size))
             grown[:side, :side] = inverse
             grown[:, side:] = new
             grown[side:, :] = new.T
             inverse = grown
         theta, Y = la.eigh(inverse)
-        return np.asarray(V @ Y[:, np.argsort(-theta)[:count]])
+        Y = Y[:, np.argsort(-theta)[:count]]
+        kept = MassBasis(self.mass)
+        kept.append(space.V @ Y, space.MV @ Y)
+        return kept
 
     def destroy(self) -> None:
         if self._factor is not None:
@@ -125,20 +127,3 @@ class Reference:
 def middle(values: Array) -> Array:
     """Halfway between the extremes of every column."""
     return np.asarray(0.5 * (values.min(axis=0) + values.max(axis=0)))
-
-
-def orthonormal(block: Array, V: Array, reference: Reference, drop: float = 1e-8) -> Array:
-    """What the block adds to V, M-orthonormal; what is below `drop` of its size goes.
-
-    Twice Gram–Schmidt, then the eigenvectors of the Gram matrix (rank-revealing), then once more.
-    """
-    size = np.sqrt(np.einsum("ij,ij->j", block, reference.apply_mass(block)))
-    block = block[:, size > 0.0] / size[size > 0.0]
-    for threshold in (drop, 1e-4):
-        for _ in range(2):
-            block = block - V @ (V.T @ reference.apply_mass(block))
-        gram = block.T @ reference.apply_mass(block)
-        theta, Y = la.eigh(0.5 * (gram + gram.T))
-        kept = theta > threshold**2
-        block = block @ (Y[:, kept] / np.sqrt(theta[kept]))
-    return block

@@ -18,8 +18,9 @@ from assembly.frozen import FrozenSystem
 from modal.affine import AffineFamily, probe_symmetry, shares_operators
 from modal.basis import SKETCHES, mass_bounds, sketches
 from modal.certificate import dual_norms
+from modal.mass_basis import MassBasis
 from modal.reduction import Reducer, Sweep, spread, sweep
-from modal.reference import Reference, orthonormal
+from modal.reference import Reference
 
 
 class Chain:
@@ -309,20 +310,17 @@ def test_sketches_are_unbiased() -> None:
         )
 
 
-def test_orthonormal_drops_what_is_already_there() -> None:
+def test_mass_basis_drops_what_is_already_there() -> None:
     model = Chain(11)
-    family = AffineFamily(lambda p: model.freeze(**p), {})
-    reference = Reference(family, family.coefficients([{}]))
-    V = orthonormal(
-        np.random.default_rng(0).standard_normal((model.n, 6)), np.zeros((model.n, 0)), reference
-    )
-    block = np.hstack([V[:, :2], np.random.default_rng(1).standard_normal((model.n, 3))])
-    fresh = orthonormal(block, V, reference)
+    basis = MassBasis(model.M)
+    rng = np.random.default_rng(0)
+    basis.append(*basis.directions(rng.standard_normal((model.n, 6))))
+    block = np.hstack([basis.V[:, :2], 1e6 * basis.V[:, 2:3] + rng.standard_normal((model.n, 3))])
+    fresh, product = basis.directions(block)
     assert fresh.shape[1] == 3
-    assert (
-        np.abs(np.hstack([V, fresh]).T @ (model.M @ np.hstack([V, fresh])) - np.eye(9)).max()
-        < 1e-12
-    )
+    basis.append(fresh, product)
+    assert np.abs(basis.V.T @ (model.M @ basis.V) - np.eye(9)).max() < 1e-12
+    assert np.abs(model.M @ basis.V - basis.MV).max() < 1e-12
 
 
 def test_spread_has_both_ends() -> None:

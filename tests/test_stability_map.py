@@ -130,7 +130,7 @@ def test_store_is_the_dataset_and_opens_with_xarray(tmp_path: Path) -> None:
         np.testing.assert_array_equal(stored[name].values, grid[name].values)
         assert stored[name].attrs["units"] and stored[name].attrs["long_name"]
     assert bool(stored.done.all()) and stored.omega.attrs["units"] == "rad s-1"
-    for name in ("version", "solver", "tolerance", "date", "model", "modes"):
+    for name in ("package_version", "solver", "tolerance", "date", "model", "modes"):
         assert name in stored.attrs
     plain = stability_map(shaft(), k=4, **axes)
     for name in NUMBERS:
