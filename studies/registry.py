@@ -38,7 +38,8 @@ class Study:
 
     @property
     def summary(self) -> str:
-        return (inspect.getdoc(self.main) or "").splitlines()[0]
+        """The first paragraph of main()'s description, as one line."""
+        return " ".join((inspect.getdoc(self.main) or "").split("\n\n")[0].split())
 
     @property
     def settings(self) -> dict[str, Any]:

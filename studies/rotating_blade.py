@@ -109,9 +109,25 @@ def main(
         compared = compare_with_calculix(body) if kind == "solid" else None
         if out is not None:
             _write_campbell(kind, tracks, compared, out)
+            if kind == "beam":
+                _animate(body, out)
     if "beam" in chosen and map_points > 0:
         _map(map_points, map_damping, out, progress)
     return tracks
+
+
+def _animate(body: assembly.Body, out: OutputFolder) -> None:
+    """The first mode in the plane of rotation."""
+    from studies.animation import turning_frames, write_gif
+
+    modes = modal.solve(body.freeze(omega=100.0, axis=AXIS), k=4)
+    dofs = body.dofs.select(body.free)
+    in_plane = np.abs(modes.right[dofs.component == 1]).sum(axis=0)
+    across = np.abs(modes.right[dofs.component == 2]).sum(axis=0)
+    first = int(np.argmax(in_plane > across))
+    frames = turning_frames(body, modes.right[:, first])
+    title = f"first mode in the plane, {modes.frequency[first]:.1f} Hz at 100 rad/s"
+    write_gif(out, "blade.gif", frames, title)
 
 
 def _map(points: int, damping: float, out: OutputFolder | None, progress: bool) -> xr.Dataset:

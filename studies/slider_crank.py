@@ -82,6 +82,7 @@ def main(
         out.write_dataset("tracks.nc", tracks)
         _draw_tracks(tracks, speed_rpm, out)
         _draw_shapes(mechanism, tracks, out)
+        _animate(mechanism, out)
     if turns > 0:
         compared = compare_with_transient(mechanism, tracks, turns, progress)
         if out is not None:
@@ -128,6 +129,14 @@ def _draw_shapes(mechanism: assembly.Mechanism, tracks: xr.Dataset, out: OutputF
             ax.set_title(f"mode {mode + 1}: {found.frequency[mode]:.1f} Hz")
         drawn.suptitle(f"mode shapes at t = {1e3 * t:.1f} ms (largest displacement drawn alike)")
         out.write_figure("shapes.png", drawn)
+
+
+def _animate(mechanism: assembly.Mechanism, out: OutputFolder) -> None:
+    from studies.animation import mechanism_frames, write_gif
+
+    assert mechanism.period is not None
+    frames = mechanism_frames(mechanism, mechanism.period)
+    write_gif(out, "slider-crank.gif", frames, "slider-crank in its first mode")
 
 
 def _draw_transient(compared: xr.Dataset, out: OutputFolder) -> None:

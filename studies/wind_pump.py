@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import assembly
 from assembly.errors import InputError
-from modal.records import provenance
+from modal.datasets import provenance
 from studies import wind_pump_figures
 from studies.output import OutputFolder
 from studies.wind_pump_model import Pump, mechanism
