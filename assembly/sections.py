@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.errors import SectionError
+from assembly.errors import MaterialError, SectionError
 from assembly.materials import Material
 
 Array = NDArray[np.float64]
@@ -54,6 +54,11 @@ class Section:
 
         shear=False leaves the shear strains out (Euler–Bernoulli).
         """
+        if not isinstance(material, Material):
+            raise MaterialError(
+                f"{self.name}: sections of beams are of isotropic material; give an orthotropic "
+                f"one as 6×6 section matrices (assembly.blade)"
+            )
         E, G = material.E, material.G
         C = np.zeros((6, 6))
         C[0, 0] = 1.0 / (E * self.A)

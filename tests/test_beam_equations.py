@@ -304,6 +304,7 @@ def test_affine_combination_equals_quadrature_over_the_solid(
     epsilon: np.ndarray,
     acceleration: np.ndarray,
 ) -> None:
+    """Kane's route (805, eq. 13–20): partial velocities ∂x/∂q times the acceleration field."""
     exact = independent(theory, rotary_inertia)
     motion = Motion(omega, epsilon, acceleration)
     system = freeze(beam(theory, rotary_inertia), motion)

@@ -14,6 +14,7 @@ import assembly
 from assembly.body import Body
 from assembly.errors import InputError, MaterialError, SectionError
 from assembly.kinematics import skew
+from assembly.materials import Orthotropic
 
 vectors = st.tuples(*[st.floats(-50.0, 50.0)] * 3)
 BLADE = assembly.rectangle(0.12, 0.03)
@@ -176,6 +177,12 @@ def test_impossible_materials_are_refused(constants: dict) -> None:
     with pytest.raises(MaterialError) as fault:
         assembly.Material(**constants)
     assert "\n" not in str(fault.value)
+
+
+def test_beam_of_orthotropic_material_is_refused() -> None:
+    wood = Orthotropic((1e10, 5e8, 5e8), (0.3, 0.3, 0.3), (6e8, 6e8, 6e7), 500.0)
+    with pytest.raises(MaterialError, match="6×6"):
+        assembly.beam(1.0, BLADE, wood, 2)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

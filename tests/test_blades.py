@@ -171,6 +171,22 @@ def test_swept_blade_is_in_equilibrium_wherever_it_is_turned() -> None:
     assert np.linalg.norm(left) <= 1e-8 * scale
 
 
+def test_end_loads_are_carried_exactly_by_any_mesh() -> None:
+    """Patch test: under loads at its tip a node moves the same in every mesh that has it."""
+    table = swept_table()
+    tip = []
+    for refine in (1, 2, 5):
+        body = blade(table, refine=refine, clamped="start")
+        K, n = body.supported.K.tocsr(), len(body.free)
+        loads = np.zeros((n, 6))
+        loads[-6:] = np.eye(6)
+        moved = la.solve(K.toarray(), loads, assume_a="pos")
+        tip.append(moved[6 * refine - 6 :: 6 * refine][:6])
+    scale = abs(tip[0]).max(axis=0)
+    for other in tip[1:]:
+        assert np.max(abs(other - tip[0]) / scale) < 1e-8
+
+
 def test_rigid_inertia_of_a_swept_blade() -> None:
     """vᵀMv against quadrature of the table's own mass matrices along its arc."""
     table = swept_table()
