@@ -28,14 +28,16 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Mesh:
-    """Nodes (N, 3), blocks of cells of one dimension, and named sets of nodes.
+    """Nodes (N, 3), blocks of cells of one dimension, and named sets.
 
-    place: for each node of the file its number here, −1 for nodes that no cell uses.
+    sets: node numbers. cell_sets: for each block which of its cells belong (E,). place: for each
+    node of the file its number here, −1 for nodes that no cell uses.
     """
 
     points: Array
     blocks: tuple[CellBlock, ...]
     sets: Mapping[str, Index]
+    cell_sets: Mapping[str, tuple[Mask, ...]]
     place: Index
     name: str = "mesh"
 
@@ -77,12 +79,14 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
     dimension = _dimension(kinds[0])
     used = np.zeros(len(points), dtype=bool)
     found: dict[str, list[Index]] = {}  # Gmsh writes a block for each of its geometric entities
-    for block in raw.cells:
+    merged: dict[str, list[int]] = {}
+    for k, block in enumerate(raw.cells):
         if block.type in kinds:
             nodes = np.asarray(block.data, dtype=np.intp)
             if name.endswith(".med"):
                 nodes = _from_med(points, nodes, block.type)
             found.setdefault(block.type, []).append(nodes)
+            merged.setdefault(block.type, []).append(k)
             used[nodes] = True
         elif _dimension(block.type) >= dimension:
             raise MeshError(
@@ -103,7 +107,8 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
         if used[nodes].any()
     }
     blocks = tuple(CellBlock(kind, number[np.vstack(parts)]) for kind, parts in found.items())
-    return Mesh(points[used], blocks, sets, number, name)
+    cell_sets = _merged_cell_sets(raw, list(merged.values()))
+    return Mesh(points[used], blocks, sets, cell_sets, number, name)
 
 
 def _read_file(path: Path) -> meshio.Mesh:
@@ -155,18 +160,37 @@ def _node_sets(raw: meshio.Mesh) -> dict[str, Index]:
     found: dict[str, list[Any]] = {}
     for label, nodes in raw.point_sets.items():
         found.setdefault(label, []).append(np.asarray(nodes, dtype=np.intp))
-    for label, members in raw.cell_sets.items():
-        if label.startswith("gmsh:"):
-            continue
-        for block, chosen in zip(raw.cells, members, strict=False):
-            if chosen is not None and len(chosen):
-                cells = block.data[np.asarray(chosen, dtype=np.intp)]
-                found.setdefault(label, []).append(cells.ravel())
-    for label, k, mask in _marked_cells(raw):
+    for label, k, mask in _cell_sets(raw):
         found.setdefault(label, []).append(raw.cells[k].data[mask].ravel())
     for label, mask in _marked_nodes(raw):
         found.setdefault(label, []).append(np.flatnonzero(mask))
     return {label: np.unique(np.concatenate(parts)) for label, parts in found.items() if parts}
+
+
+def _merged_cell_sets(raw: meshio.Mesh, merged: list[list[int]]) -> dict[str, tuple[Mask, ...]]:
+    """Masks over the cells of each merged block, from the numbers of the blocks merged in it."""
+    sizes = [len(block.data) for block in raw.cells]
+    masks: dict[str, list[Mask]] = {}
+    for label, k, mask in _cell_sets(raw):
+        of_blocks = masks.setdefault(label, [np.zeros(size, dtype=bool) for size in sizes])
+        of_blocks[k] |= mask
+    return {
+        label: tuple(np.concatenate([of_blocks[k] for k in group]) for group in merged)
+        for label, of_blocks in masks.items()
+    }
+
+
+def _cell_sets(raw: meshio.Mesh) -> Iterator[tuple[str, int, Mask]]:
+    """Set names, the number of a block, and which of its cells belong."""
+    for label, members in raw.cell_sets.items():
+        if label.startswith("gmsh:"):
+            continue
+        for k, chosen in enumerate(members):
+            if chosen is not None and len(chosen):
+                mask = np.zeros(len(raw.cells[k].data), dtype=bool)
+                mask[np.asarray(chosen, dtype=np.intp)] = True
+                yield label, k, mask
+    yield from _marked_cells(raw)
 
 
 def _marked_cells(raw: meshio.Mesh) -> Iterator[tuple[str, int, Mask]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import meshio
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from assembly.body import Body
 from assembly.dofs import DofMap
+from assembly.elements.cells import CellBlock
 from assembly.elements.continuum import Continuum
 from assembly.elements.family import ElementFamily
 from assembly.elements.hub import Hub
@@ -23,18 +24,20 @@ from assembly.materials import Material, Orthotropic
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Chosen = str | Iterable[int] | None
+Substance = Material | Orthotropic | Mapping[str, Material | Orthotropic]
 
 
 def solid(
     mesh: str | Path | meshio.Mesh,
-    material: Material | Orthotropic,
+    material: Substance,
     clamped: Chosen = None,
     pinned: Chosen = None,
     name: str = "body",
 ) -> Body:
     """A body of Tet4, Tet10, Hex8 or Hex20 cells; unknowns ux, uy, uz (m) at every node.
 
-    mesh: a path meshio reads, or a mesh; coordinates in body axes, m. clamped: a named set or node
+    mesh: a path meshio reads, or a mesh; coordinates in body axes, m. material: of all cells, or of
+    each named set of cells (together all cells, none twice). clamped: a named set or node
     numbers that do not move. pinned: nodes held in place about which the body may turn: one node
     (any axis) or several on a line (that axis); the moment of the inertia loads about the pin is
     balanced by a couple on the nodes around it. Neither: the body is free.
@@ -43,12 +46,13 @@ def solid(
     InputError.
     """
     found = read_mesh(mesh, SOLID_CELLS)
-    return _body(found, solid_elements(found.points, found.blocks, material), clamped, pinned, name)
+    blocks, materials = _made_of(found, material)
+    return _body(found, solid_elements(found.points, blocks, materials), clamped, pinned, name)
 
 
 def plane(
     mesh: str | Path | meshio.Mesh,
-    material: Material | Orthotropic,
+    material: Substance,
     clamped: Chosen = None,
     pinned: Chosen = None,
     thickness: float = 1.0,
@@ -67,8 +71,36 @@ def plane(
     found = read_mesh(mesh, PLANE_CELLS)
     if np.ptp(found.points[:, 2]) > 1e-9 * np.ptp(found.points, axis=0).max():
         raise MeshError(f"{found.name}: a plane mesh must lie in a plane z = constant")
-    elements = plane_elements(found.points, found.blocks, material, state, thickness)
+    blocks, materials = _made_of(found, material)
+    elements = plane_elements(found.points, blocks, materials, state, thickness)
     return _body(found, elements, clamped, pinned, name)
+
+
+def _made_of(
+    mesh: Mesh, material: Substance
+) -> tuple[list[CellBlock], list[Material | Orthotropic]]:
+    """Blocks of cells of one material each, and the materials they name by number."""
+    if not isinstance(material, Mapping):
+        return list(mesh.blocks), [material]
+    absent = [label for label in material if label not in mesh.cell_sets]
+    if absent:
+        present = ", ".join(sorted(mesh.cell_sets)) or "none"
+        raise MeshError(
+            f'material: {mesh.name} has no set of cells named "{absent[0]}"; its sets are:'
+            f" {present}"
+        )
+    blocks = []
+    for k, block in enumerate(mesh.blocks):
+        belongs = np.stack([mesh.cell_sets[label][k] for label in material])
+        bad = np.flatnonzero(belongs.sum(axis=0) != 1)
+        if bad.size:
+            labels = [label for label, mask in zip(material, belongs, strict=True) if mask[bad[0]]]
+            where = f"in {' and in '.join(labels)}" if labels else "in no set with a material"
+            raise MeshError(f"material: element {bad[0]} of the {block.kind} cells is {where}")
+        for law, mask in enumerate(belongs):
+            if mask.any():
+                blocks.append(CellBlock(block.kind, block.nodes[mask], law, np.flatnonzero(mask)))
+    return blocks, list(material.values())
 
 
 def _body(mesh: Mesh, elements: Continuum, clamped: Chosen, pinned: Chosen, name: str) -> Body:

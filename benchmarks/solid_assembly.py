@@ -39,7 +39,7 @@ def bricks(unknowns: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
 
 
 def ours(points: NDArray[np.float64], nodes: NDArray[np.intp]) -> Matrices:
-    elements = solid_elements(points, [CellBlock("hexahedron", nodes)], steel)
+    elements = solid_elements(points, [CellBlock("hexahedron", nodes)], [steel])
     return elements.mass().tocsr(), elements.stiffness()
 
 

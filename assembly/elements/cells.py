@@ -23,10 +23,15 @@ FOLD = 0.05
 
 @dataclass(frozen=True)
 class CellBlock:
-    """Cells of one kind: the kind's name in mesh files and the nodes (E, a) of each cell."""
+    """Cells of one kind and material: the kind's name in mesh files, the nodes (E, a) of each cell.
+
+    law: the number of the cells' material. numbers (E,): of the cells among all of their kind.
+    """
 
     kind: str
     nodes: Index
+    law: int = 0
+    numbers: Index | None = None
 
     @property
     def cell(self) -> Cell:
@@ -84,9 +89,9 @@ class Cells:
     def pattern(self) -> NodePattern:
         return NodePattern(len(self.points), [block.nodes for block in self.blocks])
 
-    def batches(self) -> Iterator[Batch]:
-        """All cells at the points where the stiffness is integrated, in runs of bounded memory."""
-        for block, slots in zip(self.blocks, self.pattern.slots, strict=True):
+    def batches(self, law: int) -> Iterator[Batch]:
+        """Cells of one material at the points of the stiffness, in runs of bounded memory."""
+        for block, slots in self._of(law):
             table = tabulate(block.kind, block.cell.stiffness_order)
             q, a, d = table.gradients.shape
             for run in _runs(block, 16 * a * d * (q * d * d + a * d)):
@@ -96,9 +101,9 @@ class Cells:
                 weights = determinant * table.weights * self.thickness
                 yield Batch(slots[run], nodes, gradients, weights)
 
-    def mass_products(self) -> Iterator[tuple[Index, Array]]:
-        """Runs of slots (e, a·a) and ∫ φ_a φ_b (e, a·a)."""
-        for block, slots in zip(self.blocks, self.pattern.slots, strict=True):
+    def mass_products(self, law: int) -> Iterator[tuple[Index, Array]]:
+        """Runs of slots (e, a·a) and ∫ φ_a φ_b (e, a·a) of cells of one material."""
+        for block, slots in self._of(law):
             table = tabulate(block.kind, block.cell.mass_order)
             q, a, d = table.gradients.shape
             products = np.einsum("qa,qb->qab", table.values, table.values).reshape(q, a * a)
@@ -106,6 +111,10 @@ class Cells:
             for run in _runs(block, 16 * (2 * q * d * d + a * a)):
                 determinant = _determinant(self._jacobian(block.nodes[run], table.gradients))
                 yield slots[run], determinant @ products
+
+    def _of(self, law: int) -> Iterator[tuple[CellBlock, Index]]:
+        pairs = zip(self.blocks, self.pattern.slots, strict=True)
+        return (pair for pair in pairs if pair[0].law == law)
 
     def _jacobian(self, nodes: Index, table: Array) -> Array:
         """∂X_i/∂ξ_r, (e, q, r, i)."""
@@ -127,8 +136,9 @@ class Cells:
                 if bad.any():
                     k = int(np.flatnonzero(bad)[0])
                     worst = min(determinant[k].min(), folded[k].min())
+                    known = np.arange(len(block.nodes)) if block.numbers is None else block.numbers
                     raise MeshError(
-                        f"element {run.start + k} of the {block.kind} cells is inverted or"
+                        f"element {known[run.start + k]} of the {block.kind} cells is inverted or"
                         f" degenerate: its Jacobian determinant is {worst:.3g}, it must be positive"
                         f" (nodes {block.nodes[run.start + k].tolist()})"
                     )

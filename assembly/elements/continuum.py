@@ -14,6 +14,8 @@ K_G to round-off.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.combination import Kronecker
-from assembly.elements.cells import Cells
+from assembly.elements.cells import Batch, Cells
 from assembly.elements.family import ElementFamily
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
 
@@ -30,17 +32,31 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-class Continuum(ElementFamily):
-    """Cells of any supported kinds on common nodes, of one material.
+@dataclass(frozen=True)
+class Law:
+    """What cells are made of: elasticity (d, d, d, d), Pa, and density, kg/m³."""
 
-    cells: of dimension d, 2 (unknowns ux, uy at each node) or 3. elasticity: (d, d, d, d), Pa.
-    density: kg/m³.
+    elasticity: Array
+    density: float
+
+    def stress(self, gradient: Array) -> Array:
+        """σ (e, q, d, d) = c : ∇u (or S = c : E), Pa."""
+        d = gradient.shape[-1]
+        flat = gradient.reshape(-1, d * d) @ self.elasticity.reshape(d * d, d * d).T
+        return np.asarray(flat.reshape(gradient.shape))
+
+
+class Continuum(ElementFamily):
+    """Cells of any supported kinds and materials on common nodes.
+
+    cells: of dimension d, 2 (unknowns ux, uy at each node) or 3. laws: of the materials that the
+    blocks of cells name by number.
     """
 
-    def __init__(self, cells: Cells, elasticity: Array, density: float) -> None:
+    def __init__(self, cells: Cells, laws: Sequence[Law]) -> None:
         self.cells, self.points = cells, cells.points
         self.blocks, self.dimension = cells.blocks, cells.dimension
-        self.elasticity, self.density = elasticity, density
+        self.laws = tuple(laws)
         self.size = cells.dimension * len(cells.points)
 
     # Inertia: one scalar matrix.
@@ -50,9 +66,10 @@ class Continuum(ElementFamily):
         """m = ∫ρ φφᵀ, (N, N)."""
         pattern = self.cells.pattern
         total = np.zeros((pattern.size, 1))
-        for slots, blocks in self.cells.mass_products():
-            pattern.add(total, slots, blocks)
-        return pattern.scalar(self.density * total)
+        for k, law in enumerate(self.laws):
+            for slots, blocks in self.cells.mass_products(k):
+                pattern.add(total, slots, law.density * blocks)
+        return pattern.scalar(total)
 
     def mass(self) -> Any:
         return Kronecker(self.scalar_mass, np.eye(self.dimension))
@@ -74,21 +91,23 @@ class Continuum(ElementFamily):
 
     def stiffness(self) -> Any:
         """K: the sum over cells of ∫ ∂_kφ_a ∂_lφ_b, then one product with the elasticity tensor."""
-        d = self.dimension
-        total = np.zeros((self.cells.pattern.size, d * d))
-        for batch in self.cells.batches():
-            self.cells.pattern.add(total, batch.slots, batch.gradient_products())
-        # K_ab,ij = Σ_kl c_ikjl ∫ ∂_kφ_a ∂_lφ_b
-        contraction = self.elasticity.transpose(1, 3, 0, 2).reshape(d * d, d * d)
-        return self.cells.pattern.blocked((total @ contraction).reshape(-1, d, d))
+        d, pattern = self.dimension, self.cells.pattern
+        total: Any = 0.0
+        for k, law in enumerate(self.laws):
+            products = np.zeros((pattern.size, d * d))
+            for batch in self.cells.batches(k):
+                pattern.add(products, batch.slots, batch.gradient_products())
+            # K_ab,ij = Σ_kl c_ikjl ∫ ∂_kφ_a ∂_lφ_b
+            total = total + products @ law.elasticity.transpose(1, 3, 0, 2).reshape(d * d, d * d)
+        return pattern.blocked(total.reshape(-1, d, d))
 
     def geometric(self, u: Array, unit: int | None) -> Any:
         """K_G = ∫ ∇φ_a·σ∇φ_b ⊗ I of the stress σ = c : ∇u at the quadrature points of K."""
         d = self.dimension
         total = np.zeros((self.cells.pattern.size, 1))
         nodal = u.reshape(-1, d)
-        for batch in self.cells.batches():
-            stress = self.stress(batch.displacement_gradient(nodal))
+        for law, batch in self._batches():
+            stress = law.stress(batch.displacement_gradient(nodal))
             self.cells.pattern.add(total, batch.slots, batch.stress_products(stress))
         return Kronecker(self.cells.pattern.scalar(total), np.eye(d))
 
@@ -98,9 +117,9 @@ class Continuum(ElementFamily):
         """∫ F S ∇φ (size,), N, with F = I + ∇u, S = c : ½(FᵀF − I)."""
         d = self.dimension
         nodal, total = u.reshape(-1, d), np.zeros((len(self.points), d))
-        for batch in self.cells.batches():
+        for law, batch in self._batches():
             F = np.eye(d) + batch.displacement_gradient(nodal)
-            first = np.matmul(F, self.stress(_green_strain(F))) * batch.weights[:, :, None, None]
+            first = np.matmul(F, law.stress(_green_strain(F))) * batch.weights[:, :, None, None]
             e, q, a, _ = batch.gradients.shape
             # f (e, a, i) = Σ_q Σ_k ∂_kφ_a (F S)_ik
             left = batch.gradients.transpose(0, 2, 1, 3).reshape(e, a, q * d)
@@ -112,24 +131,26 @@ class Continuum(ElementFamily):
         """∂(internal force)/∂u: ∫ (F_iI ∂_Jφ_a) c_IJKL (F_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b."""
         d = self.dimension
         nodal, total = u.reshape(-1, d), np.zeros((self.cells.pattern.size, d * d))
-        moduli, one = self.elasticity.reshape(d * d, d * d), np.eye(d)
-        for batch in self.cells.batches():
+        one = np.eye(d)
+        for law, batch in self._batches():
             F = one + batch.displacement_gradient(nodal)
             e, q, a, _ = batch.gradients.shape
             strain = np.einsum("eqiI,eqaJ->eqaiIJ", F, batch.gradients).reshape(e, q, a * d, d * d)
-            stress = np.matmul(strain, moduli) * batch.weights[:, :, None, None]
+            stress = (
+                np.matmul(strain, law.elasticity.reshape(d * d, d * d))
+                * batch.weights[:, :, None, None]
+            )
             left = stress.transpose(0, 2, 1, 3).reshape(e, a * d, q * d * d)
             right = strain.transpose(0, 1, 3, 2).reshape(e, q * d * d, a * d)
             blocks = np.matmul(left, right).reshape(e, a, d, a, d).transpose(0, 1, 3, 2, 4)
-            initial = batch.stress_products(self.stress(_green_strain(F)))
+            initial = batch.stress_products(law.stress(_green_strain(F)))
             self.cells.pattern.add(total, batch.slots, blocks + initial[..., None, None] * one)
         return self.cells.pattern.blocked(total.reshape(-1, d, d))
 
-    def stress(self, gradient: Array) -> Array:
-        """σ (e, q, d, d) = c : ∇u (or S = c : E), Pa."""
-        d = self.dimension
-        flat = gradient.reshape(-1, d * d) @ self.elasticity.reshape(d * d, d * d).T
-        return flat.reshape(gradient.shape)
+    def _batches(self) -> Iterator[tuple[Law, Batch]]:
+        for k, law in enumerate(self.laws):
+            for batch in self.cells.batches(k):
+                yield law, batch
 
 
 def _green_strain(F: Array) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assembly.elasticity import elasticity, plane_strain, plane_stress
 from assembly.elements.cells import CellBlock, Cells
-from assembly.elements.continuum import Continuum
+from assembly.elements.continuum import Continuum, Law
 from assembly.materials import Material, Orthotropic
 
 PLANE_CELLS = ("triangle", "triangle6", "quad", "quad8")
@@ -20,11 +20,11 @@ State = Literal["stress", "strain"]
 def plane_elements(
     points: NDArray[np.float64],
     blocks: Sequence[CellBlock],
-    material: Material | Orthotropic,
+    materials: Sequence[Material | Orthotropic],
     state: State,
     thickness: float,
 ) -> Continuum:
     """The family of plane cells on nodes (N, 3) with z = 0, m. Raises MeshError for a bad cell."""
     reduced = plane_stress if state == "stress" else plane_strain
     cells = Cells(points, blocks, 2, thickness)
-    return Continuum(cells, reduced(elasticity(material)), material.rho)
+    return Continuum(cells, [Law(reduced(elasticity(m)), m.rho) for m in materials])

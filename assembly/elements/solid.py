@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 
 from assembly.elasticity import elasticity
 from assembly.elements.cells import CellBlock, Cells
-from assembly.elements.continuum import Continuum
+from assembly.elements.continuum import Continuum, Law
 from assembly.materials import Material, Orthotropic
 
 SOLID_CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron20")
 
 
 def solid_elements(
-    points: NDArray[np.float64], blocks: Sequence[CellBlock], material: Material | Orthotropic
+    points: NDArray[np.float64],
+    blocks: Sequence[CellBlock],
+    materials: Sequence[Material | Orthotropic],
 ) -> Continuum:
     """The family of solid cells on nodes (N, 3), m, in body axes; MeshError for a bad one."""
-    return Continuum(Cells(points, blocks, 3), elasticity(material), material.rho)
+    laws = [Law(elasticity(material), material.rho) for material in materials]
+    return Continuum(Cells(points, blocks, 3), laws)
