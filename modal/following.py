@@ -21,12 +21,14 @@ FUTILE = 1
 class Rules:
     """When a match is believed.
 
-    clear_mac: below it a step is halved. least_mac: below it a mode has ended. halvings: how often
-    a step may be halved. crossing: relative least distance of two eigenvalues below which they
-    cross. edge: part of the window's largest |λ| from which on a mode may leave it.
+    clear_mac: below it a step is halved. known_mac: from it on a mode that enters the window is one
+    that left it. least_mac: below it a mode has ended. halvings: how often a step may be halved.
+    crossing: relative least distance of two eigenvalues below which they cross. edge: part of the
+    window's largest |λ| from which on a mode may leave it.
     """
 
     clear_mac: float = 0.6
+    known_mac: float = 0.8
     least_mac: float = 0.3
     halvings: int = 6
     crossing: float = 1e-6

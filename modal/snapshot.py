@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -71,6 +71,24 @@ class Snapshot:
         past flutter.
         """
         return np.asarray(np.diag(self.energy_gram).real)
+
+    def mode(self, i: int) -> Snapshot:
+        """The same instant with one of its modes only."""
+        K, only = self.size, slice(i, i + 1)
+        return replace(
+            self,
+            eigenvalues=self.eigenvalues[only],
+            right=self.right[:, only].copy(),
+            dual=self.dual[:, [i, K + i]],
+            defective=self.defective[only],
+            inertia=None if self.inertia is None else self.inertia[:, only].copy(),
+            mass_gram=self.mass_gram[only, only],
+            energy_gram=self.energy_gram[only, only],
+            backward_error=self.backward_error[only],
+            condition_number=self.condition_number[only],
+            kind=self.kind[only],
+            whirl=None if self.whirl is None else self.whirl[only],
+        )
 
     @classmethod
     def of(
@@ -154,8 +172,8 @@ def _scaled(
     # Kq = −(λ²M + λ(C + D))q, so the energy needs no product with the stiffness.
     row, column = lam[..., None, :], lam[..., :, None]
     QH = np.swapaxes(Q.conj(), -1, -2)
-    mass_gram = QH @ MQ
-    strain: Complex = -(mass_gram * row**2 + (QH @ CQ) * row)
+    mass_gram: Complex = np.matmul(QH, MQ)
+    strain = -(mass_gram * row**2 + (QH @ CQ) * row)
     symmetric = 0.5 * (strain + np.swapaxes(strain.conj(), -1, -2))
     energy_gram = column.conj() * row * mass_gram + symmetric
     dual = np.concatenate([MU / scale, CU / scale], axis=-1)

@@ -50,6 +50,7 @@ class Recorder:
         self._links: list[Link] = []
         self._second: list[tuple[Real, Real]] = []
         self._meetings: list[Meeting] = []
+        self._ended: dict[int, Snapshot] = {}
         self._visible = np.zeros(0, dtype=bool)
 
     @property
@@ -114,7 +115,9 @@ class Recorder:
         mac[present] = match.mac[index[present]]
         overlap = step.overlap or Overlap.between(align(a, b), b)
         self._links.append(link(overlap, index, onward, flipped, mac, self.moving))
-        new = np.setdiff1d(np.arange(b.size), onward)
+        for row in np.flatnonzero((index >= 0) & (onward < 0)):
+            self._ended[int(row)] = a.mode(int(index[row]))
+        new = self._returned(b, onward, np.setdiff1d(np.arange(b.size), onward))
         self._index.append(np.concatenate([onward, new]))
         self._visible = np.concatenate([self._visible, np.zeros(len(new), dtype=bool)])
         lowest = self._lowest(b)
@@ -127,6 +130,19 @@ class Recorder:
         if self.moving and len(self._recent) == 2:
             self._second.append(self._two_steps(b))
         self._recent = [self._recent[-1], b]
+
+    def _returned(self, b: Snapshot, onward: Index, new: Index) -> Index:
+        """Put modes that come back on the track they left (in `onward`); what is left is new."""
+        for row, last in list(self._ended.items()):
+            if not new.size:
+                break
+            overlap = Overlap.between(last, b)
+            best = int(new[np.argmax(overlap.mac[0, new])])
+            if overlap.mac[0, best] > self.rules.known_mac:
+                onward[row] = best
+                new = new[new != best]
+                del self._ended[row]
+        return new
 
     def _two_steps(self, c: Snapshot) -> tuple[Real, Real]:
         i, j = self._index[-3], self._index[-1][: len(self._index[-3])]

@@ -351,6 +351,24 @@ def test_a_mode_that_leaves_the_window_ends_and_is_not_renamed() -> None:
     assert np.all(tracks["kind"].values[np.isnan(found)] == "")
 
 
+def test_a_mode_that_comes_back_is_known_again() -> None:
+    """The first of ten modes rises out of the window and falls back into it."""
+    s = np.linspace(0.0, 1.0, 61)
+    first = 10.0 + 110.0 * np.sin(np.pi * s) ** 2
+
+    def freeze(value: float) -> FrozenSystem:
+        frequencies = 10.0 * np.arange(1.0, 11.0)
+        frequencies[0] += 110.0 * np.sin(np.pi * value) ** 2
+        return FrozenSystem(M=np.eye(10), K=np.diag(frequencies**2))
+
+    tracks = modal.track(Model(freeze), s=s, k=3, guard=2)
+    found = 2.0 * np.pi * tracks["frequency"].values
+    there = np.isfinite(found[:, 0])
+    assert there[0] and there[-1] and not there[30]
+    np.testing.assert_allclose(found[there, 0], first[there], rtol=1e-9)
+    assert tracks.sizes["mode"] == 4
+
+
 def test_coarse_steps_are_refined_until_the_match_is_clear() -> None:
     """Shapes turn by 43° a step while two frequencies exchange: only extra instants tell."""
 
