@@ -16,6 +16,7 @@ p by a function of time, whose derivative is part of the load Q, and change noth
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,6 +41,16 @@ class CanonicalInstant:
     S: sp.csr_matrix
     D: sp.csr_matrix
     N: sp.csr_matrix
+
+    @cached_property
+    def on_displacement(self) -> sp.csr_matrix:
+        """S + N, what −ṗ has of q."""
+        return (self.S + self.N).tocsr()
+
+    @cached_property
+    def on_velocity(self) -> sp.csr_matrix:
+        """Gᵀ − D, what ṗ has of q̇."""
+        return (self.G.T - self.D).tocsr()
 
     def momentum(self, q: Array, v: Array) -> Array:
         """p = M q̇ + G q."""

@@ -67,7 +67,8 @@ class Gauss:
         times = [t + h * ci for ci in c]
         at = [self.canonical.at(ti) for ti in times]
         q, p = state.q, state.carried
-        known = [self.load(ti) - (here.S + here.N) @ q for ti, here in zip(times, at, strict=True)]
+        loads = [self.load(ti) for ti in times]
+        known = [F - here.on_displacement @ q for F, here in zip(loads, at, strict=True)]
         rhs = [
             p - at[i].G @ q + h * sum(a[i, j] * known[j] for j in range(len(c)))
             for i in range(len(c))
@@ -75,8 +76,8 @@ class Gauss:
         V = self.solver.solve(self._matrix(h, at), np.concatenate(rhs)).reshape(len(c), -1)
         q_stage = q + h * (a @ V)
         force = [
-            self.load(ti) - (here.S + here.N) @ qi + here.G.T @ vi - here.D @ vi
-            for ti, here, qi, vi in zip(times, at, q_stage, V, strict=True)
+            F - here.on_displacement @ qi + here.on_velocity @ vi
+            for F, here, qi, vi in zip(loads, at, q_stage, V, strict=True)
         ]
         q_new = q + h * (b @ V)
         p_new = p + h * sum(bi * Ri for bi, Ri in zip(b, force, strict=True))
@@ -108,12 +109,12 @@ def step_matrix(a: Array, h: float, at: list[CanonicalInstant]) -> sp.csr_matrix
     δ_ij M_i + h a_ij (G_i − G_jᵀ + D_j) + h² Σ_k a_ik a_kj (S_k + N_k).
     """
     s = len(at)
-    stiffness = [here.S + here.N for here in at]
+    stiffness = [here.on_displacement for here in at]
     blocks: list[list[Any]] = []
     for i in range(s):
         row = []
         for j in range(s):
-            block = (h * a[i, j]) * (at[i].G - at[j].G.T + at[j].D)
+            block = (h * a[i, j]) * (at[i].G - at[j].on_velocity)
             for k in range(s):
                 block = block + (h * h * a[i, k] * a[k, j]) * stiffness[k]
             row.append(block + at[i].M if i == j else block)
