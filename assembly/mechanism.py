@@ -26,6 +26,7 @@ from assembly.joint_assembly import BodyStack, ReducedPattern
 from assembly.joint_rows import Evaluated
 from assembly.joints import Driver, Joint
 from assembly.kinematics import Kinematics, as_vector
+from assembly.motion import FunctionMotion
 from assembly.reactions import RigidLoads, multipliers
 from assembly.rigid_state import RigidState
 from assembly.topology import Topology
@@ -134,15 +135,25 @@ class Mechanism:
         state = self.state(t)
         return {name: state.kinematics(i) for i, name in enumerate(self.bodies)}
 
+    def motion(self, body: str) -> FunctionMotion:
+        """The prescribed motion of one body's frame, for `assembly.moving` of a body by itself.
+
+        Its own inertia stresses it then, without the joint reactions that `freeze` has.
+        """
+        self._number(body)
+        return FunctionMotion(lambda t: self.kinematics(t)[body], self.period)
+
     def place(self, t: float, body: str, point: ArrayLike) -> tuple[Array, Array, Array]:
         """Position, velocity and acceleration (3,) in fixed axes of a body's point (body axes)."""
-        if body not in self.bodies:
-            raise MechanismError(f"no body {body!r}; bodies are {', '.join(self.bodies)}")
-        i = list(self.bodies).index(body)
-        frames = self.state(t).frames()
+        i, frames = self._number(body), self.state(t).frames()
         X = as_vector([*np.ravel(point), 0.0][:3], "point")
         r, v, a = frames.origin.data[:, i] + frames.rotation.data[:, i] @ X
         return r, v, a
+
+    def _number(self, body: str) -> int:
+        if body not in self.bodies:
+            raise MechanismError(f"no body {body!r}; bodies are {', '.join(self.bodies)}")
+        return list(self.bodies).index(body)
 
     def reactions(self, t: float) -> dict[str, Reaction]:
         """What every joint exerts on its second body at time t."""
@@ -317,8 +328,18 @@ class Mechanism:
         if held not in found:
             mask = np.array(held, dtype=bool)
             times = self.closure.sample_times(SAMPLES)
-            samples = [self.instant(t).gradient.value[mask] for t in times]
-            found[held] = choose_partition(samples, self.topology.preference(self._preferred))
+            gradients = [self.instant(t).gradient.value for t in times]
+            read = np.max(np.abs(gradients), axis=0) > 1e-9 * self.topology.length
+            weight = self.topology.preference(self._preferred, read)
+            chosen = choose_partition([J[mask] for J in gradients], weight)
+            kept = self.topology.keepers(chosen.slaves)
+            for joint, body in self._preferred.items():
+                if kept[joint] != body:
+                    raise MechanismError(
+                        f"coordinates: the displacements at joint {joint} cannot be in the axes of "
+                        f"{body!r}: they do not determine the others all along the motion"
+                    )
+            found[held] = chosen
         return found[held]
 
     def _pattern(

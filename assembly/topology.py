@@ -264,14 +264,24 @@ class Topology:
                 raise MechanismError(
                     f"coordinates: {joint!r}: {body!r} is not one of {', '.join(where)}"
                 )
+            if GROUND in named[joint].bodies and body != GROUND:
+                raise MechanismError(
+                    f"coordinates: joint {joint} ties {body!r} to the ground: no choice"
+                )
 
-    def preference(self, preferred: Mapping[str, str]) -> Array:
-        """How gladly each touched unknown becomes a slave: those of a joint's other body first."""
+    def preference(self, preferred: Mapping[str, str], read: Array) -> Array:
+        """How gladly each touched unknown becomes a slave: those of a joint's other body first.
+
+        read (m, J): whether a condition depends on an unknown anywhere along the motion.
+        """
         weight = np.ones(len(self.touched))
         for k, joint in enumerate(self.joints):
             keeper = joint.bodies.index(preferred.get(joint.name, joint.bodies[0]))
             strong = 100.0 if joint.name in preferred else 2.0
-            other = self._unknowns_of(2 * k + 1 - keeper)
+            rows = [row for row, name in enumerate(self.rows.joints) if name == joint.name]
+            other = np.intersect1d(
+                self._unknowns_of(2 * k + 1 - keeper), np.flatnonzero(read[rows].any(axis=0))
+            )
             weight[other] = np.maximum(weight[other], strong)
         return weight
 

@@ -6,7 +6,6 @@ differentiating J T = 0 gives J_s Ṫ_s = −(J̇ T)  and  J_s T̈_s = −(J̈ T
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 WORST_CONDITION = 1e10
-GOOD_ENOUGH = 30.0  # a choice of slaves at most this far from the best condition number is kept
+GOOD_ENOUGH = 4.0  # a choice of slaves at most this far from the best condition number is kept
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,13 @@ def choose_partition(samples: list[Array], preference: Array) -> Partition:
     Raises MechanismError when joints repeat what others impose on the elastic unknowns.
     """
     rows, touched = samples[0].shape
-    candidates = (preference, np.ones(touched), 1.0 / preference)
-    found = [(chosen, worst_condition(samples, chosen)) for chosen in _choices(samples, candidates)]
+    J = np.array(samples)
+    J = J / np.maximum(np.linalg.norm(J, axis=2, keepdims=True), np.finfo(float).tiny)
+    found = []
+    for weight in (preference, np.ones(touched), 1.0 / preference):
+        chosen = _greedy(J, weight)
+        for slaves in (chosen, _exchanged(J, chosen)):
+            found.append((np.sort(slaves), worst_condition(J, slaves)))
     best = min(condition for _, condition in found)
     if not best < WORST_CONDITION:
         raise MechanismError(
@@ -73,21 +77,14 @@ def choose_partition(samples: list[Array], preference: Array) -> Partition:
     return Partition(slaves, np.setdiff1d(np.arange(touched), slaves))
 
 
-def worst_condition(samples: list[Array], slaves: Index) -> float:
-    """The largest condition number of J_s over the sampled instants."""
-    if len(slaves) == 0:
-        return 1.0
-    return max(float(np.linalg.cond(J[:, slaves])) for J in samples)
-
-
-def _choices(samples: list[Array], preferences: Iterable[Array]) -> list[Index]:
-    return [np.sort(_greedy(np.array(samples), weight)) for weight in preferences]
+def worst_condition(J: Array, slaves: Index) -> float:
+    """The largest condition number of J_s over the sampled instants, J (k, m, touched)."""
+    return float(np.linalg.cond(J[:, :, slaves]).max()) if len(slaves) else 1.0
 
 
 def _greedy(J: Array, weight: Array) -> Index:
     """QR with column pivoting of all samples (k, m, touched) at once: the pivot best in its worst
     sample."""
-    J = J / np.maximum(np.linalg.norm(J, axis=2, keepdims=True), np.finfo(float).tiny)
     chosen: list[int] = []
     for _ in range(J.shape[1]):
         sizes = np.linalg.norm(J, axis=1)
@@ -98,3 +95,23 @@ def _greedy(J: Array, weight: Array) -> Index:
         direction = J[:, :, column] / np.maximum(sizes[:, column, None], np.finfo(float).tiny)
         J = J - direction[:, :, None] * np.einsum("km,kmc->kc", direction, J)[:, None, :]
     return np.array(chosen, dtype=np.intp)
+
+
+def _exchanged(J: Array, slaves: Index) -> Index:
+    """Slaves exchanged for masters one by one while the smallest |det J_s| of all samples grows.
+
+    Exchanging slave i for master j multiplies det J_s by the entry (i, j) of J_s⁻¹ J_m.
+    """
+    slaves = slaves.copy()
+    for _ in range(4 * J.shape[2]):
+        masters = np.setdiff1d(np.arange(J.shape[2]), slaves)
+        sizes = np.abs(np.linalg.det(J[:, :, slaves]))
+        if len(masters) == 0 or sizes.min() == 0.0:
+            return slaves
+        ratio = np.abs(np.linalg.solve(J[:, :, slaves], J[:, :, masters]))
+        grown = (sizes[:, None, None] * ratio).min(axis=0)
+        i, j = np.unravel_index(int(grown.argmax()), grown.shape)
+        if grown[i, j] <= 1.01 * sizes.min():
+            return slaves
+        slaves[i] = masters[j]
+    return slaves

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
@@ -346,6 +348,77 @@ def test_driven_can_be_chosen_at_the_instant() -> None:
     assert mechanism.freeze(0.001, prestress=None).parts["K_G"].is_zero
 
 
+def double_crank() -> assembly.Mechanism:
+    """Every moving link turns over: no fixed unknown may be chosen once and for all by luck."""
+    return assembly.Mechanism(
+        {"a": link(0.3), "b": link(0.35), "c": link(0.32)},
+        [
+            assembly.revolute("ground", (0, 0), "a", "start", name="A"),
+            assembly.revolute("a", "end", "b", "start", name="B"),
+            assembly.revolute("b", "end", "c", "end", name="C"),
+            assembly.revolute("ground", (0.1, 0), "c", "start", name="D"),
+        ],
+        [assembly.driver("A", 20.0)],
+        initial={"b": (0.3, 0, 1.5), "c": (0.1, 0, 1.0)},
+    )
+
+
+def test_links_that_turn_over_keep_well_conditioned_unknowns() -> None:
+    mechanism = double_crank()
+    assert mechanism.period is not None
+    sizes = []
+    for t in np.linspace(0.0, mechanism.period, 40):
+        T = dense(mechanism.transformation(t)[0])
+        sizes.append(np.abs(T).max())
+    turns = [mechanism.position(t)["c"][1][0, 0] for t in np.linspace(0, mechanism.period, 40)]
+    assert min(turns) < -0.9 and max(turns) > 0.9
+    assert max(sizes) < 3.0
+
+
+@settings(max_examples=8)
+@given(
+    crank=st.floats(0.05, 0.2),
+    rod=st.floats(0.3, 0.6),
+    offset=st.floats(-0.08, 0.08),
+    speed=st.floats(5.0, 400.0),
+    turn=st.floats(0.0, 1.0),
+)
+def test_properties_of_any_slider_crank(
+    crank: float, rod: float, offset: float, speed: float, turn: float
+) -> None:
+    mechanism = assembly.Mechanism(
+        {
+            "crank": link(crank, 1),
+            "rod": link(rod, 2),
+            "slider": assembly.rigid_body(0.3, 1e-3, centre=(0.01, 0.02, 0), planar=True),
+        },
+        [
+            assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
+            assembly.revolute("crank", "end", "rod", "start", name="B"),
+            assembly.revolute("rod", "end", "slider", (-0.02, 0.01), name="C"),
+            assembly.prismatic("ground", (0, offset), "slider", (0, 0), axis=(1, 0), name="D"),
+        ],
+        [assembly.driver("A", speed, held=False)],
+        initial={"rod": (crank, 0, 0), "slider": (crank + rod, offset, 0)},
+    )
+    t = turn * 2.0 * np.pi / speed
+    system = mechanism.freeze(t)
+    C = dense(system.C)
+    rate = derivative(lambda s: dense(mechanism.freeze(s).M), t, 3e-3 / speed)
+    assert_allclose(C + C.T, 2.0 * rate, atol=1e-8 * np.abs(C).max())
+    v = system.rigid[:, 0]
+    assert np.linalg.norm(system.K @ v) <= 1e-12 * np.linalg.norm(abs(system.K) @ abs(v))
+    assert abs(v @ system.Q) <= 1e-11 * (abs(v) @ abs(system.Q))
+
+
+def test_a_link_by_itself_can_follow_the_mechanism() -> None:
+    mechanism = four_bar()
+    alone = assembly.moving(link(0.35, clamped="start"), mechanism.motion("coupler"))
+    now = mechanism.kinematics(0.01)["coupler"]
+    same = link(0.35, clamped="start").freeze(now.omega, now.epsilon, now.acceleration)
+    assert_allclose(dense(alone.freeze(0.01).stiffness), dense(same.stiffness))
+
+
 # Bad input.
 
 
@@ -454,6 +527,32 @@ def test_redundant_joints_are_named() -> None:
     ]
     with pytest.raises(assembly.RedundantConstraintError, match="joint left, joint right"):
         assembly.Mechanism({"bar": link(0.15)}, joints, [])
+
+
+def trammel(**options: object) -> assembly.Mechanism:
+    """A bar that turns over with its ends on two slides at right angles."""
+    block = assembly.rigid_body(0.2, 1e-3, planar=True)
+    return assembly.Mechanism(
+        {"x": block, "y": block, "bar": link(0.5)},
+        [
+            assembly.prismatic("ground", (0, 0), "x", (0, 0), axis=(1, 0), name="X"),
+            assembly.prismatic("ground", (0, 0), "y", (0, 0), axis=(0, 1), name="Y"),
+            assembly.revolute("x", (0, 0), "bar", "start", name="A"),
+            assembly.revolute("y", (0, 0), "bar", "end", name="B"),
+        ],
+        [assembly.driver("A", assembly.Uniform(rate=10.0, start=0.7))],
+        initial={"x": (-0.4, 0, 0), "y": (0, 0.3, 0), "bar": (-0.4, 0, 0.7)},
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def test_coordinates_that_would_not_do_are_named() -> None:
+    """A slide leaves its block one direction, which the axes of a turning bar show badly."""
+    assert "A in x, B in y" in trammel().freeze(0.1).frame
+    with pytest.raises(assembly.MechanismError, match="joint A cannot be in the axes of 'bar'"):
+        trammel(coordinates={"A": "bar"}).freeze(0.1)
+    with pytest.raises(assembly.MechanismError, match="to the ground: no choice"):
+        trammel(coordinates={"X": "x"})
 
 
 def test_a_time_that_is_not_finite() -> None:
