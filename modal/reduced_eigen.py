@@ -16,14 +16,13 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from assembly.errors import ConvergenceError
 from modal.affine import Coefficients
 from modal.basis import Projected
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-BATCH = 50  # points whose matrices are formed together: a few megabytes
+BATCH = 25  # points whose matrices are formed together: a few megabytes
 
 
 @dataclass(frozen=True)
@@ -97,18 +96,18 @@ def _solve_batch(
     flat = projected.matrices.reshape(len(projected.matrices), r * r)
     E, K = ((c @ flat).reshape(-1, r, r) for c in (at.damping, at.stiffness))
     N = _mass_factors(projected, at, flat)
-    out: list[SmallModes] = []
-    for p in range(len(at)):
-        factor = None if N is None else N[p]
-        e, s = (
-            (E[p], K[p])
-            if factor is None
-            else (_congruence(factor, E[p]), _congruence(factor, K[p]))
-        )
-        found = _skew(e, s, k) if conservative[p] else None
-        found = found or _general(e, s, projected.frequency, k)
-        out.append(found if factor is None else _unscaled(found, factor))
-    return SmallModes.joined(out)
+    if N is not None:
+        E, K = _congruence(N, E), _congruence(N, K)
+    out: list[SmallModes | None] = [
+        _skew(E[p], K[p], k) if conservative[p] else None for p in range(len(at))
+    ]
+    rest = [p for p, found in enumerate(out) if found is None]
+    if rest:
+        general = _general(E[rest], K[rest], projected.frequency, k)
+        for i, p in enumerate(rest):
+            out[p] = general.points(slice(i, i + 1))
+    modes = SmallModes.joined([found for found in out if found is not None])
+    return modes if N is None else _unscaled(modes, N)
 
 
 def _mass_factors(projected: Projected, at: Coefficients, flat: Array) -> Array | None:
@@ -122,17 +121,16 @@ def _mass_factors(projected: Projected, at: Coefficients, flat: Array) -> Array 
 
 
 def _congruence(N: Array, A: Array) -> Array:
-    """N⁻¹ A N⁻ᵀ."""
-    half = la.solve_triangular(N, A, lower=True, check_finite=False)
-    return np.asarray(la.solve_triangular(N, half.T, lower=True, check_finite=False).T)
+    """N⁻¹ A N⁻ᵀ of every point, (P, r, r)."""
+    half = np.linalg.solve(N, A)
+    return np.asarray(np.linalg.solve(N, half.transpose(0, 2, 1)).transpose(0, 2, 1))
 
 
 def _unscaled(modes: SmallModes, N: Array) -> SmallModes:
-    back = [
-        la.solve_triangular(N, X[0], lower=True, trans="T", check_finite=False)[None]
-        for X in (modes.right, modes.left)
-    ]
-    return replace(modes, right=back[0], left=back[1])
+    """Vectors N⁻ᵀ q of the unscaled problem."""
+    back = N.transpose(0, 2, 1).astype(complex)
+    right, left = (np.linalg.solve(back, X) for X in (modes.right, modes.left))
+    return replace(modes, right=right, left=left)
 
 
 def _skew(E: Array, K: Array, k: int) -> SmallModes | None:
@@ -154,56 +152,57 @@ def _skew(E: Array, K: Array, k: int) -> SmallModes | None:
         return None
     q = Z[r:] / (1j * omega)
     spread = float(np.linalg.norm(L) + np.linalg.norm(E))
-    return _filled(1j * omega, q, q, np.ones(count), spread, True, k)
+    modes = SmallModes(
+        (1j * omega)[None], q[None], q[None], np.ones((1, count)), np.array([spread]),
+        np.array([True]),
+    )  # fmt: skip
+    return _filled(modes, k)
 
 
 def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
-    r = len(K)
-    A = np.zeros((2 * r, 2 * r))
-    A[np.arange(r), r + np.arange(r)] = frequency
-    A[r:, :r] = -K / frequency
-    A[r:, r:] = -E
-    spread = float(np.linalg.norm(A))
-    real, imag, left, right, info = la.lapack.dgeev(A)
-    if info != 0:
-        raise ConvergenceError(f"LAPACK dgeev stopped at eigenvalue {info} of {2 * r}")
-    upper = np.flatnonzero(imag >= 0.0)
-    size = np.hypot(real[upper], imag[upper])
-    order = upper[np.lexsort((real[upper], imag[upper], size))][:k]
-    lam = real[order] + 1j * imag[order]
-    X, Y = (_unpacked(packed, order, imag) for packed in (right, left))
-    pairing = np.abs(np.einsum("ij,ij->j", Y.conj(), X))
-    condition = (
-        np.linalg.norm(X, axis=0)
-        * np.linalg.norm(Y, axis=0)
-        / np.maximum(pairing, np.finfo(float).tiny)
-    )
-    return _filled(lam, X[:r] / frequency[:, None], Y[r:], condition, spread, False, k)
+    """Any E and K (P, r, r). numpy's batched LAPACK lets other threads run, scipy's does not."""
+    P, r, _ = K.shape
+    A = np.zeros((P, 2 * r, 2 * r))
+    A[:, np.arange(r), r + np.arange(r)] = frequency
+    A[:, r:, :r] = -K / frequency
+    A[:, r:, r:] = -E
+    spread = np.linalg.norm(A, axis=(1, 2))
+    try:
+        lam, X = np.linalg.eig(A)
+        Y = np.linalg.inv(X).conj().transpose(0, 2, 1)
+    except np.linalg.LinAlgError:
+        # An exactly defective matrix has no inverse of eigenvectors: left ones by themselves.
+        both = [la.eig(a, left=True, right=True, check_finite=False) for a in A]
+        lam, Y, X = (np.stack([found[i] for found in both]) for i in range(3))
+    upper = lam.imag >= 0.0
+    size = np.where(upper, np.abs(lam), np.inf)
+    order = np.lexsort((lam.real, lam.imag, size), axis=1)[:, :k]
+    lam = np.where(np.take_along_axis(upper, order, 1), np.take_along_axis(lam, order, 1), np.nan)
+    X, Y = (np.take_along_axis(vectors, order[:, None, :], 2) for vectors in (X, Y))
+    pairing = np.abs(np.einsum("prk,prk->pk", Y.conj(), X))
+    condition = np.linalg.norm(X, axis=1) * np.linalg.norm(Y, axis=1)
+    condition = condition / np.maximum(pairing, np.finfo(float).tiny)
+    missing = np.isnan(lam)
+    condition[missing] = np.nan
+    right, left = X[:, :r] / frequency[:, None], Y[:, r:]
+    modes = SmallModes(
+        lam.astype(complex), right.astype(complex), left.astype(complex), condition, spread,
+        np.zeros(P, dtype=bool),
+    )  # fmt: skip
+    return _filled(modes, k)
 
 
-def _unpacked(packed: Array, order: NDArray[np.intp], imag: Array) -> Complex:
-    """Columns of LAPACK's real packing: a pair's real and imaginary parts are neighbours."""
-    turn = np.where(imag[order] > 0.0, 1j, 0.0)
-    after = np.minimum(order + 1, packed.shape[1] - 1)
-    return np.asarray(packed[:, order] + turn * packed[:, after])
-
-
-def _filled(
-    lam: Complex,
-    right: Complex,
-    left: Complex,
-    condition: Array,
-    spread: float,
-    exact: bool,
-    k: int,
-) -> SmallModes:
-    missing = k - len(lam)
-    if missing > 0:
-        lam = np.pad(lam, (0, missing), constant_values=np.nan)
-        condition = np.pad(condition, (0, missing), constant_values=np.nan)
-        right, left = (
-            np.pad(X, ((0, 0), (0, missing)), constant_values=np.nan) for X in (right, left)
-        )
-    return SmallModes(
-        lam[None], right[None], left[None], condition[None], np.array([spread]), np.array([exact])
+def _filled(modes: SmallModes, k: int) -> SmallModes:
+    """With NaN up to k modes a point."""
+    missing = k - modes.eigenvalues.shape[1]
+    if missing <= 0:
+        return modes
+    wide = ((0, 0), (0, missing))
+    deep = ((0, 0), (0, 0), (0, missing))
+    return replace(
+        modes,
+        eigenvalues=np.pad(modes.eigenvalues, wide, constant_values=np.nan),
+        condition=np.pad(modes.condition, wide, constant_values=np.nan),
+        right=np.pad(modes.right, deep, constant_values=np.nan),
+        left=np.pad(modes.left, deep, constant_values=np.nan),
     )
