@@ -202,6 +202,29 @@ def test_impossible_sections_are_refused(make: Callable[[], assembly.Section]) -
     assert "\n" not in str(fault.value)
 
 
+def test_skew_section_is_a_turned_one() -> None:
+    """Iyz of a rectangle turned by α about the beam: (y, z) → (c y − s z, s y + c z)."""
+    alpha = 0.4
+    c, s = np.cos(alpha), np.sin(alpha)
+    Iy, Iz = BLADE.Iy, BLADE.Iz
+    skewed = assembly.Section(
+        A=BLADE.A,
+        Iy=s**2 * Iz + c**2 * Iy,
+        Iz=c**2 * Iz + s**2 * Iy,
+        Iyz=c * s * (Iz - Iy),
+        J=BLADE.J,
+        shear_y=BLADE.shear_y,
+        shear_z=BLADE.shear_z,
+    )
+    options = dict(clamped="start", offset=0.2)
+    one = assembly.beam(1.0, skewed, assembly.steel, 5, **options)  # type: ignore[arg-type]
+    two = assembly.beam(1.0, BLADE, assembly.steel, 5, pitch=alpha, **options)  # type: ignore[arg-type]
+    motion = ((50.0, -20.0, 80.0), (300.0, -900.0, 200.0), (1.0, 2.0, 3.0))
+    for name in ("M", "C", "K", "K_epsilon", "K_omega2", "K_G"):
+        a, b = (getattr(body.freeze(*motion), name).toarray() for body in (one, two))
+        np.testing.assert_allclose(a, b, atol=1e-11 * abs(b).max(), err_msg=name)
+
+
 def test_torsion_constants_agree_with_the_tables() -> None:
     """Timoshenko & Goodier, Theory of Elasticity, §109: J = β b t³, β of the table (3–4 digits)."""
     for ratio, beta in [(1.0, 0.1406), (1.5, 0.196), (2.0, 0.229), (5.0, 0.291), (10.0, 0.312)]:

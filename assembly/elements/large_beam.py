@@ -8,6 +8,8 @@ so that the axial force works on the stretch of the line of tension centres and 
 fibres about it: the second-order terms of `BeamFamily.geometric`. Each element is described from
 a frame that turns with it, by the mean of its nodes' rotation vectors, so that only what is left of
 the rotations is interpolated (corotational: Crisfield, Comput. Methods Appl. Mech. Eng. 81, 1990).
+The law is linear in these strains. A solid linear in Green's strain (St. Venant–Kirchhoff) bends
+stiffer by three times its stretch: the two agree to the order of the strain, not beyond.
 """
 
 from __future__ import annotations
