@@ -8,7 +8,7 @@ import numpy as np
 
 from assembly.errors import InputError
 from modal.equations import freezer
-from modal.properties import Property
+from modal.properties import Property, Verdict
 from modal.solve import solve
 from modal.transient import integrate
 
@@ -42,5 +42,5 @@ def energy_balance(model: Any, t0: float = 0.0, t1: float | None = None) -> Prop
     )
     energy = np.abs(response["energy"].values).max()
     found = float(np.abs(response["energy_defect"].values).max() / energy)
-    verdict = "holds" if found <= BOUND else "fails"
+    verdict: Verdict = "holds" if found <= BOUND else "fails"
     return Property("P6", statement, found, BOUND, verdict, f"{(end - t0) / cycle:.3g} cycles")
