@@ -7,7 +7,8 @@ import pytest
 import scipy.linalg as la
 
 import assembly
-from assembly.attachments import attach_spring
+from assembly.attachments import attach_damper, attach_spring
+from assembly.body import Body
 from assembly.errors import InputError
 from assembly.frozen import FrozenSystem
 from assembly.rotors import Bearing, Disc, Rotor, rotor
@@ -52,21 +53,33 @@ def overhung(theory: str = "timoshenko") -> Rotor:
     )
 
 
-@pytest.mark.parametrize("theory", ["timoshenko", "euler-bernoulli"])
-@pytest.mark.parametrize("spin", [0.0, 150.0, 900.0])
-def test_fixed_and_rotating_frame_have_the_same_whirl(spin: float, theory: str) -> None:
-    """λ in the rotating frame is λ − iΩ for every whirl of an isotropic rotor."""
-    still = overhung(theory)
+def in_the_turning_frame(still: Rotor, damped: bool) -> Body:
+    """The same rotor as a body that turns: isotropic bearings are springs of the frame."""
     body = still.body
     for node, bearing in still.bearings:
-        k = float(np.asarray(bearing.stiffness))
-        body = attach_spring(body, node, stiffness=np.diag([0.0, k, k]))
-    fixed_frame = replace_bearings(still)
-    fixed = in_the_whirl_plane(fixed_frame.freeze(spin))
-    turning = in_the_whirl_plane(body.freeze((spin, 0.0, 0.0)))
-    np.testing.assert_allclose(turning.imag + spin, fixed.imag, atol=1e-9 * abs(fixed).max())
-    low = abs(fixed) < 5e3
-    np.testing.assert_allclose(turning[low].imag + spin, fixed[low].imag, rtol=1e-9, atol=1e-6)
+        across = np.diag([0.0, 1.0, 1.0])
+        body = attach_spring(body, node, stiffness=bearing.matrices(0.0)[0][0, 0] * across)
+        damping = bearing.matrices(0.0)[1][0, 0]
+        if damped and damping:
+            body = attach_damper(body, node, damping * across)
+    return body
+
+
+@pytest.mark.parametrize("theory", ["timoshenko", "euler-bernoulli"])
+@pytest.mark.parametrize("damped", [False, True])
+@pytest.mark.parametrize("spin", [0.0, 150.0, 900.0])
+def test_fixed_and_rotating_frame_have_the_same_whirl(
+    spin: float, damped: bool, theory: str
+) -> None:
+    """λ in the rotating frame is λ − iΩ for every whirl; dampers to ground circulate there."""
+    rotor_ = overhung(theory)
+    rotor_ = rotor_ if damped else replace_bearings(rotor_)
+    fixed = in_the_whirl_plane(rotor_.freeze(spin))
+    turning = in_the_whirl_plane(in_the_turning_frame(rotor_, damped).freeze((spin, 0.0, 0.0)))
+    np.testing.assert_allclose(turning + 1j * spin, fixed, atol=1e-9 * abs(fixed).max())
+    slow = abs(fixed) < 5e3
+    np.testing.assert_allclose(turning[slow] + 1j * spin, fixed[slow], rtol=1e-9, atol=1e-6)
+    assert damped == bool(fixed[slow].real.min() < -1e-3)
 
 
 def replace_bearings(given: Rotor) -> Rotor:
@@ -80,10 +93,7 @@ def test_internal_damping_is_the_same_in_both_frames() -> None:
     spin, b = 700.0, 2e-5
     still = replace_bearings(overhung())
     inner = Rotor(still.body, still.bearings, internal_damping=b)
-    body = still.body.with_damping(b=b)
-    for node, bearing in still.bearings:
-        k = float(np.asarray(bearing.stiffness))
-        body = attach_spring(body, node, stiffness=np.diag([0.0, k, k]))
+    body = in_the_turning_frame(still, damped=False).with_damping(b=b)
     # Rayleigh's b K of the rotating body also damps its bearings: take them out again.
     system = body.freeze((spin, 0.0, 0.0))
     springs = system.K - inner.freeze(0.0).only("K").K
