@@ -270,6 +270,30 @@ def test_welded_halves_are_one_beam(planar: bool) -> None:
         assert_allclose(eigenvalues(pair.freeze(t)), expected, rtol=1e-8)
 
 
+@pytest.mark.parametrize("planar", [True, False])
+def test_a_driven_arm_is_the_clamped_body(planar: bool) -> None:
+    """Every part of the frozen system, with damping inside and against the surroundings."""
+
+    def arm(**options: object) -> assembly.Body:
+        body = link(0.5, 3, planar=planar, **options).with_damping(a=2.0, b=1e-5)
+        return assembly.attach_damper(assembly.attach_mass(body, "end", 0.3), 2, 4.0)
+
+    driven = assembly.Mechanism(
+        {"arm": arm()},
+        [assembly.revolute("ground", (0, 0, 0), "arm", "start", name="hub")],
+        [assembly.driver("hub", assembly.Uniform(rate=150.0, acceleration=2e3))],
+    )
+    t = 0.01
+    found = driven.freeze(t)
+    expected = arm(clamped="start").freeze(omega=(0, 0, 170.0), epsilon=(0, 0, 2e3))
+    for name in expected.parts:
+        A = getattr(expected, name).toarray()
+        part = getattr(found, name).toarray()
+        assert_allclose(part, A, atol=1e-11 * np.abs(A).max(), err_msg=name)
+    assert np.abs(expected.K_D).max() > 0.0 and np.abs(expected.D).max() > 0.0
+    assert_allclose(found.Q, expected.Q, atol=1e-11 * np.abs(expected.Q).max())
+
+
 def test_redundant_revolutes_of_a_flat_loop_are_named() -> None:
     """A planar four-bar with four revolutes in space has three conditions too many."""
     bodies = {"a": link(0.1), "b": link(0.3), "c": link(0.3)}
