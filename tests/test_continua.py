@@ -265,3 +265,23 @@ def test_pinned_block_is_a_rigid_top(size: tuple[float, float, float]) -> None:
     nutation = omega * np.sqrt(abs(squared))
     expected = np.sort([0.0, 0.0, omega, omega, nutation, nutation])
     np.testing.assert_allclose(found, expected, atol=1e-4 * omega)
+
+
+@pytest.mark.parametrize("element", FAMILIES)
+def test_stretched_body_turns_freely_about_its_hinge(element: str) -> None:
+    """Nonlinear prestress: the rotation of the stretched shape is a null vector of the tangent with
+    the softening, (∂f/∂δ + K(ω²)) (θ × (X + δ)) = 0, because f turns with the body."""
+    X = body(element).dofs.coordinates
+    edge = np.flatnonzero((abs(X[:, 0] - 0.2) < 1e-12) & (abs(X[:, 1] + 0.1) < 1e-12))
+    made = body(element, material=SOFT, pinned=edge.tolist())
+    omega = np.array([0.0, 0.0, 700.0])
+    acceleration = -skew(omega) @ skew(omega) @ X[edge].mean(axis=0)
+    motion = assembly.Kinematics(omega=omega, acceleration=acceleration)
+    system = made.freeze_kinematics(motion, "nonlinear")
+    d = made.families[0].dimension
+    shape = X - X[edge].mean(axis=0)
+    shape[:, :d] += assembly.nonlinear.equilibrium(made, motion).displacement.reshape(-1, d)
+    assert abs(shape - X + X[edge].mean(axis=0)).max() > 0.01  # two per cent of the body's length
+    v = np.cross([0.0, 0.0, 1.0], shape)[:, :d].ravel()[made.free]
+    residual = np.linalg.norm(system.stiffness @ v)
+    assert residual < 1e-9 * np.linalg.norm(system.parts["K_omega2"] @ v)

@@ -92,13 +92,13 @@ class Continuum(ElementFamily):
     def stiffness(self) -> Any:
         """K: the sum over cells of ∫ ∂_kφ_a ∂_lφ_b, then one product with the elasticity tensor."""
         d, pattern = self.dimension, self.cells.pattern
-        total: Any = 0.0
+        total = np.zeros((pattern.size, d * d))
         for k, law in enumerate(self.laws):
             products = np.zeros((pattern.size, d * d))
             for batch in self.cells.batches(k):
                 pattern.add(products, batch.slots, batch.gradient_products())
             # K_ab,ij = Σ_kl c_ikjl ∫ ∂_kφ_a ∂_lφ_b
-            total = total + products @ law.elasticity.transpose(1, 3, 0, 2).reshape(d * d, d * d)
+            total += products @ law.elasticity.transpose(1, 3, 0, 2).reshape(d * d, d * d)
         return pattern.blocked(total.reshape(-1, d, d))
 
     def geometric(self, u: Array, unit: int | None) -> Any:
