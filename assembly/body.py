@@ -23,7 +23,7 @@ from assembly.elements.family import ElementFamily
 from assembly.errors import InputError
 from assembly.factorization import Factorization
 from assembly.frozen import FrozenSystem
-from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics, as_vector
+from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics, as_vector, skew
 from assembly.nonlinear import equilibrium
 
 Array = NDArray[np.float64]
@@ -203,7 +203,31 @@ class Body:
         """K_G (n, n) over all unknowns of the stress under displacement u (see
         ElementFamily.geometric).
         """
-        return sum_operators([f.geometric(u, unit) for f in self.families], self.size)
+        total = sum_operators([f.geometric(u, unit) for f in self.families], self.size)
+        couples = self._held_couples(u, unit)
+        return total if couples is None else sp.csr_matrix(total.tocsr() + couples)
+
+    def _held_couples(self, u: Array, unit: int | None) -> sp.csr_matrix | None:
+        """½ M̃ on the rotations of each held node, M the couple that holds them; None without such.
+
+        A pin's couple turns with its node: on the rotation vector its virtual work is
+        ½ (φ × M)·δφ beyond M·δφ. It vanishes for a hinge and in the plane.
+        """
+        turning = self.hold[self.dofs.component[self.hold] >= 3]
+        nodes, counts = np.unique(self.dofs.node[turning], return_counts=True)
+        if not np.any(counts > 1):
+            return None
+        reaction = self.operators.K.tocsr()[turning] @ u
+        if unit is not None:
+            reaction = reaction - self.operators.inertia_loads[turning, unit]
+        couples = sp.lil_matrix((self.size, self.size))
+        for node in nodes[counts > 1]:
+            mine = self.dofs.node[turning] == node
+            at, component = turning[mine], self.dofs.component[turning][mine] - 3
+            M = np.zeros(3)
+            M[component] = reaction[mine]
+            couples[np.ix_(at, at)] = 0.5 * skew(M)[np.ix_(component, component)]
+        return sp.csr_matrix(couples)
 
 
 class BodyOperators:

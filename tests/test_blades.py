@@ -158,14 +158,13 @@ def test_curved_elements_converge_with_order_two(spin: tuple[float, float, float
 
 
 def test_swept_blade_is_in_equilibrium_wherever_it_is_turned() -> None:
-    """P5 for any axis: K_total v = 0 for the rotation v about the spin, beyond the pinned node."""
+    """P5 for any axis: K_total v = 0 for the rotation v about the spin."""
     table = swept_table()
     body = blade(table, pinned="start")
     axis = np.array([0.2, 0.6, -0.7]) / np.linalg.norm([0.2, 0.6, -0.7])
     s = body.freeze(90.0 * axis, -400.0 * axis)
     v = body.dofs.rigid_fields()[body.free, 3:] @ axis
-    assert s.dofs is not None
-    left = (s.stiffness @ v)[s.dofs.node != 0]
+    left = s.stiffness @ v
     scale = np.linalg.norm(s.K_omega2 @ v) + np.linalg.norm(s.K_epsilon @ v)
     # Tapered curves are not integrated exactly: seven points leave 1e-9 of the loads.
     assert np.linalg.norm(left) <= 1e-8 * scale
