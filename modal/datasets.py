@@ -20,6 +20,7 @@ TRACK_VARIABLES: Mapping[str, tuple[str, str]] = {
     "damping_ratio": ("1", "damping ratio, −Re λ / |λ|"),
     "growth_rate": ("s-1", "growth rate of the frozen instant, Re λ"),
     "growth_rate_corrected": ("s-1", "growth rate σ with the first-order effect of the motion"),
+    "growth_rate_action": ("s-1", "growth rate of the action, energy over frequency, of a mode"),
     "backward_error": ("1", "backward error of the eigenpair"),
     "condition_number": ("1", "relative condition number of the eigenvalue"),
     "mac": ("1", "modal assurance criterion to the previous instant, from left and right vectors"),

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.onsets import ROUND_OFF, find_onsets
+
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 NAMES = ("none", "crossing", "veering", "split", "divergence onset", "flutter onset")
-# Relative size below which a rate or a difference of eigenvalues is round-off.
-ROUND_OFF = 1e-8
 # A veering is followed from its least distance to this multiple of it on both sides, …
 BRACKET = 3.0
 # … or as far as there are instants, but to this multiple at least. On the way the two shapes of a
@@ -69,16 +69,18 @@ class _Board:
 def find_events(
     at: Real,
     eigenvalues: Complex,
-    corrected: Real,
+    rate: Real,
+    doubt: Real,
     elastic: NDArray[np.bool_],
     turns: Real,
     meetings: list[Meeting],
 ) -> Events:
     """All events of T instants and R tracks.
 
-    at (T,); eigenvalues (T, R) on their own branches; corrected (T, R) σ; elastic (T, R). turns (T
-    − 1, R, R): the angle by which the shape of one track turns into that of another from an instant
-    to the next, rad. meetings: what the follower settled between instants.
+    at (T,); eigenvalues (T, R) on their own branches; rate, doubt (T, R): growth rate for onsets
+    and its error (modal/onsets.py); elastic (T, R). turns (T − 1, R, R): the angle by which the
+    shape of one track turns into that of another from an instant to the next, rad. meetings: what
+    the follower settled between instants.
     """
     board = _Board(eigenvalues.shape)
     settled = set()
@@ -91,7 +93,8 @@ def find_events(
     for i in range(R):
         for j in range(i + 1, R):
             _pair_events(board, at, eigenvalues, turns, settled, i, j)
-    _onsets(board, eigenvalues, corrected, elastic)
+    for onset in find_onsets(eigenvalues, rate, doubt, elastic):
+        board.write(onset.index, onset.track, onset.kind, onset.partner)
     return board.events()
 
 
@@ -154,61 +157,3 @@ def _vertex(difference: Complex, place: Real) -> float:
         return float(np.abs(difference[1]))
     least = np.sqrt(abs(c0 - c1**2 / (4.0 * c2)))
     return float(min(least, np.abs(difference[1])))
-
-
-def _onsets(
-    board: _Board, eigenvalues: Complex, corrected: Real, elastic: NDArray[np.bool_]
-) -> None:
-    """Onsets of flutter and divergence, and splits, at the first instant of the new regime."""
-    known = np.isfinite(eigenvalues)
-    size = np.abs(eigenvalues)
-    with np.errstate(invalid="ignore"):
-        floor = ROUND_OFF * np.maximum(size, np.nanmax(size, axis=0, initial=0.0) * ROUND_OFF)
-        grows = known & (eigenvalues.real > floor)
-        still = known & (np.abs(eigenvalues.imag) <= floor) & (np.abs(eigenvalues.real) > floor)
-    confirmed = _confirmed(grows, eigenvalues.real, corrected)
-    partner = np.array([_locked(row) for row in eigenvalues], dtype=int).reshape(eigenvalues.shape)
-    for n in range(1, len(eigenvalues)):
-        for r in np.flatnonzero(known[n] & known[n - 1] & elastic[n] & elastic[n - 1]):
-            other, earlier = int(partner[n, r]), int(partner[n - 1, r])
-            if still[n, r] and grows[n, r] and not (still[n - 1, r] and grows[n - 1, r]):
-                board.write(n, r, "divergence onset")
-            elif grows[n, r] and not still[n, r] and other >= 0 and earlier < 0:
-                board.write(n, r, "flutter onset", other)
-                board.write(n, other, "flutter onset", r)
-            elif confirmed[n, r] and not still[n, r] and not grows[n - 1, r] and other < 0:
-                board.write(n, r, "flutter onset")
-            if earlier >= 0 and other < 0 and known[n, earlier]:
-                board.write(n, r, "split", earlier)
-            elif still[n - 1, r] and not still[n, r]:
-                board.write(n, r, "split")
-
-
-def _confirmed(grows: NDArray[np.bool_], rate: Real, corrected: Real) -> NDArray[np.bool_]:
-    """Instants (T, R) of spells of growth that are not the motion's own effect on the amplitude.
-
-    The energy of a mode breathes with the motion, and Re λ and σ − Re λ with it, though nothing is
-    unstable. A spell counts when σ agrees with Re λ to a half where Re λ is largest.
-    """
-    out = np.zeros_like(grows)
-    for r in range(grows.shape[1]):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], grows[:, r], [False]]).astype(int)))
-        for start, end in edges.reshape(-1, 2):
-            top = start + int(np.argmax(rate[start:end, r]))
-            out[start:end, r] = not abs(corrected[top, r] - rate[top, r]) > 0.5 * rate[top, r]
-    return out
-
-
-def _locked(lam: Complex) -> list[int]:
-    """For each track the one it is locked with: same frequency, equal and opposite departure of the
-    rates, −1 for none.
-    """
-    difference = lam[:, None] - lam[None, :]
-    size = np.abs(lam)[:, None]
-    with np.errstate(invalid="ignore"):
-        level = np.abs(difference.imag) <= 0.1 * np.abs(difference.real)
-        oscillates = (np.abs(lam.imag) > ROUND_OFF * np.abs(lam))[:, None]
-        apart = np.abs(difference.real) > ROUND_OFF * size
-        opposite = lam.real[:, None] * lam.real[None, :] < 0.0
-        found = level & apart & oscillates & opposite
-    return [int(np.flatnonzero(row)[0]) if row.any() else -1 for row in found]

@@ -33,6 +33,8 @@ REACH = 2
 SMOOTH = 0.5
 # The energy of a mode counts as positive above this part of |λ|² qᴴMq.
 POSITIVE = 1e-2
+# Part of the motion's own effect on growth rates that first order may leave in the action's.
+RESIDUE = 0.05
 
 
 @dataclass(frozen=True)
@@ -107,12 +109,43 @@ def smooth(history: History) -> NDArray[np.bool_]:
 
 def growth_rate_corrected(history: History) -> Real:
     """σ(t), (T, R) 1/s, of a history over time; NaN where a track has no neighbouring instant."""
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore"):
         share = history.energy / np.abs(history.eigenvalues) ** 2
         positive = np.all((share > POSITIVE) | np.isnan(history.energy), axis=0)
-        size = np.where(positive[None, :], 0.5 * np.log(np.abs(history.energy)), 0.0)
+    return _rate(history, np.where(positive[None, :], np.abs(history.energy), 1.0))
+
+
+def action_rate(history: History, corrected: Real) -> tuple[Real, Real]:
+    """The rate σ with x of unit action, energy over frequency, and its doubt, (T, R) 1/s.
+
+    NaN where a mode has no action. The doubt is the difference to a stencil of lower order and
+    RESIDUE of the largest effect of the motion on the track, |σ − Re λ| (corrected: σ): what it
+    leaves in second order.
+
+    Along an undamped motion the action of a mode is an adiabatic invariant (Landau and Lifshitz,
+    Mechanics, §49): its energy breathes with its frequency, its action does not. So this rate shows
+    damping and instability alone. The energy may be negative, a mode at flutter has no action.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        action = history.energy / history.eigenvalues.imag
+        some = np.abs(history.energy) > POSITIVE * np.abs(history.eigenvalues) ** 2
+        some &= history.eigenvalues.imag != 0.0
+    square = np.where(some, np.abs(action), np.nan)
+    rate = _rate(history, square)
+    effect = np.abs(corrected - history.eigenvalues.real)
+    largest = np.max(np.where(np.isfinite(effect), effect, 0.0), axis=0, initial=0.0)
+    return rate, np.abs(rate - _rate(history, square, narrow=True)) + RESIDUE * largest
+
+
+def _rate(history: History, square: Real, narrow: bool = False) -> Real:
+    """Re[λ − yᴴBẋ / yᴴBx] with x of unit size, whose square is (T, R) at qᴴMq = 1."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size = 0.5 * np.log(square)
         logs = np.log(history.overlaps) - (neighbours(size) - size[:, None, :])
-    rate = derivative(history.at, logs, smooth(history))
+    usable = smooth(history) & np.isfinite(logs)
+    if narrow:
+        usable[:, [0, -1]] = False
+    rate = derivative(history.at, logs, usable)
     return np.asarray(history.eigenvalues.real - rate)
 
 

@@ -14,7 +14,7 @@ from modal.events import Meeting, find_events
 from modal.following import Rules, Step, follow
 from modal.links import Link, across, coupling, link, stencils
 from modal.matching import Overlap, align, clusters
-from modal.rates import History, frozen_interval, growth_rate_corrected
+from modal.rates import History, action_rate, frozen_interval, growth_rate_corrected
 from modal.snapshot import Complex, Index, Mask, Real, Snapshot
 from modal.whirl import direction
 
@@ -30,6 +30,18 @@ class _Scalars:
     condition_number: Real
     kind: NDArray[np.str_]
     whirl: Real | None
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """Rates of T instants and R tracks: σ, σ of the action and its error, frozen interval,
+    coupling."""
+
+    corrected: Real
+    action: Real
+    doubt: Real
+    interval: Real
+    coupling: Real
 
 
 class Recorder:
@@ -171,7 +183,7 @@ class Recorder:
         branch = np.where(np.cumsum(flips, axis=0) % 2 == 1, lam.conj(), lam)
         at = np.array([s.at for s in scalars])
         energy = gather([s.energy for s in scalars], np.nan)
-        corrected, interval, coupled = self._rates(at, lam, branch, energy, rate, tolerance)
+        rates = self._rates(at, lam, branch, energy, rate, tolerance)
         kind = gather([s.kind for s in scalars], "")
         turns = np.zeros((self.count - 1, R, R))
         for n, known in enumerate(self._links):
@@ -185,7 +197,8 @@ class Recorder:
         ]
         turns = turns[:, rows][:, :, rows]
         elastic = kind[:, rows] == "elastic"
-        events = find_events(at, branch[:, rows], corrected[:, rows], elastic, turns, meetings)
+        action, doubt = rates.action[:, rows], rates.doubt[:, rows]
+        events = find_events(at, branch[:, rows], action, doubt, elastic, turns, meetings)
         mac = _table([np.full(R, np.nan), *(k.mac for k in self._links)], R, np.nan)
         size = np.abs(lam)
         out = dict(
@@ -193,13 +206,14 @@ class Recorder:
             frequency=np.abs(lam.imag) / (2.0 * np.pi),
             damping_ratio=-lam.real / np.where(size > 0.0, size, 1.0) + 0.0,
             growth_rate=lam.real.copy(),
-            growth_rate_corrected=corrected,
+            growth_rate_corrected=rates.corrected,
+            growth_rate_action=rates.action,
             backward_error=gather([s.backward_error for s in scalars], np.nan),
             condition_number=gather([s.condition_number for s in scalars], np.nan),
             mac=np.where(there, mac, np.nan),
             kind=kind,
-            frozen_interval=interval,
-            coupling=coupled,
+            frozen_interval=rates.interval,
+            coupling=rates.coupling,
         )
         if all(s.whirl is not None for s in scalars):
             number = gather([s.whirl for s in scalars if s.whirl is not None], np.nan)
@@ -215,17 +229,20 @@ class Recorder:
         energy: Real,
         rate: float | None,
         tolerance: float,
-    ) -> tuple[Real, Real, Real]:
-        """Corrected growth rate, frozen interval and coupling, (T, R)."""
+    ) -> _Rates:
         there = np.isfinite(lam.real)
         if rate is None:
-            steady = np.where(there, np.inf, np.nan), np.where(there, 0.0, np.nan)
-            return lam.real.copy(), *steady
+            nothing = np.where(there, 0.0, np.nan)
+            endless = np.where(there, np.inf, np.nan)
+            return _Rates(lam.real.copy(), lam.real.copy(), nothing, endless, nothing)
         motions = [known.motion for known in self._links if known.motion is not None]
         overlaps = stencils(motions, self._second, lam.shape[1])
         coupled = coupling(at / rate, lam, energy, motions)
         history = History(at / rate, branch, energy, overlaps, coupled)
-        return growth_rate_corrected(history), frozen_interval(history, tolerance), coupled
+        interval = frozen_interval(history, tolerance)
+        corrected = growth_rate_corrected(history)
+        action, doubt = action_rate(history, corrected)
+        return _Rates(corrected, action, doubt, interval, coupled)
 
 
 def _scalars(s: Snapshot) -> _Scalars:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg as la
-from scipy.integrate import solve_ivp
+from scipy.integrate import solve_ivp, trapezoid
 
 import modal
 from assembly import FrozenSystem
@@ -90,8 +90,8 @@ def test_spin_up_of_the_design() -> None:
     tracks = modal.track(SpinUp(), times=times, k=2)
     lam = tracks["eigenvalue"].values
     true = true_log_amplitude(SpinUp(), lam[0, 0], lam[-1, 0], 40.0)
-    corrected = np.trapz(tracks["growth_rate_corrected"].values[:, 0], times)
-    frozen = np.trapz(tracks["growth_rate"].values[:, 0], times)
+    corrected = trapezoid(tracks["growth_rate_corrected"].values[:, 0], times)
+    frozen = trapezoid(tracks["growth_rate"].values[:, 0], times)
     assert true == pytest.approx(-0.26411, abs=2e-5)
     assert corrected == pytest.approx(true, rel=1e-3)
     assert corrected == pytest.approx(-0.26409, abs=2e-5)
@@ -104,8 +104,8 @@ def test_changing_mass_damping_and_stiffness(mode: int) -> None:
     tracks = modal.track(Growing(), times=times, k=2)
     lam = tracks["eigenvalue"].values[:, mode]
     true = true_log_amplitude(Growing(), lam[0], lam[-1], 30.0)
-    corrected = np.trapz(tracks["growth_rate_corrected"].values[:, mode], times)
-    frozen = np.trapz(lam.real, times)
+    corrected = trapezoid(tracks["growth_rate_corrected"].values[:, mode], times)
+    frozen = trapezoid(lam.real, times)
     assert corrected == pytest.approx(true, rel=2e-3)
     assert abs(frozen - true) > 20.0 * abs(corrected - true)
 
@@ -214,8 +214,8 @@ def test_mean_over_a_period_is_the_floquet_exponent() -> None:
     exponents = np.log(np.abs(la.eigvals(run.y[:, -1].reshape(4, 4)))) / model.period
     times = np.linspace(0.0, model.period, 241)
     tracks = modal.track(model, times=times, k=2)
-    means = np.trapz(tracks["growth_rate_corrected"].values, times, axis=0) / model.period
-    frozen = np.trapz(tracks["growth_rate"].values, times, axis=0) / model.period
+    means = trapezoid(tracks["growth_rate_corrected"].values, times, axis=0) / model.period
+    frozen = trapezoid(tracks["growth_rate"].values, times, axis=0) / model.period
     np.testing.assert_allclose(np.sort(means), np.sort(exponents)[::2], rtol=1e-3)
     assert np.abs(np.sort(means) - np.sort(frozen)).max() < 2e-3  # Re λ has the same mean nearly,
     spread = np.ptp(tracks["growth_rate_corrected"].values - tracks["growth_rate"].values, axis=0)

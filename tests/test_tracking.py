@@ -293,6 +293,51 @@ def test_internal_damping_onset_of_flutter(case: int) -> None:
     assert tracks["partner"].values[speeds == place, row] == -1
 
 
+def test_onset_of_flutter_on_the_way_up_to_speed() -> None:
+    """A5's damped shaft with Ω = 0.5 + 0.02 t and its Euler term: Ω passes ω(1 + c_e/c_i) = 2 at t
+    = 75."""
+
+    def freeze(t: float) -> FrozenSystem:
+        s = 0.5 + 0.02 * t
+        return FrozenSystem(
+            M=np.eye(2),
+            C=2.0 * s * J,
+            D=0.04 * np.eye(2),
+            K=np.eye(2),
+            K_omega2=-s * s * np.eye(2),
+            K_epsilon=0.02 * J,
+            K_D=0.02 * s * J,
+        )
+
+    times = np.linspace(30.3, 130.0, 60)
+    tracks = modal.track(Model(freeze), times=times, k=2)
+    ((place, _),) = happened(tracks, "flutter onset")
+    # The Euler term alone moves the frozen onset to Ω = ω(c_i + c_e)/c_i + ε/c_i = 3; the shaft
+    # itself grows from Ω = 2 on.
+    assert 74.0 < place < 80.0
+    row = int(np.argmax(tracks["growth_rate"].values[-1]))
+    assert tracks["growth_rate"].sel(time=place).values[row] < 0.0
+
+
+def test_undamped_motion_has_no_onset() -> None:
+    """Frequencies rise and fall, energies breathe, the action does not: nothing is unstable."""
+
+    def freeze(t: float) -> FrozenSystem:
+        s, rate = 0.8 + 0.5 * np.sin(0.2 * t), 0.1 * np.cos(0.2 * t)
+        return FrozenSystem(
+            M=np.eye(2),
+            C=2.0 * s * J,
+            K=np.diag([4.0, 9.0]),
+            K_omega2=-s * s * np.eye(2),
+            K_epsilon=rate * J,
+        )
+
+    tracks = modal.track(Model(freeze), times=np.linspace(0.0, 31.4, 158), k=2)
+    assert np.ptp(tracks["growth_rate_corrected"].values) > 0.05
+    assert np.abs(tracks["growth_rate_action"].values).max() < 1e-4
+    assert happened(tracks, "flutter onset") == []
+
+
 def test_two_modes_lock_into_flutter_and_split_again() -> None:
     """K = [[a + s, p], [−p, a − s]]: λ² = −a ± √(s² − p²), locked for |s| < p."""
     p, a = 0.05, 1.1
