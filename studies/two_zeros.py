@@ -5,7 +5,8 @@ P1, the Rayleigh quotient, is printed for a real shape; the modes of a turning s
 and uᴴCu is then imaginary, not zero. P2, two zero eigenvalues, is one Jordan block for one degree
 of mobility without K(ε), K(ω²) and K_G; in general there are 2m − rank(VᵀCV) zeros. The paper's
 transformation that takes them out is shown matrix by matrix, the sparse projector on a model a
-dense matrix is too large for, and the pair is followed when the neglected terms act.
+dense matrix is too large for, and the pair is followed when the neglected terms act. The interval
+Δt in which the motion may be taken as frozen, "difficult to estimate" there, is computed.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from modal.deflation import deflate_by_similarity
 from modal.state import companion
 from studies import two_zeros_figures
 from studies.output import OutputFolder
+from studies.two_zeros_interval import interval_over_turn
 from studies.two_zeros_models import INSTANT, SYSTEMS, slider_crank, spinning_shaft
 from studies.two_zeros_pair import pair_over_turn
 from studies.two_zeros_report import report
@@ -56,6 +58,7 @@ def main(
     if modes < 1 or instants < 8 or large_elements < 8 or not speed_rpm > 0.0:
         raise InputError("modes: at least 1; instants, large_elements: at least 8; speed_rpm > 0")
     parts = [quotients(modes), zero_counts(), pair_over_turn(speed_rpm, 4, instants)]
+    parts.append(interval_over_turn(speed_rpm, 3, instants + 1))
     parts.append(large_model(large_elements, 4, speed_rpm))
     dataset = xr.merge(parts, combine_attrs="override")
     case = small_case()

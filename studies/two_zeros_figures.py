@@ -35,6 +35,14 @@ def draw(dataset: xr.Dataset, out: OutputFolder) -> None:
             "P2: the smallest eigenvalues of (M, C, K), literal equations, from a dense solver. "
             "Round-off turns Jordan blocks of zeros into values of the size of its square root.",
         )
+    with figure(width=8.4, height=4.0) as (drawn, (ax,)):
+        _intervals(dataset, ax)
+        out.write_figure(
+            "frozen-interval.png",
+            drawn,
+            "The interval in which a mode of the driven slider-crank changes by 5 %; zero where "
+            "the motion mixes it with another mode by more than that.",
+        )
     with figure(2, 1, width=8.4, height=6.4, sharex=True) as (drawn, (upper, lower)):
         _pair(dataset, upper, np.real, "growth rate, Re λ (1/s)")
         _pair(dataset, lower, np.imag, "Im λ (rad/s)")
@@ -49,6 +57,25 @@ def draw(dataset: xr.Dataset, out: OutputFolder) -> None:
             "the rigid mechanism linearised in its crank angle. Freezing in other coordinates "
             "shifts such slow eigenvalues, so the pair is not to be read as stability.",
         )
+
+
+def _intervals(dataset: xr.Dataset, ax: Axes) -> None:
+    angle = dataset["interval_angle"].values
+    for i, mode in enumerate(dataset["interval_mode"].values):
+        one = dataset.sel(interval_mode=mode)
+        # Beyond a turn the first-order estimate says no more than "long".
+        held = one["interval"].clip(max=1.0)
+        ax.plot(angle, held, color=colour(i), label=f"mode {mode}: frozen interval")
+        ax.plot(angle, one["vibration_period"], ":", color=colour(i), label="period of vibration")
+    ax.set_yscale("symlog", linthresh=1e-3)
+    ax.set(
+        xlabel="crank angle (degrees)",
+        ylabel="turns of the crank",
+        title="how long an instant's modes stand for the motion (5 %)",
+        xticks=range(0, 361, 60),
+        ylim=(0.0, 1.1),
+    )
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
 
 
 def _quotients(one: xr.Dataset, ax: Axes) -> None:

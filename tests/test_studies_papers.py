@@ -169,6 +169,23 @@ def test_the_equations_projected_on_the_rigid_motion_are_the_rigid_mechanism(
     np.testing.assert_allclose(np.prod(roots, axis=0).real, stiffness / J, rtol=1e-9, atol=1e-4)
 
 
+def test_the_frozen_interval_is_the_time_of_a_five_percent_change(zeros: xr.Dataset) -> None:
+    """Against differences of the tracked frequencies themselves, where nothing is mixed."""
+    from studies.two_zeros_interval import interval_over_turn
+
+    found = interval_over_turn(600.0, 1, 97)
+    f = 1.0 / found["vibration_period"].values[:, 0]
+    turn = found["interval_angle"].values / 360.0
+    rate = np.gradient(f, turn, edge_order=2)
+    expected = 0.05 * f / np.abs(rate)
+    seen = found["interval"].values[:, 0]
+    # |λ̇| holds the change of frequency and of damping; here there is no damping to speak of.
+    ordinary = (seen > 0.0) & (np.abs(rate) > 0.2 * np.abs(rate).max())
+    assert ordinary.sum() > 40
+    np.testing.assert_allclose(seen[ordinary], expected[ordinary], rtol=0.05)
+    assert np.isfinite(zeros["interval"].values).any()
+
+
 def test_what_the_motions_terms_do_to_the_pair(zeros: xr.Dataset) -> None:
     pair = zeros["pair"]
     size = abs(pair).max(("angle", "zero"))
