@@ -63,6 +63,11 @@ class Body:
         """Numbers of the unknowns that supports leave."""
         return np.flatnonzero(~self.fixed)
 
+    @cached_property
+    def free_dofs(self) -> DofMap:
+        """Which unknown is which, of those that supports leave: the same object at every instant."""
+        return self.dofs.select(self.free)
+
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
         """The same body with internal Rayleigh damping D = a M + b K (a in 1/s, b in s)."""
         if not (np.isfinite(a) and np.isfinite(b)) or a < 0 or b < 0:
@@ -143,7 +148,7 @@ class Body:
             **parts,
             Q=load,
             rigid=self.rigid,
-            dofs=self.dofs.select(self.free),
+            dofs=self.free_dofs,
             frame=self.name,
             parameters=shown if parameters is None else parameters,
         )
