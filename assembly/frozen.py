@@ -27,6 +27,7 @@ DAMPING_PARTS = ("C", "D")
 STIFFNESS_PARTS = ("K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 
 
+SMALL = 300  # unknowns up to which a full matrix is the faster one to look at
 LARGE = 100_000  # nonzeros from which symmetry is judged by a product
 
 
@@ -209,6 +210,9 @@ def _mirror_deviation(A: sp.csr_matrix, sign: float) -> float:
 
     The sum costs thirty products, and with an x of normal deviates no deviation hides in one.
     """
+    if A.shape[0] <= SMALL:
+        full = A.toarray()
+        return float(np.abs(full + sign * full.T).max())
     if A.nnz <= LARGE:
         return _largest(A + sign * A.T)
     x = np.random.default_rng(0).standard_normal(A.shape[0])
@@ -216,7 +220,7 @@ def _mirror_deviation(A: sp.csr_matrix, sign: float) -> float:
 
 
 def _largest(A: sp.csr_matrix) -> float:
-    return float(abs(A.data).max()) if A.nnz else 0.0
+    return float(max(A.data.max(), -A.data.min())) if A.nnz else 0.0
 
 
 def _short(value: Any) -> str:

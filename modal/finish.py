@@ -15,7 +15,7 @@ from assembly.frozen import FrozenSystem
 from assembly.null_chain import NullChain
 from modal.modes import Modes
 from modal.solvers.pairs import Pairs
-from modal.state import Complex, Quadratic
+from modal.state import Complex, Quadratic, times
 from modal.structure import left_vectors, restore_axis
 
 
@@ -75,7 +75,7 @@ def _unit_mass(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     """Shapes of unit mass norm, their largest entry real and positive."""
     X = pairs.right
     X = X / np.linalg.norm(X, axis=0)
-    mass = np.einsum("ij,ij->j", X.conj(), quadratic.M @ X).real
+    mass = np.einsum("ij,ij->j", X.conj(), times(quadratic.M, X)).real
     if np.any(mass <= 0.0):
         raise AccuracyError("a mode has no mass: M must be positive definite")
     peak = np.take_along_axis(X, np.abs(X).argmax(axis=0)[None], 0)[0]

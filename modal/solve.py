@@ -26,6 +26,7 @@ from modal.solvers.dense import solve_dense
 from modal.solvers.krylov import solve_krylov
 from modal.solvers.operator import InverseOperator
 from modal.solvers.pairs import Pairs
+from modal.solvers.parts import solve_parts
 from modal.solvers.scipy import arnoldi
 from modal.solvers.shifted import ShiftedOperator
 from modal.solvers.slepc import krylov_schur
@@ -37,6 +38,9 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 
 # A Krylov space for k modes of fewer unknowns than this would be most of the state space.
 DENSE_BELOW = 20
+
+# Up to this size a definite instant is looked through for independent parts first.
+SMALL = 500
 
 # |λ| relative to √(‖K‖/‖M‖) below which K may be singular and is looked at.
 SINGULAR = 1e-6
@@ -72,30 +76,35 @@ def solve(
     if certify and point != 0.0:
         raise InputError("certify: a count is taken from zero up; leave out the target")
 
-    def run(given: FrozenSystem) -> Modes:
+    def run(given: FrozenSystem, quadratic: Quadratic) -> Modes:
         chain = _chain(given, deflation)
-        task = Task(given, Quadratic(given), chain, k, backend, tolerance, point, certify)
+        task = Task(given, quadratic, chain, k, backend, tolerance, point, certify)
         if backend == "dense" or given.n < max(DENSE_BELOW, k + 2):
             return _dense(task)
         return _sparse(task, seed) if point == 0.0 else _window(task, seed)
 
-    return run(system) if deflation != "auto" else _with_found_null_space(system, run)
+    quadratic = Quadratic(system)
+    if deflation != "auto":
+        return run(system, quadratic)
+    return _with_found_null_space(system, quadratic, run)
 
 
-def _with_found_null_space(system: FrozenSystem, run: Callable[[FrozenSystem], Modes]) -> Modes:
+def _with_found_null_space(
+    system: FrozenSystem, quadratic: Quadratic, run: Callable[[FrozenSystem, Quadratic], Modes]
+) -> Modes:
     """Run; if the stiffness looks singular beyond `system.rigid`, again with its whole null
     space."""
     fault: FrozenMotionError | None = None
     try:
-        modes = run(system)
-        floor = SINGULAR * Quadratic(system).frequency_scale
+        modes = run(system, quadratic)
+        floor = SINGULAR * quadratic.frequency_scale
         if modes.target != 0.0 or np.all(np.abs(modes.eigenvalues) > floor):
             return modes
     except (SingularSystemError, AccuracyError, ConvergenceError) as found:
         fault = found
     completed = with_null_space(system)
     if completed is not None and completed.rigid.shape[1] > _nulls(system):
-        return run(completed)
+        return run(completed, Quadratic(completed))
     if fault is not None:
         raise fault
     return modes
@@ -149,6 +158,15 @@ def search(task: Task, find: Callable[[int, int], Pairs]) -> Pairs:
 
 
 def _sparse(task: Task, seed: int) -> Modes:
+    if (
+        task.backend == "slepc"
+        and task.quadratic.n <= SMALL
+        and task.quadratic.conservative
+        and task.chain is None
+    ):
+        if (found := solve_parts(task.quadratic, task.k)) is not None:
+            small = search(task, lambda k, attempt: found)
+            return finish(task, small, lambda: found, task.certify or None)
     operator = InverseOperator(task.quadratic, task.chain)
     engine, method = ENGINES[task.backend]
 

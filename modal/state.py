@@ -62,7 +62,8 @@ class Quadratic:
     @cached_property
     def norms(self) -> tuple[float, float, float]:
         """Upper bounds √(‖·‖₁‖·‖∞) of the 2-norms of M, C, K."""
-        return bound(self.M), bound(self.C), bound(self.K)
+        mirrored = self.conservative
+        return bound(self.M, mirrored), bound(self.C, mirrored), bound(self.K, mirrored)
 
     @cached_property
     def frequency_scale(self) -> float:
@@ -74,7 +75,8 @@ class Quadratic:
     def residual(self, eigenvalues: Complex, X: Complex) -> Complex:
         """Q(λ_j) x_j for every column, (n, k)."""
         lam = eigenvalues[None, :]
-        return np.asarray((self.M @ X) * lam**2 + (self.C @ X) * lam + self.K @ X)
+        MX, CX, KX = (times(A, X) for A in (self.M, self.C, self.K))
+        return np.asarray(MX * lam**2 + CX * lam + KX)
 
     def weights(self, eigenvalues: Complex) -> Real:
         """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ for every eigenvalue."""
@@ -90,8 +92,16 @@ class Quadratic:
 
     def pairing(self, eigenvalues: Complex, left: Complex, right: Complex) -> Complex:
         """yᴴ(2λM + C)x of every column, (k,)."""
-        derivative = (self.M @ right) * (2.0 * eigenvalues) + self.C @ right
+        derivative = times(self.M, right) * (2.0 * eigenvalues) + times(self.C, right)
         return np.asarray((left.conj() * derivative).sum(axis=0))
+
+
+def times(A: sp.csr_matrix, X: Complex) -> Complex:
+    """A X of a real sparse A and a complex block, in real arithmetic: A is not copied to
+    complex."""
+    wide = A @ np.hstack([X.real, X.imag])
+    k = X.shape[1]
+    return np.asarray(wide[:, :k] + 1j * wide[:, k:])
 
 
 def companion(M: Real, C: Real, K: Real) -> tuple[Real, Real]:
@@ -105,11 +115,13 @@ def companion(M: Real, C: Real, K: Real) -> tuple[Real, Real]:
     return A, B
 
 
-def bound(A: sp.csr_matrix) -> float:
-    """√(‖A‖₁‖A‖∞) ≥ ‖A‖₂."""
+def bound(A: sp.csr_matrix, mirrored: bool = False) -> float:
+    """√(‖A‖₁‖A‖∞) ≥ ‖A‖₂; mirrored: A is symmetric or skew, its two norms the same."""
     if A.nnz == 0:
         return 0.0
     size = np.abs(A.data)
-    columns = np.bincount(A.indices, weights=size, minlength=A.shape[1])
     rows = np.add.reduceat(np.append(size, 0.0), A.indptr[:-1]) * (np.diff(A.indptr) > 0)
+    if mirrored:
+        return float(rows.max())
+    columns = np.bincount(A.indices, weights=size, minlength=A.shape[1])
     return float(np.sqrt(columns.max() * rows.max()))

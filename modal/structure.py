@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import AccuracyError
 from modal.solvers.pairs import Pairs
-from modal.state import Complex, Quadratic
+from modal.state import Complex, Quadratic, times
 
 AXIS_TOLERANCE = 1e-12  # relative error of the inverse operator's compression, see restore_axis
 DEFECTIVE = 1e-13  # pairing, of its terms' size, below which an eigenvalue counts as defective
@@ -30,12 +30,12 @@ def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     |k|)/|p|: a real part below that is round-off, and λ is replaced by the root on the axis. A
     growth rate under about 1e-6 |λ|, next to a double eigenvalue, is therefore not told from zero.
     """
-    if not quadratic.conservative:
+    if not quadratic.conservative or not pairs.eigenvalues.real.any():
         return pairs
     X, lam = pairs.right, pairs.eigenvalues
-    m = np.einsum("ij,ij->j", X.conj(), quadratic.M @ X).real
-    c = np.einsum("ij,ij->j", X.conj(), quadratic.C @ X).imag
-    k = np.einsum("ij,ij->j", X.conj(), quadratic.K @ X).real
+    m = np.einsum("ij,ij->j", X.conj(), times(quadratic.M, X)).real
+    c = np.einsum("ij,ij->j", X.conj(), times(quadratic.C, X)).imag
+    k = np.einsum("ij,ij->j", X.conj(), times(quadratic.K, X)).real
     size = np.abs(lam)
     slope = np.abs(2.0 * lam * m + 1j * c)
     reach = AXIS_TOLERANCE * (size**2 * m + size * np.abs(c) + np.abs(k))
@@ -57,6 +57,8 @@ def left_vectors(
     axis. Otherwise, or when −λ̄ is not among those `found`, conjugates of the right vectors of the
     transposed problem, which `adjoint` solves. Raises AccuracyError when the two spectra disagree.
     """
+    if quadratic.conservative and not chosen.eigenvalues.real.any():
+        return paired(quadratic, chosen, chosen.right)
     if quadratic.symmetric:
         return paired(quadratic, chosen, chosen.right.conj())
     if quadratic.conservative:
@@ -86,8 +88,8 @@ def paired(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
     j.
     """
     lam, X, Y = pairs.eigenvalues, pairs.right, np.array(left)
-    MX, CX = quadratic.M @ X, quadratic.C @ X
-    mass = np.sqrt(np.abs(np.einsum("ij,ij->j", Y.conj(), quadratic.M @ Y)))
+    MX, CX = times(quadratic.M, X), times(quadratic.C, X)
+    mass = np.sqrt(np.abs(np.einsum("ij,ij->j", Y.conj(), times(quadratic.M, Y))))
     Y /= np.where(mass > 0.0, mass, 1.0)
     for group in clusters(lam):
         if len(group) == 1:

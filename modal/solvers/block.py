@@ -18,7 +18,7 @@ from modal.solvers.operator import InverseOperator
 from modal.solvers.pairs import Pairs
 from modal.state import Complex, Quadratic, Real
 
-RESIDUAL = 1e-9  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
+RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
 BACKWARD = 1e-13  # and its backward error, where that is the sharper of the two
 DRIFT = 1e-11  # of K q, from which the product is formed anew
 TWICE = 1e-4  # overlap with V beyond which one pass of orthogonalisation is not enough
@@ -27,10 +27,12 @@ ACCEPT = 1e-12  # backward error to make do with once the basis stops growing
 DEPENDENT = (
     1e-8  # energy of a combination of unit shapes that counts as none: its K q − load is noise
 )
-GUARD = 2  # modes beyond those wanted: the last wanted one converges the slower without them
+GUARD = 1  # modes beyond those wanted: the last wanted one converges the slower without them
 START = 4  # random shapes to start from, beyond the number wanted
 ROOM = 12  # columns a wanted mode needs, about
-ROUNDS = 40
+WIDTH = 8  # pairs, the lowest unfinished, whose residuals the basis grows by at a time
+NEAR = 1e-5  # ‖Q(λ)x‖/‖Kx‖ from which it is looked closer
+ROUNDS = 100
 WIDE = 160  # size of a skew matrix from which it is reduced in real arithmetic
 
 
@@ -183,7 +185,8 @@ def solve_block(operator: InverseOperator, k: int, seed: int = 0) -> Pairs:
 def _residual(
     basis: _Basis, lam: Complex, Y: Complex, before: NDArray[np.bool_]
 ) -> tuple[Complex, NDArray[np.bool_]]:
-    """Q(λ)x of the unfinished pairs, x of one size, and which pairs are finished.
+    """Q(λ)x of the unfinished pairs, x of one size, and which pairs are finished; of
+    the residuals those of the lowest pairs.
 
     A pair finished once stays so: a larger basis does not make it worse.
     """
@@ -193,9 +196,14 @@ def _residual(
     lam, Y = lam[rest], Y[:, rest]
     load = basis.times(1, Y)
     residual = basis.times(2, Y * lam**2) + basis.times(3, Y * lam) + load
-    size = np.linalg.norm(residual, axis=0)
-    weight = basis.quadratic.weights(lam) * np.linalg.norm(basis.times(0, Y), axis=0)
-    passed = (size <= RESIDUAL * np.linalg.norm(load, axis=0)) & (size <= BACKWARD * weight)
-    passed |= size <= NOISE * weight
+    size, whole = np.linalg.norm(residual, axis=0), np.linalg.norm(load, axis=0)
+    passed = np.zeros(len(lam), dtype=bool)
+    near = np.flatnonzero(size <= NEAR * whole)
+    if near.size:
+        weight = basis.quadratic.weights(lam[near])
+        weight *= np.linalg.norm(basis.times(0, Y[:, near]), axis=0)
+        passed[near] = (size[near] <= RESIDUAL * whole[near]) & (size[near] <= BACKWARD * weight)
+        passed[near] |= size[near] <= NOISE * weight
     done[rest[passed]] = True
-    return (residual / np.linalg.norm(Y, axis=0))[:, ~passed], done
+    rest = np.flatnonzero(~passed)[:WIDTH]
+    return (residual / np.linalg.norm(Y, axis=0))[:, rest], done
