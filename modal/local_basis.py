@@ -20,9 +20,8 @@ from modal.reduced_eigen import SmallModes
 
 Array = NDArray[np.float64]
 
-GUARD = (
-    2  # modes beyond those wanted that a local basis holds, so that the next one is not too near
-)
+GUARD = 1  # modes beyond those wanted that a local basis holds: the next is then not too near
+KEPT = 0.15  # of √tolerance: the relative size of directions that are kept
 
 
 def local(projected: Projected, anchors: SmallModes, tolerance: float) -> Projected:
@@ -38,7 +37,7 @@ def local(projected: Projected, anchors: SmallModes, tolerance: float) -> Projec
         kept = kept / np.linalg.norm(kept, axis=0)
         columns += [kept.real, kept.imag]
     U, sizes, _ = la.svd(np.hstack(columns), full_matrices=False)
-    U = U[:, sizes > 0.3 * np.sqrt(tolerance)]
+    U = U[:, sizes > KEPT * np.sqrt(tolerance)]
     Q, _ = la.qr(U / projected.frequency[:, None], mode="economic")
     Z = la.eigh(Q.T @ (projected.frequency[:, None] ** 2 * Q))[1]
     outside = np.nanmin(np.abs(anchors.eigenvalues[:, -1]))
