@@ -111,7 +111,7 @@ class _PetscFactor:
         real = not np.issubdtype(PETSc.ScalarType, np.complexfloating)
         csr = sp.csr_matrix(A)
         csr.sort_indices()
-        indices = (csr.indptr.astype(PETSc.IntType, copy=False), csr.indices.astype(PETSc.IntType, copy=False))
+        indices = tuple(a.astype(PETSc.IntType, copy=False) for a in (csr.indptr, csr.indices))
         self.matrix = PETSc.Mat().createAIJ(
             csr.shape, csr=(*indices, csr.data.astype(PETSc.ScalarType)), comm=PETSc.COMM_SELF
         )

@@ -41,7 +41,8 @@ def solve_parts(quadratic: Quadratic, k: int) -> Pairs | None:
     matrices = [A.toarray() for A in (quadratic.M, quadratic.C, quadratic.K)]
     frequencies, shapes = [], []
     for part in parts:
-        found = definite(*(A[np.ix_(part, part)] for A in matrices), k)
+        M, C, K = (A[np.ix_(part, part)] for A in matrices)
+        found = definite(M, C, K, k)
         if found is None:
             return None
         omega, X = found
