@@ -65,7 +65,7 @@ class Body:
 
     @cached_property
     def free_dofs(self) -> DofMap:
-        """Which unknown is which, of those that supports leave: the same object at every instant."""
+        """Which unknown is which, of those that supports leave; one object for all instants."""
         return self.dofs.select(self.free)
 
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
