@@ -117,8 +117,7 @@ def _read_file(path: Path) -> meshio.Mesh:
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             if path.suffix.lower() == ".inp":
-                text = abaqus_deck.translated(path)
-                return meshio.read(io.StringIO(text), file_format="abaqus")
+                return abaqus_deck.read_deck(path)
             if path.suffix.lower() in (".bdf", ".nas", ".fem"):
                 raw = meshio.read(io.StringIO(nastran_deck.translated(path)), file_format="nastran")
                 raw.point_sets.update(nastran_deck.grid_sets(path))

@@ -290,3 +290,53 @@ def test_named_sets(tmp_path: Path, style: str) -> None:
     body = assembly.solid(path, assembly.steel, clamped="root")
     assert body.sets["root"].tolist() == root.tolist()
     assert set(body.sets) <= {"root", "part"}
+
+
+def test_calculix_deck_in_pieces(tmp_path: Path) -> None:
+    """*INCLUDE, one set over two blocks of elements, a block without a set before them."""
+    mesh = distorted_mesh("hex8")
+    nodes = [
+        f"{10 * k}, {x[0]!r}, {x[1]!r}, {x[2]!r}" for k, x in enumerate(mesh.points.tolist(), 1)
+    ]
+    (tmp_path / "nodes.inp").write_text("\n".join(["*node, nset=ALL", *nodes]) + "\n")
+    cells = 10 * (mesh.cells[0].data + 1)
+    lines = ["*INCLUDE, INPUT=nodes.inp"]
+    for start, stop, label in (
+        (0, 2, ""),
+        (2, 5, ", ELSET=LEFT"),
+        (5, 9, ""),
+        (9, 12, ", ELSET=LEFT"),
+    ):
+        lines.append(f"*ELEMENT, TYPE=C3D8I{label}")
+        lines += [", ".join(map(str, [100 + k, *cells[k]])) for k in range(start, stop)]
+    lines += ["*ELSET, ELSET=REST, GENERATE", "100, 101, 1", "105, 108", "*ELSET, ELSET=BOTH"]
+    lines += ["LEFT, REST", "*STEP", "*STATIC", "0.1, 1.", "*END STEP"]
+    path = tmp_path / "job.inp"
+    path.write_text("\n".join(lines) + "\n")
+    found = assembly.solid(path, {"LEFT": assembly.steel, "REST": assembly.aluminium})
+    expected = np.unique(mesh.cells[0].data[[2, 3, 4, 9, 10, 11]])
+    assert found.sets["LEFT"].tolist() == expected.tolist()
+    assert found.sets["BOTH"].tolist() == list(range(len(mesh.points)))
+    one = assembly.solid(path, {"BOTH": assembly.steel})
+    same = assembly.solid(mesh, assembly.steel)
+    assert abs(one.operators.K - same.operators.K).max() < 1e-10 * same.operators.K.max()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("*NODE\n1, 0, 0, 0\n1, 1, 0, 0\n", "line 1: \\*NODE: node 1 has two positions"),
+        ("*NODE\n1, 0, 0, zero\n", "line 1: \\*NODE: could not convert"),
+        ("*NODE\n1, 0, 0, 0\n*ELEMENT, TYPE=C3D4\n1, 1, 2, 3\n", "C3D4 needs a number and 4"),
+        ("*NODE\n1, 0, 0, 0\n*ELEMENT, TYPE=C3D4\n1, 1, 2, 3, 4\n", "names node 2"),
+        ("*NODE\n1, 0, 0, 0\n*NSET, NSET=A\nB\n", "names the set B"),
+        ("*NODE\n1, 0, 0, 0\n*NSET, NSET=A\n7\n", "set A names node 7"),
+        ("*INCLUDE, INPUT=absent.inp\n", "absent.inp: cannot be read"),
+    ],
+)
+def test_faulty_decks(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "bad.inp"
+    path.write_text(text)
+    with pytest.raises(MeshError, match=said) as fault:
+        assembly.solid(path, assembly.steel)
+    one_line(fault)
