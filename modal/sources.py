@@ -177,10 +177,9 @@ class ReducedSource:
         ]
 
 
-def can_reduce(freeze: Freeze, at: NDArray[np.float64]) -> bool:
-    """Whether a sweep is worth a reduced basis: enough instants of shared operators, nothing free
-    to move."""
-    if len(at) < WORTH_A_BASIS or freeze(float(at[0])).rigid.shape[1]:
+def reducible(freeze: Freeze, at: NDArray[np.float64]) -> bool:
+    """Whether the instants share their operators, with nothing free to move."""
+    if freeze(float(at[0])).rigid.shape[1]:
         return False
     ends: Sequence[Point] = [{"at": float(at[0])}, {"at": float(at[len(at) // 2])}]
     return shares_operators(lambda p: freeze(float(p["at"])), ends)

@@ -13,13 +13,27 @@ from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
 from assembly import FrozenSystem
-from assembly.errors import AccuracyError, ConvergenceError, FrozenMotionError, InputError
+from assembly.errors import (
+    AccuracyError,
+    ConvergenceError,
+    FrozenMotionError,
+    InputError,
+    SingularSystemError,
+)
 from modal.datasets import provenance, tracks_dataset
 from modal.following import Rules
 from modal.snapshot import ModesLike
 from modal.solve import Backend
 from modal.solve import solve as solve_instant
-from modal.sources import Freeze, FullSource, ReducedSource, Solver, Source, can_reduce
+from modal.sources import (
+    WORTH_A_BASIS,
+    Freeze,
+    FullSource,
+    ReducedSource,
+    Solver,
+    Source,
+    reducible,
+)
 from modal.tracks import Recorder
 from modal.whirl import Whirl
 
@@ -206,11 +220,19 @@ def _source(
         return FullSource(freeze, count, solver, name, whirl)
     if backend not in BACKENDS:
         raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
-    if backend == "reduced" or (backend == "auto" and can_reduce(freeze, at)):
+    asked = backend == "reduced"
+    if asked or (backend == "auto" and len(at) >= WORTH_A_BASIS):
+        usable = reducible(freeze, at)
+        if asked and not usable:
+            raise InputError(
+                "backend: a reduced basis needs instants that share their operators, and nothing "
+                "free to move; take another backend"
+            )
         try:
-            return ReducedSource(freeze, at, count, accuracy, whirl)
-        except AccuracyError:
-            if backend == "reduced":
+            if usable:
+                return ReducedSource(freeze, at, count, accuracy, whirl)
+        except (AccuracyError, ConvergenceError, SingularSystemError):
+            if asked:
                 raise
     chosen = "slepc" if backend == "auto" else backend
 

@@ -473,6 +473,8 @@ def test_one_instant_is_a_dataset_too() -> None:
         (dict(s=[0.0, 1.0], k=0), "k"),
         (dict(s=[0.0, 1.0], tolerance=-1.0), "tolerance"),
         (dict(s=[0.0, 1.0], r=[0.0, 1.0]), "exactly one"),
+        (dict(s=[0.0, 1.0], backend="magic"), "slepc"),
+        (dict(s=[0.0, 1.0], backend="reduced"), "share"),
     ],
 )
 def test_bad_arguments_are_named(arguments: dict, words: str) -> None:
