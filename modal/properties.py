@@ -252,4 +252,8 @@ def _pinned(system: FrozenSystem) -> Property:
         return _skip("P5", statement, "not pinned on its axis of rotation")
     total = system.only("K", "K_epsilon", "K_omega2", "K_G").stiffness @ v
     scale = np.linalg.norm(system.K_omega2 @ v) + np.linalg.norm(system.K_epsilon @ v)
-    return _judge("P5", statement, float(np.linalg.norm(total) / scale), PINNED_BOUND)
+    # What the product K v loses to rounding is no fault of the assembly, and can be above the bound
+    # at low speed: entries of K v cancel from the size of |K| |v|.
+    rounding = np.finfo(float).eps * np.linalg.norm(abs(system.K) @ abs(v)) / scale
+    found = float(np.linalg.norm(total) / scale)
+    return _judge("P5", statement, found, PINNED_BOUND + float(rounding))
