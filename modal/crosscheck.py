@@ -19,6 +19,7 @@ from modal.diagnosis import Diagnosis, Evidence, diagnose
 from modal.equations import freezer, is_second_order
 from modal.floquet import FloquetModes, floquet
 from modal.frozen_callable import tracks_of_callable
+from modal.mode_transient import assigned, follow_transients
 from modal.resonance import announced
 from modal.tracking import track
 from modal.unfrozen import Unfrozen
@@ -26,9 +27,7 @@ from modal.unfrozen import Unfrozen
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-RECORDS = 61  # instants of the transient at which coordinates are taken
 CALLABLE_INSTANTS = 65
-RESOLUTION = 0.25  # |λ| h of the fastest mode followed, in steps of order 6
 SHARED = 0.3  # of a mode's largest part in any Floquet vector: it takes part in this one
 RESONANCE_WIDTH = 0.15  # of 2π/T
 
@@ -91,13 +90,15 @@ def crosscheck(
     k: int = 4,
     tolerance: float = 0.05,
     breaks: Sequence[float] = (),
+    turns: int = 1,
 ) -> CrossCheck:
     """Compare frozen growth rates with the transient and, for a periodic motion, with Floquet.
 
     model: an object with freeze(t), or a callable A(t). tracks: the dataset of `modal.track` over
     time; without it the k lowest modes are tracked over `times` (or one period in 64 steps).
     period: of the motion, s; by default `model.period` where there is one. tolerance: relative
-    difference of growth rates that still confirms. breaks: jumps of A within the period.
+    difference of growth rates that still confirms. breaks: jumps of A within the period. turns:
+    periods of the transient, when the tracks cover exactly one; its rates get that much sharper.
 
     Per mode: mean frozen and corrected rates, the rate of its own coordinate in the transient of
     the full time-varying equations (on the space of the frozen modes, started in the frozen mode,
@@ -115,7 +116,8 @@ def crosscheck(
     t0, t1 = float(at[0]), float(at[-1])
     unfrozen = Unfrozen(model, t0, t1, count, T)
     lam = _with_positive_frequency(tracks.eigenvalue.values[:, modes])
-    run = _transient(unfrozen, at, lam, tracks.growth_rate_corrected.values[:, modes])
+    sigma = tracks.growth_rate_corrected.values[:, modes]
+    run = follow_transients(unfrozen, at, lam, sigma, _checked_turns(turns, at, T))
     exponents = np.full((2, count), np.nan)
     if T is not None:
         found = floquet(model, T, t0=t0, k=count, breaks=breaks, basis=unfrozen.basis)
@@ -125,7 +127,7 @@ def crosscheck(
     evidence = [
         Evidence(
             frozen=_mean(at, lam[:, i].real),
-            corrected=_mean(at, tracks.growth_rate_corrected.values[:, modes[i]]),
+            corrected=_mean(at, sigma[:, i]),
             transient=run.rate[i],
             uncertainty=run.uncertainty[i],
             floquet=exponents[0, i],
@@ -167,70 +169,11 @@ def crosscheck(
             reduced_unknowns=unfrozen.size,
             period="none" if T is None else T,
             span=[t0, t1],
+            turns=turns,
             tolerance=tolerance,
         ),
     )
     return CrossCheck(dataset, diagnoses)
-
-
-@dataclass(frozen=True)
-class _Run:
-    rate: Array
-    uncertainty: Array
-    gain: Array
-    basis_gap: Array
-    abscissa: float
-
-
-def _transient(unfrozen: Unfrozen, at: Array, lam: Complex, corrected: Array) -> _Run:
-    """Start in every frozen mode at once; follow each mode's own coordinate and the energy norm."""
-    chosen = np.unique(np.linspace(0, len(at) - 1, RECORDS).round().astype(int))
-    times = [float(t) for t in at[chosen]]
-    values, right, _ = unfrozen.frozen(times[0])
-    place = assigned(values, lam[0])
-    longest = RESOLUTION / max(float(np.nanmax(np.abs(lam))), 1e-300)
-    path = unfrozen.propagate(right[:, place], times, min(longest, times[-1] - times[0]))
-    rough = unfrozen.propagate(right[:, place], [times[0], times[-1]], 1.5 * longest)[-1]
-    count = lam.shape[1]
-    logs, sizes = np.full((len(times), count), np.nan), np.empty((len(times), count))
-    gaps, abscissa = np.zeros(count), -np.inf
-    last = np.zeros(count)
-    for n, (t, x) in enumerate(zip(times, path, strict=True)):
-        values, _, left = unfrozen.frozen(t)
-        here = lam[chosen[n]]
-        known = np.flatnonzero(np.isfinite(here))
-        index = assigned(values, here[known])
-        gaps[known] = np.maximum(
-            gaps[known],
-            np.abs(values[index] - here[known]) / np.maximum(np.abs(here[known]), 1e-300),
-        )
-        own = np.abs((left[:, index].conj() * x[:, known]).sum(axis=0))
-        with np.errstate(divide="ignore"):
-            logs[n, known] = np.log(own)
-        sizes[n] = np.linalg.norm(unfrozen.norm(t) @ x, axis=0)
-        abscissa = max(abscissa, unfrozen.numerical_abscissa(t))
-        if n == len(times) - 1:
-            off = np.abs((left[:, index].conj() * rough[:, known]).sum(axis=0))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                last[known] = np.abs(np.log(off) - logs[n, known])
-    span = times[-1] - times[0]
-    slope = (logs[-1] - logs[0]) / span
-    # What is left after the corrected rate and a straight line is coupling: it blurs the ends.
-    due = np.stack([_cumulative(at, c)[chosen] for c in corrected.T], axis=1)
-    rest = logs - due
-    rest = rest - (rest[0] + np.outer((np.array(times) - times[0]) / span, rest[-1] - rest[0]))
-    with np.errstate(invalid="ignore"):
-        blur = np.nan_to_num(np.nanstd(rest, axis=0), nan=0.0)
-    return _Run(slope, (blur + last) / span, (sizes / sizes[0]).max(axis=0), gaps, abscissa)
-
-
-def assigned(values: Complex, wanted: Complex) -> NDArray[np.intp]:
-    """Which of `values` stands for each of `wanted`: one to one, nearest in all."""
-    distance = np.abs(values[None, :] - wanted[:, None])
-    rows, columns = linear_sum_assignment(distance)
-    out = np.empty(len(wanted), dtype=np.intp)
-    out[rows] = columns
-    return out
 
 
 def _matched(found: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
@@ -293,6 +236,14 @@ def _window(tracks: xr.Dataset) -> NDArray[np.intp]:
     return found
 
 
+def _checked_turns(turns: Any, at: Array, T: float | None) -> int:
+    if not (isinstance(turns, (int, np.integer)) and turns >= 1):
+        raise InputError(f"turns: expected a whole number of periods, got {turns!r}")
+    if turns > 1 and (T is None or abs(at[-1] - at[0] - T) > 1e-6 * T):
+        raise InputError("turns: needs a period, and tracks that cover exactly one")
+    return int(turns)
+
+
 def _with_positive_frequency(lam: Complex) -> Complex:
     return np.where(lam.imag < 0.0, lam.conj(), lam)
 
@@ -302,12 +253,6 @@ def _mean(at: Array, values: Array) -> float:
     if known.sum() < 2 or not known[[0, -1]].all():
         return float(np.mean(values)) if known.all() else np.nan
     return float(trapezoid(values[known], at[known]) / (at[-1] - at[0]))
-
-
-def _cumulative(at: Array, values: Array) -> Array:
-    filled = np.where(np.isfinite(values), values, 0.0)
-    steps = 0.5 * (filled[1:] + filled[:-1]) * np.diff(at)
-    return np.concatenate([[0.0], np.cumsum(steps)])
 
 
 def _least(values: Array) -> float:

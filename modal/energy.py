@@ -12,7 +12,7 @@ side is zero without damping and loads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,9 +86,3 @@ def differentiation(nodes: Array) -> Array:
     slopes = np.zeros_like(values)
     slopes[:, 1:] = powers[1:] * nodes[:, None] ** (powers[1:] - 1)
     return np.asarray(np.linalg.solve(values.T, slopes.T).T)
-
-
-def energy_balance(energies: Sequence[float], works: Sequence[float]) -> Array:
-    """The defect E_k − E_0 − W_k at every instant, J."""
-    E, W = np.asarray(energies, dtype=float), np.asarray(works, dtype=float)
-    return np.asarray(E - E[0] - W) if E.size else E

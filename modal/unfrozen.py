@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from modal.collocation import step_maps
+from modal.collocation import monodromy
 from modal.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.galerkin import GalerkinModel, modal_basis
 from modal.interpolation import chebyshev_interpolant, periodic_interpolant
@@ -71,9 +71,9 @@ class Unfrozen:
         mass = la.cholesky(here.M.toarray())
         return np.asarray(la.block_diag(stiffness, mass))
 
-    def frozen(self, t: float) -> tuple[Complex, Complex, Complex]:
+    def frozen(self, t: float, norm: Array | None = None) -> tuple[Complex, Complex, Complex]:
         """Eigenvalues (N,), right vectors of unit energy and left ones with yᴴx = 1, at t."""
-        L = self.norm(t)
+        L = self.norm(t) if norm is None else norm
         A = L @ self.matrix(t) @ la.inv(L)
         values, left, right = la.eig(A, left=True, right=True)
         left = left / (left.conj() * right).sum(axis=0).conj()
@@ -86,21 +86,21 @@ class Unfrozen:
         A = L @ self.matrix(t) @ la.inv(L)
         return float(la.eigvalsh(0.5 * (A + A.T))[-1])
 
-    def propagate(self, X: Complex, times: Sequence[float], longest: float) -> list[Complex]:
-        """x at each of `times` (the first is where X (N, m) stands), in Gauss steps of order 6.
+    def propagators(
+        self, times: Sequence[float] | Array, longest: float, halves: int
+    ) -> list[Array]:
+        """Φ (N, N) between successive times, each in equal Gauss steps of order 6.
 
-        longest: s, the longest step. One factor of a pair of times is made in equal steps.
+        halves: 2 for steps of at most `longest` (s), 1 for steps twice as long, to see their error.
         """
         _, (scale, _) = la.matrix_balance(self.matrix(self.t0), permute=False, separate=True)
 
         def balanced(t: float) -> Array:
             return np.asarray(self.matrix(t) * (scale[None, :] / scale[:, None]))
 
-        x = X / scale[:, None]
-        out = [X]
+        out = []
         for start, end in pairwise(times):
-            steps = max(1, int(np.ceil((end - start) / longest)))
-            for step in step_maps(balanced, start, end, steps):
-                x = step @ x
-            out.append(x * scale[:, None])
+            steps = halves * max(1, int(np.ceil((end - start) / (2.0 * longest))))
+            inner = monodromy(balanced, float(start), float(end), steps)
+            out.append(inner * (scale[:, None] / scale[None, :]))
         return out
