@@ -1,0 +1,202 @@
+"""How the points of a stability map are solved: from one certified basis, or one by one.
+
+Both give a tile (a chunk of the map) as columns of the dataset, and a tile's result depends on
+nothing but what `prepare` made, so that tiles may be computed in any order and by any run.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
+from modal.affine import AffineFamily, Coefficients, shares_operators
+from modal.map_grid import Grid, named
+from modal.map_store import VARIABLES, Slices
+from modal.reducer import Reducer
+from modal.spot_check import full_modes, spot_check
+from modal.verdict import Verdict, judge
+
+Array = NDArray[np.float64]
+Judged = tuple[Sequence[Verdict | None], NDArray[np.bool_]]
+
+VALIDATION = 60  # seeded random points that complete the training
+
+
+class Method(Protocol):
+    """What a map asks of the way its points are solved."""
+
+    solver: str
+
+    def prepare(self) -> Mapping[str, NDArray[Any]] | None:
+        """Make what all tiles share, and hand out what has to be kept with the map."""
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on with what was kept."""
+
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        """The columns of a tile's points, row by row."""
+
+    def destroy(self) -> None:
+        """Give back factorizations."""
+
+
+def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -> Method:
+    first, last = (
+        [pick(size) for size in grid.shape] for pick in (lambda size: 0, lambda size: size - 1)
+    )
+    if shares_operators(grid.freeze, [grid.point(first), grid.point(last)]):
+        return ReducedMethod(grid, k, tolerance, checks, threads)
+    return FullMethod(grid, k)
+
+
+class FullMethod:
+    """Every point by itself, through modal.solve."""
+
+    solver = "full solve at every point"
+
+    def __init__(self, grid: Grid, k: int) -> None:
+        self.grid, self.k = grid, k
+
+    def prepare(self) -> dict[str, Array] | None:
+        return None
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        pass
+
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        points = self.grid.points(tile)
+        return columns(
+            [self.verdict(point) for point in points], np.ones(len(points), dtype=np.int8)
+        )
+
+    def verdict(self, point: Mapping[str, float]) -> Verdict:
+        """Raises the solver's error with the point's name in front."""
+        try:
+            eigenvalues, bound = full_modes(self.grid.freeze(point), self.k)
+        except ConvergenceError as fault:
+            raise ConvergenceError(f"at {named(point)}: {fault}", fault.partial) from fault
+        except (SingularSystemError, AccuracyError) as fault:
+            raise type(fault)(f"at {named(point)}: {fault}") from fault
+        return judge(eigenvalues, bound)
+
+    def destroy(self) -> None:
+        pass
+
+
+class ReducedMethod:
+    """All points from one certified basis."""
+
+    solver = "certified reduced basis"
+
+    def __init__(self, grid: Grid, k: int, tolerance: float, checks: int, threads: int) -> None:
+        self.grid, self.k, self.tolerance, self.checks, self.threads = (
+            grid,
+            k,
+            tolerance,
+            checks,
+            threads,
+        )
+        training = grid.training()
+        self.family = AffineFamily(grid.freeze, training[0])
+        both = self.family.coefficients(training + grid.drawn(VALIDATION, seed=3))
+        self.training, self.validation = (
+            both.take(slice(len(training))),
+            both.take(slice(len(training), None)),
+        )
+        self.span = both
+        self.reducer: Reducer | None = None
+
+    def prepare(self) -> dict[str, NDArray[Any]]:
+        """Grow the basis on the training points, complete it on random ones, check it."""
+        self.reducer = Reducer(self.family, self.span, self.k, self.tolerance, self.threads)
+        self.reducer.train(self.training)
+        self.reducer.train(self.validation)
+        drawn = self.grid.drawn(4 * self.checks, seed=9)
+        self.compared = spot_check(self.reducer, drawn, self.checks)
+        return self.reducer.arrays()
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.reducer = Reducer.restored(
+            self.family, self.span, self.k, arrays, self.tolerance, self.threads
+        )
+
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        """The points of a tile: in a local basis, those it does not settle in the shared one,
+        those that fails in a private extension, those of operators never seen before in full.
+        """
+        assert self.reducer is not None
+        points = self.grid.points(tile)
+        at = self.family.coefficients(points)
+        known = self.reducer.projected.matrices.shape[0]
+        tables = (at.mass, at.damping, at.stiffness)
+        seen = ~np.any([table[:, known:].any(axis=1) for table in tables], axis=0)
+        at = Coefficients(*(table[:, :known] for table in tables))
+        verdicts: list[Verdict | None] = [None] * len(points)
+        left = np.flatnonzero(seen)
+        for stage in (self._local, self._shared, self._private):
+            if left.size:
+                judged, settled = stage(at, left, tile)
+                for p, verdict in zip(left, judged, strict=True):
+                    verdicts[p] = verdict
+                left = left[~settled]
+        full = FullMethod(self.grid, self.k)
+        for p in np.flatnonzero(~seen):
+            verdicts[p] = full.verdict(points[p])
+        return columns([v for v in verdicts if v is not None], (~seen).astype(np.int8))
+
+    def _local(self, at: Coefficients, left: NDArray[np.intp], tile: Slices) -> Judged:
+        """A basis from the tile's corners and middle.
+
+        Undecided growth rates, smaller than their bound, go on to the more accurate basis.
+        """
+        assert self.reducer is not None
+        anchors = anchor_points(tuple(s.stop - s.start for s in tile))
+        if len(left) < 4 * len(anchors):
+            return [None] * len(left), np.zeros(len(left), dtype=bool)
+        reducer = self.reducer.local(at.take(anchors))
+        verdicts, settled = self._verdicts(reducer, at.take(left))
+        decided = [v.certain or v.growth_rate == 0.0 for v in verdicts]
+        return verdicts, settled & np.array(decided)
+
+    def _shared(self, at: Coefficients, left: NDArray[np.intp], tile: Slices) -> Judged:
+        assert self.reducer is not None
+        return self._verdicts(self.reducer, at.take(left))
+
+    def _private(self, at: Coefficients, left: NDArray[np.intp], tile: Slices) -> Judged:
+        assert self.reducer is not None
+        private = self.reducer.branch()
+        private.train(at.take(left))
+        return self._verdicts(private, at.take(left))
+
+    def _verdicts(
+        self, reducer: Reducer, at: Coefficients
+    ) -> tuple[list[Verdict], NDArray[np.bool_]]:
+        modes, certificate, rigid = reducer.solve(at)
+        accepted = reducer.accepted(modes, certificate, rigid).max(axis=1) <= 1.0
+        lam = np.where(rigid, np.nan, modes.eigenvalues)[:, : self.k]
+        bounds = certificate.error_bound[:, : self.k]
+        return [judge(*pair) for pair in zip(lam, bounds, strict=True)], accepted
+
+    def destroy(self) -> None:
+        if self.reducer is not None:
+            self.reducer.destroy()
+
+
+def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:
+    """Numbers of the corners and the middle of a tile of that shape, row by row."""
+    corners = itertools.product(*({0, size - 1} for size in shape))
+    chosen = {*corners, tuple(size // 2 for size in shape)}
+    return np.array(sorted(int(np.ravel_multi_index(c, shape)) for c in chosen))
+
+
+def columns(verdicts: Sequence[Verdict], source: NDArray[np.int8]) -> dict[str, NDArray[Any]]:
+    """Verdicts of points as the columns of the dataset."""
+    names = [name for name in VARIABLES if name not in ("source", "done")]
+    return {name: np.array([getattr(v, name) for v in verdicts]) for name in names} | {
+        "source": source
+    }
