@@ -1,1 +1,1 @@
-"""Element families: each turns a mesh and its properties into the matrices of a body, one family a file."""
+"""Element families: each turns a mesh and its properties into a body's matrices, one family a file."""
