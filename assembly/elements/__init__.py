@@ -1,1 +1,1 @@
-"""Element families: each turns a mesh and its properties into a body's matrices, one family a file."""
+"""Element families: each turns a mesh and its properties into matrices, one family a file."""
