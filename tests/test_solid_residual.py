@@ -15,6 +15,8 @@ from continua import body
 from numpy.typing import NDArray
 
 import assembly
+from assembly import gallery
+from assembly.errors import ConvergenceError, InputError
 from assembly.kinematics import skew
 
 RUBBER = assembly.Material(E=4e6, nu=0.3, rho=1100.0)
@@ -150,3 +152,24 @@ def test_linear_prestress(block: assembly.Body, directions: NDArray[np.float64])
         directions,
         derivative(lambda v: residual(block, v, still, still, linear), directions),
     )
+
+
+def test_no_equilibrium_beyond_the_limit_load() -> None:
+    """A short column pushed against its clamp: St. Venant–Kirchhoff carries at most E/(3√3) in
+    compression (P = ½E λ(λ² − 1), ν = 0), and the load at the clamp is ρ a L."""
+    material = assembly.Material(E=2e6, nu=0.0, rho=1000.0)
+    column = gallery.block(5, 1, 1, "hex20", (0.1, 0.1, 0.1), material=material)
+    limit = material.E / (3.0 * np.sqrt(3.0)) / (material.rho * 0.1)
+    below = assembly.Kinematics(acceleration=(0.95 * limit, 0.0, 0.0))
+    assert assembly.nonlinear.equilibrium(column, below).displacement.min() < -0.01
+    with pytest.raises(ConvergenceError, match="no equilibrium found") as fault:
+        column.freeze(acceleration=(1.05 * limit, 0.0, 0.0), prestress="nonlinear")
+    assert "\n" not in str(fault.value)
+    assert fault.value.partial.shape == (column.size,)
+
+
+def test_given_matrices_have_no_nonlinear_prestress(block: assembly.Body) -> None:
+    full = block.operators
+    given = assembly.from_matrices(full.M.tocsr(), full.K, block.dofs.coordinates)
+    with pytest.raises(InputError, match='"nonlinear"'):
+        given.freeze(omega=(0.0, 0.0, 5.0), prestress="nonlinear")
