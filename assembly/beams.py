@@ -126,8 +126,24 @@ def straight_stations(
     rotary_inertia: bool = True,
 ) -> Stations:
     """Sections of straight uniform elements between ends (E, 2, 3), section axes (E, Q, 3, 3)."""
-    check_theory(theory)
     span = ends[:, 1] - ends[:, 0]
+    X = ends[:, None, 0] + rule.points[:, None] * span[:, None]
+    slope = np.broadcast_to(span[:, None], X.shape)
+    return uniform_stations(X, slope, frames, rule, section, material, theory, rotary_inertia)
+
+
+def uniform_stations(
+    X: Array,
+    slope: Array,
+    frames: Array,
+    rule: LineRule,
+    section: Section,
+    material: Material,
+    theory: Theory,
+    rotary_inertia: bool = True,
+) -> Stations:
+    """One section all along an axis X (E, Q, 3) of slope dX/dξ, with axes frames (E, Q, 3, 3)."""
+    check_theory(theory)
     shape = frames.shape[:2]
     t = frames[..., :, 0]
     alone = t[..., :, None] * t[..., None, :]
@@ -139,8 +155,8 @@ def straight_stations(
     )
     return Stations(
         rule,
-        X=ends[:, None, 0] + rule.points[:, None] * span[:, None],
-        slope=np.broadcast_to(span[:, None], (*shape, 3)),
+        X=X,
+        slope=slope,
         compliance=turned(section.compliance(material, theory == "timoshenko"), frames),
         inertia=inertia,
         tension_centre=np.zeros((*shape, 3)),

@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.beams import PLANAR, SPATIAL, Theory, check_theory
+from assembly.beams import PLANAR, SPATIAL, Theory, uniform_stations
 from assembly.body import Body
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
-from assembly.elements.beam_shapes import Stations
 from assembly.elements.quadrature import gauss
-from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError
 from assembly.materials import Material
-from assembly.section_frames import turned
 from assembly.sections import Section
 
 Array = NDArray[np.float64]
@@ -38,7 +35,6 @@ def ring(
     radius: of the section's centroid, m. The section's width (y) is radial, its height (z) along
     the ring's axis. theory, planar, rotary_inertia: as for `beam`. Raises InputError.
     """
-    check_theory(theory)
     if not (np.isfinite(radius) and radius > 0.0):
         raise InputError(f"radius: must be a positive number in metres, got {radius!r}")
     if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 3:
@@ -47,23 +43,8 @@ def ring(
     step = 2.0 * np.pi / elements
     angle = step * (np.arange(elements)[:, None] + rule.points)
     frames = _frames(angle)
-    outward, tangent = -frames[..., :, 1], frames[..., :, 0]
-    alone = tangent[..., :, None] * tangent[..., None, :]
-    inertia = SectionInertia(
-        m=np.full(angle.shape, material.rho * section.A),
-        eta=np.zeros((*angle.shape, 3)),
-        J=material.rho * (frames @ section.second_moments @ frames.swapaxes(-1, -2)),
-        turning=np.broadcast_to(np.eye(3), alone.shape) if rotary_inertia else alone,
-    )
-    stations = Stations(
-        rule,
-        X=radius * outward,
-        slope=radius * step * tangent,
-        compliance=turned(section.compliance(material, theory == "timoshenko"), frames),
-        inertia=inertia,
-        tension_centre=np.zeros((*angle.shape, 3)),
-        radius2=np.full(angle.shape, section.polar_radius_squared),
-    )
+    X, slope = -radius * frames[..., :, 1], radius * step * frames[..., :, 0]
+    stations = uniform_stations(X, slope, frames, rule, section, material, theory, rotary_inertia)
     first = np.arange(elements)
     pairs = np.stack([first, (first + 1) % elements], axis=1)
     nodes = -radius * _frames(step * first)[..., :, 1]
