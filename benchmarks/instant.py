@@ -71,7 +71,7 @@ def solid(element: str) -> Contest:
 
 
 def middle() -> Contest:
-    body = block(27, 6, 6, "hex8")
+    body = block(14, 4, 4, "hex20")
 
     def scipy_pencil() -> Solver:
         system = ready(body)

@@ -16,7 +16,7 @@ from assembly.null_chain import NullChain
 from modal.modes import Modes
 from modal.solvers.pairs import Pairs
 from modal.state import Complex, Quadratic, times
-from modal.structure import left_vectors, restore_axis
+from modal.structure import corrected, left_vectors, restore_axis
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,9 @@ def finish(
     found = _unit_mass(quadratic, found)
     chosen = found.take(np.arange(min(task.k, len(found.eigenvalues))))
     lam, X = chosen.eigenvalues, chosen.right
+    Y = left_vectors(quadratic, chosen, found, adjoint)
+    if not (quadratic.conservative and chosen.factorization == "Cholesky"):
+        lam = corrected(quadratic, chosen, Y)
     backward_error = quadratic.backward_error(lam, X)
     if not np.all(backward_error <= task.tolerance):
         j = int(np.argmax(np.where(np.isnan(backward_error), np.inf, backward_error)))
@@ -49,7 +52,6 @@ def finish(
             f"mode {j + 1} (λ = {lam[j]:.6g} rad/s) has backward error {backward_error[j]:.1e}, "
             f"allowed {task.tolerance:.1e}"
         )
-    Y = left_vectors(quadratic, chosen, found, adjoint)
     pairing = np.abs(quadratic.pairing(lam, Y, X))
     size = np.linalg.norm(X, axis=0) * np.linalg.norm(Y, axis=0) * quadratic.weights(lam)
     with np.errstate(divide="ignore"):

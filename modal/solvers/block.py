@@ -31,6 +31,7 @@ GUARD = 1  # modes beyond those wanted: the last wanted one converges the slower
 START = 4  # random shapes to start from, beyond the number wanted
 ROOM = 12  # columns a wanted mode needs, about
 WIDTH = 8  # pairs, the lowest unfinished, whose residuals the basis grows by at a time
+LARGE = 10_000  # unknowns below which rounds cost more than shapes, and all pairs are taken
 NEAR = 1e-5  # ‖Q(λ)x‖/‖Kx‖ from which it is looked closer
 ROUNDS = 100
 WIDE = 160  # size of a skew matrix from which it is reduced in real arithmetic
@@ -205,5 +206,5 @@ def _residual(
         passed[near] = (size[near] <= RESIDUAL * whole[near]) & (size[near] <= BACKWARD * weight)
         passed[near] |= size[near] <= NOISE * weight
     done[rest[passed]] = True
-    rest = np.flatnonzero(~passed)[:WIDTH]
+    rest = np.flatnonzero(~passed)[: WIDTH if basis.quadratic.n > LARGE else None]
     return (residual / np.linalg.norm(Y, axis=0))[:, rest], done
