@@ -17,6 +17,7 @@ from assembly.errors import InputError
 from assembly.frozen import FrozenSystem
 from modal.crosscheck import crosscheck
 from modal.diagnosis import DRIFT, NON_NORMAL, PRESTRESS, RESONANCE, Evidence, diagnose
+from modal.frozen_callable import tracks_of_callable
 from modal.resonance import announced
 from studies.slider_crank_model import model as slider_crank
 
@@ -46,6 +47,24 @@ def test_counterexamples_are_flagged_with_their_exponents(
     frozen = CASES[name]["frozen"]
     if not isinstance(frozen, str):
         np.testing.assert_allclose(sorted(check.dataset.frozen_rate.values), frozen, atol=1e-9)
+
+
+def test_corrected_rate_of_a_slowly_turning_matrix() -> None:
+    # x = R(εt) y turns x' = R A₀ Rᵀ x into y' = (A₀ − εJ) y: the exponents are exact, and σ has
+    # them to first order in ε (real eigenvalues, so that they do shift).
+    A0, J, epsilon = np.array([[-1.0, 4.0], [0.5, -3.0]]), np.array([[0.0, -1.0], [1.0, 0.0]]), 0.01
+
+    def A(t: float) -> Array:
+        c, s = np.cos(epsilon * t), np.sin(epsilon * t)
+        R = np.array([[c, -s], [s, c]])
+        return R @ A0 @ R.T
+
+    tracks = tracks_of_callable(A, np.linspace(0.0, 5.0, 11))
+    exact = np.sort(np.linalg.eigvals(A0 - epsilon * J).real)
+    frozen = np.sort(np.linalg.eigvals(A0).real)
+    found = np.sort(tracks.growth_rate_corrected.values, axis=1)
+    assert np.abs(frozen - exact).max() > 5e-3
+    np.testing.assert_allclose(found, np.tile(exact, (11, 1)), atol=2e-4)
 
 
 def test_parametric_resonance_is_named() -> None:

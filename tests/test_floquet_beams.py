@@ -61,6 +61,26 @@ def test_crank_driven_beam_has_its_parametric_tongue(detuning: float) -> None:
         assert growth == pytest.approx(sigma * np.sqrt(1.0 - detuning**2), rel=0.02)
 
 
+def test_floquet_vectors_of_the_reduced_model_come_back_multiplied() -> None:
+    # One period of the full model, by another integrator, takes x to μ x.
+    omega, kappa = first_mode(assembly.beam(**ROOT))  # type: ignore[arg-type]
+    model = CrankDriven(2.0 * omega, 0.02 / abs(kappa))
+    found = floquet(model, model.period, k=2, method="reduced", tolerance=1e-8)
+    x, mu = found.vectors[:, 0], found.multipliers[0]
+    assert abs(mu) > 1.06
+    ends = []
+    for part in (x.real, x.imag):
+        run = modal.integrate(
+            model, (0.0, model.period), part, "hamilton", method="gauss6",
+            step=model.period / 100, probes="all",
+        )  # fmt: skip
+        ends.append(np.concatenate([run.displacement[-1], run.velocity[-1]]))
+    n = len(x) // 2
+    scale = np.concatenate([np.full(n, omega), np.ones(n)])
+    gap = np.linalg.norm(scale * (ends[0] + 1j * ends[1] - mu * x))
+    assert gap < 1e-4 * np.linalg.norm(scale * x)
+
+
 def test_the_tongue_is_announced_and_the_frozen_verdict_misleads() -> None:
     omega, kappa = first_mode(assembly.beam(**ROOT))  # type: ignore[arg-type]
     model = CrankDriven(2.0 * omega, 0.01 / abs(kappa))
