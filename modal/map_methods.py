@@ -17,14 +17,18 @@ from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from modal.affine import AffineFamily, Coefficients, shares_operators
 from modal.map_grid import Grid, named
 from modal.map_store import VARIABLES, Slices
-from modal.reducer import Reducer
+from modal.reducer import Reducer, spread
 from modal.spot_check import full_modes, spot_check
 from modal.verdict import Verdict, judge
 
 Array = NDArray[np.float64]
-Judged = tuple[Sequence[Verdict | None], NDArray[np.bool_]]
+# Verdicts, and the tolerance each point still needs (infinite: none).
+Judged = tuple[Sequence[Verdict | None], Array]
 
 VALIDATION = 60  # seeded random points that complete the training
+SOME = 12  # points of a tile that a private basis is first grown on
+SHARPEST = 1e-10  # tolerance that a growth rate near zero may ask for
+NOISE = 100.0  # round-off of an eigenvalue, times this, is no growth rate
 
 
 class Method(Protocol):
@@ -126,8 +130,8 @@ class ReducedMethod:
         )
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
-        """The points of a tile: in a local basis, those it does not settle in the shared one,
-        those that fails in a private extension, those of operators never seen before in full.
+        """The points of a tile: in a local basis, those it does not settle in the shared one, what
+        is then left in a private extension of that; those of operators never seen before in full.
         """
         assert self.reducer is not None
         points = self.grid.points(tile)
@@ -137,50 +141,65 @@ class ReducedMethod:
         seen = ~np.any([table[:, known:].any(axis=1) for table in tables], axis=0)
         at = Coefficients(*(table[:, :known] for table in tables))
         verdicts: list[Verdict | None] = [None] * len(points)
-        left = np.flatnonzero(seen)
+        needed = np.where(seen, self.tolerance, np.inf)
         for stage in (self._local, self._shared, self._private):
+            left = np.flatnonzero(np.isfinite(needed))
             if left.size:
-                judged, settled = stage(at, left, tile)
+                judged, needed[left] = stage(at, left, needed[left], tile)
                 for p, verdict in zip(left, judged, strict=True):
-                    verdicts[p] = verdict
-                left = left[~settled]
+                    verdicts[p] = verdict or verdicts[p]
         full = FullMethod(self.grid, self.k)
         for p in np.flatnonzero(~seen):
             verdicts[p] = full.verdict(points[p])
         return columns([v for v in verdicts if v is not None], (~seen).astype(np.int8))
 
-    def _local(self, at: Coefficients, left: NDArray[np.intp], tile: Slices) -> Judged:
-        """A basis from the tile's corners and middle.
-
-        Undecided growth rates, smaller than their bound, go on to the more accurate basis.
-        """
+    def _local(
+        self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
+    ) -> Judged:
+        """In a basis from the tile's corners and middle."""
         assert self.reducer is not None
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
         if len(left) < 4 * len(anchors):
-            return [None] * len(left), np.zeros(len(left), dtype=bool)
-        reducer = self.reducer.local(at.take(anchors))
-        verdicts, settled = self._verdicts(reducer, at.take(left))
-        decided = [v.certain or v.growth_rate == 0.0 for v in verdicts]
-        return verdicts, settled & np.array(decided)
+            return [None] * len(left), needed
+        return self._verdicts(self.reducer.local(at.take(anchors)), at.take(left))
 
-    def _shared(self, at: Coefficients, left: NDArray[np.intp], tile: Slices) -> Judged:
+    def _shared(
+        self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
+    ) -> Judged:
+        """In the basis of the whole map."""
         assert self.reducer is not None
         return self._verdicts(self.reducer, at.take(left))
 
-    def _private(self, at: Coefficients, left: NDArray[np.intp], tile: Slices) -> Judged:
+    def _private(
+        self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
+    ) -> Judged:
+        """In a basis that grows for these points only: on some of them, then where that fails."""
         assert self.reducer is not None
-        private = self.reducer.branch()
-        private.train(at.take(left))
+        private = self.reducer.branch(max(float(needed.min()), SHARPEST))
+        private.train(at.take(left[spread(len(left), SOME)]))
+        modes, certificate, rigid = private.solve(at.take(left))
+        failing = left[private.accepted(modes, certificate, rigid).max(axis=1) > 1.0]
+        if failing.size:
+            private.train(at.take(failing))
         return self._verdicts(private, at.take(left))
 
-    def _verdicts(
-        self, reducer: Reducer, at: Coefficients
-    ) -> tuple[list[Verdict], NDArray[np.bool_]]:
+    def _verdicts(self, reducer: Reducer, at: Coefficients) -> tuple[list[Verdict], Array]:
+        """Verdicts, and the tolerance that each point still needs: infinite where it is settled.
+
+        A point is settled when its bounds hold the tolerance and no growth rate that stands out of
+        round-off is hidden by its bound.
+        """
         modes, certificate, rigid = reducer.solve(at)
         accepted = reducer.accepted(modes, certificate, rigid).max(axis=1) <= 1.0
         lam = np.where(rigid, np.nan, modes.eigenvalues)[:, : self.k]
         bounds = certificate.error_bound[:, : self.k]
-        return [judge(*pair) for pair in zip(lam, bounds, strict=True)], accepted
+        noise = (NOISE * certificate.round_off * modes.condition)[:, : self.k]
+        size = np.abs(lam.real)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            hidden = np.where((size > noise) & (size <= bounds), 0.5 * size / np.abs(lam), np.inf)
+        needed = np.nanmin(np.where(np.isnan(hidden), np.inf, hidden), axis=1)
+        needed = np.where(accepted, needed, np.minimum(needed, self.tolerance))
+        return [judge(*pair) for pair in zip(lam, bounds, strict=True)], needed
 
     def destroy(self) -> None:
         if self.reducer is not None:

@@ -232,9 +232,10 @@ class Reducer:
         other.projected = local(self.projected, modes, self.tolerance)
         return other
 
-    def branch(self) -> Reducer:
+    def branch(self, tolerance: float) -> Reducer:
         """A reducer that grows on its own from here; this one keeps its basis."""
         other = copy.copy(self)
+        other.tolerance = tolerance
         other.basis = copy.copy(self.basis)
         return other
 
