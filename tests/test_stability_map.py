@@ -105,6 +105,17 @@ def test_map_of_a_blade_equals_full_solves() -> None:
     assert float((grid.error_bound / np.maximum(grid.growth_rate, 1e3)).max()) < 1e-5
 
 
+def test_verdicts_do_not_depend_on_the_tolerance() -> None:
+    """Growth rates of 1e-9 |λ| (undamped blade, Euler term) are not lost in coarse bounds."""
+    axes = dict(omega=np.linspace(0.0, 300.0, 11), epsilon=np.linspace(-3e3, 3e3, 12))
+    coarse, sharp = (
+        stability_map(blade(), axis=(0, 0, 1), k=4, tolerance=t, **axes) for t in (1e-5, 1e-9)
+    )
+    assert (sharp.verdict.values == FLUTTER).sum() > 30 and (sharp.verdict.values == 0).sum() > 30
+    np.testing.assert_array_equal(coarse.verdict.values, sharp.verdict.values)
+    np.testing.assert_array_equal(coarse.unstable_modes.values, sharp.unstable_modes.values)
+
+
 def test_a_model_that_makes_new_matrices_is_solved_point_by_point() -> None:
     shared = Planar(np.arange(1.0, 9.0)[:, None] ** 2 * np.array([[4.0, 9.0]]), damping=0.1)
     axes = dict(omega=np.array([0.5, 1.0]), epsilon=np.array([-0.3, 0.0, 0.2, 0.5]))
