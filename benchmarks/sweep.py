@@ -116,7 +116,8 @@ def main() -> None:
             print(
                 f"{row['unknowns']:>9.0f} unknowns: sweep {row['sweep']:6.2f} s, factorization "
                 f"{row['one factorization']:6.2f} s, sweep / factorization "
-                f"{row['sweep / factorization']:5.2f}, sweep / floor {row['sweep / floor']:5.2f}",
+                f"{row['sweep / factorization']:5.2f}, sweep / floor {row['sweep / floor']:5.2f} "
+                f"(processor time {row['sweep / floor, processor time']:5.2f})",
                 flush=True,
             )
         return
