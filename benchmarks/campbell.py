@@ -31,7 +31,7 @@ E, NU, RHO = 2.11e11, 0.3, 7810.0
 DISCS = ((0.5, 0.28, 0.07), (1.0, 0.35, 0.07))  # at, outer diameter, width; m
 STIFFNESS, DAMPING = (1.0e6, 0.8e6), 100.0
 TOP_SPEED, SPEEDS, MODES = 500.0, 50, 6
-REPEATS = 5
+REPEATS = 3
 
 ROSS = Path(__file__).with_name("campbell_ross.py")
 

@@ -492,6 +492,20 @@ def test_coarse_steps_are_refined_until_the_match_is_clear() -> None:
     assert int(tracks.attrs["extra_instants"]) > 0
 
 
+def test_the_way_back_finds_the_same() -> None:
+    """Over decreasing values: the same tracks and meetings, in reverse."""
+    family = families(8, seed=5)[3]
+    s = np.linspace(0.0, 1.0, 22)
+    k = len(family.start)
+    there = modal.track(family, s=s, k=k, solver=lapack)
+    back = modal.track(family, s=s[::-1].copy(), k=k, solver=lapack)
+    end = there["frequency"].values[-1]
+    row = [int(np.argmin(np.abs(back["frequency"].values[0] - f))) for f in end]
+    np.testing.assert_allclose(back["frequency"].values[::-1, row], there["frequency"].values)
+    assert len(happened(there, "veering")) == len(happened(back, "veering")) == 2
+    np.testing.assert_allclose(np.nanmin(back["gap"]), np.nanmin(there["gap"]), rtol=1e-3)
+
+
 def test_schema_units_and_provenance() -> None:
     tracks = modal.track(shaft(1.0, 1.44), s=np.linspace(0.0, 0.5, 5), k=2, whirl_axis=(0, 0, 1))
     expected = (
@@ -614,3 +628,6 @@ def test_growth_rates_of_a_spin_up_from_the_reduced_basis() -> None:
     )
     np.testing.assert_allclose(reduced["whirl_number"], full["whirl_number"], atol=1e-5)
     np.testing.assert_allclose(reduced["frozen_interval"], full["frozen_interval"], rtol=1e-3)
+    over_speed = modal.track(BLADE, omega=100.0 + 50.0 * times, epsilon=50.0, axis=(0, 0, 1), k=4)
+    for name in ("growth_rate_corrected", "growth_rate_action", "coupling"):
+        np.testing.assert_allclose(over_speed[name], reduced[name], rtol=1e-6, atol=1e-9)
