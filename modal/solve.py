@@ -30,7 +30,7 @@ from modal.solvers.parts import solve_parts
 from modal.solvers.scipy import arnoldi
 from modal.solvers.shifted import ShiftedOperator
 from modal.solvers.slepc import krylov_schur
-from modal.solvers.window import operator_at, solve_window
+from modal.solvers.window import operator_at, solve_beside, solve_window
 from modal.state import Quadratic
 
 Backend = Literal["slepc", "scipy", "dense"]
@@ -164,9 +164,9 @@ def _sparse(task: Task, seed: int) -> Modes:
         and task.quadratic.conservative
         and task.chain is None
     ):
-        if (found := solve_parts(task.quadratic, task.k)) is not None:
-            small = search(task, lambda k, attempt: found)
-            return finish(task, small, lambda: found, task.certify or None)
+        small = solve_parts(task.quadratic, task.k)
+        if small is not None:
+            return _small(task, small)
     operator = InverseOperator(task.quadratic, task.chain)
     engine, method = ENGINES[task.backend]
 
@@ -179,9 +179,43 @@ def _sparse(task: Task, seed: int) -> Modes:
         return solve_krylov(operator, k, engine, method, seed + attempt)
 
     try:
-        return finish(task, search(task, find), adjoint, task.certify or None)
+        found = search(task, find)
+        step = 0.25 * float(np.abs(found.eigenvalues[: task.k]).max(initial=0.0))
+        try:
+            return finish(task, found, adjoint, task.certify or None)
+        except AccuracyError:
+            if task.certify or step == 0.0:
+                raise
+        return _beside(task, step, seed)
     except ConvergenceError as stopped:
         raise _with_modes(stopped, task, adjoint) from None
+    finally:
+        operator.destroy()
+
+
+def _small(task: Task, pairs: Pairs) -> Modes:
+    """Every part has given its k smallest, and left vectors are the right ones: no search, no
+    adjoint."""
+
+    def known(*_: int) -> Pairs:
+        return pairs
+
+    return finish(task, search(task, known), known, task.certify or None)
+
+
+def _beside(task: Task, step: float, seed: int) -> Modes:
+    engine, method = ENGINES[task.backend]
+    zeros = 0 if task.chain is None else task.chain.count
+    found, operator = solve_beside(
+        task.quadratic, zeros, task.k, step, engine, f"{method} beside zero", seed
+    )
+
+    def adjoint() -> Pairs:
+        count = len(found.eigenvalues) + zeros
+        return solve_krylov(operator.transposed(), count, engine, method, seed)
+
+    try:
+        return finish(task, found, adjoint)
     finally:
         operator.destroy()
 

@@ -73,7 +73,9 @@ def left_vectors(
     if distance.shape[1] < distance.shape[0]:
         raise AccuracyError("the transposed problem has fewer modes than the problem itself")
     rows, columns = linear_sum_assignment(distance / (np.abs(chosen.eigenvalues)[:, None] + 1e-300))
-    if np.any(distance[rows, columns] > 1e-4 * np.abs(chosen.eigenvalues[rows])):
+    # A nearly defective pair next to zero is known to the round-off of its neighbours' size only.
+    size = np.abs(chosen.eigenvalues[rows])
+    if np.any(distance[rows, columns] > 1e-4 * (size + 1e-4 * size.max())):
         raise AccuracyError(
             "left and right eigenvalues differ by more than 1e-4: too ill-conditioned"
         )
@@ -109,9 +111,10 @@ def paired(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
 def corrected(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
     """The eigenvalues after one two-sided Rayleigh correction λ − yᴴQ(λ)x, y paired with x to one.
 
-    The error that is left is of second order in those of x and y: what a nearly defective pair elsewhere costs
-    the others in an Arnoldi process is made good. Only where the correction is above the round-off of
-    yᴴQ(λ)x itself, small, and λ stands alone; an eigenvalue on the axis of a conservative instant stays there.
+    The error that is left is of second order in those of x and y: what a nearly defective pair
+    elsewhere costs the others in an Arnoldi process is made good. Only where the correction is
+    above the round-off of yᴴQ(λ)x itself, small, and λ stands alone; an eigenvalue on the axis of a
+    conservative instant stays there.
     """
     lam, X = pairs.eigenvalues, pairs.right
     change = np.einsum("ij,ij->j", left.conj(), quadratic.residual(lam, X))

@@ -24,8 +24,10 @@ TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
 def real_form(quadratic: Quadratic, tau: complex) -> sp.csr_matrix:
-    """Q(τ) as a real (2n, 2n) matrix on (Re x_1, Im x_1, Re x_2, …)."""
+    """Q(τ) as a real (2n, 2n) matrix on (Re x_1, Im x_1, Re x_2, …); Q(τ) itself for a real τ."""
     real = quadratic.K + tau.real * quadratic.C + (tau**2).real * quadratic.M
+    if tau.imag == 0.0:
+        return sp.csr_matrix(real)
     imaginary = tau.imag * quadratic.C + (tau**2).imag * quadratic.M
     return sp.csr_matrix(sp.kron(real, np.eye(2)) + sp.kron(imaginary, TURN))
 
@@ -67,11 +69,14 @@ class ShiftedOperator:
     def solve(self, r: Complex) -> Complex:
         """Q(τ)⁻¹ r (of the transposed quadratic: Q(τ)⁻ᵀ r) for complex (n,) or (n, p)."""
         self.solves += 1 if r.ndim == 1 else r.shape[1]
+        turn = self.factor.solve_transposed if self.is_transposed else self.factor.solve
+        if self.tau.imag == 0.0:
+            return np.asarray(turn(np.ascontiguousarray(r.real)))
         wide = np.empty((2 * r.shape[0], *r.shape[1:]))
         # The real form's transpose is the form of Q(τ)ᴴ: conjugate in and out for Q(τ)ᵀ.
         sign = -1.0 if self.is_transposed else 1.0
         wide[0::2], wide[1::2] = r.real, sign * r.imag
-        x = self.factor.solve_transposed(wide) if self.is_transposed else self.factor.solve(wide)
+        x = turn(wide)
         return np.asarray(x[0::2] + 1j * sign * x[1::2])
 
     def apply(self, x: Real) -> Real:
@@ -117,6 +122,8 @@ def nearest_root(theta: Complex, tau: complex, seen: Complex) -> Complex:
     """The root λ of θ(λ − τ)(λ − τ̄) = λ − Re τ nearest the values seen: with s = λ − Re τ, θs² − s
     + θ(Im τ)² = 0."""
     b = tau.imag
+    if b == 0.0:
+        return np.asarray(tau.real + 1.0 / theta)
     root = np.sqrt(1.0 - (2.0 * theta * b) ** 2 + 0j)
     both = np.stack([(1.0 + root) / (2.0 * theta), 2.0 * theta * b**2 / (1.0 + root)]) + tau.real
     pick = np.abs(both - seen).argmin(axis=0)
