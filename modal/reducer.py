@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 ROUNDS = 30  # of growth before a basis is given up
 WIDEST = 16  # vectors added in one round
 FAR_BELOW = 1e-4  # of the tolerance
+REACH = 200  # reference modes after which a higher reach is left to the full solves that check
 SOUNDINGS = 24  # points at which the reach of the starting basis is examined
 RIGID_OVERLAP = 0.5  # of a mode's mass-weighted shape in the rigid fields: it counts as rigid
 
@@ -51,7 +52,7 @@ class Reducer:
         self.basis = ReducedBasis(family, self.reference, self.reference.start(count))
         self._resolve(count)
         few = span.take(spread(len(span), SOUNDINGS))
-        while self.basis.resolved < self.needed(few) and not self.basis.complete:
+        while self.basis.resolved < self.needed(few) and not self.basis.complete and count < REACH:
             count *= 2
             self.basis.include(self.reference.start(count).V)
             self._resolve(count)
