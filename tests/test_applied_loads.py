@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 import assembly
+from assembly.applied_loads import AppliedLoads
 
 Array = NDArray[np.float64]
 
@@ -73,6 +75,28 @@ def test_a_pendulum_swings_with_its_weight_and_its_load() -> None:
     found = system.stiffness.toarray() / system.M.toarray()
     assert found.shape == (1, 1)
     assert found[0, 0] == pytest.approx((2.0 * 9.81 * 0.3 + 7.0 * 0.4) / (0.05 + 2.0 * 0.09))
+
+
+@pytest.mark.parametrize("follower", [False, True])
+def test_stiffness_of_a_force_at_a_lever(follower: bool) -> None:
+    """K = −∂Q/∂(u, θ) of Q = (∂x/∂(u, θ))ᵀ f, x = u + exp(θ̃) s, by differences of rotations."""
+    rng = np.random.default_rng(8)
+    lever, force = rng.normal(size=3), rng.normal(size=3)
+    load = assembly.Load("b", lever, force, follower=follower)
+    applied = AppliedLoads.of((load,), {"b": assembly.rigid_body(1.0, 1.0)}, planar=False)
+    h = 1e-4
+
+    def point(d: Array) -> Array:
+        return np.asarray(d[:3] + Rotation.from_rotvec(d[3:]).apply(lever))
+
+    def generalised(d: Array) -> Array:
+        f = Rotation.from_rotvec(d[3:]).apply(force) if follower else force
+        reach = [(point(d + h * e) - point(d - h * e)) / (2 * h) for e in np.eye(6)]
+        return np.array(reach) @ f
+
+    columns = [-(generalised(h * e) - generalised(-h * e)) / (2 * h) for e in np.eye(6)]
+    found = applied.stiffness(force[None], np.arange(6))
+    assert_allclose(found, np.stack(columns, axis=1), atol=1e-6)
 
 
 def pressed_slider_crank(held: bool = True) -> assembly.Mechanism:

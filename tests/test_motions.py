@@ -126,6 +126,24 @@ def test_markers_without_noise_give_the_motion_back() -> None:
     assert motion.noise < 1e-12 and motion.residual.max() < 1e-12
 
 
+def test_rates_of_a_fitted_motion_are_those_of_its_own_frame() -> None:
+    """Also where smoothing is so coarse that the quaternion's spline leaves the unit sphere."""
+    t = np.linspace(0.0, 2.0, 401)
+    seen = record(t, 0.0, np.random.default_rng(0))
+    motion = assembly.fit_markers(t, seen, REFERENCE, smoothing=1.0)
+    s, h = 0.9, 1e-4
+    q = motion.attitude(s)
+    assert abs(q @ motion.attitude(s, 1)) > 1e-4
+    R = {k: motion.frame(s + k * h)[1] for k in (-1, 0, 1)}
+    W = R[0].T @ (R[1] - R[-1]) / (2 * h)
+    assert_allclose(motion.at(s).omega, [W[2, 1], W[0, 2], W[1, 0]], atol=1e-6)
+    ahead, behind = motion.at(s + h).omega, motion.at(s - h).omega
+    assert_allclose(motion.at(s).epsilon, (ahead - behind) / (2 * h), atol=1e-6)
+    place = [motion.frame(s + k * h)[0] for k in (-1, 0, 1)]
+    a = R[0].T @ (place[2] - 2 * place[1] + place[0]) / h**2
+    assert_allclose(motion.at(s).acceleration, a, atol=1e-5)
+
+
 def test_reported_uncertainty_is_the_scatter_of_repeated_records() -> None:
     """Monte Carlo: 200 records with fresh noise; a standard deviation of 200 has 5 % of its own."""
     rng, noise, s = np.random.default_rng(1), 2e-4, 1.1
