@@ -70,6 +70,8 @@ def swapped_pairs(
     apart_a, apart_b = np.subtract.outer(before, before), np.subtract.outer(after, after)
     floor = np.maximum.outer(tie, tie)
     turned = (apart_a * apart_b < 0.0) & (np.abs(apart_a) > floor) & (np.abs(apart_b) > floor)
+    oscillates = (np.abs(before) > tie) & (np.abs(after) > tie)
+    turned &= np.logical_and.outer(oscillates, oscillates)
     if not turned.any():
         return []
     pairs = np.argwhere(np.triu(turned))

@@ -77,7 +77,7 @@ def find_events(
 ) -> Events:
     """All events of T instants and R tracks.
 
-    at (T,); eigenvalues (T, R) on their own branches; rate, doubt (T, R): growth rate for onsets
+    at (T,); eigenvalues (T, R), Im ≥ 0; rate, doubt (T, R): growth rate for onsets
     and its error (modal/onsets.py); elastic (T, R). turns (T − 1, R, R): the angle by which the
     shape of one track turns into that of another from an instant to the next, rad. meetings: what
     the follower settled between instants.
@@ -112,7 +112,9 @@ def _pair_events(
         return
     difference = eigenvalues[both, i] - eigenvalues[both, j]
     size = np.maximum(np.abs(eigenvalues[both, i]), np.abs(eigenvalues[both, j]))
-    order = np.where(np.abs(difference.imag) > ROUND_OFF * size, np.sign(difference.imag), 0.0)
+    turning = np.minimum(np.abs(eigenvalues[both, i].imag), np.abs(eigenvalues[both, j].imag))
+    apart = (np.abs(difference.imag) > ROUND_OFF * size) & (turning > ROUND_OFF * size)
+    order = np.where(apart, np.sign(difference.imag), 0.0)
     ordered = np.flatnonzero(order)
     changes = np.flatnonzero(order[ordered[1:]] != order[ordered[:-1]])
     for p, q in zip(ordered[changes], ordered[changes + 1], strict=True):

@@ -198,7 +198,7 @@ class Recorder:
         turns = turns[:, rows][:, :, rows]
         elastic = kind[:, rows] == "elastic"
         action, doubt = rates.action[:, rows], rates.doubt[:, rows]
-        events = find_events(at, branch[:, rows], action, doubt, elastic, turns, meetings)
+        events = find_events(at, lam[:, rows], action, doubt, elastic, turns, meetings)
         mac = _table([np.full(R, np.nan), *(k.mac for k in self._links)], R, np.nan)
         size = np.abs(lam)
         out = dict(

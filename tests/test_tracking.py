@@ -610,6 +610,26 @@ def test_reduced_basis_and_full_solves_agree() -> None:
     assert np.all(bound <= 1.001e-8 * size)
 
 
+def test_rigid_modes_stand_beside_the_elastic_ones() -> None:
+    """A free beam that starts to turn: its rigid modes enter below the elastic ones, none of which
+    is lost.
+
+    Turning about z at ω, the translation across the axis has λ = ± iω (A8) twice.
+    """
+    beam = assembly.beam(
+        length=1.0, section=assembly.rectangle(0.05, 0.02), material=assembly.steel, elements=10
+    )
+    omega = np.linspace(0.0, 300.0, 9)
+    tracks = modal.track(beam, omega=omega, axis=(0, 0, 1), k=4)
+    kind = tracks["kind"].values
+    elastic = np.flatnonzero(kind[0] == "elastic")
+    assert len(elastic) == 4
+    assert np.all(kind[:, elastic] == "elastic")
+    assert np.all(np.isfinite(tracks["frequency"].values[:, elastic]))
+    found = np.abs(tracks["eigenvalue"].values[4])[kind[4] == "rigid"]
+    assert np.sum(np.abs(found - omega[4]) < 1e-4 * omega[4]) == 2
+
+
 def test_growth_rates_of_a_spin_up_from_the_reduced_basis() -> None:
     """σ and the whirl of a spinning-up blade: the basis and the full solves say the same."""
 
