@@ -23,8 +23,13 @@ COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")  # DofMap's order
 
 
 class Load(Protocol):
-    """A generalised force as a function of time."""
+    """A generalised force as a function of time.
 
+    events: the instants where it is not smooth; no adaptive step passes over one of them.
+    """
+
+    @property
+    def events(self) -> tuple[float, ...]: ...
     def force(self, t: float, system: FrozenSystem) -> Array: ...
 
 
@@ -36,6 +41,10 @@ class Harmonic:
     amplitude: float
     frequency: float
     phase: float = 0.0
+
+    @property
+    def events(self) -> tuple[float, ...]:
+        return ()
 
     def force(self, t: float, system: FrozenSystem) -> Array:
         size = self.amplitude * np.sin(self.frequency * t + self.phase)
@@ -54,6 +63,10 @@ class Impulse:
     def __post_init__(self) -> None:
         if not self.duration > 0.0:
             raise InputError(f"impulse: duration must be positive, got {self.duration} s")
+
+    @property
+    def events(self) -> tuple[float, ...]:
+        return (self.start, self.start + self.duration)
 
     def force(self, t: float, system: FrozenSystem) -> Array:
         phase = (t - self.start) / self.duration
@@ -85,6 +98,10 @@ class Tabulated:
             k = int(np.argmax(np.diff(times) <= 0.0))
             raise InputError(f"tabulated load: times must increase, but entry {k + 1} does not")
 
+    @property
+    def events(self) -> tuple[float, ...]:
+        return tuple(float(t) for t in np.asarray(self.times))
+
     def force(self, t: float, system: FrozenSystem) -> Array:
         size = np.interp(t, np.asarray(self.times), np.asarray(self.values), left=0.0, right=0.0)
         return float(size) * direction(self.at, system)
@@ -96,6 +113,10 @@ class InertiaLoads:
     `factor`."""
 
     factor: float = 1.0
+
+    @property
+    def events(self) -> tuple[float, ...]:
+        return ()
 
     def force(self, t: float, system: FrozenSystem) -> Array:
         return self.factor * system.Q
@@ -148,3 +169,15 @@ def total_force(
         return total
 
     return force
+
+
+def check_resolved(loads: Sequence[Load], span: tuple[float, float], step: float) -> None:
+    """InputError when a blow within the span is shorter than four steps: they would not see it."""
+    for load in loads:
+        if not isinstance(load, Impulse) or load.duration >= 4.0 * step:
+            continue
+        if load.start < span[1] and load.start + load.duration > span[0]:
+            raise InputError(
+                f"step: {step:.6g} s is too long for an impulse of {load.duration:.6g} s; "
+                f"take {0.25 * load.duration:.6g} s or less, or let the steps adapt"
+            )

@@ -1,7 +1,7 @@
 """Moving an integrator through a span of time: fixed steps, or steps that halve and double.
 
-Positions are counted on a dyadic grid of the span, so that every run lands on its end exactly and
-a run that was interrupted continues on the same instants.
+Positions are counted on a dyadic grid of each piece of the span, so that every run lands on its
+end exactly and a run that was interrupted continues on the same instants.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ Norm = Callable[[float, Array], float]
 
 DEEPEST = 40  # halvings of the span before a step is called too small
 FIRST = 5  # halvings at the start: the largest step is 1/32 of the span
+LEAST = 2  # … and a quarter of a piece between two events
 
 
 @dataclass(frozen=True)
@@ -73,37 +74,62 @@ class AdaptiveSteps:
 
     The difference over 2^p − 1 estimates the error of the two (order p); it may be `tolerance`
     times the step's share of the span, relative to the largest displacement and velocity met so
-    far, in the norm given. With steps so chosen the errors of a whole run add up to `tolerance`
-    or less, unless the motion itself amplifies them. Raises ConvergenceError when the step would
-    be shorter than span / 2^40.
+    far (by rejected steps too, which is what gives a start at rest its scale), in the norm given.
+    With steps so chosen the errors of a whole run add up to `tolerance` or less, unless the motion
+    itself amplifies them. No step passes over one of `events`, the instants where a load is not
+    smooth. Raises ConvergenceError when a step would be shorter than 2^−40 of its piece.
     """
 
     integrator: Integrator
     t_span: tuple[float, float]
     tolerance: float
     norm: Norm
-    level: int = FIRST
+    events: tuple[float, ...] = ()
+    piece: int = 0
+    level: int = -1
     ticks: int = 0
     largest: list[float] = field(default_factory=lambda: [0.0, 0.0])
+
+    def __post_init__(self) -> None:
+        t0, t1 = self.t_span
+        inner = sorted({float(t) for t in self.events if t0 < t < t1})
+        self.ends = [t0, *inner, t1]
+        if self.level < 0:
+            self.level = self._coarsest(0)
 
     @property
     def first_length(self) -> float:
         return self._length(self.level + 1)
 
+    def _coarsest(self, piece: int) -> int:
+        """Halvings of a piece whose steps are at most 2^−FIRST of the span, and a quarter of it."""
+        t0, t1 = self.t_span
+        share = (self.ends[piece + 1] - self.ends[piece]) / (t1 - t0)
+        return max(LEAST, FIRST + int(np.ceil(np.log2(share))))
+
     def _length(self, level: int) -> float:
-        return float(np.ldexp(self.t_span[1] - self.t_span[0], -level))
+        return float(np.ldexp(self.ends[self.piece + 1] - self.ends[self.piece], -level))
 
     def run(self, state: State) -> Iterator[Accepted]:
+        while self.piece < len(self.ends) - 1:
+            for accepted in self._run_piece(state):
+                state = accepted.state
+                yield accepted
+
+    def _run_piece(self, state: State) -> Iterator[Accepted]:
         total = 1 << DEEPEST
         order = self.integrator.order
+        start, end = self.ends[self.piece], self.ends[self.piece + 1]
+        t0, t1 = self.t_span
+        coarsest = self._coarsest(self.piece)
         while self.ticks < total:
-            t = self.t_span[0] + (self.t_span[1] - self.t_span[0]) * (self.ticks / total)
+            t = start + (end - start) * (self.ticks / total)
             h = self._length(self.level)
             coarse, _ = self.integrator.step(t, h, self.integrator.change_step(t, state, h))
             half = self.integrator.change_step(t, state, 0.5 * h)
             middle, first = self.integrator.step(t, 0.5 * h, half)
             fine, second = self.integrator.step(t + 0.5 * h, 0.5 * h, middle)
-            ratio = self._error(t + h, coarse, fine, state) / 2.0**-self.level
+            ratio = self._error(t + h, coarse, fine, state) / (h / (t1 - t0))
             if not ratio <= 1.0:
                 self.level += 1
                 if self.level >= DEEPEST:
@@ -115,9 +141,17 @@ class AdaptiveSteps:
             self.ticks += total >> self.level
             parts = ((t, 0.5 * h, first), (t + 0.5 * h, 0.5 * h, second))
             aligned = self.ticks % (total >> (self.level - 1)) == 0
-            if ratio < 0.5 / 2.0**order and self.level > FIRST and aligned:
+            if ratio < 0.5 / 2.0**order and self.level > coarsest and aligned:
                 self.level -= 1
-            yield Accepted(t, h, state, parts, self.ticks / total)
+            reached = (start + (end - start) * (self.ticks / total) - t0) / (t1 - t0)
+            if self.ticks == total:
+                self.piece += 1
+                reached = (end - t0) / (t1 - t0)
+                if self.piece < len(self.ends) - 1:
+                    self.ticks, self.level = 0, self._coarsest(self.piece)
+                    yield Accepted(t, h, state, parts, reached)
+                    return
+            yield Accepted(t, h, state, parts, reached)
 
     def _error(self, t: float, coarse: State, fine: State, before: State) -> float:
         """The estimated error over what is allowed for the whole span."""
@@ -134,8 +168,11 @@ class AdaptiveSteps:
         return worst / self.tolerance
 
     def position(self) -> dict[str, Any]:
-        return dict(level=self.level, ticks=self.ticks, largest=list(self.largest))
+        return dict(
+            piece=self.piece, level=self.level, ticks=self.ticks, largest=list(self.largest)
+        )
 
     def restore(self, position: dict[str, Any]) -> None:
+        self.piece = int(position["piece"])
         self.level, self.ticks = int(position["level"]), int(position["ticks"])
         self.largest = [float(x) for x in position["largest"]]

@@ -20,7 +20,7 @@ from modal.hamilton import CanonicalModel
 from modal.integrators.gauss import DenseGauss, Gauss
 from modal.integrators.generalized_alpha import GeneralizedAlpha
 from modal.integrators.stages import Integrator, State
-from modal.loads import Load, total_force
+from modal.loads import Load, check_resolved, total_force
 from modal.records import Recorder, chosen_probes
 from modal.stepping import Accepted, AdaptiveSteps, FixedSteps
 
@@ -76,7 +76,7 @@ def integrate(
     integrator, ledger, norm, first, rows, name = run(
         model, span, initial, formalism, method, rho_infinity, tuple(loads), probes
     )
-    steps = _steps(integrator, span, step, tolerance, norm)
+    steps = _steps(integrator, span, step, tolerance, norm, tuple(loads))
     settings = dict(
         t_span=list(span),
         method=name,
@@ -154,18 +154,21 @@ def _steps(
     step: float | None,
     tolerance: float | None,
     norm: Any,
+    loads: tuple[Load, ...],
 ) -> FixedSteps | AdaptiveSteps:
     if step is not None and tolerance is not None:
         raise InputError("step, tolerance: give one of the two (fixed steps, or steps that adapt)")
     if step is not None:
         if not (np.isfinite(step) and step > 0.0):
             raise InputError(f"step: expected a positive number of seconds, got {step!r}")
+        check_resolved(loads, span, step)
         count = max(1, int(np.ceil((span[1] - span[0]) / step * (1.0 - 1e-12))))
         return FixedSteps(integrator, span, count)
     wanted = DEFAULT_TOLERANCE if tolerance is None else tolerance
     if not 0.0 < wanted < 1.0:
         raise InputError(f"tolerance: expected a number between 0 and 1, got {tolerance!r}")
-    return AdaptiveSteps(integrator, span, wanted, norm)
+    events = tuple(t for load in loads for t in load.events)
+    return AdaptiveSteps(integrator, span, wanted, norm, events)
 
 
 def _second_order(

@@ -189,7 +189,7 @@ def test_rotating_blade_keeps_energy_and_finds_its_frozen_frequency(
 
 def test_resumed_run_equals_the_unbroken_one(tmp_path: Path) -> None:
     model, x0 = VaryingModel(), np.ones(8)
-    options: Any = dict(probes="all", loads=[InertiaLoads()], tolerance=1e-4)
+    options: Any = dict(probes="all", loads=[InertiaLoads()], tolerance=1e-3)
     whole = integrate(model, (0.0, 3.0), x0, **options)
 
     class Stopped(VaryingModel):
@@ -197,7 +197,7 @@ def test_resumed_run_equals_the_unbroken_one(tmp_path: Path) -> None:
 
         def freeze(self, t: float) -> FrozenSystem:
             self.calls += 1
-            if self.calls > 700:
+            if self.calls > 300:
                 raise KeyboardInterrupt
             return super().freeze(t)
 
@@ -224,6 +224,25 @@ def test_impulse_leaves_its_momentum() -> None:
     blow = Impulse(at=0, impulse=3.0, duration=1e-3)
     response = integrate(oscillator(), (0.0, 1e-3), loads=[blow], step=1e-6, every=1000)
     assert float(response.velocity[-1, 0]) == pytest.approx(1.5, rel=1e-6)
+
+
+@pytest.mark.parametrize("duration", [0.2, 0.01, 1e-4])
+def test_adaptive_steps_do_not_pass_over_a_blow(duration: float) -> None:
+    # After a half-sine of momentum I the motion is I/(mω) κ sin ω(t − middle) with
+    # κ = cos(ω d/2) / (1 − (ω d/π)²), from Duhamel's integral; m = 2 kg, ω = 2 rad/s, I = 3 N·s.
+    blow = Impulse(at=0, impulse=3.0, duration=duration, start=2.0)
+    response = integrate(
+        oscillator(), (0.0, 5.0), None, "hamilton", method="gauss4", loads=[blow], tolerance=1e-8
+    )
+    kappa = np.cos(duration) / (1.0 - (2.0 * duration / np.pi) ** 2)
+    due = 0.75 * kappa * np.sin(2.0 * (5.0 - 2.0 - duration / 2))
+    assert float(response.displacement[-1, 0]) == pytest.approx(due, rel=1e-7)
+
+
+def test_fixed_steps_too_long_for_a_blow_are_refused() -> None:
+    blow = Impulse(at=0, impulse=3.0, duration=0.01, start=2.0)
+    with pytest.raises(InputError, match="too long for an impulse"):
+        integrate(oscillator(), (0.0, 5.0), loads=[blow], step=0.1)
 
 
 def test_harmonic_load_gives_the_closed_form() -> None:
