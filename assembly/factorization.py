@@ -132,6 +132,7 @@ class _PetscFactor:
         factor.setMumpsIcntl(14, 50)  # room for pivoting, per cent
         if structure == "symmetric":
             factor.setMumpsIcntl(13, 1)  # no ScaLAPACK root: the inertia is then exact
+        factor.destroy()
         try:
             self.pc.setUp()
         except PETSc.Error as fault:
@@ -180,7 +181,9 @@ class _PetscFactor:
         return int(self.factor.getMumpsInfog(12))
 
     def destroy(self) -> None:
-        for name in ("b", "x", "pc", "matrix"):
+        # Every wrapper, that of the factor too: what petsc4py collects by itself is only put
+        # on a list (PetscObjectDelayedDestroy), and the factor would stay in memory.
+        for name in ("b", "x", "factor", "pc", "matrix"):
             owned = getattr(self, name, None)
             if owned is not None:
                 owned.destroy()
