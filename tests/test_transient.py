@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import assembly
+import modal
+from assembly import gallery
 from assembly.errors import InputError, StorageError
+from assembly.factorization import SMALL
 from assembly.frozen import FrozenSystem
+from modal.identification import identify
 from modal.integrators.gauss import Tableau
 from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
 from modal.transient import integrate
@@ -185,6 +189,21 @@ def test_rotating_blade_keeps_energy_and_finds_its_frozen_frequency(
     rates = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
     np.testing.assert_allclose(rates, order, atol=0.1)
     assert errors[-1] < 1e-6
+
+
+@pytest.mark.parametrize("formalism", ["lagrange", "hamilton"])
+def test_a_solid_beyond_the_dense_and_small_solvers_keeps_its_energy(formalism: Any) -> None:
+    system = gallery.block(12, 3, 3, element="hex20").freeze(omega=(0.0, 0.0, 100.0))
+    assert system.n > SMALL  # MUMPS, one factorization for all steps
+    modes = modal.solve(system, k=1)
+    lam, shape = modes.eigenvalues[0], modes.right[:, 0]
+    start = (shape.real, (lam * shape).real)
+    step = 2 * np.pi / abs(lam) / 100
+    response = integrate(system, (0.0, 40 * step), start, formalism, step=step, probes="all")
+    assert float(np.abs(response.energy / response.energy[0] - 1.0).max()) < 1e-10
+    # The midpoint rule turns a mode by 2 atan(ωh/2) a step, exactly.
+    found = identify(response, modes, system).eigenvalue.values[0]
+    assert found.imag * step == pytest.approx(2.0 * np.arctan(0.5 * lam.imag * step), rel=1e-8)
 
 
 def test_resumed_run_equals_the_unbroken_one(tmp_path: Path) -> None:
