@@ -25,11 +25,14 @@ COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")  # DofMap's order
 class Load(Protocol):
     """A generalised force as a function of time.
 
-    events: the instants where it is not smooth; no adaptive step passes over one of them.
+    events: the instants where it is not smooth; no adaptive step passes over one of them. shortest:
+    its shortest cycle, s.
     """
 
     @property
     def events(self) -> tuple[float, ...]: ...
+    @property
+    def shortest(self) -> float: ...
     def force(self, t: float, system: FrozenSystem) -> Array: ...
 
 
@@ -45,6 +48,10 @@ class Harmonic:
     @property
     def events(self) -> tuple[float, ...]:
         return ()
+
+    @property
+    def shortest(self) -> float:
+        return 2.0 * np.pi / abs(self.frequency) if self.frequency else np.inf
 
     def force(self, t: float, system: FrozenSystem) -> Array:
         size = self.amplitude * np.sin(self.frequency * t + self.phase)
@@ -67,6 +74,10 @@ class Impulse:
     @property
     def events(self) -> tuple[float, ...]:
         return (self.start, self.start + self.duration)
+
+    @property
+    def shortest(self) -> float:
+        return 2.0 * self.duration
 
     def force(self, t: float, system: FrozenSystem) -> Array:
         phase = (t - self.start) / self.duration
@@ -102,6 +113,10 @@ class Tabulated:
     def events(self) -> tuple[float, ...]:
         return tuple(float(t) for t in np.asarray(self.times))
 
+    @property
+    def shortest(self) -> float:
+        return 4.0 * float(np.diff(np.asarray(self.times, dtype=float)).min())
+
     def force(self, t: float, system: FrozenSystem) -> Array:
         size = np.interp(t, np.asarray(self.times), np.asarray(self.values), left=0.0, right=0.0)
         return float(size) * direction(self.at, system)
@@ -117,6 +132,10 @@ class InertiaLoads:
     @property
     def events(self) -> tuple[float, ...]:
         return ()
+
+    @property
+    def shortest(self) -> float:
+        return np.inf
 
     def force(self, t: float, system: FrozenSystem) -> Array:
         return self.factor * system.Q

@@ -22,6 +22,7 @@ from modal.integrators.generalized_alpha import GeneralizedAlpha
 from modal.integrators.stages import Integrator, State
 from modal.loads import Load, check_resolved, total_force
 from modal.records import Recorder, chosen_probes
+from modal.step_length import default_step
 from modal.stepping import Accepted, AdaptiveSteps, FixedSteps
 
 Array = NDArray[np.float64]
@@ -58,12 +59,13 @@ def integrate(
     (n,). formalism: "lagrange", generalised-α of order 2 with `rho_infinity` (1 keeps the energy,
     less damps high frequencies); "hamilton", method "midpoint" (order 2, default), "gauss4" or
     "gauss6". A callable is integrated by Gauss collocation ("gauss4" by default). step: fixed, s,
-    shortened to divide the span. Otherwise steps adapt to `tolerance`, the relative error of the
-    whole run (1e-6 by default). loads: modal.Harmonic, Impulse, Tabulated, InertiaLoads. None
-    acts by default: the vibration alone. probes: numbers of unknowns or pairs (node, "uy");
-    "all"; by default the last node's. every: steps between two records. checkpoint: a file
-    written every `checkpoint_interval` seconds of work, from which `resume=True` goes on with the
-    same result as an unbroken run.
+    shortened to divide the span. tolerance: of steps that adapt, the relative error of the whole
+    run. With neither, a fixed step resolves the two lowest frozen modes at the start and the
+    loads (`modal.step_length`); a callable adapts to 1e-6. loads: modal.Harmonic, Impulse,
+    Tabulated, InertiaLoads. None acts by default: the vibration alone. probes: numbers of
+    unknowns or pairs (node, "uy"); "all"; by default the last node's. every: steps between two
+    records. checkpoint: a file written every `checkpoint_interval` seconds of work, from which
+    `resume=True` goes on with the same result as an unbroken run.
 
     Returns dims (time, probe): displacement, velocity (m, m/s; rad, rad/s for rotations), and
     energy, energy_defect (J) over time. The defect is E − E(0) − work done, zero for the exact
@@ -76,6 +78,8 @@ def integrate(
     integrator, ledger, norm, first, rows, name = run(
         model, span, initial, formalism, method, rho_infinity, tuple(loads), probes
     )
+    if step is None and tolerance is None and isinstance(ledger, EnergyLedger):
+        step = default_step(ledger.equations, span, loads, model, integrator.order)
     steps = _steps(integrator, span, step, tolerance, norm, tuple(loads))
     settings = dict(
         t_span=list(span),

@@ -305,6 +305,18 @@ def test_dataset_has_its_schema() -> None:
     assert {"solver", "package_version", "date", "order"} <= set(response.attrs)
 
 
+def test_the_default_step_resolves_modes_and_loads() -> None:
+    # Order 2, 120 steps a cycle of the lowest modes: (2π/120)²/12 = 2.3e-4 of the frequency.
+    response = integrate(oscillator(), (0.0, 2 * np.pi), ([1.0], [0.0]), probes="all")
+    assert len(response.time) == 241  # two cycles of π s
+    exact = np.cos(2.0 * response.time.values)
+    assert float(np.abs(response.displacement[:, 0] - exact).max()) < 4 * np.pi * 3e-4
+    # A load forty times faster than the oscillator is resolved as well.
+    fast = Harmonic(at=0, amplitude=1.0, frequency=80.0)
+    response = integrate(oscillator(), (0.0, 1.0), loads=[fast], formalism="hamilton")
+    assert float(response.time.diff("time").max()) <= 2 * np.pi / 80.0 / 119.0
+
+
 class LiteralTransport(VaryingModel):
     """C without Ṁ: the literal 2012 form, which no Lagrangian has."""
 
