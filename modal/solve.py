@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -241,9 +242,27 @@ def _window(task: Task, seed: int) -> Modes:
 def _with_modes(
     stopped: ConvergenceError, task: Task, adjoint: Callable[[], Pairs]
 ) -> ConvergenceError:
-    """The same error whose `partial` is the Modes that converged, not a backend's pairs."""
+    """The same error whose `partial` is the Modes that converged, not a backend's pairs.
+
+    The transposed problem may stop short too: then the modes that both sides have.
+    """
     partial = stopped.partial
-    if isinstance(partial, Pairs) and len(partial.eigenvalues):
-        few = replace(task, k=len(partial.eigenvalues))
-        return ConvergenceError(str(stopped), finish(few, partial, adjoint))
+    if not isinstance(partial, Pairs):
+        return ConvergenceError(str(stopped), None)
+
+    @cache
+    def opposite() -> Pairs:
+        try:
+            return adjoint()
+        except ConvergenceError as short:
+            if isinstance(short.partial, Pairs):
+                return short.partial
+            raise
+
+    for count in range(len(partial.eigenvalues), 0, -1):
+        try:
+            modes = finish(replace(task, k=count), partial, opposite)
+            return ConvergenceError(str(stopped), modes)
+        except (AccuracyError, ConvergenceError):
+            continue
     return ConvergenceError(str(stopped), None)

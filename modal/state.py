@@ -120,7 +120,7 @@ def bound(A: sp.csr_matrix, mirrored: bool = False) -> float:
     if A.nnz == 0:
         return 0.0
     size = np.abs(A.data)
-    rows = np.add.reduceat(np.append(size, 0.0), A.indptr[:-1]) * (np.diff(A.indptr) > 0)
+    rows = sp.csr_matrix((size, A.indices, A.indptr), shape=A.shape) @ np.ones(A.shape[1])
     if mirrored:
         return float(rows.max())
     columns = np.bincount(A.indices, weights=size, minlength=A.shape[1])

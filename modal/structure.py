@@ -16,6 +16,7 @@ from modal.state import Complex, Quadratic, times
 
 AXIS_TOLERANCE = 1e-12  # relative error of the inverse operator's compression, see restore_axis
 DEFECTIVE = 1e-13  # pairing, of its terms' size, below which an eigenvalue counts as defective
+LEFT_TOLERANCE = 1e-9  # backward error of a left vector, with its own eigenvalue
 CLUSTER = 1e-6  # relative distance below which left and right vectors are paired as a group
 
 
@@ -79,7 +80,11 @@ def left_vectors(
         raise AccuracyError(
             "left and right eigenvalues differ by more than 1e-4: too ill-conditioned"
         )
-    return paired(quadratic, chosen, opposite.right[:, columns].conj())
+    matched = opposite.take(columns)
+    error = quadratic.transposed.backward_error(matched.eigenvalues, matched.right)
+    if not np.all(error <= LEFT_TOLERANCE):
+        raise AccuracyError(f"a left vector has backward error {error.max():.1e}")
+    return paired(quadratic, chosen, matched.right.conj())
 
 
 def paired(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
@@ -129,7 +134,9 @@ def corrected(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
             apply[group] = False
     if quadratic.conservative:
         change = np.where(lam.real == 0.0, 1j * change.imag, change)
-    return np.asarray(lam - np.where(apply, change, 0.0))
+    better = np.asarray(lam - np.where(apply, change, 0.0))
+    gain = quadratic.backward_error(better, X) <= quadratic.backward_error(lam, X)
+    return np.asarray(np.where(gain, better, lam))
 
 
 def clusters(eigenvalues: Complex, tolerance: float = CLUSTER) -> list[list[int]]:

@@ -10,7 +10,8 @@ import pytest
 from quadratics import gyroscopic, upper_spectrum
 
 from assembly import FrozenSystem, InputError
-from modal import solve
+from assembly.errors import AccuracyError, ConvergenceError
+from modal import Modes, solve
 
 REFERENCES = Path(__file__).parent / "references"
 BACKENDS = ("dense", "scipy", "slepc")
@@ -110,3 +111,38 @@ def test_nlevp_wiresaw() -> None:
             modes = solve(FrozenSystem(M=np.eye(n) / 2, C=C, K=K), k=n, backend=backend)
             np.testing.assert_allclose(modes.eigenvalues.imag, expected, rtol=1e-9)
             assert np.all(modes.eigenvalues.real == 0.0)
+
+
+def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = gyroscopic(150, seed=4, damping=0.3)
+    exact = solve(system, k=12, backend="dense").eigenvalues
+    monkeypatch.setattr("modal.solvers.slepc.RESTARTS", 1)
+    with pytest.raises(ConvergenceError, match="of 12 modes") as caught:
+        solve(system, k=12, backend="slepc")
+    partial = caught.value.partial
+    assert isinstance(partial, Modes) and 0 < len(partial) < 12
+    for value in partial.eigenvalues:
+        assert np.abs(exact / value - 1.0).min() < 1e-9
+
+
+def test_a_stopped_block_run_hands_over_what_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = gyroscopic(600, seed=4)
+    exact = solve(system, k=8).eigenvalues
+    monkeypatch.setattr("modal.solvers.block.ROUNDS", 6)
+    with pytest.raises(ConvergenceError, match="of 8 modes") as caught:
+        solve(system, k=8)
+    partial = caught.value.partial
+    assert isinstance(partial, Modes) and 0 < len(partial) < 8
+    np.testing.assert_allclose(partial.eigenvalues, exact[: len(partial)], rtol=1e-9)
+
+
+def test_result_that_fails_its_check_is_not_handed_out() -> None:
+    with pytest.raises(AccuracyError, match="backward error"):
+        solve(gyroscopic(60, seed=5), k=4, tolerance=1e-40)
+
+
+def test_factorization_follows_the_structure() -> None:
+    wanted = {"conservative": "Cholesky", "indefinite": "LDLᵀ", "circulatory": "LU"}
+    for name, factor in wanted.items():
+        modes = solve(gyroscopic(60, seed=5, **STRUCTURES[name]), k=3, backend="scipy")
+        assert modes.factorization == factor

@@ -30,7 +30,7 @@ DEPENDENT = (
 GUARD = 1  # modes beyond those wanted: the last wanted one converges the slower without them
 START = 4  # random shapes to start from, beyond the number wanted
 ROOM = 12  # columns a wanted mode needs, about
-WIDTH = 8  # pairs, the lowest unfinished, whose residuals the basis grows by at a time
+WIDTH = 12  # pairs, the lowest unfinished, whose residuals the basis grows by at a time
 LARGE = 10_000  # unknowns below which rounds cost more than shapes, and all pairs are taken
 NEAR = 1e-5  # ‖Q(λ)x‖/‖Kx‖ from which it is looked closer
 ROUNDS = 100
@@ -186,15 +186,23 @@ def solve_block(operator: InverseOperator, k: int, seed: int = 0) -> Pairs:
 def _residual(
     basis: _Basis, lam: Complex, Y: Complex, before: NDArray[np.bool_]
 ) -> tuple[Complex, NDArray[np.bool_]]:
-    """Q(λ)x of the unfinished pairs, x of one size, and which pairs are finished; of
-    the residuals those of the lowest pairs.
+    """Q(λ)x of the lowest unfinished pairs, x of one size, and which pairs are finished.
 
     A pair finished once stays so: a larger basis does not make it worse.
     """
     done = np.zeros(len(lam), dtype=bool)
     done[: len(before)] = before[: len(lam)]
-    rest = np.flatnonzero(~done)
-    lam, Y = lam[rest], Y[:, rest]
+    width = WIDTH if basis.quadratic.n > LARGE else len(lam)
+    while True:
+        rest = np.flatnonzero(~done)[:width]
+        residual, passed = _look(basis, lam[rest], Y[:, rest])
+        done[rest[passed]] = True
+        if done.all() or not passed.all():
+            return residual[:, ~passed], done
+
+
+def _look(basis: _Basis, lam: Complex, Y: Complex) -> tuple[Complex, NDArray[np.bool_]]:
+    """Q(λ)x of some pairs, and which of them pass."""
     load = basis.times(1, Y)
     residual = basis.times(2, Y * lam**2) + basis.times(3, Y * lam) + load
     size, whole = np.linalg.norm(residual, axis=0), np.linalg.norm(load, axis=0)
@@ -205,6 +213,4 @@ def _residual(
         weight *= np.linalg.norm(basis.times(0, Y[:, near]), axis=0)
         passed[near] = (size[near] <= RESIDUAL * whole[near]) & (size[near] <= BACKWARD * weight)
         passed[near] |= size[near] <= NOISE * weight
-    done[rest[passed]] = True
-    rest = np.flatnonzero(~passed)[: WIDTH if basis.quadratic.n > LARGE else None]
-    return (residual / np.linalg.norm(Y, axis=0))[:, rest], done
+    return residual / np.linalg.norm(Y, axis=0), passed

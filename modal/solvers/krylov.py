@@ -81,7 +81,7 @@ def solve_krylov(
         if probe.basis.shape[1] and locked.largest(probe.basis) < least * (1.0 - 1e-3):
             break
         added = engine(locked.apply, start, min(4, room), TOLERANCE)
-        if not added.basis.shape[1]:
+        if not added.complete:
             raise ConvergenceError(f"{method}: the check for missed modes did not converge", pairs)
         basis = orthonormal(np.hstack([basis, added.basis]))
         if locked.largest(added.basis) < least * (1.0 - 1e-9):
