@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -250,19 +249,10 @@ def _with_modes(
     if not isinstance(partial, Pairs):
         return ConvergenceError(str(stopped), None)
 
-    @cache
-    def opposite() -> Pairs:
-        try:
-            return adjoint()
-        except ConvergenceError as short:
-            if isinstance(short.partial, Pairs):
-                return short.partial
-            raise
-
     for count in range(len(partial.eigenvalues), 0, -1):
         try:
-            modes = finish(replace(task, k=count), partial, opposite)
+            modes = finish(replace(task, k=count), partial, adjoint)
             return ConvergenceError(str(stopped), modes)
-        except (AccuracyError, ConvergenceError):
+        except AccuracyError:
             continue
     return ConvergenceError(str(stopped), None)

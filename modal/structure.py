@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 
-from assembly.errors import AccuracyError
+from assembly.errors import AccuracyError, ConvergenceError
 from modal.solvers.pairs import Pairs
 from modal.state import Complex, Quadratic, times
 
@@ -69,7 +69,12 @@ def left_vectors(
         ]
         if all(j >= 0 for j in partner):
             return paired(quadratic, chosen, found.right[:, np.array(partner)])
-    opposite = adjoint()
+    try:
+        opposite = adjoint()
+    except ConvergenceError as short:
+        if not isinstance(short.partial, Pairs):
+            raise AccuracyError(f"left vectors: {short}") from None
+        opposite = short.partial  # what converged may do: it is matched and checked below
     distance = np.abs(chosen.eigenvalues[:, None] - opposite.eigenvalues[None, :])
     if distance.shape[1] < distance.shape[0]:
         raise AccuracyError("the transposed problem has fewer modes than the problem itself")
