@@ -55,8 +55,8 @@ class Reference:
         The middle of the sweep is nearest to all points; where it is too soft, the first point
         (often rest) comes next, then the middle with more and more mass.
         """
-        K = self.family.symmetric_part(middle(at.stiffness))
-        first = 1e-9 * float(np.mean(np.abs(K.diagonal()) / self.mass.diagonal()))
+        diagonal = self.family.symmetric_part(middle(at.stiffness)).diagonal()
+        first = 1e-9 * float(np.mean(np.abs(diagonal) / self.mass.diagonal()))
         start = first if self.family.rigid.shape[1] else 0.0
         candidates = [(middle(at.stiffness), start), (at.stiffness[0], start)]
         candidates += [(middle(at.stiffness), first * 30.0**k) for k in range(1, SHIFTS)]
