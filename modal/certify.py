@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
+from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.factorization import Factorization
@@ -19,10 +20,11 @@ from assembly.null_chain import NullChain
 from modal.solvers.pairs import Pairs
 from modal.solvers.shifted import real_form
 from modal.solvers.stiffness import factorize
-from modal.state import Quadratic
+from modal.state import Complex, Quadratic
 
 ATTEMPTS = 8
-STEP = 1e-3  # how far above the last wanted modulus the count is taken, at most, relative
+STEP = 1e-2  # how far above the last wanted modulus the count is taken, at most, relative
+GAP = 1e-5  # and at least
 TURN = np.pi / 3  # largest change of phase that counts as followed
 DEPTH = 40
 
@@ -40,17 +42,21 @@ def inertia_count(quadratic: Quadratic, sigma: float) -> int:
     return negative // 2
 
 
-def contour_count(quadratic: Quadratic, radius: float, points: int = 32) -> int:
+def contour_count(
+    quadratic: Quadratic, radius: float, known: Complex | None = None, points: int = 32
+) -> int:
     """Number of eigenvalues with |λ| < radius, all signs and multiplicities, by the winding of det
     Q.
 
     det Q(z̄) is the conjugate of det Q(z), so half the circle is followed. Intervals are halved
-    until the phase of a half turns by less than π/3 and the halves agree with the whole. One
-    complex sparse LU a
-    point: for instants that inertia does not cover. Raises AccuracyError when the phase cannot be
-    followed, as with an eigenvalue on the circle.
+    until the phase of a half turns by less than π/3 and the halves agree with the whole. Near an
+    eigenvalue the phase turns by π within an arc of its distance to the circle: the first points
+    are set closer about those that are known. One complex sparse LU a point: for instants that
+    inertia does not cover. Raises AccuracyError when the phase cannot be followed, as with an
+    eigenvalue on the circle.
     """
-    angles = np.linspace(0.0, np.pi, points + 1)
+    angles = _angles(radius, np.zeros(0, complex) if known is None else known, points)
+    points = len(angles) - 1
     phases = [_phase(quadratic, radius * np.exp(1j * a)) for a in angles]
     turned = 0.0
     stack = [(angles[j], angles[j + 1], phases[j], phases[j + 1], 0) for j in range(points)]
@@ -91,7 +97,8 @@ def certified(
             there = inertia_count(quadratic, sigma) - zeros // 2
             missing = there - len(inside)
         else:
-            there = contour_count(quadratic, sigma, max(32, 8 * len(inside))) - zeros
+            points = max(32, 8 * len(inside))
+            there = contour_count(quadratic, sigma, found.eigenvalues, points) - zeros
             missing = there - int(np.where(inside.imag > 0.0, 2, 1).sum())
         if missing == 0:
             return found
@@ -115,12 +122,23 @@ def is_definite(quadratic: Quadratic, chain: NullChain | None) -> bool:
     return structure == "spd"
 
 
-def _above(moduli: np.ndarray, k: int) -> float:
+def _above(moduli: NDArray[np.float64], k: int) -> float:
     """A radius just above the k-th modulus, in a gap of those found."""
     for j in range(min(k, len(moduli)) - 1, len(moduli) - 1):
-        if moduli[j + 1] - moduli[j] > 1e-6 * moduli[j]:
+        if moduli[j + 1] - moduli[j] > 2.0 * GAP * moduli[j]:
             return float(min(0.5 * (moduli[j] + moduli[j + 1]), moduli[j] * (1.0 + STEP)))
     return float(moduli[-1] * (1.0 + STEP))
+
+
+def _angles(radius: float, known: Complex, points: int) -> NDArray[np.float64]:
+    """Angles of (0, π), evenly and, around each known eigenvalue near the circle, as close as it
+    is."""
+    angles = [np.linspace(0.0, np.pi, points + 1)]
+    offset = np.abs(np.abs(known) / radius - 1.0)
+    for value, gap in zip(known[offset < 0.2], offset[offset < 0.2], strict=True):
+        angles.append(abs(np.angle(value)) + gap * np.array([-8.0, -2.0, -0.5, 0.5, 2.0, 8.0]))
+    every = np.concatenate(angles)
+    return np.asarray(np.unique(every[(every >= 0.0) & (every <= np.pi)]))
 
 
 def _phase(quadratic: Quadratic, z: complex) -> float:
@@ -131,7 +149,7 @@ def _phase(quadratic: Quadratic, z: complex) -> float:
     return float(np.angle(lu.U.diagonal()).sum() + np.pi * odd)
 
 
-def _parity(permutation: np.ndarray) -> int:
+def _parity(permutation: NDArray[np.intp]) -> int:
     """Number of transpositions modulo two: the size less the number of cycles."""
     count, labels = len(permutation), sp.csgraph.connected_components
     graph = sp.coo_matrix((np.ones(count), (np.arange(count), permutation)), shape=(count, count))
