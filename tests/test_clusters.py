@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg as la
 from quadratics import gyroscopic, upper_spectrum
 
 from assembly import FrozenSystem
 from modal import solve
+from modal.solvers.block import solve_block
 from modal.solvers.krylov import solve_krylov
 from modal.solvers.operator import InverseOperator
 from modal.solvers.slepc import krylov_schur
@@ -62,16 +64,40 @@ def test_no_mode_of_a_cluster_is_missed_or_doubled(backend: str) -> None:
         assert np.linalg.cond(np.vstack([modes.right, modes.right * modes.eigenvalues])) < 1e8
 
 
-def test_krylov_schur_itself_misses_none() -> None:
-    """SLEPc's one-vector method with its second look, which the definite instants above do not
-    use."""
-    for seed in range(0, 200, 4):
+@pytest.mark.parametrize("method", ["block", "krylov"])
+def test_sparse_methods_themselves_miss_none(method: str) -> None:
+    """The same family without the short cut that small definite instants take by LAPACK.
+
+    "block" is the method of definite instants, "krylov" SLEPc's one-vector method with its second
+    look.
+    """
+    for seed in range(0, 200, 2 if method == "block" else 4):
         system, expected = clustered(seed)
-        with_operator = InverseOperator(Quadratic(system), None)
+        operator = InverseOperator(Quadratic(system), None)
         k = 6 + seed % 7
-        found = solve_krylov(with_operator, k, krylov_schur, "Krylov–Schur")
-        with_operator.destroy()
+        if method == "block":
+            found = solve_block(operator, k)
+        else:
+            found = solve_krylov(operator, k, krylov_schur, "Krylov–Schur")
+        operator.destroy()
         np.testing.assert_allclose(found.eigenvalues[:k].imag, expected[:k], rtol=2e-10)
+        assert np.all(found.eigenvalues.real == 0.0)
+
+
+def test_independent_parts_are_solved_apart_and_none_is_lost() -> None:
+    """Two equal systems and a third, their unknowns shuffled: every frequency twice, or once."""
+    one, other = gyroscopic(20, seed=1), gyroscopic(15, seed=2)
+    order = np.random.default_rng(0).permutation(55)
+    parts = {}
+    for name in "MCK":
+        blocks = [getattr(s, name).toarray() for s in (one, one, other)]
+        parts[name] = la.block_diag(*blocks)[np.ix_(order, order)]
+    modes = solve(FrozenSystem(**parts), k=12)
+    assert "3 independent parts" in modes.method
+    single = [solve(s, k=12, backend="dense").eigenvalues.imag for s in (one, one, other)]
+    np.testing.assert_allclose(
+        modes.eigenvalues.imag, np.sort(np.concatenate(single))[:12], rtol=1e-10
+    )
 
 
 def test_thousand_conservative_systems_have_no_real_part() -> None:
