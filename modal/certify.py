@@ -45,8 +45,7 @@ def inertia_count(quadratic: Quadratic, sigma: float) -> int:
 def contour_count(
     quadratic: Quadratic, radius: float, known: Complex | None = None, points: int = 32
 ) -> int:
-    """Number of eigenvalues with |λ| < radius, all signs and multiplicities, by the winding of det
-    Q.
+    """Number of eigenvalues with |λ| < radius, with multiplicity, by the winding of det Q.
 
     det Q(z̄) is the conjugate of det Q(z), so half the circle is followed. Intervals are halved
     until the phase of a half turns by less than π/3 and the halves agree with the whole. Near an
@@ -131,8 +130,7 @@ def _above(moduli: NDArray[np.float64], k: int) -> float:
 
 
 def _angles(radius: float, known: Complex, points: int) -> NDArray[np.float64]:
-    """Angles of (0, π), evenly and, around each known eigenvalue near the circle, as close as it
-    is."""
+    """Angles in (0, π): even, and about eigenvalues near the circle as close as these are."""
     angles = [np.linspace(0.0, np.pi, points + 1)]
     offset = np.abs(np.abs(known) / radius - 1.0)
     for value, gap in zip(known[offset < 0.2], offset[offset < 0.2], strict=True):

@@ -97,8 +97,7 @@ class DeflatedPencil:
 
 
 def deflate_by_similarity(A: Real, B: Real, chain: Real) -> DeflatedPencil:
-    """The transformation T of the 2012 paper, once for each column of `chain`, on the pencil A −
-    λB.
+    """The transformation T of the 2012 paper, once for each column of `chain`, on A − λB.
 
     chain: (2n, r) real, each column mapped by A into the span of B times those before it
     (eigenvectors first, then second chain vectors). With x the eigenvector scaled to 1 at its

@@ -1,5 +1,4 @@
-"""From the eigenpairs a backend found to checked modes: choice, normalisation, left vectors,
-certificates."""
+"""From the eigenpairs a backend found to modes: chosen, normalised, paired, checked."""
 
 from __future__ import annotations
 

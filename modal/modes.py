@@ -12,8 +12,7 @@ from modal.state import Complex, Real
 
 @dataclass(frozen=True)
 class Modes:
-    """k modes of an instant: the smallest |λ| or the nearest to `target`, one of each conjugate
-    pair (Im λ ≥ 0).
+    """k modes of an instant, one of each conjugate pair (Im λ ≥ 0), each with its certificate.
 
     eigenvalues: (k,) λ, rad/s; real ones are each listed.
     right: (n, k) displacement shapes x, Q(λ)x = 0, of unit mass norm xᴴMx = 1, largest entry real

@@ -57,8 +57,7 @@ def solve(
     tolerance: float = 1e-10,
     seed: int = 0,
 ) -> Modes:
-    """The k modes of smallest |λ| (rad/s), or nearest to `target`; fewer when there are not so
-    many.
+    """The k modes of smallest |λ| (rad/s) or nearest to `target`, fewer if there are fewer.
 
     backend: "slepc", "scipy" or "dense" (the reference). certify: confirm by a count that none is
         missing.
@@ -92,8 +91,7 @@ def solve(
 def _with_found_null_space(
     system: FrozenSystem, quadratic: Quadratic, run: Callable[[FrozenSystem, Quadratic], Modes]
 ) -> Modes:
-    """Run; if the stiffness looks singular beyond `system.rigid`, again with its whole null
-    space."""
+    """Run; if the stiffness looks singular beyond `rigid`, again with its whole null space."""
     fault: FrozenMotionError | None = None
     try:
         modes = run(system, quadratic)
@@ -116,8 +114,7 @@ def _nulls(system: FrozenSystem) -> int:
 
 
 def as_target(target: complex | None) -> complex:
-    """The point to look near, in the upper half plane; InputError when it is not a finite
-    number."""
+    """The point to look near, in the upper half plane; InputError when it is not finite."""
     if target is None:
         return 0.0
     try:
@@ -194,8 +191,7 @@ def _sparse(task: Task, seed: int) -> Modes:
 
 
 def _small(task: Task, pairs: Pairs) -> Modes:
-    """Every part has given its k smallest, and left vectors are the right ones: no search, no
-    adjoint."""
+    """Every part has given its k smallest; left vectors are the right ones."""
 
     def known(*_: int) -> Pairs:
         return pairs

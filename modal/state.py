@@ -50,8 +50,7 @@ class Quadratic:
 
     @cached_property
     def symmetric(self) -> bool:
-        """M, C and K all symmetric (damped, not turning): the left vectors are the conjugate right
-        ones."""
+        """M, C and K all symmetric: the left vectors are the conjugate right ones."""
         return self.symmetric_stiffness and is_symmetric(self.M) and is_symmetric(self.C)
 
     @cached_property
@@ -67,8 +66,10 @@ class Quadratic:
 
     @cached_property
     def frequency_scale(self) -> float:
-        """√(‖K‖/‖M‖), rad/s: the scaling of Fan, Lin and Van Dooren, SIAM J. Matrix Anal. Appl. 26
-        (2004) 252."""
+        """√(‖K‖/‖M‖), rad/s.
+
+        The scaling of Fan, Lin and Van Dooren, SIAM J. Matrix Anal. Appl. 26 (2004) 252.
+        """
         m, _, k = self.norms
         return float(np.sqrt(k / m)) if m > 0.0 and k > 0.0 else 1.0
 
@@ -85,8 +86,10 @@ class Quadratic:
         return np.asarray(size**2 * m + size * c + k)
 
     def backward_error(self, eigenvalues: Complex, X: Complex) -> Real:
-        """‖Q(λ)x‖₂ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖₂): Tisseur, Linear Algebra Appl. 309 (2000) 339,
-        Theorem 1."""
+        """‖Q(λ)x‖₂ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖₂) of every pair.
+
+        Tisseur, Linear Algebra Appl. 309 (2000) 339, Theorem 1.
+        """
         size = np.linalg.norm(X, axis=0) * self.weights(eigenvalues)
         return np.asarray(np.linalg.norm(self.residual(eigenvalues, X), axis=0) / size)
 
@@ -97,8 +100,7 @@ class Quadratic:
 
 
 def times(A: sp.csr_matrix, X: Complex) -> Complex:
-    """A X of a real sparse A and a complex block, in real arithmetic: A is not copied to
-    complex."""
+    """A X of a real sparse A and a complex block, without a complex copy of A."""
     wide = A @ np.hstack([X.real, X.imag])
     k = X.shape[1]
     return np.asarray(wide[:, :k] + 1j * wide[:, k:])

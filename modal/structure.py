@@ -1,5 +1,4 @@
-"""The symmetry of conservative spectra, restored, and left vectors from what is known of the
-structure."""
+"""Conservative spectra put back on their axis; left vectors from what the structure gives."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ CLUSTER = 1e-6  # relative distance below which left and right vectors are paire
 
 
 def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
-    """Put on the imaginary axis the eigenvalues of a conservative instant that round-off moved off
-    it.
+    """Eigenvalues of a conservative instant that round-off moved off the axis, put back on it.
 
     A conservative spectrum is symmetric to the axis, so a simple eigenvalue on it stays there under
     every perturbation of the same structure; it leaves only by meeting another. With m = xᴴMx,
@@ -51,8 +49,7 @@ def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
 def left_vectors(
     quadratic: Quadratic, chosen: Pairs, found: Pairs, adjoint: Callable[[], Pairs]
 ) -> Complex:
-    """Left vectors (n, k) of the chosen pairs, the first of those found, scaled to yᴴ(2λM + C)x =
-    1.
+    """Left vectors (n, k) of the chosen, the first of those found, with yᴴ(2λM + C)x = 1.
 
     Symmetric M, C, K: y = x̄. Conservative: y is the right vector of −λ̄, which is x itself on the
     axis. Otherwise, or when −λ̄ is not among those `found`, conjugates of the right vectors of the
@@ -93,8 +90,7 @@ def left_vectors(
 
 
 def paired(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
-    """Left vectors rescaled, and mixed within clusters, so that the pairing with the right ones is
-    the identity.
+    """Left vectors rescaled, and mixed within clusters: their pairing with x is the identity.
 
     Within a cluster the pairing of eigenvalues λ_i, λ_j is y_iᴴ((λ_i + λ_j)M + C)x_j, zero for i ≠
     j.

@@ -38,8 +38,7 @@ WIDE = 160  # size of a skew matrix from which it is reduced in real arithmetic
 
 
 class _Basis:
-    """K-orthonormal V (n, m) with K V, M V, C V and the projections M_r, C_r; room is made as it
-    grows."""
+    """K-orthonormal V (n, m) with K V, M V, C V and the projections M_r, C_r, growing."""
 
     def __init__(self, quadratic: Quadratic, room: int) -> None:
         self.quadratic, self.m = quadratic, 0

@@ -51,8 +51,7 @@ def solve_dense(quadratic: Quadratic, chain: NullChain | None, k: int | None = N
 
 
 def definite(M: Real, C: Real, K: Real, k: int | None = None) -> tuple[Real, Complex] | None:
-    """Frequencies ω > 0 (ascending) and vectors of λ = iω when K and M are positive definite, else
-    None.
+    """Frequencies ω > 0, ascending, and vectors of λ = iω; None unless K and M are definite.
 
     M, K (n, n) symmetric, C skew, dense. k: how many of the smallest.
     """

@@ -28,8 +28,7 @@ Apply = Callable[[Real], Real]
 
 @dataclass(frozen=True)
 class Invariant:
-    """A real orthonormal basis (N, m) of an invariant subspace; complete: all that was asked for
-    converged."""
+    """A real orthonormal basis (N, m) of an invariant subspace; complete: all asked for is in."""
 
     basis: Real
     complete: bool

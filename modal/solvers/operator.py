@@ -128,8 +128,7 @@ class InverseOperator:
 
 
 def ritz(operator: InverseOperator, basis: Real, method: str) -> Pairs:
-    """The eigenpairs (Im λ ≥ 0) of an invariant subspace of S, by Rayleigh–Ritz after one more
-    application.
+    """The pairs (Im λ ≥ 0) of an invariant subspace, by Rayleigh–Ritz after one more step.
 
     A definite conservative operator is skew in the M* = diag(K, M) inner product: its small matrix
     is made exactly skew, and every eigenvalue is exactly imaginary (DESIGN.md, section 3).
@@ -148,8 +147,9 @@ def ritz(operator: InverseOperator, basis: Real, method: str) -> Pairs:
 
 
 def skew_ritz(operator: InverseOperator, W: Real, load: Real) -> tuple[Complex, Complex]:
-    """Imaginary μ = γ/λ and coefficients on W = S Z, load = operator.load(Z), of a definite
-    conservative operator.
+    """μ = γ/λ, imaginary, and coefficients on W = S Z of a definite conservative operator.
+
+    load: operator.load(Z).
 
     With states (q, v): ⟨p, z⟩ = p_qᵀKq + γ²p_vᵀMv and ⟨p, Sz⟩ = γ²(p_vᵀMq − p_qᵀMv) − γp_qᵀCq,
     which is skew.

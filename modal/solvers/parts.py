@@ -1,5 +1,4 @@
-"""A small definite conservative instant by LAPACK, one independent part of its unknowns after the
-other.
+"""A small definite conservative instant by LAPACK, one independent part after the other.
 
 A straight beam that turns about a principal axis bends out of the plane, twists, and moves in the
 plane without
@@ -33,8 +32,7 @@ def independent_parts(quadratic: Quadratic) -> list[np.ndarray]:
 
 
 def solve_parts(quadratic: Quadratic, k: int) -> Pairs | None:
-    """The k modes of smallest frequency and more, or None when a part is too large or not
-    definite."""
+    """The k lowest modes and more, or None when a part is too large or not definite."""
     parts = independent_parts(quadratic)
     if max(len(part) for part in parts) > LARGEST:
         return None

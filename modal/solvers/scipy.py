@@ -1,5 +1,4 @@
-"""ARPACK's implicitly restarted Arnoldi method, through scipy, for a real operator given as a
-callable."""
+"""ARPACK's implicitly restarted Arnoldi method, through scipy, for a real callable."""
 
 from __future__ import annotations
 
@@ -11,8 +10,7 @@ from modal.state import Real
 
 
 def arnoldi(apply: Apply, start: Real, count: int, tolerance: float) -> Invariant:
-    """The invariant subspace of the `count` eigenvalues of largest modulus (see
-    `krylov.Engine`)."""
+    """The subspace of the `count` eigenvalues of largest modulus (see `krylov.Engine`)."""
     n = len(start)
     operator = spla.LinearOperator((n, n), matvec=apply, dtype=float)
     asked = min(count, n - 2)

@@ -33,8 +33,7 @@ def real_form(quadratic: Quadratic, tau: complex) -> sp.csr_matrix:
 
 
 class ShiftedOperator:
-    """T about τ for a quadratic or its transpose; see `krylov.SpectralOperator`. Call
-    `destroy()`."""
+    """T about τ (see `krylov.SpectralOperator`); owns its factor: call `destroy()`."""
 
     def __init__(self, quadratic: Quadratic, chain: NullChain | None, tau: complex) -> None:
         self.quadratic, self.chain, self.tau = quadratic, chain, complex(tau)
@@ -54,8 +53,7 @@ class ShiftedOperator:
         return self.size - (0 if self.chain is None else self.chain.count)
 
     def transposed(self) -> ShiftedOperator:
-        """The operator of the transposed quadratic on the same factor (this object's to
-        destroy)."""
+        """The operator of the transposed quadratic on the same factor, this object's."""
         other = ShiftedOperator.__new__(ShiftedOperator)
         other.quadratic, other.tau, other.factor = self.quadratic.transposed, self.tau, self.factor
         other.chain = None if self.chain is None else transposed_chain(self.quadratic, self.chain)
@@ -119,8 +117,10 @@ class ShiftedOperator:
 
 
 def nearest_root(theta: Complex, tau: complex, seen: Complex) -> Complex:
-    """The root λ of θ(λ − τ)(λ − τ̄) = λ − Re τ nearest the values seen: with s = λ − Re τ, θs² − s
-    + θ(Im τ)² = 0."""
+    """The root λ of θ(λ − τ)(λ − τ̄) = λ − Re τ nearest the values seen.
+
+    With s = λ − Re τ: θs² − s + θ(Im τ)² = 0.
+    """
     b = tau.imag
     if b == 0.0:
         return np.asarray(tau.real + 1.0 / theta)

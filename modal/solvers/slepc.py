@@ -1,5 +1,4 @@
-"""SLEPc's Krylov–Schur method for a real operator given as a Python callable (PETSc objects stay
-here)."""
+"""SLEPc's Krylov–Schur method for a real operator given as a Python callable."""
 
 from __future__ import annotations
 
