@@ -35,7 +35,7 @@ def stability_map(
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     tolerance: float = 1e-6,
-    checks: int = 2,
+    checks: int = 1,
     fixed: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: bool | None = None,
