@@ -141,10 +141,6 @@ class AffineFamily:
                 row[j] = row.get(j, 0.0) + c
         return row
 
-    def combination(self, weights: Array) -> Combination:
-        """Σ_j w_j A_j."""
-        return Combination.of(self.n, list(weights), [term.operator for term in self.terms])
-
     def symmetric_part(self, weights: Array) -> sp.csr_matrix:
         """The symmetric part of Σ_j w_j A_j, formed."""
         kept = [j for j, term in enumerate(self.terms) if term.symmetry != -1 and weights[j] != 0.0]
