@@ -94,8 +94,8 @@ def _shares(dataset: xr.Dataset, out: OutputFolder) -> None:
             whole.set(ylabel="shift (Hz)", title=f"eigenvalue {mode + 1}: shift of its frequency")
             labels = [f"{name} alone" for name in dataset["term"].values]
             curves.family(
-                abs(one["shift"]).where(abs(one["shift"]) > FLOOR), "time", sizes, along="term", labels=labels,
-                styled=True, ylabel="|shift| (Hz)",
+                abs(one["shift"]).where(abs(one["shift"]) > FLOOR), "time", sizes,
+                along="term", labels=labels, styled=True, ylabel="|shift| (Hz)",
             )  # fmt: skip
             sizes.set(yscale="log", title=f"eigenvalue {mode + 1}: size of each term's share")
             for ax in (whole, sizes):
