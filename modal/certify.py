@@ -142,9 +142,15 @@ def _angles(radius: float, known: Complex, points: int) -> NDArray[np.float64]:
 def _phase(quadratic: Quadratic, z: complex) -> float:
     """arg det Q(z)."""
     Q = sp.csc_matrix(quadratic.K + z * quadratic.C + z**2 * quadratic.M)
-    lu = spla.splu(Q, permc_spec="MMD_AT_PLUS_A")
+    try:
+        lu = spla.splu(Q, permc_spec="MMD_AT_PLUS_A")
+    except RuntimeError:
+        raise AccuracyError(f"{z:.6g} rad/s, on the circle, is an eigenvalue") from None
     odd = (_parity(lu.perm_r) + _parity(lu.perm_c)) % 2
-    return float(np.angle(lu.U.diagonal()).sum() + np.pi * odd)
+    phase = float(np.angle(lu.U.diagonal()).sum() + np.pi * odd)
+    if not np.isfinite(phase):
+        raise AccuracyError(f"det Q({z:.6g}) is not a finite number")
+    return phase
 
 
 def _parity(permutation: NDArray[np.intp]) -> int:
