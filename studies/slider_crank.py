@@ -16,8 +16,9 @@ import assembly
 import modal
 from assembly.errors import InputError
 from studies.output import OutputFolder
+from studies.report import map_table, tracks_table
 from studies.slider_crank_model import model
-from studies.slider_crank_transient import compare_with_transient
+from studies.slider_crank_transient import believed, compare_with_transient
 
 __all__ = ["main", "model"]
 
@@ -85,6 +86,7 @@ def main(
         _animate(mechanism, out)
     if turns > 0:
         compared = compare_with_transient(mechanism, tracks, turns, progress)
+        tracks.attrs["against_time_integration"] = believed(compared)
         if out is not None:
             out.write_dataset("transient.nc", compared)
             _draw_transient(compared, out)
@@ -102,7 +104,17 @@ def main(
         if out is not None:
             out.write_dataset("map.nc", grid)
             _draw_map(grid, out)
+        tracks.attrs["over_speed"] = map_table(grid)
     return tracks
+
+
+def report(tracks: xr.Dataset) -> str:
+    """The tracks, the map, and whether the frozen modes can be believed."""
+    lines = [tracks_table(tracks)]
+    for name in ("over_speed", "against_time_integration"):
+        if name in tracks.attrs:
+            lines.append(tracks.attrs[name])
+    return "\n".join(lines)
 
 
 def _draw_tracks(tracks: xr.Dataset, speed_rpm: float, out: OutputFolder) -> None:
