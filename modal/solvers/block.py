@@ -19,7 +19,7 @@ from modal.solvers.pairs import Pairs
 from modal.state import Complex, Quadratic, Real
 
 RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
-BACKWARD = 1e-13  # and its backward error, where that is the sharper of the two
+BACKWARD = 5e-13  # and its backward error, where that is the sharper of the two
 DRIFT = 1e-11  # of K q, from which the product is formed anew
 TWICE = 1e-4  # overlap with V beyond which one pass of orthogonalisation is not enough
 NOISE = 2e-15  # backward error that no basis improves on
