@@ -15,6 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 import assembly
+import modal
 from assembly.errors import InputError
 from modal.datasets import provenance
 from studies import wind_pump_figures
@@ -82,6 +83,8 @@ def main(
         elements=elements,
         assumed=str(pump),
     )
+    tracks = modal.track(pumping, times=times[:: max(1, instants // 60)], k=modes)
+    dataset.attrs["against_unfrozen"] = str(modal.crosscheck(pumping, tracks))
     if out is not None:
         out.write_dataset("wind-pump.nc", dataset)
         wind_pump_figures.draw(dataset, out)

@@ -29,7 +29,9 @@ def report(dataset: xr.Dataset) -> str:
         )
         + " (N, N m)",
     ]
-    return "\n".join(lines + _eigenvalues(dataset) + _terms(dataset))
+    believed = ["can it be believed? Frozen against time integration and Floquet:"]
+    believed += [f"  {line}" for line in dataset.attrs["against_unfrozen"].splitlines()]
+    return "\n".join(lines + _eigenvalues(dataset) + _terms(dataset) + believed)
 
 
 def _eigenvalues(dataset: xr.Dataset) -> list[str]:
