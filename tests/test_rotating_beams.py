@@ -230,5 +230,7 @@ def test_flap_converges_with_its_order(theory: Theory, order: int) -> None:
         M, _, K = part(body.freeze((0.0, 0.0, 400.0)), 2, 4)
         return real_frequencies(K, M, 3)
 
-    a, b, c = found(16), found(32), found(64)
+    # Order four reaches the round-off of the first mode by 64 elements: coarser meshes show it.
+    coarse = 16 if order == 2 else 8
+    a, b, c = (found(n * coarse) for n in (1, 2, 4))
     np.testing.assert_allclose(np.log2((a - b) / (b - c)), order, atol=0.35)
