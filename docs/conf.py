@@ -11,3 +11,12 @@ html_theme = "furo"
 html_title = "Frozen Motion"
 autodoc_typehints = "description"
 nitpicky = False
+
+
+def escape_bars(app, what, name, obj, options, lines):
+    """|λ| in a docstring is a modulus, not reStructuredText's substitution; x* not emphasis."""
+    lines[:] = [line.replace("|", r"\|").replace("*", r"\*") for line in lines]
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", escape_bars)
