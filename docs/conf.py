@@ -14,8 +14,12 @@ nitpicky = False
 
 
 def escape_bars(app, what, name, obj, options, lines):
-    """|λ| in a docstring is a modulus, not reStructuredText's substitution; x* not emphasis."""
-    lines[:] = [line.replace("|", r"\|").replace("*", r"\*") for line in lines]
+    """Docstrings are plain text: |λ| is a modulus, x* no emphasis, and a hanging indent no list.
+
+    Every line becomes a line of a line block, so that reStructuredText reads nothing into it.
+    """
+    escaped = [line.replace("\\", r"\\").replace("|", r"\|").replace("*", r"\*") for line in lines]
+    lines[:] = [f"| {line}" if line.strip() else "" for line in escaped]
 
 
 def setup(app):
