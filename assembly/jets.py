@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assembly.kinematics import Kinematics
-
 Array = NDArray[np.float64]
 
 
@@ -82,12 +80,6 @@ def rotation_jet(R: Array, omega: Array, epsilon: Array) -> Jet:
     """R, Ṙ = Rω̃, R̈ = R(ω̃ω̃ + ε̃) for rotations (..., 3, 3) and body-axes ω, ε (..., 3)."""
     spin = skews(omega)
     return Jet(np.stack([R, R @ spin, R @ (spin @ spin + skews(epsilon))]))
-
-
-def frame_jet(r: Array, R: Array, v: Array, motion: Kinematics) -> tuple[Jet, Jet]:
-    """Jets of one frame's origin and rotation; v is the origin's velocity in body axes."""
-    origin = Jet(np.stack([r, R @ v, R @ motion.acceleration]))
-    return origin, rotation_jet(R, motion.omega, motion.epsilon)
 
 
 def _with_batch(subscripts: str) -> str:

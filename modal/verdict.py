@@ -20,11 +20,6 @@ class Verdict:
     unstable_modes: int
     verdict: int
 
-    @property
-    def certain(self) -> bool:
-        """The growth rate is above its error bound, one way or the other."""
-        return abs(self.growth_rate) > self.error_bound
-
 
 def judge(eigenvalues: NDArray[np.complex128], error_bound: NDArray[np.float64]) -> Verdict:
     """The verdict on elastic eigenvalues (k,) rad/s with their error bounds (k,).

@@ -62,7 +62,7 @@ class LoadedModel:
     def _constant(self) -> dict[str, Any]:
         motion = self.spec.motion
         axis = motion.axis if isinstance(motion, SpinSpec | RampSpec) else [0.0, 0.0, 1.0]
-        return dict(axis=axis, prestress=prestress_of(self.spec))
+        return dict(axis=axis, prestress=self.spec.analysis.prestress_argument)
 
 
 class MechanismFamily:
@@ -87,7 +87,9 @@ class MechanismFamily:
                 raise InputError("turn: the motion does not repeat; use t (s)")
             t = parameters["turn"] * mechanism.period
         analysis = self.spec.analysis
-        return mechanism.freeze(t, transport=analysis.transport, prestress=prestress_of(self.spec))
+        return mechanism.freeze(
+            t, transport=analysis.transport, prestress=self.spec.analysis.prestress_argument
+        )
 
 
 class FrozenMechanism:
@@ -103,13 +105,8 @@ class FrozenMechanism:
     def freeze(self, t: float) -> assembly.FrozenSystem:
         analysis = self.spec.analysis
         return self.mechanism.freeze(
-            t, transport=analysis.transport, prestress=prestress_of(self.spec)
+            t, transport=analysis.transport, prestress=self.spec.analysis.prestress_argument
         )
-
-
-def prestress_of(spec: ModelSpec) -> Any:
-    """The library's value of the file's prestress key."""
-    return None if spec.analysis.prestress == "none" else spec.analysis.prestress
 
 
 def load_model(path: str | Path) -> LoadedModel:

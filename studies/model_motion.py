@@ -17,8 +17,8 @@ SAMPLED_COLUMNS = "t, x, y, z, qx, qy, qz, qw"
 
 def build_motion(body: assembly.Body, spec: ModelSpec, folder: Path) -> assembly.MovingBody:
     """The body with the motion of its file; at rest when none is given. Raises MotionError."""
-    prestress: Any = None if spec.analysis.prestress == "none" else spec.analysis.prestress
-    return assembly.moving(body, _motion(spec.motion, folder), prestress)
+    motion = _motion(spec.motion, folder)
+    return assembly.moving(body, motion, spec.analysis.prestress_argument)
 
 
 def _motion(motion: Any, folder: Path) -> assembly.Motion:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from xarray import Dataset
 
 import modal
 from assembly.errors import ModelFileError
@@ -28,6 +27,8 @@ def run_track(
     force: bool,
 ) -> Result:
     """Tracks over time or over a parameter: table, dataset and figure."""
+    from studies.figures import sheets
+
     if times is not None and over is not None:
         raise ModelFileError("--times and --over exclude each other: give one of them")
     model = load_model(path)
@@ -44,7 +45,7 @@ def run_track(
         swept: dict[str, Any] = {axis[0]: axis[1]}
         tracks = modal.track(family, k=k, progress=None, **swept, **fixed)
     folder.write_dataset("tracks.nc", tracks)
-    _draw_tracks(tracks, path.stem, folder)
+    sheets.write_tracks(tracks, path.stem, folder)
     return table(tracks), folder.written
 
 
@@ -52,6 +53,8 @@ def run_map(
     path: Path, x: str, y: str, modes: int | None, out: Path | None, resume: bool, force: bool
 ) -> Result:
     """A stability map over two parameters: table, store, dataset and figure."""
+    from studies.figures import sheets
+
     model = load_model(path)
     axes: dict[str, Any] = dict([parse_axis(x, "--x"), parse_axis(y, "--y")])
     if len(axes) < 2:
@@ -68,7 +71,7 @@ def run_map(
         **fixed,
     )
     folder.write_dataset("map.nc", grid)
-    _draw_map(grid, path.stem, folder)
+    sheets.write_map(grid, f"{path.stem}: verdict", folder)
     return table(grid), folder.written
 
 
@@ -77,27 +80,3 @@ def _default_instants(model: LoadedModel) -> Any:
     if period is None:
         raise ModelFileError(f"{model.path}: the motion has no period; give --times or --over")
     return np.linspace(0.0, period, DEFAULT_INSTANTS)
-
-
-def _draw_tracks(tracks: Dataset, title: str, folder: OutputFolder) -> None:
-    from studies.figures import tracks as draw
-    from studies.figures.style import figure
-
-    with figure(2, 1, height=6.0, sharex=True) as (drawn, (upper, lower)):
-        draw.frequencies(tracks, upper)
-        draw.growth_rates(tracks, lower)
-        upper.set(xlabel="", title=title)
-        upper.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
-        folder.write_figure("tracks.png", drawn)
-
-
-def _draw_map(grid: Dataset, title: str, folder: OutputFolder) -> None:
-    from studies.figures import maps
-    from studies.figures.style import figure
-
-    with figure(1, 2, width=9.5, height=3.8) as (drawn, (left, right)):
-        maps.verdict(grid, left)
-        maps.growth(grid, right)
-        left.set_title(f"{title}: verdict")
-        right.set_title("largest growth rate")
-        folder.write_figure("map.png", drawn)

@@ -197,6 +197,11 @@ class AnalysisSpec(Strict):
     prestress: Literal["linear", "nonlinear", "none"] = "linear"
     transport: bool = True
 
+    @property
+    def prestress_argument(self) -> Literal["linear", "nonlinear"] | None:
+        """The value the library's `prestress` argument takes."""
+        return None if self.prestress == "none" else self.prestress
+
 
 class ModelSpec(Strict):
     """A whole model file: one body with a motion, or a mechanism."""

@@ -163,16 +163,10 @@ def _map(points: int, damping: float, out: OutputFolder | None, progress: bool) 
         progress=progress,
     )
     if out is not None:
-        from studies.figures import maps
-        from studies.figures.style import figure
+        from studies.figures import sheets
 
         out.write_dataset("map.nc", grid)
-        with figure(1, 2, width=9.5, height=3.8) as (drawn, axes):
-            maps.verdict(grid, axes[0])
-            maps.growth(grid, axes[1])
-            axes[0].set_title("beam spun about its own length: verdict")
-            axes[1].set_title("largest growth rate")
-            out.write_figure("map.png", drawn)
+        sheets.write_map(grid, "beam spun about its own length: verdict", out)
     return grid
 
 

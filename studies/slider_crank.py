@@ -81,7 +81,9 @@ def main(
     tracks = modal.track(mechanism, times=times, k=modes, progress=progress)
     if out is not None:
         out.write_dataset("tracks.nc", tracks)
-        _draw_tracks(tracks, speed_rpm, out)
+        from studies.figures import sheets
+
+        sheets.write_tracks(tracks, f"slider-crank over one turn at {speed_rpm:g} rpm", out)
         _draw_shapes(mechanism, tracks, out)
         _animate(mechanism, out)
     if turns > 0:
@@ -103,7 +105,9 @@ def main(
         grid["turn"].attrs.update(long_name="crank position", units="turns")
         if out is not None:
             out.write_dataset("map.nc", grid)
-            _draw_map(grid, out)
+            from studies.figures import sheets
+
+            sheets.write_map(grid, "frozen verdict over speed and crank position", out)
         tracks.attrs["over_speed"] = map_table(grid)
     return tracks
 
@@ -115,18 +119,6 @@ def report(tracks: xr.Dataset) -> str:
         if name in tracks.attrs:
             lines.append(tracks.attrs[name])
     return "\n".join(lines)
-
-
-def _draw_tracks(tracks: xr.Dataset, speed_rpm: float, out: OutputFolder) -> None:
-    from studies.figures import tracks as draw
-    from studies.figures.style import figure
-
-    with figure(2, 1, height=6.4, sharex=True) as (drawn, (upper, lower)):
-        draw.frequencies(tracks, upper)
-        draw.growth_rates(tracks, lower)
-        upper.set(xlabel="", title=f"slider-crank over one turn at {speed_rpm:g} rpm")
-        upper.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
-        out.write_figure("tracks.png", drawn)
 
 
 def _draw_shapes(mechanism: assembly.Mechanism, tracks: xr.Dataset, out: OutputFolder) -> None:
@@ -177,15 +169,3 @@ def _draw_overview(
         lower.set_title("amplitude of the first mode after its release")
         upper.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
         out.write_figure("overview.png", drawn)
-
-
-def _draw_map(grid: xr.Dataset, out: OutputFolder) -> None:
-    from studies.figures import maps
-    from studies.figures.style import figure
-
-    with figure(1, 2, width=9.5, height=3.8) as (drawn, (left, right)):
-        maps.verdict(grid, left)
-        maps.growth(grid, right)
-        left.set_title("frozen verdict over speed and crank position")
-        right.set_title("largest growth rate")
-        out.write_figure("map.png", drawn)

@@ -1,0 +1,29 @@
+"""The two sheets every run has: tracks over each other, a map beside its growth rates."""
+
+from __future__ import annotations
+
+from xarray import Dataset
+
+from studies.figures import maps, tracks
+from studies.figures.style import figure
+from studies.output import OutputFolder
+
+
+def write_tracks(dataset: Dataset, title: str, out: OutputFolder) -> None:
+    """Frequencies above growth rates, as tracks.png."""
+    with figure(2, 1, height=6.4, sharex=True) as (drawn, (upper, lower)):
+        tracks.frequencies(dataset, upper)
+        tracks.growth_rates(dataset, lower)
+        upper.set(xlabel="", title=title)
+        upper.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+        out.write_figure("tracks.png", drawn)
+
+
+def write_map(grid: Dataset, title: str, out: OutputFolder) -> None:
+    """Verdict beside the largest growth rate, as map.png."""
+    with figure(1, 2, width=9.5, height=3.8) as (drawn, (left, right)):
+        maps.verdict(grid, left)
+        maps.growth(grid, right)
+        left.set_title(title)
+        right.set_title("largest growth rate")
+        out.write_figure("map.png", drawn)
