@@ -9,10 +9,12 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import modal
 from studies.__main__ import main
+from studies.model import load_model
 
 BLADE = """
 [material.steel]
@@ -149,6 +151,20 @@ def test_a_mechanism_of_a_file_is_the_library_s(tmp_path: Path) -> None:
     )
     expected = modal.solve(mechanism.freeze(0.01), k=3).eigenvalues
     assert sorted(found, key=abs) == pytest.approx(expected, rel=1e-8)
+
+
+def test_a_mechanism_assembled_in_another_position_is_the_same(tmp_path: Path) -> None:
+    """The same slider-crank with its crank at 60° at first is the other a sixth of a turn on."""
+    x, y = 0.15 * np.cos(np.pi / 3), 0.15 * np.sin(np.pi / 3)
+    reach = x + np.sqrt(0.30**2 - y**2)
+    turned = CRANK.replace("at = [0.15, 0.0]", f"at = [{x}, {y}]")
+    turned = turned.replace("at = [0.45, 0.0]", f"at = [{reach}, 0.0]")
+    period = 60.0 / 1500.0
+    found = []
+    for name, text, t in (("straight", CRANK, period / 6), ("turned", turned, 0.0)):
+        model = load_model(write(tmp_path / f"{name}.toml", text))
+        found.append(modal.solve(model.motion.freeze(t), k=4).eigenvalues)
+    assert found[1] == pytest.approx(found[0], rel=1e-8)
 
 
 def test_map_of_a_mechanism_over_speed_and_position(tmp_path: Path) -> None:
