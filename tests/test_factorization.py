@@ -10,6 +10,8 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.factorization import Factorization
+from assembly.mumps import nested_dissection
+from assembly.superlu import SuperLUFactor, unpivoted_inertia
 
 
 def laplacian(side: int) -> sp.csr_matrix:
@@ -46,6 +48,41 @@ def test_inertia_counts_the_eigenvalues_below_a_shift() -> None:
     A = sp.csr_matrix(laplacian(side) - shift * sp.identity(side**3))
     with Factorization(A, "symmetric", small=0) as factor:
         assert factor.negative_pivots == expected
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_inertia_without_pivoting_is_that_of_dense_eigenvalues(ordered: bool) -> None:
+    """What complex builds count with: a random symmetric matrix against LAPACK."""
+    rng = np.random.default_rng(3)
+    random = sp.random(400, 400, density=0.01, random_state=rng, data_rvs=rng.standard_normal)
+    A = sp.csr_matrix(random + random.T + sp.diags(rng.standard_normal(400)))
+    order = nested_dissection(A) if ordered else None
+    expected = int((np.linalg.eigvalsh(A.toarray()) < 0.0).sum())
+    assert unpivoted_inertia(A, order) == expected
+
+
+def test_inertia_without_pivoting_refuses_what_needs_pivots() -> None:
+    """A leading part next to singular makes the factor grow by 1e14."""
+    nearly = sp.csr_matrix(np.array([[1e-14, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 0.0, 2.0]]))
+    for A in (nearly, sp.csr_matrix(np.array([[0.0, 1.0], [1.0, 0.0]]))):
+        with pytest.raises(SingularSystemError, match="inertia"):
+            unpivoted_inertia(A, np.arange(A.shape[0]))
+
+
+def test_superlu_in_a_given_order_solves_in_the_matrix_own() -> None:
+    A = laplacian(6)
+    b = np.random.default_rng(1).standard_normal((A.shape[0], 2))
+    order = nested_dissection(A)
+    assert sorted(order) == list(range(A.shape[0]))
+    factor = SuperLUFactor(A, "spd", order)
+    assert np.abs(A @ factor.solve(b, transpose=False) - b).max() < 1e-12
+    assert np.abs(A @ factor.solve(b[:, 0], transpose=True) - b[:, 0]).max() < 1e-12
+
+
+def test_a_zero_on_the_diagonal_is_not_exchanged_away() -> None:
+    """[[0, 1], [1, 0]] has eigenvalues ±1; with rows exchanged its pivots would be 1 and 1."""
+    with pytest.raises(SingularSystemError):
+        Factorization(sp.csr_matrix(np.array([[0.0, 1.0], [1.0, 0.0]])), "spd")
 
 
 @pytest.mark.parametrize("small", [0, 10**6])

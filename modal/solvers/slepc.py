@@ -1,15 +1,23 @@
-"""SLEPc's Krylov–Schur method for a real operator given as a Python callable."""
+"""SLEPc's Krylov–Schur method for a real operator given as a Python callable.
+
+On a complex build the Schur vectors are complex, and the partner of the last eigenvalue may be
+missing: one more is asked for, what has no partner is left out, and the span of the rest, which is
+closed under conjugation, has a real basis.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
+from scipy.optimize import linear_sum_assignment
 
 from modal.solvers.krylov import Apply, Invariant, orthonormal
-from modal.state import Real
+from modal.state import Complex, Real
 
 RESTARTS = 300
+PARTNER = 1e-6  # of the largest value: how far a conjugate may be off
 
 
 class _Shell:
@@ -46,7 +54,8 @@ def krylov_schur(apply: Apply, start: Real, count: int, tolerance: float) -> Inv
         eps.setProblemType(SLEPc.EPS.ProblemType.NHEP)
         eps.setType(SLEPc.EPS.Type.KRYLOVSCHUR)
         eps.setWhichEigenpairs(SLEPc.EPS.Which.LARGEST_MAGNITUDE)
-        count = min(count, n)
+        is_complex = np.issubdtype(PETSc.ScalarType, np.complexfloating)
+        count = min(count + 1 if is_complex else count, n)
         eps.setDimensions(nev=count, ncv=min(n, max(2 * count, count + 16)))
         eps.setTolerances(tolerance, RESTARTS)
         eps.setInitialSpace([first])
@@ -56,11 +65,33 @@ def krylov_schur(apply: Apply, start: Real, count: int, tolerance: float) -> Inv
         basis = np.zeros((n, 0))
         if space:
             found = np.stack([v.getArray(readonly=True) for v in space], axis=1)
-            basis = orthonormal(
-                np.hstack([found.real, found.imag]) if np.iscomplexobj(found) else found
-            )
+            if is_complex:
+                values = np.array([eps.getEigenvalue(j) for j in range(found.shape[1])])
+                found = real_span(found[:, : closed_under_conjugation(values)])
+            basis = orthonormal(found)
         return Invariant(basis, complete=converged >= count)
     finally:
         for owned in (*space, first, eps, shell):
             if owned is not None:
                 owned.destroy()
+
+
+def closed_under_conjugation(values: Complex) -> int:
+    """How many of the values, counted from the first, all have their conjugates among them."""
+    for count in range(len(values), 0, -1):
+        kept = values[:count]
+        cost = np.abs(kept[:, None] - kept.conj()[None, :])
+        rows, columns = linear_sum_assignment(cost)
+        if np.all(cost[rows, columns] <= PARTNER * np.abs(kept).max()):
+            return count
+    return 0
+
+
+def real_span(vectors: Complex) -> Real:
+    """A real orthonormal basis of the span of orthonormal vectors that is closed under conjugation.
+
+    With vectors = Q U, Q real and U unitary, [Re, Im] = Q [Re U, Im U] has the singular values 1
+    and 0 only, and the left singular vectors of the ones span Q.
+    """
+    U, sizes, _ = la.svd(np.hstack([vectors.real, vectors.imag]), full_matrices=False)
+    return np.asarray(U[:, sizes > 0.5])

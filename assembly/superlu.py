@@ -1,0 +1,86 @@
+"""SuperLU (scipy) where it serves better than MUMPS: small matrices, and signs on complex builds.
+
+Without row exchanges LU of a symmetric matrix is LDLᵀ, with D the diagonal of U: the matrix is
+positive definite when all of D is, and by Sylvester's law of inertia it has as many negative
+eigenvalues as D has negative entries.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+from numpy.typing import NDArray
+
+from assembly.errors import SingularSystemError
+
+UNPIVOTED = dict(diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+BACKWARD = 1e-12  # ‖LDLᵀ − A‖ / ‖A‖ up to which the signs of D are trusted
+
+
+class SuperLUFactor:
+    """A = LU in real arithmetic; order: the unknowns' order to eliminate in, SuperLU's if None."""
+
+    def __init__(
+        self, A: sp.spmatrix, structure: str, order: NDArray[np.intp] | None = None
+    ) -> None:
+        self.order = order
+        unpivoted = structure == "spd"
+        try:
+            self.lu = _unpivoted(A, order) if unpivoted else spla.splu(sp.csc_matrix(A))
+        except RuntimeError as fault:
+            raise SingularSystemError(
+                f"a {A.shape[0]}×{A.shape[0]} matrix is singular: {fault}"
+            ) from None
+        if unpivoted and not (_unexchanged(self.lu) and np.all(self.lu.U.diagonal() > 0.0)):
+            raise SingularSystemError("a matrix that must be positive definite is not")
+
+    def solve(self, b: NDArray[np.float64], transpose: bool) -> NDArray[np.float64]:
+        """A⁻¹b or A⁻ᵀb of real (n,) or (n, k)."""
+        trans = "T" if transpose else "N"
+        if self.order is None:
+            return np.asarray(self.lu.solve(np.ascontiguousarray(b), trans=trans))
+        x = np.empty_like(b)
+        x[self.order] = self.lu.solve(np.ascontiguousarray(b[self.order]), trans=trans)
+        return x
+
+
+def unpivoted_inertia(A: sp.spmatrix, order: NDArray[np.intp] | None = None) -> int:
+    """The number of negative eigenvalues of a symmetric A, from LDLᵀ without pivoting.
+
+    Nothing keeps such a factor from growing, so its product is held against A on a random vector.
+    Raises SingularSystemError when a pivot is zero or the product is not A.
+    """
+    fault = SingularSystemError(
+        f"the inertia of a {A.shape[0]}×{A.shape[0]} matrix cannot be read off LDLᵀ without "
+        "pivoting: an eigenvalue of a leading part is next to zero"
+    )
+    try:
+        lu = _unpivoted(A, order)
+    except RuntimeError:
+        raise fault from None
+    pivots = lu.U.diagonal()
+    x = np.random.default_rng(0).standard_normal(A.shape[0])
+    # perm_r and perm_c are one permutation p: (A x)[p⁻¹] = L U x[p⁻¹] in the order given.
+    back = np.argsort(lu.perm_c)
+    image = np.empty_like(x)
+    image[back] = lu.L @ (lu.U @ x[back])
+    true = A @ x if order is None else A[order][:, order] @ x
+    size = np.abs(A).sum(axis=1).max() * np.linalg.norm(x)
+    if not _unexchanged(lu) or not np.linalg.norm(image - true) <= BACKWARD * size:
+        raise fault
+    return int(np.count_nonzero(pivots < 0.0))
+
+
+def _unpivoted(A: sp.spmatrix, order: NDArray[np.intp] | None) -> Any:
+    if order is None:
+        return spla.splu(sp.csc_matrix(A), permc_spec="MMD_AT_PLUS_A", **UNPIVOTED)
+    csr = sp.csr_matrix(A)
+    return spla.splu(sp.csc_matrix(csr[order][:, order]), permc_spec="NATURAL", **UNPIVOTED)
+
+
+def _unexchanged(lu: Any) -> bool:
+    """Whether every pivot was taken from the diagonal."""
+    return bool(np.array_equal(lu.perm_r, lu.perm_c))
