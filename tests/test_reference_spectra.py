@@ -132,29 +132,91 @@ def test_internal_and_external_damping(backend: str) -> None:
             K = (omega**2 - speed**2) * np.eye(2) + outer * speed * J
             lam = complexes(entry)
             lam = np.where(lam.imag < 0.0, lam.conj(), lam)
-            if np.any(lam == 0.0):
-                continue  # K vanishes altogether: no stiffness left to invert
-            assert_same(solved(np.eye(2), C, K, 2, backend).eigenvalues, lam)
+            zeros = int((lam == 0.0).sum())
+            modes = solved(np.eye(2), C, K, 2 - zeros, backend)
+            # Without external damping K vanishes at Ω = ω: no force holds the shaft in this frame.
+            assert modes.deflated == 2 * zeros
+            assert_same(modes.eigenvalues, lam[lam != 0.0])
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_circulatory_rotor(backend: str) -> None:
-    checked = 0
+def test_round_shaft(backend: str) -> None:
+    """|ω − Ω| and ω + Ω of three modes in the rotating frame."""
+    data = values("A5_shafts")["round_shaft"]
+    omega = np.repeat(np.array(data["omega_n"], float), 2)
+    for key, entry in data.items():
+        if not key.startswith("Omega="):
+            continue
+        speed = float(key.split("=")[1])
+        C = 2 * speed * la.block_diag(J, J, J)
+        modes = solved(np.eye(6), C, np.diag(omega**2 - speed**2), 6, backend)
+        expected = np.array(entry["rotating_frame_freq_|w-O|,(w+O)"], float).ravel()
+        assert_same(modes.eigenvalues, 1j * expected)
+        assert np.all(modes.eigenvalues.real == 0.0)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_asymmetric_shaft_is_unstable_between_its_critical_speeds(backend: str) -> None:
+    """No growth outside √a < Ω < √b, and the largest growth where and what the closed form says."""
+    data = values("A5_shafts")["asymmetric_shaft"]
+    a, b = (float(data["parameters"][key]) for key in ("a", "b"))
+
+    def growth(speed: float) -> float:
+        K = np.diag([a - speed**2, b - speed**2])
+        return float(solved(np.eye(2), 2 * speed * J, K, 2, backend).eigenvalues.real.max())
+
+    low, high = (float(edge) for edge in data["unstable_range"])
+    assert growth(low - 1e-4) == 0.0 and growth(high + 1e-4) == 0.0
+    assert growth(low + 1e-6) > 0.0 and growth(high - 1e-6) > 0.0
+    largest = data["max_growth"]
+    assert growth(float(largest["Omega"])) == pytest.approx(float(largest["lambda"]), rel=1e-9)
+
+
+def circulatory(key: str) -> tuple[Array, Array, Array]:
+    """I, 2ΩJ + dI, diag(k₁, k₂) − Ω²I of a key "k1=4.0,k2=9.0,O=1.0,d=0.1" of A10."""
+    given = dict(part.split("=") for part in key.split(","))
+    k1, k2, speed, d = (float(given[x]) for x in ("k1", "k2", "O", "d"))
+    return np.eye(2), 2 * speed * J + d * np.eye(2), np.diag([k1, k2]) - speed**2 * np.eye(2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_damped_circulatory_rotor(backend: str) -> None:
+    """Stable, at both ends of the stable range of ε, and beyond."""
     for name, entry in values("A10_circulatory")["values"].items():
-        given = dict(part.split("=") for part in name.split(","))
-        k1, k2, speed, d = (float(given[x]) for x in ("k1", "k2", "O", "d"))
-        cases = {"eps": entry} if isinstance(entry, list) else entry
-        for key, listed in cases.items():
-            if not (isinstance(listed, list) and isinstance(listed[0], dict)):
-                continue
-            eps = float(given["eps"] if "eps" in given else key.split("=")[1])
-            K = np.diag([k1, k2]) - speed**2 * np.eye(2) + eps * J
-            lam = complexes(listed)
-            tolerance_of_key = solved(np.eye(2), 2 * speed * J + d * np.eye(2), K, 2, backend)
-            found = tolerance_of_key.eigenvalues
-            # The key gives ε to ten digits, the eigenvalues are of the full ε.
-            expected = lam[lam.imag >= 0.0]
-            distance = np.abs(found[:, None] - expected[None, :]).min(axis=1)
-            np.testing.assert_array_less(distance, 2e-9 * np.abs(found))
-            checked += 1
-    assert checked >= 18
+        if not isinstance(entry, dict) or "eps_crit_low,high" not in entry:
+            continue
+        M, C, K = circulatory(name)
+        ends = np.array(entry["eps_crit_low,high"], float)
+        for key, listed in entry.items():
+            if key.startswith("at_eps="):
+                # Keys print ε to ten digits; the entry is of the end of the range that is meant.
+                eps = ends[np.abs(ends - float(key.split("=")[1])).argmin()]
+                lam = solved(M, C, K + eps * J, 2, backend).eigenvalues
+                marginal = lam[lam.real.argmax()]
+                assert abs(marginal.real) < 1e-9 * abs(marginal)
+                assert marginal.imag == pytest.approx(float(listed["flutter_freq"]), rel=1e-9)
+            elif key.startswith("eigs_eps="):
+                share = round(float(key.split("=")[1]) / ends[1], 6)
+                assert share in (0.0, 0.5, 1.2)
+                modes = solved(M, C, K + share * ends[1] * J, 2, backend)
+                assert_same(modes.eigenvalues, complexes(listed))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_undamped_circulatory_rotor(backend: str) -> None:
+    """Without damping: flutter beyond 2|ε| = |k₁ − k₂| at Ω = 0, at any ε when the shaft turns."""
+    data = values("A10_circulatory")["values"]
+    (turning,) = (name for name, entry in data.items() if isinstance(entry, list))
+    M, C, K = circulatory(turning)
+    eps = float(turning.split("eps=")[1])
+    found = solved(M, C, K + eps * J, 2, backend).eigenvalues
+    assert_same(found, complexes(data[turning]))
+    assert found.real.max() > 0.0
+
+    (still,) = (name for name, entry in data.items() if "eps_crit" in entry)
+    M, C, K = circulatory(still)
+    for key, listed in data[still].items():
+        if key.startswith("eps="):
+            found = solved(M, C, K + float(key.split("=")[1]) * J, 2, backend).eigenvalues
+            # Without flutter two modes; with it a growing and a decaying one of one frequency.
+            assert_same(found, complexes(listed))

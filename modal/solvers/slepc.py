@@ -13,10 +13,13 @@ import numpy as np
 import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 
+from assembly.errors import ConvergenceError
 from modal.solvers.krylov import Apply, Invariant, orthonormal
 from modal.state import Complex, Real
 
 RESTARTS = 300
+ATTEMPTS = 4
+PETSC_ERR_LIB = 76  # an error in a library that PETSc or SLEPc calls
 PARTNER = 1e-6  # of the largest value: how far a conjugate may be off
 
 
@@ -37,7 +40,29 @@ class _Shell:
 
 def krylov_schur(apply: Apply, start: Real, count: int, tolerance: float) -> Invariant:
     """The invariant subspace of the `count` eigenvalues of largest modulus (see
-    `krylov.Engine`)."""
+    `krylov.Engine`).
+
+    LAPACK cannot always reorder the projected Schur form of a nearly defective problem (xTREXC:
+    blocks too close to swap), which SLEPc takes for a fault: a space of another size is then tried.
+    """
+    from petsc4py import PETSc
+
+    n = len(start)
+    for attempt in range(ATTEMPTS):
+        try:
+            return _krylov_schur(
+                apply, start, count, tolerance, max(2 * count, count + 16) + attempt
+            )
+        except PETSc.Error as fault:
+            if fault.ierr != PETSC_ERR_LIB:
+                raise
+            reason = str(fault).splitlines()[-1]
+    raise ConvergenceError(
+        f"SLEPc's projected problem for {count} of {n} eigenvalues failed: {reason}", None
+    )
+
+
+def _krylov_schur(apply: Apply, start: Real, count: int, tolerance: float, ncv: int) -> Invariant:
     from petsc4py import PETSc
     from slepc4py import SLEPc
 
@@ -56,7 +81,7 @@ def krylov_schur(apply: Apply, start: Real, count: int, tolerance: float) -> Inv
         eps.setWhichEigenpairs(SLEPc.EPS.Which.LARGEST_MAGNITUDE)
         is_complex = np.issubdtype(PETSc.ScalarType, np.complexfloating)
         count = min(count + 1 if is_complex else count, n)
-        eps.setDimensions(nev=count, ncv=min(n, max(2 * count, count + 16)))
+        eps.setDimensions(nev=count, ncv=min(n, ncv))
         eps.setTolerances(tolerance, RESTARTS)
         eps.setInitialSpace([first])
         eps.solve()
