@@ -5,29 +5,21 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 
-from modal.solvers.slepc import closed_under_conjugation, real_span
+from modal.solvers.slepc import real_span
 
 
-def test_a_last_value_without_its_partner_is_left_out() -> None:
-    pairs = np.array([3.0, 2.0 + 1.0j, 2.0 - 1.0j, 1.0j, -1.0j])
-    assert closed_under_conjugation(pairs) == 5
-    assert closed_under_conjugation(pairs[:4]) == 3
-    assert closed_under_conjugation(np.array([1.0j, 1.0 + 1.0j])) == 0
-    doubled = np.array([1.0j, 1.0j, -1.0j, 0.5])  # the second of a double pair has no partner
-    assert closed_under_conjugation(doubled) == 0
-    assert closed_under_conjugation(np.array([1.0j, -1.0j, 1.0j])) == 2
-
-
-def test_the_real_span_of_schur_vectors_is_the_invariant_subspace() -> None:
-    """Leading complex Schur vectors of a real matrix, of pairs and a real value, 1e-12."""
+def test_the_real_span_of_schur_vectors_is_an_invariant_subspace() -> None:
+    """Leading complex Schur vectors of a real matrix: pairs, real values, and a member alone."""
     A = np.random.default_rng(5).standard_normal((30, 30))
     T, Z = la.schur(A, output="complex")
     values = np.diag(T)
-    closed = [m for m in range(1, 12) if closed_under_conjugation(values[:m]) == m]
-    assert closed
-    for m in closed:
+    sizes = []
+    for m in range(1, 14):
+        alone = [j for j in range(m) if np.abs(values[:m] - values[j].conj()).min() > 1e-9]
         basis = real_span(Z[:, :m])
-        assert basis.shape == (30, m)
+        assert basis.shape == (30, m + len(alone))
         image = A @ basis
-        assert np.linalg.norm(image - basis @ (basis.T @ image)) < 1e-12 * np.linalg.norm(A)
-        assert np.abs(basis.T @ basis - np.eye(m)).max() < 1e-12
+        assert np.linalg.norm(image - basis @ (basis.T @ image)) < 1e-11 * np.linalg.norm(A)
+        assert np.abs(basis.T @ basis - np.eye(basis.shape[1])).max() < 1e-12
+        sizes.append(len(alone))
+    assert 0 in sizes and 1 in sizes

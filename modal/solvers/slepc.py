@@ -1,8 +1,7 @@
 """SLEPc's Krylov–Schur method for a real operator given as a Python callable.
 
-On a complex build the Schur vectors are complex, and the partner of the last eigenvalue may be
-missing: one more is asked for, what has no partner is left out, and the span of the rest, which is
-closed under conjugation, has a real basis.
+On a complex build the Schur vectors are complex. The conjugate of an eigenvector of a real operator
+is one too, so their real and imaginary parts together span a real invariant subspace.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import ConvergenceError
 from modal.solvers.krylov import Apply, Invariant, orthonormal
@@ -20,7 +18,7 @@ from modal.state import Complex, Real
 RESTARTS = 300
 ATTEMPTS = 4
 PETSC_ERR_LIB = 76  # an error in a library that PETSc or SLEPc calls
-PARTNER = 1e-6  # of the largest value: how far a conjugate may be off
+SAME = 1e-5  # singular value below which real and imaginary parts repeat each other
 
 
 class _Shell:
@@ -32,8 +30,10 @@ class _Shell:
 
     def mult(self, matrix: Any, x: Any, y: Any) -> None:
         values = x.getArray(readonly=True)
-        if np.iscomplexobj(values):
+        if np.any(np.imag(values)):
             y.setArray(self.apply(values.real.copy()) + 1j * self.apply(values.imag.copy()))
+        elif np.iscomplexobj(values):
+            y.setArray(self.apply(values.real.copy()).astype(complex))
         else:
             y.setArray(self.apply(np.array(values)))
 
@@ -79,8 +79,7 @@ def _krylov_schur(apply: Apply, start: Real, count: int, tolerance: float, ncv: 
         eps.setProblemType(SLEPc.EPS.ProblemType.NHEP)
         eps.setType(SLEPc.EPS.Type.KRYLOVSCHUR)
         eps.setWhichEigenpairs(SLEPc.EPS.Which.LARGEST_MAGNITUDE)
-        is_complex = np.issubdtype(PETSc.ScalarType, np.complexfloating)
-        count = min(count + 1 if is_complex else count, n)
+        count = min(count, n)
         eps.setDimensions(nev=count, ncv=min(n, ncv))
         eps.setTolerances(tolerance, RESTARTS)
         eps.setInitialSpace([first])
@@ -90,10 +89,7 @@ def _krylov_schur(apply: Apply, start: Real, count: int, tolerance: float, ncv: 
         basis = np.zeros((n, 0))
         if space:
             found = np.stack([v.getArray(readonly=True) for v in space], axis=1)
-            if is_complex:
-                values = np.array([eps.getEigenvalue(j) for j in range(found.shape[1])])
-                found = real_span(found[:, : closed_under_conjugation(values)])
-            basis = orthonormal(found)
+            basis = orthonormal(real_span(found) if np.iscomplexobj(found) else found)
         return Invariant(basis, complete=converged >= count)
     finally:
         for owned in (*space, first, eps, shell):
@@ -101,22 +97,11 @@ def _krylov_schur(apply: Apply, start: Real, count: int, tolerance: float, ncv: 
                 owned.destroy()
 
 
-def closed_under_conjugation(values: Complex) -> int:
-    """How many of the values, counted from the first, all have their conjugates among them."""
-    for count in range(len(values), 0, -1):
-        kept = values[:count]
-        cost = np.abs(kept[:, None] - kept.conj()[None, :])
-        rows, columns = linear_sum_assignment(cost)
-        if np.all(cost[rows, columns] <= PARTNER * np.abs(kept).max()):
-            return count
-    return 0
-
-
 def real_span(vectors: Complex) -> Real:
-    """A real orthonormal basis of the span of orthonormal vectors that is closed under conjugation.
+    """A real orthonormal basis of the real and imaginary parts of orthonormal vectors.
 
-    With vectors = Q U, Q real and U unitary, [Re, Im] = Q [Re U, Im U] has the singular values 1
-    and 0 only, and the left singular vectors of the ones span Q.
+    The parts of both members of a pair are the same twice: of singular values (1, 0) then, and in
+    between for a member alone.
     """
     U, sizes, _ = la.svd(np.hstack([vectors.real, vectors.imag]), full_matrices=False)
-    return np.asarray(U[:, sizes > 0.5])
+    return np.asarray(U[:, sizes > SAME])
