@@ -73,6 +73,13 @@ class ReducedBasis:
         self._set(family, reference, theta, xi, resolved)
         self._append(start.V, start.MV)
 
+    @classmethod
+    def bare(cls, family: AffineFamily, reference: Reference) -> ReducedBasis:
+        """An empty basis without sketches: its residuals are formed in full."""
+        made = cls.__new__(cls)
+        made._set(family, reference, np.zeros((family.n, 0)), np.zeros((family.n, 0)), 0.0)
+        return made
+
     def _set(
         self, family: AffineFamily, reference: Reference, theta: Array, xi: Array, resolved: float
     ) -> None:
