@@ -21,17 +21,21 @@ from typing import Literal
 
 import numpy as np
 
-from modal.matching import CLUSTER, Match, Overlap
+from modal.matching import CLUSTER, Match, Overlap, align
 from modal.snapshot import Complex, Snapshot
 
 Kind = Literal["crossing", "veering", "flutter onset"]
 
-ROUNDS = 5
+ROUNDS = 8
+# Its three points are set apart anew from round to round, by these factors at most.
+SHRINK, WIDEN = 0.05, 5.0
 # A parabola through three points is believed when its half-distance of roots is this part of their
 # spacing.
 RESOLVED = 0.25
-# Sum of the four MACs of a pair with the two ends (4 when nothing else takes part).
+# Sum of the four MACs of a pair with the two ends (4 when nothing else takes part), …
 CAPTURED = 2.4
+# … and the share of a third mode in the pair, of that of its lesser member, above which it does.
+THIRD = 0.5
 
 
 @dataclass(frozen=True)
@@ -106,9 +110,9 @@ def examine(
     second: int,
     solve: Callable[[float], Snapshot],
     tolerance: float,
-) -> Encounter:
+) -> Encounter | None:
     """The meeting of two modes between a and b, by a few extra instants where their coupling is not
-    plainly zero.
+    plainly zero; None where a third mode takes part in it.
 
     tolerance: a least distance below tolerance |λ| is a crossing.
     """
@@ -134,6 +138,7 @@ def examine(
     finest = 0.1 * tolerance * size / slope
     width = float(np.clip(0.5 * gap / slope, finest, 0.1 * abs(length)))
     low, high = min(a.at, b.at), max(a.at, b.at)
+    roots = np.zeros(2)
     for _ in range(ROUNDS):
         centre = float(np.clip(centre, low + width, high - width))
         samples = [
@@ -141,7 +146,7 @@ def examine(
             for s in (centre - width, centre, centre + width)
         ]
         if any(d is None for d in samples):
-            break
+            return None
         squares = np.array(samples, dtype=complex) ** 2
         c = 0.5 * (squares[0] + squares[2]) - squares[1]
         roots = (
@@ -151,19 +156,19 @@ def examine(
         shift = 0.5 * (roots[0] + roots[1]).real
         gap = float(np.sqrt(abs(c * (shift - roots[0]) * (shift - roots[1]))))
         inside = abs(shift) <= 1.5
+        centre += float(np.clip(shift, -WIDEN, WIDEN)) * width
         if inside and (half >= RESOLVED or gap < tolerance * size):
-            return Encounter(
-                first, second, centre + shift * width, *_verdict(roots, gap, tolerance * size)
-            )
-        centre += float(np.clip(shift, -5.0, 5.0)) * width
-        width = max(width * float(np.clip(max(half, 0.1 * abs(shift)), 0.05, 1.0)), finest)
-    return Encounter(first, second, centre, gap, "crossing")
+            break
+        width *= float(np.clip(max(half, 0.1 * abs(shift)), SHRINK, WIDEN))
+        width = float(np.clip(width, finest, 0.1 * abs(length)))
+    return Encounter(first, second, centre, *_verdict(roots, gap, tolerance * size))
 
 
 def _verdict(roots: np.ndarray, gap: float, tolerance: float) -> tuple[float, Kind]:
-    if gap < tolerance:
-        return 0.0, "crossing"
+    """Gap and kind from the roots of the last parabola, equal where there was none."""
     apart = abs(roots[1] - roots[0])
+    if gap < tolerance or apart == 0.0:
+        return 0.0, "crossing"
     if np.all(np.abs(roots.imag) < 0.02 * apart):
         return gap, "flutter onset"
     return gap, "veering" if roots[0].imag * roots[1].imag < 0.0 else "crossing"
@@ -181,14 +186,15 @@ def _difference(
     """λ_p − λ_q, of either sign, of the two modes between a and b that span what the pair spans;
     None if unclear.
     """
+    middle = align(middle, a)
     ahead, back = Overlap.between(a, middle), Overlap.between(middle, b)
     members = [pair.i, pair.j]
     ends = match.target[members]
     direct = ahead.mac[members].sum(axis=0) + back.mac[:, ends].sum(axis=1)
     mirror = ahead.mirrored_mac[members].sum(axis=0) + back.mirrored_mac[:, ends].sum(axis=1)
     share = np.maximum(direct, mirror)
-    p, q = np.argsort(-share)[:2]
-    if share[p] + share[q] < CAPTURED:
+    p, q, *others = np.argsort(-share)
+    if share[p] + share[q] < CAPTURED or (others and share[others[0]] > THIRD * share[q]):
         return None
     lam = np.where(mirror > direct + 1e-9, middle.eigenvalues.conj(), middle.eigenvalues)
     return complex(lam[p] - lam[q])

@@ -77,7 +77,11 @@ def follow(
         curve = np.arange(a.size)  # the shape each mode is on: it changes at every veering
         for i, j in pairs:
             found = examine(a, b, match, overlap, i, j, solve, rules.crossing)
+            if found is None and left > 0:
+                return _halve(a, b, slope, watched, solve, rules, left)
             p, q = (int(np.flatnonzero(curve == m)[0]) for m in (i, j))
+            if found is None:  # no smaller step tells: the shapes go on as they are
+                found = Encounter(p, q, 0.5 * (a.at + b.at), 0.0, "crossing")
             met.append(replace(found, first=p, second=q))
             if found.kind == "veering":
                 curve[[p, q]] = curve[[q, p]]

@@ -1,0 +1,69 @@
+"""Meetings between instants: crossing or veering where steps are long and other modes take part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import modal
+from assembly import FrozenSystem
+from benchmarks.families import Family, lapack, random_family, right_share
+
+Solver = Callable[[FrozenSystem, int], modal.Modes]
+
+
+def any_phase_and_size(rng: np.random.Generator) -> Solver:
+    """Eigenvectors are known up to a complex factor: here each comes with a random one."""
+
+    def solver(system: FrozenSystem, k: int) -> modal.Modes:
+        modes = lapack(system, k)
+        count = len(modes)
+        z = np.exp(2j * np.pi * rng.uniform(size=count)) * rng.uniform(0.1, 10.0, count)
+        return replace(modes, right=modes.right * z, left=modes.left / z.conj())
+
+    return solver
+
+
+def outcome(found: Iterable[Family], points: int, solver: Solver) -> tuple[list[float], list[str]]:
+    """Of each family the share of right values and what happened to the pair that meets."""
+    shares, kinds = [], []
+    for family in found:
+        s = np.linspace(0.0, 1.0, points)
+        truth = family.branches(s)
+        tracks = modal.track(family, s=s, k=len(family.start), solver=solver)
+        frequencies = 2.0 * np.pi * tracks["frequency"].values
+        assert frequencies.shape == truth.shape
+        shares.append(right_share(frequencies, truth))
+        pair = [int(np.argmin(np.abs(frequencies[0] - truth[0, m]))) for m in (0, 1)]
+        met = tracks["partner"].values[:, pair[0]] == pair[1]
+        kinds.append("+".join(sorted(set(tracks["event"].values[met, pair[0]].tolist()))))
+        if kinds[-1] == "veering" and family.gap() < 0.1:
+            gap = np.nanmin(tracks["gap"].values[:, pair[0]])
+            assert gap == pytest.approx(family.gap(), rel=1e-3)
+    return shares, kinds
+
+
+@pytest.mark.parametrize(
+    ("gap", "points", "count"), [(0.0, 6, 25), (1e-3, 4, 25), (3e-5, 12, 25), (3e-6, 6, 25)]
+)
+def test_few_instants_tell_crossings_from_veerings(gap: float, points: int, count: int) -> None:
+    """Random families of 3 to 6 branches known in closed form (benchmarks/families.py)."""
+    rng = np.random.default_rng(7)
+    families = (random_family(rng, gap) for _ in range(count))
+    shares, kinds = outcome(families, points, any_phase_and_size(rng))
+    assert shares == [1.0] * count
+    told = [kind == ("veering" if gap else "crossing") for kind in kinds]
+    assert np.mean(told) > 0.95  # one event a cell: a third mode may take the place of the pair's
+
+
+@pytest.mark.parametrize("seed", [72, 82, 105, 168, 258])
+def test_a_mode_that_crosses_inside_a_veering(seed: int) -> None:
+    """Branches of a pair that veers widely, a third one right through it, four to twelve instants:
+    no parabola fits two of the three, so the step is halved until they come one after the other."""
+    family = random_family(np.random.default_rng(seed), 3e-2)
+    shares, kinds = outcome([family], (4, 6, 12)[seed % 3], lapack)
+    assert shares == [1.0]
+    assert kinds == ["veering"]
