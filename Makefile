@@ -13,13 +13,17 @@ export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 unexport PYTHONPATH PYTHONHOME
 
+# What touches PETSc and SLEPc.
+SOLVING := factorization conjugate_subspaces reference_spectra solve clusters windows large_beams \
+	matrices reduction stability_map tracking
+
 # $(call needs,MODULES,EXTRA): install an extra of pyproject.toml unless its modules are there
 needs = $(python) -c 'import $(subst $(space),$(comma),$(1))' 2>/dev/null \
 	|| $(python) -m pip install -q -c constraints.txt -e '.[$(2)]'
 comma := ,
 space := $(subst ,, )
 
-.PHONY: help setup demo test lint types docs bench clean
+.PHONY: help setup demo test complex lint types docs bench clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -34,6 +38,10 @@ demo: setup  ## run the slider-crank and rotating-blade studies into outputs/
 
 test: setup  ## run the tests; PYTEST='-k name' chooses some
 	$(python) -m pytest $(PYTEST)
+
+complex: ## run the tests of solving and sweeping on a complex PETSc build, in .venv-complex
+	@tools/set-up .venv-complex complex
+	.venv-complex/bin/python -m pytest $(SOLVING:%=tests/test_%.py)
 
 lint: setup  ## check the style with ruff
 	$(python) -m ruff check
@@ -52,4 +60,4 @@ bench: setup  ## measure what the README claims
 clean:  ## remove outputs and caches; .venv stays
 	find outputs -mindepth 1 ! -name README.md -delete
 	rm -rf build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
-	find . -path ./$(VENV) -prune -o -name __pycache__ -prune -exec rm -rf {} +
+	find . -path './.venv*' -prune -o -name __pycache__ -prune -exec rm -rf {} +

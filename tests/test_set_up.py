@@ -44,6 +44,11 @@ def test_complex_builds_and_strangers_are_left_alone(tmp_path, petsc_folders):
     assert petsc_folders.newest_pair(tmp_path) == []
 
 
+def test_a_complex_build_is_taken_on_request(tmp_path, petsc_folders):
+    both = [install(tmp_path, library, "3.18", kind="complex") for library in ("petsc", "slepc")]
+    assert petsc_folders.newest_pair(tmp_path, "complex") == both
+
+
 def test_folders_of_the_environment_variables_come_first(tmp_path, petsc_folders, monkeypatch):
     chosen = []
     for library in ("petsc", "slepc"):

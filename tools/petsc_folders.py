@@ -1,7 +1,9 @@
 """Print the folders that hold petsc4py and slepc4py, one a line, for a `.pth` file.
 
+    python petsc_folders.py [real|complex]
+
 Debian and Ubuntu keep each PETSc build in a folder of its own, on no Python's path.
-Prints nothing where both packages import as they are; exits 1 where they are missing.
+Real builds: prints nothing where both packages import as they are. Exits 1 where they are missing.
 """
 
 import importlib.util
@@ -14,19 +16,20 @@ PACKAGES = {"petsc": "petsc4py", "slepc": "slepc4py"}
 PYTHON_FOLDER = "lib/python3/dist-packages"
 
 
-def builds(library: str, root: Path = Path("/usr/lib")) -> dict[tuple[int, ...], Path]:
-    """The folders of the real-scalar builds of `library` under `root`, by version."""
+def builds(library: str, root: Path, scalar: str) -> dict[tuple[int, ...], Path]:
+    """The folders of the builds of `library` under `root` with real or complex scalars, by
+    version."""
     found = {}
-    for folder in root.glob(f"{library}dir/{library}*/*-real/{PYTHON_FOLDER}"):
+    for folder in root.glob(f"{library}dir/{library}*/*-{scalar}/{PYTHON_FOLDER}"):
         version = re.fullmatch(rf"{library}(\d+(?:\.\d+)*)", folder.parents[3].name)
         if version and (folder / PACKAGES[library]).is_dir():
             found[tuple(map(int, version[1].split(".")))] = folder
     return found
 
 
-def newest_pair(root: Path = Path("/usr/lib")) -> list[Path]:
+def newest_pair(root: Path = Path("/usr/lib"), scalar: str = "real") -> list[Path]:
     """The folders of the newest PETSc that has a SLEPc of its own version; empty if none has."""
-    petsc, slepc = builds("petsc", root), builds("slepc", root)
+    petsc, slepc = builds("petsc", root, scalar), builds("slepc", root, scalar)
     both = sorted(petsc.keys() & slepc.keys())
     return [petsc[both[-1]], slepc[both[-1]]] if both else []
 
@@ -42,13 +45,13 @@ def chosen_by_user() -> list[Path]:
     return folders if len(folders) == len(PACKAGES) else []
 
 
-def main() -> int:
-    if all(importlib.util.find_spec(package) for package in PACKAGES.values()):
+def main(scalar: str = "real") -> int:
+    if scalar == "real" and all(map(importlib.util.find_spec, PACKAGES.values())):
         return 0
-    folders = chosen_by_user() or newest_pair()
+    folders = chosen_by_user() or newest_pair(scalar=scalar)
     print(*folders, sep="\n", end="\n" if folders else "")
     return 0 if folders else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
