@@ -71,12 +71,13 @@ def transposed_chain(quadratic: Quadratic, chain: NullChain) -> NullChain:
 class DeflatedPencil:
     """A dense pencil (A, B) (2n − r, 2n − r) with the zero eigenvalues gone, and the way back.
 
-    `lift(eigenvalues, Z)` returns the eigenvectors (2n, k) of the original pencil.
+    `lift(eigenvalues, Z)` returns the eigenvectors (2n, k) of the original pencil, `lift_left` the
+    left ones.
     """
 
     A: Real
     B: Real
-    steps: tuple[tuple[int, Real, Real, Real], ...]
+    steps: tuple[tuple[int, Real, Real, Real, Real], ...]
 
     @property
     def matrix(self) -> Real:
@@ -87,12 +88,21 @@ class DeflatedPencil:
         self, eigenvalues: NDArray[np.complex128], Z: NDArray[np.complex128]
     ) -> NDArray[np.complex128]:
         """Eigenvectors of the original pencil from those of the deflated one."""
-        for pivot, x, row_a, row_b in reversed(self.steps):
+        for pivot, x, row_a, row_b, _ in reversed(self.steps):
             # Row `pivot` of the transformed pencil reads (row_a − λ row_b)·z = λ α (B x)_pivot,
             # here scaled to λ α.
             alpha = (row_a @ Z - eigenvalues * (row_b @ Z)) / eigenvalues
             grown = np.insert(Z, pivot, 0.0, axis=0)
             Z = grown + x[:, None] * alpha
+        return Z
+
+    def lift_left(self, Z: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """Left eigenvectors of the original pencil from those of the deflated one.
+
+        The rows kept are those of the pencil less `factor` times row `pivot`.
+        """
+        for pivot, _, _, _, factor in reversed(self.steps):
+            Z = np.insert(Z, pivot, -(factor @ Z), axis=0)
         return Z
 
 
@@ -119,7 +129,7 @@ def deflate_by_similarity(A: Real, B: Real, chain: Real) -> DeflatedPencil:
         factor = image[keep] / image[pivot]
         x = x / x[pivot]
         row_a, row_b = A[pivot, keep], B[pivot, keep]
-        steps.append((pivot, x, row_a / (B @ x)[pivot], row_b / (B @ x)[pivot]))
+        steps.append((pivot, x, row_a / (B @ x)[pivot], row_b / (B @ x)[pivot], factor))
         # T acts on columns: the kept columns are unchanged; the rows lose their share of the
         # pivot's.
         A = A[np.ix_(keep, keep)] - np.outer(factor, row_a)
@@ -133,21 +143,24 @@ def with_null_space(system: FrozenSystem, seed: int = 0) -> FrozenSystem | None:
     """The same instant with the null space of its stiffness as `rigid`, or None when it has none.
 
     For matrices that come without their rigid fields. Block inverse iteration with K + sM, s far
-    below every elastic frequency squared; a shape counts as null when ‖Kv‖ ≤ 1e-12 ‖|K||v|‖.
+    below every elastic frequency squared; a shape counts as null when ‖Kv‖ ≤ 1e-12 ‖|K||v|‖. The
+    block grows until one of its shapes does not.
     """
     quadratic = Quadratic(system)
     K, M, n = quadratic.K, quadratic.M, quadratic.n
     shifted = sp.csr_matrix(K + NULL_SHIFT * quadratic.frequency_scale**2 * M)
     structure: Structure = "symmetric" if quadratic.symmetric_stiffness else "general"
-    V = np.random.default_rng(seed).standard_normal((n, min(n, NULL_BLOCK)))
+    random, width = np.random.default_rng(seed), min(n, NULL_BLOCK)
     with Factorization(shifted, structure) as factor:
-        for _ in range(4):
-            V = la.qr(factor.solve(np.ascontiguousarray(M @ V)), mode="economic")[0]
-    _, _, Zt = la.svd(K @ V, full_matrices=False)
-    V = V @ Zt.T
-    small = np.linalg.norm(K @ V, axis=0) <= 1e-12 * np.linalg.norm(abs(K) @ np.abs(V), axis=0)
-    if not small.any():
-        return None
-    if small.all() and V.shape[1] < n:
-        raise SingularSystemError(f"the stiffness has {NULL_BLOCK} zero eigenvalues or more")
-    return system.only(*PARTS, rigid=V[:, small])
+        while True:
+            V = random.standard_normal((n, width))
+            for _ in range(4):
+                V = la.qr(factor.solve(np.ascontiguousarray(M @ V)), mode="economic")[0]
+            _, _, Zt = la.svd(K @ V, full_matrices=False)
+            V = V @ Zt.T
+            size = np.linalg.norm(abs(K) @ np.abs(V), axis=0)
+            small = np.linalg.norm(K @ V, axis=0) <= 1e-12 * size
+            if width == n or not small.all():
+                break
+            width = min(n, 4 * width)
+    return system.only(*PARTS, rigid=V[:, small]) if small.any() else None

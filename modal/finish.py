@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from assembly.errors import AccuracyError
 from assembly.frozen import FrozenSystem
 from assembly.null_chain import NullChain
+from modal.inverse_iteration import sharpened
 from modal.modes import Modes
-from modal.solvers.pairs import Pairs
-from modal.state import Complex, Quadratic, times
+from modal.solvers.pairs import Pairs, clusters
+from modal.state import Complex, Quadratic, Real, times
 from modal.structure import corrected, left_vectors, restore_axis
 
 
@@ -33,10 +34,17 @@ class Task:
 
 
 def finish(
-    task: Task, found: Pairs, adjoint: Callable[[], Pairs], certified: bool | None = None
+    task: Task,
+    found: Pairs,
+    adjoint: Callable[[], Pairs] | None = None,
+    certified: bool | None = None,
 ) -> Modes:
-    """Choose, normalise, pair and check what a backend found."""
+    """Choose, normalise, pair and check what a backend found.
+
+    adjoint: solves the transposed problem, for a backend that gives no left vectors.
+    """
     quadratic = task.quadratic
+    found = sharpened(quadratic, found.nearest(task.target), task.k + 1)
     found = restore_axis(quadratic, found).nearest(task.target)
     found = _unit_mass(quadratic, found)
     chosen = found.take(np.arange(min(task.k, len(found.eigenvalues))))
@@ -52,7 +60,7 @@ def finish(
             f"allowed {task.tolerance:.1e}"
         )
     pairing = np.abs(quadratic.pairing(lam, Y, X))
-    size = np.linalg.norm(X, axis=0) * np.linalg.norm(Y, axis=0) * quadratic.weights(lam)
+    size = _sizes(lam, X) * _sizes(lam, Y) * quadratic.weights(lam)
     with np.errstate(divide="ignore"):
         condition = size / (np.abs(lam) * pairing)
     return Modes(
@@ -72,6 +80,19 @@ def finish(
     )
 
 
+def _sizes(lam: Complex, X: Complex) -> Real:
+    """‖x‖ of every column; in a cluster, whose members a perturbation mixes, the norm of them all.
+
+    With YᴴQ′X the identity on the cluster, E changes its eigenvalues by those of −YᴴEX, which
+    ‖Y‖‖X‖‖E‖ bounds.
+    """
+    out = np.linalg.norm(X, axis=0)
+    for group in clusters(lam):
+        if len(group) > 1:
+            out[group] = np.linalg.norm(X[:, group], 2)
+    return out
+
+
 def _unit_mass(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     """Shapes of unit mass norm, their largest entry real and positive."""
     X = pairs.right
@@ -81,13 +102,7 @@ def _unit_mass(quadratic: Quadratic, pairs: Pairs) -> Pairs:
         raise AccuracyError("a mode has no mass: M must be positive definite")
     peak = np.take_along_axis(X, np.abs(X).argmax(axis=0)[None], 0)[0]
     phase = np.abs(peak) / peak
-    return Pairs(
-        pairs.eigenvalues,
-        X * (phase / np.sqrt(mass)),
-        pairs.factorization,
-        pairs.method,
-        pairs.solves,
-    )
+    return replace(pairs, right=X * (phase / np.sqrt(mass)))
 
 
 def _kind(system: FrozenSystem, X: Complex) -> NDArray[np.str_]:

@@ -24,8 +24,8 @@ class Modes:
     backward_error: (k,) ‖Q(λ)x‖₂ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖₂), ‖A‖ the bound √(‖A‖₁‖A‖∞) of the
         2-norm.
     condition_number: (k,) (|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖‖y‖ / (|λ| |yᴴ(2λM + C)x|): relative change of
-        λ per unit
-        of backward error (Tisseur, Linear Algebra Appl. 309 (2000) 339, Theorem 5).
+        λ per unit of backward error (Tisseur, Linear Algebra Appl. 309 (2000) 339, Theorem 5). Of
+        eigenvalues equal to 1e-6, ‖x‖ and ‖y‖ are the norms of all their vectors together.
     kind: (k,) "rigid" or "elastic", by the share of kinetic energy in the system's rigid velocity
         fields.
     deflated: zero eigenvalues removed. factorization, backend, method: how. solves: systems with K
@@ -69,8 +69,14 @@ class Modes:
 
     @property
     def error_bound(self) -> Real:
-        """First-order bound of |δλ|, (k,) rad/s: condition number × backward error × |λ|."""
-        return np.asarray(self.condition_number * self.backward_error * np.abs(self.eigenvalues))
+        """First-order bound of |δλ|, (k,) rad/s: condition number × backward error × |λ|.
+
+        Infinite for a defective eigenvalue, which no first-order bound covers.
+        """
+        first = np.isfinite(self.condition_number)
+        condition = np.where(first, self.condition_number, 0.0)
+        bound = condition * self.backward_error * np.abs(self.eigenvalues)
+        return np.asarray(np.where(first, bound, np.inf))
 
     def __str__(self) -> str:
         head = (

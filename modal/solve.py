@@ -18,7 +18,7 @@ from assembly.errors import (
 from assembly.frozen import FrozenSystem
 from assembly.null_chain import NullChain, null_fields
 from modal.certify import certified
-from modal.deflation import transposed_chain, with_null_space
+from modal.deflation import with_null_space
 from modal.finish import Task, finish
 from modal.modes import Modes
 from modal.solvers.block import solve_block
@@ -135,16 +135,10 @@ def _chain(system: FrozenSystem, deflation: str | NullChain | None) -> NullChain
 
 
 def _dense(task: Task) -> Modes:
-    quadratic, chain = task.quadratic, task.chain
-
-    def adjoint() -> Pairs:
-        opposite = None if chain is None else transposed_chain(quadratic, chain)
-        return solve_dense(quadratic.transposed, opposite)
-
     def find(k: int, seed: int) -> Pairs:
-        return solve_dense(quadratic, chain)
+        return solve_dense(task.quadratic, task.chain)
 
-    return finish(task, search(task, find), adjoint, task.certify or None)
+    return finish(task, search(task, find), certified=task.certify or None)
 
 
 def search(task: Task, find: Callable[[int, int], Pairs]) -> Pairs:

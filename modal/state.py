@@ -79,6 +79,12 @@ class Quadratic:
         MX, CX, KX = (times(A, X) for A in (self.M, self.C, self.K))
         return np.asarray(MX * lam**2 + CX * lam + KX)
 
+    def terms(self, eigenvalues: Complex, X: Complex) -> Real:
+        """(|λ|²|M| + |λ||C| + |K|)|x| for every column, (n, k): what the residual's terms sum."""
+        size, sizes = np.abs(eigenvalues), np.abs(X)
+        inertia = (abs(self.M) @ sizes) * size**2 + (abs(self.C) @ sizes) * size
+        return np.asarray(inertia + abs(self.K) @ sizes)
+
     def weights(self, eigenvalues: Complex) -> Real:
         """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ for every eigenvalue."""
         m, c, k = self.norms

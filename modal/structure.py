@@ -10,13 +10,14 @@ import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import AccuracyError, ConvergenceError
-from modal.solvers.pairs import Pairs
-from modal.state import Complex, Quadratic, times
+from modal.inverse_iteration import GOAL, left_of
+from modal.solvers.pairs import Pairs, clusters
+from modal.state import Complex, Quadratic, Real, times
 
 AXIS_TOLERANCE = 1e-12  # relative error of the inverse operator's compression, see restore_axis
+SAME = 1e-4  # relative distance up to which two sides' eigenvalues can be one and the same
 DEFECTIVE = 1e-13  # pairing, of its terms' size, below which an eigenvalue counts as defective
 LEFT_TOLERANCE = 1e-9  # backward error of a left vector, with its own eigenvalue
-CLUSTER = 1e-6  # relative distance below which left and right vectors are paired as a group
 
 
 def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
@@ -47,46 +48,63 @@ def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
 
 
 def left_vectors(
-    quadratic: Quadratic, chosen: Pairs, found: Pairs, adjoint: Callable[[], Pairs]
+    quadratic: Quadratic, chosen: Pairs, found: Pairs, adjoint: Callable[[], Pairs] | None
 ) -> Complex:
     """Left vectors (n, k) of the chosen, the first of those found, with yᴴ(2λM + C)x = 1.
 
     Symmetric M, C, K: y = x̄. Conservative: y is the right vector of −λ̄, which is x itself on the
-    axis. Otherwise, or when −λ̄ is not among those `found`, conjugates of the right vectors of the
-    transposed problem, which `adjoint` solves. Raises AccuracyError when the two spectra disagree.
+    axis. Otherwise, or when −λ̄ is not among those `found`, those the backend has, or conjugates of
+    the right vectors of the transposed problem, which `adjoint` solves; and where these are not
+    there or poor, by inverse iteration. Raises AccuracyError when that too finds none.
     """
     if quadratic.conservative and not chosen.eigenvalues.real.any():
         return paired(quadratic, chosen, chosen.right)
     if quadratic.symmetric:
         return paired(quadratic, chosen, chosen.right.conj())
+    left = chosen.left
     if quadratic.conservative:
-        partner = [
-            j if value.real == 0.0 else _closest(found.eigenvalues, -value.conjugate())
-            for j, value in enumerate(chosen.eigenvalues)
-        ]
-        if all(j >= 0 for j in partner):
-            return paired(quadratic, chosen, found.right[:, np.array(partner)])
+        left = _mirrored(chosen, found) if left is None else left
+    if left is None and adjoint is not None:
+        left = _transposed(chosen, adjoint)
+    if left is None:
+        left = np.full(chosen.right.shape, np.nan, dtype=complex)
+    error = _left_error(quadratic, chosen, left)
+    poor = np.flatnonzero(~(error <= GOAL))
+    if poor.size:
+        left = left_of(quadratic, chosen, left, poor.tolist())
+        error = _left_error(quadratic, chosen, left)
+    if not np.all(error <= LEFT_TOLERANCE):
+        worst = np.where(np.isnan(error), np.inf, error).max()
+        raise AccuracyError(f"a left vector has backward error {worst:.1e}")
+    return paired(quadratic, chosen, left)
+
+
+def _mirrored(chosen: Pairs, found: Pairs) -> Complex | None:
+    """The right vectors of −λ̄ of a conservative instant, or None when one is not found."""
+    partner = [
+        j if value.real == 0.0 else _closest(found.eigenvalues, -value.conjugate())
+        for j, value in enumerate(chosen.eigenvalues)
+    ]
+    return found.right[:, np.array(partner)] if all(j >= 0 for j in partner) else None
+
+
+def _transposed(chosen: Pairs, adjoint: Callable[[], Pairs]) -> Complex:
+    """Conjugates of the transposed problem's right vectors; NaN where it has not the eigenvalue."""
     try:
         opposite = adjoint()
-    except ConvergenceError as short:
-        if not isinstance(short.partial, Pairs):
-            raise AccuracyError(f"left vectors: {short}") from None
-        opposite = short.partial  # what converged may do: it is matched and checked below
+    except ConvergenceError as short:  # what converged may do: the caller checks it
+        opposite = short.partial if isinstance(short.partial, Pairs) else chosen.take(np.arange(0))
+    left = np.full(chosen.right.shape, np.nan, dtype=complex)
     distance = np.abs(chosen.eigenvalues[:, None] - opposite.eigenvalues[None, :])
-    if distance.shape[1] < distance.shape[0]:
-        raise AccuracyError("the transposed problem has fewer modes than the problem itself")
     rows, columns = linear_sum_assignment(distance / (np.abs(chosen.eigenvalues)[:, None] + 1e-300))
-    # A nearly defective pair next to zero is known to the round-off of its neighbours' size only.
-    size = np.abs(chosen.eigenvalues[rows])
-    if np.any(distance[rows, columns] > 1e-4 * (size + 1e-4 * size.max())):
-        raise AccuracyError(
-            "left and right eigenvalues differ by more than 1e-4: too ill-conditioned"
-        )
-    matched = opposite.take(columns)
-    error = quadratic.transposed.backward_error(matched.eigenvalues, matched.right)
-    if not np.all(error <= LEFT_TOLERANCE):
-        raise AccuracyError(f"a left vector has backward error {error.max():.1e}")
-    return paired(quadratic, chosen, matched.right.conj())
+    same = distance[rows, columns] <= SAME * np.abs(chosen.eigenvalues[rows])
+    left[:, rows[same]] = opposite.right[:, columns[same]].conj()
+    return left
+
+
+def _left_error(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Real:
+    """Backward errors (k,) of left vectors, each with its own eigenvalue."""
+    return quadratic.transposed.backward_error(pairs.eigenvalues, left.conj())
 
 
 def paired(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
@@ -124,9 +142,7 @@ def corrected(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
     """
     lam, X = pairs.eigenvalues, pairs.right
     change = np.einsum("ij,ij->j", left.conj(), quadratic.residual(lam, X))
-    sizes = np.abs(X)
-    terms = (abs(quadratic.M) @ sizes) * np.abs(lam) ** 2 + abs(quadratic.K) @ sizes
-    terms += (abs(quadratic.C) @ sizes) * np.abs(lam)
+    terms = quadratic.terms(lam, X)
     floor = 10.0 * np.finfo(float).eps * np.einsum("ij,ij->j", np.abs(left), terms)
     apply = (np.abs(change) > floor) & (np.abs(change) <= 1e-3 * np.abs(lam))
     apply &= np.abs(quadratic.pairing(lam, left, X) - 1.0) < 1e-6
@@ -138,22 +154,6 @@ def corrected(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
     better = np.asarray(lam - np.where(apply, change, 0.0))
     gain = quadratic.backward_error(better, X) <= quadratic.backward_error(lam, X)
     return np.asarray(np.where(gain, better, lam))
-
-
-def clusters(eigenvalues: Complex, tolerance: float = CLUSTER) -> list[list[int]]:
-    """Groups of indices whose eigenvalues chain together within the relative tolerance."""
-    groups: list[list[int]] = []
-    remaining = list(range(len(eigenvalues)))
-    while remaining:
-        group, frontier = [remaining[0]], [remaining.pop(0)]
-        while frontier:
-            value = eigenvalues[frontier.pop()]
-            near = [j for j in remaining if abs(eigenvalues[j] - value) <= tolerance * abs(value)]
-            remaining = [j for j in remaining if j not in near]
-            group += near
-            frontier += near
-        groups.append(group)
-    return groups
 
 
 def _closest(eigenvalues: Complex, value: complex) -> int:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from modal.state import Complex
+from modal.state import Complex, Real
 
 TIE = 1e-9  # relative difference of distances that does not order a pair λ, −λ̄
+CLUSTER = 1e-6  # relative distance below which eigenvalues are one group
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Pairs:
 
     eigenvalues (k,) rad/s; right (n, k) displacement parts; factorization: the factor used
     ("Cholesky", "LDLᵀ", "LU", "none"); method: the algorithm; solves: systems with the stiffness
-    solved.
+    solved; left (n, k): left vectors y, yᴴQ(λ) = 0, where the backend has them.
     """
 
     eigenvalues: Complex
@@ -25,9 +26,30 @@ class Pairs:
     factorization: str
     method: str
     solves: int = 0
+    left: Complex | None = None
 
     def take(self, index: np.ndarray) -> Pairs:
-        return replace(self, eigenvalues=self.eigenvalues[index], right=self.right[:, index])
+        left = None if self.left is None else self.left[:, index]
+        return replace(
+            self, eigenvalues=self.eigenvalues[index], right=self.right[:, index], left=left
+        )
+
+    def joined(self, other: Pairs) -> Pairs:
+        """These and those of the other, said to be made as these were."""
+        both = self.left is not None and other.left is not None
+        return replace(
+            self,
+            eigenvalues=np.concatenate([self.eigenvalues, other.eigenvalues]),
+            right=np.hstack([self.right, other.right]),
+            left=np.hstack([self.left, other.left]) if both else None,  # type: ignore[list-item]
+        )
+
+    def rescaled(self, gamma: float, d: Real) -> Pairs:
+        """λ times γ, unknowns times d, of a problem that was solved in λ/γ and q/d."""
+        left = None if self.left is None else d[:, None] * self.left
+        return replace(
+            self, eigenvalues=gamma * self.eigenvalues, right=d[:, None] * self.right, left=left
+        )
 
     def upper(self) -> Pairs:
         """One of each conjugate pair, Im λ ≥ 0; real eigenvalues each once."""
@@ -41,3 +63,19 @@ class Pairs:
         level = np.empty(len(order), dtype=int)
         level[order] = np.concatenate([[0], np.cumsum(steps)])[: len(order)]
         return self.take(np.lexsort((self.eigenvalues.imag, self.eigenvalues.real, level)))
+
+
+def clusters(eigenvalues: Complex, tolerance: float = CLUSTER) -> list[list[int]]:
+    """Groups of indices whose eigenvalues chain together within the relative tolerance."""
+    groups: list[list[int]] = []
+    remaining = list(range(len(eigenvalues)))
+    while remaining:
+        group, frontier = [remaining[0]], [remaining.pop(0)]
+        while frontier:
+            value = eigenvalues[frontier.pop()]
+            near = [j for j in remaining if abs(eigenvalues[j] - value) <= tolerance * abs(value)]
+            remaining = [j for j in remaining if j not in near]
+            group += near
+            frontier += near
+        groups.append(group)
+    return groups
