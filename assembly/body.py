@@ -202,7 +202,10 @@ class Body:
 
     def geometric_unit(self, unit: int) -> sp.csr_matrix:
         """K_G (n, n) over all unknowns per unit of one kinematic quantity (0–11)."""
-        return self.geometric(self._unit_response[:, unit], unit)
+        # Given stress needs no statics: a cable's K is singular without it.
+        needed = len(self.hold) > 0 or any(f.stress_from_displacement for f in self.families)
+        u = self._unit_response[:, unit] if needed else np.zeros(self.size)
+        return self.geometric(u, unit)
 
     def geometric(self, u: Array, unit: int | None = None) -> sp.csr_matrix:
         """K_G (n, n) over all unknowns of the stress under displacement u (see

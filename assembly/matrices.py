@@ -40,6 +40,8 @@ AGREEMENT = 1e-6  # of the largest mass: files of other programs carry seven dig
 class GivenMatrices(ElementFamily):
     """M and K as they are; G, S and the inertia loads from M and the coordinates."""
 
+    stress_from_displacement = False  # K_G is given, or refused
+
     def __init__(
         self,
         M: sp.csr_matrix,

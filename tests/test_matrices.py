@@ -86,6 +86,22 @@ def test_geometric_stiffness_is_given_or_missed(solid: assembly.Body) -> None:
         _ = given.freeze(omega=(50.0, 0.0, 0.0)).K_G
 
 
+def test_given_stress_needs_no_statics() -> None:
+    """A taut string across its axis: K is zero there, the given K_G alone holds it; one mass m
+    between two ends at a distance h under the tension T ω² has the stiffness 2Tω²/h."""
+    m, h, T, speed = 2.0, 0.5, 3.0, 7.0
+    across = np.diag([0.0, T / h, T / h])
+    string = assembly.from_matrices(
+        np.kron(np.diag([m, m, m]), np.eye(3)),
+        np.zeros((9, 9)),
+        [(0, 0, 0), (h, 0, 0), (2 * h, 0, 0)],
+        clamped=[0, 2],
+        geometric={"xx": np.kron([[1, -1, 0], [-1, 2, -1], [0, -1, 1]], across)},
+    )
+    found = string.freeze(omega=(speed, 0.0, 0.0)).K_G.toarray()
+    np.testing.assert_allclose(found, np.diag([0.0, 2.0, 2.0]) * T * speed**2 / h)
+
+
 def test_matrix_market(solid: assembly.Body, tmp_path: Path) -> None:
     full, X = solid.operators, solid.dofs.coordinates
     scipy.io.mmwrite(tmp_path / "m.mtx", sp.coo_matrix(full.M.tocsr()), symmetry="symmetric")

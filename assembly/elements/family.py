@@ -24,6 +24,8 @@ class ElementFamily:
     """
 
     size: int
+    # Whether `geometric` looks at the displacement it is given.
+    stress_from_displacement: bool = True
 
     def zero(self) -> sp.csr_matrix:
         return sp.csr_matrix((self.size, self.size))
