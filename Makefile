@@ -50,7 +50,7 @@ types: setup  ## check the types with mypy
 	$(python) -m mypy
 
 docs: setup  ## build the manual into docs/_build
-	@$(call needs,sphinx myst_parser furo,docs)
+	@$(call needs,sphinx myst_parser furo sphinx_gallery,docs)
 	$(python) -m sphinx -q -W --keep-going docs docs/_build
 
 bench: setup  ## measure what the README claims
@@ -59,5 +59,5 @@ bench: setup  ## measure what the README claims
 
 clean:  ## remove outputs and caches; .venv stays
 	find outputs -mindepth 1 ! -name README.md -delete
-	rm -rf build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf build dist docs/_build docs/_gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -path './.venv*' -prune -o -name __pycache__ -prune -exec rm -rf {} +

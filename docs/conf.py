@@ -1,16 +1,40 @@
 """Sphinx settings of the manual."""
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # gallery_style
+
 project = "Frozen Motion"
 author = "the Frozen Motion engineers"
 copyright = "2026, the Frozen Motion engineers"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
+]
 myst_enable_extensions = ["dollarmath", "deflist"]
-exclude_patterns = ["_build"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build", "gallery"]
 html_theme = "furo"
 html_title = "Frozen Motion"
 autodoc_typehints = "description"
 nitpicky = False
+
+# An example that fails fails the build.
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "_gallery",
+    "filename_pattern": r"\.py$",
+    "abort_on_example_error": True,
+    "reset_modules": ("gallery_style.reset",),
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
 
 
 def escape_bars(app, what, name, obj, options, lines):

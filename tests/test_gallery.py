@@ -1,0 +1,157 @@
+"""The manual's gallery: every example runs, and the number it claims is the exact one.
+
+The exact numbers are taken here from the references, from tables, or by another route than in the
+example.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import assembly
+
+GALLERY = Path(__file__).parents[1] / "docs" / "gallery"
+REFERENCES = Path(__file__).parent / "references"
+FIRST_CLAMPED = 4.730040744862704  # cos β cosh β = 1 (Blevins, Formulas for Natural Frequency)
+MOST_LINES = 60
+
+
+@pytest.fixture(autouse=True)
+def no_windows() -> Iterator[None]:
+    with matplotlib.rc_context({"backend": "agg"}):
+        yield
+    plt.close("all")
+
+
+def run(name: str) -> dict[str, Any]:
+    return runpy.run_path(str(GALLERY / f"{name}.py"))
+
+
+def bending(section: assembly.Section, second: float) -> float:
+    """√(EI/ρA), m²/s, of steel."""
+    return math.sqrt(assembly.steel.E * second / (assembly.steel.rho * section.A))
+
+
+def test_every_example_is_short_and_tested() -> None:
+    names = {path.stem for path in GALLERY.glob("*.py")}
+    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert names and not names - tested
+    for path in GALLERY.glob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES, path.name
+
+
+def test_blade_campbell() -> None:
+    """The power series of the flap equation at η = 6; where 2× meets the flap mode itself."""
+    table = json.loads((REFERENCES / "A1_flap.json").read_text())["values"]
+    example = run("blade_campbell")
+    assert example["found"] == pytest.approx(float(table["delta=0,eta=6"][0]), rel=1e-6)
+    assert example["found"] == pytest.approx(example["published"], abs=1e-4)
+    met = example["blade"].freeze(omega=example["resonance"], axis=(0, 0, 1))
+    first = example["modal"].solve(met, k=1).eigenvalues[0].imag
+    assert first == pytest.approx(2.0 * example["resonance"], rel=1e-4)
+
+
+def test_asymmetric_shaft() -> None:
+    example = run("asymmetric_shaft")
+    section = example["section"]
+    exact = [FIRST_CLAMPED**2 * bending(section, I) for I in (section.Iz, section.Iy)]
+    assert_allclose(example["found"], exact, rtol=1e-5)
+
+
+def test_follower_load() -> None:
+    """Beck's load as in the literature; the first two frequencies go together, one of them
+    grows."""
+    example = run("follower_load")
+    assert example["found"] == pytest.approx(20.0509, rel=2e-4)
+    assert np.all(example["tracks"]["growth_rate"].values[:10] < 1e-6)
+
+
+def test_internal_damping() -> None:
+    example = run("internal_damping")
+    assert_allclose(example["found"], 1.0 + example["ratios"], rtol=1e-5)
+
+
+def test_coupled_blades() -> None:
+    """Equal blades: the wire's energy ½ k (2w)² turns ω² into ω² + 2k w² for w of unit mass norm,
+    to first order in k."""
+    example = run("coupled_blades")
+    assert example["found"] == pytest.approx(example["exact"], rel=2e-4)
+    one = example["modal"].solve(example["one"], k=1)
+    w = abs(one.right[example["tip"], 0])
+    estimate = example["spring"] * w**2 / one.eigenvalues[0].imag
+    assert example["found"] == pytest.approx(estimate, rel=0.02)
+
+
+def test_slider_crank() -> None:
+    """σ predicts the amplitude at least three times as well as Re λ."""
+    example = run("slider_crank")
+    assert example["corrected"] < 0.015 and example["frozen"] > 3.0 * example["corrected"]
+    assert example["mean"] == pytest.approx(example["exponents"].growth_rate, rel=0.03)
+
+
+def test_spin_up() -> None:
+    """The action E/ω of an undamped vibration stays while its frequency drifts (Arnold,
+    Mathematical Methods of Classical Mechanics, §52)."""
+    example = run("spin_up")
+    frequency = example["frequency"]
+    assert_allclose(example["found"], 0.5 * np.log(frequency[-1] / frequency[0]), atol=2e-4)
+    assert np.all(np.abs(example["frozen"] - example["exact"]) > 0.04)
+    assert example["action"] < 1e-3 * np.abs(example["tracks"]["growth_rate"].values).max()
+
+
+def test_stability_map() -> None:
+    """Every point of the map against the closed form, apart from those on the boundary."""
+    example = run("stability_map")
+    first = FIRST_CLAMPED**2 * bending(example["section"], example["section"].Iy)
+    exact = [-example["damping"] * (first - 300.0), example["damping"] * (first + 300.0)]
+    assert_allclose(example["found"], exact, rtol=1e-4)
+    speed, rate = np.meshgrid(example["speeds"], example["rates"], indexing="ij")
+    low, high = (example["damping"] * (speed + sign * first) for sign in (-1.0, 1.0))
+    stable = (rate > low) & (rate < high)
+    clear = np.minimum(abs(rate - low), abs(rate - high)) > 2.0
+    verdict = example["grid"]["verdict"].transpose("omega", "epsilon").values
+    assert np.array_equal(verdict[clear] == 0, stable[clear])
+
+
+def test_robot_arm() -> None:
+    """Stretched: a cantilever with a mass, by a series of static deflections (Rayleigh's quotient
+    from above, Dunkerley's rule from below)."""
+    example = run("robot_arm")
+    assert example["found"] == pytest.approx(example["exact"], rel=1e-5)
+    EI = assembly.steel.E * example["section"].Iz
+    line, reach, payload = example["line"], example["reach"], example["payload"]
+    flexible = reach**3 / (3.0 * EI)
+    beam = 1.8751040687119611**4 * EI / (line * reach**4)
+    below = math.sqrt(1.0 / (1.0 / beam + payload * flexible)) / (2.0 * math.pi)
+    above = math.sqrt(1.0 / (flexible * (payload + 33.0 / 140.0 * line * reach))) / (2.0 * math.pi)
+    assert below < example["found"] < above < 1.01 * below
+
+
+def test_satellite() -> None:
+    """Twelve zeros removed, pairs whole; the exact frequencies hold the momenta: ∫w dm = 0."""
+    example = run("satellite")
+    found, modes, body = example["found"], example["modes"], example["satellite"]
+    assert modes.deflated == 12
+    assert_allclose(found[::2], found[1::2], rtol=1e-10)
+    assert_allclose(found, example["exact"], rtol=1e-5)
+    momenta = body.rigid.T @ (body.freeze().M @ modes.right)
+    assert np.abs(momenta).max() < 1e-6 * np.sqrt(example["mass"])
+
+
+def test_rotating_cable() -> None:
+    example = run("rotating_cable")
+    assert_allclose(example["found"], np.sqrt([1.0, 6.0, 15.0]), rtol=5e-4)
+    assert example["modes"].deflated == 2  # the rigid rotation in the plane stays exactly zero
+    lag = np.delete(example["modes"].eigenvalues.imag / example["speed"], example["out"])
+    assert_allclose(lag[:2], np.sqrt([5.0, 14.0]), rtol=1e-3)
