@@ -1,5 +1,5 @@
-"""Events along tracks: crossings, veerings with their gap, flutter and divergence onsets,
-splits.
+"""Events along tracks: crossings, veerings with their gap, onsets and ends of flutter and
+divergence, critical damping.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from modal.onsets import ROUND_OFF, find_onsets
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-NAMES = ("none", "crossing", "veering", "split", "divergence onset", "flutter onset")
+NAMES = (
+    "none",
+    "crossing",
+    "veering",
+    "critical damping",
+    "split",
+    "divergence onset",
+    "flutter onset",
+)
 # A veering is followed from its least distance to this multiple of it on both sides, …
 BRACKET = 3.0
 # … or as far as there are instants, but to this multiple at least. On the way the two shapes of a
@@ -69,6 +77,7 @@ class _Board:
 def find_events(
     at: Real,
     eigenvalues: Complex,
+    error: Real,
     rate: Real,
     doubt: Real,
     elastic: NDArray[np.bool_],
@@ -77,10 +86,10 @@ def find_events(
 ) -> Events:
     """All events of T instants and R tracks.
 
-    at (T,); eigenvalues (T, R), Im ≥ 0; rate, doubt (T, R): growth rate for onsets
-    and its error (modal/onsets.py); elastic (T, R). turns (T − 1, R, R): the angle by which the
-    shape of one track turns into that of another from an instant to the next, rad. meetings: what
-    the follower settled between instants.
+    at (T,); eigenvalues (T, R), Im ≥ 0, and their error (T, R), rad/s; rate, doubt (T, R): growth
+    rate for onsets and its error (modal/onsets.py); elastic (T, R). turns (T − 1, R, R): the angle
+    by which the shape of one track turns into that of another from an instant to the next, rad.
+    meetings: what the follower settled between instants.
     """
     board = _Board(eigenvalues.shape)
     settled = set()
@@ -93,7 +102,7 @@ def find_events(
     for i in range(R):
         for j in range(i + 1, R):
             _pair_events(board, at, eigenvalues, turns, settled, i, j)
-    for onset in find_onsets(eigenvalues, rate, doubt, elastic):
+    for onset in find_onsets(eigenvalues, error, rate, doubt, elastic):
         board.write(onset.index, onset.track, onset.kind, onset.partner)
     return board.events()
 

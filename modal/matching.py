@@ -31,8 +31,10 @@ MERGING = 1.5
 WELL_CONDITIONED = 1e3
 # What a wrong eigenvalue prediction costs beside a wrong shape (MAC 0 costs 1).
 PREDICTION_WEIGHT = 0.3
-# A real value that grows is preferred to its decaying twin when a pair meets at zero, by this much.
-GROWTH_PREFERENCE = 1e-6
+# Where a pair becomes two real values, or two become a pair, the one that decays least goes on: the
+# others are this much worse at most. It only decides which value is left over, for every value that
+# is matched pays it once.
+GROWTH_PREFERENCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -185,8 +187,9 @@ def _real(s: Snapshot) -> Mask:
 
 
 def _growing(s: Snapshot) -> Real:
-    """+1 for a real eigenvalue that grows, −1 for one that decays, 0 for an oscillation, (K,)."""
-    return np.where(_real(s), np.sign(s.eigenvalues.real), 0.0)
+    """λ of the real eigenvalues over the largest of them, −1 … 1, 0 for an oscillation, (K,)."""
+    values = np.where(_real(s), s.eigenvalues.real, 0.0)
+    return np.asarray(values / max(np.abs(values).max(initial=0.0), np.finfo(float).tiny))
 
 
 def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Match:
@@ -197,8 +200,11 @@ def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Ma
     step = np.abs(predicted - a.eigenvalues)[:, None]
     scale = 0.1 * np.maximum(np.abs(a.eigenvalues)[:, None], np.abs(lam)) + step
     scale[scale == 0.0] = 1.0
+    # On the way from an oscillation to a real value lies a branch point: nothing is predicted.
+    branches = _real(a)[:, None] != _real(b)[None, :]
     miss = np.minimum(np.abs(lam - predicted[:, None]) / scale, 1.0)
     miss_mirrored = np.minimum(np.abs(lam.conj() - predicted[:, None]) / scale, 1.0)
+    miss, miss_mirrored = np.where(branches, 1.0, miss), np.where(branches, 1.0, miss_mirrored)
     cost = 1.0 - overlap.mac + PREDICTION_WEIGHT * miss
     mirrored_cost = 1.0 - overlap.mirrored_mac + PREDICTION_WEIGHT * miss_mirrored
     flipped = mirrored_cost < cost - 1e-12

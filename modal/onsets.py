@@ -1,4 +1,4 @@
-"""Onsets of flutter and divergence along tracks, and the splits that end them."""
+"""Onsets of flutter and divergence along tracks, their ends, and where damping becomes critical."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
+Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 # Relative size below which a rate or a difference of eigenvalues is round-off.
 ROUND_OFF = 1e-8
+# Two modes are locked when their frequencies differ by less than this part of their rates.
+LEVEL = 0.1
 
 
 @dataclass(frozen=True)
@@ -25,43 +29,80 @@ class Onset:
     partner: int = -1
 
 
-def find_onsets(
-    eigenvalues: Complex, rate: Real, doubt: Real, elastic: NDArray[np.bool_]
-) -> Iterator[Onset]:
-    """Onsets at the first instant of each new regime.
+@dataclass(frozen=True)
+class _Regimes:
+    """What each mode does at each instant, (T, R): whether it oscillates, is real, is real and
+    grows, oscillates and grows; the track it is locked with, or −1."""
 
-    eigenvalues (T, R); elastic (T, R). rate (T, R): growth without the breathing of a mode's energy
-    with the motion (modal.rates.action_rate; Re λ where a parameter is steady), and doubt (T, R)
-    its error, which decide for a mode that becomes unstable by itself. Two modes that lock show it
-    in their eigenvalues.
+    oscillates: Mask
+    real: Mask
+    diverges: Mask
+    flutters: Mask
+    partner: Index
+
+
+def find_onsets(
+    eigenvalues: Complex, error: Real, rate: Real, doubt: Real, elastic: Mask
+) -> Iterator[Onset]:
+    """What begins or ends at each instant, named at the first one of the new regime.
+
+    eigenvalues (T, R); error (T, R): of them, rad/s. rate (T, R): growth without the breathing of a
+    mode's energy with the motion (modal.rates.action_rate; Re λ where a parameter is steady), and
+    doubt (T, R) its error, which decide for a mode that has an action. Two modes that lock show
+    it in their eigenvalues. elastic (T, R).
+
+    "flutter onset": an oscillation begins to grow, with the mode it locked with, if any.
+    "divergence onset": a mode becomes real and grows. "split": either ends. "critical damping": a
+    mode ceases, or begins again, to oscillate while it decays.
     """
+    now = _regimes(eigenvalues, error, rate, doubt)
+    known = np.isfinite(eigenvalues) & elastic
+    for n in range(1, len(eigenvalues)):
+        for r in np.flatnonzero(known[n] & known[n - 1]).tolist():
+            other, earlier = int(now.partner[n, r]), int(now.partner[n - 1, r])
+            lasts = n + 1 == len(eigenvalues)
+            if now.diverges[n, r] and not now.diverges[n - 1, r]:
+                yield Onset(n, r, "divergence onset")
+            elif now.flutters[n, r] and not now.flutters[n - 1, r]:
+                locks = other >= 0 > earlier
+                if locks or lasts or now.flutters[n + 1, r]:
+                    yield from _pair(n, r, "flutter onset", other if locks else -1)
+            elif now.flutters[n - 1, r] and now.oscillates[n, r] and not now.flutters[n, r]:
+                parts = earlier >= 0 > other
+                if parts or lasts or not now.flutters[n + 1, r]:
+                    there = parts and bool(known[n, earlier])
+                    yield from _pair(n, r, "split", earlier if there else -1)
+            elif now.diverges[n - 1, r] and not now.diverges[n, r] and not now.flutters[n, r]:
+                yield Onset(n, r, "split")
+            elif now.real[n, r] and now.oscillates[n - 1, r]:
+                yield Onset(n, r, "critical damping")
+            elif now.oscillates[n, r] and now.real[n - 1, r] and not now.flutters[n, r]:
+                yield Onset(n, r, "critical damping")
+
+
+def _pair(n: int, r: int, kind: str, other: int) -> Iterator[Onset]:
+    yield Onset(n, r, kind, other)
+    if other >= 0:
+        yield Onset(n, other, kind, r)
+
+
+def _regimes(eigenvalues: Complex, error: Real, rate: Real, doubt: Real) -> _Regimes:
     known, size = np.isfinite(eigenvalues), np.abs(eigenvalues)
     with np.errstate(invalid="ignore"):
         floor = ROUND_OFF * np.maximum(size, np.nanmax(size, axis=0, initial=0.0) * ROUND_OFF)
-        grows = known & (eigenvalues.real > floor)
-        still = known & (np.abs(eigenvalues.imag) <= floor) & (np.abs(eigenvalues.real) > floor)
-        unstable = rate > floor + doubt
-    partner = np.array([_locked(row) for row in eigenvalues], dtype=int).reshape(eigenvalues.shape)
-    for n in range(1, len(eigenvalues)):
-        for r in np.flatnonzero(known[n] & known[n - 1] & elastic[n] & elastic[n - 1]).tolist():
-            other, earlier = int(partner[n, r]), int(partner[n - 1, r])
-            if still[n, r] and grows[n, r] and not (still[n - 1, r] and grows[n - 1, r]):
-                yield Onset(n, r, "divergence onset")
-            elif grows[n, r] and not still[n, r] and other >= 0 and earlier < 0:
-                yield Onset(n, r, "flutter onset", other)
-                yield Onset(n, other, "flutter onset", r)
-            elif other < 0 and not still[n, r] and _turned(rate, unstable, n, r):
-                yield Onset(n, r, "flutter onset")
-            if earlier >= 0 and other < 0 and known[n, earlier]:
-                yield Onset(n, r, "split", earlier)
-            elif still[n - 1, r] and not still[n, r]:
-                yield Onset(n, r, "split")
-
-
-def _turned(rate: Real, unstable: NDArray[np.bool_], n: int, r: int) -> bool:
-    """Whether a track is unstable from n on, two instants at least, and was not before."""
-    lasts = n + 1 == len(rate) or unstable[n + 1, r]
-    return bool(unstable[n, r] and lasts and not unstable[n - 1, r] and np.isfinite(rate[n - 1, r]))
+        grows = known & (eigenvalues.real > floor + error)
+        oscillates = known & (np.abs(eigenvalues.imag) > floor)
+        real = known & ~oscillates & (np.abs(eigenvalues.real) > floor)
+        unstable = rate > floor + doubt + error
+    partner = np.array([_locked(row) for row in eigenvalues], dtype=np.intp)
+    partner = partner.reshape(eigenvalues.shape)
+    flutters = np.zeros(eigenvalues.shape, dtype=bool)
+    for n in range(len(eigenvalues)):
+        # A mode without an action, and not locked, says nothing: it goes on as before.
+        before = flutters[n - 1] if n else flutters[n]
+        silent = np.where(partner[n] >= 0, grows[n], before)
+        flutters[n] = oscillates[n] & np.where(np.isfinite(rate[n]), unstable[n], silent)
+    return _Regimes(oscillates, real, real & grows, flutters, partner)
 
 
 def _locked(lam: Complex) -> list[int]:
@@ -71,9 +112,9 @@ def _locked(lam: Complex) -> list[int]:
     difference = lam[:, None] - lam[None, :]
     size = np.abs(lam)[:, None]
     with np.errstate(invalid="ignore"):
-        level = np.abs(difference.imag) <= 0.1 * np.abs(difference.real)
-        oscillates = (np.abs(lam.imag) > ROUND_OFF * np.abs(lam))[:, None]
+        level = np.abs(difference.imag) <= LEVEL * np.abs(difference.real)
+        oscillates = np.abs(lam.imag) > ROUND_OFF * np.abs(lam)
         apart = np.abs(difference.real) > ROUND_OFF * size
         opposite = lam.real[:, None] * lam.real[None, :] < 0.0
-        found = level & apart & oscillates & opposite
+        found = level & apart & np.logical_and.outer(oscillates, oscillates) & opposite
     return [int(np.flatnonzero(row)[0]) if row.any() else -1 for row in found]

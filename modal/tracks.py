@@ -185,6 +185,8 @@ class Recorder:
         energy = gather([s.energy for s in scalars], np.nan)
         rates = self._rates(at, lam, branch, energy, rate, tolerance)
         kind = gather([s.kind for s in scalars], "")
+        condition = gather([s.condition_number for s in scalars], np.nan)
+        backward_error = gather([s.backward_error for s in scalars], np.nan)
         turns = np.zeros((self.count - 1, R, R))
         for n, known in enumerate(self._links):
             size = len(known.turn)
@@ -198,9 +200,11 @@ class Recorder:
         turns = turns[:, rows][:, :, rows]
         elastic = kind[:, rows] == "elastic"
         action, doubt = rates.action[:, rows], rates.doubt[:, rows]
-        events = find_events(at, lam[:, rows], action, doubt, elastic, turns, meetings)
-        mac = _table([np.full(R, np.nan), *(k.mac for k in self._links)], R, np.nan)
         size = np.abs(lam)
+        with np.errstate(invalid="ignore"):  # a defective value: infinite × 0
+            error = np.where(backward_error > 0.0, condition * backward_error * size, 0.0)[:, rows]
+        events = find_events(at, lam[:, rows], error, action, doubt, elastic, turns, meetings)
+        mac = _table([np.full(R, np.nan), *(k.mac for k in self._links)], R, np.nan)
         out = dict(
             eigenvalue=lam,
             frequency=np.abs(lam.imag) / (2.0 * np.pi),
@@ -208,8 +212,8 @@ class Recorder:
             growth_rate=lam.real.copy(),
             growth_rate_corrected=rates.corrected,
             growth_rate_action=rates.action,
-            backward_error=gather([s.backward_error for s in scalars], np.nan),
-            condition_number=gather([s.condition_number for s in scalars], np.nan),
+            backward_error=backward_error,
+            condition_number=condition,
             mac=np.where(there, mac, np.nan),
             kind=kind,
             frozen_interval=rates.interval,
