@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 
+BLOCK = 2**24  # entries of a block of right-hand sides solved together, 128 MiB, but
+NARROWEST = 16  # columns at least: fewer cost more each
+
 
 def complex_build() -> bool:
     """Whether PETSc was built with complex scalars."""
@@ -38,14 +41,16 @@ def nested_dissection(A: sp.spmatrix) -> NDArray[np.intp]:
 
 
 def _petsc_matrix(A: sp.spmatrix) -> Any:
+    """A as a PETSc matrix on the arrays of a CSR matrix with sorted rows: nothing is copied that
+    has PETSc's types already."""
     from petsc4py import PETSc
 
     csr = sp.csr_matrix(A)
-    csr.sort_indices()
+    if not csr.has_sorted_indices:
+        csr = csr.sorted_indices()
     indices = tuple(a.astype(PETSc.IntType, copy=False) for a in (csr.indptr, csr.indices))
-    return PETSc.Mat().createAIJ(
-        csr.shape, csr=(*indices, csr.data.astype(PETSc.ScalarType)), comm=PETSc.COMM_SELF
-    )
+    values = csr.data.astype(PETSc.ScalarType, copy=False)
+    return PETSc.Mat().createAIJWithArrays(csr.shape, (*indices, values), comm=PETSc.COMM_SELF)
 
 
 class MumpsFactor:
@@ -91,6 +96,9 @@ class MumpsFactor:
             raise SingularSystemError("a matrix that must be positive definite is not")
         self.b = self.matrix.createVecLeft()
         self.x = self.matrix.createVecRight()
+        if structure != "general":  # MUMPS has its own copy then; for LU it is the matrix itself
+            self.pc.destroy()
+            self.matrix.destroy()
 
     def solve(self, b: NDArray[np.float64], transpose: bool) -> NDArray[np.float64]:
         if b.ndim == 1:
@@ -103,15 +111,23 @@ class MumpsFactor:
 
     def _solve_block(self, b: NDArray[np.float64]) -> NDArray[np.float64]:
         # MUMPS solves a block of right-hand sides several times faster than one by one.
+        n, count = b.shape
+        found = np.empty((n, count), order="F")
+        width = max(NARROWEST, BLOCK // n)
+        for start in range(0, count, width):
+            columns = slice(start, min(start + width, count))
+            found[:, columns] = self._solve_columns(b[:, columns])
+        return found
+
+    def _solve_columns(self, b: NDArray[np.float64]) -> NDArray[np.float64]:
         PETSc = self._PETSc
-        rhs = PETSc.Mat().createDense(
-            b.shape, array=np.asfortranarray(b, dtype=PETSc.ScalarType), comm=PETSc.COMM_SELF
-        )
-        out = PETSc.Mat().createDense(b.shape, comm=PETSc.COMM_SELF)
-        out.setUp()
+        given = np.asfortranarray(b, dtype=PETSc.ScalarType)
+        space = np.empty(b.shape, dtype=PETSc.ScalarType, order="F")
+        rhs = PETSc.Mat().createDense(b.shape, array=given, comm=PETSc.COMM_SELF)
+        out = PETSc.Mat().createDense(b.shape, array=space, comm=PETSc.COMM_SELF)
         try:
             self.factor.matSolve(rhs, out)
-            return np.array(out.getDenseArray().real)
+            return space.real
         finally:
             rhs.destroy()
             out.destroy()

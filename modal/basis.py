@@ -206,10 +206,11 @@ def sketches(reference: Reference, count: int = SKETCHES) -> tuple[Array, Array]
     rng = np.random.default_rng(23)
     diagonal = reference.mass.diagonal()
     low, high = mass_bounds(reference.mass, diagonal)
-    theta = reference.solve(
-        np.sqrt(high * diagonal / count)[:, None] * rng.standard_normal((n, count))
-    )
-    xi = np.sqrt(1.0 / (low * diagonal * count))[:, None] * rng.standard_normal((n, count))
+    random = rng.standard_normal((n, count))
+    random *= np.sqrt(high * diagonal / count)[:, None]
+    theta = reference.solve(random)
+    xi = rng.standard_normal((n, count))
+    xi *= np.sqrt(1.0 / (low * diagonal * count))[:, None]
     return theta, xi
 
 

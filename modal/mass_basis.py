@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
@@ -13,17 +15,47 @@ DROP = 1e-8  # of a column's size: what is left below this is not a new directio
 REPEATED = 1e-4  # the same after the first pass
 
 
+class _Columns:
+    """A growing (n, r) in Fortran order. Copies share one store; only the longest writes on."""
+
+    def __init__(self, rows: int) -> None:
+        self.store, self.used, self.size = np.empty((rows, 0), order="F"), [0], 0
+
+    @property
+    def values(self) -> Array:
+        return self.store[:, : self.size]
+
+    def append(self, block: Array) -> _Columns:
+        """With the columns of a block behind its own."""
+        made = copy.copy(self)
+        made.size = self.size + block.shape[1]
+        if self.used[0] != self.size or made.size > self.store.shape[1]:
+            room = max(made.size, self.size + self.size // 4)
+            made.store, made.used = np.empty((len(self.store), room), order="F"), [0]
+            made.store[:, : self.size] = self.values
+        made.store[:, self.size : made.size] = block
+        made.used[0] = made.size
+        return made
+
+
 class MassBasis:
     """V (n, r) with VᵀMV = I, and MV."""
 
     def __init__(self, mass: sp.csr_matrix) -> None:
         self.mass = mass
-        self.V = np.zeros((mass.shape[0], 0))
-        self.MV = np.zeros((mass.shape[0], 0))
+        self._V, self._MV = _Columns(mass.shape[0]), _Columns(mass.shape[0])
+
+    @property
+    def V(self) -> Array:
+        return self._V.values
+
+    @property
+    def MV(self) -> Array:
+        return self._MV.values
 
     @property
     def size(self) -> int:
-        return int(self.V.shape[1])
+        return self._V.size
 
     def directions(self, block: Array) -> tuple[Array, Array]:
         """What the block (n, q) brings beyond V, M-orthonormal (n, p ≤ q), and M times it.
@@ -50,5 +82,4 @@ class MassBasis:
 
     def append(self, block: Array, product: Array) -> None:
         """Add columns that `directions` gave."""
-        self.V = np.hstack([self.V, block])
-        self.MV = np.hstack([self.MV, product])
+        self._V, self._MV = self._V.append(block), self._MV.append(product)

@@ -7,6 +7,8 @@ turns residuals into new basis vectors and the norm in which residuals are measu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
@@ -55,20 +57,30 @@ class Reference:
         The middle of the sweep is nearest to all points; where it is too soft, the first point
         (often rest) comes next, then the middle with more and more mass.
         """
-        diagonal = self.family.symmetric_part(middle(at.stiffness)).diagonal()
-        first = 1e-9 * float(np.mean(np.abs(diagonal) / self.mass.diagonal()))
-        start = first if self.family.rigid.shape[1] else 0.0
-        candidates = [(middle(at.stiffness), start), (at.stiffness[0], start)]
-        candidates += [(middle(at.stiffness), first * 30.0**k) for k in range(1, SHIFTS)]
-        for weights, shift in candidates:
+        for weights, shift in self._candidates(at):
             try:
                 self._factor = self._factorize(weights, shift)
             except SingularSystemError:
                 continue
             return weights, shift
         raise SingularSystemError(
-            f"no shift up to {candidates[-1][1]:.3g} (rad/s)² makes the stiffness positive definite"
+            f"no shift up to {shift:.3g} (rad/s)² makes the stiffness positive definite"
         )
+
+    def _candidates(self, at: Coefficients) -> Iterator[tuple[Array, float]]:
+        center = middle(at.stiffness)
+        free = self.family.rigid.shape[1] > 0
+        start = 1e-9 * self._mean_square(center) if free else 0.0
+        yield center, start
+        yield at.stiffness[0], start
+        first = start or 1e-9 * self._mean_square(center)
+        for k in range(1, SHIFTS):
+            yield center, first * 30.0**k
+
+    def _mean_square(self, weights: Array) -> float:
+        """The mean of |K_jj|/M_jj, (rad/s)²."""
+        diagonal = self.family.symmetric_part(weights).diagonal()
+        return float(np.mean(np.abs(diagonal) / self.mass.diagonal()))
 
     def _factorize(self, weights: Array, shift: float) -> Factorization:
         K = self.family.symmetric_part(weights)
@@ -84,7 +96,7 @@ class Reference:
     def solve(self, block: Array) -> Array:
         """K_ref⁻¹ block, (n, k)."""
         self.solves += block.shape[1]
-        return np.asarray(self.factor.solve(np.ascontiguousarray(block)))
+        return np.asarray(self.factor.solve(block))
 
     def start(self, count: int) -> MassBasis:
         """Approximate lowest modes of (K_ref, M_ref), `count` of them.
