@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import interruptible
 
 import modal
 from studies.__main__ import main
@@ -304,7 +305,12 @@ def test_interrupting_a_run_is_one_line_and_leaves_whole_files(tmp_path: Path) -
     command += ["--x", "speed_rpm=500:1500:10", "--y", "turn=0:0.9:30", "--modes", "2"]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     started = subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        preexec_fn=interruptible,
     )
     store = out / "map.zarr"
     deadline = time.monotonic() + 60.0

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from affine_families import Planar, Remade
+from processes import interruptible
 
 import assembly
 from assembly.errors import InputError, StorageError
@@ -166,7 +167,9 @@ def run_worker(store: Path) -> subprocess.Popen[bytes]:
     code = WORKER.format(tests=str(Path(__file__).parent), store=str(store))
     root = Path(__file__).parents[1]
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(root))
-    return subprocess.Popen([sys.executable, "-c", code], cwd=root, env=environment)
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd=root, env=environment, preexec_fn=interruptible
+    )
 
 
 def done_points(store: Path) -> int:
