@@ -123,8 +123,9 @@ def build_null_chain(system: FrozenSystem) -> NullChain | None:
         W = V if symmetric else inverse.left_null()
         if not symmetric:
             W = W @ la.inv(la.cholesky(W.T @ (M @ W), lower=False))
-        right = _chain(V, W, inverse, C, M, transposed=False)
-        left = _chain(W, V, inverse, C, M, transposed=True)
+        chained_right, chained_left = _chained(V, W, C)
+        right = _chain(V, chained_right, inverse, C, M, transposed=False)
+        left = _chain(W, chained_left, inverse, C, M, transposed=True)
     finally:
         inverse.destroy()
     if not (np.all(np.isfinite(right)) and np.all(np.isfinite(left))):
@@ -134,15 +135,31 @@ def build_null_chain(system: FrozenSystem) -> NullChain | None:
     return NullChain(right, left, V, W)
 
 
+def _chained(V: Array, W: Array, C: sp.csr_matrix) -> tuple[Array, Array]:
+    """The right and left null vectors with a second chain vector: the null spaces of WᵀCV.
+
+    One decision on its rank for both sides: as many right as left chains.
+    """
+    U, sizes, Zt = la.svd(W.T @ (C @ V))
+    scale = max(
+        np.linalg.norm(abs(C) @ abs(V)) * np.linalg.norm(W),
+        np.linalg.norm(abs(C.T) @ abs(W)) * np.linalg.norm(V),
+    )
+    small = sizes <= 1e-12 * max(scale, np.finfo(float).tiny)
+    return V @ Zt[small].T, W @ U[:, small]
+
+
 def _chain(
-    V: Array, W: Array, inverse: PinnedInverse, C: sp.csr_matrix, M: sp.csr_matrix, transposed: bool
+    V: Array,
+    chained: Array,
+    inverse: PinnedInverse,
+    C: sp.csr_matrix,
+    M: sp.csr_matrix,
+    transposed: bool,
 ) -> Array:
-    """Right chains for (V, W), or the left chains when transposed (then V and W change roles)."""
+    """Right chains of the null vectors V, those of `chained` of length two; or left chains of W."""
     damping = C.T if transposed else C
     coupled = damping @ V
-    _, sizes, Ct = la.svd(W.T @ coupled)
-    scale = np.linalg.norm(abs(damping) @ abs(V)) * np.linalg.norm(W)
-    chained = V @ Ct[sizes <= 1e-12 * max(scale, np.finfo(float).tiny)].T
     rhs = damping @ chained
     w = -inverse.solve(rhs, transposed) if rhs.size else rhs
     if transposed:

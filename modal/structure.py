@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.linalg as la
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import AccuracyError, ConvergenceError
-from modal.inverse_iteration import GOAL, left_of
+from modal.inverse_iteration import GOAL, ROUNDING, left_of
 from modal.solvers.pairs import Pairs, clusters
 from modal.state import Complex, Quadratic, Real, times
 
 AXIS_TOLERANCE = 1e-12  # relative error of the inverse operator's compression, see restore_axis
+ALONE = 1e-8  # real part, of |λ|, up to which an eigenvalue is looked at for standing alone
 SAME = 1e-4  # relative distance up to which two sides' eigenvalues can be one and the same
 DEFECTIVE = 1e-13  # pairing, of its terms' size, below which an eigenvalue counts as defective
 LEFT_TOLERANCE = 1e-9  # backward error of a left vector, with its own eigenvalue
@@ -24,11 +26,13 @@ def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     """Eigenvalues of a conservative instant that round-off moved off the axis, put back on it.
 
     A conservative spectrum is symmetric to the axis, so a simple eigenvalue on it stays there under
-    every perturbation of the same structure; it leaves only by meeting another. With m = xᴴMx,
-    ic = xᴴCx, k = xᴴKx every eigenvalue has λ²m + iλc + k = 0, with derivative p = 2λm + ic, and
-    Im p = 0 off the axis. A relative error of 1e-12 in m, c, k moves λ by 1e-12 (|λ|²m + |λc| +
-    |k|)/|p|: a real part below that is round-off, and λ is replaced by the root on the axis. A
-    growth rate under about 1e-6 |λ|, next to a double eigenvalue, is therefore not told from zero.
+    every perturbation of the same structure; it leaves only by meeting another, and then there is
+    −λ̄ too: what stands alone belongs on the axis. Next to others: with m = xᴴMx, ic = xᴴCx,
+    k = xᴴKx every eigenvalue has λ²m + iλc + k = 0, with derivative p = 2λm + ic, and Im p = 0 off
+    the axis. A relative error of 1e-12 in m, c, k moves λ by 1e-12 (|λ|²m + |λc| + |k|)/|p|, the
+    round-off of the products that make them by ε |x|ᵀ(|λ|²|M| + |λ||C| + |K|)|x|/|p|, more where k
+    is small though K is not: a real part below these is not told from zero, and λ is replaced by
+    the root on the axis. Next to a double eigenvalue that is a growth rate of about 1e-6 |λ|.
     """
     if not quadratic.conservative or not pairs.eigenvalues.real.any():
         return pairs
@@ -39,12 +43,23 @@ def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     size = np.abs(lam)
     slope = np.abs(2.0 * lam * m + 1j * c)
     reach = AXIS_TOLERANCE * (size**2 * m + size * np.abs(c) + np.abs(k))
-    near = (np.abs(lam.real) * slope <= reach) & (lam.imag != 0.0) & (lam.real != 0.0)
+    noise = np.einsum("ij,ij->j", np.abs(X), quadratic.terms(lam, X))
+    reach = np.maximum(reach, ROUNDING * noise)
+    near = np.abs(lam.real) * slope <= reach
+    near |= (np.abs(lam.real) <= ALONE * size) & _alone(lam)
+    near &= (lam.imag != 0.0) & (lam.real != 0.0)
     discriminant = c**2 + 4.0 * m * k
     root = np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), 2.0 * lam.imag * m + c)
     omega = np.where(discriminant > 0.0, (root - c) / (2.0 * m), lam.imag)
     omega = np.where(np.abs(omega - lam.imag) <= 1e-6 * size, omega, lam.imag)
     return replace(pairs, eigenvalues=np.where(near, 1j * omega, lam))
+
+
+def _alone(lam: Complex) -> NDArray[np.bool_]:
+    """Whether no other eigenvalue is as near to −λ̄ as the axis is."""
+    distance = np.abs(lam[None, :] + lam.conj()[:, None])
+    np.fill_diagonal(distance, np.inf)
+    return np.asarray(distance.min(axis=1) > np.abs(lam.real))
 
 
 def left_vectors(
@@ -143,7 +158,7 @@ def corrected(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
     lam, X = pairs.eigenvalues, pairs.right
     change = np.einsum("ij,ij->j", left.conj(), quadratic.residual(lam, X))
     terms = quadratic.terms(lam, X)
-    floor = 10.0 * np.finfo(float).eps * np.einsum("ij,ij->j", np.abs(left), terms)
+    floor = ROUNDING * np.einsum("ij,ij->j", np.abs(left), terms)
     apply = (np.abs(change) > floor) & (np.abs(change) <= 1e-3 * np.abs(lam))
     apply &= np.abs(quadratic.pairing(lam, left, X) - 1.0) < 1e-6
     for group in clusters(lam):

@@ -39,6 +39,9 @@ def equilibrated(quadratic: Quadratic) -> tuple[Real, Real, Real, Real, float]:
 
 def solve_dense(quadratic: Quadratic, chain: NullChain | None, k: int | None = None) -> Pairs:
     """All eigenpairs with Im λ ≥ 0 (or the k smallest when definite), smallest |λ| first."""
+    if chain is not None and chain.count == 2 * quadratic.n:
+        nothing = np.zeros((quadratic.n, 0), dtype=complex)
+        return Pairs(np.zeros(0, dtype=complex), nothing, "none", "zeros only", left=nothing)
     M, C, K, d, gamma = equilibrated(quadratic)
     if quadratic.conservative:
         if chain is None:

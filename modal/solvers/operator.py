@@ -22,6 +22,8 @@ from modal.solvers.pairs import Pairs
 from modal.solvers.stiffness import balanced, elastic, factorize
 from modal.state import Complex, Quadratic, Real
 
+DEPENDENT = 1e-8  # energy of a combination of unit states below which they are made anew
+PASSES = 3
 NAMES = {"spd": "Cholesky", "symmetric": "LDLᵀ", "general": "LU"}
 
 
@@ -152,8 +154,25 @@ def skew_ritz(operator: InverseOperator, W: Real, load: Real) -> tuple[Complex, 
     load: operator.load(Z).
 
     With states (q, v): ⟨p, z⟩ = p_qᵀKq + γ²p_vᵀMv and ⟨p, Sz⟩ = γ²(p_vᵀMq − p_qᵀMv) − γp_qᵀCq,
-    which is skew.
+    which is skew. States of next to no energy, of high modes, are made of unit energy before their
+    products with the others are formed: else what is left of these is round-off.
     """
+    change = np.eye(W.shape[1])
+    gram, form = _energies(operator, W, load)
+    for _ in range(PASSES):
+        sizes = np.sqrt(np.maximum(np.diag(gram), np.finfo(float).tiny))
+        theta, U = la.eigh(gram / np.outer(sizes, sizes))
+        if theta[0] > DEPENDENT:
+            break
+        keep = theta > np.finfo(float).eps * len(theta)
+        change = change @ (U[:, keep] / sizes[:, None] / np.sqrt(theta[keep]))
+        gram, form = _energies(operator, W @ change, load @ change)
+    tau, Y = la.eigh(form, gram)
+    return -1j * tau, np.asarray(change @ Y)
+
+
+def _energies(operator: InverseOperator, W: Real, load: Real) -> tuple[Real, Complex]:
+    """The Gram matrix of the states W in energy, and i/2 times the skew part of ⟨W, SW⟩."""
     quadratic, gamma, n = operator.quadratic, operator.scale, operator.quadratic.n
     q, v = W[:n], W[n:]
     # K q is −load by construction of S; the projector adds chain vectors, then the product is
@@ -163,6 +182,4 @@ def skew_ritz(operator: InverseOperator, W: Real, load: Real) -> tuple[Complex, 
     gram = q.T @ Kq + gamma**2 * (v.T @ Mv)
     cross = q.T @ Mv
     form = gamma**2 * (cross.T - cross) - gamma * (q.T @ (quadratic.C @ q))
-    tau, Y = la.eigh(0.5j * (form - form.T), 0.5 * (gram + gram.T))
-    inverse = -1j * tau
-    return inverse, np.asarray(Y)
+    return 0.5 * (gram + gram.T), 0.5j * (form - form.T)
