@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import MechanismError, RedundantConstraintError, SingularPositionError
+from assembly.jacobian import SINGULAR, Jacobian
 from assembly.joint_rows import Evaluated, JointRows
-from assembly.rigid_state import Pose, RigidState, moving_frames
+from assembly.rigid_state import Pose, RigidState, between, moving_frames, resting_frames
 
 Array = NDArray[np.float64]
 
 NEWTON_STEPS = 12
 ASSEMBLY_STEPS = 200
-SINGULAR = 1e-8  # smallest over largest singular value of the scaled Jacobian
 STRIDE = 0.2  # rad (or characteristic lengths) that no body may exceed between two anchors
 FIRST_STEP = 1e-3  # s
 SHORTEST_STEP = 1e-9  # of the longest step taken: below it the mechanism is stuck
@@ -99,22 +99,26 @@ class Closure:
         return [anchor.t for anchor in anchors[:count]]
 
     def evaluate(self, state: RigidState) -> Evaluated:
-        return self.rows.evaluate(state.frames(), state.t)
+        return self.rows.evaluate(state.frames, state.t)
 
-    def jacobian(self, e: Evaluated) -> Array:
-        """∂Φ/∂(active rigid unknowns), (m, active)."""
-        return self._scatter(self.rows.rigid_gradient(e).value)
+    def _jacobian(self, e: Evaluated) -> Jacobian:
+        """∂Φ/∂(active rigid unknowns)."""
+        gradient = self.rows.rigid_gradient(e).value
+        wide = np.zeros((len(self.rows), self.count + 1, 6))
+        numbers = np.arange(len(self.rows))
+        wide[numbers, self.rows.bodies[:, 0]] = gradient[:, :6]
+        wide[numbers, self.rows.bodies[:, 1]] += gradient[:, 6:]
+        J = wide.reshape(len(self.rows), -1)[:, self.active]
+        return Jacobian(J, self._row_scale, self._column_scale)
 
-    def matrix(self, e: Evaluated, t: float) -> Array:
+    def _regular(self, e: Evaluated, t: float) -> Jacobian:
         """The Jacobian, once checked to be regular; SingularPositionError otherwise."""
-        J = self.jacobian(e)
-        scaled = J * self._row_scale[:, None] * self._column_scale
-        sizes, left = _singular(scaled)
-        if sizes[-1] <= SINGULAR * sizes[0]:
+        J = self._jacobian(e)
+        if J.is_singular:
             raise _Wall(
                 t,
                 f"singular position at t = {t:.6g} s: the drivers cannot carry the mechanism on "
-                f"through joint {self._weakest(left)} (a link too short, or a dead centre)",
+                f"through joint {self._weakest(J.loosest)} (a link too short, or a dead centre)",
             )
         return J
 
@@ -132,9 +136,16 @@ class Closure:
                 self._walls[sign] = wall
         if sign in self._walls and sign * t >= sign * self._walls[sign].t:
             raise SingularPositionError(str(self._walls[sign]))
-        return self._travel(
-            anchors[bisect_right(anchors, sign * t, key=lambda a: sign * a.t) - 1], t
-        )
+        k = bisect_right(anchors, sign * t, key=lambda a: sign * a.t) - 1
+        if k + 1 < len(anchors) and anchors[k].t != t:
+            near = between(anchors[k], anchors[k + 1], t)
+            found = None if near is None else self._newton(t, near)
+            if found is not None and self._is_near(found, anchors[k]):
+                return found
+        return self._travel(anchors[k], t)
+
+    def _is_near(self, pose: Pose, anchor: RigidState) -> bool:
+        return anchor.pose.distance(pose, self.length) <= 2.0 * STRIDE
 
     @cached_property
     def _repeats(self) -> bool:
@@ -155,7 +166,7 @@ class Closure:
                 grow = 2.0 if moved < 0.5 * STRIDE else 1.0
                 self._step[sign] = min(grow * step, longest)
                 ahead = self._rates(t + sign * step, found)
-                if ahead.side != last.side:
+                if ahead.jacobian.side != last.jacobian.side:
                     self._crossed(last, ahead)
                 return ahead
             step *= 0.5
@@ -169,7 +180,7 @@ class Closure:
             reaches = abs(step) >= abs(t - here.t)
             target = t if reaches else here.t + step
             found = self._newton(target, here.ahead(target - here.t))
-            if found is not None and here.pose.distance(found, self.length) <= 2.0 * STRIDE:
+            if found is not None and self._is_near(found, here):
                 if reaches:
                     return found
                 here = self._rates(target, found)
@@ -184,12 +195,9 @@ class Closure:
         closing = False
         for _ in range(NEWTON_STEPS):
             residual, J = self._linearised(t, pose)
-            try:
-                step = np.linalg.solve(J, -residual)
-            except np.linalg.LinAlgError:
-                return None
-            size = float(np.abs(step).max())
-            if not np.isfinite(size) or size > 4.0:
+            step = -J.solve(residual)
+            size = float(np.abs(step / self._column_scale).max())
+            if not size <= 4.0:
                 return None
             pose = pose.moved(self._expand(step))
             if closing:
@@ -198,17 +206,15 @@ class Closure:
             closing = size < 1e-7
         return None
 
-    def _linearised(self, t: float, pose: Pose, lag: Array | None = None) -> tuple[Array, Array]:
-        zero = np.zeros((self.count, 6))
-        e = self.rows.evaluate(moving_frames(pose, zero, zero), t, lag)
-        scale = self._row_scale
-        return e.value.value * scale, self.jacobian(e) * scale[:, None] * self._column_scale
+    def _linearised(self, t: float, pose: Pose, lag: Array | None = None) -> tuple[Array, Jacobian]:
+        """Φ and its Jacobian."""
+        e = self.rows.evaluate(resting_frames(pose), t, lag)
+        return e.value.value, self._jacobian(e)
 
     def _assemble(self, pose: Pose) -> Pose:
         """The first position: closed where the drivers are by the guess, then driven to the
         start."""
-        still = np.zeros((self.count, 6))
-        guess = self.rows.evaluate(moving_frames(pose, still, still), 0.0)
+        guess = self.rows.evaluate(resting_frames(pose), 0.0)
         lag = -self.rows.driver_errors(guess)
         scaled = np.abs(lag * self._row_scale)
         for part in np.linspace(1.0, 0.0, 2 + int(scaled.max(initial=0.0) / STRIDE)):
@@ -221,7 +227,7 @@ class Closure:
                 f"({'m' if self.rows.distance[worst, 0] else 'rad'}); check the lengths, or give "
                 f"initial positions nearer to the assembled ones"
             )
-        found = self.rows.evaluate(moving_frames(pose, still, still), 0.0)
+        found = self.rows.evaluate(resting_frames(pose), 0.0)
         wrong = self.rows.reversed_joints(found)
         if wrong:
             raise SingularPositionError(
@@ -233,7 +239,7 @@ class Closure:
     def _close(self, pose: Pose, lag: Array) -> tuple[Pose, Array]:
         """Levenberg–Marquardt at t = 0 with the drivers behind by `lag`: pose and scaled
         residual."""
-        residual, J = self._linearised(0.0, pose, lag)
+        residual, J = self._scaled(pose, lag)
         damping, error = 1e-3, float(np.linalg.norm(residual))
         for _ in range(ASSEMBLY_STEPS):
             if error < 1e-14:
@@ -241,8 +247,9 @@ class Closure:
             normal = J.T @ J + damping * np.eye(J.shape[1])
             step = np.linalg.solve(normal, -J.T @ residual)
             largest = float(np.abs(step).max())
-            trial = pose.moved(self._expand(step * min(1.0, 0.5 / max(largest, 1e-300))))
-            trial_residual, trial_J = self._linearised(0.0, trial, lag)
+            step = step * min(1.0, 0.5 / max(largest, 1e-300))
+            trial = pose.moved(self._expand(step * self._column_scale))
+            trial_residual, trial_J = self._scaled(trial, lag)
             trial_error = float(np.linalg.norm(trial_residual))
             if trial_error < error:
                 pose, residual, J, error = trial, trial_residual, trial_J, trial_error
@@ -253,8 +260,12 @@ class Closure:
                     break
         return pose, residual
 
+    def _scaled(self, pose: Pose, lag: Array) -> tuple[Array, Array]:
+        residual, J = self._linearised(0.0, pose, lag)
+        return residual * self._row_scale, J.scaled
+
     def _stuck(self, t: float, last: float, pose: Pose) -> None:
-        _, left = _singular(self._linearised(t, pose)[1])
+        left = self._linearised(t, pose)[1].loosest
         raise _Wall(
             last,
             f"the mechanism cannot go on after t = {last:.6g} s: joint {self._weakest(left)} would "
@@ -269,9 +280,9 @@ class Closure:
             found = self._newton(middle, last.ahead(middle - last.t))
             if found is None:
                 break
-            side = np.linalg.slogdet(self._linearised(middle, found)[1])[0]
-            before, after = (middle, after) if side == last.side else (before, middle)
-        _, left = _singular(self._linearised(after, ahead.pose)[1])
+            side = self._linearised(middle, found)[1].side
+            before, after = (middle, after) if side == last.jacobian.side else (before, middle)
+        left = self._linearised(after, ahead.pose)[1].loosest
         raise _Wall(
             before,
             f"singular position at t = {after:.6g} s: joint {self._weakest(left)} lets the "
@@ -285,29 +296,15 @@ class Closure:
     # Velocity and acceleration.
 
     def _rates(self, t: float, pose: Pose) -> RigidState:
-        zero = np.zeros((self.count, 6))
-        e = self.rows.evaluate(moving_frames(pose, zero, zero), t)
-        J = self.matrix(e, t)
-        side = float(np.linalg.slogdet(J)[0])
-        twist = self._expand_plain(np.linalg.solve(J, -e.value.rate))
-        e = self.rows.evaluate(moving_frames(pose, twist, zero), t)
-        rate = self._expand_plain(np.linalg.solve(J, -e.value.second))
-        return RigidState(t, pose, twist, rate, side)
+        e = self.rows.evaluate(resting_frames(pose), t)
+        J = self._regular(e, t)
+        twist = -self._expand(J.solve(self.rows.drift(e, t)))
+        e = self.rows.evaluate(moving_frames(pose, twist, np.zeros((self.count, 6))), t)
+        return RigidState(t, pose, twist, -self._expand(J.solve(e.value.second)), J)
 
     # Bookkeeping.
 
-    def _scatter(self, gradient: Array) -> Array:
-        m = len(self.rows)
-        wide = np.zeros((m, self.count + 1, 6))
-        rows = np.arange(m)
-        wide[rows, self.rows.bodies[:, 0]] += gradient[:, :6]
-        wide[rows, self.rows.bodies[:, 1]] += gradient[:, 6:]
-        return np.asarray(wide[:, : self.count].reshape(m, -1)[:, self.active])
-
-    def _expand(self, step: Array) -> Array:
-        return self._expand_plain(step * self._column_scale)
-
-    def _expand_plain(self, values: Array) -> Array:
+    def _expand(self, values: Array) -> Array:
         wide = np.zeros(self.count * 6)
         wide[self.active] = values
         return wide.reshape(self.count, 6)
@@ -319,7 +316,7 @@ class Closure:
         if rank < min(rows, free):
             # A position singular by chance is regular beside it.
             try:
-                rank, weight, loose = self._rank(self._assemble(pose.moved(self._expand(loose))))
+                rank, weight, loose = self._rank(self._assemble(pose.moved(loose)))
             except SingularPositionError:
                 return
         if rank < rows:
@@ -337,14 +334,8 @@ class Closure:
             )
 
     def _rank(self, pose: Pose) -> tuple[int, Array, Array]:
-        """Rank; weight of each row in the left null space; a small step along the right one."""
-        _, J = self._linearised(0.0, pose)
-        U, sizes, Vt = np.linalg.svd(J)
+        """Rank; weight of each row in the left null space; a small motion along the right one."""
+        U, sizes, Vt = np.linalg.svd(self._linearised(0.0, pose)[1].scaled)
         rank = int((sizes > SINGULAR * sizes[0]).sum())
-        return rank, np.linalg.norm(U[:, rank:], axis=1), 1e-2 * Vt[rank:].sum(axis=0)
-
-
-def _singular(J: Array) -> tuple[Array, Array]:
-    """Singular values of a square matrix and the left vector of the smallest."""
-    U, sizes, _ = np.linalg.svd(J)
-    return sizes, U[:, -1]
+        loose = self._expand(1e-2 * Vt[rank:].sum(axis=0) * self._column_scale)
+        return rank, np.linalg.norm(U[:, rank:], axis=1), loose

@@ -50,6 +50,43 @@ class Kronecker:
         return sp.csr_matrix(sp.kron(self.m, self.a, format="csr"))
 
 
+class Pattern:
+    """Where the entries of an instant's matrices are: one sparsity (n, n) that all of them share.
+
+    indices, indptr: as in a CSR matrix.
+    """
+
+    def __init__(self, n: int, indices: NDArray[np.intp], indptr: NDArray[np.intp]) -> None:
+        self.shape = (n, n)
+        self.indices, self.indptr = indices.astype(np.int32), indptr.astype(np.int32)
+        if len(indices) > np.iinfo(np.int32).max:
+            self.indices, self.indptr = indices, indptr
+
+    def tocsr(self, values: NDArray[np.float64]) -> sp.csr_matrix:
+        """The matrix of these values, without the zeros among them."""
+        arrays = (values.copy(), self.indices.copy(), self.indptr.copy())
+        matrix = sp.csr_matrix(arrays, shape=self.shape)
+        matrix.eliminate_zeros()
+        return matrix
+
+
+class Patterned:
+    """A matrix as its values on a pattern shared with others: a sum of such is a sum of rows."""
+
+    def __init__(self, pattern: Pattern, values: NDArray[np.float64]) -> None:
+        self.pattern, self.values, self.shape = pattern, values, pattern.shape
+
+    @cached_property
+    def _matrix(self) -> sp.csr_matrix:
+        return self.pattern.tocsr(self.values)
+
+    def tocsr(self) -> sp.csr_matrix:
+        return self._matrix
+
+    def __matmul__(self, other: Any) -> Any:
+        return self._matrix @ other
+
+
 class Lazy:
     """An operator made at its first use and kept: most units of prestress are never asked for."""
 
@@ -116,20 +153,28 @@ class Combination:
         return not self.terms
 
     def tocsr(self) -> sp.csr_matrix:
-        """The matrix itself; Kronecker terms of one scalar matrix are summed before they are
-        expanded.
+        """The matrix itself; Kronecker terms of one scalar matrix, and values on one pattern, are
+        summed before they are expanded.
         """
         total: sp.csr_matrix | None = None
+        shared: dict[int, tuple[Pattern, NDArray[np.float64]]] = {}
         kron: dict[int, tuple[sp.csr_matrix, NDArray[np.float64]]] = {}
         for c, A in self.terms:
             if isinstance(A, Kronecker):
                 m, a = kron.get(id(A.m), (A.m, np.zeros_like(A.a)))
                 kron[id(A.m)] = (m, a + c * A.a)
                 continue
+            if isinstance(A, Patterned):
+                pattern, values = shared.get(id(A.pattern), (A.pattern, 0.0))
+                shared[id(A.pattern)] = (pattern, values + c * A.values)
+                continue
             part = A.tocsr() * c
             total = part if total is None else total + part
         for m, a in _grouped(list(kron.values())):
             part = Kronecker(m, a).tocsr()
+            total = part if total is None else total + part
+        for pattern, values in shared.values():
+            part = pattern.tocsr(values)
             total = part if total is None else total + part
         if total is None:
             return sp.csr_matrix(self.shape)

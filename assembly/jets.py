@@ -2,12 +2,14 @@
 formula.
 
 A jet carries (f, ḟ, f̈) and products follow Leibniz, so the rates of a constraint's Jacobian are
-analytic to round-off and are written nowhere twice.
+analytic to round-off and are written nowhere twice. A jet of f alone passes through the same
+formulas: that is how positions are found.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +19,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Jet:
-    """A time-dependent array at one instant: `data[0]`, `data[1]`, `data[2]` are f, ḟ, f̈."""
+    """A time-dependent array at one instant: `data[0]`, `data[1]`, `data[2]` are f, ḟ, f̈.
+
+    `data` (1, ...) is f without its rates; the jets of one formula have them all or have none.
+    """
 
     data: Array
 
@@ -38,6 +43,11 @@ class Jet:
     def second(self) -> Array:
         return np.asarray(self.data[2])
 
+    @property
+    def transposed(self) -> Jet:
+        """Of jets of matrices."""
+        return Jet(self.data.swapaxes(-1, -2))
+
     def __add__(self, other: Jet) -> Jet:
         return Jet(self.data + other.data)
 
@@ -56,8 +66,20 @@ class Jet:
 def product(subscripts: str, a: Jet, b: Jet) -> Jet:
     """einsum of two jets by Leibniz: (ab)˙ = ȧb + aḃ, (ab)¨ = äb + 2ȧḃ + ab̈."""
     f, g = a.data, b.data
-    terms = np.einsum(_with_batch(subscripts), f, g)
+    return _leibniz(np.einsum(_with_batch(subscripts), f, g))
+
+
+def matrix_product(a: Jet, b: Jet) -> Jet:
+    """AB of jets of small matrices (..., i, k), (..., k, j)."""
+    return _leibniz(a.data[:, None] @ b.data)
+
+
+def _leibniz(terms: Array) -> Jet:
+    """The jet of a product from the products of all pairs of derivatives, (3, 3, ...) or (1, 1,
+    ...)."""
     out = terms[0].copy()
+    if len(terms) == 1:
+        return Jet(out)
     out[1] += terms[1, 0]
     out[2] += 2.0 * terms[1, 1] + terms[2, 0]
     return Jet(out)
@@ -82,6 +104,7 @@ def rotation_jet(R: Array, omega: Array, epsilon: Array) -> Jet:
     return Jet(np.stack([R, R @ spin, R @ (spin @ spin + skews(epsilon))]))
 
 
+@cache
 def _with_batch(subscripts: str) -> str:
     inputs, out = subscripts.split("->")
     first, second = inputs.split(",")

@@ -20,8 +20,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.body import Body
+from assembly.combination import Combination, Pattern, Patterned
 from assembly.jets import Jet
-from assembly.kinematics import Kinematics
 from assembly.transformation import Partition
 
 Array = NDArray[np.float64]
@@ -31,17 +31,17 @@ PART_NAMES = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D")
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D = range(8)
 
 
-# What multiplies a fixed matrix at an instant.
-ONE, SPIN, SPIN_RATE, PRODUCTS, LOADING, JOINTS = range(6)
+# What multiplies a fixed matrix at an instant, by its place in a row of numbers: one, ω, the
+# coefficients of the motion (ω_iω_j, ε, a_O), those of the loading, forces and moments of joints.
+ONE, SPIN, PRODUCTS, SPIN_RATE, LOADING, JOINTS = 0, 1, 4, 10, 16, 28
 
 
 @dataclass(frozen=True)
 class Term:
-    """A fixed matrix times `factor`: a term of a part, multiplied by a number of a source."""
+    """A fixed matrix times `factor`: a term of a part, and the place of what multiplies it."""
 
     part: int
-    source: int
-    number: int
+    place: int
     matrix: Any
     factor: float = 1.0
 
@@ -58,18 +58,18 @@ class BodyStack:
     ) -> None:
         ops = body.operators
         a, b = body.rayleigh
-        terms = [Term(M, ONE, 0, ops.M), Term(K, ONE, 0, ops.K)]
-        terms += [Term(D, ONE, 0, ops.M, a), Term(D, ONE, 0, ops.K, b)]
-        terms += [Term(D, ONE, 0, ops.D), Term(D, ONE, 0, ops.d)]
-        terms += [Term(C, SPIN, i, G, 2.0) for i, G in enumerate(ops.G)]
-        terms += [Term(K_EPSILON, SPIN_RATE, i, G) for i, G in enumerate(ops.G)]
-        terms += [Term(K_OMEGA2, PRODUCTS, i, S) for i, S in enumerate(ops.S)]
-        terms += [Term(K_D, SPIN, i, A) for i, A in enumerate(ops.circulatory)]
+        terms = [Term(M, ONE, ops.M), Term(K, ONE, ops.K)]
+        terms += [Term(D, ONE, ops.M, a), Term(D, ONE, ops.K, b)]
+        terms += [Term(D, ONE, ops.D), Term(D, ONE, ops.d)]
+        terms += [Term(C, SPIN + i, G, 2.0) for i, G in enumerate(ops.G)]
+        terms += [Term(K_EPSILON, SPIN_RATE + i, G) for i, G in enumerate(ops.G)]
+        terms += [Term(K_OMEGA2, PRODUCTS + i, S) for i, S in enumerate(ops.S)]
+        terms += [Term(K_D, SPIN + i, A) for i, A in enumerate(ops.circulatory)]
         if stressed:
-            terms += [Term(K_G, LOADING, i, ops.B[i]) for i in units]
+            terms += [Term(K_G, LOADING + i, ops.B[i]) for i in units]
             response = body.static_response(joint_loads)
             stiffened = [body.geometric(u, None) for u in response.T]
-            terms += [Term(K_G, JOINTS, i, B) for i, B in enumerate(stiffened)]
+            terms += [Term(K_G, JOINTS + i, B) for i, B in enumerate(stiffened)]
         self._fill(body.size, [term for term in terms if term.factor != 0.0])
 
     def _fill(self, size: int, terms: list[Term]) -> None:
@@ -81,25 +81,18 @@ class BodyStack:
         self.values = np.zeros((len(found), len(union)))
         for k, (term, A, keys) in enumerate(found):
             self.values[k, np.searchsorted(union, keys)] = term.factor * A.data
-        self._terms = [term for term, *_ in found]
+        self._part = np.array([term.part for term, *_ in found])
+        self._place = np.array([term.place for term, *_ in found])
 
-    def parts(self, motion: Kinematics, loading: Kinematics, joint_loads: Array) -> Array:
+    def parts(self, omega: Array, motion: Array, loading: Array, joint_loads: Array) -> Array:
         """Values (8, entries) of the named matrices at an instant.
 
-        loading: the kinematics that stress the body, gravity included. joint_loads (k,): multiples
-        of the unit loads.
+        omega (3,); motion (12,): coefficients of the body's motion; loading (12,): of what stresses
+        it, gravity included. joint_loads (k,): multiples of the unit loads.
         """
-        tables = (
-            np.ones(1),
-            motion.omega,
-            motion.epsilon,
-            motion.coefficients(),
-            loading.coefficients(),
-            joint_loads,
-        )
-        weights = np.zeros((8, len(self._terms)))
-        for k, term in enumerate(self._terms):
-            weights[term.part, k] = tables[term.source][term.number]
+        numbers = np.concatenate([[1.0], omega, motion, loading, joint_loads])
+        weights = np.zeros((8, len(self._part)))
+        weights[self._part, np.arange(len(self._part))] = numbers[self._place]
         return np.asarray(weights @ self.values)
 
 
@@ -143,10 +136,10 @@ class ReducedPattern:
         n = len(self.masters)
         keys = np.concatenate([r * n + c for r, c in pairs])
         self._order = np.argsort(keys, kind="stable")
-        self._indices = keys[self._order] % n
-        self._indptr = np.searchsorted(keys[self._order], np.arange(n + 1) * n)
+        ordered = keys[self._order]
+        self._pattern = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
 
-    def reduce(self, values: Array, T: Jet, joint_K_G: Array) -> dict[str, sp.csr_matrix]:
+    def reduce(self, values: Array, T: Jet, joint_K_G: Array) -> dict[str, Combination]:
         """The named matrices over the masters, with K_transport.
 
         values (8, entries) of all bodies; T (J, m) with rates; joint_K_G (J, J): second-order terms
@@ -173,7 +166,11 @@ class ReducedPattern:
         blocks = [inner, NJ.reshape(9, -1), JN.reshape(9, -1), (T0.T @ JJ).reshape(9, -1)]
         data = np.concatenate(blocks, axis=1)[:, self._order]
         named = zip((*PART_NAMES, "K_transport"), data, strict=True)
-        return {name: self._matrix(row) for name, row in named if np.any(row)}
+        return {
+            name: Combination(self._pattern.shape, ((1.0, Patterned(self._pattern, row)),))
+            for name, row in named
+            if np.any(row)
+        }
 
     def reduce_vector(self, vector: Array, T: Array) -> Array:
         """Tᵀ of a vector (size,) over all unknowns."""
@@ -203,13 +200,6 @@ class ReducedPattern:
             values = np.concatenate([values, np.ones(len(inner))])
         shape = (self.size, len(self.masters))
         out = sp.csr_matrix((values, (rows, cols)), shape=shape)
-        out.eliminate_zeros()
-        return out
-
-    def _matrix(self, data: Array) -> sp.csr_matrix:
-        n = len(self.masters)
-        pattern = (data, self._indices.copy(), self._indptr.copy())
-        out = sp.csr_matrix(pattern, shape=(n, n))
         out.eliminate_zeros()
         return out
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.jets import Jet, cross, product, skews
+from assembly.jets import Jet, cross, matrix_product, product, skews
 from assembly.joints import Condition
 
 Array = NDArray[np.float64]
@@ -24,8 +25,8 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Frames:
-    """Origins (B, 3) and rotations (B, 3, 3) of all bodies with their rates; the ground comes
-    last."""
+    """Origins (B, 3) and rotations (B, 3, 3) of all bodies, with their rates or without; the ground
+    comes last."""
 
     origin: Jet
     rotation: Jet
@@ -39,8 +40,16 @@ class Evaluated:
     f: Jet
     d: Jet
     relative: Jet  # R_ab
-    h: Jet  # R_abᵀ f, the direction f seen from the second body
-    turned: Jet  # f × d
+
+    @cached_property
+    def h(self) -> Jet:
+        """R_abᵀ f, the direction f seen from the second body."""
+        return product("rji,rj->ri", self.relative, self.f)
+
+    @cached_property
+    def turned(self) -> Jet:
+        """f × d."""
+        return cross(self.f, self.d)
 
 
 class JointRows:
@@ -55,6 +64,8 @@ class JointRows:
     ) -> None:
         self.conditions = tuple(conditions)
         self.bodies = bodies
+        self._pairs, pair_of = np.unique(bodies, axis=0, return_inverse=True)
+        self._pair_of = pair_of.reshape(-1)  # numpy 2.0 gives it another shape
         self.joints = [c.joint for c in conditions]
         distance = np.array([c.direction is None for c in conditions], dtype=bool)
         self.distance = distance.astype(float)[:, None]
@@ -80,6 +91,9 @@ class JointRows:
             np.where(distance[:, None], levers[:, 1], given),
         )
         self.f = np.array([c.f for c in conditions])
+        self._driven_rows = np.flatnonzero(self.driven).tolist()
+        self._constant = np.zeros((3, len(conditions), 4))
+        self._constant[0, :, :3] = self.f
 
     def __len__(self) -> int:
         return len(self.conditions)
@@ -89,32 +103,38 @@ class JointRows:
 
         lag (m,): taken off the drivers' values, while a mechanism is being assembled.
         """
-        f = Jet.constant(self.f)
-        c = Jet.constant(np.zeros(len(self)))
-        for row, condition in enumerate(self.conditions):
+        both = self._constant.copy()
+        f, c = both[..., :3], both[..., 3]
+        for row in self._driven_rows:
+            condition = self.conditions[row]
             if condition.turning is not None:
                 e1, e2, law = condition.turning
                 q, rate, second = law.at(t)
                 q -= 0.0 if lag is None else lag[row]
                 along, inward = np.cos(q) * e1 + np.sin(q) * e2, np.cos(q) * e2 - np.sin(q) * e1
-                f.data[:, row] = inward, -rate * along, -second * along - rate**2 * inward
+                f[:, row] = inward, -rate * along, -second * along - rate**2 * inward
             elif condition.shifting is not None:
-                c.data[:, row] = condition.shifting.at(t)
-                c.data[0, row] -= 0.0 if lag is None else lag[row]
-        return f, c
+                c[:, row] = condition.shifting.at(t)
+                c[0, row] -= 0.0 if lag is None else lag[row]
+        return Jet(f), Jet(c)
 
     def evaluate(self, frames: Frames, t: float, lag: Array | None = None) -> Evaluated:
-        """Φ and its ingredients, each with two time derivatives."""
-        a, b = self.bodies.T
+        """Φ and its ingredients, each with the rates that the frames have."""
         f, c = self.laws(t, lag)
-        Ra = frames.rotation[a]
-        relative = product("rki,rkj->rij", Ra, frames.rotation[b])
-        gap = product("rki,rk->ri", Ra, frames.origin[b] - frames.origin[a])
-        d = Jet(np.einsum("trij,rj->tri", relative.data, self.far) + gap.data * self.distance)
+        if frames.rotation.data.shape[0] == 1:
+            f, c = Jet(f.data[:1]), Jet(c.data[:1])
+        a, b = self._pairs.T
+        towards = frames.rotation[a].transposed
+        relative = matrix_product(towards, frames.rotation[b])[self._pair_of]
+        gap = product("pik,pk->pi", towards, frames.origin[b] - frames.origin[a])[self._pair_of]
+        d = Jet(_times(relative.data, self.far) + gap.data * self.distance)
         d.data[0] -= self.near
-        value = product("ri,ri->r", f, d) - c
-        h = product("rji,rj->ri", relative, f)
-        return Evaluated(value, f, d, relative, h, cross(f, d))
+        return Evaluated(product("ri,ri->r", f, d) - c, f, d, relative)
+
+    def drift(self, e: Evaluated, t: float) -> Array:
+        """∂Φ/∂t (m,): what the drivers change while all bodies rest."""
+        f, c = self.laws(t)
+        return np.asarray(np.einsum("ri,ri->r", f.rate, e.d.value) - c.rate)
 
     def driver_errors(self, e: Evaluated) -> Array:
         """How far each driver's angle (−π to π) or displacement is from its law, (m,)."""
@@ -139,28 +159,37 @@ class JointRows:
 
     def rigid_gradient(self, e: Evaluated) -> Jet:
         """∂Φ by the motion (translation, rotation) of both frames in their axes, (m, 12)."""
-        return self._gradient(e, self.rigid_levers, np.ones(len(self)))
+        return self._gradient(e, self._rigid_arms, np.ones(len(self)))
 
     def node_gradient(self, e: Evaluated) -> Jet:
         """∂Φ by the displacement and rotation of both nodes in body axes, (m, 12)."""
-        return self._gradient(e, self.node_levers, self.carried)
+        return self._gradient(e, self._node_arms, self.carried)
 
-    def _gradient(self, e: Evaluated, levers: tuple[Array, Array], carried: Array) -> Jet:
-        near, far = (skews(lever) for lever in levers)
-        out = np.empty((3, len(self), 12))
+    @cached_property
+    def _rigid_arms(self) -> tuple[Array, Array]:
+        return skews(self.rigid_levers[0]), skews(self.rigid_levers[1])
+
+    @cached_property
+    def _node_arms(self) -> tuple[Array, Array]:
+        return skews(self.node_levers[0]), skews(self.node_levers[1])
+
+    def _gradient(self, e: Evaluated, arms: tuple[Array, Array], carried: Array) -> Jet:
+        near, far = arms
+        out = np.empty((len(e.f.data), len(self), 12))
         out[..., 0:3] = -e.f.data * self.distance
-        out[..., 3:6] = e.turned.data * carried[:, None] - np.einsum("rij,trj->tri", near, e.f.data)
+        out[..., 3:6] = e.turned.data * carried[:, None] - _times(near, e.f.data)
         out[..., 6:9] = e.h.data * self.distance
-        out[..., 9:] = np.einsum("rij,trj->tri", far, e.h.data)
+        out[..., 9:] = _times(far, e.h.data)
         return Jet(out)
 
     def node_hessian(self, e: Evaluated) -> Array:
         """∂²Φ by the displacement and rotation vectors of both nodes, (m, 12, 12), symmetric."""
         f, d, R, h = e.f.value, e.d.value, e.relative.value, e.h.value
         s, p = self.node_levers
+        ws, wp = self._node_arms
         carried, shown = self.carried[:, None, None].astype(float), self.distance[:, :, None]
         H = np.zeros((len(self), 12, 12))
-        wf, ws, wp = skews(f), skews(s), skews(p)
+        wf = skews(f)
         across = wf @ ws
         H[:, 3:6, 3:6] = carried * (_turned_twice(f, d) + across + across.transpose(0, 2, 1))
         H[:, 3:6, 3:6] -= _turned_twice(f, s)
@@ -171,6 +200,10 @@ class JointRows:
         for block in (slice(0, 3), slice(6, 9), slice(9, 12)):
             H[:, block, 3:6] = H[:, 3:6, block].transpose(0, 2, 1)
         return H
+
+
+def _times(matrices: Array, vectors: Array) -> Array:
+    return np.asarray((matrices @ vectors[..., None])[..., 0])
 
 
 def _turned_twice(f: Array, s: Array) -> Array:

@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 
 # The order in which the six products ω_i ω_j are counted everywhere.
 PAIRS: tuple[tuple[int, int], ...] = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+_FIRST, _SECOND = np.array(PAIRS).T
 
 # The order in which unit inertia loads are counted: six ω_i ω_j, three ε_i, three a_O,i.
 UNIT_COUNT = 12
@@ -73,8 +74,13 @@ class Kinematics:
 
     def coefficients(self) -> Array:
         """The (12,) multipliers of the unit kinematics: ω_iω_j in PAIRS order, ε, a_O."""
-        products = [self.omega[i] * self.omega[j] for i, j in PAIRS]
-        return np.concatenate([products, self.epsilon, self.acceleration])
+        return unit_coefficients(self.omega, self.epsilon, self.acceleration)
+
+
+def unit_coefficients(omega: Array, epsilon: Array, acceleration: Array) -> Array:
+    """The multipliers (..., 12) of the unit kinematics of vectors (..., 3): ω_iω_j, ε, a_O."""
+    products = omega[..., _FIRST] * omega[..., _SECOND]
+    return np.concatenate([products, epsilon, acceleration], axis=-1)
 
 
 def as_vector(value: ArrayLike, name: str, axis: ArrayLike | None = None) -> Array:

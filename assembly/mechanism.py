@@ -23,11 +23,10 @@ from assembly.errors import InputError, MechanismError
 from assembly.frozen import FrozenSystem
 from assembly.jets import Jet
 from assembly.joint_assembly import BodyStack, ReducedPattern
-from assembly.joint_rows import Evaluated
 from assembly.joints import Driver, Joint
 from assembly.kinematics import Kinematics, as_vector
 from assembly.motion import FunctionMotion
-from assembly.reactions import RigidLoads, multipliers
+from assembly.reactions import Instant, InverseDynamics
 from assembly.rigid_state import RigidState
 from assembly.topology import Topology
 from assembly.transformation import Partition, choose_partition
@@ -49,22 +48,6 @@ class Reaction:
     joint: str
     force: Array
     moment: Array
-
-
-@dataclass(frozen=True)
-class Instant:
-    """What one instant of a mechanism is made of.
-
-    wrench (m, 12): the conditions' gradient by the motion of their two points; gradient: its jets
-    over the touched unknowns, (m, J). forces (loads, 3): applied, in body axes. multipliers (m,).
-    """
-
-    state: RigidState
-    evaluated: Evaluated
-    wrench: Array
-    gradient: Jet
-    forces: Array
-    multipliers: Array
 
 
 class Mechanism:
@@ -107,9 +90,10 @@ class Mechanism:
             self.topology.length,
             self.topology.period if period is None else _positive(period),
         )
-        self._loads = [RigidLoads.of(body) for body in self.bodies.values()]
+        self._dynamics = InverseDynamics(self.topology, self.closure, self.gravity)
         self._partition_of: dict[tuple[bool, ...], Partition] = {}
         self._frames: dict[tuple[bool, ...], str] = {}
+        self._master_dofs: dict[int, DofMap] = {}
         self._reduced: dict[
             tuple[tuple[bool, ...], bool], tuple[list[BodyStack], ReducedPattern]
         ] = {}
@@ -145,7 +129,7 @@ class Mechanism:
 
     def place(self, t: float, body: str, point: ArrayLike) -> tuple[Array, Array, Array]:
         """Position, velocity and acceleration (3,) in fixed axes of a body's point (body axes)."""
-        i, frames = self._number(body), self.state(t).frames()
+        i, frames = self._number(body), self.state(t).frames
         X = as_vector([*np.ravel(point), 0.0][:3], "point")
         r, v, a = frames.origin.data[:, i] + frames.rotation.data[:, i] @ X
         return r, v, a
@@ -163,7 +147,7 @@ class Mechanism:
         for joint in self.topology.joints:
             rows = [k for k, name in enumerate(self.closure.rows.joints) if name == joint.name]
             second = self.closure.rows.bodies[rows[0], 1]
-            R = now.state.frames().rotation.value[second]
+            R = now.state.frames.rotation.value[second]
             total = wrench[rows, 6:].sum(axis=0)
             # Moments are about the node; the point is at the lever from it.
             lever = self.topology.lever(joint)
@@ -176,20 +160,6 @@ class Mechanism:
         values = self.instant(t).multipliers
         rows = self.closure.rows
         return {rows.joints[k]: -float(values[k]) for k in np.flatnonzero(rows.driven)}
-
-    def _loading(self, state: RigidState, body: int) -> Kinematics:
-        """The kinematics whose inertia load acts on a body, its weight included."""
-        motion = state.kinematics(body)
-        weightless = motion.acceleration - state.pose.R[body].T @ self.gravity
-        return Kinematics(motion.omega, motion.epsilon, weightless)
-
-    def _multipliers(self, state: RigidState, e: Evaluated, forces: Array) -> Array:
-        resultants = [
-            load.resultant(self._loading(state, i))
-            + body.dofs.rigid_fields().T @ self.topology.applied.nodal(forces, i)
-            for i, (body, load) in enumerate(zip(self.bodies.values(), self._loads, strict=True))
-        ]
-        return multipliers(self.closure, state, e, np.array(resultants))
 
     # Elastic unknowns.
 
@@ -225,8 +195,9 @@ class Mechanism:
         reactions = -lam @ topology.on_units(now.wrench)
         values = [
             stack.parts(
-                now.state.kinematics(i),
-                self._loading(now.state, i),
+                now.state.twist[i, 3:],
+                now.coefficients[i],
+                now.loading[i],
                 np.concatenate([reactions[own], topology.applied.on_body(now.forces, i)]),
             )
             for i, (stack, own) in enumerate(zip(stacks, topology.own, strict=True))
@@ -238,24 +209,12 @@ class Mechanism:
             turning += topology.applied.stiffness(now.forces, topology.touched)
         return FrozenSystem(
             **pattern.reduce(np.concatenate(values, axis=1), T, turning),
-            Q=pattern.reduce_vector(self._load(now, held), T.value),
-            rigid=self._mobility(now.evaluated, held)[pattern.masters],
-            dofs=self.dofs.select(pattern.masters),
+            Q=pattern.reduce_vector(self._dynamics.load(now, held), T.value),
+            rigid=self._dynamics.mobility(now, held)[pattern.masters],
+            dofs=self._dofs_of(pattern),
             frame=self._frame_of(tuple(held)),
             parameters=dict(t=float(t)),
         )
-
-    def _load(self, now: Instant, held: NDArray[np.bool_]) -> Array:
-        """Inertia, weight, applied loads and drivers that do not hold, over all unknowns."""
-        load = np.concatenate(
-            [
-                body.operators.inertia_loads @ self._loading(now.state, i).coefficients()
-                + self.topology.applied.nodal(now.forces, i)
-                for i, body in enumerate(self.bodies.values())
-            ]
-        )
-        load[self.topology.touched] -= np.where(held, 0.0, now.multipliers) @ now.gradient.value
-        return load
 
     def recover(
         self, t: float, q: NDArray[np.inexact], driven: bool | None = None
@@ -295,6 +254,13 @@ class Mechanism:
 
     # Bookkeeping.
 
+    def _dofs_of(self, pattern: ReducedPattern) -> DofMap:
+        """Which unknown is which of those that remain; one object for all instants."""
+        found = self._master_dofs.get(id(pattern))
+        if found is None:
+            found = self._master_dofs[id(pattern)] = self.dofs.select(pattern.masters)
+        return found
+
     def _held(self, driven: bool | None) -> NDArray[np.bool_]:
         """Which conditions tie elastic unknowns: all joints, and the drivers that hold."""
         rows = self.closure.rows
@@ -304,13 +270,7 @@ class Mechanism:
 
     def instant(self, t: float) -> Instant:
         """Rigid state, conditions and multipliers at time t (s)."""
-        state = self.state(t)
-        e = self.closure.evaluate(state)
-        gradient = self.closure.rows.node_gradient(e)
-        spread = Jet(self.topology.spread(gradient.data))
-        forces = self.topology.applied.forces(state)
-        lam = self._multipliers(state, e, forces)
-        return Instant(state, e, gradient.value, spread, forces, lam)
+        return self._dynamics.instant(t)
 
     def _T(self, now: Instant, held: NDArray[np.bool_]) -> Jet:
         return self._partitions(tuple(held)).transform(now.gradient[held], now.state.t)
@@ -366,21 +326,6 @@ class Mechanism:
                 ReducedPattern(offsets[-1], rows, cols, touched, partition),
             )
         return self._reduced[key]
-
-    def _mobility(self, e: Evaluated, held: NDArray[np.bool_]) -> Array:
-        """Velocity fields (all unknowns, free drivers) per unit rate of each driver that does not
-        hold."""
-        free = np.flatnonzero(~held)
-        J = self.closure.jacobian(e)
-        unit = np.zeros((len(held), len(free)))
-        unit[free, np.arange(len(free))] = 1.0
-        twists = np.zeros((6 * len(self.bodies), len(free)))
-        twists[self.closure.active] = np.linalg.solve(J, unit)
-        fields = [
-            body.dofs.rigid_fields() @ twists[6 * i : 6 * i + 6]
-            for i, body in enumerate(self.bodies.values())
-        ]
-        return np.concatenate(fields)
 
     def __str__(self) -> str:
         lines = [f"mechanism {self.name}: {len(self.bodies)} bodies, {len(self.dofs)} unknowns"]

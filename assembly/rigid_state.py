@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from assembly.jacobian import Jacobian
 from assembly.jets import Jet, rotation_jet
 from assembly.joint_rows import Frames
 from assembly.kinematics import Kinematics
 
 Array = NDArray[np.float64]
+
+STRAIGHT = 1e-7  # largest entry of RᵀR − I that one step of Newton's polar iteration removes
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,11 @@ class Pose:
 
     def distance(self, other: Pose, length: float) -> float:
         """The largest rotation (rad) or translation (in lengths) between two poses."""
-        turn = Rotation.from_matrix(np.swapaxes(self.R, 1, 2) @ other.R).magnitude()
-        shift = np.linalg.norm(self.r - other.r, axis=1) / length
-        return float(max(turn.max(), shift.max()))
+        # Rotations an angle a apart have ‖R₁ − R₂‖_F = √8 sin(a/2).
+        apart = np.sqrt(((self.R - other.R) ** 2).sum(axis=(1, 2)).max() / 8.0)
+        turn = 2.0 * np.arcsin(min(float(apart), 1.0))
+        shift = np.sqrt(((self.r - other.r) ** 2).sum(axis=1).max()) / length
+        return float(max(turn, shift))
 
 
 @dataclass(frozen=True)
@@ -39,15 +45,14 @@ class RigidState:
     """Pose, velocities and accelerations of all moving bodies at one time.
 
     twist (B, 6): origin velocity and angular velocity; rate (B, 6): acceleration of the origin and
-    angular acceleration; both in body axes (m/s, rad/s, m/s², rad/s²). side: sign of det J, which
-    changes in a singular position.
+    angular acceleration; both in body axes (m/s, rad/s, m/s², rad/s²). jacobian: of the closure.
     """
 
     t: float
     pose: Pose
     twist: Array
     rate: Array
-    side: float
+    jacobian: Jacobian
 
     def kinematics(self, body: int) -> Kinematics:
         """ω, ε and a_O of one body."""
@@ -60,9 +65,19 @@ class RigidState:
         half[:, :3] -= 0.5 * step * step * np.cross(self.twist[:, 3:], self.twist[:, :3])
         return self.pose.moved(step * self.twist + half)
 
+    @cached_property
     def frames(self) -> Frames:
         """The jets of all frames, the ground last."""
         return moving_frames(self.pose, self.twist, self.rate)
+
+
+def resting_frames(pose: Pose) -> Frames:
+    """Frames, and the ground's, without rates."""
+    count = len(pose.r)
+    origin, rotation = np.zeros((1, count + 1, 3)), np.empty((1, count + 1, 3, 3))
+    origin[0, :count] = pose.r
+    rotation[0, :count], rotation[0, count] = pose.R, np.eye(3)
+    return Frames(Jet(origin), Jet(rotation))
 
 
 def moving_frames(pose: Pose, twist: Array, rate: Array) -> Frames:
@@ -70,9 +85,46 @@ def moving_frames(pose: Pose, twist: Array, rate: Array) -> Frames:
     count = len(pose.r)
     origin = np.zeros((3, count + 1, 3))
     origin[0, :count] = pose.r
-    origin[1, :count] = np.einsum("bij,bj->bi", pose.R, twist[:, :3])
-    origin[2, :count] = np.einsum("bij,bj->bi", pose.R, rate[:, :3])
+    origin[1, :count] = (pose.R @ twist[:, :3, None])[..., 0]
+    origin[2, :count] = (pose.R @ rate[:, :3, None])[..., 0]
     rotation = np.zeros((3, count + 1, 3, 3))
     rotation[0, count] = np.eye(3)
     rotation[:, :count] = rotation_jet(pose.R, twist[:, 3:], rate[:, 3:]).data
     return Frames(Jet(origin), Jet(rotation))
+
+
+def between(first: RigidState, second: RigidState, t: float) -> Pose | None:
+    """The pose at a time t between two states, by quintic Hermite interpolation of all frames.
+
+    Its error is of sixth order in the time between. None where that is too long for interpolated
+    rotations to be nearly rotations.
+    """
+    h = second.t - first.t
+    weights = _hermite((t - first.t) / h, h)
+    r, R = (
+        np.tensordot(weights[:3], a.data[:, :-1], 1) + np.tensordot(weights[3:], b.data[:, :-1], 1)
+        for a, b in (
+            (first.frames.origin, second.frames.origin),
+            (first.frames.rotation, second.frames.rotation),
+        )
+    )
+    stretch = np.asarray(R.swapaxes(1, 2) @ R - np.eye(3))
+    if not np.abs(stretch).max() <= STRAIGHT:
+        return None
+    return Pose(np.asarray(r), np.asarray(R - 0.5 * R @ stretch))
+
+
+def _hermite(s: float, h: float) -> Array:
+    """Weights (6,) of x, ẋ, ẍ at both ends of an interval h, a share s into it."""
+    cubic, quartic, quintic = s**3, s**4, s**5
+    end = 10.0 * cubic - 15.0 * quartic + 6.0 * quintic
+    return np.array(
+        [
+            1.0 - end,
+            h * (s - 6.0 * cubic + 8.0 * quartic - 3.0 * quintic),
+            h * h * 0.5 * (s * s - 3.0 * cubic + 3.0 * quartic - quintic),
+            end,
+            h * (-4.0 * cubic + 7.0 * quartic - 3.0 * quintic),
+            h * h * 0.5 * (cubic - 2.0 * quartic + quintic),
+        ]
+    )

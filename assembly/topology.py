@@ -51,6 +51,10 @@ class Topology:
         loads: tuple[Load, ...],
     ) -> Topology:
         planar = _check_bodies(bodies)
+        if not joints:
+            raise MechanismError(
+                "joints: a mechanism needs at least one, to the ground or between bodies"
+            )
         _check_names(bodies, joints, drivers)
         numbers = {joint.name: k for k, joint in enumerate(joints)}
         found = [(c, k) for k, joint in enumerate(joints) for c in conditions(joint, planar)]

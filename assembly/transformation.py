@@ -39,17 +39,25 @@ class Partition:
             return Jet(T)
         first, rate, second = J.data
         Js = first[:, s]
-        condition = np.linalg.cond(Js)
+        inverse, condition = _inverse(Js)
         if not condition < WORST_CONDITION:
             raise SingularPositionError(
                 f"t = {t:.6g} s: the joint conditions do not determine the same unknowns as at "
                 f"other times (condition {condition:.1e}); name another body in `coordinates`"
             )
-        inverse = np.linalg.inv(Js)
         T[0, s] = -inverse @ first[:, m]
         T[1, s] = -inverse @ (rate @ T[0])
         T[2, s] = -inverse @ (second @ T[0] + 2.0 * rate @ T[1])
         return Jet(T)
+
+
+def _inverse(Js: Array) -> tuple[Array, float]:
+    """The inverse, and ‖J_s‖_F ‖J_s⁻¹‖_F: the condition number or a little more."""
+    try:
+        inverse = np.linalg.inv(Js)
+    except np.linalg.LinAlgError:
+        return np.full_like(Js, np.inf), np.inf
+    return inverse, float(np.linalg.norm(Js) * np.linalg.norm(inverse))
 
 
 def choose_partition(samples: list[Array], preference: Array) -> Partition:

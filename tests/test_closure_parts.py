@@ -1,0 +1,108 @@
+"""The pieces the loop closure is made of: interpolated poses, the Jacobian's factor, shared
+patterns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from assembly.combination import Combination, Pattern, Patterned
+from assembly.jacobian import Jacobian
+from assembly.rigid_state import Pose, RigidState, between
+
+Array = NDArray[np.float64]
+
+REGULAR = Jacobian(np.eye(6), np.ones(6), np.ones(6))
+TILT = np.array([0.3, -0.5, 0.8])
+
+
+def turning(t: float) -> RigidState:
+    """A body that turns by t² + 0.4 t about a fixed axis while its frame's origin swings: all rates
+    by hand."""
+    axis = TILT / np.linalg.norm(TILT)
+    R = Rotation.from_rotvec((t * t + 0.4 * t) * axis).as_matrix()[None]
+    r = np.array([[np.sin(2.0 * t), np.cos(t), t]])
+    v = np.array([2.0 * np.cos(2.0 * t), -np.sin(t), 1.0])
+    a = np.array([-4.0 * np.sin(2.0 * t), -np.cos(t), 0.0])
+    twist = np.concatenate([R[0].T @ v, (2.0 * t + 0.4) * axis])[None]
+    rate = np.concatenate([R[0].T @ a, 2.0 * axis])[None]
+    return RigidState(t, Pose(r, R), twist, rate, REGULAR)
+
+
+def test_interpolated_poses_are_of_order_six() -> None:
+    """Quintic Hermite: the error at a place between falls by 2⁶ when the interval is halved."""
+    errors = []
+    for h in (0.1, 0.05):
+        t = 0.5 + 0.4 * h
+        found = between(turning(0.5), turning(0.5 + h), t)
+        assert found is not None
+        exact = turning(t).pose
+        assert_allclose(found.R[0].T @ found.R[0], np.eye(3), atol=1e-15)
+        errors.append(max(np.abs(found.R - exact.R).max(), np.abs(found.r - exact.r).max()))
+    assert errors[0] < 1e-8
+    assert 5.7 < np.log2(errors[0] / errors[1]) < 6.3
+
+
+def test_poses_too_far_apart_are_not_interpolated() -> None:
+    assert between(turning(0.5), turning(2.5), 1.4) is None
+
+
+def test_distance_of_poses_is_the_angle_between_them() -> None:
+    axis = TILT / np.linalg.norm(TILT)
+    here = turning(0.7).pose
+    for angle in (1e-3, 0.2, 3.0):
+        turned = Pose(here.r, here.R @ Rotation.from_rotvec(angle * axis).as_matrix())
+        assert_allclose(here.distance(turned, 2.0), angle, rtol=1e-9)
+    assert_allclose(here.distance(Pose(here.r + [0.0, 3.0, 4.0], here.R), 2.0), 2.5, rtol=1e-12)
+
+
+def of_singular_values(sizes: list[float], seed: int) -> Array:
+    rng = np.random.default_rng(seed)
+    n = len(sizes)
+    U, V = (np.linalg.qr(rng.normal(size=(n, n)))[0] for _ in range(2))
+    return np.asarray(U @ np.diag(sizes) @ V)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_factor_solves_both_ways_and_knows_its_side(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    J = rng.normal(size=(7, 7))
+    found = Jacobian(J, np.exp(rng.normal(size=7)), np.exp(rng.normal(size=7)))
+    b, many = rng.normal(size=7), rng.normal(size=(7, 2))
+    assert_allclose(J @ found.solve(b), b, atol=1e-12)
+    assert_allclose(J @ found.solve(many), many, atol=1e-12)
+    assert_allclose(J.T @ found.solve_transposed(b), b, atol=1e-12)
+    assert found.side == np.sign(np.linalg.det(J))
+
+
+@pytest.mark.parametrize(("least", "singular"), [(1e-2, False), (4e-8, False), (2e-9, True)])
+def test_a_singular_position_is_told_by_singular_values(least: float, singular: bool) -> None:
+    """The bound is 1e-8 of the largest, whatever the estimate that clears most positions says."""
+    for seed in range(20):
+        J = of_singular_values([1.0, 0.5, 0.4, 0.1, least], seed)
+        assert Jacobian(J, np.ones(5), np.ones(5)).is_singular == singular
+    zero = Jacobian(np.diag([1.0, 0.0]), np.ones(2), np.ones(2))
+    assert zero.is_singular
+    assert_allclose(np.abs(zero.loosest), [0.0, 1.0])
+
+
+def test_values_on_one_pattern_are_summed_with_other_terms() -> None:
+    pattern = Pattern(3, np.array([0, 2, 1, 0, 2]), np.array([0, 2, 3, 5]))
+    first, second = (
+        Patterned(pattern, np.array(v, float)) for v in ([1, 2, 3, 4, 5], [0, 0, 1, 2, 0])
+    )
+    other = sp.csr_matrix(np.arange(9.0).reshape(3, 3))
+    total = Combination((3, 3), ((2.0, first), (-1.0, second), (0.5, other)))
+    A, B = (
+        np.array([[1, 0, 2], [0, 3, 0], [4, 0, 5.0]]),
+        np.array([[0, 0, 0], [0, 1, 0], [2, 0, 0.0]]),
+    )
+    expected = 2.0 * A - B + 0.5 * other.toarray()
+    assert_allclose(total.tocsr().toarray(), expected)
+    assert_allclose(total @ np.eye(3), expected)
+    assert second.tocsr().nnz == 2  # zeros are not kept
+    assert_allclose(Combination((3, 3), ((3.0, first),)).tocsr().toarray(), 3.0 * A)
