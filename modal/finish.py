@@ -44,7 +44,7 @@ def finish(
     adjoint: solves the transposed problem, for a backend that gives no left vectors.
     """
     quadratic = task.quadratic
-    found = sharpened(quadratic, found.nearest(task.target), task.k + 1)
+    found = sharpened(quadratic, found.nearest(task.target), task.k)
     found = restore_axis(quadratic, found).nearest(task.target)
     found = _unit_mass(quadratic, found)
     chosen = found.take(np.arange(min(task.k, len(found.eigenvalues))))

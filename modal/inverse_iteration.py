@@ -21,7 +21,7 @@ from modal.solvers.pairs import Pairs, clusters
 from modal.solvers.shifted import ShiftedOperator
 from modal.state import Complex, Quadratic, times
 
-GOAL = 1e-13  # backward error above which a pair is made better
+GOAL = 1e-12  # backward error above which a pair is made better; each group costs a factorization
 STEPS = 2
 REGROUPS = 4
 ASIDE = 1e-10  # relative step aside when σ is an eigenvalue to the last digit
