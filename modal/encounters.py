@@ -21,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 
+from assembly.errors import FrozenMotionError
 from modal.matching import CLUSTER, Match, Overlap, align
 from modal.snapshot import Complex, Snapshot
 
@@ -138,13 +139,16 @@ def examine(
     finest = 0.1 * tolerance * size / slope
     width = float(np.clip(0.5 * gap / slope, finest, 0.1 * abs(length)))
     low, high = min(a.at, b.at), max(a.at, b.at)
-    roots = np.zeros(2)
+    roots: np.ndarray = np.zeros(2)
     for _ in range(ROUNDS):
         centre = float(np.clip(centre, low + width, high - width))
-        samples = [
-            _difference(a, b, match, pair, solve(s))
-            for s in (centre - width, centre, centre + width)
-        ]
+        try:
+            samples = [
+                _difference(a, b, match, pair, solve(s))
+                for s in (centre - width, centre, centre + width)
+            ]
+        except FrozenMotionError:  # no modes at a defective instant: other steps go round it
+            return None
         if any(d is None for d in samples):
             return None
         squares = np.array(samples, dtype=complex) ** 2

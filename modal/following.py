@@ -9,17 +9,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assembly.errors import FrozenMotionError, InputError
 from modal.encounters import Encounter, continued, examine, swapped_pairs
 from modal.matching import Match, Overlap, align, assign
 from modal.snapshot import Complex, Mask, Snapshot
 
 # Halvings spent on a mode that merges with another: more do not help.
 FUTILE = 1
+# Where a step is cut in two: the first part of it where the modes can be found.
+HALVES = (0.5, 0.45, 0.55)
 
 
 @dataclass(frozen=True)
 class Rules:
-    """When a match is believed.
+    """When a match is believed. Raises InputError for parts outside 0 … 1.
 
     clear_mac: below it a step is halved. known_mac: from it on a mode that enters the window is one
     that left it. least_mac: below it a mode has ended. halvings: how often a step may be halved.
@@ -33,6 +36,13 @@ class Rules:
     halvings: int = 6
     crossing: float = 1e-6
     edge: float = 0.9
+
+    def __post_init__(self) -> None:
+        for name in ("clear_mac", "known_mac", "least_mac", "crossing", "edge"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise InputError(f"{name}: expected 0 to 1, got {getattr(self, name)!r}")
+        if not isinstance(self.halvings, int) or self.halvings < 0:
+            raise InputError(f"halvings: expected a whole number, got {self.halvings!r}")
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,18 @@ def _doubtful(
     return bool((doubt & (np.abs(predicted) < window)).any())
 
 
+def _between(a: Snapshot, b: Snapshot, solve: Callable[[float], Snapshot]) -> Snapshot:
+    """The modes half-way, or beside it where no modes are to be had there (a defective instant)."""
+    fault: FrozenMotionError | None = None
+    for part in HALVES:
+        try:
+            return solve(a.at + part * (b.at - a.at))
+        except FrozenMotionError as found:
+            fault = fault or found
+    assert fault is not None
+    raise fault
+
+
 def _halve(
     a: Snapshot,
     b: Snapshot,
@@ -112,7 +134,7 @@ def _halve(
     rules: Rules,
     left: int,
 ) -> Step:
-    middle = solve(0.5 * (a.at + b.at))
+    middle = _between(a, b, solve)
     first = follow(a, middle, slope, watched, solve, rules, left - 1)
     middle, one = first.b, first.match
     kept = np.flatnonzero(one.target >= 0)

@@ -165,6 +165,7 @@ def align(b: Snapshot, a: Snapshot) -> Snapshot:
         dual=np.concatenate([b.dual[:, :K] @ back, b.dual[:, K:] @ back], axis=1),
         mass_gram=turn.conj().T @ b.mass_gram @ turn,
         energy_gram=turn.conj().T @ b.energy_gram @ turn,
+        whirling=None if b.whirling is None else b.whirling.turned(turn),
     )
 
 

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from modal.whirl import WhirlForms
+
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 Index = NDArray[np.intp]
@@ -44,7 +46,7 @@ class Snapshot:
     at: time (s) or parameter. eigenvalues (K,) rad/s, Im ≥ 0. right (n, K): q with qᴴMq = 1. dual
     (n, 2K): Mᵀu and (C + D)ᵀu, scaled so that yᴴBx = 1. inertia (n, K): Mq of the defective modes,
     zero elsewhere, or None. mass_gram, energy_gram (K, K): q_iᴴMq_j and λ̄_iλ_j q_iᴴMq_j + q_iᴴ
-    sym(K) q_j, whose diagonal is twice the energy. whirl (K,): −1 … 1 about the axis, or None.
+    sym(K) q_j, whose diagonal is twice the energy. whirling: forms of the whirl number, or None.
     """
 
     at: float
@@ -58,7 +60,7 @@ class Snapshot:
     backward_error: Real
     condition_number: Real
     kind: NDArray[np.str_]
-    whirl: Real | None = None
+    whirling: WhirlForms | None = None
 
     @property
     def size(self) -> int:
@@ -71,6 +73,11 @@ class Snapshot:
         past flutter.
         """
         return np.asarray(np.diag(self.energy_gram).real)
+
+    @property
+    def whirl(self) -> Real | None:
+        """−1 … 1 about the axis, (K,), or None."""
+        return None if self.whirling is None else self.whirling.number
 
     def mode(self, i: int) -> Snapshot:
         """The same instant with one of its modes only."""
@@ -87,35 +94,30 @@ class Snapshot:
             backward_error=self.backward_error[only],
             condition_number=self.condition_number[only],
             kind=self.kind[only],
-            whirl=None if self.whirl is None else self.whirl[only],
+            whirling=None if self.whirling is None else self.whirling.take(only),
         )
 
     @classmethod
-    def of(
-        cls, at: float, M: Matrix, C: Matrix, modes: ModesLike, whirl: Real | None = None
-    ) -> Snapshot:
+    def of(cls, at: float, M: Matrix, C: Matrix, modes: ModesLike) -> Snapshot:
         """From mass M and velocity matrix C + D (n, n) and the modes of the instant, scaled
         anyhow."""
         Q, U = np.asarray(modes.right, dtype=complex), np.asarray(modes.left, dtype=complex)
         lam = np.asarray(modes.eigenvalues, dtype=complex)
         scaled = _scaled(lam, Q, M @ Q, C @ Q, M.T @ U, C.T @ U)
-        return cls._from(at, scaled, modes, whirl)
+        return cls._from(at, scaled, modes)
 
     @classmethod
-    def batch(
-        cls, at: Real, M: Real, C: Real, modes: list[ModesLike], whirl: list[Real] | None
-    ) -> list[Snapshot]:
+    def batch(cls, at: Real, M: Real, C: Real, modes: list[ModesLike]) -> list[Snapshot]:
         """The same for P instants of equally many modes at once: M, C (P, n, n) dense."""
         Q = np.stack([m.right for m in modes])
         U = np.stack([m.left for m in modes])
         lam = np.stack([m.eigenvalues for m in modes])
         MT, CT = M.transpose(0, 2, 1), C.transpose(0, 2, 1)
         scaled = _scaled(lam, Q, _times(M, Q), _times(C, Q), _times(MT, U), _times(CT, U))
-        whirls = [None] * len(modes) if whirl is None else whirl
-        return [cls._from(float(s), scaled.take(n), modes[n], whirls[n]) for n, s in enumerate(at)]
+        return [cls._from(float(s), scaled.take(n), modes[n]) for n, s in enumerate(at)]
 
     @classmethod
-    def _from(cls, at: float, scaled: _Scaled, modes: ModesLike, whirl: Real | None) -> Snapshot:
+    def _from(cls, at: float, scaled: _Scaled, modes: ModesLike) -> Snapshot:
         return cls(
             at=float(at),
             eigenvalues=scaled.eigenvalues,
@@ -130,7 +132,6 @@ class Snapshot:
             backward_error=np.asarray(modes.backward_error, dtype=float),
             condition_number=np.asarray(modes.condition_number, dtype=float),
             kind=np.asarray(modes.kind).astype(str),
-            whirl=whirl,
         )
 
 

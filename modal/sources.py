@@ -4,7 +4,7 @@ instants."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -56,8 +56,10 @@ class FullSource:
             parts = (getattr(modes, part, "") for part in ("backend", "method", "factorization"))
             self.description = ", ".join(str(p) for p in parts if p) or self.description
             self._named = True
-        whirl = None if self._whirl is None else self._whirl.number(system, modes.right)
-        return Snapshot.of(at, system.M, system.damping, modes, whirl)
+        found = Snapshot.of(at, system.M, system.damping, modes)
+        if self._whirl is None:
+            return found
+        return replace(found, whirling=self._whirl.forms(system, found.right))
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,9 @@ class ReducedSource:
     at: the values of the sweep; the basis grows until the error bound of every eigenvalue there is
     below accuracy |λ|. An extra instant between them is taken from the same basis. Condition
     numbers are those of the scaled state matrix, and backward errors what makes condition number ×
-    backward error × |λ| the certified bound of the error, as it is for full solves. Raises
-    AccuracyError when the basis cannot be made good enough.
+    backward error × |λ| the certified bound of the error, as it is for full solves. Where the model
+    cannot be frozen at a value, the basis is made for those before it, and `snapshot` there raises
+    what the model raises. Raises AccuracyError when the basis cannot be made good enough.
     """
 
     def __init__(
@@ -99,8 +102,16 @@ class ReducedSource:
         accuracy: float,
         whirl: Whirl | None,
     ) -> None:
-        self._family = AffineFamily(lambda p: freeze(float(p["at"])), {"at": float(at[0])})
+        systems = _leading(freeze, at)
+        at = at[: len(systems)]
+
+        def frozen(point: Point) -> FrozenSystem:
+            value = float(point["at"])
+            return systems[value] if value in systems else freeze(value)
+
+        self._family = AffineFamily(frozen, {"at": float(at[0])})
         coefficients = self._coefficients(at)
+        systems.clear()
         self._reducer = Reducer(self._family, coefficients, count, accuracy)
         try:
             batch = self._trained(coefficients, accuracy)
@@ -166,20 +177,29 @@ class ReducedSource:
             (part @ self._flat).reshape(-1, r, r)
             for part in (coefficients.mass, coefficients.damping)
         )
-        numbers = None
-        if self._whirl is not None:
-            numbers = [self._whirl.number(m.right) for m in modes]
         if np.isfinite(lam).all():
-            return Snapshot.batch(at, M, C, modes, numbers)
-        return [
-            Snapshot.of(float(s), M[n], C[n], modes[n], None if numbers is None else numbers[n])
-            for n, s in enumerate(at)
-        ]
+            found = Snapshot.batch(at, M, C, modes)
+        else:
+            found = [Snapshot.of(float(s), M[n], C[n], modes[n]) for n, s in enumerate(at)]
+        if self._whirl is None:
+            return found
+        return [replace(one, whirling=self._whirl.forms(one.right)) for one in found]
+
+
+def _leading(freeze: Freeze, at: NDArray[np.float64]) -> dict[float, FrozenSystem]:
+    """The systems up to the first value where the model cannot be frozen; the first one must be."""
+    systems = {float(at[0]): freeze(float(at[0]))}
+    for value in at[1:].tolist():
+        try:
+            systems[value] = freeze(value)
+        except Exception:  # raised again, and named, when the sweep comes there
+            break
+    return systems
 
 
 def reducible(freeze: Freeze, at: NDArray[np.float64]) -> bool:
     """Whether the instants share their operators, with nothing free to move."""
     if freeze(float(at[0])).rigid.shape[1]:
         return False
-    ends: Sequence[Point] = [{"at": float(at[0])}, {"at": float(at[len(at) // 2])}]
+    ends: Sequence[Point] = [{"at": value} for value in _leading(freeze, at[[0, len(at) // 2]])]
     return shares_operators(lambda p: freeze(float(p["at"])), ends)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, cast
 
@@ -27,20 +27,17 @@ from modal.solve import Backend
 from modal.solve import solve as solve_instant
 from modal.sources import (
     WORTH_A_BASIS,
-    Freeze,
     FullSource,
     ReducedSource,
     Solver,
     Source,
     reducible,
 )
+from modal.sweep import Sweep
 from modal.tracks import Recorder
 from modal.whirl import Whirl
 
 BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
-
-# Vectors, never swept over.
-VECTORS = ("axis",)
 
 
 class TrackingInterrupted(KeyboardInterrupt):
@@ -94,38 +91,41 @@ def track(
 
     Returns the dataset "tracks" of DESIGN.md, section 5, with `coupling`, `partner`, `gap` (rad/s)
     and, where displacements and an axis are known, `whirl` and `whirl_number`. Raises InputError
-    for arguments that cannot be used, ConvergenceError whose `partial` is the dataset up to the
-    instant that failed, and TrackingInterrupted, the same, on Ctrl-C.
+    for arguments that cannot be used; where a later instant fails, for whatever reason,
+    ConvergenceError whose `partial` is the dataset of those before it; TrackingInterrupted, the
+    same, on Ctrl-C.
     """
-    name, at, freeze = _swept(model, times, parameters)
-    if not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
-    if not tolerance > 0.0:
-        raise InputError(f"tolerance: expected a positive number, got {tolerance!r}")
+    guard = 2 + k // 4 if guard is None else guard
+    _check(k, guard, accuracy, tolerance, rules)
     rules = rules or Rules()
-    if rate is None and name == "omega" and np.ndim(parameters.get("epsilon", 0.0)) == 0:
-        rate = float(parameters.get("epsilon", 0.0)) or None
-    guard = 2 + k // 4 if guard is None else int(guard)
     axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
+    sweep = Sweep.of(model, times, parameters, axis)
+    name, at = sweep.name, sweep.at
+    speed = 1.0 if name == "time" else _rate(rate, name, parameters)
+    if name == "time" and rate is not None:
+        raise InputError("rate: it is the speed of a parameter; leave it out over times")
     whirl = None if axis is None else Whirl(axis)
-    source = _source(freeze, at, int(k) + guard, backend, solver, accuracy, whirl)
-    speed = 1.0 if name == "time" else rate
+    try:
+        source = _source(sweep, int(k) + int(guard), backend, solver, accuracy, whirl)
+    except KeyboardInterrupt:
+        raise TrackingInterrupted("stopped before the first instant", None) from None
     recorder = Recorder(int(k), source.snapshot, rules, moving=speed is not None)
 
     def finished() -> xr.Dataset | None:
         if not recorder.count:
             return None
-        variables = recorder.variables(speed, tolerance, _sense(name, at[: recorder.count]))
+        variables = recorder.variables(speed, tolerance, sweep.sense(recorder.count))
         attributes = provenance(
             title=f"modes followed over {name}",
             model=type(model).__name__,
-            model_parameters=_constant(name, parameters),
+            model_parameters=sweep.constant,
             solver=source.description,
             modes_followed=int(k),
-            modes_guarding=guard,
+            modes_guarding=int(guard),
             tracking_rules=asdict(rules),
             frozen_interval_tolerance=tolerance,
-            rate="none" if rate is None else rate,
+            rate="none" if name == "time" or speed is None else speed,
+            instants=f"{recorder.count} of {len(at)}",
             extra_instants=recorder.extra,
         )
         return tracks_dataset(name, at[: recorder.count], variables, attributes)
@@ -137,77 +137,47 @@ def track(
         raise TrackingInterrupted(
             f"stopped after {recorder.count} of {len(at)} instants", finished()
         ) from None
-    except FrozenMotionError as fault:
-        if not isinstance(fault, ArithmeticError):
+    except Exception as fault:
+        # Whatever stops a model on its way, what was finished before is handed over.
+        arithmetic = isinstance(fault, FrozenMotionError) and isinstance(fault, ArithmeticError)
+        if not recorder.count and not arithmetic:
             raise
-        place = f"{name} = {float(at[recorder.count]):.6g}"
-        raise ConvergenceError(f"{place}: {fault}", partial=finished()) from fault
+        what = (
+            str(fault)
+            if isinstance(fault, FrozenMotionError)
+            else f"{type(fault).__name__}: {fault}"
+        )
+        where = sweep.place(float(at[recorder.count]))
+        raise ConvergenceError(f"{where}: {what}", partial=finished()) from fault
     done = finished()
     assert done is not None
     return done
 
 
-def _swept(
-    model: Any, times: ArrayLike | None, parameters: Mapping[str, Any]
-) -> tuple[str, NDArray[np.float64], Callable[[float], FrozenSystem]]:
-    """The name and values of what is swept, and how to freeze the model at one value."""
-    if not callable(getattr(model, "freeze", None)):
-        raise InputError(
-            f"model: expected an object with a method freeze, got {type(model).__name__}"
-        )
-    if times is not None:
-        at = _values("times", times)
-        return "time", at, lambda value: model.freeze(value, **parameters)
-    arrays = [
-        key for key, value in parameters.items() if key not in VECTORS and np.ndim(value) == 1
-    ]
-    if len(arrays) > 1:  # three components are a vector when something else can be the sweep
-        arrays = [key for key in arrays if len(parameters[key]) != 3] or arrays
-    if len(arrays) != 1:
-        found = ", ".join(arrays) or "none"
-        raise InputError(
-            f"track: give times, or exactly one parameter as an array; arrays found: {found}"
-        )
-    name = arrays[0]
-    constant = {key: value for key, value in parameters.items() if key != name}
-    return (
-        name,
-        _values(name, parameters[name]),
-        lambda value: model.freeze(**{name: value}, **constant),
-    )
+def _check(k: Any, guard: Any, accuracy: Any, tolerance: Any, rules: Any) -> None:
+    whole = (int, np.integer)
+    if not isinstance(k, whole) or isinstance(k, bool) or k < 1:
+        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    if not isinstance(guard, whole) or guard < 0:
+        raise InputError(f"guard: expected a whole number of modes, 0 or more, got {guard!r}")
+    for key, value in (("accuracy", accuracy), ("tolerance", tolerance)):
+        if not 0.0 < value < np.inf:
+            raise InputError(f"{key}: expected a positive number, got {value!r}")
+    if rules is not None and not isinstance(rules, Rules):
+        raise InputError(f"rules: expected modal.following.Rules, got {type(rules).__name__}")
 
 
-def _values(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    at = np.asarray(values, dtype=float)
-    if at.ndim != 1 or len(at) == 0:
-        raise InputError(
-            f"{name}: expected a one-dimensional array of values, got shape {at.shape}"
-        )
-    if not np.all(np.isfinite(at)):
-        raise InputError(f"{name}: values must be finite")
-    steps = np.diff(at)
-    if not (np.all(steps > 0.0) or np.all(steps < 0.0)):
-        raise InputError(
-            f"{name}: values must increase (or decrease) strictly, so that modes can be followed"
-        )
-    return at
-
-
-def _sense(name: str, at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sense of rotation about the axis, ±1 (T, 1): that of the swept speed, positive where it
-    is not known.
-    """
-    turning = at if name in ("omega", "speed_rpm") else np.ones_like(at)
-    return np.where(turning < 0.0, -1.0, 1.0)[:, None]
-
-
-def _constant(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in parameters.items() if key != name}
+def _rate(rate: float | None, name: str, parameters: Mapping[str, Any]) -> float | None:
+    """Speed of the parameter, None for one that is steady."""
+    if rate is None and name == "omega" and np.ndim(parameters.get("epsilon", 0.0)) == 0:
+        rate = parameters.get("epsilon", 0.0)
+    if rate is not None and not np.isfinite(rate):
+        raise InputError(f"rate: expected a finite number of units per second, got {rate!r}")
+    return float(rate) if rate else None
 
 
 def _source(
-    freeze: Freeze,
-    at: NDArray[np.float64],
+    sweep: Sweep,
     count: int,
     backend: str,
     solver: Solver | None,
@@ -215,6 +185,7 @@ def _source(
     whirl: Whirl | None,
 ) -> Source:
     """The source of modes that `backend` and `solver` ask for."""
+    freeze, at = sweep.freeze, sweep.at
     if solver is not None:
         name = getattr(solver, "__name__", type(solver).__name__)
         return FullSource(freeze, count, solver, name, whirl)

@@ -34,20 +34,15 @@ class Whirl:
         self._dofs: DofMap | None = None
         self._turn: sp.csr_matrix | None = None
 
-    def number(self, system: FrozenSystem, shapes: Complex) -> Real | None:
-        """w of each column (n, K) → (K,), NaN for a motion along the axis; None when no places are
-        known.
-        """
+    def forms(self, system: FrozenSystem, shapes: Complex) -> WhirlForms | None:
+        """Of shapes (n, K) at unit mass norm; None when no places are known."""
         if system.dofs is None:
             return None
         turn = self._turning(system.dofs)
         turned = turn @ shapes
         across = -(turn @ turned)
-        inertia = system.M @ across
-        whole = np.abs((shapes.conj() * (system.M @ shapes)).sum(axis=0))
-        size = (across.conj() * inertia).sum(axis=0).real
-        momentum = (inertia.conj() * turned).sum(axis=0).imag
-        return _ratio(momentum, size, whole)
+        inertia = (system.M @ across).conj().T
+        return WhirlForms(inertia @ turned, inertia @ across)
 
     def reduced(self, system: FrozenSystem, basis: Real) -> ReducedWhirl | None:
         """The same for shapes basis (n, r) × coordinates, of systems with this mass."""
@@ -57,8 +52,7 @@ class Whirl:
         turned = turn @ basis
         across = -(turn @ turned)
         inertia = system.M @ across
-        mass = basis.T @ (system.M @ basis)
-        return ReducedWhirl(inertia.T @ turned, inertia.T @ across, mass)
+        return ReducedWhirl(inertia.T @ turned, inertia.T @ across)
 
     def _turning(self, dofs: DofMap) -> sp.csr_matrix:
         """The sparse matrix (n, n) of e × on the displacements, zero on the rotations."""
@@ -79,27 +73,39 @@ class Whirl:
 
 
 @dataclass(frozen=True)
+class WhirlForms:
+    """q_⊥ᴴM(e × q) and q_⊥ᴴMq_⊥ between all shapes of an instant at unit mass norm, (K, K)."""
+
+    momentum: Complex
+    across: Complex
+
+    @property
+    def number(self) -> Real:
+        """w of each shape, (K,), NaN for a motion along the axis."""
+        momentum, size = np.diag(self.momentum).imag, np.diag(self.across).real
+        enough = size > ACROSS
+        return np.where(enough, np.clip(momentum / np.where(enough, size, 1.0), -1.0, 1.0), np.nan)
+
+    def turned(self, T: Complex) -> WhirlForms:
+        """Of the shapes X T."""
+        return WhirlForms(T.conj().T @ self.momentum @ T, T.conj().T @ self.across @ T)
+
+    def take(self, index: slice) -> WhirlForms:
+        """Of some of the shapes."""
+        return WhirlForms(self.momentum[index, index], self.across[index, index])
+
+
+@dataclass(frozen=True)
 class ReducedWhirl:
-    """The forms (r, r) of the whirl number in the coordinates of a basis."""
+    """The same forms of the vectors of a basis, (r, r)."""
 
     momentum: Real
-    size: Real
-    mass: Real
+    across: Real
 
-    def number(self, coordinates: Complex) -> Real:
-        """w of each column (r, K) → (K,)."""
-        values = (self._form(A, coordinates) for A in (self.momentum, self.size, self.mass))
-        momentum, size, whole = values
-        return _ratio(momentum.imag, size.real, np.abs(whole))
-
-    @staticmethod
-    def _form(A: Real, q: Complex) -> Complex:
-        return np.asarray((q.conj() * (A @ q)).sum(axis=0))
-
-
-def _ratio(momentum: Real, size: Real, whole: Real) -> Real:
-    enough = size > ACROSS * whole
-    return np.where(enough, np.clip(momentum / np.where(enough, size, 1.0), -1.0, 1.0), np.nan)
+    def forms(self, coordinates: Complex) -> WhirlForms:
+        """Of shapes given by their coordinates (r, K), at unit mass norm."""
+        left = coordinates.conj().T
+        return WhirlForms(left @ self.momentum @ coordinates, left @ self.across @ coordinates)
 
 
 def _same(dofs: DofMap, known: DofMap | None) -> bool:

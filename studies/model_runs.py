@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 import modal
-from assembly.errors import ModelFileError
+from assembly.errors import ConvergenceError, ModelFileError
 from studies.model import LoadedModel, load_model
 from studies.output import OutputFolder
 from studies.ranges import parse_axis, parse_range
@@ -26,7 +27,10 @@ def run_track(
     out: Path | None,
     force: bool,
 ) -> Result:
-    """Tracks over time or over a parameter: table, dataset and figure."""
+    """Tracks over time or over a parameter: table, dataset and figure.
+
+    Where an instant fails, those before it are written all the same.
+    """
     from studies.figures import sheets
 
     if times is not None and over is not None:
@@ -38,12 +42,17 @@ def run_track(
         instants = _default_instants(model)
     folder = OutputFolder(out or Path("outputs") / path.stem, f"track {path.name}", force)
     k = modes or model.spec.analysis.modes
-    if axis is None:
-        tracks = modal.track(model.motion, times=instants, k=k, progress=None)
-    else:
-        family, fixed = model.family((axis[0],))
-        swept: dict[str, Any] = {axis[0]: axis[1]}
-        tracks = modal.track(family, k=k, progress=None, **swept, **fixed)
+    try:
+        if axis is None:
+            tracks = modal.track(model.motion, times=instants, k=k, progress=None)
+        else:
+            family, fixed = model.family((axis[0],))
+            swept: dict[str, Any] = {axis[0]: axis[1]}
+            tracks = modal.track(family, k=k, progress=None, **swept, **fixed)
+    except (ConvergenceError, modal.TrackingInterrupted) as stopped:
+        if isinstance(stopped.partial, xr.Dataset):
+            folder.write_dataset("tracks.nc", stopped.partial)
+        raise
     folder.write_dataset("tracks.nc", tracks)
     sheets.write_tracks(tracks, path.stem, folder)
     return table(tracks), folder.written

@@ -1,0 +1,158 @@
+"""What is swept: the instants of a motion, or the values of one parameter."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assembly import FrozenSystem
+from assembly.errors import InputError
+from assembly.kinematics import unit_axis
+
+Real = NDArray[np.float64]
+
+# Vectors, never swept over.
+VECTORS = ("axis",)
+# Parameters that are the speed of rotation.
+SPEEDS = ("omega", "speed_rpm")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A model frozen at the values `at` (T,) of `name`: "time" (s) or a parameter.
+
+    constant: the other parameters. axis: about which the sense of rotation is asked for, or None.
+    """
+
+    model: Any
+    name: str
+    at: Real
+    constant: Mapping[str, Any]
+    axis: Real | None = None
+    _spins: dict[float, float] = field(default_factory=dict, repr=False)
+    _sizes: list[int] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        times: ArrayLike | None,
+        parameters: Mapping[str, Any],
+        axis: ArrayLike | None,
+    ) -> Sweep:
+        """From what `modal.track` is given. Raises InputError when that is not one sweep."""
+        if not callable(getattr(model, "freeze", None)):
+            raise InputError(
+                f"model: expected an object with a method freeze, got {type(model).__name__}"
+            )
+        about = None if axis is None else unit_axis(axis)
+        if times is not None:
+            found = cls(model, "time", _values("times", times), dict(parameters), about)
+            return found._accepted()
+        arrays = [
+            key for key, value in parameters.items() if key not in VECTORS and np.ndim(value) == 1
+        ]
+        if len(arrays) > 1:  # three components are a vector when something else can be the sweep
+            arrays = [key for key in arrays if len(parameters[key]) != 3] or arrays
+        if len(arrays) != 1:
+            names = ", ".join(arrays) or "none"
+            raise InputError(
+                f"track: give times, or exactly one parameter as an array; arrays found: {names}"
+            )
+        name = arrays[0]
+        constant = {key: value for key, value in parameters.items() if key != name}
+        return cls(model, name, _values(name, parameters[name]), constant, about)._accepted()
+
+    def _accepted(self) -> Sweep:
+        """Itself, when the model's freeze takes what is swept and what is constant."""
+        try:
+            signature = inspect.signature(self.model.freeze)
+        except ValueError:  # a compiled callable does not say what it takes
+            return self
+        swept = {} if self.name == "time" else {self.name: self.at[0]}
+        first = next(iter(signature.parameters), "")
+        if self.name == "time" and first in SPEEDS:
+            raise InputError(
+                f"times: this model's freeze takes {first}, not a time; sweep {first}, or give it "
+                "a motion"
+            )
+        try:
+            signature.bind(*(() if swept else (self.at[0],)), **swept, **self.constant)
+        except TypeError as fault:
+            raise InputError(f"model: freeze cannot be called so: {fault}") from None
+        return self
+
+    def freeze(self, value: float) -> FrozenSystem:
+        """The model at one value. Raises InputError when that is not a frozen system, or one of
+        another size than before.
+        """
+        if self.name == "time":
+            system = self.model.freeze(value, **self.constant)
+        else:
+            system = self.model.freeze(**{self.name: value}, **self.constant)
+        if not isinstance(system, FrozenSystem):
+            raise InputError(
+                f"model: freeze at {self.place(value)} returned {type(system).__name__}, "
+                "expected a FrozenSystem"
+            )
+        if not self._sizes:
+            self._sizes.append(system.n)
+        elif system.n != self._sizes[0]:
+            raise InputError(
+                f"model: has {system.n} unknowns at {self.place(value)}, {self._sizes[0]} elsewhere"
+            )
+        self._spins[value] = self._spin(value, system)
+        return system
+
+    def place(self, value: float) -> str:
+        """A value by name, for messages."""
+        return f"{self.name} = {value:.6g}"
+
+    def sense(self, count: int) -> Real:
+        """The sense of rotation about the axis at the first `count` values, ±1 (count, 1).
+
+        From the angular velocity that the frozen system says it has, else from a parameter that is
+        a speed, swept or constant; positive where neither is known. At rest that of the next value
+        which turns, else of the last.
+        """
+        spins = np.array([self._spins.get(float(v), np.nan) for v in self.at[:count]])
+        sense = np.where(spins < 0.0, -1.0, 1.0)
+        turning = np.flatnonzero(spins != 0.0)
+        for n in np.flatnonzero(spins == 0.0) if turning.size else ():
+            after = turning[turning > n]
+            sense[n] = sense[after[0] if after.size else turning[-1]]
+        return sense[:, None]
+
+    def _spin(self, value: float, system: FrozenSystem) -> float:
+        given = (system.parameters or {}).get("omega")
+        if given is None:
+            known = {**self.constant, self.name: value}
+            given = next((known[name] for name in SPEEDS if name in known), np.nan)
+        omega = np.asarray(given, dtype=float)
+        if omega.size == 1:
+            return float(omega.reshape(()))
+        return float(omega @ self.axis) if self.axis is not None and omega.size == 3 else np.nan
+
+
+def _values(name: str, values: ArrayLike) -> Real:
+    try:
+        at = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: expected numbers, got {values!r}") from None
+    if at.ndim != 1 or len(at) == 0:
+        raise InputError(
+            f"{name}: expected a one-dimensional array of values, got shape {at.shape}"
+        )
+    if not np.all(np.isfinite(at)):
+        raise InputError(f"{name}: values must be finite")
+    steps = np.diff(at)
+    if not (np.all(steps > 0.0) or np.all(steps < 0.0)):
+        raise InputError(
+            f"{name}: values must increase (or decrease) strictly, so that modes can be followed"
+        )
+    return at
