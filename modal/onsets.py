@@ -52,7 +52,8 @@ def find_onsets(
     it in their eigenvalues. elastic (T, R).
 
     "flutter onset": an oscillation begins to grow, with the mode it locked with, if any.
-    "divergence onset": a mode becomes real and grows. "split": either ends. "critical damping": a
+    "divergence onset": a mode becomes real and grows; where its decaying root stays on the track,
+    on that and on the track of the growing one. "split": either ends. "critical damping": a
     mode ceases, or begins again, to oscillate while it decays.
     """
     now = _regimes(eigenvalues, error, rate, doubt)
@@ -75,9 +76,20 @@ def find_onsets(
             elif now.diverges[n - 1, r] and not now.diverges[n, r] and not now.flutters[n, r]:
                 yield Onset(n, r, "split")
             elif now.real[n, r] and now.oscillates[n - 1, r]:
-                yield Onset(n, r, "critical damping")
+                twin = _growing_twin(eigenvalues, now, n, r)
+                yield from _pair(n, r, "critical damping" if twin < 0 else "divergence onset", twin)
             elif now.oscillates[n, r] and now.real[n - 1, r] and not now.flutters[n, r]:
                 yield Onset(n, r, "critical damping")
+
+
+def _growing_twin(eigenvalues: Complex, now: _Regimes, n: int, r: int) -> int:
+    """The track that begins at n as the growing root of the pair whose other root r goes on as; −1
+    for none. The two of them add up to twice the pair's damping, so they are nearly opposite.
+    """
+    begun = np.flatnonzero(now.diverges[n] & ~np.isfinite(eigenvalues[n - 1]))
+    if not begun.size:
+        return -1
+    return int(begun[np.argmin(np.abs(eigenvalues[n, begun] + eigenvalues[n, r]))])
 
 
 def _pair(n: int, r: int, kind: str, other: int) -> Iterator[Onset]:

@@ -107,6 +107,25 @@ def test_critical_damping_leaves_the_slow_root_on_the_track(up: bool, k: int) ->
         assert np.all(np.isnan(fast[s < 1.0]))
 
 
+@pytest.mark.parametrize("damping", [0.0, 0.01])
+def test_a_shaft_diverges_between_its_two_frequencies(damping: float) -> None:
+    """Damping aside unstable for 1 < Ω < 1.2 (A5): the onset is on the growing root's track."""
+    J, I = np.array([[0.0, -1.0], [1.0, 0.0]]), np.eye(2)
+    speeds = np.linspace(0.51, 1.51, 41)
+
+    def shaft(s: float) -> FrozenSystem:
+        K = np.diag([1.0, 1.44]) - s**2 * I
+        return FrozenSystem(M=I, C=2.0 * s * J, D=damping * I, K=K)
+
+    tracks = modal.track(Model(shaft), s=speeds, k=2)
+    begun = happened(tracks)["divergence onset"]
+    first = speeds[speeds > 1.0][0]
+    assert {place for place, _ in begun} == {first}
+    growing = tracks["growth_rate"].sel(s=first).values[[row for _, row in begun]]
+    assert growing.max() > 0.0
+    assert "critical damping" not in happened(tracks)
+
+
 @settings(deadline=None, max_examples=30)
 @given(
     error=st.floats(1e-6, 1e-3), size=st.floats(-1.0, 1.0), level=st.sampled_from([0.9, 1.1, 3.0])
