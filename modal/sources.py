@@ -14,6 +14,8 @@ from assembly import FrozenSystem
 from assembly.errors import AccuracyError
 from modal.affine import AffineFamily, Coefficients, Point, shares_operators
 from modal.certificate import Certificate
+from modal.critical import with_zeros
+from modal.modes import Modes
 from modal.reduced_eigen import SmallModes
 from modal.reduction import Reducer, spread
 from modal.snapshot import Complex, ModesLike, Real, Snapshot
@@ -52,6 +54,8 @@ class FullSource:
         system = self._freeze(at)
         # A free mobility brings two eigenvalues, which must not crowd the elastic modes out.
         modes = self._solver(system, self._count + 2 * system.rigid.shape[1])
+        if isinstance(modes, Modes):
+            modes = with_zeros(system, modes)
         if not self._named:
             parts = (getattr(modes, part, "") for part in ("backend", "method", "factorization"))
             self.description = ", ".join(str(p) for p in parts if p) or self.description
