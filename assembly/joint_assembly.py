@@ -139,12 +139,15 @@ class ReducedPattern:
         ordered = keys[self._order]
         self._pattern = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
 
-    def reduce(self, values: Array, T: Jet, joint_K_G: Array) -> dict[str, Combination]:
+    def reduce(
+        self, values: Array, T: Jet, joint_K_G: Array, joint_K_D: Array
+    ) -> dict[str, Combination]:
         """The named matrices over the masters, with K_transport.
 
-        values (8, entries) of all bodies; T (J, m) with rates; joint_K_G (J, J): second-order terms
-        of the joints. C gets 2TᵀMṪ, and the stiffness Tᵀ[(C + D)Ṫ + M T̈] (DESIGN.md, "Mechanisms")
-        goes to K_transport but for TᵀDṪ, which no potential has and which therefore is in K_D.
+        values (8, entries) of all bodies; T (J, m) with rates; joint_K_G, joint_K_D (J, J): of
+        joints and loads, with a potential and without. C gets 2TᵀMṪ, and the stiffness
+        Tᵀ[(C + D)Ṫ + M T̈] (DESIGN.md, "Mechanisms") goes to K_transport but for TᵀDṪ, which no
+        potential has and which therefore is in K_D.
         """
         J, N = len(self.touched), len(self.neighbours)
         T0, T1, T2 = T.data
@@ -152,6 +155,7 @@ class ReducedPattern:
         XJN = _dense(values, self._jn, (J, N))
         XJJ = _dense(values, self._jj, (J, J))
         XJJ[K_G] += joint_K_G
+        XJJ[K_D] += joint_K_D
         NJ, JJ = np.zeros((9, N, T0.shape[1])), np.zeros((9, J, T0.shape[1]))
         NJ[:8], JJ[:8] = XNJ @ T0, XJJ @ T0
         if np.any(T1) or np.any(T2):

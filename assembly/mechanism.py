@@ -156,10 +156,19 @@ class Mechanism:
         return out
 
     def driving(self, t: float) -> dict[str, float]:
-        """The force (N) or torque (N·m) every driver exerts along its joint's motion, by joint."""
+        """The force (N) or torque (N·m) every driver exerts along its joint's motion, by joint.
+
+        Of a cylindrical joint that both turns and slides driven: "joint angle", "joint
+        displacement".
+        """
         values = self.instant(t).multipliers
-        rows = self.closure.rows
-        return {rows.joints[k]: -float(values[k]) for k in np.flatnonzero(rows.driven)}
+        rows = np.flatnonzero(self.closure.rows.driven)
+        joints = [driver.joint for driver in self.topology.drivers]
+        names = [
+            driver.joint if joints.count(driver.joint) == 1 else f"{driver.joint} {driver.of}"
+            for driver in self.topology.drivers
+        ]
+        return {name: -float(values[k]) for name, k in zip(names, rows, strict=True)}
 
     # Elastic unknowns.
 
@@ -202,13 +211,16 @@ class Mechanism:
             )
             for i, (stack, own) in enumerate(zip(stacks, topology.own, strict=True))
         ]
-        turning = np.zeros((len(topology.touched), len(topology.touched)))
+        turning = circulatory = np.zeros((len(topology.touched), len(topology.touched)))
         if prestress is not None:
             hessian = self.closure.rows.node_hessian(now.evaluated)
             turning = topology.gather_hessian(lam, now.wrench, hessian)
-            turning += topology.applied.stiffness(now.forces, topology.touched)
+            on_loads = topology.applied.stiffness(now.forces, topology.touched)
+            turning += 0.5 * (on_loads + on_loads.T)
+            # What a follower's stiffness has no potential for belongs with the circulatory terms.
+            circulatory = 0.5 * (on_loads - on_loads.T)
         return FrozenSystem(
-            **pattern.reduce(np.concatenate(values, axis=1), T, turning),
+            **pattern.reduce(np.concatenate(values, axis=1), T, turning, circulatory),
             Q=pattern.reduce_vector(self._dynamics.load(now, held), T.value),
             rigid=self._dynamics.mobility(now, held)[pattern.masters],
             dofs=self._dofs_of(pattern),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import assembly
+import modal
 from assembly.applied_loads import AppliedLoads
 
 Array = NDArray[np.float64]
@@ -175,3 +176,22 @@ def test_bad_loads_are_named(load: assembly.Load, message: str) -> None:
     )
     with pytest.raises(assembly.MechanismError, match=message):
         make()
+
+
+def test_what_a_follower_has_no_potential_for_is_circulatory() -> None:
+    """K_G stays symmetric, Hamilton's form takes the load, and both formalisms have one motion."""
+    mechanism = pressed_slider_crank(held=False)
+    system = mechanism.freeze(0.023)
+    K_G, K_D = system.K_G.toarray(), system.K_D.toarray()
+    assert_allclose(K_G, K_G.T, rtol=0, atol=1e-12 * np.abs(K_G).max())
+    assert_allclose(K_D, -K_D.T, rtol=0, atol=1e-12 * np.abs(K_D).max())
+    # An axial and a transverse force that turn with node 2: K_uθ = f̃ on its three unknowns alone.
+    assert np.abs(K_D).max() == pytest.approx(4.0)
+    shape = modal.solve(system, k=2).right[:, 1].real
+    start, formalisms = (shape / np.abs(shape).max(), np.zeros(system.n)), ("lagrange", "hamilton")
+    lagrange, hamilton = (
+        modal.integrate(mechanism, (0.023, 0.0234), start, form, step=2e-5, probes="all")  # type: ignore[arg-type]
+        for form in formalisms
+    )
+    ends = [run.displacement.values[-1] for run in (lagrange, hamilton)]
+    assert_allclose(ends[0], ends[1], rtol=0, atol=2e-3 * np.abs(ends[1]).max())

@@ -144,6 +144,21 @@ def test_power_of_the_drivers_is_the_change_of_energy(
     assert_allclose(power, derivative(kinetic, t, 2e-5), rtol=1e-8)
 
 
+def test_two_drivers_of_one_joint_have_a_force_each() -> None:
+    """A rigid bush that turns and slides about x with its centre on the axis: τ = J q̈, F = m ẍ."""
+    bush = assembly.rigid_body(2.0, (0.3, 0.4, 0.5), centre=(0.1, 0.0, 0.0))
+    mechanism = assembly.Mechanism(
+        {"bush": bush},
+        [assembly.cylindrical("ground", (0, 0, 0), "bush", (0, 0, 0), axis=(1, 0, 0), name="C")],
+        [
+            assembly.driver("C", assembly.Uniform(3.0, acceleration=5.0), of="angle"),
+            assembly.driver("C", assembly.Uniform(1.0, acceleration=-7.0), of="displacement"),
+        ],
+    )
+    found = mechanism.driving(0.2)
+    assert found == pytest.approx({"C angle": 0.3 * 5.0, "C displacement": 2.0 * -7.0})
+
+
 @pytest.mark.parametrize("make", MECHANISMS)
 def test_reactions_balance_every_body(make: Callable[[], assembly.Mechanism]) -> None:
     """Newton and Euler in fixed axes about each body's own centre of mass."""
