@@ -6,7 +6,8 @@ from modal.hill import hill_chart
 from modal.identification import identify, matrix_pencil
 from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
 from modal.modes import Modes
-from modal.properties import PropertyReport, properties
+from modal.properties import properties
+from modal.property_report import PropertyReport
 from modal.solve import solve
 from modal.stability import stability_map
 from modal.storage import read_dataset, write_dataset

@@ -8,7 +8,7 @@ import numpy as np
 
 from assembly.errors import InputError
 from modal.equations import freezer
-from modal.properties import Property, Verdict
+from modal.property_report import Property, Verdict
 from modal.solve import solve
 from modal.transient import integrate
 
