@@ -31,6 +31,20 @@ CALCULIX = {
     4000.0: (131.9634, 385.7126, 742.4122, 837.8646, 959.4421, 1487.212),
 }
 
+MAP_READING = (
+    "Between its two bending frequencies at rest the beam diverges whatever the damping; above"
+    " them its internal damping drives a flutter; angular acceleration feeds one sense of whirl and"
+    " brakes the other."
+)
+CAPTIONS = {
+    "beam": "Frequencies of the beam over the speed of its rotor, with Coriolis terms. Dotted: one,"
+    " two and three times the speed; where such a line meets a mode, an excitation of that order"
+    " is in resonance.",
+    "solid": "Frequencies of the solid blade over the speed of its rotor, with Coriolis terms."
+    " Circles: CalculiX 2.20 on the same mesh, which has no Coriolis terms. Dotted: one, two and"
+    " three times the speed.",
+}
+
 
 def beam_model(elements: int = 20, damping: float = 0.0) -> assembly.Body:
     """A steel beam 0.5 m long, 34 × 30 mm, on a hub of 0.1 m; stiffness damping b in s."""
@@ -166,7 +180,8 @@ def _map(points: int, damping: float, out: OutputFolder | None, progress: bool) 
         from studies.figures import sheets
 
         out.write_dataset("map.nc", grid)
-        sheets.write_map(grid, "beam spun about its own length: verdict", out)
+        title = "beam spun about its own length: verdict"
+        sheets.write_map(grid, title, out, f"{sheets.MAP} {MAP_READING}")
     return grid
 
 
@@ -187,4 +202,4 @@ def _write_campbell(
                 y = compared["frequency_calculix"].isel(mode=mode)
                 ax.plot(compared["rpm"], y, "o", ms=4, mfc="none", color="black", label=label)
         ax.legend(loc="upper left", bbox_to_anchor=(1.04, 1.0))
-        out.write_figure(f"campbell-{kind}.png", drawn)
+        out.write_figure(f"campbell-{kind}.png", drawn, CAPTIONS[kind])

@@ -38,6 +38,7 @@ def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
             assert {"units", "long_name"} <= set(variable.attrs), name
     for figure in ("tracks", "shapes", "transient", "overview", "map"):
         assert (out.path / f"{figure}.png").stat().st_size > 10_000
+    assert all(out.captions.values())
     assert not list(out.path.glob(".*"))
 
 

@@ -73,7 +73,8 @@ def growth_rates(tracks: Dataset, ax: Axes, corrected: bool = True) -> list[Line
             ax.plot(x, tracks["growth_rate_corrected"].isel(mode=mode), "--", color=shade, lw=1.0)
     ax.axhline(0.0, color="black", lw=0.8)
     # Damping of high modes is orders above what decides stability: both must be legible.
-    ax.set_yscale("symlog", linthresh=10.0)
+    ax.set_yscale("asinh", linear_width=10.0)
+    ax.margins(y=0.05)
     ax.set(xlabel=axis_label(x), ylabel="growth rate (1/s)")
     handles: list[Any] = [Line2D([], [], color="0.3", label="frozen, Re λ")]
     if corrected:

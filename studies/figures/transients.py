@@ -10,9 +10,9 @@ from studies.figures.style import colour
 
 
 def displacement(compared: Dataset, ax: Axes) -> list[Line2D]:
-    """Displacement over time."""
-    artists = ax.plot(compared["time"], compared["displacement"], color=colour(0), lw=0.8)
-    ax.set(xlabel="time (s)", ylabel="displacement (m)")
+    """Displacement (mm) over time."""
+    artists = ax.plot(compared["time"], 1e3 * compared["displacement"], color=colour(0), lw=0.8)
+    ax.set(xlabel="time (s)", ylabel="displacement (mm)")
     return artists
 
 

@@ -1,0 +1,153 @@
+"""The manual and the README: every block of Python runs, page by page, and every error is there."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import meshio
+import numpy as np
+import pytest
+import scipy.io
+
+from assembly import errors, gallery
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+PAGES = [
+    path
+    for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
+    if BLOCK.search(path.read_text("utf-8"))
+]
+
+
+def blade(folder: Path) -> None:
+    shutil.copy(ROOT / "studies" / "meshes" / "blade.msh", folder / "blade.msh")
+
+
+def files_of_others(folder: Path) -> None:
+    """What the page on meshes reads: meshes, and matrices as other programs write them."""
+    blade(folder)
+    plate = gallery.sheet_mesh(4, 2, size=(0.2, 0.1))
+    plate.point_sets = {"root": plate.point_sets["x0"]}
+    meshio.write(folder / "plate.inp", plate, file_format="abaqus")
+    rotor = gallery.block_mesh(4, 1, 1)
+    rotor.cell_sets = {"hub": [np.arange(2)], "blades": [np.arange(2, 4)]}
+    meshio.write(folder / "rotor.inp", rotor, file_format="abaqus")
+    solid = gallery.block(2, 1, 1, clamped=None)
+    M, K = solid.operators.M.tocsr(), solid.operators.K.tocsr()
+    scipy.io.mmwrite(folder / "m.mtx", M, symmetry="symmetric")
+    scipy.io.mmwrite(folder / "k.mtx", K, symmetry="symmetric", precision=17)
+    X = solid.dofs.coordinates
+    np.savetxt(folder / "nodes.txt", X)
+    rows = [
+        f"{n}, {c + 1}, {X[n, 0]:.17g}, {X[n, 1]:.17g}, {X[n, 2]:.17g}"
+        for n, c in zip(solid.dofs.node, solid.dofs.component, strict=True)
+    ]
+    (folder / "dofs.csv").write_text("# node, component, x, y, z\n" + "\n".join(rows) + "\n")
+
+
+FILES: dict[str, Callable[[Path], None]] = {"tutorial": blade, "meshes": files_of_others}
+
+
+def run(page: Path) -> dict[str, Any]:
+    """The names that a page's blocks leave, run one after the other."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in BLOCK.finditer(page.read_text("utf-8")):
+        line = page.read_text("utf-8")[: block.start()].count("\n") + 1
+        exec(compile("\n" * line + block[1], str(page), "exec"), names)
+    return names
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
+    """The names that a page leaves; each page runs once, in a folder of its own."""
+    done: dict[str, dict[str, Any]] = {}
+
+    def names(name: str) -> dict[str, Any]:
+        if name not in done:
+            folder = tmp_path_factory.mktemp(name)
+            FILES.get(name, lambda folder: None)(folder)
+            page = next(path for path in PAGES if path.stem == name)
+            with pytest.MonkeyPatch.context() as patch, matplotlib.rc_context({"backend": "agg"}):
+                patch.chdir(folder)
+                done[name] = run(page)
+            plt.close("all")
+        return done[name]
+
+    return names
+
+
+@pytest.mark.parametrize("name", [page.stem for page in PAGES])
+def test_the_code_of_the_page_runs(name: str, pages: Callable[[str], dict[str, Any]]) -> None:
+    assert pages(name)
+
+
+def test_tutorial(pages: Callable[[str], dict[str, Any]]) -> None:
+    """What the text says of its numbers."""
+    names = pages("tutorial")
+    assert 0.999 < names["first"] / names["euler"] < 1.0
+    assert np.abs(names["change"]).max() < 1e-3
+    assert names["modes"].certified and np.all(names["modes"].growth_rate == 0.0)
+    crossing = names["events"].dropna("omega", how="all")["omega"].values
+    assert np.any(np.abs(crossing - 245.0) < 5.0)
+    assert names["grid"]["verdict"].sel(omega=125, epsilon=0).item() == 1
+    tracks = names["tracks"]
+    assert tracks["growth_rate"].max() < 0.0 < tracks["growth_rate_corrected"].max()
+    assert names["report"].confirmed
+    assert names["exponents"].is_stable
+
+
+def test_doubtful_verdicts(pages: Callable[[str], dict[str, Any]]) -> None:
+    """Mathieu's equation at its first resonance, averaged: growth h/4 − ζ (Nayfeh & Mook,
+    Nonlinear Oscillations, §5.3)."""
+    names = pages("verdict")
+    assert names["tracks"]["growth_rate"].max() == pytest.approx(-0.01)
+    assert names["report"].misleading
+    assert names["exponents"].growth_rate == pytest.approx(0.3 / 4.0 - 0.01, rel=0.02)
+    defect = np.abs(names["response"]["energy_defect"]).max() / names["response"]["energy"].max()
+    assert defect < 1e-2
+
+
+def test_own_models(pages: Callable[[str], dict[str, Any]]) -> None:
+    """The spin-up of DESIGN.md, section 2; a sweep that shares its matrices takes a basis."""
+    names = pages("own_model")
+    assert "reduced basis" in names["chain"].attrs["solver"]
+
+
+def test_modelling(pages: Callable[[str], dict[str, Any]]) -> None:
+    names = pages("modelling")
+    assert np.all(names["order"] > 1.5) and names["error"].max() < 1e-3
+
+
+def test_mechanisms(pages: Callable[[str], dict[str, Any]]) -> None:
+    """The load and the weight change the driver's torque."""
+    names = pages("mechanisms")
+    torques = [names[m].driving(0.01)["A"] for m in ("mechanism", "loaded")]
+    assert np.all(np.isfinite(torques)) and abs(torques[1] - torques[0]) > 1e-3
+
+
+def test_every_error_is_in_the_manual() -> None:
+    page = (DOCS / "errors.md").read_text("utf-8")
+    members = inspect.getmembers(errors, inspect.isclass)
+    classes = {name for name, kind in members if issubclass(kind, errors.FrozenMotionError)}
+    assert set(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE)) == classes - {
+        "FrozenMotionError"
+    }
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    """Files that Markdown links name, from the README and between the pages."""
+    names = {path.stem for path in (DOCS / "gallery").glob("*.py")} | {"index"}
+    built = {f"_gallery/{name}.rst" for name in names}
+    for page in (ROOT / "README.md", *DOCS.glob("*.md")):
+        for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8")):
+            if not link.startswith("http") and link not in built:
+                assert (page.parent / link).exists(), f"{page.name}: {link}"
