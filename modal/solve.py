@@ -28,9 +28,8 @@ from modal.solvers.operator import InverseOperator
 from modal.solvers.pairs import Pairs
 from modal.solvers.parts import solve_parts
 from modal.solvers.scipy import arnoldi
-from modal.solvers.shifted import ShiftedOperator
 from modal.solvers.slepc import krylov_schur
-from modal.solvers.window import operator_at, solve_beside, solve_window
+from modal.solvers.window import Window, solve_beside
 from modal.state import Quadratic
 
 Backend = Literal["slepc", "scipy", "dense"]
@@ -72,8 +71,6 @@ def solve(
     if backend not in ("slepc", "scipy", "dense"):
         raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
     point = as_target(target)
-    if certify and point != 0.0:
-        raise InputError("certify: a count is taken from zero up; leave out the target")
 
     def run(given: FrozenSystem, quadratic: Quadratic) -> Modes:
         chain = _chain(given, deflation)
@@ -96,7 +93,7 @@ def _with_found_null_space(
     try:
         modes = run(system, quadratic)
         floor = SINGULAR * quadratic.frequency_scale
-        if modes.target != 0.0 or np.all(np.abs(modes.eigenvalues) > floor):
+        if np.all(np.abs(modes.eigenvalues) > floor):
             return modes
     except (SingularSystemError, AccuracyError, ConvergenceError) as found:
         fault = found
@@ -144,7 +141,7 @@ def _dense(task: Task) -> Modes:
 def search(task: Task, find: Callable[[int, int], Pairs]) -> Pairs:
     """One search, or searches until the count is right."""
     if task.certify:
-        return certified(task.quadratic, task.chain, task.k, find)
+        return certified(task.quadratic, task.chain, task.k, task.target, find)
     return find(task.k, 0)
 
 
@@ -212,20 +209,21 @@ def _beside(task: Task, step: float, seed: int) -> Modes:
 
 def _window(task: Task, seed: int) -> Modes:
     engine, method = ENGINES[task.backend]
-    first = operator_at(task.quadratic, task.chain, task.target)
-    used: ShiftedOperator | InverseOperator = first
+    window = Window(task.quadratic, task.chain, task.target, engine, method)
 
     def adjoint() -> Pairs:
-        return solve_krylov(used.transposed(), len(found.eigenvalues), engine, method, seed)
+        return window.adjoint(len(found.eigenvalues), seed)
+
+    def find(k: int, attempt: int) -> Pairs:
+        return window.find(k, seed + attempt)
 
     try:
-        found, used = solve_window(first, task.k, task.target, engine, method, seed)
-        return finish(task, found, adjoint)
+        found = search(task, find)
+        return finish(task, found, adjoint, task.certify or None)
     except ConvergenceError as stopped:
         raise _with_modes(stopped, task, adjoint) from None
     finally:
-        first.destroy()
-        used.destroy()
+        window.destroy()
 
 
 def _with_modes(

@@ -8,6 +8,15 @@ import numpy as np
 
 from assembly import FrozenSystem
 
+# Options of `gyroscopic`, one set for every structure an instant can have.
+STRUCTURES: dict[str, dict[str, float]] = {
+    "conservative": {},
+    "damped": dict(damping=0.3),
+    "circulatory": dict(circulatory=0.5),
+    "damped circulatory": dict(damping=0.3, circulatory=0.4),
+    "indefinite": dict(shift=3.0),
+}
+
 
 def gyroscopic(
     n: int, seed: int, damping: float = 0.0, circulatory: float = 0.0, shift: float = 0.0

@@ -1,8 +1,10 @@
 """The modes nearest a target away from zero, with a proof that none nearer was left out.
 
-The operator T of `shifted` ranks by |θ|, not by distance. An eigenvalue at distance d from τ, b =
-|Im τ| > d, has |λ − Re τ| ≥ b − d and |λ − τ̄| ≤ d + 2b, so |θ| ≥ (b − d) / (d (d + 2b)): modes are
-asked for until the least |θ| found is below that bound at the distance of the k-th nearest.
+The operator T of `shifted` ranks by |θ|, not by distance. Of all λ within a distance d of τ, where
+d < b = |Im τ|, a λ at d straight below τ has the smallest |θ|, (b − d) / (d (2b − d)): it is the
+farthest, and the modulus of the Möbius map (λ − Re τ)/(λ − τ̄) is the least there. Modes are asked
+for until the least |θ| found is below that at the distance of the k-th nearest. Where the window is
+wide, all from zero up are the fewer.
 """
 
 from __future__ import annotations
@@ -15,13 +17,84 @@ from modal.solvers.krylov import Engine, solve_krylov
 from modal.solvers.operator import InverseOperator
 from modal.solvers.pairs import Pairs
 from modal.solvers.shifted import ShiftedOperator
-from modal.state import Quadratic
+from modal.state import Complex, Quadratic
 
 ASIDE = 1e-5  # relative step aside when the target is an eigenvalue
 CLOSE = 1e7  # growth of a random state from which it is one: other eigenvalues would drown
+WIDE = 0.35  # d/b from which there are more ω with |θ| above the bound than below b + d, about
+WIDEST = 0.9  # d/b from which it must be from zero, K regular or not
+MORE = 1.1  # of the number of modes that are expected to be enough
+MOST = 4.0  # growth of the number asked for at a time
 
 
-def operator_at(quadratic: Quadratic, chain: NullChain | None, target: complex) -> ShiftedOperator:
+class Window:
+    """The search for the modes nearest a target; owns its factorization: call `destroy()`."""
+
+    def __init__(
+        self,
+        quadratic: Quadratic,
+        chain: NullChain | None,
+        target: complex,
+        engine: Engine,
+        method: str,
+    ) -> None:
+        self.target, self.engine, self.method = target, engine, method
+        shifted = _shifted(quadratic, chain, target)
+        self.operator: ShiftedOperator | InverseOperator = shifted
+        self.aside = abs(shifted.tau - target)
+        self.height = abs(shifted.tau.imag) or np.inf  # b; T about a real τ ranks by distance
+        self.wide = WIDE
+
+    def find(self, k: int, seed: int = 0) -> Pairs:
+        """At least the k nearest modes (Im λ ≥ 0), nearest first, if there are so many."""
+        n, asked = self.operator.quadratic.n, k + k // 12 + 2
+        while True:
+            found = solve_krylov(self.operator, asked, self.engine, self.method, seed)
+            distance = float(np.sort(np.abs(found.eigenvalues - self.target))[:k].max())
+            if asked >= n or 2 * len(found.eigenvalues) >= self.operator.rank or distance == 0.0:
+                return found.nearest(self.target)
+            if distance >= self.wide * self.height:
+                self._look_from_zero()
+                asked = 2 * k + 2
+                continue
+            short = self._short(found.eigenvalues[:asked], distance)
+            if short <= 1.0:
+                return found.nearest(self.target)
+            asked = min(n, int(min(MORE * short, MOST) * asked) + 2)
+
+    def _short(self, seen: Complex, distance: float) -> float:
+        """How many times as many show all up to the distance, about; these do if not above 1."""
+        if isinstance(self.operator, InverseOperator):
+            return float((abs(self.target) + distance) / np.abs(seen).max()) ** 2
+        bound = least_gain(distance + self.aside, self.height)
+        return float(self.operator.gain(seen).min() / (self.operator.scale * bound))
+
+    def _look_from_zero(self) -> None:
+        """With the inverse about zero; if K is singular, about τ as long as there is a bound."""
+        try:
+            inverse = InverseOperator(self.operator.quadratic, self.operator.chain)
+        except SingularSystemError:
+            if self.wide == WIDEST:
+                raise
+            self.wide = WIDEST
+            return
+        self.operator.destroy()
+        self.operator, self.wide = inverse, np.inf
+
+    def adjoint(self, count: int, seed: int = 0) -> Pairs:
+        """As many modes of the transposed problem, by the same operator and factor."""
+        return solve_krylov(self.operator.transposed(), count, self.engine, self.method, seed)
+
+    def destroy(self) -> None:
+        self.operator.destroy()
+
+
+def least_gain(d: float, b: float) -> float:
+    """The least |θ| of the λ no farther than d from τ, d < b = |Im τ|; b infinite: of a real τ."""
+    return (b - d) / (d * (2.0 * b - d)) if np.isfinite(b) else 1.0 / d
+
+
+def _shifted(quadratic: Quadratic, chain: NullChain | None, target: complex) -> ShiftedOperator:
     """T about the target, or a little above it when the target is an eigenvalue."""
     aside = target * (1.0 + ASIDE)
     try:
@@ -32,49 +105,6 @@ def operator_at(quadratic: Quadratic, chain: NullChain | None, target: complex) 
         return operator
     operator.destroy()
     return ShiftedOperator(quadratic, chain, aside)
-
-
-def solve_window(
-    operator: ShiftedOperator, k: int, target: complex, engine: Engine, method: str, seed: int = 0
-) -> tuple[Pairs, ShiftedOperator | InverseOperator]:
-    """At least the k modes nearest the target (Im λ ≥ 0), nearest first, if there are so many.
-
-    Also returns the operator that found them: another, the caller's to destroy, when the window
-    reaches down to zero.
-    """
-    n, b = operator.quadratic.n, abs(operator.tau.imag)
-    asked = k + 2
-    while True:
-        found = solve_krylov(operator, asked, engine, method, seed)
-        distance = _reach(found, k, target)
-        if asked >= n or 2 * len(found.eigenvalues) >= operator.rank or distance == 0.0:
-            break
-        if b > 0.0 and distance >= 0.9 * b:
-            return _from_zero(operator, k, target, engine, method, seed)
-        bound = (b - distance) / (distance + 2.0 * b) if b > 0.0 else 1.0
-        if operator.gain(found.eigenvalues[:asked]).min() * distance <= operator.scale * bound:
-            break
-        asked = min(n, asked + max(2, k // 2))
-    return found.nearest(target), operator
-
-
-def _from_zero(
-    operator: ShiftedOperator, k: int, target: complex, engine: Engine, method: str, seed: int
-) -> tuple[Pairs, InverseOperator]:
-    """From the smallest |λ| up, until all within the distance of the k-th nearest are in."""
-    inverse = InverseOperator(operator.quadratic, operator.chain)
-    n, asked = operator.quadratic.n, 2 * k + 2
-    try:
-        while True:
-            found = solve_krylov(inverse, asked, engine, method, seed)
-            reach = abs(target) + _reach(found, k, target)
-            every = asked >= n or 2 * len(found.eigenvalues) >= inverse.rank
-            if every or np.abs(found.eigenvalues[:asked]).max() >= reach:
-                return found.nearest(target), inverse
-            asked = min(n, 2 * asked)
-    except BaseException:
-        inverse.destroy()
-        raise
 
 
 def solve_beside(
@@ -101,8 +131,3 @@ def solve_beside(
     except BaseException:
         operator.destroy()
         raise
-
-
-def _reach(found: Pairs, k: int, target: complex) -> float:
-    """The distance of the k-th nearest of those found."""
-    return float(np.sort(np.abs(found.eigenvalues - target))[:k].max())
