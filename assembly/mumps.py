@@ -8,6 +8,8 @@ complex arithmetic no pivot has a sign: whoever needs either asks scipy's SuperL
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from assembly.errors import SingularSystemError
 
 BLOCK = 2**24  # entries of a block of right-hand sides solved together, 128 MiB, but
 NARROWEST = 16  # columns at least: fewer cost more each
+LARGE = 100_000  # unknowns from which memory that was given back is returned to the system
 
 
 def complex_build() -> bool:
@@ -59,7 +62,7 @@ class MumpsFactor:
     def __init__(self, A: sp.spmatrix, structure: str) -> None:
         from petsc4py import PETSc
 
-        self._PETSc = PETSc
+        self._PETSc, self.size = PETSc, A.shape[0]
         self.matrix = _petsc_matrix(A)
         self.pc = PETSc.PC().create(PETSc.COMM_SELF)
         self.pc.setOperators(self.matrix)
@@ -77,6 +80,8 @@ class MumpsFactor:
         if structure == "symmetric":
             factor.setMumpsIcntl(13, 1)  # no ScaLAPACK root: the inertia is then exact
         factor.destroy()
+        if A.shape[0] >= LARGE:
+            return_memory()
         try:
             self.pc.setUp()
         except PETSc.Error as fault:
@@ -143,3 +148,13 @@ class MumpsFactor:
             owned = getattr(self, name, None)
             if owned is not None:
                 owned.destroy()
+        if self.size >= LARGE:
+            return_memory()
+
+
+def return_memory() -> None:
+    """Let the C library return free memory: Open MPI tells it to keep what MUMPS gave back."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
+        if trim is not None:
+            trim(0)

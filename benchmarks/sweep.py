@@ -1,17 +1,22 @@
 """A sweep of 200 instants of a solid against one expert SLEPc solve and against the floor.
 
-    python -m benchmarks.sweep [--element hex20] [--cells 24 7 7] [--instants 200] [--growth]
+    python -m benchmarks.sweep [--element hex20] [--cells 24 7 7] [--instants 200]
+    python -m benchmarks.sweep --growth
+    python -m benchmarks.sweep --million --limit 20
 
 The floor is one Cholesky factorization and 60 single solves. Goals (DESIGN.md, section 6): at most
 2 × one PEP TOAR solve, at most 2.5 × the floor, and a cost that grows no faster with the number of
-unknowns than the factorization alone. Times of one run, side by side; assembly is before them.
+unknowns than the factorization alone (--growth); at most 8 GiB at 300,000 unknowns and 20 GiB at a
+million. The sweep is that of a user: a drawn point is checked in full order (`checks` of
+modal.sweep). Times of one run, side by side; assembly is before them. --limit ends the run above
+so many GiB.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
 import time
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,12 +24,17 @@ from assembly.body import Body
 from assembly.factorization import Factorization
 from assembly.frozen import FrozenSystem
 from assembly.gallery import block, reference_block
+from benchmarks.memory import Watcher
 from benchmarks.toar import petsc_matrices, toar
 from modal.reduction import sweep
 
 SPEEDS = (0.0, 500.0)  # rad/s: half the first bending frequency of the block
 AXIS = (0.0, 0.0, 1.0)
 FLOOR_SOLVES = 60
+TIMED = 12  # of them above half a million unknowns; the others take as long
+MILLION = (200, 40, 40)  # hex8 cells: 1,008,600 unknowns
+DOUBLING = ((18, 8, 8), (24, 10, 9), (30, 12, 13), (38, 16, 16), (48, 20, 20))  # hex8: 4k to 64k
+REPEATS = 3  # of every size of --growth; medians
 
 
 class Watch:
@@ -42,64 +52,101 @@ class Watch:
         return passed
 
 
-def floor_time(system: FrozenSystem) -> tuple[float, float]:
-    """Seconds of one Cholesky of the stiffness, and of 60 single solves."""
-    start = time.perf_counter()
-    with Factorization(system.stiffness, "spd") as factor:
-        factored = time.perf_counter() - start
+@dataclass(frozen=True)
+class Floor:
+    """Wall seconds of the factorization and of the solves, processor seconds of both together."""
+
+    factored: float
+    solved: float
+    cpu: float
+
+
+def floor_time(system: FrozenSystem) -> Floor:
+    """One Cholesky of the stiffness, and 60 single solves."""
+    K = system.stiffness
+    watch = Watch()
+    with Factorization(K, "spd") as factor:
+        factored = watch.read()
         b = np.ones(system.n)
-        start = time.perf_counter()
-        for _ in range(FLOOR_SOLVES):
+        timed = FLOOR_SOLVES if system.n < 500_000 else TIMED
+        solving = Watch()
+        for _ in range(timed):
             factor.solve(b)
-        return factored, time.perf_counter() - start
+        solved = [FLOOR_SOLVES / timed * seconds for seconds in solving.read()]
+    return Floor(factored[0], solved[0], factored[1] + solved[1])
 
 
 def measure(
-    body: Body, instants: int = 200, k: int = 10, tolerance: float = 1e-6, expert: bool = True
+    body: Body,
+    instants: int = 200,
+    k: int = 10,
+    tolerance: float = 1e-6,
+    expert: bool = True,
+    limit: float | None = None,
 ) -> dict[str, float]:
-    """Seconds and ratios of one body. expert=False leaves TOAR out (it needs far more memory)."""
+    """Seconds, ratios and GiB of one body. expert=False leaves TOAR out (it needs far more)."""
     points = [{"omega": float(w)} for w in np.linspace(*SPEEDS, instants)]
 
     def freeze(point: dict[str, float]) -> FrozenSystem:
         return body.freeze(axis=AXIS, **point)
 
-    middle = freeze(points[instants // 2])
-    middle.stiffness, middle.M, middle.damping  # noqa: B018  (formed before anything is timed)
+    memory = Watcher(limit)
+    middle = points[instants // 2]
+    nonzeros = freeze(middle).stiffness.nnz  # and the prestress is known before anything is timed
+    before = memory.stage()
+    floor = floor_time(freeze(middle))
+    of_floor = memory.stage()
     watch = Watch()
-    found = sweep(freeze, points, k=k, tolerance=tolerance, checks=0)
+    found = sweep(freeze, points, k=k, tolerance=tolerance)
     elapsed, cpu = watch.read()
-    checked = sweep(freeze, points, k=k, tolerance=tolerance, checks=1) if expert else None
-    with_check, _ = watch.read()
-    factored, solved = floor_time(middle)
-    _, floor_cpu = watch.read()
     out = {
-        "unknowns": float(middle.n),
-        "nonzeros of K": float(middle.stiffness.nnz),
+        "unknowns": float(found.basis.family.n),
+        "nonzeros of K": float(nonzeros),
         "sweep": elapsed,
-        "one factorization": factored,
-        "60 solves": solved,
-        "sweep / floor": elapsed / (factored + solved),
-        "sweep / floor, processor time": cpu / floor_cpu,
-        "sweep / factorization": elapsed / factored,
+        "one factorization": floor.factored,
+        "60 solves": floor.solved,
+        "sweep / floor": elapsed / (floor.factored + floor.solved),
+        "sweep / floor, processor time": cpu / floor.cpu,
+        "sweep / factorization": elapsed / floor.factored,
         "basis vectors": float(found.size),
         "solves": float(found.solves),
         "largest relative error bound": float(
             (found.error_bound / np.abs(found.eigenvalues)).max()
         ),
+        "peak memory of assembly and prestress, GiB": before,
+        "peak memory of the floor, GiB": of_floor,
+        "peak memory of the sweep, GiB": memory.stage(),
     }
-    if checked is not None:
-        matrices = petsc_matrices(middle)
+    if expert:
+        matrices = petsc_matrices(freeze(middle))
         watch.read()
         one, reference = toar(matrices, k)
         _, one_cpu = watch.read()
         lam = found.eigenvalues[instants // 2]
-        out["sweep / TOAR, processor time"] = cpu / one_cpu
-        out["sweep with its check / TOAR"] = with_check / one
         out["one TOAR solve"] = one
         out["sweep / TOAR"] = elapsed / one
+        out["sweep / TOAR, processor time"] = cpu / one_cpu
         out["relative difference from TOAR"] = float(np.abs(lam / reference - 1.0).max())
-    out["peak memory, GiB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return out
+
+
+def growth(instants: int) -> None:
+    """Blocks of doubling size: medians, and the exponents of n that the times grow with."""
+    sizes, sweeps, factors = [], [], []
+    for cells in DOUBLING:
+        body = block(*cells, "hex8")
+        rows = [measure(body, instants, expert=False) for _ in range(REPEATS)]
+        sizes.append(rows[0]["unknowns"])
+        sweeps.append(float(np.median([row["sweep"] for row in rows])))
+        factors.append(float(np.median([row["one factorization"] for row in rows])))
+        print(
+            f"{sizes[-1]:>9.0f} unknowns: sweep {sweeps[-1]:6.2f} s, factorization "
+            f"{factors[-1]:6.2f} s, sweep / factorization {sweeps[-1] / factors[-1]:5.2f}",
+            flush=True,
+        )
+    for name, times in (("sweep", sweeps), ("factorization", factors)):
+        exponent = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+        print(f"{name} grows like n^{exponent:.2f}")
 
 
 def main() -> None:
@@ -108,23 +155,19 @@ def main() -> None:
     parser.add_argument("--cells", type=int, nargs=3, metavar=("NX", "NY", "NZ"))
     parser.add_argument("--instants", type=int, default=200)
     parser.add_argument("--growth", action="store_true", help="hex8 blocks, unknowns doubling")
+    parser.add_argument("--million", action="store_true", help="1,008,600 unknowns, hex8")
+    parser.add_argument("--limit", type=float, help="GiB above which the run ends itself")
     parser.add_argument("--no-expert", action="store_true", help="leave the TOAR solve out")
-    arguments = parser.parse_args()
-    if arguments.growth:
-        for cells in ((20, 8, 8), (25, 10, 10), (32, 12, 13), (40, 15, 16), (50, 20, 19)):
-            row = measure(block(*cells, "hex8"), arguments.instants, expert=False)
-            print(
-                f"{row['unknowns']:>9.0f} unknowns: sweep {row['sweep']:6.2f} s, factorization "
-                f"{row['one factorization']:6.2f} s, sweep / factorization "
-                f"{row['sweep / factorization']:5.2f}, sweep / floor {row['sweep / floor']:5.2f} "
-                f"(processor time {row['sweep / floor, processor time']:5.2f})",
-                flush=True,
-            )
+    given = parser.parse_args()
+    if given.growth:
+        growth(given.instants)
         return
-    cells = arguments.cells
-    body = block(*cells, arguments.element) if cells else reference_block(arguments.element)
-    for name, value in measure(body, arguments.instants, expert=not arguments.no_expert).items():
-        print(f"{name:<30} {value:.6g}")
+    if given.million:
+        given.cells, given.element, given.no_expert = MILLION, "hex8", True
+    body = block(*given.cells, given.element) if given.cells else reference_block(given.element)
+    found = measure(body, given.instants, expert=not given.no_expert, limit=given.limit)
+    for name, value in found.items():
+        print(f"{name:<44} {value:.6g}")
 
 
 if __name__ == "__main__":
