@@ -167,6 +167,7 @@ def crosscheck(
             model=type(model).__name__,
             solver="Gauss collocation of order 6 on the space of the frozen modes",
             reduced_unknowns=unfrozen.size,
+            matrices=str(unfrozen.interpolated or "made at every instant"),
             period="none" if T is None else T,
             span=[t0, t1],
             turns=turns,

@@ -18,6 +18,7 @@ from assembly.errors import InputError
 from modal.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.floquet_arnoldi import arnoldi_multipliers
 from modal.floquet_reduced import reduced_multipliers
+from modal.interpolation import Interpolant, periodic_interpolant
 from modal.magnus import propagator
 
 Array = NDArray[np.float64]
@@ -40,7 +41,8 @@ class FloquetModes:
 
     exponents (m,): log(μ)/T, 1/s, Im in (−π/T, π/T]. vectors (N, m): Floquet vectors at t0, on x
     of x' = A x or on (q, q̇), unit 2-norm. error (m,): estimated absolute error of the exponents,
-    1/s, from the monodromy's error and the eigenvalue's condition. period: T, s.
+    1/s, from the monodromy's error and the eigenvalue's condition. period: T, s. interpolated:
+    what the matrices of a model with freeze(t) were read off, or None where every instant was made.
     """
 
     period: float
@@ -50,6 +52,7 @@ class FloquetModes:
     vectors: Complex
     error: Array
     method: str
+    interpolated: Interpolant | None = None
 
     @property
     def growth_rate(self) -> float:
@@ -68,6 +71,8 @@ class FloquetModes:
             f"Floquet: period {self.period:.6g} s, {count} multipliers ({self.method}), {verdict}",
             "    |multiplier|     growth rate, 1/s    frequency, Hz    error, 1/s",
         ]
+        if self.interpolated is not None:
+            lines.insert(1, f"  {self.interpolated}")
         for mu, s, e in zip(self.multipliers, self.exponents, self.error, strict=True):
             hertz = abs(s.imag) / (2 * np.pi)
             lines.append(f"  {abs(mu):14.9f} {s.real:+20.9e} {hertz:16.6g} {e:13.1e}")
@@ -110,15 +115,20 @@ def floquet(
     check_period(equations, period, t0, breaks)
     if breaks:
         raise InputError(f'breaks: only method="dense" takes them, and the method is "{chosen}"')
+    smooth: Interpolant | None = None
     if chosen == "reduced":
         wanted = tolerance or REDUCED_TOLERANCE
-        found = reduced_multipliers(model, period, t0, k, wanted, basis)
+        multipliers, vectors, error, smooth = reduced_multipliers(
+            model, period, t0, k, wanted, basis
+        )
     elif chosen == "arnoldi":
         count = steps or STEPS
-        found = arnoldi_multipliers(model, period, t0, k, count, tolerance or ARNOLDI_TOLERANCE)
+        wanted = tolerance or ARNOLDI_TOLERANCE
+        multipliers, vectors, error = arnoldi_multipliers(model, period, t0, k, count, wanted)
     else:
         raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
-    return _collected(*found, period, t0, chosen)
+    found = _collected(multipliers, vectors, error, period, t0, chosen)
+    return replace(found, interpolated=smooth)
 
 
 def _suits_dense(equations: SecondOrderModel, period: float, t0: float) -> bool:
@@ -154,9 +164,19 @@ def _dense(
     breaks: Sequence[float],
 ) -> FloquetModes:
     check_period(equations, period, t0, breaks)
-    made = propagator(equations.first_order, t0, t0 + period, tolerance, breaks)
-    forwards = from_monodromy(made.matrix, period, t0, made.error, "dense")
-    return _with_small_ones(forwards, from_monodromy(made.inverse, period, t0, made.error, "dense"))
+    smooth, error = None, 0.0
+    if isinstance(equations, SecondOrderModel) and not equations.constant and not breaks:
+        smooth = periodic_interpolant(equations.first_order, t0, period)
+    if smooth is not None:
+        # What an error of that relative size in A makes of Φ, in the norm of energy: ∫ ‖δA‖ dt.
+        fastest = float(np.abs(la.eigvals(smooth(t0))).max())
+        error = smooth.deviation * fastest * period
+    made = propagator(smooth or equations.first_order, t0, t0 + period, tolerance, breaks)
+    forwards, backwards = (
+        from_monodromy(P, period, t0, made.error + error, "dense")
+        for P in (made.matrix, made.inverse)
+    )
+    return replace(_with_small_ones(forwards, backwards), interpolated=smooth)
 
 
 def _with_small_ones(forwards: FloquetModes, backwards: FloquetModes) -> FloquetModes:

@@ -13,7 +13,7 @@ from assembly.errors import ConvergenceError
 from modal.collocation import ORDER, monodromy
 from modal.equations import SecondOrderModel
 from modal.galerkin import GalerkinModel, modal_basis
-from modal.interpolation import periodic_interpolant
+from modal.interpolation import Interpolant, periodic_interpolant
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -27,9 +27,9 @@ MOST_STEPS = 1 << 15
 
 def reduced_multipliers(
     model: Any, period: float, t0: float, k: int, tolerance: float, basis: Array | None
-) -> tuple[Complex, Complex, Array]:
-    """Multipliers (m,), Floquet vectors (2n, m) on (q, q̇) at t0, and absolute errors of the
-    multipliers.
+) -> tuple[Complex, Complex, Array, Interpolant | None]:
+    """Multipliers (m,), Floquet vectors (2n, m) on (q, q̇) at t0, absolute errors of the
+    multipliers, and what the matrices were read off.
 
     The k slowest frozen modes of t0 are followed (m = 2k; real eigenvalues count by themselves):
     of all Floquet vectors, those that consist of them most. Steps grow until the multipliers
@@ -39,8 +39,9 @@ def reduced_multipliers(
         times = t0 + period * np.arange(INSTANTS) / INSTANTS
         basis = modal_basis(model, [float(t) for t in times], k + GUARD)
     equations = SecondOrderModel(GalerkinModel(model, basis))
-    A: Callable[[float], Array] = equations.first_order
-    A = periodic_interpolant(A, t0, period) or A
+    exact: Callable[[float], Array] = equations.first_order
+    smooth = periodic_interpolant(exact, t0, period)
+    A = smooth or exact
     here = A(t0)
     _, (scale, _) = la.matrix_balance(here, permute=False, separate=True)
 
@@ -66,7 +67,7 @@ def reduced_multipliers(
                 r = len(scale) // 2
                 lifted = np.vstack([basis @ full[:r], basis @ full[r:]])
                 floor = 1e2 * np.finfo(float).eps * float(np.linalg.cond(vectors))
-                return found, lifted, np.maximum(gap, floor)
+                return found, lifted, np.maximum(gap, floor), smooth
         before, last = found, steps
         steps = int(np.ceil(GROWTH * steps))
     raise ConvergenceError(

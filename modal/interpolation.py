@@ -2,12 +2,14 @@
 
 For smooth matrices the coefficients fall exponentially, so a few dozen instants give A(t)
 everywhere to round-off, and an instant costs no assembly any more: trigonometric polynomials over
-a period, Chebyshev polynomials over any other span.
+a period, Chebyshev polynomials over any other span. That the polynomial holds between its instants
+is looked at, and comes with it: whoever uses one says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +21,35 @@ MOST_SAMPLES = 512
 TAIL = 0.25  # of the coefficients, the highest, which must be negligible
 NEGLIGIBLE = 1e-12  # of an entry's size over the span
 ROUND_OFF = 1e-3  # of the largest entry of a row: smaller entries are differences of larger terms
+CHECKS = 7  # places of the span, on no grid of samples, where polynomial and A are compared
+TOLERATED = 1e-10  # of an entry's size, there
+
+
+@dataclass(frozen=True)
+class Interpolant:
+    """A(t) (n, n) off a polynomial through A at `instants` instants: call it with t, s.
+
+    deviation: the largest difference from A found between the instants, of the entries' sizes
+    over the span.
+    """
+
+    read: Callable[[float], Array]
+    instants: int
+    deviation: float
+
+    def __call__(self, t: float) -> Array:
+        return self.read(t)
+
+    def __str__(self) -> str:
+        return (
+            f"matrices read off a polynomial through {self.instants} instants, "
+            f"within {self.deviation:.0e} of their size between them"
+        )
 
 
 def periodic_interpolant(
     A: Callable[[float], Array], t0: float, period: float
-) -> Callable[[float], Array] | None:
+) -> Interpolant | None:
     """A(t) of a smooth periodic A, to about 1e-13 of its size in every entry; None when A is not
     smooth.
 
@@ -52,12 +78,10 @@ def periodic_interpolant(
     def interpolant(t: float) -> Array:
         return np.asarray((np.exp(turn * (t - t0)) @ table).real.reshape(shape))
 
-    return interpolant
+    return _checked(interpolant, A, (t0, t0 + period), samples, scale)
 
 
-def chebyshev_interpolant(
-    A: Callable[[float], Array], t0: float, t1: float
-) -> Callable[[float], Array] | None:
+def chebyshev_interpolant(A: Callable[[float], Array], t0: float, t1: float) -> Interpolant | None:
     """A(t) on [t0, t1] of a smooth A, to NEGLIGIBLE of the size of every entry; None if not
     smooth."""
     degree = FIRST_SAMPLES
@@ -87,7 +111,22 @@ def chebyshev_interpolant(
         angle = np.arccos(np.clip((t - middle) / half, -1.0, 1.0))
         return np.asarray((np.cos(order * angle) @ table).reshape(shape))
 
-    return interpolant
+    return _checked(interpolant, A, (t0, t1), degree + 1, scale)
+
+
+def _checked(
+    read: Callable[[float], Array],
+    A: Callable[[float], Array],
+    span: tuple[float, float],
+    instants: int,
+    scale: Array,
+) -> Interpolant | None:
+    """The interpolant with what it is off between its instants; None when that is too much."""
+    golden = 0.5 * (np.sqrt(5.0) - 1.0)
+    shares = np.arange(1, CHECKS + 1) * golden % 1.0
+    times = (span[0] + (span[1] - span[0]) * shares).tolist()
+    deviation = max(float((np.abs(read(t) - A(t)) / scale).max()) for t in times)
+    return Interpolant(read, instants, deviation) if deviation <= TOLERATED else None
 
 
 def _sizes(values: Array) -> Array:

@@ -48,6 +48,7 @@ class Unfrozen:
             if period is not None and t1 - t0 > 0.5 * period
             else chebyshev_interpolant(exact, t0, t1)
         )
+        self.interpolated = smooth
         self.matrix = smooth or exact
         self.size = self.matrix(t0).shape[0]
 

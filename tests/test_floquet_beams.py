@@ -12,6 +12,7 @@ import modal
 from assembly.frozen import FrozenSystem
 from modal.diagnosis import RESONANCE
 from modal.floquet import floquet
+from modal.interpolation import chebyshev_interpolant, periodic_interpolant
 
 ROOT = dict(
     length=1.0, section=assembly.rectangle(0.02, 0.02), material=assembly.steel, elements=8,
@@ -115,3 +116,79 @@ def test_floquet_of_a_constant_body_is_its_spectrum() -> None:
     modes = modal.solve(Turning().freeze(0.0), k=2)
     for lam in modes.eigenvalues:
         assert np.abs(found.multipliers - np.exp(lam * period)).min() < 1e-6
+
+
+def damped_four_bar() -> assembly.Mechanism:
+    """Nine unknowns; the crank turns at 60 rad/s, the lowest frequency is some five times that."""
+    material = assembly.Material(E=2e8, nu=0.3, rho=1500.0)
+
+    def link(length: float) -> assembly.Body:
+        section = assembly.rectangle(0.02, 0.02)
+        return assembly.beam(length, section, material, 1, planar=True).with_damping(b=6e-5)
+
+    return assembly.Mechanism(
+        {"crank": link(0.1), "coupler": link(0.3), "rocker": link(0.25)},
+        [
+            assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
+            assembly.revolute("crank", "end", "coupler", "start", name="B"),
+            assembly.revolute("coupler", "end", "rocker", "end", name="C"),
+            assembly.revolute("ground", (0.3, 0), "rocker", "start", name="D"),
+        ],
+        [assembly.driver("A", 60.0)],
+        initial={"coupler": (0.1, 0, 0.8), "rocker": (0.3, 0, 1.4)},
+    )
+
+
+class Counted:
+    """A mechanism that counts how often it is frozen."""
+
+    def __init__(self, mechanism: assembly.Mechanism) -> None:
+        self.mechanism, self.count = mechanism, 0
+
+    def freeze(self, t: float) -> FrozenSystem:
+        self.count += 1
+        return self.mechanism.freeze(t)
+
+
+def test_floquet_vectors_of_a_mechanism_come_back_multiplied() -> None:
+    """The whole monodromy, off a polynomial through a few instants, against a transient that
+    freezes at every stage; Lagrange's and Hamilton's form give the same turn."""
+    model = Counted(damped_four_bar())
+    period = model.mechanism.period
+    assert period is not None
+    found = floquet(model, period, method="dense", tolerance=1e-9)
+    assert found.interpolated is not None and found.interpolated.instants + 20 > 0.5 * model.count
+    assert model.count < 400 and found.interpolated.deviation < 1e-11
+    assert f"through {found.interpolated.instants} instants" in str(found)
+    mu, x = found.multipliers[0], found.vectors[:, 0]
+    assert abs(mu.imag) > 0.01 * abs(mu)
+    cases: list[tuple[Any, str, int, float]] = [
+        ("hamilton", "gauss6", 100, 1e-4),
+        ("lagrange", "generalized-alpha", 400, 4e-2),
+    ]
+    for formalism, method, steps, tolerance in cases:
+        run = modal.integrate(
+            model, (0.0, period), x.real, formalism, method=method, step=period / steps,
+            probes="all", every=steps,
+        )  # fmt: skip
+        end = np.concatenate([run.displacement[-1], run.velocity[-1]])
+        gap = np.linalg.norm(end - (mu * x).real)
+        assert gap < tolerance * np.linalg.norm(mu * x), formalism
+
+
+def test_a_polynomial_that_misses_something_is_not_used() -> None:
+    """A narrow bump between all samples leaves their spectrum clean; the look between them sees
+    it."""
+    place, width = 0.5 * (np.sqrt(5.0) - 1.0), 1e-3
+
+    def bumpy(t: float) -> np.ndarray:
+        bump = np.exp(-(((t - place) / width) ** 2))
+        return np.array([[0.0, 1.0], [-4.0 - np.cos(2.0 * np.pi * t) - bump, 0.0]])
+
+    def smooth(t: float) -> np.ndarray:
+        return np.array([[0.0, 1.0], [-4.0 - np.cos(2.0 * np.pi * t), 0.0]])
+
+    assert periodic_interpolant(bumpy, 0.0, 1.0) is None
+    found = periodic_interpolant(smooth, 0.0, 1.0)
+    assert found is not None and found.deviation < 1e-14
+    assert chebyshev_interpolant(smooth, 0.0, 0.7) is not None
