@@ -24,6 +24,7 @@ TRACK_VARIABLES: Mapping[str, tuple[str, str]] = {
     "backward_error": ("1", "backward error of the eigenpair"),
     "condition_number": ("1", "relative condition number of the eigenvalue"),
     "mac": ("1", "modal assurance criterion to the previous instant, from left and right vectors"),
+    "certainty": ("1", "least MAC believed on the way from the previous instant"),
     "event": ("1", "what happens to the mode at the instant"),
     "kind": ("1", "rigid or elastic"),
     "frozen_interval": ("s", "how long the modes of the instant stand for the motion"),

@@ -37,6 +37,8 @@ RESOLVED = 0.25
 CAPTURED = 2.4
 # … and the share of a third mode in the pair, of that of its lesser member, above which it does.
 THIRD = 0.5
+# Part of the gap by which the difference at the vertex of the parabola may differ from it.
+AGREED = 0.1
 
 
 @dataclass(frozen=True)
@@ -142,13 +144,9 @@ def examine(
     roots: np.ndarray = np.zeros(2)
     for _ in range(ROUNDS):
         centre = float(np.clip(centre, low + width, high - width))
-        try:
-            samples = [
-                _difference(a, b, match, pair, solve(s))
-                for s in (centre - width, centre, centre + width)
-            ]
-        except FrozenMotionError:  # no modes at a defective instant: other steps go round it
-            return None
+        samples = [
+            _sampled(a, b, match, pair, solve, s) for s in (centre - width, centre, centre + width)
+        ]
         if any(d is None for d in samples):
             return None
         squares = np.array(samples, dtype=complex) ** 2
@@ -165,7 +163,12 @@ def examine(
             break
         width *= float(np.clip(max(half, 0.1 * abs(shift)), SHRINK, WIDEN))
         width = float(np.clip(width, finest, 0.1 * abs(length)))
-    return Encounter(first, second, centre, *_verdict(roots, gap, tolerance * size))
+    gap, kind = _verdict(roots, gap, tolerance * size)
+    if kind != "crossing":
+        least = _sampled(a, b, match, pair, solve, centre)
+        if least is None or not _agrees(least, gap, kind):
+            return None
+    return Encounter(first, second, centre, gap, kind)
 
 
 def _verdict(roots: np.ndarray, gap: float, tolerance: float) -> tuple[float, Kind]:
@@ -178,10 +181,33 @@ def _verdict(roots: np.ndarray, gap: float, tolerance: float) -> tuple[float, Ki
     return gap, "veering" if roots[0].imag * roots[1].imag < 0.0 else "crossing"
 
 
+def _agrees(least: complex, gap: float, kind: Kind) -> bool:
+    """Whether the difference where it is least is what the parabola says: its size, and real where
+    a mode grows.
+    """
+    grows = abs(least.real) > abs(least.imag)
+    return abs(abs(least) - gap) <= AGREED * gap and (kind != "flutter onset" or grows)
+
+
 def _cross_mac(match: Match, overlap: Overlap, i: int, j: int) -> float:
     """MAC of mode i of a with what continues mode j at b."""
     table = overlap.mirrored_mac if match.mirrored[i] else overlap.mac
     return float(table[i, match.target[j]])
+
+
+def _sampled(
+    a: Snapshot,
+    b: Snapshot,
+    match: Match,
+    pair: _Pair,
+    solve: Callable[[float], Snapshot],
+    at: float,
+) -> complex | None:
+    """The difference of the pair at an extra instant, None if unclear or without modes there."""
+    try:
+        return _difference(a, b, match, pair, solve(at))
+    except FrozenMotionError:  # a defective instant: other steps go round it
+        return None
 
 
 def _difference(

@@ -47,6 +47,17 @@ class Meeting:
 
 
 @dataclass(frozen=True)
+class Between:
+    """An extra instant before instant `index`: where, and the eigenvalue of each track (R,), NaN
+    for none.
+    """
+
+    index: int
+    at: float
+    eigenvalues: Complex
+
+
+@dataclass(frozen=True)
 class Events:
     """event (T, R) one of NAMES; partner (T, R) the other track, −1 for none; gap (T, R) rad/s of
     veerings or NaN.
@@ -83,13 +94,14 @@ def find_events(
     elastic: NDArray[np.bool_],
     turns: Real,
     meetings: list[Meeting],
+    between: list[Between],
 ) -> Events:
     """All events of T instants and R tracks.
 
     at (T,); eigenvalues (T, R), Im ≥ 0, and their error (T, R), rad/s; rate, doubt (T, R): growth
     rate for onsets and its error (modal/onsets.py); elastic (T, R). turns (T − 1, R, R): the angle
     by which the shape of one track turns into that of another from an instant to the next, rad.
-    meetings: what the follower settled between instants.
+    meetings: what the follower settled between instants. between: the extra instants it took.
     """
     board = _Board(eigenvalues.shape)
     settled = set()
@@ -101,7 +113,7 @@ def find_events(
     R = eigenvalues.shape[1]
     for i in range(R):
         for j in range(i + 1, R):
-            _pair_events(board, at, eigenvalues, turns, settled, i, j)
+            _pair_events(board, at, eigenvalues, turns, settled, between, i, j)
     for onset in find_onsets(eigenvalues, error, rate, doubt, elastic):
         board.write(onset.index, onset.track, onset.kind, onset.partner)
     return board.events()
@@ -113,6 +125,7 @@ def _pair_events(
     eigenvalues: Complex,
     turns: Real,
     settled: set[tuple[int, int, int]],
+    between: list[Between],
     i: int,
     j: int,
 ) -> None:
@@ -127,9 +140,9 @@ def _pair_events(
     ordered = np.flatnonzero(order)
     changes = np.flatnonzero(order[ordered[1:]] != order[ordered[:-1]])
     for p, q in zip(ordered[changes], ordered[changes + 1], strict=True):
-        between = range(int(both[p]) + 1, int(both[q]) + 1)
+        inside = range(int(both[p]) + 1, int(both[q]) + 1)
         locked = difference[p + 1 : q]
-        if any((n, i, j) in settled for n in between) or np.any(
+        if any((n, i, j) in settled for n in inside) or np.any(
             np.abs(locked) > ROUND_OFF * size[p + 1 : q]
         ):
             continue
@@ -155,16 +168,32 @@ def _pair_events(
         turned = turns[both[start] : both[end]]
         expected = 0.5 * np.arctan(np.sqrt(wider**2 - 1.0)).sum()
         if max(turned[:, i, j].sum(), turned[:, j, i].sum()) > TURN * expected:
-            gap = _vertex(difference[p - 1 : p + 2], at[both[p - 1 : p + 2]])
+            here = slice(p - 1, p + 2)
+            first, last = int(both[p - 1]), int(both[p + 1])
+            cuts = [x for x in between if first < x.index <= last]
+            gap = _least(
+                np.concatenate(
+                    [difference[here], [x.eigenvalues[i] - x.eigenvalues[j] for x in cuts]]
+                ),
+                np.concatenate([at[both[here]], [x.at for x in cuts]]),
+            )
             board.write(n, i, "veering", j, gap)
             board.write(n, j, "veering", i, gap)
 
 
-def _vertex(difference: Complex, place: Real) -> float:
-    """The least distance on the parabola of the squared difference through three instants."""
-    squares = difference**2
-    c2, c1, c0 = np.polyfit((place - place[1]) / (place[2] - place[0]), squares, 2)
+def _least(difference: Complex, place: Real) -> float:
+    """The least distance, on the parabola of the squared difference through the instant where it
+    is least and its neighbours.
+    """
+    known = np.isfinite(difference)
+    order = np.argsort(place[known])
+    difference, place = difference[known][order], place[known][order]
+    p = int(np.clip(np.abs(difference).argmin(), 1, len(place) - 2))
+    here = slice(p - 1, p + 2)
+    c2, c1, c0 = np.polyfit(
+        (place[here] - place[p]) / (place[p + 1] - place[p - 1]), difference[here] ** 2, 2
+    )
     if c2 == 0.0:
-        return float(np.abs(difference[1]))
+        return float(np.abs(difference[p]))
     least = np.sqrt(abs(c0 - c1**2 / (4.0 * c2)))
-    return float(min(least, np.abs(difference[1])))
+    return float(min(least, np.abs(difference).min()))

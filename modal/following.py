@@ -30,7 +30,7 @@ class Rules:
     window's largest |λ| from which on a mode may leave it.
     """
 
-    clear_mac: float = 0.6
+    clear_mac: float = 0.8
     known_mac: float = 0.8
     least_mac: float = 0.3
     halvings: int = 6
@@ -49,12 +49,15 @@ class Rules:
 class Step:
     """From instant a to instant b: the match, b with its clusters aligned, what met on the way, the
     overlaps.
+
+    between: where the step was cut, and the eigenvalue of each mode of a there (Ka,), NaN for none.
     """
 
     match: Match
     b: Snapshot
     encounters: tuple[Encounter, ...]
-    overlap: Overlap | None
+    overlap: Overlap
+    between: tuple[tuple[float, Complex], ...] = ()
 
 
 def follow(
@@ -85,6 +88,7 @@ def follow(
     pairs = swapped_pairs(a, b, match, watched)
     if pairs:
         curve = np.arange(a.size)  # the shape each mode is on: it changes at every veering
+        certainty = match.certainty.copy()
         for i, j in pairs:
             found = examine(a, b, match, overlap, i, j, solve, rules.crossing)
             if found is None and left > 0:
@@ -92,13 +96,15 @@ def follow(
             p, q = (int(np.flatnonzero(curve == m)[0]) for m in (i, j))
             if found is None:  # no smaller step tells: the shapes go on as they are
                 found = Encounter(p, q, 0.5 * (a.at + b.at), 0.0, "crossing")
+                certainty[[p, q]] = 0.0
             met.append(replace(found, first=p, second=q))
             if found.kind == "veering":
                 curve[[p, q]] = curve[[q, p]]
+                certainty[[p, q]] = certainty[[p, q]].min()
         target, mirrored = match.target[curve], match.mirrored[curve]
         table = np.where(mirrored[:, None], overlap.mirrored_mac, overlap.mac)
         mac = np.where(target >= 0, table[np.arange(a.size), target], 0.0)
-        match = Match(target, mirrored, mac)
+        match = Match(target, mirrored, mac, certainty)
     return Step(match, b, tuple(met), overlap)
 
 
@@ -157,4 +163,8 @@ def _halve(
         for e in second.encounters
         if origin[e.first] >= 0 and origin[e.second] >= 0
     )
-    return Step(Match(target, mirrored, mac), second.b, first.encounters + later, overlap)
+    onward_certainty = np.where(one.target >= 0, two.certainty[one.target], 0.0)
+    match = Match(target, mirrored, mac, np.minimum(one.certainty, onward_certainty))
+    known = ((middle.at, middle.eigenvalues), *second.between)
+    cut = tuple((at, np.where(one.target >= 0, lam[one.target], np.nan)) for at, lam in known)
+    return Step(match, second.b, first.encounters + later, overlap, first.between + cut)

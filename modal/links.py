@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modal.matching import CLUSTER, Overlap, diagonal_pairing
+from modal.matching import CLUSTER, Match, Overlap, diagonal_pairing
 from modal.snapshot import Complex, Index, Mask, Real, Snapshot
 
 
@@ -28,21 +28,25 @@ class Motion:
 class Link:
     """From one instant to the next, by track (R,) of those known at the time.
 
-    mac (R,). flipped (R,): continued as the conjugate. turn (R, R): angle by which shape i turns
-    into shape j. motion: None where a parameter is steady.
+    mac, certainty (R,). flipped (R,): continued as the conjugate. turn (R, R): angle by which shape
+    i turns into shape j. motion: None where a parameter is steady.
     """
 
     mac: Real
+    certainty: Real
     flipped: Mask
     turn: Real
     motion: Motion | None
 
 
-def link(
-    overlap: Overlap, index: Index, onward: Index, flipped: Mask, mac: Real, moving: bool
-) -> Link:
+def link(overlap: Overlap, match: Match, index: Index, onward: Index, moving: bool) -> Link:
     """The link of two instants: index, onward (R,) say which mode each track is at both."""
-    R = len(index)
+    R, present = len(index), index >= 0
+    flipped = np.zeros(R, dtype=bool)
+    mac, certainty = np.full((2, R), np.nan)
+    flipped[present] = match.mirrored[index[present]]
+    mac[present] = match.mac[index[present]]
+    certainty[present] = match.certainty[index[present]]
     kept = np.flatnonzero((index >= 0) & (onward >= 0))
     i, j, turned = index[kept], onward[kept], flipped[kept]
     both, pairs = np.ix_(i, j), np.ix_(kept, kept)
@@ -50,7 +54,7 @@ def link(
     turn = np.zeros((R, R))
     turn[pairs] = np.arcsin(np.sqrt(np.clip(table, 0.0, 1.0)))
     if not moving:
-        return Link(mac, flipped, turn, None)
+        return Link(mac, certainty, flipped, turn, None)
     # y_j of the conjugate with x_i is the conjugate of y_j with x̄_i.
     forward = np.where(turned, overlap.mirrored[both], overlap.forward[both])
     forward_twin = np.where(turned, overlap.forward[both], overlap.mirrored[both]).conj()
@@ -65,7 +69,8 @@ def link(
         from_first[0][pairs], from_first[1][pairs] = forward / own_ahead, forward_twin / own_ahead
         from_second[0][pairs] = backward.T / own_behind
         from_second[1][pairs] = backward_twin.T / own_behind
-    return Link(mac, flipped, turn, Motion(ahead, behind, from_first, from_second))
+    motion = Motion(ahead, behind, from_first, from_second)
+    return Link(mac, certainty, flipped, turn, motion)
 
 
 def across(a: Snapshot, i: Index, c: Snapshot, j: Index, flipped: Mask) -> tuple[Real, Real]:

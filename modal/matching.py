@@ -174,12 +174,13 @@ class Match:
     """target (Ka,): the mode of b that continues each mode of a, −1 for none. mirrored (Ka,): as
     its conjugate.
 
-    mac (Ka,): MAC of the pair.
+    mac (Ka,): MAC of the pair. certainty (Ka,): the least MAC that was believed on the way there.
     """
 
     target: Index
     mirrored: Mask
     mac: Real
+    certainty: Real
 
 
 def _real(s: Snapshot) -> Mask:
@@ -219,4 +220,4 @@ def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Ma
     mac = np.zeros(a.size)
     chosen = np.where(flipped, overlap.mirrored_mac, overlap.mac)
     mac[rows] = chosen[rows, columns]
-    return Match(target, mirrored, mac)
+    return Match(target, mirrored, mac, mac)

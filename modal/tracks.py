@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.events import Meeting, find_events
+from modal.events import Between, Meeting, find_events
 from modal.following import Rules, Step, follow
 from modal.links import Link, across, coupling, link, stencils
 from modal.matching import Overlap, align, clusters
@@ -62,6 +62,7 @@ class Recorder:
         self._links: list[Link] = []
         self._second: list[tuple[Real, Real]] = []
         self._meetings: list[Meeting] = []
+        self._between: list[Between] = []
         self._ended: dict[int, Snapshot] = {}
         self._visible = np.zeros(0, dtype=bool)
 
@@ -121,12 +122,7 @@ class Recorder:
         present = np.flatnonzero(index >= 0)
         onward = np.full(len(index), -1, dtype=np.intp)
         onward[present] = match.target[index[present]]
-        flipped = np.zeros(len(index), dtype=bool)
-        flipped[present] = match.mirrored[index[present]]
-        mac = np.full(len(index), np.nan)
-        mac[present] = match.mac[index[present]]
-        overlap = step.overlap or Overlap.between(align(a, b), b)
-        self._links.append(link(overlap, index, onward, flipped, mac, self.moving))
+        self._links.append(link(step.overlap, match, index, onward, self.moving))
         for row in np.flatnonzero((index >= 0) & (onward < 0)):
             self._ended[int(row)] = a.mode(int(index[row]))
         new = self._returned(b, onward, np.setdiff1d(np.arange(b.size), onward))
@@ -135,6 +131,10 @@ class Recorder:
         lowest = self._lowest(b)
         self._visible |= (self._index[-1] >= 0) & lowest[self._index[-1]]
         self._scalars.append(_scalars(b))
+        for at, lam in step.between:
+            values = np.full(len(index), complex(np.nan, np.nan))
+            values[present] = lam[index[present]]
+            self._between.append(Between(self.count - 1, at, values))
         for e in step.encounters:
             rows = (int(track[e.first]), int(track[e.second]))
             if min(rows) >= 0:
@@ -198,13 +198,21 @@ class Recorder:
             if m.first in place and m.second in place
         ]
         turns = turns[:, rows][:, :, rows]
+        between = [
+            replace(x, eigenvalues=_table([x.eigenvalues], R, complex(np.nan, np.nan))[0, rows])
+            for x in self._between
+        ]
         elastic = kind[:, rows] == "elastic"
         action, doubt = rates.action[:, rows], rates.doubt[:, rows]
         size = np.abs(lam)
         with np.errstate(invalid="ignore"):  # a defective value: infinite × 0
             error = np.where(backward_error > 0.0, condition * backward_error * size, 0.0)[:, rows]
-        events = find_events(at, lam[:, rows], error, action, doubt, elastic, turns, meetings)
-        mac = _table([np.full(R, np.nan), *(k.mac for k in self._links)], R, np.nan)
+        events = find_events(
+            at, lam[:, rows], error, action, doubt, elastic, turns, meetings, between
+        )
+        unknown = np.full(R, np.nan)
+        mac = _table([unknown, *(k.mac for k in self._links)], R, np.nan)
+        certainty = _table([unknown, *(k.certainty for k in self._links)], R, np.nan)
         out = dict(
             eigenvalue=lam,
             frequency=np.abs(lam.imag) / (2.0 * np.pi),
@@ -215,6 +223,7 @@ class Recorder:
             backward_error=backward_error,
             condition_number=condition,
             mac=np.where(there, mac, np.nan),
+            certainty=np.where(there, certainty, np.nan),
             kind=kind,
             frozen_interval=rates.interval,
             coupling=rates.coupling,

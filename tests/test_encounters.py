@@ -42,7 +42,7 @@ def outcome(found: Iterable[Family], points: int, solver: Solver) -> tuple[list[
         kinds.append("+".join(sorted(set(tracks["event"].values[met, pair[0]].tolist()))))
         if kinds[-1] == "veering" and family.gap() < 0.1:
             gap = np.nanmin(tracks["gap"].values[:, pair[0]])
-            assert gap == pytest.approx(family.gap(), rel=1e-3)
+            assert gap == pytest.approx(family.gap(), rel=3e-3)
     return shares, kinds
 
 
@@ -67,3 +67,15 @@ def test_a_mode_that_crosses_inside_a_veering(seed: int) -> None:
     shares, kinds = outcome([family], (4, 6, 12)[seed % 3], lapack)
     assert shares == [1.0]
     assert kinds == ["veering"]
+
+
+def test_gap_of_a_veering_as_wide_as_a_step() -> None:
+    """Extra instants of the refined steps serve the gap: closed form to 2 %, from eight instants on
+    over the whole family."""
+    rng = np.random.default_rng(7)
+    off = []
+    for _ in range(20):
+        family = random_family(rng, 3e-2)
+        tracks = modal.track(family, s=np.linspace(0.0, 1.0, 8), k=len(family.start), solver=lapack)
+        off.append(np.nanmin(tracks["gap"].values) / family.gap() - 1.0)
+    assert np.max(np.abs(off)) < 0.02

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from scipy.optimize import linear_sum_assignment
+from general_families import general
 
 import assembly
 import modal
@@ -77,63 +77,29 @@ def test_crossings_and_veerings_of_two_hundred_families() -> None:
     assert np.median(np.abs(gaps)) < 1e-3
 
 
-def branches_by_small_steps(
-    matrices: Callable[[float], tuple[np.ndarray, ...]], s: np.ndarray, steps: int
-) -> np.ndarray | None:
-    """Eigenvalues (Im > 0) at s on their branches, by continuation in very small steps with LAPACK;
-    None when one becomes real.
-    """
-    fine = np.unique(np.concatenate([s, np.linspace(s[0], s[-1], steps)]))
-    branches: list[np.ndarray] = []
-    for n, value in enumerate(fine):
-        M, C, K = matrices(value)
-        size = len(M)
-        lower = -np.linalg.solve(M, np.hstack([K, C]))
-        lam = np.linalg.eigvals(np.vstack([np.eye(size, 2 * size, size), lower]))
-        lam = lam[lam.imag > 1e-9]
-        if len(lam) != size:
-            return None
-        if n == 0:
-            branches.append(lam[np.argsort(np.abs(lam))])
+@pytest.mark.parametrize("points", [3, 5, 24])
+def test_gyroscopic_damped_and_circulatory_families(points: int) -> None:
+    """Random M, growing gyroscopic and circulatory terms, random damping: the branches of 1,500
+    small steps. Where the dataset is certain of an identity, it is right."""
+    s = np.linspace(0.0, 1.0, points)
+    checked, right = 0, []
+    for seed in range(14):
+        model = general(seed, (750.0, 2500.0)[seed // 7])
+        truth = model.branches(s, 1500)
+        if truth is None:
             continue
-        expected = branches[-1]
-        if n > 1:
-            slope = (branches[-1] - branches[-2]) / (fine[n - 1] - fine[n - 2])
-            expected = expected + slope * (value - fine[n - 1])
-        _, order = linear_sum_assignment(np.abs(expected[:, None] - lam[None, :]))
-        branches.append(lam[order])
-    return np.array(branches)[np.searchsorted(fine, s)]
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_gyroscopic_damped_and_circulatory_families(seed: int) -> None:
-    """Random M, growing gyroscopic and circulatory terms, random damping: the branches of 3,000
-    small steps."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(3, 6))
-    L = np.tril(rng.normal(0.0, 0.2, (n, n)), -1) + np.diag(rng.uniform(0.7, 1.5, n))
-    Q, _ = np.linalg.qr(rng.normal(size=(n, n)))
-    frequencies = np.sort(rng.uniform(50.0, 150.0, n))
-    S, G, N = rng.normal(size=(3, n, n))
-    M = L @ L.T
-    K0 = L @ Q @ np.diag(frequencies**2) @ Q.T @ L.T
-    K1 = 750.0 * L @ (S + S.T) @ L.T
-    G, N = 20.0 * L @ (G - G.T) @ L.T, 100.0 * (seed % 3) * L @ (N - N.T) @ L.T
-    D = (seed % 2) * L @ Q @ np.diag(rng.uniform(0.2, 3.0, n)) @ Q.T @ L.T
-
-    def matrices(s: float) -> tuple[np.ndarray, ...]:
-        return M, s * G + D, K0 + s * (K1 + N)
-
-    def freeze(s: float) -> FrozenSystem:
-        return FrozenSystem(M=M, C=s * G, D=D, K=K0 + s * K1, K_D=s * N)
-
-    s = np.linspace(0.0, 1.0, int(rng.integers(15, 40)))
-    truth = branches_by_small_steps(matrices, s, 3001)
-    assert truth is not None
-    found = modal.track(Model(freeze), s=s, k=n, backend="dense")["eigenvalue"].values
-    assert found.shape == truth.shape
-    start = [int(np.argmin(np.abs(truth[0] - value))) for value in found[0]]
-    np.testing.assert_allclose(found, truth[:, start], rtol=1e-7)
+        checked += 1
+        n = truth.shape[1]
+        tracks = modal.track(model, s=s, k=n, backend="dense")
+        found = tracks["eigenvalue"].values
+        assert found.shape == truth.shape
+        start = [int(np.argmin(np.abs(truth[0] - value))) for value in found[0]]
+        own = np.abs(found - truth[:, start]) <= 1e-7 * np.abs(found)
+        right.append(own.mean())
+        certain = np.minimum.accumulate(np.fmin(tracks["certainty"].values, 1.0)) >= 0.7
+        assert np.all(own[certain | (np.arange(points) == 0)[:, None]])
+    assert checked >= 10
+    assert np.mean(right) >= 0.99
 
 
 def test_other_rules_are_visibly_worse() -> None:
