@@ -30,6 +30,8 @@ sphinx_gallery_conf = {
     "gallery_dirs": "_gallery",
     "filename_pattern": r"\.py$",
     "abort_on_example_error": True,
+    "run_stale_examples": True,
+    "within_subsection_order": "FileNameSortKey",
     "reset_modules": ("gallery_style.reset",),
     "download_all_examples": False,
     "show_signature": False,

@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 import scipy.io
 
+import modal
 from assembly import errors, gallery
+from studies.model import load_model
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -141,6 +143,18 @@ def test_every_error_is_in_the_manual() -> None:
     assert set(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE)) == classes - {
         "FrozenMotionError"
     }
+
+
+def test_model_files_of_the_manual_load(tmp_path: Path) -> None:
+    text = (DOCS / "commands.md").read_text("utf-8")
+    blocks = re.findall(r"^```toml\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    for number, block in enumerate(blocks):
+        path = tmp_path / f"model{number}.toml"
+        path.write_text(block, encoding="utf-8")
+        model = load_model(path)
+        modes = modal.solve(model.motion.freeze(0.0), k=2)
+        assert np.all(modes.backward_error < 1e-10)
 
 
 def test_links_between_pages_lead_somewhere() -> None:
