@@ -19,10 +19,12 @@ from scipy.optimize import linear_sum_assignment
 from assembly.errors import SingularSystemError
 from modal.solvers.pairs import Pairs, clusters
 from modal.solvers.shifted import ShiftedOperator
-from modal.state import Complex, Quadratic, times
+from modal.state import Complex, Quadratic, Real, times
 
-GOAL = 1e-12  # backward error above which a pair is made better; each group costs a factorization
-STEPS = 2
+GOAL = 1e-12  # backward error above which a pair is made better
+CHEAP = 500  # unknowns up to which it is asked of the equilibrated instant too
+STEPS = 2  # of inverse iteration with one factor
+ROUNDS = 4  # factors for one group
 REGROUPS = 4
 ASIDE = 1e-10  # relative step aside when σ is an eigenvalue to the last digit
 ROUNDING = 10.0 * np.finfo(float).eps
@@ -37,8 +39,8 @@ def sharpened(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
     Groups that meet are iterated again as one, from where they came, so no eigenpair takes the
     place of another.
     """
-    error = quadratic.backward_error(pairs.eigenvalues, pairs.right)
-    poor = np.flatnonzero(~(error[:count] <= GOAL))
+    first = np.arange(min(count, len(pairs.eigenvalues)))
+    poor = np.flatnonzero(~(_error(quadratic, pairs.take(first)) <= GOAL))
     if poor.size == 0:
         return pairs
     values, better, groups = pairs.eigenvalues, dict[Group, Pairs](), list[Group]()
@@ -151,14 +153,36 @@ def _unit(X: Complex) -> Complex:
 
 
 def _better(quadratic: Quadratic, group: Pairs) -> Pairs:
-    """The group iterated, or as it was if that is not better or loses one of its vectors."""
-    found = iterated(quadratic, group)
-    if found is None:
-        return group
-    before = quadratic.backward_error(group.eigenvalues, group.right).max()
-    after = quadratic.backward_error(found.eigenvalues, found.right).max()
-    kept = la.svdvals(found.right)[-1] >= INDEPENDENT * la.svdvals(_unit(group.right))[-1]
-    return found if kept and not after >= before else group
+    """The group iterated while that makes it better and costs none of its vectors.
+
+    Each round starts from the eigenvalues of the one before: the error is squared.
+    """
+    error = _error(quadratic, group).max()
+    for _ in range(ROUNDS):
+        if error <= GOAL:
+            break
+        found = iterated(quadratic, group)
+        if found is None:
+            break
+        after = _error(quadratic, found).max()
+        kept = la.svdvals(found.right)[-1] >= INDEPENDENT * la.svdvals(_unit(group.right))[-1]
+        if after >= error or not kept:
+            break
+        group, error = found, after
+    return group
+
+
+def _error(quadratic: Quadratic, pairs: Pairs) -> Real:
+    """Backward errors (p,), where a factor costs little the larger of two.
+
+    The second is of the unknowns scaled to a unit diagonal of M/‖M‖ + K/‖K‖. Where units differ by
+    many orders the first sees the stiffest of them only.
+    """
+    error = quadratic.backward_error(pairs.eigenvalues, pairs.right)
+    if quadratic.n > CHEAP or pairs.factorization == "Cholesky":
+        return error
+    scaled, d = quadratic.equilibrated
+    return np.maximum(error, scaled.backward_error(pairs.eigenvalues, pairs.right / d[:, None]))
 
 
 def _joined(groups: list[Group], others: list[list[int]]) -> list[Group]:

@@ -38,8 +38,12 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 # A Krylov space for k modes of fewer unknowns than this would be most of the state space.
 DENSE_BELOW = 20
 
-# Up to this size a definite instant is looked through for independent parts first.
+# Up to this size a definite instant is looked through for independent parts first, and LAPACK is
+# taken where a Krylov space would be most of the state space.
 SMALL = 500
+
+# Up to this size LAPACK is asked when a sparse method stops short.
+LAST_RESORT = 100
 
 # |λ| relative to √(‖K‖/‖M‖) below which K may be singular and is looked at.
 SINGULAR = 1e-6
@@ -75,14 +79,27 @@ def solve(
     def run(given: FrozenSystem, quadratic: Quadratic) -> Modes:
         chain = _chain(given, deflation)
         task = Task(given, quadratic, chain, k, backend, tolerance, point, certify)
-        if backend == "dense" or given.n < max(DENSE_BELOW, k + 2):
+        if backend == "dense" or _is_small(task):
             return _dense(task)
-        return _sparse(task, seed) if point == 0.0 else _window(task, seed)
+        try:
+            return _sparse(task, seed) if point == 0.0 else _window(task, seed)
+        except (AccuracyError, ConvergenceError):
+            # Clusters that accumulate, as of overdamped modes, can stall a Krylov method.
+            if given.n > LAST_RESORT:
+                raise
+            return _dense(task)
 
     quadratic = Quadratic(system)
     if deflation != "auto":
         return run(system, quadratic)
     return _with_found_null_space(system, quadratic, run)
+
+
+def _is_small(task: Task) -> bool:
+    """Whether LAPACK is to find all modes: there are hardly more than a Krylov space would span."""
+    n, k = task.quadratic.n, task.k
+    there = 2 * n - (0 if task.chain is None else task.chain.count)
+    return n < max(DENSE_BELOW, k + 2) or (there <= 4 * k + 4 and n <= SMALL) or there == 0
 
 
 def _with_found_null_space(
@@ -97,7 +114,10 @@ def _with_found_null_space(
             return modes
     except (SingularSystemError, AccuracyError, ConvergenceError) as found:
         fault = found
-    completed = with_null_space(system)
+    try:
+        completed = with_null_space(system)
+    except SingularSystemError:
+        completed = None
     if completed is not None and completed.rigid.shape[1] > _nulls(system):
         return run(completed, Quadratic(completed))
     if fault is not None:

@@ -59,6 +59,14 @@ class Quadratic:
         return Quadratic.of(*(sp.csr_matrix(A.T) for A in (self.M, self.C, self.K)))
 
     @cached_property
+    def equilibrated(self) -> tuple[Quadratic, Real]:
+        """The quadratic in unknowns q/d with d (n,), the diagonal of M/‖M‖ + K/‖K‖ then one."""
+        m, _, k = self.norms
+        d = unit_diagonal(self.M.diagonal(), self.K.diagonal(), m, k)
+        D = sp.diags(d)
+        return Quadratic.of(*(sp.csr_matrix(D @ A @ D) for A in (self.M, self.C, self.K))), d
+
+    @cached_property
     def norms(self) -> tuple[float, float, float]:
         """Upper bounds √(‖·‖₁‖·‖∞) of the 2-norms of M, C, K."""
         mirrored = self.conservative
@@ -103,6 +111,12 @@ class Quadratic:
         """yᴴ(2λM + C)x of every column, (k,)."""
         derivative = times(self.M, right) * (2.0 * eigenvalues) + times(self.C, right)
         return np.asarray((left.conj() * derivative).sum(axis=0))
+
+
+def unit_diagonal(mass: Real, stiffness: Real, m: float, k: float) -> Real:
+    """d (n,) with which d_i² (|M_ii|/m + |K_ii|/k) = 1: lengths and rotations then compare."""
+    diagonal = np.abs(stiffness) / max(k, np.finfo(float).tiny) + np.abs(mass) / m
+    return np.asarray(1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)))
 
 
 def times(A: sp.csr_matrix, X: Complex) -> Complex:

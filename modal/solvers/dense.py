@@ -15,7 +15,7 @@ import scipy.linalg as la
 from assembly.null_chain import NullChain
 from modal.deflation import deflate_by_similarity
 from modal.solvers.pairs import Pairs
-from modal.state import Complex, Quadratic, Real, companion
+from modal.state import Complex, Quadratic, Real, companion, unit_diagonal
 
 SINGULAR = 1e-14  # reciprocal condition below which 1/λ is not formed
 MEND = 1e-10  # residual of a pair of 1/λ, relative, from which QZ is asked too
@@ -31,8 +31,7 @@ def equilibrated(quadratic: Quadratic) -> tuple[Real, Real, Real, Real, float]:
     m, _, k = quadratic.norms
     gamma = quadratic.frequency_scale
     M, C, K = (A.toarray() for A in (quadratic.M, quadratic.C, quadratic.K))
-    diagonal = np.abs(np.diag(K)) / max(k, np.finfo(float).tiny) + np.abs(np.diag(M)) / m
-    d = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    d = unit_diagonal(np.diag(M), np.diag(K), m, k)
     outer = np.outer(d, d) / (gamma**2 * m)
     return M * outer * gamma**2, C * outer * gamma, K * outer, d, gamma
 

@@ -28,6 +28,11 @@ class Pairs:
     solves: int = 0
     left: Complex | None = None
 
+    @property
+    def total(self) -> int:
+        """Number of eigenvalues with the conjugates of those above the real axis."""
+        return len(self.eigenvalues) + int((self.eigenvalues.imag > 0.0).sum())
+
     def take(self, index: np.ndarray) -> Pairs:
         left = None if self.left is None else self.left[:, index]
         return replace(
