@@ -47,13 +47,16 @@ class Window:
 
     def find(self, k: int, seed: int = 0) -> Pairs:
         """At least the k nearest modes (Im λ ≥ 0), nearest first, if there are so many."""
-        n, asked = self.operator.quadratic.n, k + k // 12 + 2
+        n, asked, shifted = self.operator.quadratic.n, k + k // 12 + 2, self.operator
         while True:
             found = solve_krylov(self.operator, asked, self.engine, self.method, seed)
             distance = float(np.sort(np.abs(found.eigenvalues - self.target))[:k].max())
-            if asked >= n or 2 * len(found.eigenvalues) >= self.operator.rank or distance == 0.0:
+            if found.total >= self.operator.rank or distance == 0.0:
                 return found.nearest(self.target)
-            if distance >= self.wide * self.height:
+            if asked >= n and (self.height == np.inf or self.operator is not shifted):
+                return found.nearest(self.target)
+            # T has θ = 0 at a zero eigenvalue, which no search with it shows.
+            if distance >= self.wide * self.height or asked >= n:
                 self._look_from_zero()
                 asked = 2 * k + 2
                 continue
@@ -122,7 +125,7 @@ def solve_beside(
         while True:
             found = solve_krylov(operator, asked, engine, method, seed).nearest(0.0)
             lam = found.eigenvalues
-            every = asked >= n or 2 * len(lam) >= operator.rank
+            every = asked >= n or found.total >= operator.rank
             wanted = lam[zeros : zeros + k]
             near = np.sort(np.abs(lam + step))[:asked]
             if every or near.max() >= np.abs(wanted).max(initial=0.0) + step:
