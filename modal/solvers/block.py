@@ -96,8 +96,7 @@ class _Basis:
         """The k smallest ω > 0 of the projected problem and their coefficients (m, k)."""
         m = self.m
         Mr, Cr = self.Mr[:m, :m], self.Cr[:m, :m]
-        sizes, U = la.eigh(0.5 * (Mr + Mr.T))
-        N = U * np.sqrt(np.maximum(sizes, 0.0))
+        N = _factor(0.5 * (Mr + Mr.T))
         S = np.zeros((2 * m, 2 * m))  # of modal.solvers.dense, with L = I
         S[:m, :m] = -0.5 * (Cr - Cr.T)
         S[:m, m:] = -N
@@ -111,6 +110,15 @@ class _Basis:
         k = Y.shape[1]
         wide = A @ np.hstack([Y.real, Y.imag])
         return np.asarray(wide[:, :k] + 1j * wide[:, k:])
+
+
+def _factor(A: Real) -> Real:
+    """N with NNᵀ = A: Cholesky's, or from eigenvectors where A is semidefinite to round-off."""
+    N, info = la.lapack.dpotrf(A, lower=1, clean=1)
+    if info == 0:
+        return np.asarray(N)
+    sizes, U = la.eigh(A)
+    return np.asarray(U * np.sqrt(np.maximum(sizes, 0.0)))
 
 
 def _unit(q: Real, load: Real) -> tuple[Real, Real]:
