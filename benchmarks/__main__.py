@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-NAMES = ("instant", "sweep", "map", "campbell", "solid_assembly", "tracking", "formalisms")
+NAMES = ("instant", "count", "sweep", "map", "campbell", "solid_assembly", "tracking", "formalisms")
 
 
 def main(wanted: list[str]) -> int:

@@ -63,7 +63,7 @@ def solve(
     """The k modes of smallest |λ| (rad/s) or nearest to `target`, fewer if there are fewer.
 
     backend: "slepc", "scipy" or "dense" (the reference). certify: confirm by a count that none is
-        missing.
+        missing, from zero up or around the target (modal/certify.py).
     deflation: "auto" removes the zero eigenvalues of the rigid motion by `system.null_chain`; None
     keeps them; a NullChain is used as given. tolerance: largest backward error handed out.
     Raises InputError for bad arguments, SingularSystemError for a stiffness that is singular beyond

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -216,6 +217,29 @@ def test_certified_solution_says_so(name: str, target: complex | None) -> None:
 def test_certificate_counts_free_bodies_too(target: complex | None) -> None:
     for system in (free(50, 1, 3), free(50, 6, 4), free(50, 3, 5, coupled=True)):
         assert solve(system, k=6, certify=True, target=target).certified is True
+
+
+@pytest.mark.parametrize("target", [None, 0.5j, -0.3])
+@pytest.mark.parametrize("what", ["damped", "circulatory", "indefinite"])
+def test_certificate_counts_zeros_of_every_structure(what: str, target: complex | None) -> None:
+    """By winding, around null chains of three mobilities: what is added acts on elastic shapes."""
+    body = free(40, 3, 4)
+    rng = np.random.default_rng(1)
+    V = np.linalg.qr(body.rigid)[0]
+    W = rng.standard_normal((40, 40))
+    W -= V @ (V.T @ W)
+    extra: dict[str, dict[str, Any]] = {
+        "damped": dict(D=0.05 * W @ W.T),
+        "circulatory": dict(K_epsilon=0.3 * (W[:, :20] @ W[:, 20:].T - W[:, 20:] @ W[:, :20].T)),
+        "indefinite": dict(K_omega2=-0.3 * W @ W.T),
+    }
+    system = FrozenSystem(
+        M=body.M, C=body.damping, K=body.stiffness, rigid=body.rigid, **extra[what]
+    )
+    modes = solve(system, k=6, certify=True, target=target)
+    assert modes.certified is True and modes.deflated == 6
+    reference = solve(system, k=6, backend="dense", target=target)
+    np.testing.assert_allclose(modes.eigenvalues, reference.eigenvalues, rtol=1e-8)
 
 
 TARGETS = [0.0, 0.4j, 1.5j, -0.8, -0.1 + 1.2j]
