@@ -7,7 +7,7 @@ end exactly and a run that was interrupted continues on the same instants.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from assembly.errors import ConvergenceError
 from modal.integrators.stages import Integrator, Stages, State
 
 Array = NDArray[np.float64]
-Norm = Callable[[float, Array], float]
+Norm = Callable[[float, Array, Array], float]
 
 DEEPEST = 40  # halvings of the span before a step is called too small
 FIRST = 5  # halvings at the start: the largest step is 1/32 of the span
@@ -73,8 +73,8 @@ class AdaptiveSteps:
     """Step doubling: a step h is compared with two of h/2, which are kept.
 
     The difference over 2^p − 1 estimates the error of the two (order p); it may be `tolerance`
-    times the step's share of the span, relative to the largest displacement and velocity met so
-    far (by rejected steps too, which is what gives a start at rest its scale), in the norm given.
+    times the step's share of the span, relative to the largest state (q, q̇) met so far (by
+    rejected steps too, which is what gives a start at rest its scale), in the norm given.
     With steps so chosen the errors of a whole run add up to `tolerance` or less, unless the motion
     itself amplifies them. No step passes over one of `events`, the instants where a load is not
     smooth. Raises ConvergenceError when a step would be shorter than 2^−40 of its piece.
@@ -88,7 +88,7 @@ class AdaptiveSteps:
     piece: int = 0
     level: int = -1
     ticks: int = 0
-    largest: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    largest: float = 0.0
 
     def __post_init__(self) -> None:
         t0, t1 = self.t_span
@@ -155,24 +155,19 @@ class AdaptiveSteps:
 
     def _error(self, t: float, coarse: State, fine: State, before: State) -> float:
         """The estimated error over what is allowed for the whole span."""
-        worst = 0.0
-        pairs = ((coarse.q, fine.q, before.q), (coarse.v, fine.v, before.v))
-        for k, (rough, good, old) in enumerate(pairs):
-            size = max(self.norm(t, good), self.norm(t, old), self.largest[k])
-            self.largest[k] = size
-            gap = self.norm(t, good - rough) / (2.0**self.integrator.order - 1.0)
-            if not np.isfinite(gap):
-                return np.inf
-            if gap > 0.0:
-                worst = max(worst, gap / size)
-        return worst / self.tolerance
+        sizes = (self.norm(t, fine.q, fine.v), self.norm(t, before.q, before.v))
+        self.largest = max(*sizes, self.largest)
+        gap = self.norm(t, fine.q - coarse.q, fine.v - coarse.v)
+        if not np.isfinite(gap):
+            return np.inf
+        if gap == 0.0:
+            return 0.0
+        return gap / (2.0**self.integrator.order - 1.0) / self.largest / self.tolerance
 
     def position(self) -> dict[str, Any]:
-        return dict(
-            piece=self.piece, level=self.level, ticks=self.ticks, largest=list(self.largest)
-        )
+        return dict(piece=self.piece, level=self.level, ticks=self.ticks, largest=self.largest)
 
     def restore(self, position: dict[str, Any]) -> None:
         self.piece = int(position["piece"])
         self.level, self.ticks = int(position["level"]), int(position["ticks"])
-        self.largest = [float(x) for x in position["largest"]]
+        self.largest = float(position["largest"])

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from assembly.errors import InputError
 from modal import checkpoint as checkpoints
+from modal.displacement_norm import DisplacementNorm, PlainNorm
 from modal.energy import EnergyLedger, FirstOrderLedger
 from modal.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.hamilton import CanonicalModel
@@ -60,8 +61,9 @@ def integrate(
     less damps high frequencies); "hamilton", method "midpoint" (order 2, default), "gauss4" or
     "gauss6". A callable is integrated by Gauss collocation ("gauss4" by default). step: fixed, s,
     shortened to divide the span. tolerance: of steps that adapt, the relative error of the whole
-    run. With neither, a fixed step resolves the two lowest frozen modes at the start and the
-    loads (`modal.step_length`); a callable adapts to 1e-6. loads: modal.Harmonic, Impulse,
+    run, in the displacement now and to come (`modal.displacement_norm`). With neither, a fixed
+    step resolves the two lowest frozen modes at the start and the loads (`modal.step_length`); a
+    callable adapts to 1e-6. loads: modal.Harmonic, Impulse,
     Tabulated, InertiaLoads. None acts by default: the vibration alone. probes: numbers of
     unknowns or pairs (node, "uy"); "all"; by default the last node's. every: steps between two
     records. checkpoint: a file written every `checkpoint_interval` seconds of work, from which
@@ -127,6 +129,7 @@ def integrate(
                 bar.update(accepted.fraction - bar.n)
     finally:
         integrator.destroy()
+        norm.destroy()
     order = integrator.order
     return recorder.dataset(
         {"formalism": formalism, "solver": name, "order": order, **_described(settings, model)}
@@ -195,10 +198,7 @@ def _second_order(
         integrator = Gauss(CanonicalModel(equations, span), force, STAGES[name])
     first = initial_state(initial, start.n)
     rows = chosen_probes(probes, start.n, start)
-
-    def norm(t: float, x: Array) -> float:
-        return float(np.sqrt(max(x @ (equations.at(t).M @ x), 0.0)))
-
+    norm = DisplacementNorm(equations, span)
     return integrator, EnergyLedger(equations, force), norm, first, rows, name
 
 
@@ -218,8 +218,7 @@ def _first_order(
     rows = chosen_probes(probes, equations.n, None)
     integrator = DenseGauss(equations, STAGES[name])
     return (
-        integrator, FirstOrderLedger(equations), lambda t, x: float(np.linalg.norm(x)),
-        (x, np.zeros_like(x)), rows, name,
+        integrator, FirstOrderLedger(equations), PlainNorm(), (x, np.zeros_like(x)), rows, name,
     )  # fmt: skip
 
 
