@@ -133,7 +133,8 @@ class Combination:
             sparse = matrix if sp.issparse(matrix) else sp.csr_matrix(np.atleast_2d(matrix))
             if not np.all(np.isfinite(sparse.data)):
                 raise InputError(f"{name}: has entries that are not finite numbers")
-            found = cls(sparse.shape, ((1.0, sp.csr_matrix(sparse)),))
+            terms = ((1.0, sp.csr_matrix(sparse)),) if sparse.count_nonzero() else ()
+            found = cls(sparse.shape, terms)
         if found.shape != (n, n):
             raise InputError(f"{name}: expected shape ({n}, {n}), got {found.shape}")
         return found

@@ -59,16 +59,12 @@ def finish(
             f"mode {j + 1} (λ = {lam[j]:.6g} rad/s) has backward error {backward_error[j]:.1e}, "
             f"allowed {task.tolerance:.1e}"
         )
-    pairing = np.abs(quadratic.pairing(lam, Y, X))
-    size = _sizes(lam, X) * _sizes(lam, Y) * quadratic.weights(lam)
-    with np.errstate(divide="ignore"):
-        condition = size / (np.abs(lam) * pairing)
     return Modes(
         eigenvalues=lam + 0.0,  # no negative zeros
         right=X,
         left=Y,
         backward_error=backward_error,
-        condition_number=condition,
+        condition_number=condition_numbers(quadratic, lam, X, Y),
         kind=_kind(task.system, X),
         deflated=0 if task.chain is None else task.chain.count,
         factorization=chosen.factorization,
@@ -78,6 +74,13 @@ def finish(
         certified=certified,
         target=task.target,
     )
+
+
+def condition_numbers(quadratic: Quadratic, lam: Complex, X: Complex, Y: Complex) -> Real:
+    """(|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖‖y‖ / (|λ| |yᴴ(2λM + C)x|) of every mode."""
+    size = _sizes(lam, X) * _sizes(lam, Y) * quadratic.weights(lam)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(size / (np.abs(lam) * np.abs(quadratic.pairing(lam, Y, X))))
 
 
 def _sizes(lam: Complex, X: Complex) -> Real:
@@ -100,9 +103,13 @@ def _unit_mass(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     mass = np.einsum("ij,ij->j", X.conj(), times(quadratic.M, X)).real
     if np.any(mass <= 0.0):
         raise AccuracyError("a mode has no mass: M must be positive definite")
+    return replace(pairs, right=X * (upright(X) / np.sqrt(mass)))
+
+
+def upright(X: Complex) -> Complex:
+    """Phases (k,) that make the largest entry of every column real and positive."""
     peak = np.take_along_axis(X, np.abs(X).argmax(axis=0)[None], 0)[0]
-    phase = np.abs(peak) / peak
-    return replace(pairs, right=X * (phase / np.sqrt(mass)))
+    return np.asarray(np.abs(peak) / peak)
 
 
 def _kind(system: FrozenSystem, X: Complex) -> NDArray[np.str_]:

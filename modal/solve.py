@@ -31,6 +31,7 @@ from modal.solvers.scipy import arnoldi
 from modal.solvers.slepc import krylov_schur
 from modal.solvers.window import Window, solve_beside
 from modal.state import Quadratic
+from modal.units import units_far_apart
 
 Backend = Literal["slepc", "scipy", "dense"]
 ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "ARPACK Arnoldi")}
@@ -90,9 +91,21 @@ def solve(
             return _dense(task)
 
     quadratic = Quadratic(system)
-    if deflation != "auto":
+    if isinstance(deflation, NullChain):
         return run(system, quadratic)
-    return _with_found_null_space(system, quadratic, run)
+    units = units_far_apart(system, quadratic)
+    if units is not None:
+        system, quadratic = units.system, Quadratic(units.system)
+    try:
+        if deflation == "auto":
+            modes = _with_found_null_space(system, quadratic, run)
+        else:
+            modes = run(system, quadratic)
+    except ConvergenceError as stopped:
+        if units is not None and isinstance(stopped.partial, Modes):
+            raise ConvergenceError(str(stopped), units.restored(stopped.partial)) from None
+        raise
+    return modes if units is None else units.restored(modes)
 
 
 def _is_small(task: Task) -> bool:

@@ -105,7 +105,8 @@ class Quadratic:
         Tisseur, Linear Algebra Appl. 309 (2000) 339, Theorem 1.
         """
         size = np.linalg.norm(X, axis=0) * self.weights(eigenvalues)
-        return np.asarray(np.linalg.norm(self.residual(eigenvalues, X), axis=0) / size)
+        residual = np.linalg.norm(self.residual(eigenvalues, X), axis=0)
+        return np.asarray(residual / np.where((size == 0.0) & (residual == 0.0), 1.0, size))
 
     def pairing(self, eigenvalues: Complex, left: Complex, right: Complex) -> Complex:
         """yᴴ(2λM + C)x of every column, (k,)."""
