@@ -30,6 +30,9 @@ Kind = Literal["crossing", "veering", "flutter onset"]
 ROUNDS = 8
 # Its three points are set apart anew from round to round, by these factors at most.
 SHRINK, WIDEN = 0.05, 5.0
+# The first ones are this part of the step apart: the straight line between the two ends does not
+# say better where they meet.
+NARROW, WIDE = 0.005, 0.1
 # A parabola through three points is believed when its half-distance of roots is this part of their
 # spacing.
 RESOLVED = 0.25
@@ -139,7 +142,7 @@ def examine(
     if gap < 0.1 * tolerance * size:
         return Encounter(first, second, centre, 0.0, "crossing")
     finest = 0.1 * tolerance * size / slope
-    width = float(np.clip(0.5 * gap / slope, finest, 0.1 * abs(length)))
+    width = float(np.clip(0.5 * gap / slope, NARROW * abs(length), WIDE * abs(length)))
     low, high = min(a.at, b.at), max(a.at, b.at)
     roots: np.ndarray = np.zeros(2)
     for _ in range(ROUNDS):
@@ -162,7 +165,7 @@ def examine(
         if inside and (half >= RESOLVED or gap < tolerance * size):
             break
         width *= float(np.clip(max(half, 0.1 * abs(shift)), SHRINK, WIDEN))
-        width = float(np.clip(width, finest, 0.1 * abs(length)))
+        width = float(np.clip(width, finest, WIDE * abs(length)))
     gap, kind = _verdict(roots, gap, tolerance * size)
     if kind != "crossing":
         least = _sampled(a, b, match, pair, solve, centre)

@@ -35,6 +35,9 @@ PREDICTION_WEIGHT = 0.3
 # others are this much worse at most. It only decides which value is left over, for every value that
 # is matched pays it once.
 GROWTH_PREFERENCE = 0.05
+# Two modes that lock share their shape, and either of them may be called the one that grows: it is
+# the slower one, by this much, so that it does not hang on round-off.
+SLOWER_GROWS = 1e-4
 
 
 @dataclass(frozen=True)
@@ -212,6 +215,9 @@ def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Ma
     flipped = mirrored_cost < cost - 1e-12
     cost = np.where(flipped, mirrored_cost, cost)
     cost = cost - GROWTH_PREFERENCE * (_growing(a)[:, None] + _growing(b)[None, :])
+    swifter = np.argsort(np.argsort(np.abs(a.eigenvalues))) / max(a.size, 1)
+    growth = lam.real / np.maximum(np.abs(lam), np.finfo(float).tiny)
+    cost = cost + SLOWER_GROWS * swifter[:, None] * growth
     rows, columns = linear_sum_assignment(cost)
     target = np.full(a.size, -1, dtype=np.intp)
     target[rows] = columns
