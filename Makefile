@@ -14,8 +14,8 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 unexport PYTHONPATH PYTHONHOME
 
 # What touches PETSc and SLEPc.
-SOLVING := factorization conjugate_subspaces reference_spectra solve clusters windows large_beams \
-	matrices reduction stability_map tracking
+SOLVING := factorization conjugate_subspaces reference_spectra solve clusters windows certify \
+	large_beams matrices reduction stability_map tracking
 
 # $(call needs,MODULES,EXTRA): install an extra of pyproject.toml unless its modules are there
 needs = $(python) -c 'import $(subst $(space),$(comma),$(1))' 2>/dev/null \
