@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from constrained_motion import masters
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
@@ -35,12 +36,6 @@ def slider_crank(coordinates: dict[str, str]) -> assembly.Mechanism:
         [assembly.driver("A", assembly.Uniform(rate=4.0, acceleration=3.0))],
         coordinates=coordinates,
     )
-
-
-def masters(T: Array) -> Array:
-    """Rows of T that only pick a master, in the order of the masters."""
-    alone = (T != 0.0).sum(axis=1) == 1
-    return np.array([np.flatnonzero(alone & (column == 1.0))[0] for column in T.T])
 
 
 def transient(

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 import pytest
+from constrained_motion import ConstrainedMotion, masters
 from numpy.polynomial import Polynomial
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
@@ -31,7 +32,8 @@ PIVOT = np.array([-0.7, 0.1])
 PIN, GUIDE, CENTRE = np.array([0.02, -0.03]), np.array([0.01, 0.05]), np.array([-0.04, 0.06])
 MASS, INERTIA = 0.05, 2e-4
 LAW = assembly.Uniform(rate=3.0, start=0.4, acceleration=-2.5)
-T, NODE = 0.31, 1
+T, STEP, NODE = 0.31, 0.01, 1
+TIMES = [T + k * STEP for k in range(-3, 4)]
 
 
 def mechanism(held: bool, guide: str) -> assembly.Mechanism:
@@ -147,20 +149,14 @@ SIZES = {"crank": 9, "lever": 9, "block": 3}
 SPANS = {"crank": slice(0, 9), "lever": slice(9, 18), "block": slice(18, 21)}
 
 
-class ExactMechanism:
+class ExactMechanism(ConstrainedMotion):
     """The nonlinear equations in the masters q that the mechanism under test has chosen."""
+
+    T, step = T, STEP
 
     def __init__(self, held: bool, guide: str) -> None:
         self.held, self.guide, self.rigid = held, guide, mechanism(held, guide)
-        first, _, _ = self.rigid.transformation(T)
-        # Masters are the unknowns whose row of T is a unit row.
-        found = first.toarray()
-        self.masters = np.array(
-            [
-                int(np.flatnonzero((found[:, k] == 1.0) & ((found != 0).sum(axis=1) == 1))[0])
-                for k in range(found.shape[1])
-            ]
-        )
+        self.masters = masters(self.rigid.transformation(T)[0].toarray())
         self.slaves = np.setdiff1d(np.arange(21), self.masters)
         self.frames = {t: self._frame(t) for t in TIMES}
         self.resultants = {name: self._resultants(name) for name in BEAMS}
@@ -212,7 +208,9 @@ class ExactMechanism:
         return np.array(out)
 
     def gaps(self, d: Any, t: float) -> Any:
-        """All joint conditions in fixed axes."""
+        return np.array([self._gaps(row, t) for row in d])
+
+    def _gaps(self, d: Any, t: float) -> Any:
         frame = self.frames[t]
 
         def node(name: str, k: int, X: float) -> Any:
@@ -235,26 +233,10 @@ class ExactMechanism:
         ]
         return np.array([*gaps, d[2]] if self.held else gaps)
 
-    def close(self, q: Any, t: float) -> Any:
-        """All unknowns from the masters; Newton with the real Jacobian at the start of each
-        step."""
-        d = np.zeros(21, dtype=complex)
-        d[self.masters] = q
-        for _ in range(30):
-            gap = self.gaps(d, t)
-            J = np.empty((len(gap), len(self.slaves)))
-            for k, s in enumerate(self.slaves):
-                step = d.real.astype(complex)
-                step[s] += 1e-30j
-                J[:, k] = self.gaps(step, t).imag / 1e-30
-            change = np.linalg.solve(J, -gap)
-            d[self.slaves] += change
-            if np.abs(change.real).max() < 1e-15 and np.abs(change.imag).max() < 1e-45:
-                return d
-        raise AssertionError("the joints do not close")
-
     def points(self, d: Any, t: float) -> Any:
-        """All material points in fixed axes, (points, 2), of all unknowns."""
+        return np.array([self._points(row, t) for row in d])
+
+    def _points(self, d: Any, t: float) -> Any:
         frame, out = self.frames[t], []
         for name, beam in BEAMS.items():
             r, angle = frame[name]
@@ -270,34 +252,12 @@ class ExactMechanism:
     def masses(self) -> Array:
         return np.concatenate([*(b.masses.ravel() for b in BEAMS.values()), np.full(3, MASS / 3.0)])
 
-    def varied(self, q: Array, t: float) -> list[Any]:
-        """All unknowns, each master varied by a complex step."""
-        return [self.close(s, t) for s in q + 1e-30j * np.eye(len(q))]
+    def potential(self, d: Any) -> Any:
+        return np.array([self._potential(row) for row in d])
 
-    def directions(self, q: Array, t: float) -> Array:
-        """∂x/∂q, (n, points, 2)."""
-        return np.array([self.points(d, t).imag / 1e-30 for d in self.varied(q, t)])
-
-    def potential(self, d: Any) -> complex:
+    def _potential(self, d: Any) -> complex:
         total = sum(b.energy(d[SPANS[n]], self.resultants[n]) for n, b in BEAMS.items())
         return total - (0.0 if self.held else self.torque * d[2])
-
-    def residual(self, q: Array) -> Array:
-        """Σ m x_q·ẍ + ∂W/∂q while q rests, (n,)."""
-        weights = {0: -490.0, 1: 270.0, 2: -27.0, 3: 2.0}
-        times = {k: T + k * STEP for k in range(-3, 4)}
-        x = {k: self.points(self.close(q, t), t).real for k, t in times.items()}
-        acceleration = sum(weights[abs(k)] * x[k] for k in x) / (180.0 * STEP**2)
-        out = []
-        for d in self.varied(q, T):
-            direction = self.points(d, T).imag
-            inertia = np.einsum("p,pi,pi", self.masses, direction, acceleration)
-            out.append((inertia + self.potential(d).imag) / 1e-30)
-        return np.array(out)
-
-
-STEP = 0.01
-TIMES = [T + k * STEP for k in range(-3, 4)]
 
 
 CASES = [(True, "lever"), (False, "lever"), (True, "block")]
@@ -313,36 +273,18 @@ Both = tuple[ExactMechanism, assembly.FrozenSystem]
 
 
 def test_steady_state_is_in_balance(both: Both) -> None:
-    """Resultants by statics, reactions and accelerations fit together."""
     exact, system = both
-    left = exact.residual(np.zeros(system.n))
-    assert np.abs(system.Q).max() > 1e-2
-    assert_allclose(left, 0.0, atol=1e-9 * np.abs(system.Q).max())
+    exact.check_balance(system)
 
 
 def test_mass_and_damping(both: Both) -> None:
-    """M = Σ m x_qᵀx_q and C = 2 Σ m x_qᵀẋ_q."""
     exact, system = both
-    zero = np.zeros(system.n)
-    now = exact.directions(zero, T)
-    weights = {1: 45.0, 2: -9.0, 3: 1.0}
-    rate = sum(
-        w * (exact.directions(zero, T + k * STEP) - exact.directions(zero, T - k * STEP))
-        for k, w in weights.items()
-    ) / (60.0 * STEP)
-    M = np.einsum("p,npi,mpi->nm", exact.masses, now, now)
-    C = 2.0 * np.einsum("p,npi,mpi->nm", exact.masses, now, rate)
-    assert_allclose(system.M.toarray(), M, atol=1e-12 * np.abs(M).max())
-    assert_allclose(system.damping.toarray(), C, atol=1e-9 * np.abs(C).max())
+    exact.check_mass_and_damping(system, 1e-9)
 
 
 def test_stiffness_is_the_tangent_of_the_residual(both: Both) -> None:
     exact, system = both
-    h, columns = 7e-4, []
-    for e in np.eye(system.n):
-        r = {k: exact.residual(k * h * e) for k in (-2, -1, 1, 2)}
-        columns.append((8.0 * (r[1] - r[-1]) - (r[2] - r[-2])) / (12.0 * h))
-    expected = np.stack(columns, axis=1)
+    expected = exact.tangent(system.n, 7e-4)
     # The parts of the motion count: each is far above the tolerance.
     moving = [system.K_epsilon, system.K_omega2, system.K_G, system.K_transport]
     assert min(abs(part).max() for part in moving) > 1e-3 * abs(system.K_G).max()

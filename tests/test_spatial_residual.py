@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 import pytest
+from constrained_motion import ConstrainedMotion, masters
 from numpy.polynomial import Polynomial
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
@@ -152,12 +153,12 @@ class ExactBeam:
 BEAMS = {"crank": ExactBeam(CRANK, 1), "coupler": ExactBeam(COUPLER, 2)}
 
 
-class ExactMechanism:
+class ExactMechanism(ConstrainedMotion):
+    T, step = T, STEP
+
     def __init__(self, held: bool) -> None:
         self.held, self.rigid = held, mechanism(held)
-        first = self.rigid.transformation(T)[0].toarray()
-        alone = (first != 0.0).sum(axis=1) == 1
-        self.masters = np.array([np.flatnonzero(alone & (c == 1.0))[0] for c in first.T])
+        self.masters = masters(self.rigid.transformation(T)[0].toarray())
         self.slaves = np.setdiff1d(np.arange(36), self.masters)
         self.frames = {t: self.rigid.position(t) for t in TIMES}
         self.resultants = {name: self._resultants(name) for name in BEAMS}
@@ -185,7 +186,6 @@ class ExactMechanism:
         return np.array(F), np.array(Mo)
 
     def gaps(self, d: Any, t: float) -> Any:
-        """All joint conditions (k, conditions) in fixed axes, of states d (k, 36)."""
         frame = self.frames[t]
 
         def node(name: str, k: int, X: Array) -> tuple[Any, Any]:
@@ -223,22 +223,7 @@ class ExactMechanism:
             - (seen @ w).imag * (seen @ np.cross(HINGE, w)).real
         ) / ((seen @ w).real ** 2 + (seen @ np.cross(HINGE, w)).real ** 2)
 
-    def close(self, q: Any, t: float) -> Any:
-        """All unknowns (k, 36) from masters (k, n); the real part is shared by all rows."""
-        d = np.zeros((len(q), 36), dtype=complex)
-        d[:, self.masters] = q
-        steps = np.zeros((len(self.slaves), 36), dtype=complex)
-        steps[np.arange(len(self.slaves)), self.slaves] = 1e-30j
-        for _ in range(30):
-            J = self.gaps(d[:1].real + steps, t).imag.T / 1e-30
-            change = np.linalg.solve(J, -self.gaps(d, t).T).T
-            d[:, self.slaves] += change
-            if np.abs(change.real).max() < 1e-14 and np.abs(change.imag).max() < 1e-43:
-                return d
-        raise AssertionError("the joints do not close")
-
     def points(self, d: Any, t: float) -> Any:
-        """All material points (k, points, 3) in fixed axes."""
         out = []
         for name, beam in BEAMS.items():
             r, R = self.frames[t][name]
@@ -260,32 +245,16 @@ class ExactMechanism:
     def masses(self) -> Array:
         return np.concatenate([*(b.masses.ravel() for b in BEAMS.values()), np.full(6, MASS / 6.0)])
 
-    def varied(self, q: Array, t: float) -> Any:
-        return self.close(q + 1e-30j * np.eye(len(q)), t)
-
-    def directions(self, q: Array, t: float) -> Array:
-        return np.asarray(self.points(self.varied(q, t), t).imag / 1e-30)
-
     def potential(self, d: Any) -> Any:
         total = sum(b.energy(d[:, SPANS[n]], *self.resultants[n]) for n, b in BEAMS.items())
         return total if self.held else total - self.torque * self.angle(d)
 
-    def residual(self, q: Array) -> Array:
-        """Σ m x_q·ẍ + ∂W/∂q while q rests, (n,)."""
-        weights = {0: -490.0, 1: 270.0, 2: -27.0, 3: 2.0}
-        acceleration = 0.0
-        for k in range(-3, 4):
-            t = T + k * STEP
-            x = self.points(self.close(q[None], t), t).real[0]
-            acceleration = acceleration + weights[abs(k)] * x / (180.0 * STEP**2)
-        d = self.varied(q, T)
-        inertia = np.einsum("p,kpi,pi->k", self.masses, self.points(d, T).imag, acceleration)
+    def work(self, d: Any) -> Any:
         _, R = self.frames[T]["rocker"]
         u = d[:, SPANS["rocker"]]
         pushed = (u[:, :3] + turned(u[:, 3:], np.broadcast_to(PUSHED, (len(d), 3)))).imag @ R.T
         follower = R @ turned(u[:1, 3:].real, np.array([FOLLOWER]))[0]
-        work = pushed @ (np.array(DEAD) + follower)
-        return np.asarray((inertia + self.potential(d).imag - work) / 1e-30)
+        return pushed @ (np.array(DEAD) + follower)
 
 
 Both = tuple[ExactMechanism, assembly.FrozenSystem]
@@ -299,32 +268,17 @@ def both(request: pytest.FixtureRequest) -> Both:
 
 def test_steady_state_is_in_balance(both: Both) -> None:
     exact, system = both
-    left = exact.residual(np.zeros(system.n))
-    assert np.abs(system.Q).max() > 1e-2
-    assert_allclose(left, 0.0, atol=1e-9 * np.abs(system.Q).max())
+    exact.check_balance(system)
 
 
 def test_mass_and_damping(both: Both) -> None:
-    """M = Σ m x_qᵀx_q and C = 2 Σ m x_qᵀẋ_q."""
     exact, system = both
-    zero = np.zeros(system.n)
-    now, rate = exact.directions(zero, T), 0.0
-    for k, w in {1: 45.0, 2: -9.0, 3: 1.0}.items():
-        pair = [exact.directions(zero, T + sign * k * STEP) for sign in (1, -1)]
-        rate = rate + w * (pair[0] - pair[1]) / (60.0 * STEP)
-    M = np.einsum("p,npi,mpi->nm", exact.masses, now, now)
-    C = 2.0 * np.einsum("p,npi,mpi->nm", exact.masses, now, rate)
-    assert_allclose(system.M.toarray(), M, atol=1e-12 * np.abs(M).max())
-    assert_allclose(system.damping.toarray(), C, atol=1e-8 * np.abs(C).max())
+    exact.check_mass_and_damping(system, 1e-8)
 
 
 def test_stiffness_is_the_tangent_of_the_residual(both: Both) -> None:
     exact, system = both
-    h, columns = 4e-4, []
-    for e in np.eye(system.n):
-        r = {k: exact.residual(k * h * e) for k in (-2, -1, 1, 2)}
-        columns.append((8.0 * (r[1] - r[-1]) - (r[2] - r[-2])) / (12.0 * h))
-    expected = np.stack(columns, axis=1)
+    expected = exact.tangent(system.n, 4e-4)
     moving = [system.K_epsilon, system.K_omega2, system.K_G, system.K_transport]
     assert min(abs(part).max() for part in moving) > 1e-3 * abs(system.K_G).max()
     tolerance = 1e-6 * abs(system.K_G).max()
