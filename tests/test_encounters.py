@@ -79,3 +79,14 @@ def test_gap_of_a_veering_as_wide_as_a_step() -> None:
         tracks = modal.track(family, s=np.linspace(0.0, 1.0, 8), k=len(family.start), solver=lapack)
         off.append(np.nanmin(tracks["gap"].values) / family.gap() - 1.0)
     assert np.max(np.abs(off)) < 0.02
+
+
+@pytest.mark.parametrize(("gap", "seed"), [(0.1, 223), (0.1, 232), (0.05, 44), (0.03, 161)])
+def test_symmetric_families_never_flutter(gap: float, seed: int) -> None:
+    """A parabola through three modes may have real roots, yet M q̈ + K q = 0 with K > 0 is stable:
+    the difference at its vertex tells."""
+    family = random_family(np.random.default_rng(seed), gap)
+    s = np.linspace(0.0, 1.0, (4, 5, 6)[seed % 3])
+    tracks = modal.track(family, s=s, k=len(family.start), solver=lapack)
+    assert right_share(2.0 * np.pi * tracks["frequency"].values, family.branches(s)) == 1.0
+    assert "flutter onset" not in tracks["event"].values

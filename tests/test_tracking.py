@@ -456,6 +456,19 @@ def test_coarse_steps_are_refined_until_the_match_is_clear() -> None:
         2.0 * np.pi * tracks["frequency"].values[:, 0], 100.0 + 5.0 * s, rtol=1e-9
     )
     assert int(tracks.attrs["extra_instants"]) > 0
+    # between instants the two shapes turn by 0.75, in a refined step by half of it
+    np.testing.assert_allclose(tracks["mac"].values[1:, :2], np.cos(0.75) ** 2, rtol=5e-3)
+    np.testing.assert_allclose(tracks["certainty"].values[1:, :2], np.cos(0.375) ** 2, rtol=5e-3)
+
+
+def test_where_two_modes_merge_nothing_is_certain() -> None:
+    """K = [[a + s, p], [−p, a − s]] locks for |s| < p: either of the two may be called either."""
+    model = Model(lambda s: FrozenSystem(M=np.eye(2), K=[[1.1 + s, 0.05], [-0.05, 1.1 - s]]))
+    tracks = modal.track(model, s=np.linspace(-0.13, 0.0, 15), k=2)
+    ((place, _), _) = happened(tracks, "flutter onset")
+    certainty = tracks["certainty"].sel(s=place).values
+    np.testing.assert_allclose(certainty, 0.5, atol=0.02)
+    assert np.nanmin(tracks["certainty"].values[tracks["s"].values > place]) > 0.7
 
 
 def test_the_way_back_finds_the_same() -> None:
