@@ -8,6 +8,7 @@ other instant: the argument principle, the winding of det Q(z) around a circle (
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +75,7 @@ def certified(
     asked, missing = k, 0
     for attempt in range(ATTEMPTS):
         found = find(asked, attempt)
-        circle, missing = _counted(missing_from, found, k, target)
+        circle, missing = _counted(missing_from, found, k, complex(target), zeros > 0)
         if missing == 0:
             return found
         if missing < 0:
@@ -121,9 +122,18 @@ def _by_winding(quadratic: Quadratic, zeros: int) -> Count:
     return missing
 
 
-def _counted(missing_from: Count, found: Pairs, k: int, target: complex) -> tuple[Circle, int]:
-    """A circle that holds the k nearest of those found, and how many it holds besides them."""
-    inner, step = _gap(np.sort(np.abs(found.eigenvalues - target)), k, NEAR * abs(target))
+def _counted(
+    missing_from: Count, found: Pairs, k: int, target: complex, loose: bool
+) -> tuple[Circle, int]:
+    """A circle that holds the k nearest of those found, and how many it holds besides them.
+
+    loose: there are zeros, which the circle keeps away from too: det Q has them to round-off only.
+    """
+    distance = np.sort(np.abs(found.eigenvalues - target))
+    beyond = distance[min(k, len(distance)) - 1 :]
+    if loose:
+        beyond = np.sort(np.append(beyond, max(abs(target), beyond[0])))
+    inner, step = _gap(beyond, NEAR * abs(target))
     for move in MOVES:
         circle = Circle(target, inner + move * step)
         try:
@@ -134,12 +144,10 @@ def _counted(missing_from: Count, found: Pairs, k: int, target: complex) -> tupl
     raise AssertionError("unreachable")
 
 
-def _gap(distance: NDArray[np.float64], k: int, least: float) -> tuple[float, float]:
-    """The k-th distance or one of the next, with a gap above it, and a step into the gap."""
-    last = len(distance) - 1
-    for j in range(min(k, len(distance)) - 1, last):
-        size = max(float(distance[j]), least)
-        gap = float(distance[j + 1] - distance[j])
-        if gap > 2.0 * GAP * size:
-            return float(distance[j]), min(0.5 * gap, STEP * size)
-    return float(distance[last]), STEP * max(float(distance[last]), least)
+def _gap(distance: NDArray[np.float64], least: float) -> tuple[float, float]:
+    """The first of these distances with a gap above it, and a step into the gap."""
+    for here, above in pairwise(distance):
+        size = max(here, least)
+        if above - here > 2.0 * GAP * size:
+            return float(here), float(min(0.5 * (above - here), STEP * size))
+    return float(distance[-1]), float(STEP * max(distance[-1], least))

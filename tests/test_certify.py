@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from quadratics import STRUCTURES, free, gyroscopic
+from scipy.optimize import brentq
 
 from assembly import FrozenSystem
 from assembly.errors import AccuracyError, ConvergenceError
 from assembly.gallery import block
+from assembly.null_chain import build_null_chain
 from modal import solve
 from modal.certify import certified, contour_count, inertia_count
 from modal.solvers import determinant
@@ -240,6 +242,32 @@ def test_certificate_counts_zeros_of_every_structure(what: str, target: complex 
     assert modes.certified is True and modes.deflated == 6
     reference = solve(system, k=6, backend="dense", target=target)
     np.testing.assert_allclose(modes.eigenvalues, reference.eigenvalues, rtol=1e-8)
+
+
+def test_the_circle_keeps_away_from_the_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first radius, 1 % above the third distance, would be that of six zeros.
+
+    Round-off scatters those of det Q: they would be followed to no end, and the circle be moved.
+    """
+    plain, calls = Determinant.log, []
+
+    def counting(self: Determinant, z: complex) -> complex:
+        calls.append(z)
+        return plain(self, z)
+
+    monkeypatch.setattr(Determinant, "log", counting)
+    size = np.concatenate([np.zeros(3), [1.0, 2.0, 4.0, 5.0, 6.0]])
+    lam = size * (1j * np.sqrt(1.0 - 1e-6) - 1e-3)
+    M, C, K = (A.toarray() for A in (oscillators(lam).M, oscillators(lam).C, oscillators(lam).K))
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((8, 8)))[0]
+    C, K = (turn @ A @ turn.T for A in (C, K))
+    system = FrozenSystem(M=M, D=0.5 * (C + C.T), K=0.5 * (K + K.T), rigid=turn[:, :3])
+    target = 1j * brentq(lambda t: 1.01 * abs(lam[5] - 1j * t) - t, 1.0, 3.0, xtol=1e-15)
+    chain = build_null_chain(system)
+    assert chain is not None and chain.count == 6
+    found = solve_dense(Quadratic(system), chain).nearest(target)
+    assert certified(Quadratic(system), chain, 3, target, always(found)) is found
+    assert len(calls) <= 66
 
 
 TARGETS = [0.0, 0.4j, 1.5j, -0.8, -0.1 + 1.2j]
