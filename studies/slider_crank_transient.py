@@ -17,6 +17,26 @@ import modal
 
 STEPS_PER_CYCLE = 16  # of the Gauss method of order 4: phase error below 1e-5 a cycle
 INITIAL = 1e-3  # m, transverse displacement at mid-rod when released
+SAME = 2**40  # parts of a turn: instants nearer than one are the same
+KEPT = 300  # unknowns up to which a turn's instants are kept, about 0.1 MB each
+
+
+class EveryTurn:
+    """A mechanism that does the same in every turn, its instants made in the first and kept.
+
+    For steps that divide a turn and no load that depends on time. Holds one turn in memory.
+    """
+
+    def __init__(self, mechanism: assembly.Mechanism) -> None:
+        assert mechanism.period is not None
+        self.mechanism, self.period = mechanism, mechanism.period
+        self._made: dict[int, assembly.FrozenSystem] = {}
+
+    def freeze(self, t: float) -> assembly.FrozenSystem:
+        place = round(t / self.period * SAME) % SAME
+        if place not in self._made:
+            self._made[place] = self.mechanism.freeze(t)
+        return self._made[place]
 
 
 def compare_with_transient(
@@ -40,9 +60,13 @@ def compare_with_transient(
     shape, lam = start.right[:, 0], start.eigenvalues[0]
     middle = _middle_of_rod(mechanism)
     shape = shape * (INITIAL / shape[middle])
-    step = 2.0 * np.pi / abs(lam.imag) / STEPS_PER_CYCLE
+    # Whole steps between instants: the transient then stops at every one, the same in every turn.
+    longest = 2.0 * np.pi / abs(lam.imag) / STEPS_PER_CYCLE
+    between = int(np.ceil(float(np.diff(tracks["time"]).max()) / longest))
+    step = float(np.diff(tracks["time"]).min()) / between
+    repeats = turns > 1 and len(shape) <= KEPT
     response = modal.integrate(
-        mechanism,
+        EveryTurn(mechanism) if repeats else mechanism,
         (0.0, turns * period),
         initial=(shape.real, (lam * shape).real),
         formalism="hamilton",
@@ -51,7 +75,7 @@ def compare_with_transient(
         probes="all",
         progress=progress,
     )
-    amplitude = _identify(mechanism, first, response, t)
+    amplitude = _identify(mechanism, first, response, between)
     return xr.Dataset(
         {
             "displacement": (
@@ -105,32 +129,31 @@ def _repeat(values: NDArray[np.float64], turns: int) -> NDArray[np.float64]:
 
 
 def _identify(
-    mechanism: assembly.Mechanism, first: xr.Dataset, response: xr.Dataset, t: NDArray[np.float64]
+    mechanism: assembly.Mechanism, first: xr.Dataset, response: xr.Dataset, between: int
 ) -> NDArray[np.float64]:
-    """|amplitude| of the tracked mode in the transient, by the left vectors of the frozen instants.
+    """|amplitude| of the tracked mode in the transient, by the left vectors of the frozen instants,
+    which are those of the first turn in every turn. between: steps from one instant to the next.
 
     With state s = (q, v), right state x = (x, λx) of unit energy and the left state z of the
     pencil, s = Σ a_j x_j gives a = zᴴBs / zᴴBx, B = diag(I, M); z = (λ̄M + Cᵀ … ) follows from
     yᴴQ(λ) = 0.
     """
-    q, v = response["displacement"].values, response["velocity"].values
-    steps = np.asarray(response["time"])
+    q, v = (response[name].values[::between] for name in ("displacement", "velocity"))
     count = len(first["time"]) - 1
-    out = np.empty(len(t))
-    for i, instant in enumerate(t):
-        k = int(np.argmin(np.abs(steps - instant)))
-        lam_track = complex(first["eigenvalue"].values[i % count])
-        system = mechanism.freeze(float(steps[k]))
+    out = np.empty(len(q))
+    for i in range(count):
+        system = mechanism.freeze(float(first["time"][i]))
         found = modal.solve(system, k=3)
-        j = int(np.argmin(np.abs(found.eigenvalues - lam_track)))
+        j = int(np.argmin(np.abs(found.eigenvalues - complex(first["eigenvalue"].values[i]))))
         lam, x, y = found.eigenvalues[j], found.right[:, j], found.left[:, j]
         # yᴴ(2λM + C)x = 1 is the pairing of the first-order form, so the coordinate of s = (q, v)
         # is yᴴ((λM + C)q + Mv): with q = x, v = λx it is one.
-        a = y.conj() @ (lam * (system.M @ q[k]) + system.damping @ q[k] + system.M @ v[k])
+        on_q, on_v = y.conj() @ (lam * system.M + system.damping), y.conj() @ system.M
         energy = (
             abs(lam) ** 2 * (x.conj() @ (system.M @ x)) + x.conj() @ (system.stiffness @ x)
         ).real
-        out[i] = abs(a) * np.sqrt(0.5 * energy)
+        turns = slice(i, None, count)
+        out[turns] = np.abs(q[turns] @ on_q + v[turns] @ on_v) * np.sqrt(0.5 * energy)
     return out
 
 
