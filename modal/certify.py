@@ -80,7 +80,7 @@ def certified(
             return found
         if missing < 0:
             raise AccuracyError(f"{-missing} of the eigenvalues inside {circle} were found twice")
-        asked = min(quadratic.n, asked + missing + 2)
+        asked = min(2 * quadratic.n, asked + missing + 2)
     raise ConvergenceError(f"{missing} eigenvalues inside {circle} could not be found", found)
 
 

@@ -293,6 +293,21 @@ def test_what_a_search_missed_is_found(damping: float, target: complex) -> None:
     np.testing.assert_array_equal(found.eigenvalues[:6], whole.eigenvalues[:6])
 
 
+def test_overdamped_modes_can_be_more_than_unknowns() -> None:
+    """Six unknowns, twelve real eigenvalues, eight asked for, one lost at first."""
+    lam = -np.arange(1.0, 13.0)
+    C, K = sp.diags(-lam[:6] - lam[6:], format="csr"), sp.diags(lam[:6] * lam[6:], format="csr")
+    quadratic = Quadratic.of(sp.identity(6, format="csr"), C, K)
+    whole = solve_dense(quadratic, None)
+
+    def forgetful(k: int, attempt: int) -> Pairs:
+        first = whole.take(np.arange(k))
+        return first if attempt else first.take(np.delete(np.arange(k), 2))
+
+    found = certified(quadratic, None, 8, 0.0, forgetful)
+    np.testing.assert_allclose(found.eigenvalues[:8], lam[:8], rtol=1e-12)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("damping", [0.0, 0.3])
 def test_what_cannot_be_found_or_is_doubled_is_an_error(damping: float, target: complex) -> None:
