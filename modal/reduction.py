@@ -66,7 +66,7 @@ def sweep(
     """The k lowest modes at every point of a sweep, certified to `tolerance` (relative).
 
     freeze: point → FrozenSystem of shared operators (see modal/affine.py); points in sweep order.
-    checks: points, chosen by a seeded draw, that are compared with a full solve.
+    checks: points, chosen by a seeded draw, that are looked at in full order (modal/spot_check.py).
     Raises AccuracyError when the basis cannot be made good enough, or a check fails.
     """
     family = AffineFamily(freeze, points[0])

@@ -47,8 +47,8 @@ def stability_map(
     numbers span the grid (two or more of them), everything else, `axis` and what is in `fixed` is
     passed on as it is. store: a zarr folder that receives the map tile by tile; resume=True goes on
     with one that was interrupted. tolerance: of the eigenvalues, relative. checks: points, chosen
-    by a seeded draw, at which the reduced eigenvalues are compared with a full solve. threads: of
-    the small eigenproblems (default: all processors). progress: a bar on stderr (default: when it
+    by a seeded draw, that are looked at in full order (modal/spot_check.py). threads: of the
+    small eigenproblems (default: all processors). progress: a bar on stderr (default: when it
     is a terminal). Returns the "map" dataset of DESIGN.md, section 5. Raises InputError for bad
     arguments, StorageError when the store holds something else or cannot be written, AccuracyError
     when a check fails; what was finished stays in the store.
