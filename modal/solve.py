@@ -243,15 +243,17 @@ def _beside(task: Task, step: float, seed: int) -> Modes:
 def _window(task: Task, seed: int) -> Modes:
     engine, method = ENGINES[task.backend]
     window = Window(task.quadratic, task.chain, task.target, engine, method)
+    count = task.k + 2
 
     def adjoint() -> Pairs:
-        return window.adjoint(len(found.eigenvalues), seed)
+        return window.adjoint(count, seed)
 
     def find(k: int, attempt: int) -> Pairs:
         return window.find(k, seed + attempt)
 
     try:
         found = search(task, find)
+        count = len(found.eigenvalues)
         return finish(task, found, adjoint, task.certify or None)
     except ConvergenceError as stopped:
         raise _with_modes(stopped, task, adjoint) from None

@@ -16,7 +16,7 @@ from modal.solvers.pairs import Pairs, clusters
 from modal.state import Complex, Quadratic, Real, times
 
 AXIS_TOLERANCE = 1e-12  # relative error of the inverse operator's compression, see restore_axis
-ALONE = 1e-8  # real part, of |λ|, up to which an eigenvalue is looked at for standing alone
+ALONE = 1e-6  # real part, of |λ|, up to which an eigenvalue is looked at for standing alone
 SAME = 1e-4  # relative distance up to which two sides' eigenvalues can be one and the same
 DEFECTIVE = 1e-13  # pairing, of its terms' size, below which an eigenvalue counts as defective
 LEFT_TOLERANCE = 1e-9  # backward error of a left vector, with its own eigenvalue

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from quadratics import STRUCTURES, free, gyroscopic
 
+import assembly
 from assembly import FrozenSystem, InputError
+from assembly.errors import ConvergenceError
 from assembly.gallery import block
-from modal import solve
+from modal import Modes, solve
 from modal.solvers.window import least_gain
 
 
@@ -84,3 +86,36 @@ def test_zeros_of_imported_matrices_are_not_modes_near_a_target(
         modes = solve(bare, k=6, backend=backend, target=target)
         assert modes.deflated == expected.deflated > 0
         np.testing.assert_allclose(modes.eigenvalues, expected.eigenvalues, rtol=1e-9)
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+def test_a_window_search_that_stops_short_hands_over_what_converged(
+    damping: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = gyroscopic(150, seed=4, damping=damping)
+    exact = solve(system, k=300, backend="dense").eigenvalues
+    monkeypatch.setattr("modal.solvers.slepc.RESTARTS", 1)
+    with pytest.raises(ConvergenceError, match=r"of 1[0-9] modes") as caught:
+        solve(system, k=12, backend="slepc", target=3.0j)
+    partial = caught.value.partial
+    assert isinstance(partial, Modes) and 0 < len(partial) < 12
+    for value in partial.eigenvalues:
+        assert np.abs(exact / value - 1.0).min() < 1e-9
+
+
+@pytest.mark.parametrize("backend", ["scipy", "slepc"])
+def test_the_farthest_mode_from_zero_is_found_from_above_all(backend: str) -> None:
+    """An arm of two free links, seen from above its whole spectrum: the highest mode is nearest."""
+    section = assembly.rectangle(0.03, 0.03)
+    links = {n: assembly.beam(x, section, assembly.steel, 2) for n, x in (("a", 1.0), ("b", 0.7))}
+    joints = [
+        assembly.revolute("ground", (0, 0, 0), "a", "start", axis=(0, 0, 1), name="A"),
+        assembly.revolute("a", "end", "b", "start", axis=(0, 0, 1), name="B"),
+    ]
+    drivers = [assembly.driver("A", 20.0, held=False), assembly.driver("B", 0.5, held=False)]
+    system = assembly.Mechanism(links, joints, drivers).freeze(t=0.01)
+    every = solve(system, k=2 * system.n, backend="dense").eigenvalues
+    target = 1.1j * np.abs(every).max()
+    nearest = every[np.argsort(np.abs(every - target))[:6]]
+    found = solve(system, k=6, backend=backend, target=target).eigenvalues
+    np.testing.assert_allclose(np.sort(found.imag), np.sort(nearest.imag), rtol=1e-9)

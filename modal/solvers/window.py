@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assembly.errors import SingularSystemError
+from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.null_chain import NullChain
 from modal.solvers.krylov import Engine, solve_krylov
 from modal.solvers.operator import InverseOperator
@@ -46,7 +46,10 @@ class Window:
         self.wide = WIDE
 
     def find(self, k: int, seed: int = 0) -> Pairs:
-        """At least the k nearest modes (Im λ ≥ 0), nearest first, if there are so many."""
+        """At least the k nearest modes (Im λ ≥ 0), nearest first, if there are so many.
+
+        Raises ConvergenceError when all were asked for and some did not come.
+        """
         n, asked, shifted = self.operator.quadratic.n, k + k // 12 + 2, self.operator
         while True:
             found = solve_krylov(self.operator, asked, self.engine, self.method, seed)
@@ -54,7 +57,11 @@ class Window:
             if found.total >= self.operator.rank or distance == 0.0:
                 return found.nearest(self.target)
             if asked >= n and (self.height == np.inf or self.operator is not shifted):
-                return found.nearest(self.target)
+                raise ConvergenceError(
+                    f"{self.method}: {found.total} of {self.operator.rank} eigenvalues found, the "
+                    f"{k} nearest {self.target:.6g} rad/s perhaps not among them",
+                    found.nearest(self.target),
+                )
             # T has θ = 0 at a zero eigenvalue, which no search with it shows.
             if distance >= self.wide * self.height or asked >= n:
                 self._look_from_zero()
