@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from modal.matching import CLUSTER, Match, Overlap, diagonal_pairing
+from modal.matching import CLUSTER, Match, Overlap, clusters, diagonal_pairing
 from modal.snapshot import Complex, Index, Mask, Real, Snapshot
 
 
@@ -95,37 +96,60 @@ def stencils(motions: list[Motion], second: list[tuple[Real, Real]], R: int) -> 
     return out
 
 
-def coupling(at: Real, eigenvalues: Complex, energy: Real, motions: list[Motion]) -> Real:
+def coupling(
+    at: Real, eigenvalues: Complex, energy_gram: Callable[[int], Complex], motions: list[Motion]
+) -> Real:
     """Largest |y_jᴴBẋ_i| / |λ_i − λ_j| over the other tracks and all conjugates, (T, R).
 
-    at (T,); eigenvalues (T, R) with Im ≥ 0 and energy (T, R), NaN where a track is not. ẋ from the
-    neighbouring instants, by the central difference inside and one-sided at the ends.
+    at (T,); eigenvalues (T, R) with Im ≥ 0, NaN where a track is not. energy_gram(n) (R, R): of the
+    shapes at instant n. ẋ from the neighbouring instants, by the central difference inside and
+    one-sided at the ends of a track.
     """
     out = np.full(eigenvalues.shape, np.nan)
     for n, lam in enumerate(eigenvalues):
-        parts, span = [], 0.0
+        R = len(lam)
+        change, span = np.zeros((2, R, R), dtype=complex), np.zeros((2, R, R))
         if n < len(motions):
-            parts.append(motions[n].from_first)
-            span += at[n + 1] - at[n]
+            _add(change, span, motions[n].from_first, at[n + 1] - at[n])
         if n > 0:
-            parts.append(-motions[n - 1].from_second)
-            span += at[n] - at[n - 1]
-        if parts:
-            R = min(part.shape[-1] for part in parts)
-            speed = np.abs(sum(part[:, :R, :R] for part in parts) / span)
-            out[n, :R] = _worst(speed, lam[:R], energy[n, :R])
+            _add(change, span, -motions[n - 1].from_second, at[n] - at[n - 1])
+        if span.any():
+            speed = np.divide(change, span, out=np.zeros_like(change), where=span != 0.0)
+            out[n] = _worst(speed, lam, energy_gram(n))
     return np.where(np.isnan(eigenvalues.real), np.nan, out)
 
 
-def _worst(speed: Real, lam: Complex, energy: Real) -> Real:
-    """The largest coupling of each track i (R,); speed (2, j, i): |y_jᴴBẋ_i| and for conjugate
-    j."""
+def _add(change: Complex, span: Real, part: Complex, step: float) -> None:
+    """What one neighbour says of the tracks it knows."""
+    known = np.isfinite(part)
+    size = part.shape[-1]
+    change[:, :size, :size] += np.where(known, part, 0.0)
+    span[:, :size, :size] += np.where(known, step, 0.0)
+
+
+def _worst(speed: Complex, lam: Complex, gram: Complex) -> Real:
+    """The largest coupling of each track i (R,); speed (2, j, i): y_jᴴBẋ_i and for conjugate j.
+
+    Modes of one eigenvalue are one subspace: what counts is the energy of the part that lies in it,
+    whatever its basis.
+    """
+    energy = np.diag(gram).real
     with np.errstate(invalid="ignore", divide="ignore"):
         positive = (energy > 0.0)[:, None] & (energy > 0.0)
         ratio = np.sqrt(np.where(positive, energy[:, None] / energy, 1.0))
         apart = np.abs(lam[None, :] - lam[:, None])
-        apart[apart <= CLUSTER * np.abs(lam)] = np.nan  # one subspace, no coupling inside
+        apart[apart <= CLUSTER * np.abs(lam)] = np.nan  # no coupling inside a subspace
         mirrored = np.abs(lam[None, :] - lam.conj()[:, None])
         mirrored[mirrored <= CLUSTER * np.abs(lam)] = np.nan
-        found = np.stack([speed[0] * ratio / apart, speed[1] * ratio / mirrored])
+        distance = np.stack([apart, mirrored])
+        found = np.abs(speed) * ratio / distance
+        for members in clusters(lam):
+            if not np.all(energy[members] > 0.0):
+                continue
+            G = gram[np.ix_(members, members)]
+            for block, form in ((0, G), (1, G.conj())):
+                c = speed[block][members]
+                part = (c.conj() * (form @ c)).sum(axis=0).real
+                whole = np.sqrt(np.maximum(part, 0.0) / np.where(energy > 0.0, energy, np.nan))
+                found[block][members] = whole / distance[block][members]
     return np.asarray(np.max(np.where(np.isfinite(found), found, 0.0), axis=(0, 1)))

@@ -68,13 +68,6 @@ class Snapshot:
         return len(self.eigenvalues)
 
     @property
-    def energy(self) -> Real:
-        """Twice the energy of each mode at qᴴMq = 1, (K,), (rad/s)²; not positive for a mode at or
-        past flutter.
-        """
-        return np.asarray(np.diag(self.energy_gram).real)
-
-    @property
     def whirl(self) -> Real | None:
         """−1 … 1 about the axis, (K,), or None."""
         return None if self.whirling is None else self.whirling.number

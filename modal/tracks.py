@@ -25,7 +25,7 @@ class _Scalars:
 
     at: float
     eigenvalues: Complex
-    energy: Real
+    energy_gram: Complex
     backward_error: Real
     condition_number: Real
     kind: NDArray[np.str_]
@@ -182,7 +182,7 @@ class Recorder:
         flips = _table([unflipped, *(k.flipped for k in self._links)], R, False)
         branch = np.where(np.cumsum(flips, axis=0) % 2 == 1, lam.conj(), lam)
         at = np.array([s.at for s in scalars])
-        energy = gather([s.energy for s in scalars], np.nan)
+        energy = gather([np.diag(s.energy_gram).real for s in scalars], np.nan)
         rates = self._rates(at, lam, branch, energy, rate, tolerance)
         kind = gather([s.kind for s in scalars], "")
         condition = gather([s.condition_number for s in scalars], np.nan)
@@ -250,17 +250,25 @@ class Recorder:
             return _Rates(lam.real.copy(), lam.real.copy(), nothing, endless, nothing)
         motions = [known.motion for known in self._links if known.motion is not None]
         overlaps = stencils(motions, self._second, lam.shape[1])
-        coupled = coupling(at / rate, lam, energy, motions)
+        coupled = coupling(at / rate, lam, self._energy_gram, motions)
         history = History(at / rate, branch, energy, overlaps, coupled)
         interval = frozen_interval(history, tolerance)
         corrected = growth_rate_corrected(history)
         action, doubt = action_rate(history, corrected)
         return _Rates(corrected, action, doubt, interval, coupled)
 
+    def _energy_gram(self, n: int) -> Complex:
+        """λ̄_iλ_j q_iᴴMq_j + q_iᴴ sym(K) q_j of the tracks at instant n, NaN where one is not."""
+        R, index = len(self._index[-1]), self._index[n]
+        kept = np.flatnonzero(index >= 0)
+        gram = np.full((R, R), complex(np.nan, np.nan))
+        gram[np.ix_(kept, kept)] = self._scalars[n].energy_gram[np.ix_(index[kept], index[kept])]
+        return gram
+
 
 def _scalars(s: Snapshot) -> _Scalars:
     return _Scalars(
-        s.at, s.eigenvalues, s.energy, s.backward_error, s.condition_number, s.kind, s.whirl
+        s.at, s.eigenvalues, s.energy_gram, s.backward_error, s.condition_number, s.kind, s.whirl
     )
 
 

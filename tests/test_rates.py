@@ -169,6 +169,27 @@ def test_drift_and_coupling_match_the_derivative_of_the_matrices() -> None:
         assert tracks["frozen_interval"].values[2, mode] == pytest.approx(interval, rel=5e-3)
 
 
+def test_copies_of_a_model_have_its_rates() -> None:
+    """Three equal rotors under a random rotation of their unknowns: every mode is threefold, its
+    basis arbitrary, and each has the rates, the interval and the coupling of the single one."""
+    Q, _ = np.linalg.qr(np.random.default_rng(5).normal(size=(6, 6)))
+
+    class Copies(Model):
+        def arrays(self, t: float) -> Arrays:
+            M, C, K = (Q.T @ np.kron(np.eye(3), A) @ Q for A in SpinUp().arrays(t))
+            return M, C, K
+
+    times = np.linspace(0.0, 40.0, 41)
+    single, copies = (modal.track(m, times=times, k=6) for m in (SpinUp(), Copies()))
+    lam = copies["eigenvalue"].values
+    assert lam.shape == (41, 6)
+    own = [int(np.argmin(np.abs(single["eigenvalue"].values[0] - value))) for value in lam[0]]
+    assert sorted(own) == [0, 0, 0, 1, 1, 1]
+    for name in ("growth_rate_corrected", "growth_rate_action", "frozen_interval", "coupling"):
+        expected = single[name].values[:, own]
+        np.testing.assert_allclose(copies[name].values, expected, rtol=1e-6, atol=1e-9)
+
+
 def test_frozen_interval_is_zero_where_the_coupling_is_strong() -> None:
     class FastVeering:
         def freeze(self, t: float) -> FrozenSystem:
