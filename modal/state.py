@@ -45,6 +45,11 @@ class Quadratic:
         return made
 
     @cached_property
+    def reversible(self) -> bool:
+        """The spectrum is symmetric to the imaginary axis: conservative, or nothing in C."""
+        return self.conservative or self.C.count_nonzero() == 0
+
+    @cached_property
     def symmetric_stiffness(self) -> bool:
         return self.conservative or is_symmetric(self.K)
 

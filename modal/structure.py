@@ -23,20 +23,24 @@ LEFT_TOLERANCE = 1e-9  # backward error of a left vector, with its own eigenvalu
 
 
 def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
-    """Eigenvalues of a conservative instant that round-off moved off the axis, put back on it.
+    """Eigenvalues of a reversible instant that round-off moved off the axis, put back on it.
 
-    A conservative spectrum is symmetric to the axis, so a simple eigenvalue on it stays there under
-    every perturbation of the same structure; it leaves only by meeting another, and then there is
-    −λ̄ too: what stands alone belongs on the axis. Next to others: with m = xᴴMx, ic = xᴴCx,
-    k = xᴴKx every eigenvalue has λ²m + iλc + k = 0, with derivative p = 2λm + ic, and Im p = 0 off
-    the axis. A relative error of 1e-12 in m, c, k moves λ by 1e-12 (|λ|²m + |λc| + |k|)/|p|, the
-    round-off of the products that make them by ε |x|ᵀ(|λ|²|M| + |λ||C| + |K|)|x|/|p|, more where k
-    is small though K is not: a real part below these is not told from zero, and λ is replaced by
-    the root on the axis. Next to a double eigenvalue that is a growth rate of about 1e-6 |λ|.
+    Its spectrum is symmetric to the axis, so a simple eigenvalue on it stays there under every
+    perturbation of the same structure; it leaves only by meeting another, and then there is −λ̄
+    too: what stands alone belongs on the axis. Next to others, conservative: with m = xᴴMx,
+    ic = xᴴCx, k = xᴴKx every eigenvalue has λ²m + iλc + k = 0, with derivative p = 2λm + ic, and
+    Im p = 0 off the axis. A relative error of 1e-12 in m, c, k moves λ by 1e-12 (|λ|²m + |λc| +
+    |k|)/|p|, the round-off of the products that make them by ε |x|ᵀ(|λ|²|M| + |λ||C| + |K|)|x|/|p|,
+    more where k is small though K is not: a real part below these is not told from zero, and λ is
+    replaced by the root on the axis. Next to a double eigenvalue that is a growth rate of about
+    1e-6 |λ|.
     """
-    if not quadratic.conservative or not pairs.eigenvalues.real.any():
+    if not quadratic.reversible or not pairs.eigenvalues.real.any():
         return pairs
     X, lam = pairs.right, pairs.eigenvalues
+    alone = (np.abs(lam.real) <= ALONE * np.abs(lam)) & _alone(lam) & (lam.imag != 0.0)
+    if not quadratic.conservative:
+        return replace(pairs, eigenvalues=np.where(alone, 1j * lam.imag, lam))
     m = np.einsum("ij,ij->j", X.conj(), times(quadratic.M, X)).real
     c = np.einsum("ij,ij->j", X.conj(), times(quadratic.C, X)).imag
     k = np.einsum("ij,ij->j", X.conj(), times(quadratic.K, X)).real
@@ -45,8 +49,7 @@ def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     reach = AXIS_TOLERANCE * (size**2 * m + size * np.abs(c) + np.abs(k))
     noise = np.einsum("ij,ij->j", np.abs(X), quadratic.terms(lam, X))
     reach = np.maximum(reach, ROUNDING * noise)
-    near = np.abs(lam.real) * slope <= reach
-    near |= (np.abs(lam.real) <= ALONE * size) & _alone(lam)
+    near = (np.abs(lam.real) * slope <= reach) | alone
     near &= (lam.imag != 0.0) & (lam.real != 0.0)
     discriminant = c**2 + 4.0 * m * k
     root = np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), 2.0 * lam.imag * m + c)
@@ -153,7 +156,7 @@ def corrected(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
     The error that is left is of second order in those of x and y: what a nearly defective pair
     elsewhere costs the others in an Arnoldi process is made good. Only where the correction is
     above the round-off of yᴴQ(λ)x itself, small, and λ stands alone; an eigenvalue on the axis of a
-    conservative instant stays there.
+    reversible instant stays there.
     """
     lam, X = pairs.eigenvalues, pairs.right
     change = np.einsum("ij,ij->j", left.conj(), quadratic.residual(lam, X))
@@ -164,7 +167,7 @@ def corrected(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
     for group in clusters(lam):
         if len(group) > 1:
             apply[group] = False
-    if quadratic.conservative:
+    if quadratic.reversible:
         change = np.where(lam.real == 0.0, 1j * change.imag, change)
     better = np.asarray(lam - np.where(apply, change, 0.0))
     gain = quadratic.backward_error(better, X) <= quadratic.backward_error(lam, X)

@@ -154,3 +154,32 @@ def test_larger_indefinite_system_agrees_with_thirty_digits() -> None:
         assert sorted(nearest) == list(range(10))
         assert np.all(distance.min(axis=1) <= 1e-9 * np.abs(found))
         np.testing.assert_array_equal(found.real == 0.0, on_axis[nearest])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_undamped_circulatory_systems_grow_only_where_they_flutter(backend: str) -> None:
+    """M q̈ + K q = 0, K not symmetric: −λ² = (a + b)/2 ± √((a − b)²/4 − p²) of blocks [a p; −p b].
+
+    Real λ² by closed form: Re λ is exactly zero; complex ones: both members of the quadruple.
+    """
+    r = np.random.default_rng(3)
+    pairs = 15
+    a = np.sort(r.uniform(1.0, 400.0, pairs))
+    b, p = a * r.uniform(1.1, 1.5, pairs), a * r.uniform(0.0, 0.04, pairs)
+    flutter = np.arange(pairs) % 5 == 2
+    p[flutter] = b[flutter] - a[flutter]
+    K = np.zeros((2 * pairs, 2 * pairs))
+    even, odd = np.arange(0, 2 * pairs, 2), np.arange(1, 2 * pairs, 2)
+    K[even, even], K[odd, odd], K[even, odd], K[odd, even] = a, b, p, -p
+    X = np.linalg.qr(r.standard_normal(K.shape))[0] * r.uniform(0.7, 1.4, 2 * pairs)
+    root = np.sqrt((0.25 * (a - b) ** 2 - p**2).astype(complex))
+    squares = -np.concatenate([0.5 * (a + b) + root, 0.5 * (a + b) - root])
+    exact = np.sqrt(squares)
+    exact = np.where(exact.imag < 0.0, -exact, exact)
+    modes = solve(FrozenSystem(M=X.T @ X, K=X.T @ K @ X), k=12, backend=backend)
+    nearest = np.abs(modes.eigenvalues[:, None] - exact[None, :]).argmin(axis=1)
+    assert len(set(nearest)) == 12
+    np.testing.assert_allclose(modes.eigenvalues, exact[nearest], rtol=1e-9)
+    growing = np.abs(exact[nearest].real) > 1e-6
+    assert 1 < growing.sum() < 10
+    np.testing.assert_array_equal(modes.eigenvalues.real != 0.0, growing)
