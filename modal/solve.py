@@ -91,6 +91,8 @@ def solve(
             return _dense(task)
 
     quadratic = Quadratic(system)
+    if quadratic.norms[0] == 0.0:
+        raise InputError("M: is zero; a mode needs mass")
     if isinstance(deflation, NullChain):
         return run(system, quadratic)
     units = units_far_apart(system, quadratic)

@@ -152,4 +152,4 @@ def bound(A: sp.csr_matrix, mirrored: bool = False) -> float:
     if mirrored:
         return float(rows.max())
     columns = np.bincount(A.indices, weights=size, minlength=A.shape[1])
-    return float(np.sqrt(columns.max() * rows.max()))
+    return float(np.sqrt(columns.max()) * np.sqrt(rows.max()))

@@ -9,7 +9,7 @@ import scipy.sparse.linalg as spla
 from quadratics import gyroscopic
 
 import assembly
-from assembly import FrozenSystem
+from assembly import FrozenSystem, InputError
 from assembly.errors import ConvergenceError
 from modal import solve
 from modal.inverse_iteration import iterated, sharpened
@@ -199,3 +199,15 @@ def test_right_and_left_chains_have_one_length(backend: str) -> None:
     assert chain is not None and chain.left.shape == chain.right.shape
     modes = solve(system, k=6, backend=backend)
     assert len(modes) == 6 and modes.backward_error.max() <= 1e-12
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("n", [3, 30])
+def test_matrices_of_any_size_of_numbers(n: int, backend: str) -> None:
+    """The same system with all entries 1e-200 times: the same modes; no mass at all is an error."""
+    system = gyroscopic(n, seed=9, damping=0.2)
+    small = FrozenSystem(**{p: 1e-200 * getattr(system, p).toarray() for p in ("M", "C", "D", "K")})
+    plain, modes = (solve(s, k=3, backend=backend) for s in (system, small))
+    np.testing.assert_allclose(modes.eigenvalues, plain.eigenvalues, rtol=1e-9)
+    with pytest.raises(InputError, match="M"):
+        solve(FrozenSystem(M=np.zeros((n, n)), K=np.eye(n)), k=2, backend=backend)
