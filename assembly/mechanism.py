@@ -195,7 +195,10 @@ class Mechanism:
         SingularPositionError.
         """
         if prestress not in ("linear", None):
-            raise InputError(f'prestress: a mechanism takes "linear" or None, got {prestress!r}')
+            raise InputError(
+                f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the stretched '
+                "shape is found for one body in a prescribed motion only (assembly.moving)"
+            )
         held = self._held(driven)
         now = self.instant(t)
         stacks, pattern = self._pattern(held, prestress is not None)

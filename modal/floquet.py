@@ -229,10 +229,11 @@ def from_monodromy(P: Array, period: float, t0: float, error: float, method: str
     order = np.argsort(-np.abs(multipliers), kind="stable")
     multipliers, left, right = multipliers[order], left[:, order], right[:, order]
     pairing = np.abs((left.conj() * right).sum(axis=0))  # 1 / condition, vectors have unit norm
-    absolute = max(error, np.finfo(float).eps * len(P)) * la.norm(balanced, 2)
+    norm = float(la.norm(balanced, 2))
+    absolute = max(error, np.finfo(float).eps * len(P)) * norm
     first_order = absolute / np.maximum(pairing, np.finfo(float).tiny)
-    # At a double multiplier first-order theory is void: the error is of the size of its root.
-    shift = np.minimum(first_order, np.sqrt(absolute))
+    # At a double multiplier first-order theory is void: the error is √(‖δP‖ ‖P‖) at most.
+    shift = np.minimum(first_order, np.sqrt(absolute * norm))
     size = np.maximum(np.abs(multipliers), np.finfo(float).tiny)
     vectors = right * scale[:, None]
     return FloquetModes(

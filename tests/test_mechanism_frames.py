@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from constrained_motion import masters
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import assembly
+import modal
 
 Array = NDArray[np.float64]
 
@@ -112,3 +114,40 @@ def test_frozen_spectra_depend_on_the_frame() -> None:
         )
         spectra.append(np.sort(np.abs(np.linalg.eigvals(A))))
     assert np.abs(spectra[0] - spectra[1]).max() > 1e-3
+
+
+def turning_slider_crank(coordinates: dict[str, str], held: bool) -> assembly.Mechanism:
+    material = assembly.Material(E=2e8, nu=0.3, rho=1500.0)
+
+    def link(length: float) -> assembly.Body:
+        section = assembly.rectangle(0.02, 0.02)
+        return assembly.beam(length, section, material, 1, planar=True).with_damping(b=3e-5)
+
+    return assembly.Mechanism(
+        {"crank": link(0.1), "rod": link(0.3), "slider": assembly.rigid_body(0.05, planar=True)},
+        [
+            assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
+            assembly.revolute("crank", "end", "rod", "start", name="B"),
+            assembly.revolute("rod", "end", "slider", (0, 0), name="C"),
+            assembly.prismatic("ground", (0, 0), "slider", (0, 0), axis=(1, 0), name="D"),
+        ],
+        [assembly.driver("A", 60.0, held=held)],
+        initial={"rod": (0.1, 0, 0), "slider": (0.4, 0, 0)},
+        coordinates=coordinates,
+    )
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_floquet_multipliers_do_not_depend_on_the_frame(held: bool) -> None:
+    """T repeats after a period, so the monodromies of two frames are similar.
+
+    Stiffness-proportional damping makes the fast modes' multipliers smaller than 1e-80: they must
+    not be taken for the slow ones (as those of P⁻¹ once were, with errors of 1e-25).
+    """
+    frames = ({"B": "crank", "C": "rod"}, {"B": "rod", "C": "slider"})
+    pair = [turning_slider_crank(frame, held) for frame in frames]
+    assert pair[0].period is not None
+    found = [modal.floquet(m, pair[0].period, method="dense", tolerance=1e-9) for m in pair]
+    sizes = [np.abs(modes.multipliers) for modes in found]
+    assert sizes[0][3] > 0.5
+    assert_allclose(sizes[0][:4], sizes[1][:4], rtol=1e-7)

@@ -556,6 +556,11 @@ def test_coordinates_that_would_not_do_are_named() -> None:
         trammel(coordinates={"X": "x"})
 
 
+def test_the_prestress_there_is_not_is_named() -> None:
+    with pytest.raises(assembly.InputError, match="stretched shape is found for one body in a"):
+        slider_crank().freeze(0.001, prestress="nonlinear")
+
+
 def test_a_time_that_is_not_finite() -> None:
     with pytest.raises(assembly.MechanismError, match="finite time"):
         slider_crank().freeze(np.nan)
