@@ -9,7 +9,17 @@ from __future__ import annotations
 import subprocess
 import sys
 
-NAMES = ("instant", "count", "sweep", "map", "campbell", "solid_assembly", "tracking", "formalisms")
+NAMES = (
+    "instant",
+    "count",
+    "sweep",
+    "map",
+    "campbell",
+    "solid_assembly",
+    "tracking",
+    "formalisms",
+    "mechanisms",
+)
 
 
 def main(wanted: list[str]) -> int:

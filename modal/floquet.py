@@ -230,7 +230,7 @@ def from_monodromy(P: Array, period: float, t0: float, error: float, method: str
     multipliers, left, right = multipliers[order], left[:, order], right[:, order]
     pairing = np.abs((left.conj() * right).sum(axis=0))  # 1 / condition, vectors have unit norm
     norm = float(la.norm(balanced, 2))
-    absolute = max(error, np.finfo(float).eps * len(P)) * norm
+    absolute = max(error, float(np.finfo(float).eps) * len(P)) * norm
     first_order = absolute / np.maximum(pairing, np.finfo(float).tiny)
     # At a double multiplier first-order theory is void: the error is √(‖δP‖ ‖P‖) at most.
     shift = np.minimum(first_order, np.sqrt(absolute * norm))

@@ -1,0 +1,109 @@
+"""Mechanisms: what an instant costs, and Floquet with its matrices off a polynomial or made anew.
+
+    python -m benchmarks.mechanisms [--repeats 5] [--instants 200]
+
+Processor time, in alternation. An instant of a slider-crank (rigid motion, reactions, prestress,
+T, Ṫ, T̈, all matrices) against the dense eigenvalues of that same instant (LAPACK); the Floquet
+exponents of a four-bar linkage against the same with every instant made, which a break within the
+period makes `modal.floquet` do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg as la
+
+import assembly
+import modal
+from modal.equations import SecondOrderModel
+from studies import slider_crank
+
+TOLERANCE = 1e-6  # of the monodromy: at 1e-12 the slow way takes minutes
+
+
+def four_bar() -> assembly.Mechanism:
+    """Nine unknowns, the crank at 60 rad/s."""
+    material = assembly.Material(E=2e8, nu=0.3, rho=1500.0)
+
+    def link(length: float) -> assembly.Body:
+        return assembly.beam(length, assembly.rectangle(0.02, 0.02), material, 1, planar=True)
+
+    return assembly.Mechanism(
+        {"crank": link(0.1), "coupler": link(0.3), "rocker": link(0.25)},
+        [
+            assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
+            assembly.revolute("crank", "end", "coupler", "start", name="B"),
+            assembly.revolute("coupler", "end", "rocker", "end", name="C"),
+            assembly.revolute("ground", (0.3, 0), "rocker", "start", name="D"),
+        ],
+        [assembly.driver("A", 60.0)],
+        initial={"coupler": (0.1, 0, 0.8), "rocker": (0.3, 0, 1.4)},
+    )
+
+
+def spent(work: Callable[[], object]) -> float:
+    """Processor time, s."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def instants(repeats: int, count: int) -> None:
+    """One line: an instant, and its dense eigenvalues."""
+    mechanism = slider_crank.model(elements=10)
+    assert mechanism.period is not None
+    equations = SecondOrderModel(mechanism)
+    mechanism.freeze(0.0)
+    freezing, solving = [], []
+    for k in range(repeats):
+        times = (np.arange(count) + 0.37 * (k + 1) / repeats) / count * mechanism.period
+        freezing.append(spent(lambda at=times: [mechanism.freeze(float(t)) for t in at]) / count)
+        A = equations.first_order(float(times[0]))
+        solving.append(spent(lambda at=A: [la.eigvals(at) for _ in range(count // 20)]))
+    one, eig = statistics.median(freezing), statistics.median(solving) / (count // 20)
+    print(
+        f"an instant of a slider-crank, {len(A) // 2} unknowns: {1e3 * one:.2f} ms; its dense "
+        f"eigenvalues take {eig / one:.1f} times that"
+    )
+
+
+def exponents(repeats: int) -> None:
+    """One line: Floquet of the four-bar, both ways."""
+    mechanism = four_bar()
+    period = mechanism.period
+    assert period is not None
+    quick, slow = [], []
+    for _ in range(repeats):
+        start = time.process_time()
+        found = modal.floquet(mechanism, period, method="dense", tolerance=TOLERANCE)
+        middle = time.process_time()
+        made = modal.floquet(
+            mechanism, period, method="dense", tolerance=TOLERANCE, breaks=(0.5 * period,)
+        )
+        slow.append(time.process_time() - middle)
+        quick.append(middle - start)
+    gap = np.abs(np.sort(np.abs(found.multipliers)) - np.sort(np.abs(made.multipliers))).max()
+    print(
+        f"Floquet of a four-bar: {statistics.median(slow) / statistics.median(quick):.0f} times "
+        f"faster off a polynomial ({statistics.median(quick):.2f} s); |multipliers| differ by "
+        f"{gap:.0e}\n  {found.interpolated}"
+    )
+
+
+def main() -> None:
+    """Both lines."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--instants", type=int, default=200)
+    given = parser.parse_args()
+    instants(given.repeats, given.instants)
+    exponents(min(given.repeats, 2))
+
+
+if __name__ == "__main__":
+    main()
