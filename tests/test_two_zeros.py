@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg as la
 from quadratics import free, upper_spectrum
 
 import assembly
@@ -49,6 +50,35 @@ def test_transformation_leaves_a_matrix_two_smaller() -> None:
     np.testing.assert_allclose(
         left[::2], np.abs(solve(system, k=39, backend="dense").eigenvalues), rtol=1e-7
     )
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_transformation_gives_back_both_sides(coupled: bool) -> None:
+    """(A − λB)z = 0 and yᴴ(A − λB) = 0 with z, y lifted from the smaller pencil."""
+    system = free(12, 2, seed=4, coupled=coupled)
+    A, B = companion(system.M.toarray(), system.C.toarray(), system.K.toarray())
+    deflated = deflate_by_similarity(A, B, system.null_chain.right)
+    lam, Y, Z = la.eig(deflated.A, deflated.B, left=True)
+    assert len(lam) == 24 - system.null_chain.count
+    Z, Y = deflated.lift(lam, Z), deflated.lift_left(Y)
+    size = np.linalg.norm(A) + np.abs(lam) * np.linalg.norm(B)
+    right = np.linalg.norm(A @ Z - (B @ Z) * lam, axis=0) / np.linalg.norm(Z, axis=0)
+    left = np.linalg.norm(A.T @ Y - (B.T @ Y) * lam.conj(), axis=0) / np.linalg.norm(Y, axis=0)
+    assert (right / size).max() < 1e-12 and (left / size).max() < 1e-12
+
+
+def test_a_definite_instant_is_left_when_its_plain_zeros_are_eliminated() -> None:
+    """The Hermitian solver of free bodies against the transformation, coupled by Coriolis."""
+    system = free(30, 3, seed=8)
+    assert abs(system.null_chain.null.T @ (system.C @ system.null_chain.null)).max() < 1e-12
+    assert np.linalg.norm(system.C @ system.null_chain.null) > 1.0
+    found = solve(system, k=40, backend="dense")
+    assert found.method == "dense Hermitian" and len(found) == 27
+    A, B = companion(system.M.toarray(), system.C.toarray(), system.K.toarray())
+    deflated = deflate_by_similarity(A, B, system.null_chain.right)
+    omega = np.sort(np.abs(la.eigvals(deflated.A, deflated.B)))[::2]
+    np.testing.assert_allclose(found.eigenvalues.imag, omega, rtol=1e-9)
+    assert found.backward_error.max() <= 1e-12
 
 
 def test_projector_is_the_spectral_one_on_both_sides() -> None:
