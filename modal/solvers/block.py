@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from assembly.errors import ConvergenceError
 from modal.solvers.operator import InverseOperator
 from modal.solvers.pairs import Pairs
+from modal.solvers.skew import largest_of_skew
 from modal.state import Complex, Quadratic, Real
 
 RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
@@ -34,7 +35,6 @@ WIDTH = 12  # pairs, the lowest unfinished, whose residuals the basis grows by a
 LARGE = 10_000  # unknowns below which rounds cost more than shapes, and all pairs are taken
 NEAR = 1e-5  # ‖Q(λ)x‖/‖Kx‖ from which it is looked closer
 ROUNDS = 100
-WIDE = 160  # size of a skew matrix from which it is reduced in real arithmetic
 
 
 class _Basis:
@@ -136,25 +136,6 @@ def _orthonormal(q: Real, load: Real) -> tuple[Real, Real]:
     keep = sizes > DEPENDENT
     U = U[:, keep] / np.sqrt(sizes[keep])
     return q @ U, load @ U
-
-
-def largest_of_skew(S: Real, count: int) -> tuple[Real, Complex]:
-    """The `count` largest τ > 0, descending, and vectors of S y = −iτ y for a real skew S.
-
-    A large S is first reduced to the span of the double eigenvectors of SᵀS of largest eigenvalue
-    τ²: real arithmetic, several times cheaper. What squaring costs in accuracy the second step
-    restores to first order.
-    """
-    size = len(S)
-    if size > WIDE and 3 * count < size:
-        _, Z = la.eigh(
-            S.T @ S, subset_by_index=[size - 2 * count - 2, size - 1], check_finite=False
-        )
-        small = Z.T @ (S @ Z)
-        tau, y = largest_of_skew(0.5 * (small - small.T), count)
-        return tau, Z @ y
-    tau, y = la.eigh(1j * S, subset_by_index=[size - count, size - 1], check_finite=False)
-    return tau[::-1], y[:, ::-1]
 
 
 def solve_block(operator: InverseOperator, k: int, seed: int = 0) -> Pairs:

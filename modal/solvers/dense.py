@@ -15,6 +15,7 @@ import scipy.linalg as la
 from assembly.null_chain import NullChain
 from modal.deflation import deflate_by_similarity
 from modal.solvers.pairs import Pairs
+from modal.solvers.skew import largest_of_skew
 from modal.state import Complex, Quadratic, Real, companion, unit_diagonal
 
 SINGULAR = 1e-14  # reciprocal condition below which 1/λ is not formed
@@ -68,14 +69,12 @@ def definite(M: Real, C: Real, K: Real, k: int | None = None) -> tuple[Real, Com
         return None
     n = len(M)
     G = la.solve_triangular(L, la.solve_triangular(L, C, lower=True).T, lower=True).T
-    S = np.zeros((2 * n, 2 * n), dtype=complex)
-    S[:n, :n] = -0.5j * (G - G.T)
-    S[:n, n:] = -1j * N
-    S[n:, :n] = 1j * N.T
-    count = n if k is None else min(k, n)
-    tau, Y = la.eigh(S, subset_by_index=[2 * n - count, 2 * n - 1], driver="evr", overwrite_a=True)
-    X = la.solve_triangular(L, Y[:n, ::-1], lower=True, trans="T")
-    return 1.0 / tau[::-1], X
+    S = np.zeros((2 * n, 2 * n))
+    S[:n, :n] = -0.5 * (G - G.T)
+    S[:n, n:] = -N
+    S[n:, :n] = N.T
+    tau, Y = largest_of_skew(S, n if k is None else min(k, n))
+    return 1.0 / tau, la.solve_triangular(L, Y[:n], lower=True, trans="T")
 
 
 def definite_but_for(
