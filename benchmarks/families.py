@@ -105,7 +105,9 @@ def random_family(rng: np.random.Generator, relative_gap: float) -> Family:
         * rng.choice([-1.0, 1.0], n - 2)
     )
     V, _ = np.linalg.qr(rng.normal(size=(n, n)))
-    L: Array = np.tril(rng.normal(0.0, 0.3, (n, n)), -1) + np.diag(rng.uniform(0.5, 2.0, n))
+    L = np.asarray(
+        np.tril(rng.normal(0.0, 0.3, (n, n)), -1) + np.diag(rng.uniform(0.5, 2.0, n)), dtype=float
+    )
     # √(level + κ) − √(level − κ) ≈ κ / √level is the gap
     coupling = relative_gap * level * rng.choice([-1.0, 1.0])
     W = np.triu(rng.normal(0.0, 0.3, (n, n)), 1)
