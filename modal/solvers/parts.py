@@ -14,29 +14,27 @@ from scipy.sparse.csgraph import connected_components
 
 from modal.solvers.dense import definite
 from modal.solvers.pairs import Pairs
-from modal.state import Quadratic
+from modal.state import Quadratic, Real
 
 LARGEST = 80  # unknowns of a part up to which LAPACK beats the block method
 
 
-def independent_parts(quadratic: Quadratic) -> list[np.ndarray]:
-    """The unknowns of each part that M, C and K do not couple to the others."""
-    pattern = sp.csr_matrix(quadratic.M, copy=True)
-    pattern.data = np.abs(pattern.data)
-    for A in (quadratic.C, quadratic.K):
-        pattern = pattern + abs(A)
-    pattern.eliminate_zeros()
-    count, labels = connected_components(pattern, directed=False)
+def independent_parts(*matrices: Real) -> list[np.ndarray]:
+    """The unknowns of each part that none of the dense matrices (n, n) couples to the others."""
+    pattern = matrices[0] != 0.0
+    for A in matrices[1:]:
+        pattern |= A != 0.0
+    count, labels = connected_components(sp.csr_matrix(pattern), directed=False)
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.cumsum(np.bincount(labels, minlength=count))[:-1])
 
 
 def solve_parts(quadratic: Quadratic, k: int) -> Pairs | None:
     """The k lowest modes and more, or None when a part is too large or not definite."""
-    parts = independent_parts(quadratic)
+    matrices = [A.toarray() for A in (quadratic.M, quadratic.C, quadratic.K)]
+    parts = independent_parts(*matrices)
     if max(len(part) for part in parts) > LARGEST:
         return None
-    matrices = [A.toarray() for A in (quadratic.M, quadratic.C, quadratic.K)]
     frequencies, shapes = [], []
     for part in parts:
         M, C, K = (A[np.ix_(part, part)] for A in matrices)
