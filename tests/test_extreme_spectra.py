@@ -165,6 +165,21 @@ def test_pairs_iterated_apart_stay_apart() -> None:
     assert quadratic.transposed.backward_error(group.eigenvalues, group.left.conj()).max() <= 1e-12
 
 
+def test_pairs_that_meet_are_iterated_again_together() -> None:
+    """Two approximations nearer to one eigenvalue than to the other: both are found."""
+    omega = np.array([1.0, 4.0, 4.0 * (1 + 2e-5), 9.0, 12.0])
+    system = congruent(5, 8, K=omega**2, D=0.01 * omega)
+    quadratic = Quadratic(system)
+    exact = solve(system, k=10, backend="dense")
+    one, other = exact.eigenvalues[1:3]
+    told = np.array([one * (1.0 + 2e-6), one * (1.0 + 5e-6)])
+    x, y = exact.right[:, 1], exact.right[:, 2]
+    poor = Pairs(told, np.stack([x + 0.3 * y, 0.3 * x + y], axis=1), "LU", "told")
+    better = sharpened(quadratic, poor, 2)
+    np.testing.assert_allclose(np.sort_complex(better.eigenvalues), [other, one], rtol=1e-10)
+    assert quadratic.backward_error(better.eigenvalues, better.right).max() <= 1e-12
+
+
 def test_a_fault_of_arpack_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise spla.ArpackError(-9)

@@ -12,6 +12,9 @@ from quadratics import upper_spectrum
 import assembly
 from assembly import FrozenSystem
 from modal import Modes, solve
+from modal.solvers.krylov import solve_krylov
+from modal.solvers.operator import InverseOperator
+from modal.solvers.slepc import krylov_schur
 from modal.state import Quadratic
 
 BACKENDS = ("dense", "scipy", "slepc")
@@ -57,6 +60,29 @@ def test_free_beam_at_rest_for_every_number_of_modes(planar: bool, backend: str)
         np.testing.assert_allclose(modes.eigenvalues.imag, omega[:there], rtol=1e-9)
         assert np.all(modes.eigenvalues.real == 0.0) and modes.deflated == 2 * zeros
         check_vectors(system, modes)
+
+
+@pytest.mark.parametrize("k", [10, 22, 30])
+def test_krylov_space_that_is_nearly_everything(k: int) -> None:
+    """The sparse method itself, without LAPACK in its stead: high modes of next to no energy."""
+    system = beam(6).freeze()
+    omega = np.sqrt(la.eigh(system.K.toarray(), system.M.toarray())[0][6:])
+    operator = InverseOperator(Quadratic(system), system.null_chain)
+    found = solve_krylov(operator, k, krylov_schur, "Krylov–Schur")
+    operator.destroy()
+    np.testing.assert_allclose(found.eigenvalues[:k].imag, omega[:k], rtol=1e-9)
+    assert np.all(found.eigenvalues.real == 0.0)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_imported_matrices_of_a_beam_that_turns_about_a_pin(backend: str) -> None:
+    """M, C, K alone, K singular beyond what is said of it: the same modes as with its rotations."""
+    system = beam(4, pinned="start").freeze(omega=(0, 0, 80.0))
+    bare = FrozenSystem(M=system.M, C=system.damping, K=system.stiffness)
+    known, found = solve(system, k=6, backend="dense"), solve(bare, k=6, backend=backend)
+    assert len(found) == 6
+    np.testing.assert_allclose(found.eigenvalues[1:], known.eigenvalues[1:], rtol=1e-9)
+    check_vectors(bare, found)
 
 
 MODELS: dict[str, Callable[[], FrozenSystem]] = {
