@@ -58,7 +58,7 @@ def sharpened(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
 
 def left_of(quadratic: Quadratic, pairs: Pairs, left: Complex, poor: Iterable[int]) -> Complex:
     """Left vectors (n, k) of the pairs; those numbered `poor`, with their groups, by iteration."""
-    left = np.array(left)
+    left = np.array(left, dtype=complex)
     for g in clusters(pairs.eigenvalues):
         if np.isin(list(poor), g).any():
             found = iterated(quadratic, pairs.take(np.array(g)))
@@ -196,8 +196,9 @@ def _joined(groups: list[Group], others: list[list[int]]) -> list[Group]:
 
 def _with(pairs: Pairs, better: list[Pairs], groups: list[Group]) -> Pairs:
     """The pairs with those of the groups in place of what was there."""
-    values, right = np.array(pairs.eigenvalues), np.array(pairs.right)
-    left = None if pairs.left is None else np.array(pairs.left)
+    # LAPACK's vectors are real where every eigenvalue is.
+    values, right = np.array(pairs.eigenvalues), np.array(pairs.right, dtype=complex)
+    left = None if pairs.left is None else np.array(pairs.left, dtype=complex)
     for group, found in zip(groups, better, strict=True):
         values[list(group)], right[:, list(group)] = found.eigenvalues, found.right
         if left is not None and found.left is not None:
