@@ -15,7 +15,7 @@ from assembly.null_chain import NullChain
 from modal.inverse_iteration import sharpened
 from modal.modes import Modes
 from modal.solvers.pairs import Pairs, clusters
-from modal.state import Complex, Quadratic, Real, times
+from modal.state import Complex, Quadratic, Real
 from modal.structure import corrected, left_vectors, restore_axis
 
 
@@ -99,8 +99,7 @@ def _sizes(lam: Complex, X: Complex) -> Real:
 def _unit_mass(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     """Shapes of unit mass norm, their largest entry real and positive."""
     X = pairs.right
-    X = X / np.linalg.norm(X, axis=0)
-    mass = np.einsum("ij,ij->j", X.conj(), times(quadratic.M, X)).real
+    mass = np.einsum("ij,ij->j", X.conj(), quadratic.images(X)[0]).real
     if np.any(mass <= 0.0):
         raise AccuracyError("a mode has no mass: M must be positive definite")
     return replace(pairs, right=X * (upright(X) / np.sqrt(mass)))

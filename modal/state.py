@@ -34,6 +34,7 @@ class Quadratic:
         self.C: sp.csr_matrix = system.damping
         self.K: sp.csr_matrix = system.stiffness
         self.n = system.n
+        self._images: tuple[Complex, ...] = ()
         self.conservative = bool(system.is_conservative and is_symmetric(self.M))
 
     @classmethod
@@ -41,6 +42,7 @@ class Quadratic:
         """A quadratic of plain matrices; the structure is read off them."""
         made = cls.__new__(cls)
         made.M, made.C, made.K, made.n = M, C, K, M.shape[0]
+        made._images = ()
         made.conservative = is_symmetric(M) and is_symmetric(K) and is_skew(C)
         return made
 
@@ -86,10 +88,20 @@ class Quadratic:
         m, _, k = self.norms
         return float(np.sqrt(k / m)) if m > 0.0 and k > 0.0 else 1.0
 
+    def images(self, X: Complex) -> tuple[Complex, Complex, Complex]:
+        """MX, CX and KX, (n, k) each.
+
+        Those of the last X are kept: every check of the same vectors asks for them.
+        """
+        if not self._images or self._images[0] is not X:
+            self._images = (X, *(times(A, X) for A in (self.M, self.C, self.K)))
+        _, MX, CX, KX = self._images
+        return MX, CX, KX
+
     def residual(self, eigenvalues: Complex, X: Complex) -> Complex:
         """Q(λ_j) x_j for every column, (n, k)."""
         lam = eigenvalues[None, :]
-        MX, CX, KX = (times(A, X) for A in (self.M, self.C, self.K))
+        MX, CX, KX = self.images(X)
         return np.asarray(MX * lam**2 + CX * lam + KX)
 
     def terms(self, eigenvalues: Complex, X: Complex) -> Real:
@@ -115,7 +127,8 @@ class Quadratic:
 
     def pairing(self, eigenvalues: Complex, left: Complex, right: Complex) -> Complex:
         """yᴴ(2λM + C)x of every column, (k,)."""
-        derivative = times(self.M, right) * (2.0 * eigenvalues) + times(self.C, right)
+        MX, CX, _ = self.images(right)
+        derivative = MX * (2.0 * eigenvalues) + CX
         return np.asarray((left.conj() * derivative).sum(axis=0))
 
 
@@ -127,9 +140,8 @@ def unit_diagonal(mass: Real, stiffness: Real, m: float, k: float) -> Real:
 
 def times(A: sp.csr_matrix, X: Complex) -> Complex:
     """A X of a real sparse A and a complex block, without a complex copy of A."""
-    wide = A @ np.hstack([X.real, X.imag])
-    k = X.shape[1]
-    return np.asarray(wide[:, :k] + 1j * wide[:, k:])
+    wide = A @ np.ascontiguousarray(X, dtype=complex).view(float)  # (n, 2k): Re x_1, Im x_1, …
+    return np.asarray(wide.view(complex))
 
 
 def companion(M: Real, C: Real, K: Real) -> tuple[Real, Real]:

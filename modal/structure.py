@@ -41,9 +41,10 @@ def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     alone = (np.abs(lam.real) <= ALONE * np.abs(lam)) & _alone(lam) & (lam.imag != 0.0)
     if not quadratic.conservative:
         return replace(pairs, eigenvalues=np.where(alone, 1j * lam.imag, lam))
-    m = np.einsum("ij,ij->j", X.conj(), times(quadratic.M, X)).real
-    c = np.einsum("ij,ij->j", X.conj(), times(quadratic.C, X)).imag
-    k = np.einsum("ij,ij->j", X.conj(), times(quadratic.K, X)).real
+    MX, CX, KX = quadratic.images(X)
+    m = np.einsum("ij,ij->j", X.conj(), MX).real
+    c = np.einsum("ij,ij->j", X.conj(), CX).imag
+    k = np.einsum("ij,ij->j", X.conj(), KX).real
     size = np.abs(lam)
     slope = np.abs(2.0 * lam * m + 1j * c)
     reach = AXIS_TOLERANCE * (size**2 * m + size * np.abs(c) + np.abs(k))
@@ -132,8 +133,9 @@ def paired(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
     j.
     """
     lam, X, Y = pairs.eigenvalues, pairs.right, np.array(left)
-    MX, CX = times(quadratic.M, X), times(quadratic.C, X)
-    mass = np.sqrt(np.abs(np.einsum("ij,ij->j", Y.conj(), times(quadratic.M, Y))))
+    MX, CX, _ = quadratic.images(X)
+    MY = MX if left is X else times(quadratic.M, Y)
+    mass = np.sqrt(np.abs(np.einsum("ij,ij->j", Y.conj(), MY)))
     Y /= np.where(mass > 0.0, mass, 1.0)
     for group in clusters(lam):
         if len(group) == 1:

@@ -74,7 +74,9 @@ def upper_spectrum(system: FrozenSystem, digits: int = 50) -> np.ndarray:
             for j in range(2 * n):
                 A[n + i, j] = -bottom[i, j]
         values = [complex(v) for v in mpmath.eig(A, left=False, right=False)]
-    found = np.array([v for v in values if v.imag >= -1e-30 * abs(v)])
+    # A real eigenvalue keeps an imaginary part from the round-off of the largest, of either sign.
+    noise = 10.0 ** (-0.6 * digits) * max(abs(v) for v in values)
+    found = np.array([v for v in values if v.imag >= -noise])
     return found[np.argsort(np.abs(found))]
 
 

@@ -104,12 +104,27 @@ class _Basis:
         tau, Y = largest_of_skew(S, min(k, m))
         return 1.0 / tau, Y[:m]
 
-    def times(self, which: int, Y: Complex) -> Complex:
-        """V, KV, MV or CV (0–3) times complex coefficients, in real arithmetic."""
-        A = self._store[which][:, : self.m]
+    def shapes(self, Y: Complex) -> Complex:
+        """V Y."""
+        wide = self.times(0, _parts(Y))
         k = Y.shape[1]
-        wide = A @ np.hstack([Y.real, Y.imag])
         return np.asarray(wide[:, :k] + 1j * wide[:, k:])
+
+    def times(self, which: int, Y: Real) -> Real:
+        """V, KV, MV or CV (0–3) times real coefficients."""
+        return np.asarray(self._store[which][:, : self.m] @ Y)
+
+
+def _parts(Y: Complex) -> Real:
+    """Real parts of the columns, then imaginary parts."""
+    return np.hstack([Y.real, Y.imag])
+
+
+def _lengths(parts: Real) -> Real:
+    """Norms of complex columns given as `_parts`."""
+    squares = np.einsum("ij,ij->j", parts, parts)
+    k = len(squares) // 2
+    return np.asarray(np.sqrt(squares[:k] + squares[k:]))
 
 
 def _factor(A: Real) -> Real:
@@ -151,15 +166,14 @@ def solve_block(operator: InverseOperator, k: int, seed: int = 0) -> Pairs:
     done = np.zeros(0, dtype=bool)
     omega, Y = basis.ritz(min(n, k + GUARD))
     for _ in range(ROUNDS):
-        residual, done = _residual(basis, 1j * omega, Y, done)
+        load, done = _residual(basis, omega, Y, done)
         if done[:k].sum() == k or basis.m == n:
             break
-        load = np.hstack([residual.real, residual.imag])
         if basis.add(operator.solve(load), load) == 0:
             break
         omega, Y = basis.ritz(min(n, k + GUARD))
     method = "block Rayleigh–Ritz"
-    X = basis.times(0, Y)
+    X = basis.shapes(Y)
     pairs = Pairs(1j * omega, X, operator.factorization, method, operator.solves)
     if done[:k].sum() < k and basis.m < n:
         done = quadratic.backward_error(pairs.eigenvalues, X) <= ACCEPT
@@ -172,33 +186,36 @@ def solve_block(operator: InverseOperator, k: int, seed: int = 0) -> Pairs:
 
 
 def _residual(
-    basis: _Basis, lam: Complex, Y: Complex, before: NDArray[np.bool_]
-) -> tuple[Complex, NDArray[np.bool_]]:
-    """Q(λ)x of the lowest unfinished pairs, x of one size, and which pairs are finished.
+    basis: _Basis, omega: Real, Y: Complex, before: NDArray[np.bool_]
+) -> tuple[Real, NDArray[np.bool_]]:
+    """Q(iω)x of the lowest unfinished pairs, x of one size, in parts, and which are finished.
 
     A pair finished once stays so: a larger basis does not make it worse.
     """
-    done = np.zeros(len(lam), dtype=bool)
-    done[: len(before)] = before[: len(lam)]
-    width = WIDTH if basis.quadratic.n > LARGE else len(lam)
+    done = np.zeros(len(omega), dtype=bool)
+    done[: len(before)] = before[: len(omega)]
+    width = WIDTH if basis.quadratic.n > LARGE else len(omega)
     while True:
         rest = np.flatnonzero(~done)[:width]
-        residual, passed = _look(basis, lam[rest], Y[:, rest])
+        residual, passed = _look(basis, omega[rest], Y[:, rest])
         done[rest[passed]] = True
         if done.all() or not passed.all():
-            return residual[:, ~passed], done
+            return residual[:, np.tile(~passed, 2)], done
 
 
-def _look(basis: _Basis, lam: Complex, Y: Complex) -> tuple[Complex, NDArray[np.bool_]]:
-    """Q(λ)x of some pairs, and which of them pass."""
-    load = basis.times(1, Y)
-    residual = basis.times(2, Y * lam**2) + basis.times(3, Y * lam) + load
-    size, whole = np.linalg.norm(residual, axis=0), np.linalg.norm(load, axis=0)
-    passed = np.zeros(len(lam), dtype=bool)
+def _look(basis: _Basis, omega: Real, Y: Complex) -> tuple[Real, NDArray[np.bool_]]:
+    """Q(iω)x of some pairs, in parts, and which of them pass."""
+    Y = Y / np.linalg.norm(Y, axis=0)
+    residual = basis.times(1, _parts(Y))
+    whole = _lengths(residual)
+    residual -= basis.times(2, _parts(Y * omega**2))
+    residual += basis.times(3, _parts(Y * (1j * omega)))
+    size = _lengths(residual)
+    passed = np.zeros(len(omega), dtype=bool)
     near = np.flatnonzero(size <= NEAR * whole)
     if near.size:
-        weight = basis.quadratic.weights(lam[near])
-        weight *= np.linalg.norm(basis.times(0, Y[:, near]), axis=0)
+        weight = basis.quadratic.weights(1j * omega[near])
+        weight *= _lengths(basis.times(0, _parts(Y[:, near])))
         passed[near] = (size[near] <= RESIDUAL * whole[near]) & (size[near] <= BACKWARD * weight)
         passed[near] |= size[near] <= NOISE * weight
-    return residual / np.linalg.norm(Y, axis=0), passed
+    return residual, passed

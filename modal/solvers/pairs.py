@@ -34,6 +34,9 @@ class Pairs:
         return len(self.eigenvalues) + int((self.eigenvalues.imag > 0.0).sum())
 
     def take(self, index: np.ndarray) -> Pairs:
+        """Those numbered, in that order; the same object when that is all of them as they are."""
+        if index.dtype != bool and np.array_equal(index, np.arange(len(self.eigenvalues))):
+            return self
         left = None if self.left is None else self.left[:, index]
         return replace(
             self, eigenvalues=self.eigenvalues[index], right=self.right[:, index], left=left
