@@ -37,12 +37,29 @@ def frequencies(tracks: Dataset, ax: Axes) -> list[Line2D]:
         y = tracks["frequency"].isel(mode=mode)
         artists += ax.plot(x, y, color=shade, label=label)
         _mark_events(tracks.isel(mode=mode), x, y, ax, shade)
+    _explain_events(tracks, ax)
     ax.set(xlabel=axis_label(x), ylabel="frequency (Hz)")
     ax.set_ylim(bottom=0)
     return artists
 
 
-EVENT_MARKERS = {"crossing": "x", "veering": "D", "flutter onset": "^"}
+LEGIBLE = 100.0  # how much smaller than the largest a growth rate is drawn in proportion
+
+EVENT_MARKERS = {
+    "crossing": "x",
+    "veering": "D",
+    "flutter onset": "^",
+    "divergence onset": "v",
+    "split": "s",
+    "critical damping": "+",
+}
+
+
+def _explain_events(tracks: Dataset, ax: Axes) -> None:
+    """The markers that occur, named in the legend."""
+    for event, marker in EVENT_MARKERS.items():
+        if np.any(tracks["event"].values.astype(str) == event):
+            ax.plot([], [], marker, color="0.3", markersize=5, fillstyle="none", label=event)
 
 
 def _mark_events(track: Dataset, x: DataArray, y: DataArray, ax: Axes, shade: str) -> None:
@@ -73,7 +90,10 @@ def growth_rates(tracks: Dataset, ax: Axes, corrected: bool = True) -> list[Line
             ax.plot(x, tracks["growth_rate_corrected"].isel(mode=mode), "--", color=shade, lw=1.0)
     ax.axhline(0.0, color="black", lw=0.8)
     # Damping of high modes is orders above what decides stability: both must be legible.
-    ax.set_yscale("asinh", linear_width=10.0)
+    largest = float(np.nanmax(np.abs(tracks["growth_rate"].where(tracks["kind"] != "rigid"))))
+    if largest > 0.0:
+        ax.set_yscale("asinh", linear_width=largest / LEGIBLE, base=0)
+        ax.yaxis.set_major_formatter("{x:g}")
     ax.margins(y=0.05)
     ax.set(xlabel=axis_label(x), ylabel="growth rate (1/s)")
     handles: list[Any] = [Line2D([], [], color="0.3", label="frozen, Re λ")]
