@@ -1,7 +1,9 @@
-"""Canonical bodies for tests, benchmarks and examples: blocks and sheets of every kind of cell."""
+"""Canonical models for tests, benchmarks and examples: blocks and sheets of every kind of cell, a
+four-bar linkage."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 from typing import Literal
 
@@ -12,7 +14,9 @@ from numpy.typing import NDArray
 from assembly.body import Body
 from assembly.elements.reference import CELLS
 from assembly.errors import InputError
+from assembly.joints import driver, revolute
 from assembly.materials import Material, Orthotropic, steel
+from assembly.mechanism import Mechanism
 from assembly.solids import plane, solid
 
 Array = NDArray[np.float64]
@@ -76,6 +80,32 @@ def sheet(
     """A rectangular plane body of nx × ny quadrilaterals (each two triangles for t3 and t6), m."""
     mesh = sheet_mesh(nx, ny, element, size, origin)
     return plane(mesh, material, clamped, pinned, thickness, state)
+
+
+def four_bar(
+    link: Callable[[float], Body],
+    lengths: Triple = (0.1, 0.3, 0.25),
+    base: float = 0.3,
+    speed: float = 60.0,
+    angles: tuple[float, float] = (0.8, 1.4),
+) -> Mechanism:
+    """A planar four-bar linkage "crank", "coupler", "rocker" on a base of that length along x, m.
+
+    link(length): a planar beam along x. The crank, at A, turns at `speed`, rad/s; angles: about
+    those of coupler and rocker, rad, where the loop is first closed, with the crank along the base.
+    """
+    crank, coupler, rocker = lengths
+    return Mechanism(
+        {"crank": link(crank), "coupler": link(coupler), "rocker": link(rocker)},
+        [
+            revolute("ground", (0, 0), "crank", "start", name="A"),
+            revolute("crank", "end", "coupler", "start", name="B"),
+            revolute("coupler", "end", "rocker", "end", name="C"),
+            revolute("ground", (base, 0), "rocker", "start", name="D"),
+        ],
+        [driver("A", speed)],
+        initial={"coupler": (crank, 0, angles[0]), "rocker": (base, 0, angles[1])},
+    )
 
 
 def block_mesh(

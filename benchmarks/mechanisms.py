@@ -20,30 +20,17 @@ import scipy.linalg as la
 
 import assembly
 import modal
+from assembly.gallery import four_bar
 from modal.equations import SecondOrderModel
 from studies import slider_crank
 
 TOLERANCE = 1e-6  # of the monodromy: at 1e-12 the slow way takes minutes
 
 
-def four_bar() -> assembly.Mechanism:
-    """Nine unknowns, the crank at 60 rad/s."""
+def link(length: float) -> assembly.Body:
+    """One element: the linkage of three has nine unknowns."""
     material = assembly.Material(E=2e8, nu=0.3, rho=1500.0)
-
-    def link(length: float) -> assembly.Body:
-        return assembly.beam(length, assembly.rectangle(0.02, 0.02), material, 1, planar=True)
-
-    return assembly.Mechanism(
-        {"crank": link(0.1), "coupler": link(0.3), "rocker": link(0.25)},
-        [
-            assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
-            assembly.revolute("crank", "end", "coupler", "start", name="B"),
-            assembly.revolute("coupler", "end", "rocker", "end", name="C"),
-            assembly.revolute("ground", (0.3, 0), "rocker", "start", name="D"),
-        ],
-        [assembly.driver("A", 60.0)],
-        initial={"coupler": (0.1, 0, 0.8), "rocker": (0.3, 0, 1.4)},
-    )
+    return assembly.beam(length, assembly.rectangle(0.02, 0.02), material, 1, planar=True)
 
 
 def spent(work: Callable[[], object]) -> float:
@@ -74,7 +61,7 @@ def instants(repeats: int, count: int) -> None:
 
 def exponents(repeats: int) -> None:
     """One line: Floquet of the four-bar, both ways."""
-    mechanism = four_bar()
+    mechanism = four_bar(link)
     period = mechanism.period
     assert period is not None
     quick, slow = [], []

@@ -10,6 +10,7 @@ from floquet_cases import mathieu
 import assembly
 import modal
 from assembly.frozen import FrozenSystem
+from assembly.gallery import four_bar
 from modal.diagnosis import RESONANCE
 from modal.floquet import floquet
 from modal.interpolation import chebyshev_interpolant, periodic_interpolant
@@ -118,25 +119,12 @@ def test_floquet_of_a_constant_body_is_its_spectrum() -> None:
         assert np.abs(found.multipliers - np.exp(lam * period)).min() < 1e-6
 
 
-def damped_four_bar() -> assembly.Mechanism:
-    """Nine unknowns; the crank turns at 60 rad/s, the lowest frequency is some five times that."""
+def damped_link(length: float) -> assembly.Body:
+    """One soft element: of three, turning at 60 rad/s, the lowest frequency is some five times
+    that."""
     material = assembly.Material(E=2e8, nu=0.3, rho=1500.0)
-
-    def link(length: float) -> assembly.Body:
-        section = assembly.rectangle(0.02, 0.02)
-        return assembly.beam(length, section, material, 1, planar=True).with_damping(b=6e-5)
-
-    return assembly.Mechanism(
-        {"crank": link(0.1), "coupler": link(0.3), "rocker": link(0.25)},
-        [
-            assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
-            assembly.revolute("crank", "end", "coupler", "start", name="B"),
-            assembly.revolute("coupler", "end", "rocker", "end", name="C"),
-            assembly.revolute("ground", (0.3, 0), "rocker", "start", name="D"),
-        ],
-        [assembly.driver("A", 60.0)],
-        initial={"coupler": (0.1, 0, 0.8), "rocker": (0.3, 0, 1.4)},
-    )
+    section = assembly.rectangle(0.02, 0.02)
+    return assembly.beam(length, section, material, 1, planar=True).with_damping(b=6e-5)
 
 
 class Counted:
@@ -153,7 +141,7 @@ class Counted:
 def test_floquet_vectors_of_a_mechanism_come_back_multiplied() -> None:
     """The whole monodromy, off a polynomial through a few instants, against a transient that
     freezes at every stage; Lagrange's and Hamilton's form give the same turn."""
-    model = Counted(damped_four_bar())
+    model = Counted(four_bar(damped_link))
     period = model.mechanism.period
     assert period is not None
     found = floquet(model, period, method="dense", tolerance=1e-9)
