@@ -11,26 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from model_files import BEAM
 from processes import interruptible
 
 import modal
 from studies.__main__ import main
 from studies.model import load_model
 
-BLADE = """
-[material.steel]
-E = 210e9
-nu = 0.3
-rho = 7850
-
-[body.blade]
-kind = "beam"
-length = 1.0
-section = { shape = "rectangle", width = 0.05, height = 0.02 }
-material = "steel"
-elements = 6
-clamped = "start"
-
+BLADE = (
+    BEAM
+    + """
 [motion]
 kind = "spin"
 axis = [0, 0, 1]
@@ -41,6 +31,7 @@ epsilon = 0.0
 modes = 3
 prestress = "linear"
 """
+)
 
 CRANK = """
 [material.steel]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from model_files import BEAM
 
 import assembly
 import modal
@@ -124,20 +125,9 @@ def test_extra_instants_go_round_one_that_cannot_be_solved() -> None:
     np.testing.assert_allclose(2 * np.pi * tracks["frequency"].values[:, 0], [10.0, 10.75, 11.5])
 
 
-RECORDED = """
-[material.steel]
-E = 210e9
-nu = 0.3
-rho = 7850
-
-[body.blade]
-kind = "beam"
-length = 1.0
-section = { shape = "rectangle", width = 0.05, height = 0.02 }
-material = "steel"
-elements = 4
-clamped = "start"
-
+RECORDED = (
+    BEAM
+    + """
 [motion]
 kind = "sampled"
 file = "record.csv"
@@ -145,6 +135,7 @@ file = "record.csv"
 [analysis]
 modes = 2
 """
+)
 
 
 def test_command_line_writes_what_was_finished(
