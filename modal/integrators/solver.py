@@ -24,7 +24,6 @@ class StepSolver:
     def __init__(self) -> None:
         self._kept: OrderedDict[int, tuple[sp.csr_matrix, _Dense | Factorization]] = OrderedDict()
         self._count = 0
-        self.factorizations = 0
 
     def solve(self, S: sp.csr_matrix, b: Array) -> Array:
         """S⁻¹ b, b (n,). Raises SingularSystemError."""
@@ -33,7 +32,6 @@ class StepSolver:
                 self._kept.move_to_end(key)
                 return np.asarray(factor.solve(b))
         factor = _Dense(S) if S.shape[0] <= DENSE else Factorization(S, "general")
-        self.factorizations += 1
         self._count += 1
         self._kept[self._count] = (S, factor)
         if len(self._kept) > KEPT:
