@@ -76,13 +76,14 @@ class BodyStack:
         """Values (terms, entries) on the union pattern, and what multiplies each."""
         matrices = [sp.csr_matrix(term.matrix.tocsr()) for term in terms]
         found = [(t, A, _keys(A, size)) for t, A in zip(terms, matrices, strict=True) if A.nnz]
-        union = np.unique(np.concatenate([keys for *_, keys in found]))
+        # A carriage without mass has no matrix at all.
+        union = np.unique(np.concatenate([np.zeros(0, np.int64), *(keys for *_, keys in found)]))
         self.rows, self.cols = union // size, union % size
         self.values = np.zeros((len(found), len(union)))
         for k, (term, A, keys) in enumerate(found):
             self.values[k, np.searchsorted(union, keys)] = term.factor * A.data
-        self._part = np.array([term.part for term, *_ in found])
-        self._place = np.array([term.place for term, *_ in found])
+        self._part = np.array([term.part for term, *_ in found], dtype=np.intp)
+        self._place = np.array([term.place for term, *_ in found], dtype=np.intp)
 
     def parts(self, omega: Array, motion: Array, loading: Array, joint_loads: Array) -> Array:
         """Values (8, entries) of the named matrices at an instant.

@@ -205,3 +205,83 @@ def test_two_bodies_joined_by_an_elastic_boom() -> None:
         np.testing.assert_allclose(np.sort(around.imag), nearest, rtol=1e-9)
     for exact in (np.sqrt(EA * (1 / m1 + 1 / m2)), np.sqrt(GJ * (1 / J1 + 1 / J2))):
         assert np.abs(modes.eigenvalues.imag / exact - 1.0).min() < 1e-9
+
+
+def flying(rates: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)) -> assembly.Mechanism:
+    """A satellite of two rigid bodies: hub, hinge, elastic boom, tip. Carriages without mass let it
+    move and turn freely; motors that hold nothing keep its motion going."""
+    bodies = {
+        "x": assembly.rigid_body(0.0, planar=True),
+        "y": assembly.rigid_body(0.0, planar=True),
+        "hub": assembly.rigid_body(80.0, 20.0, planar=True),
+        "boom": boom(),
+        "tip": assembly.rigid_body(5.0, 0.4, planar=True),
+    }
+    joints = [
+        assembly.prismatic("ground", (0, 0), "x", (0, 0), axis=(1, 0), name="X"),
+        assembly.prismatic("x", (0, 0), "y", (0, 0), axis=(0, 1), name="Y"),
+        assembly.revolute("y", (0, 0), "hub", (0, 0), name="Z"),
+        assembly.revolute("hub", (0.5, 0), "boom", "start", name="H"),
+        assembly.fixed("boom", "end", "tip", (0, 0), name="T"),
+    ]
+    return assembly.Mechanism(
+        bodies,
+        joints,
+        [assembly.driver(name, rate, held=False) for name, rate in zip("XYZH", rates, strict=True)],
+        initial={"boom": (0.5, 0, 0), "tip": (3.5, 0, 0)},
+    )
+
+
+def boom() -> assembly.Body:
+    return assembly.beam(3.0, assembly.rectangle(0.03, 0.02), assembly.aluminium, 6, planar=True)
+
+
+def boom_between_bodies() -> np.ndarray:
+    """Elastic frequencies (rad/s) of the same at rest, from the boom's matrices alone: the tip's
+    inertia on its last node, the hub's on top of it through u_start = u_hub + 0.5 θ e_y."""
+    free = boom().freeze()
+    M, K = free.M.toarray(), free.K.toarray()
+    n = len(M)
+    M[-3:, -3:] += np.diag([5.0, 5.0, 0.4])
+    start = np.zeros((2, 3))  # displacement of the hinge by (x, y, θ) of the hub
+    start[0, 0] = start[1, 1] = 1.0
+    start[1, 2] = 0.5
+    T = np.zeros((n, n + 1))
+    T[:2, :3], T[2:, 3:] = start, np.eye(n - 2)
+    Mr, Kr = T.T @ M @ T, T.T @ K @ T
+    Mr[:3, :3] += np.diag([80.0, 80.0, 20.0])
+    squares = la.eigh(Kr, Mr, eigvals_only=True)
+    assert np.abs(squares[:4]).max() < 1e-9 * squares[4]
+    return np.sqrt(squares[4:])
+
+
+@pytest.mark.parametrize("backend", ["dense", "scipy", "slepc"])
+def test_satellite_of_two_hinged_bodies_flies_free(backend: str) -> None:
+    """Four mobilities, eight zeros; elastic modes to 1e-9 from wherever the solver looks at
+    them."""
+    system = flying().freeze(0.0)
+    assert system.rigid.shape[1] == 4
+    expected = boom_between_bodies()
+    modes = solve(system, k=6, backend=backend, certify=True)
+    assert modes.deflated == 8 and np.all(modes.kind == "elastic")
+    np.testing.assert_allclose(modes.eigenvalues.imag, expected[:6], rtol=1e-9)
+    assert np.all(modes.eigenvalues.real == 0.0)
+    for shift in np.random.default_rng(8).uniform(expected[0], expected[5], 3):
+        nearest = np.sort(expected[np.argsort(np.abs(expected - shift))[:2]])
+        around = solve(system, k=2, backend=backend, target=1j * shift).eigenvalues.imag
+        np.testing.assert_allclose(np.sort(around), nearest, rtol=1e-9)
+
+
+def test_zeros_of_a_turning_satellite_are_counted_by_its_coriolis_coupling() -> None:
+    """2m − rank(VᵀCV) zeros of the literal form without prestress and inertia stiffness."""
+    system = flying((0.0, 0.0, 0.3, 0.2)).freeze(0.1, transport=False, prestress=None)
+    bare = system.only("M", "C", "K")
+    V = bare.rigid
+    coupling = V.T @ (bare.C @ V)
+    rank = np.linalg.matrix_rank(coupling, tol=1e-9 * np.abs(coupling).max())
+    assert rank == 4
+    # LAPACK scatters the Jordan blocks' zeros to 1e-6; the slowest other mode is at 5e-3 rad/s.
+    whole = la.eigvals(*companion(*(A.toarray() for A in (bare.M, bare.C, bare.K))))
+    assert (np.abs(whole) < 1e-4).sum() == 8 - rank
+    for backend in ("dense", "slepc"):
+        assert solve(bare, k=4, backend=backend).deflated == 8 - rank
