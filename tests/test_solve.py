@@ -146,3 +146,34 @@ def test_factorization_follows_the_structure() -> None:
     for name, factor in wanted.items():
         modes = solve(gyroscopic(60, seed=5, **STRUCTURES[name]), k=3, backend="scipy")
         assert modes.factorization == factor
+
+
+def test_a_schur_form_lapack_cannot_reorder_is_tried_in_another_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """xTREXC's "too close to swap" once, then always; any other PETSc error is handed on."""
+    PETSc = pytest.importorskip("petsc4py.PETSc")
+    from modal.solvers import slepc
+
+    real, sizes = slepc._krylov_schur, list[int]()
+    A = np.diag(np.arange(1.0, 61.0))
+
+    def run(failures: int, code: int) -> np.ndarray:
+        sizes.clear()
+
+        def stubborn(apply, start, count, tolerance, ncv):  # type: ignore[no-untyped-def]
+            sizes.append(ncv)
+            if len(sizes) <= failures:
+                raise PETSc.Error(code)
+            return real(apply, start, count, tolerance, ncv)
+
+        monkeypatch.setattr(slepc, "_krylov_schur", stubborn)
+        found = slepc.krylov_schur(lambda x: A @ x, np.ones(60), 2, 1e-12).basis
+        return np.linalg.eigvalsh(found.T @ A @ found)
+
+    np.testing.assert_allclose(run(1, slepc.PETSC_ERR_LIB)[-2:], [59.0, 60.0], rtol=1e-10)
+    assert len(set(sizes)) == 2
+    with pytest.raises(ConvergenceError, match="projected problem"):
+        run(100, slepc.PETSC_ERR_LIB)
+    with pytest.raises(PETSc.Error):
+        run(1, 55)
