@@ -15,7 +15,7 @@ unexport PYTHONPATH PYTHONHOME
 
 # What touches PETSc and SLEPc.
 SOLVING := factorization conjugate_subspaces reference_spectra solve clusters windows certify \
-	large_beams matrices reduction stability_map tracking ordinary_models extreme_spectra spot_check
+	large_beams matrices reduction stability_map tracking two_zeros ordinary_models extreme_spectra spot_check
 
 # $(call needs,MODULES,EXTRA): install an extra of pyproject.toml unless its modules are there
 needs = $(python) -c 'import $(subst $(space),$(comma),$(1))' 2>/dev/null \
