@@ -20,6 +20,7 @@ from modal.certificate import Certificate, certify
 from modal.local_basis import GUARD, local
 from modal.reduced_eigen import SmallModes, solve_points
 from modal.reference import Reference
+from modal.state import in_parts
 
 Array = NDArray[np.float64]
 
@@ -192,7 +193,7 @@ class Reducer:
         )
         sketch, coordinates = sketch * scale, complex_coordinates * scale
         return (
-            np.hstack([sketch.real, sketch.imag]),
+            in_parts(sketch),
             np.concatenate([coordinates.real, coordinates.imag], axis=2),
         )
 

@@ -22,6 +22,7 @@ from modal.basis import Projected, ReducedBasis, stacked
 from modal.certificate import coupled, derivative_pairing, mass_norm
 from modal.reduced_eigen import SmallModes, solve_points
 from modal.reference import Reference
+from modal.state import from_parts, in_parts
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -74,7 +75,7 @@ def refined(
     does not get there.
     """
     basis = ReducedBasis.bare(family, reference)
-    basis.include(_real(shapes))
+    basis.include(in_parts(shapes))
     _probe(basis, np.random.default_rng(seed).standard_normal((family.n, PROBE)))
     conservative = family.conservative(at)
     done = (np.zeros(0, dtype=complex), np.zeros(0), np.zeros(0))
@@ -148,17 +149,11 @@ def _residual(
 ) -> tuple[Array, Array]:
     """‖r‖ in the K_ref⁻¹ norm (k,) and K_ref⁻¹ r (n, 2k), real parts first, r = T(λ)x or Tᵀ(λ)x."""
     gamma, k = stacked(at, lam[None])[0], len(lam)
-    wide = basis.lift(_real(vectors))
-    X = wide[:, :k] + 1j * wide[:, k:]
+    X = from_parts(basis.lift(in_parts(vectors)))
     residual = np.zeros((basis.family.n, 2 * k))
     for j, term in enumerate(basis.family.terms):
         if np.any(gamma[:, j]):
-            residual += term.apply(_real(X * gamma[:, j]), transposed)
+            residual += term.apply(in_parts(X * gamma[:, j]), transposed)
     solution = basis.reference.solve(residual)
     square = np.einsum("ij,ij->j", residual, solution).reshape(2, -1).sum(axis=0)
     return np.sqrt(np.maximum(square, 0.0)), solution
-
-
-def _real(shapes: NDArray[np.inexact]) -> Array:
-    """Real and imaginary parts."""
-    return np.hstack([shapes.real, shapes.imag])

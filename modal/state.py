@@ -144,6 +144,17 @@ def times(A: sp.csr_matrix, X: Complex) -> Complex:
     return np.asarray(wide.view(complex))
 
 
+def in_parts(X: NDArray[np.inexact]) -> Real:
+    """(n, 2k): the real parts of the columns of X (n, k), then the imaginary parts."""
+    return np.hstack([X.real, X.imag])
+
+
+def from_parts(wide: NDArray[np.inexact]) -> Complex:
+    """X (n, k) from `in_parts`."""
+    k = wide.shape[1] // 2
+    return np.asarray(wide[:, :k] + 1j * wide[:, k:])
+
+
 def companion(M: Real, C: Real, K: Real) -> tuple[Real, Real]:
     """Dense A and B (2n, 2n) of the first-order form, for the reference."""
     n = len(M)

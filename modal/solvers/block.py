@@ -17,7 +17,7 @@ from assembly.errors import ConvergenceError
 from modal.solvers.operator import InverseOperator
 from modal.solvers.pairs import Pairs
 from modal.solvers.skew import largest_of_skew
-from modal.state import Complex, Quadratic, Real
+from modal.state import Complex, Quadratic, Real, from_parts, in_parts
 
 RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
 BACKWARD = 5e-13  # and its backward error, where that is the sharper of the two
@@ -106,22 +106,15 @@ class _Basis:
 
     def shapes(self, Y: Complex) -> Complex:
         """V Y."""
-        wide = self.times(0, _parts(Y))
-        k = Y.shape[1]
-        return np.asarray(wide[:, :k] + 1j * wide[:, k:])
+        return from_parts(self.times(0, in_parts(Y)))
 
     def times(self, which: int, Y: Real) -> Real:
         """V, KV, MV or CV (0–3) times real coefficients."""
         return np.asarray(self._store[which][:, : self.m] @ Y)
 
 
-def _parts(Y: Complex) -> Real:
-    """Real parts of the columns, then imaginary parts."""
-    return np.hstack([Y.real, Y.imag])
-
-
 def _lengths(parts: Real) -> Real:
-    """Norms of complex columns given as `_parts`."""
+    """Norms of complex columns given as `in_parts`."""
     squares = np.einsum("ij,ij->j", parts, parts)
     k = len(squares) // 2
     return np.asarray(np.sqrt(squares[:k] + squares[k:]))
@@ -206,16 +199,16 @@ def _residual(
 def _look(basis: _Basis, omega: Real, Y: Complex) -> tuple[Real, NDArray[np.bool_]]:
     """Q(iω)x of some pairs, in parts, and which of them pass."""
     Y = Y / np.linalg.norm(Y, axis=0)
-    residual = basis.times(1, _parts(Y))
+    residual = basis.times(1, in_parts(Y))
     whole = _lengths(residual)
-    residual -= basis.times(2, _parts(Y * omega**2))
-    residual += basis.times(3, _parts(Y * (1j * omega)))
+    residual -= basis.times(2, in_parts(Y * omega**2))
+    residual += basis.times(3, in_parts(Y * (1j * omega)))
     size = _lengths(residual)
     passed = np.zeros(len(omega), dtype=bool)
     near = np.flatnonzero(size <= NEAR * whole)
     if near.size:
         weight = basis.quadratic.weights(1j * omega[near])
-        weight *= _lengths(basis.times(0, _parts(Y[:, near])))
+        weight *= _lengths(basis.times(0, in_parts(Y[:, near])))
         passed[near] = (size[near] <= RESIDUAL * whole[near]) & (size[near] <= BACKWARD * weight)
         passed[near] |= size[near] <= NOISE * weight
     return residual, passed

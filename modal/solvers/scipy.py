@@ -7,7 +7,7 @@ import scipy.sparse.linalg as spla
 
 from assembly.errors import ConvergenceError
 from modal.solvers.krylov import Apply, Invariant, orthonormal
-from modal.state import Complex, Real
+from modal.state import Complex, Real, in_parts
 
 ATTEMPTS = 3
 
@@ -43,4 +43,4 @@ def arnoldi(apply: Apply, start: Real, count: int, tolerance: float) -> Invarian
 def _invariant(vectors: Complex, complete: bool) -> Invariant:
     if vectors.shape[1] == 0:
         return Invariant(np.zeros((len(vectors), 0)), False)
-    return Invariant(orthonormal(np.hstack([vectors.real, vectors.imag])), complete)
+    return Invariant(orthonormal(in_parts(vectors)), complete)

@@ -13,7 +13,7 @@ import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
 from modal.solvers.krylov import Apply, Invariant, orthonormal
-from modal.state import Complex, Real
+from modal.state import Complex, Real, in_parts
 
 RESTARTS = 300
 ATTEMPTS = 4
@@ -103,5 +103,5 @@ def real_span(vectors: Complex) -> Real:
     The parts of both members of a pair are the same twice: of singular values (1, 0) then, and in
     between for a member alone.
     """
-    U, sizes, _ = la.svd(np.hstack([vectors.real, vectors.imag]), full_matrices=False)
+    U, sizes, _ = la.svd(in_parts(vectors), full_matrices=False)
     return np.asarray(U[:, sizes > SAME])
