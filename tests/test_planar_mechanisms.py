@@ -348,6 +348,21 @@ def test_driven_can_be_chosen_at_the_instant() -> None:
     assert mechanism.freeze(0.001, prestress=None).parts["K_G"].is_zero
 
 
+def test_four_bar_of_the_gallery_has_the_lengths_given() -> None:
+    """Distances of its four pins, and the crank's angle, at any time."""
+    lengths, base, speed = (0.3, 0.35, 0.32), 0.1, 20.0
+    mechanism = assembly.gallery.four_bar(link, lengths, base, speed, (1.5, 1.0))
+    for t in (0.0, 0.07, 0.2):
+        pins = [
+            mechanism.place(t, body, (x, 0.0, 0.0))[0]
+            for body, x in (("crank", 0.0), ("coupler", 0.0), ("coupler", 0.35), ("rocker", 0.0))
+        ]
+        sides = [np.linalg.norm(b - a) for a, b in zip(pins, [*pins[1:], pins[0]], strict=True)]
+        np.testing.assert_allclose(sides, [*lengths, base], rtol=1e-10)
+        turn = 0.3 * np.array([np.cos(speed * t), np.sin(speed * t)])
+        np.testing.assert_allclose(pins[1][:2], turn, atol=1e-12)
+
+
 def test_links_that_turn_over_keep_well_conditioned_unknowns() -> None:
     """A double crank: no fixed unknown may be chosen once and for all by luck."""
     mechanism = assembly.gallery.four_bar(link, (0.3, 0.35, 0.32), 0.1, 20.0, (1.5, 1.0))
