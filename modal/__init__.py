@@ -9,7 +9,7 @@ from modal.modes import Modes
 from modal.properties import properties
 from modal.property_report import PropertyReport
 from modal.solve import solve
-from modal.stability import stability_map
+from modal.maps import stability_map
 from modal.storage import read_dataset, write_dataset
 from modal.tracking import TrackingInterrupted, track
 from modal.transient import integrate
