@@ -17,6 +17,7 @@ from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from modal.affine import AffineFamily, Coefficients, shares_operators
 from modal.map_grid import Grid, named
 from modal.map_store import VARIABLES, Slices
+from modal.proofs.codes import MODES
 from modal.reducer import Reducer, spread
 from modal.spot_check import full_modes, spot_check
 from modal.verdict import Verdict, judge
@@ -117,7 +118,9 @@ class ReducedMethod:
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the basis on the training points, complete it on random ones, check it."""
-        self.reducer = Reducer(self.family, self.span, self.k, self.tolerance, self.threads)
+        self.reducer = Reducer(
+            self.family, self.span, self.k, self.tolerance, self.threads, prove=True
+        )
         self.reducer.train(self.training)
         self.reducer.train(self.validation)
         drawn = self.grid.drawn(4 * self.checks, seed=9)
@@ -126,7 +129,7 @@ class ReducedMethod:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.reducer = Reducer.restored(
-            self.family, self.span, self.k, arrays, self.tolerance, self.threads
+            self.family, self.span, arrays, self.tolerance, self.threads
         )
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
@@ -161,7 +164,7 @@ class ReducedMethod:
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
         if len(left) < 4 * len(anchors):
             return [None] * len(left), needed
-        return self._verdicts(self.reducer.local(at.take(anchors)), at.take(left))
+        return self._verdicts(self.reducer.local(at.take(anchors)), at.take(left), proved=True)
 
     def _shared(
         self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
@@ -183,23 +186,32 @@ class ReducedMethod:
             private.train(at.take(failing))
         return self._verdicts(private, at.take(left))
 
-    def _verdicts(self, reducer: Reducer, at: Coefficients) -> tuple[list[Verdict], Array]:
+    def _verdicts(
+        self, reducer: Reducer, at: Coefficients, proved: bool = False
+    ) -> tuple[list[Verdict], Array]:
         """Verdicts, and the tolerance that each point still needs: infinite where it is settled.
 
         A point is settled when its bounds hold the tolerance and no growth rate that stands out of
-        round-off is hidden by its bound.
+        round-off is hidden by its bound; proved: and when it is unstable, or proved not to be, or
+        nothing can prove it.
         """
-        modes, certificate, rigid = reducer.solve(at)
+        modes, certificate, rigid, proof = reducer.proved(at)
+        k = reducer.wanted
         accepted = reducer.accepted(modes, certificate, rigid).max(axis=1) <= 1.0
-        lam = np.where(rigid, np.nan, modes.eigenvalues)[:, : self.k]
-        bounds = certificate.error_bound[:, : self.k]
-        noise = (NOISE * certificate.round_off * modes.condition)[:, : self.k]
+        lam = np.where(rigid, np.nan, modes.eigenvalues)[:, :k]
+        bounds = certificate.error_bound[:, :k]
+        noise = (NOISE * certificate.round_off * modes.condition)[:, :k]
         size = np.abs(lam.real)
         with np.errstate(divide="ignore", invalid="ignore"):
             hidden = np.where((size > noise) & (size <= bounds), 0.5 * size / np.abs(lam), np.inf)
         needed = np.nanmin(np.where(np.isnan(hidden), np.inf, hidden), axis=1)
         needed = np.where(accepted, needed, np.minimum(needed, self.tolerance))
-        return [judge(*pair) for pair in zip(lam, bounds, strict=True)], needed
+        verdicts = [judge(*each) for each in zip(lam, bounds, proof, strict=True)]
+        if proved and reducer.prover is not None:
+            open_ = np.array([verdict.proof == MODES for verdict in verdicts])
+            open_ &= np.isfinite(reducer.prover.box.at(at).circulatory)
+            needed = np.where(open_, np.minimum(needed, self.tolerance), needed)
+        return verdicts, needed
 
     def destroy(self) -> None:
         if self.reducer is not None:
