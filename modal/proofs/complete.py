@@ -27,7 +27,7 @@ what the points change in the symmetric stiffness to K_ref (modal/proofs/ratios.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,14 +38,15 @@ from modal.affine import Coefficients
 from modal.basis import UNDERESTIMATE, Projected
 from modal.mass_basis import MassBasis
 from modal.proofs.family_box import Group, PointBoxes, groups
-from modal.proofs.ratios import lanczos
+from modal.proofs.ratios import Product, lanczos
 from modal.reduced_eigen import SmallModes
 from modal.reference import Reference
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-STEPS = 20  # of Lanczos for the bounds on the complement
+STEPS = 24  # of Lanczos for the bounds on the complement
+COUPLING_STEPS = 12  # of Lanczos for what couples the first vectors with it
 NODES = 2  # frequencies at which the modes without residuals are summed
 KNOWN = 1e-9  # of a coefficient: what the groups may leave
 
@@ -104,23 +105,34 @@ class Completeness:
             bounds = self._bounds(start)
         else:
             bounds = kept["complement"]
-        self._mass, self._low, self._high = float(bounds[0, 1]), bounds[1:, 0], bounds[1:, 1]
+        self._mass, bounds = float(bounds[0, 1]), bounds[1:]
+        self._low, self._high, self._coupling = bounds[:, 0], bounds[:, 1], bounds[:, 2]
 
     def _bounds(self, start: MassBasis) -> Array:
-        """Lowest and highest ratios to K_ref of M and of every change, beside those vectors."""
+        """Of M and of every change: lowest and highest ratio to K_ref, coupling with those vectors."""
         reference = self.reference
-        products: list[Callable[[Array], Array]] = [lambda x: reference.mass @ x]
-        for group in self.changes:
-            matrix = reference.family.symmetric_part(group.weights)
-            products.append(lambda x, A=matrix: A @ x)
-        kept, square = orthonormal(reference, start.V)
+        matrices = [reference.family.symmetric_part(group.weights) for group in self.changes]
+        products: list[Product] = [lambda x, A=A: A @ x for A in (reference.mass, *matrices)]
+        (X, KX), square = orthonormal(reference, start.V)
         scale = np.sqrt(reference.mass.diagonal() * square)
-        return np.array(lanczos(reference.solve, products, scale, without=kept, steps=STEPS))
+        ends = lanczos(reference.solve, products, scale, without=(X, KX), steps=STEPS)
+        small: list[Product] = []
+        for A in matrices:
+            AX = A @ X
+            inside = X.T @ AX
+
+            def outside(a: Array, AX: Array = AX, inside: Array = inside) -> Array:
+                return np.asarray(AX.T @ reference.solve(AX @ a) - inside @ (inside @ a))
+
+            small.append(outside)
+        sizes = lanczos(lambda a: a, small, np.ones(X.shape[1]), steps=COUPLING_STEPS)
+        coupling = [0.0, *(np.sqrt(max(high, 0.0)) for _, high in sizes)]
+        return np.column_stack([np.array(ends), coupling])
 
     def arrays(self) -> dict[str, Array]:
         """The bounds, to be kept with a stored map."""
-        ends = np.column_stack([self._low, self._high])
-        return {"complement": np.vstack([[0.0, self._mass], ends])}
+        ends = np.column_stack([self._low, self._high, self._coupling])
+        return {"complement": np.vstack([[0.0, self._mass, 0.0], ends])}
 
     def forms(self, projected: Projected) -> Forms:
         """The bounds beside the whole basis."""
@@ -130,12 +142,16 @@ class Completeness:
             return Forms(0.0, none, none, 0.0, none, empty)
         image = self._reference_image(projected)
         couple = lambda weights: coupling(projected, image, weights)  # noqa: E731
+        # What the basis has beyond the first vectors couples with Z within their complement.
+        wider = np.hypot(self._coupling, 0.5 * (self._high - self._low))
+        sketched = np.array([couple(group.weights) for group in self.changes])
+        skew = np.array([couple_skew(projected, image, group.weights) for group in self.changes])
         return Forms(
             self._mass,
             self._low,
             self._high,
             couple(reference.mass_weights),
-            np.array([couple(group.weights) for group in self.changes]),
+            np.minimum(sketched, wider + skew),
             np.array([couple(group.weights) for group in self.damping]),
         )
 
@@ -412,20 +428,39 @@ def _known_modes(
 
 def coupling(projected: Projected, image: tuple[Array, Array], weights: Array) -> float:
     """max |zᴴBx| / ‖z‖‖x‖ over z in Z, x in V, in the norm of K_ref, for B = Σ_j w_j A_j and Bᴴ."""
+    plain, mirrored = _images(projected, image, weights)
+    return max(_dual_norm(*plain), _dual_norm(*mirrored))
+
+
+def couple_skew(projected: Projected, image: tuple[Array, Array], weights: Array) -> float:
+    """As `coupling`, for the skew part of B."""
+    plain, mirrored = _images(projected, image, weights)
+    return _dual_norm(*(0.5 * (a - b) for a, b in zip(plain, mirrored, strict=True)))
+
+
+def _images(
+    projected: Projected, image: tuple[Array, Array], weights: Array
+) -> tuple[list[Array], list[Array]]:
+    """Weak and strong sketches of BV and BᵀV beside K_ref V, in K_ref-orthonormal coordinates."""
     weights = _padded(weights, projected)
     small = np.tensordot(weights, projected.matrices, axes=1)
-    found = 0.0
+    out = []
     for weak, strong, inside in (
         (projected.weak, projected.strong, small),
         (projected.weak_transposed, projected.strong_transposed, small.T),
     ):
         share = inside / (projected.frequency**2)[:, None]
-        sizes = [
-            np.linalg.norm((np.tensordot(weights, sketch, axes=1) - whole @ share) / projected.frequency, 2)
-            for sketch, whole in zip((weak, strong), image, strict=True)
-        ]
-        found = max(found, UNDERESTIMATE * float(np.sqrt(sizes[0] * sizes[1])))
-    return found
+        out.append(
+            [
+                (np.tensordot(weights, sketch, axes=1) - whole @ share) / projected.frequency
+                for sketch, whole in zip((weak, strong), image, strict=True)
+            ]
+        )
+    return out[0], out[1]
+
+
+def _dual_norm(weak: Array, strong: Array) -> float:
+    return UNDERESTIMATE * float(np.sqrt(np.linalg.norm(weak, 2) * np.linalg.norm(strong, 2)))
 
 
 def orthonormal(reference: Reference, V: Array) -> tuple[tuple[Array, Array], float]:
