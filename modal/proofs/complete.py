@@ -268,8 +268,10 @@ class Completeness:
         pairing: Complex,
         residuals: tuple[Array, Array],
         skipped: NDArray[np.bool_],
+        floor: Array,
     ) -> NDArray[np.bool_]:
-        """Points (P,) where the full problem has as many unstable modes as the reduced one.
+        """Points (P,) where as many modes of the full problem as of the reduced one grow faster
+        than `floor`.
 
         Parameters
         ----------
@@ -281,6 +283,9 @@ class Completeness:
             Dual norms of the residuals of right and left vectors, infinite where not known.
         skipped : ndarray of bool, shape (P, k)
             Modes that are rigid motions.
+        floor : ndarray, shape (P,)
+            Growth rates, 1/s: the line Re λ = floor takes the place of the imaginary axis, on which
+            Re zᴴQz is larger still.
         """
         W = boxes.angular_frequency
         bounded = np.isfinite(W)
@@ -297,7 +302,7 @@ class Completeness:
         )
         far = W**2 * forms.mass_coupling + W * damping + stiffness
         used = np.isfinite(modes.eigenvalues) & ~skipped
-        poles, *norms = _Poles.of(projected, modes, pairing, used)
+        poles, *norms = _Poles.of(projected, modes, pairing, used, floor)
         relative = [np.where(used, r / n, np.inf) for r, n in zip(residuals, norms, strict=True)]
         sums = _on_the_axis(
             W, far, forms.mass_coupling, damping, poles, (relative[0], relative[1]), used
@@ -309,7 +314,7 @@ class Completeness:
 class _Poles:
     """All modes of the reduced problem as poles of Q_vv⁻¹, scaled to the norm of K_ref.
 
-    values (P, k): λ, zero where there is none. right, left (P, r, k): of unit norm, zero where there is none.
+    values (P, k): λ less the floor, zero where there is none. right, left (P, r, k): of unit norm, zero where there is none.
     size (P, k): ‖x‖‖y‖/|yᴴ(2λM + E)x|; factor: the same with the phase of the pairing. paired (P, k): λ̄ is a pole too.
     """
 
@@ -322,7 +327,8 @@ class _Poles:
 
     @classmethod
     def of(
-        cls, projected: Projected, modes: SmallModes, pairing: Complex, used: NDArray[np.bool_]
+        cls, projected: Projected, modes: SmallModes, pairing: Complex, used: NDArray[np.bool_],
+        floor: Array,
     ) -> tuple[_Poles, Array, Array]:
         """The poles, and the norms of the right and left vectors."""
         scaled, norms = [], []
@@ -336,7 +342,7 @@ class _Poles:
         tiny = np.finfo(float).tiny
         factor = norms[0] * norms[1] / np.where(np.abs(derivative) > tiny, derivative, tiny)
         factor = np.where(used, factor, 0.0)
-        values = np.where(used, modes.eigenvalues, 0.0)
+        values = np.where(used, modes.eigenvalues - floor[:, None], 0.0)
         poles = cls(values, scaled[0], scaled[1], np.abs(factor), factor, used & (values.imag > 0.0))
         return poles, norms[0], norms[1]
 

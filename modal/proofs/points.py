@@ -20,6 +20,8 @@ from modal.reference import Reference
 Array = NDArray[np.float64]
 
 REACH = 2.5  # the starting basis holds modes of K_ref up to this times W² + γW
+NOISE = 100.0  # times the round-off of an eigenvalue: a growth rate below this is zero
+AXIS_MARGIN = 8.0  # times the error bounds of modes on the axis: the count is of faster growth
 OUTSIDE = 1e-9  # of W: beyond this distance a mode is outside the box
 
 
@@ -145,18 +147,19 @@ class Prover:
             full = np.full(modes.eigenvalues.shape, np.inf)
             full[:, :known] = norms[index]
             residuals.append(full)
+        bound, first = certificate.error_bound[index], modes.eigenvalues[:, :known]
+        W = boxes.angular_frequency[:, None]
+        near = (np.abs(first.real) <= bound) & (np.abs(first.imag) <= W + bound) & ~rigid[:, :known]
+        noise = NOISE * certificate.round_off[index] * modes.condition[:, :known]
+        hidden = near & (np.abs(first.real) > noise)
+        floor = AXIS_MARGIN * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
+        beyond = modes.eigenvalues[:, known:]
+        others = (beyond.real > 0.0) & (np.abs(beyond.imag) <= W * (1.0 + OUTSIDE))
         pairing = derivative_pairing(projected, at, modes)
         complete = self._completeness.complete(
-            forms, projected, at, boxes, modes, pairing, (residuals[0], residuals[1]), rigid
+            forms, projected, at, boxes, modes, pairing, (residuals[0], residuals[1]), rigid, floor
         )
-        beyond = modes.eigenvalues[:, known:]
-        inside = np.abs(beyond.imag) <= boxes.angular_frequency[:, None] * (1.0 + OUTSIDE)
-        hidden = (beyond.real > 0.0) & inside
-        bound = certificate.error_bound[index]
-        near = np.abs(modes.eigenvalues[:, :known].real) <= bound
-        near &= np.abs(modes.eigenvalues[:, :known].imag) <= boxes.angular_frequency[:, None] + bound
-        near &= ~rigid[:, :known]
-        return np.asarray(complete & ~hidden.any(axis=1) & ~near.any(axis=1))
+        return np.asarray(complete & ~hidden.any(axis=1) & ~others.any(axis=1))
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """What `restored` needs to give the same proofs."""
