@@ -48,13 +48,13 @@ class Box:
     def growth(self) -> float:
         """The largest Re λ that is possible, 1/s."""
         W = self.angular_frequency
-        return float(np.sqrt(W**2 + self.gyroscopic * W + self.softening))
+        return float(np.sqrt(W * (W + self.gyroscopic) + self.softening))
 
     @property
     def stiffness(self) -> float:
         """W² + γW: the shape of an unstable mode has xᴴSx / xᴴMx up to this, (rad/s)²."""
         W = self.angular_frequency
-        return W**2 + self.gyroscopic * W
+        return W * (W + self.gyroscopic)
 
     @property
     def is_bounded(self) -> bool:

@@ -78,7 +78,7 @@ class PointBoxes:
     def stiffness(self) -> Array:
         """W² + γW, (rad/s)²: the largest xᴴSx / xᴴMx of an unstable mode."""
         W = self.angular_frequency
-        return np.asarray(W**2 + self.gyroscopic * W)
+        return np.asarray(W * (W + self.gyroscopic))
 
     def take(self, index: NDArray[np.intp] | slice) -> PointBoxes:
         return PointBoxes(self.gyroscopic[index], self.circulatory[index])
@@ -105,10 +105,10 @@ class FamilyBox:
             self._turning_ratios = np.array([self._gyroscopic_ratio(g) for g in self._turning])
             self._reference, self._ratios = self._circulatory_ratios(span.damping)
             # One group with a ratio has been factorized as positive definite.
-            definite = len(self._damping) == 1 and np.any(np.isfinite(self._ratios) & (self._ratios > 0.0))
-            self._dissipative = np.array(
-                [definite or self._is_dissipative(g, span.damping) for g in self._damping], dtype=bool
-            )
+            ratios = self._ratios[np.isfinite(self._ratios)]
+            definite = len(self._damping) == 1 and bool(np.any(ratios > 0.0))
+            dissipative = [definite or self._is_dissipative(g, span.damping) for g in self._damping]
+            self._dissipative = np.array(dissipative, dtype=bool)
         else:
             self._turning_ratios, self._ratios = kept["turning"], kept["circulatory"]
             self._dissipative, self._reference = kept["dissipative"] > 0.0, kept["damping"]

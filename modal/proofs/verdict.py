@@ -189,7 +189,7 @@ def _without_modes(proof: int, box: Box) -> Stability:
 
 
 def _conclude(eigenvalues: Complex, bound: Real, proof: int, box: Box) -> Stability:
-    """The verdict on the modes examined, which are all that can be unstable unless proof is MODES."""
+    """The verdict on the modes examined; without a proof others may be unstable."""
     if not len(eigenvalues) and proof != MODES:
         return _without_modes(proof, box)
     size = np.abs(eigenvalues)
