@@ -33,11 +33,14 @@ class Box:
         κ = max |xᴴNx| / xᴴDx, rad/s; infinite where circulatory forces act that no damper holds.
     softening : float
         σ, (rad/s)²: no xᴴSx / xᴴMx is below −σ.
+    dissipative : bool
+        Whether damping nowhere gives energy, D ⪰ 0. Otherwise κ is infinite.
     """
 
     gyroscopic: float
     circulatory: float
     softening: float
+    dissipative: bool = True
 
     @property
     def angular_frequency(self) -> float:
@@ -61,6 +64,8 @@ class Box:
         return bool(np.isfinite(self.circulatory))
 
     def __str__(self) -> str:
+        if not self.dissipative:
+            return "no box: damping gives energy to some motions"
         if not self.is_bounded:
             return (
                 "no box: circulatory forces act where no damper does; a mode of any frequency can "

@@ -147,10 +147,10 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
 def _box(forms: Forms) -> Box:
     """The box of a small system."""
     gyroscopic = skew_ratio(forms.gyroscopic, forms.mass)
-    circulatory = np.inf
-    if is_semidefinite(forms.damping):
-        circulatory = skew_ratio(forms.circulatory, forms.damping)
-    return Box(gyroscopic, circulatory, max(0.0, -lowest_ratio(forms.symmetric, forms.mass)))
+    dissipative = is_semidefinite(forms.damping)
+    circulatory = skew_ratio(forms.circulatory, forms.damping) if dissipative else np.inf
+    softening = max(0.0, -lowest_ratio(forms.symmetric, forms.mass))
+    return Box(gyroscopic, circulatory, softening, dissipative)
 
 
 def _is_resisted(system: FrozenSystem, forms: Forms) -> bool:
