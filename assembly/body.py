@@ -212,29 +212,30 @@ class Body:
         ElementFamily.geometric).
         """
         total = sum_operators([f.geometric(u, unit) for f in self.families], self.size)
-        couples = self._held_couples(u, unit)
+        reaction = self.operators.K.tocsr()[self.hold] @ u
+        if unit is not None:
+            reaction = reaction - self.operators.inertia_loads[self.hold, unit]
+        couples = self.held_couples(reaction)
         return total if couples is None else sp.csr_matrix(total.tocsr() + couples)
 
-    def _held_couples(self, u: Array, unit: int | None) -> sp.csr_matrix | None:
+    def held_couples(self, reaction: Array) -> sp.csr_matrix | None:
         """½ M̃ on the rotations of each held node, M the couple that holds them; None without such.
 
-        A pin's couple turns with its node: on the rotation vector its virtual work is
-        ½ (φ × M)·δφ beyond M·δφ. It vanishes for a hinge and in the plane.
+        reaction: forces and couples on the unknowns `hold`. A pin's couple turns with its node: on
+        the rotation vector its virtual work is ½ (φ × M)·δφ beyond M·δφ. It vanishes for a hinge
+        and in the plane.
         """
-        turning = self.hold[self.dofs.component[self.hold] >= 3]
-        nodes, counts = np.unique(self.dofs.node[turning], return_counts=True)
+        component, node_of = self.dofs.component[self.hold], self.dofs.node[self.hold]
+        nodes, counts = np.unique(node_of[component >= 3], return_counts=True)
         if not np.any(counts > 1):
             return None
-        reaction = self.operators.K.tocsr()[turning] @ u
-        if unit is not None:
-            reaction = reaction - self.operators.inertia_loads[turning, unit]
         couples = sp.lil_matrix((self.size, self.size))
         for node in nodes[counts > 1]:
-            mine = self.dofs.node[turning] == node
-            at, component = turning[mine], self.dofs.component[turning][mine] - 3
+            mine = (component >= 3) & (node_of == node)
+            at, turning = self.hold[mine], component[mine] - 3
             M = np.zeros(3)
-            M[component] = reaction[mine]
-            couples[np.ix_(at, at)] = 0.5 * skew(M)[np.ix_(component, component)]
+            M[turning] = reaction[mine]
+            couples[np.ix_(at, at)] = 0.5 * skew(M)[np.ix_(turning, turning)]
         return sp.csr_matrix(couples)
 
 

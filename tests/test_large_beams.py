@@ -11,6 +11,7 @@ from scipy.integrate import solve_bvp
 from scipy.spatial.transform import Rotation
 
 import assembly
+import modal
 from assembly.attachments import attach_damper, attach_mass, attach_spring
 from assembly.blades import BladeTable, blade, rigid_section_mass
 from assembly.body import Body
@@ -189,3 +190,35 @@ def test_pinned_blade_keeps_its_rotation_at_the_stretched_shape() -> None:
         free = v.ravel()[body.free]
         left.append(np.linalg.norm(s.stiffness @ free) / np.linalg.norm(s.K_omega2 @ free))
     assert left[1] < 1e-3 and left[0] / left[1] > 4.0
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 500.0])
+def test_ball_pin_holds_a_bent_beam_by_a_couple_that_turns_with_it(epsilon: float) -> None:
+    """(K + K(ε) + K(ω²) + K_G) v = 0, v the rotation about ω of the stretched beam.
+
+    ω is no principal axis of the beam, so that its pin carries the couple M = Jε + ω × Jω, and ½ M̃
+    on the pin's rotation belongs to K_G. Rotation vectors φ change by the inverse of the left
+    Jacobian of the exponential map, here by scipy's composition of rotations and differences.
+    """
+    axis = np.array([0.2, 0.6, -0.7]) / np.linalg.norm([0.2, 0.6, -0.7])
+    motion = Kinematics(omega=60.0 * axis, epsilon=epsilon * axis)
+    left = []
+    for elements in (4, 8, 16):
+        body = assembly.beam(
+            1.0, assembly.rectangle(0.05, 0.02), ALLOY, elements,
+            direction=(1.0, 0.4, 0.2), pinned="start",
+        )  # fmt: skip
+        u = equilibrium(body, motion).displacement.reshape(-1, 6)
+        h = 1e-5
+        turns = [Rotation.from_rotvec(h * side * axis) for side in (1.0, -1.0)]
+        phi = [(turn * Rotation.from_rotvec(u[:, 3:])).as_rotvec() for turn in turns]
+        moved = np.cross(axis, body.dofs.coordinates + u[:, :3])
+        v = np.hstack([moved, (phi[0] - phi[1]) / (2.0 * h)])
+        s = body.freeze(motion.omega, motion.epsilon, prestress="nonlinear")
+        free = v.ravel()[body.free]
+        scale = np.linalg.norm(s.K_omega2 @ free)
+        left.append(np.linalg.norm(s.stiffness @ free) / scale)
+    assert left[2] < 3e-3 and left[0] / left[1] > 2.5 and left[1] / left[2] > 2.5
+    # The couple alone is not symmetric.
+    (couple,) = (p for p in modal.properties(s)["P4"] if p.statement.startswith("K_G"))
+    assert epsilon or couple.verdict == "holds"
