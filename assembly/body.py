@@ -7,7 +7,7 @@ unit of ω_i, ω_iω_j, ε_i, a_O,i (DESIGN.md, section 2).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -90,6 +90,21 @@ class Body:
         return np.asarray(np.sum([f.inertia_loads() for f in self.families], axis=0))
 
     @cached_property
+    def damper_loads(self) -> Array:
+        """Forces (n, 6) of the dampers against the surroundings on all unknowns, N and N·m.
+
+        −d(v_O + ω̃X) per unit of v_O,i and ω_i, and the forces by which the hub of a pinned solid
+        balances it.
+        """
+        loads = self._damper_forces
+        return np.asarray(np.sum([loads, *(f.balance(loads) for f in self.families)], axis=0))
+
+    @cached_property
+    def _damper_forces(self) -> Array:
+        d = sum_operators([f.external_damping() for f in self.families], self.size)
+        return -np.asarray(d @ self.dofs.rigid_fields())
+
+    @cached_property
     def rigid(self) -> Array:
         """Rigid motions (free, m) that the supports allow, a basis."""
         fields = self.dofs.rigid_fields()
@@ -103,13 +118,17 @@ class Body:
         epsilon: ArrayLike = 0.0,
         acceleration: ArrayLike = 0.0,
         *,
+        velocity: ArrayLike = 0.0,
         axis: ArrayLike | None = None,
         prestress: Prestress = "linear",
     ) -> FrozenSystem:
         """The frozen system at one instant of a rigid motion.
 
         omega (rad/s), epsilon (rad/s²), acceleration of the origin (m/s²): three components in
-        body axes, or a scalar along `axis`. prestress: "linear" (loads and geometry undeformed);
+        body axes, or a scalar along `axis`. velocity: of the origin (m/s), in the same form; at
+        rest by default. It matters to dampers against the surroundings (`attach_damper`) only:
+        they resist the steady motion of their node by −d(v_O + ω̃X), which is part of Q and of the
+        prestress. prestress: "linear" (loads and geometry undeformed);
         "nonlinear", where the unknowns count from the stretched shape (Q is then zero) and K_G is
         all that the tangent there adds to K; or None, which leaves K_G out (a spurious divergence
         follows: DESIGN.md, section 2). Raises InputError for values that are not finite or of the
@@ -119,6 +138,7 @@ class Body:
             as_vector(omega, "omega", axis),
             as_vector(epsilon, "epsilon", axis),
             as_vector(acceleration, "acceleration", axis),
+            as_vector(velocity, "velocity", axis),
         )
         return self.freeze_kinematics(motion, prestress)
 
@@ -135,7 +155,7 @@ class Body:
             )
         ops = self.supported
         parts = ops.parts(motion)
-        load = ops.inertia_loads @ motion.coefficients()
+        load = ops.inertia_loads @ motion.coefficients() + ops.damper_loads @ motion.twist()
         if prestress is None:
             if np.any(motion.omega):
                 warnings.warn(WITHOUT_PRESTRESS, stacklevel=3)
@@ -144,6 +164,8 @@ class Body:
             parts["K_G"] = ops.stretched(equilibrium(self, motion).tangent)
             load = np.zeros_like(load)
         shown = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
+        if np.any(motion.velocity):
+            shown["velocity"] = motion.velocity
         return FrozenSystem(
             **parts,
             Q=load,
@@ -207,6 +229,24 @@ class Body:
         u = self._unit_response[:, unit] if needed else np.zeros(self.size)
         return self.geometric(u, unit)
 
+    def geometric_damper_unit(self, unit: int) -> sp.csr_matrix:
+        """K_G (n, n) over all unknowns per unit of one component of v_O (0–2) or ω (3–5) that the
+        dampers against the surroundings resist.
+        """
+        stress = self.geometric(self._damper_response[:, unit])
+        hub = self.damper_balance_stiffness(np.eye(6)[unit])
+        return sp.csr_matrix(sum_operators([stress, hub], self.size).tocsr())
+
+    def damper_balance_stiffness(self, twist: Array) -> sp.csr_matrix:
+        """K_G (n, n) of the hub's forces against those dampers, for v_O and ω in twist (6,)."""
+        loads = self._damper_forces @ twist
+        hubs = [f.balance_stiffness(loads) for f in self.families]
+        return sp.csr_matrix(sum_operators(hubs, self.size).tocsr())
+
+    @cached_property
+    def _damper_response(self) -> Array:
+        return self.static_response(self.damper_loads)
+
     def geometric(self, u: Array, unit: int | None = None) -> sp.csr_matrix:
         """K_G (n, n) over all unknowns of the stress under displacement u (see
         ElementFamily.geometric).
@@ -261,10 +301,20 @@ class BodyOperators:
             total(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True)
         )
         self.inertia_loads: Array = body.inertia_loads[keep]
-        self.B = tuple(Lazy((self.n, self.n), self._geometric_unit(k)) for k in range(UNIT_COUNT))
+        self.B = self._lazy(body.geometric_unit, UNIT_COUNT)
+        # Per unit of v_O and ω; none without dampers against the surroundings.
+        self.B_damper = self._lazy(body.geometric_damper_unit, 6 if _nonzero(self.d) else 0)
 
-    def _geometric_unit(self, unit: int) -> Any:
-        return lambda: restrict(self.body.geometric_unit(unit), self.keep, {})
+    def _lazy(self, geometric_unit: Callable[[int], Any], count: int) -> tuple[Lazy, ...]:
+        def maker(unit: int) -> Callable[[], Any]:
+            return lambda: restrict(geometric_unit(unit), self.keep, {})
+
+        return tuple(Lazy((self.n, self.n), maker(k)) for k in range(count))
+
+    @cached_property
+    def damper_loads(self) -> Array:
+        """Forces (n, 6) of the dampers against the surroundings per unit of v_O and ω."""
+        return np.zeros((self.n, 6)) if not self.B_damper else self.body.damper_loads[self.keep]
 
     def stretched(self, tangent: sp.csr_matrix) -> Combination:
         """K_G of a stretched shape: its tangent, over all unknowns of the body, less K."""
@@ -274,7 +324,7 @@ class BodyOperators:
     def circulatory(self) -> tuple[sp.csr_matrix, ...]:
         """d ẽ_i for i = x, y, z: K_D = Σ ω_i (d ẽ_i), on the displacement components."""
         dofs = self.body.dofs.select(self.keep)
-        return tuple(sp.csr_matrix(self.d.tocsr() @ _turn(dofs, unit)) for unit in SKEW_UNITS)
+        return tuple(sp.csr_matrix(self.d.tocsr() @ dofs.turning(unit)) for unit in SKEW_UNITS)
 
     def parts(self, motion: Kinematics) -> dict[str, Any]:
         """The named matrices of an instant as combinations of the fixed ones."""
@@ -289,7 +339,8 @@ class BodyOperators:
             K=Combination.of(n, one, (self.K,)),
             K_epsilon=Combination.of(n, motion.epsilon, self.G),
             K_omega2=Combination.of(n, coefficients[:6], self.S),
-            K_G=Combination.of(n, coefficients, self.B),
+            K_G=Combination.of(n, coefficients, self.B)
+            + Combination.of(n, motion.twist()[: len(self.B_damper)], self.B_damper),
             K_D=Combination.of(n, motion.omega, self.circulatory)
             if _nonzero(self.d)
             else Combination((n, n)),
@@ -336,24 +387,6 @@ def restrict(A: Any, keep: NDArray[np.intp], slices: dict[int, sp.csr_matrix]) -
                 slices[id(A.m)] = sp.csr_matrix(A.m[nodes][:, nodes])
             return Kronecker(slices[id(A.m)], A.a)
     return sp.csr_matrix(A.tocsr()[keep][:, keep])
-
-
-def _turn(dofs: DofMap, unit: Array) -> sp.csr_matrix:
-    """The matrix that turns nodal displacements, block diagonal with `unit` at each node, (n,
-    n).
-    """
-    rows, cols, values = [], [], []
-    for k, (node, component) in enumerate(
-        zip(dofs.node.tolist(), dofs.component.tolist(), strict=True)
-    ):
-        if component > 2:
-            continue
-        for other in range(3):
-            if unit[component, other] != 0.0 and (node, other) in dofs.numbers:
-                rows.append(k)
-                cols.append(dofs.numbers[node, other])
-                values.append(unit[component, other])
-    return sp.csr_matrix((values, (rows, cols)), shape=(len(dofs), len(dofs)))
 
 
 def _nonzero(A: Any) -> bool:

@@ -3,11 +3,12 @@ motion.
 
 With δ the displacement from the undeformed shape, in body axes,
 
-    f(δ) + [K(ε) + K(ω²)] δ = Q,    f(δ) the internal force, Q the load on the undeformed geometry,
+    f(δ) + [K(ε) + K(ω²) + K_D] δ = Q,   f(δ) internal force, Q load on the undeformed geometry,
 
-is equilibrium with the load on the deformed one (the inertia load is linear in X + δ). Newton's
+is equilibrium with the load on the deformed one (the inertia load, and that of the dampers against
+the surroundings, is linear in X + δ). Newton's
 method with the exact tangent, in as many load steps as it needs. Small vibrations about the result
-then have the stiffness ∂f/∂δ + K(ε) + K(ω²) + ½ M̃, M the couple that a ball pin needs in this
+then have the stiffness ∂f/∂δ + K(ε) + K(ω²) + K_D + ½ M̃, M the couple that a ball pin needs in this
 equilibrium (`Body.held_couples`): K_G is ∂f/∂δ + ½ M̃ − K. (DESIGN.md, section 2, "Mechanisms" and
 K_G.)
 """
@@ -79,15 +80,18 @@ class _Problem:
     def __init__(self, body: Body, motion: Kinematics) -> None:
         ops, coefficients = body.operators, motion.coefficients()
         self.body, self.coefficients = body, coefficients
-        self.load = ops.inertia_loads @ coefficients
-        self.softening = Combination.of(body.size, coefficients[:9], [*ops.S, *ops.G]).tocsr()
-        self.symmetric = not np.any(coefficients[6:9])
+        self.load = ops.inertia_loads @ coefficients + ops.damper_loads @ motion.twist()
+        factors = [*coefficients[:9], *motion.omega]
+        fixed = [*ops.S, *ops.G, *ops.circulatory]
+        self.softening = Combination.of(body.size, factors, fixed).tocsr()
+        self.hub = body.damper_balance_stiffness(motion.twist())
+        self.symmetric = not np.any(coefficients[6:9]) and not ops.B_damper
 
     def excess(self, share: float, u: Array) -> Array:
         """Internal less external force (n,): zero at the free unknowns, the reaction at others."""
         coefficients = share * self.coefficients
         force = np.sum([f.internal_force(u, coefficients) for f in self.body.families], axis=0)
-        return np.asarray(force + share * (self.softening @ u - self.load))
+        return np.asarray(force + share * ((self.softening + self.hub) @ u - self.load))
 
     def newton(self, share: float, u: Array) -> Array:
         """The displacement (n,) under a share of the load, from an estimate u."""
@@ -106,8 +110,8 @@ class _Problem:
         raise ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
 
     def tangent(self, share: float, u: Array) -> sp.csr_matrix:
-        """∂f/∂δ (n, n)."""
-        total: Any = sp.csr_matrix((self.body.size, self.body.size))
+        """∂f/∂δ (n, n), the forces of the hub of a pinned solid in f."""
+        total: Any = share * self.hub
         for family in self.body.families:
             total = total + family.tangent_stiffness(u, share * self.coefficients).tocsr()
         return sp.csr_matrix(total)

@@ -50,11 +50,14 @@ class Hub(ElementFamily):
     @cached_property
     def rotation(self) -> Array:
         """Φ (size, r): the hub's rotation about each free axis is Φᵀu."""
-        X = self._arms
-        turned = np.stack([X @ unit.T for unit in SKEW_UNITS], axis=2)  # column k: e_k × X
-        fields = turned @ self.axes
+        fields = self._rotations(self._arms)
         gram = np.einsum("aik,ail->kl", fields, fields)
         return self._spread(fields @ np.linalg.inv(gram))
+
+    def _rotations(self, X: Array) -> Array:
+        """Displacements (N, 3, r) of points at X (N, 3) from the pin per unit rotation."""
+        turned = np.stack([X @ unit.T for unit in SKEW_UNITS], axis=2)  # column k: e_k × X
+        return np.asarray(turned @ self.axes)
 
     def _spread(self, nodal: Array) -> Array:
         """(hub nodes, 3, k) placed among all unknowns, (size, k)."""
@@ -77,13 +80,29 @@ class Hub(ElementFamily):
         assert loads.shape == (self.size, UNIT_COUNT)
         return np.asarray(loads)
 
+    def _couple_against(self, loads: Array) -> Array:
+        """The couple (r, ...) about each free axis that balances loads (size, ...), N·m."""
+        d = self.continuum.dimension
+        fields = self._rotations(self.continuum.points - self.pin)[:, :d]
+        return np.asarray(-fields.reshape(self.size, -1).T @ loads)
+
+    def balance(self, loads: Array) -> Array:
+        """The hub's forces (size, k) that hold the rotation against loads (size, k), N."""
+        return np.asarray(self.rotation @ self._couple_against(loads))
+
+    def balance_stiffness(self, loads: Array) -> sp.csr_matrix:
+        return self._stiffness_of(self._couple_against(loads))
+
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
         """The second-order work of the couple (module docstring); none for loads at nodes."""
-        if unit is None or not np.any(self._couples[:, unit]):
+        return self.zero() if unit is None else self._stiffness_of(self._couples[:, unit])
+
+    def _stiffness_of(self, couple: Array) -> sp.csr_matrix:
+        if not np.any(couple):
             return self.zero()
         d, E = self.continuum.dimension, self.axes
         force = np.zeros((len(self.nodes), 3))
-        force[:, :d] = (self.rotation @ self._couples[:, unit]).reshape(-1, d)[self.nodes]
+        force[:, :d] = (self.rotation @ couple).reshape(-1, d)[self.nodes]
         turned = np.stack([force @ axis.T for axis in SKEW_UNITS], axis=2) @ E
         R, phi = self._spread(turned), self.rotation
         B = self._arms.T @ force
