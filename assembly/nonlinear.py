@@ -97,9 +97,11 @@ class _Problem:
         """The displacement (n,) under a share of the load, from an estimate u."""
         inner = np.flatnonzero(~self.body.held)
         for _ in range(ITERATIONS):
+            # Before the tangent: families refuse a displacement that is out of their range.
+            residual = -self.excess(share, u)[inner]
             J = sp.csr_matrix(self.tangent(share, u) + share * self.softening)[inner][:, inner]
             with Factorization(J, "symmetric" if self.symmetric else "general") as factor:
-                step = -np.asarray(factor.solve(self.excess(share, u)[inner]))
+                step = np.asarray(factor.solve(residual))
             size = float(np.linalg.norm(step))
             if not np.isfinite(size):
                 raise ConvergenceError("Newton's step is not finite")
