@@ -86,23 +86,40 @@ class Body:
 
     @cached_property
     def inertia_loads(self) -> Array:
-        """Forces (n, 12) of the unit kinematics on all unknowns, N and N·m."""
-        return np.asarray(np.sum([f.inertia_loads() for f in self.families], axis=0))
+        """Forces (n, 12) of the unit kinematics on all unknowns, N and N·m, balanced by a hub."""
+        return self._balanced(self._inertia_forces)
 
     @cached_property
     def damper_loads(self) -> Array:
-        """Forces (n, 6) of the dampers against the surroundings on all unknowns, N and N·m.
+        """Forces (n, 6) of the dampers against the surroundings, N and N·m, balanced by a hub.
 
-        −d(v_O + ω̃X) per unit of v_O,i and ω_i, and the forces by which the hub of a pinned solid
-        balances it.
+        −d(v_O + ω̃X) per unit of v_O,i and ω_i.
         """
-        loads = self._damper_forces
-        return np.asarray(np.sum([loads, *(f.balance(loads) for f in self.families)], axis=0))
+        return self._balanced(self._damper_forces)
+
+    @cached_property
+    def _inertia_forces(self) -> Array:
+        return np.asarray(np.sum([f.inertia_loads() for f in self.families], axis=0))
 
     @cached_property
     def _damper_forces(self) -> Array:
         d = sum_operators([f.external_damping() for f in self.families], self.size)
         return -np.asarray(d @ self.dofs.rigid_fields())
+
+    def _balanced(self, loads: Array) -> Array:
+        """Loads (n, k) with what the hub of a pinned solid adds to them."""
+        hubs = [forces for f in self.families if (forces := f.balance(loads)) is not None]
+        return np.asarray(np.sum([loads, *hubs], axis=0)) if hubs else loads
+
+    def balance_stiffness(self, motion: Kinematics) -> sp.csr_matrix:
+        """K_G (n, n) of the forces by which a hub balances all loads of a motion."""
+        loads = self._inertia_forces @ motion.coefficients() + self._damper_forces @ motion.twist()
+        return sp.csr_matrix(self._with_hub([], loads).tocsr())
+
+    def _with_hub(self, operators: list[Any], loads: Array) -> Any:
+        """The sum of operators and of the stiffness of what a hub adds to loads (n,)."""
+        hubs = [f.balance_stiffness(loads) for f in self.families]
+        return sum_operators([*operators, *hubs], self.size)
 
     @cached_property
     def rigid(self) -> Array:
@@ -222,26 +239,19 @@ class Body:
     def _unit_response(self) -> Array:
         return self.static_response(self.inertia_loads)
 
-    def geometric_unit(self, unit: int) -> sp.csr_matrix:
+    def geometric_unit(self, unit: int) -> Any:
         """K_G (n, n) over all unknowns per unit of one kinematic quantity (0–11)."""
         # Given stress needs no statics: a cable's K is singular without it.
         needed = len(self.hold) > 0 or any(f.stress_from_displacement for f in self.families)
         u = self._unit_response[:, unit] if needed else np.zeros(self.size)
-        return self.geometric(u, unit)
+        return self._with_hub([self.geometric(u, unit)], self._inertia_forces[:, unit])
 
-    def geometric_damper_unit(self, unit: int) -> sp.csr_matrix:
+    def geometric_damper_unit(self, unit: int) -> Any:
         """K_G (n, n) over all unknowns per unit of one component of v_O (0–2) or ω (3–5) that the
         dampers against the surroundings resist.
         """
         stress = self.geometric(self._damper_response[:, unit])
-        hub = self.damper_balance_stiffness(np.eye(6)[unit])
-        return sp.csr_matrix(sum_operators([stress, hub], self.size).tocsr())
-
-    def damper_balance_stiffness(self, twist: Array) -> sp.csr_matrix:
-        """K_G (n, n) of the hub's forces against those dampers, for v_O and ω in twist (6,)."""
-        loads = self._damper_forces @ twist
-        hubs = [f.balance_stiffness(loads) for f in self.families]
-        return sp.csr_matrix(sum_operators(hubs, self.size).tocsr())
+        return self._with_hub([stress], self._damper_forces[:, unit])
 
     @cached_property
     def _damper_response(self) -> Array:

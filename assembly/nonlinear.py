@@ -84,7 +84,7 @@ class _Problem:
         factors = [*coefficients[:9], *motion.omega]
         fixed = [*ops.S, *ops.G, *ops.circulatory]
         self.softening = Combination.of(body.size, factors, fixed).tocsr()
-        self.hub = body.damper_balance_stiffness(motion.twist())
+        self.hub = body.balance_stiffness(motion)
         self.symmetric = not np.any(coefficients[6:9]) and not ops.B_damper
 
     def excess(self, share: float, u: Array) -> Array:

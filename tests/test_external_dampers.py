@@ -204,6 +204,15 @@ def test_pinned_solid_with_a_damper_keeps_its_rotation(prestress: str) -> None:
     assert np.linalg.norm(system.stiffness @ v) <= bound * scale
 
 
+def test_pinned_solid_with_a_mass_keeps_its_rotation() -> None:
+    """The hub balances the inertia of attached masses too, at any ω and ε."""
+    body = assembly.gallery.block(3, 1, 1, size=(1.0, 0.2, 0.2), clamped=None, pinned=[0])
+    far = int(np.linalg.norm(body.dofs.coordinates - body.dofs.coordinates[0], axis=1).argmax())
+    loaded = assembly.attach_mass(body, far, 50.0)
+    (identity,) = modal.properties(loaded.freeze((0, 0, 30.0), (0, 0, 200.0)))["P5"]
+    assert identity.verdict == "holds"
+
+
 def test_sweep_over_speed_has_the_dampers_in_its_prestress() -> None:
     """A track over ω against LAPACK on each instant: K_G has terms in ω and ω²."""
     beam = assembly.beam(0.6, SECTION, SOFT, 4, clamped="start", offset=0.1, planar=True)

@@ -71,9 +71,9 @@ class ElementFamily:
         """
         return self.zero()
 
-    def balance(self, loads: Array) -> Array:
-        """Forces (size, k) by which a support inside the body balances loads (size, k) on it."""
-        return np.zeros_like(loads)
+    def balance(self, loads: Array) -> Array | None:
+        """Forces (size, k) by which a hub balances loads (size, k) on the body; None without."""
+        return None
 
     def balance_stiffness(self, loads: Array) -> Any:
         """K_G of the second-order work of the forces of `balance` against loads (size,)."""
