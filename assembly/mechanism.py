@@ -115,7 +115,7 @@ class Mechanism:
         return {name: (pose.r[i], pose.R[i]) for i, name in enumerate(self.bodies)}
 
     def kinematics(self, t: float) -> dict[str, Kinematics]:
-        """ω, ε and the origin's acceleration of every body, in its own axes."""
+        """ω, ε, acceleration and velocity of the origin of every body, in its own axes."""
         state = self.state(t)
         return {name: state.kinematics(i) for i, name in enumerate(self.bodies)}
 
@@ -207,7 +207,7 @@ class Mechanism:
         reactions = -lam @ topology.on_units(now.wrench)
         values = [
             stack.parts(
-                now.state.twist[i, 3:],
+                now.state.twist[i],
                 now.coefficients[i],
                 now.loading[i],
                 np.concatenate([reactions[own], topology.applied.on_body(now.forces, i)]),

@@ -71,6 +71,14 @@ class ElementFamily:
         """
         return self.zero()
 
+    def balance(self, loads: Array) -> Array | None:
+        """Forces (size, k) by which a hub balances loads (size, k) on the body; None without."""
+        return None
+
+    def balance_stiffness(self, loads: Array) -> Any:
+        """K_G of the second-order work of the forces of `balance` against loads (size,)."""
+        return self.zero()
+
     def internal_force(self, u: Array, coefficients: Array) -> Array:
         """Forces (size,) that resist displacement u (size,), large; coefficients (12,) of the
         motion.
