@@ -36,8 +36,9 @@ class FrozenSystem:
 
     M, C, K and the optional D, K_epsilon, K_omega2, K_G, K_D, K_transport: (n, n), dense, sparse
     or a `Combination` of fixed matrices. Q: (n,) load, N. rigid: (n, m) velocity fields of the free
-    mobilities. dofs: which unknown is which, if known. frame: whose axes the unknowns are in.
-    parameters: what was frozen (t, omega, …), for the record. SI units throughout.
+    mobilities, which K alone annihilates. dofs: which unknown is which, if known. frame: whose axes
+    the unknowns are in. parameters: what was frozen (t, omega, …), for the record. SI units
+    throughout.
 
     Raises InputError when shapes disagree or an entry is not finite.
     """

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -27,6 +28,7 @@ Freeze = Callable[[Point], FrozenSystem]
 
 ROLES: tuple[tuple[str, ...], ...] = (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
 SYMMETRY_TOLERANCE = 1e-12
+COMMON = 1e-8  # sine of an angle between motions that are the same
 
 
 class Term:
@@ -95,7 +97,8 @@ class AffineFamily:
     """The operators a model's instants share, and the coefficients of any of its points.
 
     freeze: a point (parameters by name) → FrozenSystem. `coefficients` may meet operators it has
-    not seen (an operator whose coefficient was zero so far); they are appended to `terms`.
+    not seen (an operator whose coefficient was zero so far); they are appended to `terms`. rigid
+    (n, m): the motions that are rigid at every point met so far.
     """
 
     def __init__(self, freeze: Freeze, sample: Point) -> None:
@@ -112,6 +115,8 @@ class AffineFamily:
                 if id(operator) not in self._number:
                     self._number[id(operator)] = len(self.terms)
                     self.terms.append(Term(operator))
+        if system.rigid is not self.rigid:
+            self.rigid = common_motions(self.rigid, system.rigid)
 
     def coefficients(self, points: Sequence[Point]) -> Coefficients:
         """The multipliers at the points. Raises InputError when the model changes its size."""
@@ -161,6 +166,20 @@ class AffineFamily:
         wrong |= (at.stiffness != 0.0) & (symmetry[:count] != 1)
         wrong |= (at.damping != 0.0) & (symmetry[:count] != -1)
         return np.asarray(~wrong.any(axis=1))
+
+
+def common_motions(first: Array, second: Array) -> Array:
+    """A basis (n, k) of the motions that both spans (n, m) contain; `first` when it is contained.
+
+    A film without cross-coupled stiffness at rest resists at speed what it leaves free at rest.
+    """
+    if np.array_equal(first, second) or first.shape[1] == 0:
+        return first
+    A, B = la.orth(first), la.orth(second)
+    outside = A - B @ (B.T @ A)
+    _, sizes, Zt = la.svd(outside, full_matrices=False)
+    inside = sizes <= COMMON
+    return first if inside.all() else np.asarray(A @ Zt[inside].T)
 
 
 def shares_operators(freeze: Freeze, points: Sequence[Point]) -> bool:
