@@ -267,7 +267,7 @@ class BodyOperators:
 
     def stretched(self, tangent: sp.csr_matrix) -> Combination:
         """K_G of a stretched shape: its tangent, over all unknowns of the body, less K."""
-        return Combination.wrap(restrict(tangent, self.keep, {}) - self.K.tocsr(), self.n, "K_G")
+        return Combination.of(self.n, (1.0, -1.0), (restrict(tangent, self.keep, {}), self.K))
 
     @cached_property
     def circulatory(self) -> tuple[sp.csr_matrix, ...]:

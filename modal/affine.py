@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from assembly.combination import Combination
 from assembly.errors import InputError
 from assembly.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.mirror import symmetry_of
 
 Array = NDArray[np.float64]
 Point = Mapping[str, Any]
 Freeze = Callable[[Point], FrozenSystem]
 
 ROLES: tuple[tuple[str, ...], ...] = (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
-SYMMETRY_TOLERANCE = 1e-12
 COMMON = 1e-8  # sine of an angle between motions that are the same
 
 
@@ -36,7 +36,7 @@ class Term:
 
     def __init__(self, operator: Any) -> None:
         self.operator = operator
-        self.symmetry = probe_symmetry(operator)
+        self.symmetry = symmetry_of(operator)
         self._transposed: Any = None
 
     def apply(self, X: Array, transposed: bool = False) -> Array:
@@ -55,19 +55,6 @@ class Term:
         if self.symmetry == -1:
             return sp.csr_matrix(A.shape)
         return sp.csr_matrix(0.5 * (A + A.T))
-
-
-def probe_symmetry(operator: Any) -> int:
-    """+1 symmetric, −1 skew, 0 neither: yᵀAx against xᵀAy for two seeded random pairs."""
-    n = operator.shape[0]
-    rng = np.random.default_rng(7)
-    x, y = rng.standard_normal((2, n, 2))
-    Ax, Ay = np.asarray(operator @ x), np.asarray(operator @ y)
-    forward, back = (y * Ax).sum(axis=0), (x * Ay).sum(axis=0)
-    size = np.linalg.norm(Ax) * np.linalg.norm(y) + np.linalg.norm(Ay) * np.linalg.norm(x)
-    if np.all(np.abs(forward - back) <= SYMMETRY_TOLERANCE * size):
-        return 1
-    return -1 if np.all(np.abs(forward + back) <= SYMMETRY_TOLERANCE * size) else 0
 
 
 @dataclass(frozen=True)
