@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from assembly.null_chain import NullChain
-from modal.inverse_iteration import sharpened
+from modal.inverse_iteration import doubles_resolved, sharpened
 from modal.modes import Modes
 from modal.solvers.pairs import Pairs, clusters
 from modal.state import Complex, Quadratic, Real
@@ -43,7 +43,8 @@ def finish(
     adjoint: solves the transposed problem, for a backend that gives no left vectors.
     """
     quadratic = task.quadratic
-    found = sharpened(quadratic, found.nearest(task.target), task.k)
+    found = doubles_resolved(quadratic, found.nearest(task.target), task.k)
+    found = sharpened(quadratic, found, task.k)
     found = restore_axis(quadratic, found).nearest(task.target)
     found = _unit_mass(quadratic, found)
     chosen = found.take(np.arange(min(task.k, len(found.eigenvalues))))
