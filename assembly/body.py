@@ -25,6 +25,7 @@ from assembly.factorization import Factorization
 from assembly.frozen import FrozenSystem
 from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics, as_vector, skew
 from assembly.nonlinear import equilibrium
+from assembly.supports import unresisted
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -123,11 +124,8 @@ class Body:
 
     @cached_property
     def rigid(self) -> Array:
-        """Rigid motions (free, m) that the supports allow, a basis."""
-        fields = self.dofs.rigid_fields()
-        scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
-        fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
-        return _allowed(fields, self.fixed, scale)[self.free]
+        """A basis (free, m) of the rigid motions that neither supports nor springs resist."""
+        return self.unresisted(self.fixed)[self.free]
 
     def freeze(
         self,
@@ -203,10 +201,7 @@ class Body:
         """
         held = self.fixed.copy()
         held[self.hold] = True
-        fields = self.dofs.rigid_fields()
-        fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
-        scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
-        fields = self._unresisted(_allowed(fields, held, scale))
+        fields = self.unresisted(held)
         if fields.shape[1]:
             _, _, order = la.qr(
                 np.where(held[:, None], 0.0, fields).T, mode="economic", pivoting=True
@@ -214,13 +209,18 @@ class Body:
             held[order[: fields.shape[1]]] = True
         return held
 
-    def _unresisted(self, fields: Array) -> Array:
-        """The combinations of rigid fields (n, m) that strain no spring to the frame."""
-        if not fields.shape[1]:
-            return fields
-        K = self.operators.K.tocsr()
-        _, forces, Zt = la.svd(K @ fields, full_matrices=False)
-        return np.asarray(fields @ Zt[forces <= 1e-12 * np.linalg.norm(abs(K) @ abs(fields))].T)
+    @cached_property
+    def frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
+        """What resists rigid motions (ElementFamily.frame_stiffness), a matrix a family."""
+        found = (family.frame_stiffness().tocsr() for family in self.families)
+        return tuple(A for A in found if A.nnz)
+
+    def unresisted(self, held: Mask) -> Array:
+        """Rigid motions (n, m) that leave the held unknowns at rest and that no spring resists."""
+        fields = self.dofs.rigid_fields()
+        scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
+        fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
+        return unresisted(_allowed(fields, held, scale), *self.frame_stiffness)
 
     def static_response(self, loads: Array) -> Array:
         """Displacements (n, k), m and rad, under loads (n, k), N and N·m, on the held body."""
@@ -328,7 +328,7 @@ class BodyOperators:
 
     def stretched(self, tangent: sp.csr_matrix) -> Combination:
         """K_G of a stretched shape: its tangent, over all unknowns of the body, less K."""
-        return Combination.wrap(restrict(tangent, self.keep, {}) - self.K.tocsr(), self.n, "K_G")
+        return Combination.of(self.n, (1.0, -1.0), (restrict(tangent, self.keep, {}), self.K))
 
     @cached_property
     def circulatory(self) -> tuple[sp.csr_matrix, ...]:

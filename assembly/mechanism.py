@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from assembly.applied_loads import Load
@@ -28,6 +29,7 @@ from assembly.kinematics import Kinematics, as_vector
 from assembly.motion import FunctionMotion
 from assembly.reactions import Instant, InverseDynamics
 from assembly.rigid_state import RigidState
+from assembly.supports import unresisted
 from assembly.topology import Topology
 from assembly.transformation import Partition, choose_partition
 
@@ -225,7 +227,7 @@ class Mechanism:
         return FrozenSystem(
             **pattern.reduce(np.concatenate(values, axis=1), T, turning, circulatory),
             Q=pattern.reduce_vector(self._dynamics.load(now, held), T.value),
-            rigid=self._dynamics.mobility(now, held)[pattern.masters],
+            rigid=self._rigid(now, held)[pattern.masters],
             dofs=self._dofs_of(pattern),
             frame=self._frame_of(tuple(held)),
             parameters=dict(t=float(t)),
@@ -268,6 +270,20 @@ class Mechanism:
         )
 
     # Bookkeeping.
+
+    def _rigid(self, now: Instant, held: NDArray[np.bool_]) -> Array:
+        """Velocity fields (all unknowns, m) of the free mobilities that no spring resists."""
+        return unresisted(self._dynamics.mobility(now, held), *self._frame_stiffness)
+
+    @cached_property
+    def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
+        """The bodies' springs to their frames, each over the unknowns of all bodies."""
+        size, out = int(self.topology.offsets[-1]), []
+        for body, first in zip(self.bodies.values(), self.topology.offsets[:-1], strict=True):
+            for K in (K.tocoo() for K in body.frame_stiffness):
+                entries = (K.data, (K.row + first, K.col + first))
+                out.append(sp.csr_matrix(entries, shape=(size, size)))
+        return tuple(out)
 
     def _dofs_of(self, pattern: ReducedPattern) -> DofMap:
         """Which unknown is which of those that remain; one object for all instants."""

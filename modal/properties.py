@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
-from assembly.frozen import FrozenSystem, is_symmetric
+from assembly.frozen import FrozenSystem
 from assembly.kinematics import skew
 from modal.modes import Modes
 from modal.property_report import Property, PropertyReport, judged, skipped
@@ -42,7 +42,7 @@ def properties(system: FrozenSystem, k: int = 6) -> PropertyReport:
 def conservative_part(system: FrozenSystem) -> FrozenSystem:
     """M, C, K, K(ω²) and the symmetric part of K_G of the instant."""
     kept = system.only(*CONSERVATIVE)
-    if is_symmetric(kept.K_G):
+    if kept.parts["K_G"].is_symmetric:
         return kept
     return kept.only("C", "K", "K_omega2", K_G=0.5 * (kept.K_G + kept.K_G.T))
 

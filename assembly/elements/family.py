@@ -38,6 +38,10 @@ class ElementFamily:
         """K, elastic."""
         return self.zero()
 
+    def frame_stiffness(self) -> Any:
+        """The part of K that may resist rigid motions; zero where its form rules that out."""
+        return self.stiffness()
+
     def gyroscopic(self) -> tuple[Any, ...]:
         """G_x, G_y, G_z with G(w) = Σ w_i G_i = ∫ρ Nᵀ w̃ N."""
         return (self.zero(),) * 3
