@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.combination import Combination, Kronecker
+from assembly.combination import Kronecker
 from assembly.errors import SingularSystemError
 from modal.affine import AffineFamily, Coefficients
 from modal.proofs.forms import parts_of
@@ -122,10 +122,12 @@ class FamilyBox:
             "damping": self._reference,
         }
 
-    def _matrix(self, weights: Array) -> sp.csr_matrix:
-        used = np.flatnonzero(weights)
-        operators = [self.family.terms[j].operator for j in used]
-        return Combination.of(self.family.n, weights[used], operators).tocsr()
+    def _parts(self, weights: Array) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Symmetric and skew part of Σ w_j A_j."""
+        terms = self.family.terms
+        return parts_of(
+            self.family.n, [(weights[j], terms[j].operator) for j in np.flatnonzero(weights)]
+        )
 
     def _gyroscopic_ratio(self, group: Group) -> float:
         """max |xᴴGx| / xᴴMx of a group; |w| itself for m ⊗ w̃ beside m ⊗ I."""
@@ -138,12 +140,11 @@ class FamilyBox:
                 w = sum(c * term.a for c, term in zip(weights, terms, strict=True))
                 if np.array_equal(a, a[0, 0] * np.eye(len(a))):
                     return float(np.linalg.norm(w, 2) / a[0, 0])
-        skew = parts_of(self._matrix(group.weights))[1]
-        return skew_ratio(skew, self._matrix(self._mass[0]))
+        return skew_ratio(self._parts(group.weights)[1], self._parts(self._mass[0])[0])
 
     def _is_dissipative(self, group: Group, table: Array) -> bool:
         return bool(np.all(group.factor(table) >= 0.0)) and is_semidefinite(
-            parts_of(self._matrix(group.weights))[0]
+            self._parts(group.weights)[0]
         )
 
     def _circulatory_ratios(self, table: Array) -> tuple[Array, Array]:
@@ -153,15 +154,15 @@ class FamilyBox:
         weights = sum((f * g.weights for f, g in zip(reference, self._damping, strict=True)), 0.0)
         ratios = np.full(len(self._circulatory), np.inf)
         if np.any(reference):
-            damping = parts_of(self._matrix(np.asarray(weights)))[0]
+            damping = self._parts(np.asarray(weights))[0]
             for i, group in enumerate(self._circulatory):
-                skew = parts_of(self._matrix(group.weights))[1]
+                skew = self._parts(group.weights)[1]
                 try:
                     ratios[i] = skew_ratio(skew, damping)
                 except SingularSystemError:
                     ratios[i] = np.inf
         for i, group in enumerate(self._circulatory):
-            if not np.isfinite(ratios[i]) and not parts_of(self._matrix(group.weights))[1].nnz:
+            if not np.isfinite(ratios[i]) and not self._parts(group.weights)[1].nnz:
                 ratios[i] = 0.0
         return reference, ratios
 

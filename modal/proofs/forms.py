@@ -4,27 +4,31 @@ With E = C + D all that multiplies the velocity and K all that multiplies the di
 
     M symmetric,   E = damping + gyroscopic,   K = symmetric + circulatory,
 
-damping and symmetric are the symmetric parts, gyroscopic and circulatory the skew parts.
+damping and symmetric are the symmetric parts, gyroscopic and circulatory the skew parts. An
+operator that is symmetric or skew (assembly/mirror.py) counts as that, so that its round-off is no
+damping and no circulatory force.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from assembly.combination import Combination
 from assembly.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.mirror import ROUND_OFF, symmetry_of
 
 Array = NDArray[np.float64]
-
-ROUND_OFF = 1e-13  # of the size of an entry's summands: an entry below this is zero
 
 
 @dataclass(frozen=True)
 class Forms:
-    """Symmetric and skew parts, sparse (n, n), with entries at round-off set to zero."""
+    """Symmetric and skew parts, sparse (n, n)."""
 
     mass: sp.csr_matrix
     damping: sp.csr_matrix
@@ -34,43 +38,28 @@ class Forms:
 
     @classmethod
     def of(cls, system: FrozenSystem) -> Forms:
-        damping, gyroscopic = _split(system, DAMPING_PARTS)
-        symmetric, circulatory = _split(system, STIFFNESS_PARTS)
+        damping, gyroscopic = parts_of(system.n, system.combined(DAMPING_PARTS).terms)
+        symmetric, circulatory = parts_of(system.n, system.combined(STIFFNESS_PARTS).terms)
         return cls(system.M, damping, gyroscopic, symmetric, circulatory)
 
 
-def _split(system: FrozenSystem, names: tuple[str, ...]) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """Symmetric and skew part of a sum of named parts."""
-    n = system.n
-    total, size = sp.csr_matrix((n, n)), sp.csr_matrix((n, n))
-    for name in names:
-        if not system.parts[name].is_zero:
-            part = getattr(system, name)
-            total, size = total + part, size + abs(part)
-    return parts_of(total, size)
+def parts_of(n: int, terms: Iterable[tuple[float, Any]]) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """The symmetric and the skew part of Σ c_j A_j, (n, n), from its terms (c_j, A_j)."""
+    sums: dict[int, Combination] = {kind: Combination((n, n)) for kind in (1, -1, 0)}
+    for weight, operator in terms:
+        kind = symmetry_of(operator)
+        sums[kind] = sums[kind] + Combination((n, n), ((weight, operator),))
+    symmetric, skew = sums[1].tocsr(), sums[-1].tocsr()
+    if not sums[0].is_zero:
+        general = sums[0].tocsr()
+        symmetric = symmetric + _half(general, 1.0)
+        skew = skew + _half(general, -1.0)
+    return sp.csr_matrix(symmetric), sp.csr_matrix(skew)
 
 
-def parts_of(
-    A: sp.csr_matrix, size: sp.csr_matrix | None = None
-) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """(A + Aᵀ)/2 and (A − Aᵀ)/2 without entries that are round-off.
-
-    size: sums of the absolute values of the summands of each entry; |A| where not given. An entry
-    (i, j) is round-off below 1e-13 of size_ij + size_ji + √(size_ii size_jj): assembling adds
-    numbers of that size.
-    """
-    size = abs(A) if size is None else size
-    halves = []
-    both = sp.csr_matrix(size + size.T)
-    diagonal = np.sqrt(size.diagonal())
-    for sign in (1.0, -1.0):
-        half = sp.coo_matrix(0.5 * (A + sign * A.T))
-        if half.nnz:
-            scale = np.asarray(both[half.row, half.col]).ravel()
-            scale = scale + diagonal[half.row] * diagonal[half.col]
-            kept = np.abs(half.data) > ROUND_OFF * scale
-            half = sp.coo_matrix(
-                (half.data[kept], (half.row[kept], half.col[kept])), shape=half.shape
-            )
-        halves.append(sp.csr_matrix(half))
-    return halves[0], halves[1]
+def _half(A: sp.csr_matrix, sign: float) -> sp.csr_matrix:
+    """(A ± Aᵀ)/2 without entries below round-off of √(r_i r_j), r_i the largest entry of row i."""
+    rows = np.sqrt(abs(A).maximum(abs(A.T)).max(axis=1).toarray().ravel())
+    half = sp.coo_matrix(0.5 * (A + sign * A.T))
+    kept = np.abs(half.data) > ROUND_OFF * rows[half.row] * rows[half.col]
+    return sp.csr_matrix((half.data[kept], (half.row[kept], half.col[kept])), shape=half.shape)
