@@ -20,10 +20,11 @@ from modal.affine import AffineFamily, Coefficients, shares_operators
 from modal.map_grid import Grid, named
 from modal.map_store import VARIABLES, Slices
 from modal.proofs.codes import MODES, PROOFS
+from modal.proofs.judge import STABLE, Verdict, judge
+from modal.proofs.proving import ProvingReducer
 from modal.proofs.verdict import ALL_MODES, UNDECIDED, WORDS, stability
-from modal.reducer import Reducer, spread
+from modal.reducer import spread
 from modal.spot_check import full_modes, spot_check
-from modal.verdict import STABLE, Verdict, judge
 
 Array = NDArray[np.float64]
 # Verdicts, and the tolerance each point still needs (infinite: none).
@@ -118,12 +119,12 @@ class ReducedMethod:
             both.take(slice(len(training), None)),
         )
         self.span = both
-        self.reducer: Reducer | None = None
+        self.reducer: ProvingReducer | None = None
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the basis on the training points, complete it on random ones, check it."""
-        self.reducer = Reducer(
-            self.family, self.span, self.k, self.tolerance, self.threads, prove=True
+        self.reducer = ProvingReducer(
+            self.family, self.span, self.k, self.tolerance, self.threads
         )
         self.reducer.train(self.training)
         self.reducer.train(self.validation)
@@ -132,7 +133,7 @@ class ReducedMethod:
         return self.reducer.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.reducer = Reducer.restored(
+        self.reducer = ProvingReducer.restored(
             self.family, self.span, arrays, self.tolerance, self.threads
         )
 
@@ -158,7 +159,6 @@ class ReducedMethod:
         full = FullMethod(self.grid, self.k)
         for p in np.flatnonzero(~seen):
             verdicts[p] = full.verdict(points[p])
-        assert self.reducer.prover is not None
         bounded = np.isfinite(self.reducer.prover.box.at(at).circulatory)
         for p, verdict in enumerate(verdicts):
             if verdict is not None and verdict.proof == MODES and seen[p] and bounded[p]:
@@ -196,7 +196,7 @@ class ReducedMethod:
         return self._verdicts(private, at.take(left))
 
     def _verdicts(
-        self, reducer: Reducer, at: Coefficients, proved: bool = False
+        self, reducer: ProvingReducer, at: Coefficients, proved: bool = False
     ) -> tuple[list[Verdict], Array]:
         """Verdicts, and the tolerance that each point still needs: infinite where it is settled.
 
@@ -216,7 +216,7 @@ class ReducedMethod:
         needed = np.nanmin(np.where(np.isnan(hidden), np.inf, hidden), axis=1)
         needed = np.where(accepted, needed, np.minimum(needed, self.tolerance))
         verdicts = [judge(*each) for each in zip(lam, bounds, proof, strict=True)]
-        if proved and reducer.prover is not None:
+        if proved:
             open_ = np.array([verdict.proof == MODES for verdict in verdicts])
             open_ &= np.isfinite(reducer.prover.box.at(at).circulatory)
             needed = np.where(open_, np.minimum(needed, self.tolerance), needed)

@@ -20,8 +20,8 @@ from processes import interruptible
 import assembly
 from assembly.errors import InputError, StorageError
 from modal.maps import stability_map
+from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, judge
 from modal.solve import solve
-from modal.verdict import DIVERGENCE, FLUTTER, STABLE, judge
 
 REFERENCES = Path(__file__).parent / "references"
 NUMBERS = ("growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound")

@@ -14,12 +14,12 @@ from assembly.null_chain import null_fields
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
 from modal.proofs.forms import Forms
+from modal.proofs.judge import judge
 from modal.proofs.lyapunov import decays
 from modal.proofs.one_state import examine
 from modal.proofs.ratios import is_definite, is_semidefinite, lowest_ratio, skew_ratio
 from modal.solve import solve
 from modal.state import Complex, Real
-from modal.verdict import judge
 
 WORDS = ("stable", "divergence", "flutter")
 UNDECIDED = "undecided"
