@@ -18,8 +18,8 @@ TRACK_VARIABLES = {
     "backward_error", "condition_number", "mac", "event", "kind", "frozen_interval",
 }  # fmt: skip
 MAP_VARIABLES = {
-    "growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound", "source",
-    "done",
+    "growth_rate", "unstable_modes", "verdict", "proof", "critical_frequency", "error_bound",
+    "source", "done",
 }  # fmt: skip
 
 
