@@ -18,7 +18,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.combination import Combination
+from assembly.combination import Combination, within_range
 from assembly.errors import InputError
 from assembly.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from assembly.mirror import symmetry_of
@@ -143,7 +143,7 @@ class AffineFamily:
         for j in kept:
             if self.terms[j].symmetry == 0:
                 total = total + weights[j] * self.terms[j].symmetric_part()
-        return sp.csr_matrix(total)
+        return within_range(sp.csr_matrix(total), "M or K")
 
     def conservative(self, at: Coefficients) -> NDArray[np.bool_]:
         """Points (P,) where M and K are made of symmetric operators and C + D of skew ones."""
