@@ -218,7 +218,7 @@ class MapStore:
         group.attrs[CHECKSUMS] = sums | {"attributes": of_attributes(dict(group.attrs))}
 
     def _verify(self) -> None:
-        """Find out which tiles are finished; what is damaged is removed."""
+        """Find out which tiles are finished; what there is of others is removed."""
         places = list(np.ndindex(self.finished_tiles.shape))
         tiles = [self._slices(place) for place in places]
         columns, sound = {}, np.ones(len(tiles), dtype=bool)
@@ -234,7 +234,7 @@ class MapStore:
             done = whole and values["done"].all()
             if done and np.array_equal(own, columns[DIGESTS][place]):
                 self.finished_tiles[place] = True
-            elif not whole or values["done"].any():
+            else:
                 self._discard(place)
 
     def _discard(self, place: tuple[int, ...]) -> None:
@@ -261,6 +261,8 @@ class MapStore:
         only its description is read.
         """
         try:
+            for parent in name.split("/")[:-1]:
+                dict(group[parent].attrs)
             found = np.asarray(group[name][...]) if values else np.zeros(0)
             if checksum(described(group[name]), found) == checksums[name]:
                 return found
