@@ -1,4 +1,4 @@
-"""A stability map killed (SIGKILL) at random moments and resumed, bit by bit against an unbroken one.
+"""A stability map killed (SIGKILL) at random moments and resumed: bit by bit an unbroken one.
 
     python -m benchmarks.kills [--kills 40] [--seed 1]
 

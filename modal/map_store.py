@@ -58,7 +58,7 @@ UNITS = {
 }
 LONG_NAMES = {"omega": "angular velocity", "epsilon": "angular acceleration", "t": "time"}
 IDENTITY = (  # what makes a study the same
-    "title", "model", "parameters", "fixed", "modes", "tolerance", "unknowns",
+    "title", "model", "parameters", "fixed", "modes", "tolerance", "unknowns", "breaks",
 )  # fmt: skip
 COLUMNS = tuple(name for name in VARIABLES if name != "done")  # what a tile's digest is of
 BASIS = "basis/"
