@@ -125,16 +125,16 @@ class ReducedMethod:
         )
         self.span = both
         self.reducer: Reducer | None = None
-        self._last: tuple[Slices, Coefficients] | None = None
+        self._last: tuple[Slices, tuple[AffineFamily, Coefficients]] | None = None
 
     def prints(self) -> FamilyPrints:
         first = self.grid.freeze(self.grid.training()[0])
         return FamilyPrints(self.family, first, self.span, self.coefficients)
 
-    def coefficients(self, tile: Slices) -> Coefficients:
-        """Those of a tile's points; the last tile's are kept."""
+    def coefficients(self, tile: Slices) -> tuple[AffineFamily, Coefficients]:
+        """Those of a tile's points and the operators they are for; the last tile's are kept."""
         if self._last is None or self._last[0] != tile:
-            self._last = tile, self.family.coefficients(self.grid.points(tile))
+            self._last = tile, self.family.extended(self.grid.points(tile))
         return self._last[1]
 
     def prepare(self) -> dict[str, NDArray[Any]]:
@@ -157,7 +157,7 @@ class ReducedMethod:
         """
         assert self.reducer is not None
         points = self.grid.points(tile)
-        at = self.coefficients(tile)
+        _, at = self.coefficients(tile)
         known = self.reducer.projected.matrices.shape[0]
         tables = (at.mass, at.damping, at.stiffness)
         seen = ~np.any([table[:, known:].any(axis=1) for table in tables], axis=0)
