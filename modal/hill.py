@@ -43,7 +43,8 @@ def hill_chart(
     family: parameters → a callable A(t) or a model with freeze(t). period: s, a number or a
     function of the same parameters. parameters: one-dimensional arrays, two or more; `fixed` are
     passed on as they are. breaks: jumps of A within the period. k: modes of large models. store,
-    resume: a zarr folder, as for `modal.stability_map`.
+    resume: a zarr folder, as for `modal.stability_map`; the family is recognised by its period and
+    its matrices at eight instants of every point.
 
     Returns the "map" dataset of DESIGN.md, section 5: growth_rate is the largest real part of the
     exponents, unstable_modes counts multipliers outside the unit circle beyond their error, and the

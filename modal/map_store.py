@@ -88,7 +88,7 @@ class MapStore:
         prints: Prints | None = None,
     ) -> None:
         self.path, self.axes, self.tile, self.prints = path, dict(axes), tile, prints
-        self.attributes = dict(attributes) | {"parameters": list(axes)}
+        self.attributes = dict(attributes) | {"parameters": ", ".join(axes)}
         self.shape = tuple(len(values) for values in axes.values())
         blocks = (-(-size // step) for size, step in zip(self.shape, tile, strict=True))
         self.finished_tiles = np.zeros(tuple(blocks), dtype=bool)

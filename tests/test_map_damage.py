@@ -126,7 +126,7 @@ def test_a_damaged_tile_is_computed_again(
 
 
 def test_done_without_values_is_not_done(store: Path, whole: Path) -> None:
-    """All chunks of a tile are gone but `done`: on 2d1a254 NaN marked done."""
+    """All chunks of a tile are gone but `done`: no NaN is taken for a result."""
     for name in ("growth_rate", "critical_frequency", "error_bound", "verdict"):
         (store / name / "c" / TILE).unlink()
     xr.testing.assert_identical(compute(store), compute(whole))
