@@ -9,6 +9,7 @@ and Euler terms.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -124,6 +125,15 @@ class AffineFamily:
                     table[k, j] = c
             tables.append(table)
         return Coefficients(*tables)
+
+    def extended(self, points: Sequence[Point]) -> tuple[AffineFamily, Coefficients]:
+        """The multipliers at the points, and the family with the operators that are new there.
+
+        This family stays as it is: what was projected for it stays all of it.
+        """
+        other = copy.copy(self)
+        other.terms, other._number = list(self.terms), dict(self._number)
+        return other, other.coefficients(points)
 
     def _row(self, system: FrozenSystem, names: tuple[str, ...]) -> dict[int, float]:
         row: dict[int, float] = {}

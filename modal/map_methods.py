@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.frozen import FrozenSystem
 from modal.affine import AffineFamily, Coefficients, shares_operators
+from modal.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
 from modal.map_grid import Grid, named
-from modal.map_store import VARIABLES, Slices
+from modal.map_store import VARIABLES, Prints, Slices
 from modal.proofs.codes import MODES, PROOFS
 from modal.proofs.judge import STABLE, Verdict, judge
 from modal.proofs.proving import ProvingReducer
@@ -50,6 +51,9 @@ class Method(Protocol):
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         """The columns of a tile's points, row by row."""
 
+    def prints(self) -> Prints:
+        """The fingerprints that say which model a stored map is of."""
+
     def destroy(self) -> None:
         """Give back factorizations."""
 
@@ -76,6 +80,13 @@ class FullMethod:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         pass
+
+    def prints(self) -> PointPrints:
+        drawn = self.grid.sampled()
+        probe = Probe(self.grid.freeze(drawn[0]))
+        return PointPrints(
+            self.grid.points, drawn, lambda point: probe.system(self.grid.freeze(point)), ROWS
+        )
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         points = self.grid.points(tile)
@@ -120,6 +131,17 @@ class ReducedMethod:
         )
         self.span = both
         self.reducer: ProvingReducer | None = None
+        self._last: tuple[Slices, tuple[AffineFamily, Coefficients]] | None = None
+
+    def prints(self) -> FamilyPrints:
+        first = self.grid.freeze(self.grid.training()[0])
+        return FamilyPrints(self.family, first, self.span, self.coefficients)
+
+    def coefficients(self, tile: Slices) -> tuple[AffineFamily, Coefficients]:
+        """Those of a tile's points and the operators they are for; the last tile's are kept."""
+        if self._last is None or self._last[0] != tile:
+            self._last = tile, self.family.extended(self.grid.points(tile))
+        return self._last[1]
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the basis on the training points, complete it on random ones, check it."""
@@ -143,7 +165,7 @@ class ReducedMethod:
         """
         assert self.reducer is not None
         points = self.grid.points(tile)
-        at = self.family.coefficients(points)
+        _, at = self.coefficients(tile)
         known = self.reducer.projected.matrices.shape[0]
         tables = (at.mass, at.damping, at.stiffness)
         seen = ~np.any([table[:, known:].any(axis=1) for table in tables], axis=0)
