@@ -2,7 +2,8 @@
 
 OpenFAST's manual (BeamDyn, Input Files): the primary file lists key points kp_xr, kp_yr, kp_zr (m)
 and initial_twist (deg) and names the blade file, which lists stations as fractions of the axis with
-6×6 stiffness and mass matrices. BeamDyn's x, y, z become y, z, x (`assembly.blade_files`).
+6×6 stiffness and mass matrices. BeamDyn's x, y, z become y, z, x, and its twist, positive about the
+negative z axis, changes sign (`assembly.blade_files`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from scipy.interpolate import make_interp_spline
 from assembly.blade_files import FROM_BEAMDYN
 from assembly.blades import BladeTable
 from assembly.errors import InputError
+from assembly.section_frames import section_axes
 
 Array = NDArray[np.float64]
 
@@ -26,8 +28,9 @@ AXES = [2, 0, 1]  # (x, y, z) along the blade first, from (x, y, z) with z along
 def beamdyn_blade(primary: str | Path, hub_radius: float = 0.0) -> BladeTable:
     """The blade of a BeamDyn primary file, its axis from the root along body x.
 
-    hub_radius: m, of the root from the rotor axis. The twist turns about the blade's axis by the
-    right hand. Damping coefficients are not read. Raises InputError, naming file and place.
+    hub_radius: m, of the root from the rotor axis. At zero twist the section's y axis (BeamDyn's x)
+    has no component along body z (BeamDyn's y). Damping coefficients are not read. Raises
+    InputError, naming file and place.
     """
     file = Path(primary)
     lines = _lines(file)
@@ -39,10 +42,11 @@ def beamdyn_blade(primary: str | Path, hub_radius: float = 0.0) -> BladeTable:
     rough = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(points[:, :3], axis=0), axis=1)))
     curve = make_interp_spline(rough, points, k=min(3, len(points) - 1))
     at = _along_arc(curve, rough[-1], eta)
-    found = curve(at)
-    axis = found[:, AXES] + np.array([hub_radius, 0.0, 0.0])
+    key_values, slope = curve(at), curve(at, 1)[:, AXES]
+    axis = key_values[:, AXES] + np.array([hub_radius, 0.0, 0.0])
+    twist = _zero_twist(slope) - np.radians(key_values[:, 3])
     stiffness, mass = (A[:, FROM_BEAMDYN][:, :, FROM_BEAMDYN] for A in (stiffness, mass))
-    return BladeTable(at, axis, np.radians(found[:, 3]), stiffness, mass)
+    return BladeTable(at, axis, twist, stiffness, mass)
 
 
 def blade_matrices(path: str | Path) -> tuple[Array, Array, Array]:
@@ -78,6 +82,18 @@ def _key_points(file: Path, lines: list[str]) -> Array:
     if len(rows) < count:
         raise InputError(f"{file}: {count} key points announced, {len(rows)} found")
     return np.array(rows)
+
+
+def _zero_twist(slope: Array) -> Array:
+    """The angle (n,), rad, about the tangent from the table's zero of twist to BeamDyn's.
+
+    BeamDyn's flap axis at zero twist is normal to its y axis (here z) and to the tangent; a
+    BladeTable's is y projected on the section. They differ where the axis bends in both planes.
+    """
+    tangent = slope / np.linalg.norm(slope, axis=1, keepdims=True)
+    frames = section_axes(tangent, (0.0, 1.0, 0.0), np.zeros(len(slope)))
+    flap = np.cross([0.0, 0.0, 1.0], tangent)
+    return np.asarray(np.arctan2(*np.einsum("nik,ni->kn", frames[:, :, [2, 1]], flap)))
 
 
 def _along_arc(curve: object, end: float, eta: Array) -> Array:
