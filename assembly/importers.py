@@ -20,6 +20,7 @@ from assembly import abaqus_deck, nastran_deck
 from assembly.elements.cells import CellBlock
 from assembly.elements.reference import CELLS
 from assembly.errors import MeshError
+from assembly.magnitudes import POSITION
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -95,9 +96,13 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
     if not used.any():
         present = ", ".join(sorted({block.type for block in raw.cells})) or "none"
         raise MeshError(f"{name}: no cells of type {', '.join(kinds)}; it has: {present}")
-    if not np.isfinite(points[used]).all():
-        bad = int(np.flatnonzero(used & ~np.isfinite(points).all(axis=1))[0])
-        raise MeshError(f"{name}: node {bad} has a coordinate that is not a finite number")
+    if not POSITION.accepts(points[used]):
+        outside = ~(np.abs(points) <= POSITION.largest).all(axis=1)
+        bad = int(np.flatnonzero(used & outside)[0])
+        raise MeshError(
+            f"{name}: node {bad} has the coordinates {points[bad].tolist()}, expected finite numbers"
+            f" of at most {POSITION.largest:g} m"
+        )
     # Nodes that no element uses (geometry points, hanging nodes) would be unknowns without
     # stiffness.
     number = np.where(used, np.cumsum(used) - 1, -1)

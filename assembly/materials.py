@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import MaterialError
+from assembly.magnitudes import DENSITY, MODULUS
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,8 @@ class Material:
     name: str = "material"
 
     def __post_init__(self) -> None:
-        for symbol in ("E", "rho"):
-            value = getattr(self, symbol)
-            if not (np.isfinite(value) and value > 0.0):
-                raise MaterialError(f"{self.name}: {symbol} must be positive, got {value!r}")
+        MODULUS.check(self.E, f"{self.name}: E", MaterialError)
+        DENSITY.check(self.rho, f"{self.name}: rho", MaterialError)
         if not (np.isfinite(self.nu) and -1.0 < self.nu < 0.5):
             raise MaterialError(f"{self.name}: nu must lie between -1 and 0.5, got {self.nu!r}")
 
@@ -57,10 +56,9 @@ class Orthotropic:
             value = np.asarray(getattr(self, symbol), dtype=float)
             if value.shape != (count,) or not np.all(np.isfinite(value)):
                 raise MaterialError(f"{self.name}: {symbol} must be three numbers, got {value}")
-            if symbol != "nu" and np.any(value <= 0.0):
-                raise MaterialError(f"{self.name}: {symbol} must be positive, got {value}")
-        if not (np.isfinite(self.rho) and self.rho > 0.0):
-            raise MaterialError(f"{self.name}: rho must be positive, got {self.rho!r}")
+            if symbol != "nu":
+                MODULUS.check(value, f"{self.name}: {symbol}", MaterialError)
+        DENSITY.check(self.rho, f"{self.name}: rho", MaterialError)
         axes = np.asarray(self.axes, dtype=float)
         if axes.shape != (3, 3) or np.abs(axes @ axes.T - np.eye(3)).max() > 1e-9:
             raise MaterialError(f"{self.name}: axes must be three orthonormal directions")

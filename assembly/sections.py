@@ -7,12 +7,13 @@ and in the x–z plane with E Iy, Iy = ∫z² dA = width·height³/12.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import MaterialError, SectionError
+from assembly.magnitudes import AREA, LENGTH, SECOND_MOMENT, SHEAR_COEFFICIENT
 from assembly.materials import Material
 
 Array = NDArray[np.float64]
@@ -37,13 +38,13 @@ class Section:
     name: str = "section"
 
     def __post_init__(self) -> None:
-        for entry in fields(self):
-            if entry.name == "name":
-                continue
-            value = getattr(self, entry.name)
-            if not np.isfinite(value) or (entry.name != "Iyz" and value <= 0.0):
-                wanted = "finite" if entry.name == "Iyz" else "positive"
-                raise SectionError(f"{self.name}: {entry.name} must be {wanted}, got {value!r}")
+        AREA.check(self.A, f"{self.name}: A", SectionError)
+        for constant in ("Iy", "Iz", "J"):
+            SECOND_MOMENT.check(getattr(self, constant), f"{self.name}: {constant}", SectionError)
+        for constant in ("shear_y", "shear_z"):
+            SHEAR_COEFFICIENT.check(getattr(self, constant), f"{self.name}: {constant}", SectionError)
+        if not np.isfinite(self.Iyz):
+            raise SectionError(f"{self.name}: Iyz must be finite, got {self.Iyz!r}")
         if self.Iyz**2 >= self.Iy * self.Iz:
             raise SectionError(
                 f"{self.name}: Iyz² must be smaller than Iy·Iz, got Iyz={self.Iyz!r}"
@@ -144,5 +145,4 @@ def i_profile(width: float, height: float, flange: float, web: float) -> Section
 
 def _positive(shape: str, **sizes: float) -> None:
     for name, value in sizes.items():
-        if not (np.isfinite(value) and value > 0.0):
-            raise SectionError(f"{shape}: {name} must be a positive length in m, got {value!r}")
+        LENGTH.check(value, f"{shape}: {name}", SectionError)

@@ -19,6 +19,7 @@ from assembly.elements.plane import PLANE_CELLS, State, plane_elements
 from assembly.elements.solid import SOLID_CELLS, solid_elements
 from assembly.errors import InputError, MeshError
 from assembly.importers import Mesh, read_mesh
+from assembly.magnitudes import LENGTH
 from assembly.materials import Material, Orthotropic
 
 Array = NDArray[np.float64]
@@ -64,8 +65,7 @@ def plane(
     thickness: m. state: "stress" (thin) or "strain" (long). mesh, clamped and pinned as for
     `solid`.
     """
-    if not (np.isfinite(thickness) and thickness > 0.0):
-        raise InputError(f"thickness: must be positive, got {thickness!r}")
+    LENGTH.check(thickness, "thickness")
     if state not in ("stress", "strain"):
         raise InputError(f'state: expected "stress" or "strain", got {state!r}')
     found = read_mesh(mesh, PLANE_CELLS)

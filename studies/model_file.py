@@ -50,9 +50,15 @@ def _explain(fault: ValidationError, content: dict[str, Any]) -> str:
         return f"{key}: needs {which!r}"
     if first["type"] == "union_tag_invalid":
         which = str(first["ctx"]["discriminator"]).strip("'")
-        return f"{key}.{which} = {first['ctx']['tag']!r}: expected {first['ctx']['expected_tags']}"
+        return f"{key}.{which} = {_shown(first['ctx']['tag'])}: expected {first['ctx']['expected_tags']}"
     message = first["msg"].removeprefix("Input ").replace("should be", "expected")
-    return f"{key} = {first['input']!r}: {message}"
+    return f"{key} = {_shown(first['input'])}: {message}"
+
+
+def _shown(value: Any) -> str:
+    """A value as it is shown in one line."""
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**40 else "a huge integer"
+    return text if len(text) <= 80 else f"{text[:60]} … ({len(text)} characters)"
 
 
 def _written_place(loc: tuple[Any, ...], content: Any) -> list[str]:
@@ -113,17 +119,17 @@ def _check_names(spec: ModelSpec, path: Path) -> None:
         material = getattr(body, "material", None)
         if material is not None and material not in spec.material:
             known = nearest(material, spec.material) if spec.material else "no materials are given"
-            raise ModelFileError(f"{path}: body.{name}.material = {material!r}: unknown; {known}")
+            raise ModelFileError(f"{path}: body.{name}.material = {_shown(material)}: unknown; {known}")
     bodies = ("ground", *spec.body)
     for name, joint in spec.joint.items():
         for body_name in joint.bodies:
             if body_name not in bodies:
                 hint = nearest(body_name, bodies)
-                raise ModelFileError(f"{path}: joint.{name}.bodies: no body {body_name!r}; {hint}")
+                raise ModelFileError(f"{path}: joint.{name}.bodies: no body {_shown(body_name)}; {hint}")
     for name, driver in spec.driver.items():
         if driver.joint not in spec.joint:
             hint = nearest(driver.joint, spec.joint) if spec.joint else "no joints are given"
-            raise ModelFileError(f"{path}: driver.{name}.joint: no joint {driver.joint!r}; {hint}")
+            raise ModelFileError(f"{path}: driver.{name}.joint: no joint {_shown(driver.joint)}; {hint}")
     if spec.motion is not None and spec.joint:
         raise ModelFileError(
             f"{path}: motion: a mechanism's motion comes from its drivers; remove it"
