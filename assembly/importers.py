@@ -21,6 +21,7 @@ from assembly.elements.cells import CellBlock
 from assembly.elements.reference import CELLS
 from assembly.errors import MeshError
 from assembly.magnitudes import POSITION
+from assembly.text_files import regular_file
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -100,8 +101,8 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
         outside = ~(np.abs(points) <= POSITION.largest).all(axis=1)
         bad = int(np.flatnonzero(used & outside)[0])
         raise MeshError(
-            f"{name}: node {bad} has the coordinates {points[bad].tolist()}, expected finite numbers"
-            f" of at most {POSITION.largest:g} m"
+            f"{name}: node {bad} has the coordinates {points[bad].tolist()}, expected finite"
+            f" numbers of at most {POSITION.largest:g} m"
         )
     # Nodes that no element uses (geometry points, hanging nodes) would be unknowns without
     # stiffness.
@@ -117,8 +118,7 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
 
 
 def _read_file(path: Path) -> meshio.Mesh:
-    if not path.is_file():
-        raise MeshError(f"{path}: no such mesh file")
+    regular_file(path, MeshError)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             if path.suffix.lower() == ".inp":

@@ -67,7 +67,7 @@ class Harmonic:
                 raise MotionError(f"{name}: must be a finite number, got {getattr(self, name)}")
         if not RATE.least <= self.frequency <= RATE.largest:
             raise MotionError(
-                f"frequency: must be between {RATE.least:g} and {RATE.largest:g} rad/s,"
+                f"frequency: must be positive, between {RATE.least:g} and {RATE.largest:g} rad/s,"
                 f" got {self.frequency}"
             )
 

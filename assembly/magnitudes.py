@@ -1,4 +1,4 @@
-"""Magnitudes that the formulas can represent: values outside overflow or vanish in double precision.
+"""Magnitudes that the formulas can represent: others overflow or vanish in double precision.
 
 The limits are far outside of what can be built. They keep products such as E·width·height³/length³
 and their squares finite. Whether a value is likely is a question for `assembly.plausibility`.
@@ -40,7 +40,8 @@ class Magnitude:
         """What is accepted, in words."""
         zero = "0, or " if self.zero else ""
         size = " of either sign, its size" if self.signed else ""
-        return f"{zero}a {self.name}{size} between {self.least:g} and {self.largest:g} {self.unit}".rstrip()
+        limits = f"between {self.least:g} and {self.largest:g} {self.unit}".rstrip()
+        return f"{zero}a {self.name}{size} {limits}"
 
     def check(self, values: ArrayLike, what: str, error: type[InputError] = InputError) -> None:
         """Raises the error, naming what, unless all values are inside the limits."""
@@ -59,6 +60,7 @@ DENSITY = Magnitude("positive density", "kg/m³", 1e-12, 1e12)
 MASS = Magnitude("mass", "kg", 1e-30, 1e18, zero=True)
 INERTIA = Magnitude("moment of inertia", "kg m²", 1e-54, 1e36, zero=True)
 INERTIA_ENTRY = Magnitude("moment of inertia", "kg m²", 0.0, INERTIA.largest, signed=True)
+ENTRY = Magnitude("matrix entry", "in SI units", 0.0, 1e30, signed=True)
 DAMPING_MASS = Magnitude("coefficient a", "1/s", 1e-30, 1e12, zero=True)
 DAMPING_STIFFNESS = Magnitude("coefficient b", "s", 1e-30, 1e6, zero=True)
 RATE = Magnitude("rate", "rad/s or m/s", 1e-12, 1e12, zero=True, signed=True)

@@ -17,6 +17,7 @@ from assembly.errors import MotionError
 from assembly.frozen import FrozenSystem
 from assembly.kinematics import Kinematics, as_vector, unit_axis
 from assembly.laws import Harmonic, Law, Uniform
+from assembly.magnitudes import POSITION
 
 Array = NDArray[np.float64]
 
@@ -136,10 +137,11 @@ class Sampled:
                 raise MotionError(
                     f"{name}: expected shape ({len(times)}, {width}), got {value.shape}"
                 )
-            bad = np.flatnonzero(~np.isfinite(value).all(axis=1))
+            bad = np.flatnonzero(~(np.abs(value) <= POSITION.largest).all(axis=1))
             if bad.size:
                 raise MotionError(
-                    f"{name}: row {bad[0]} (t = {times[bad[0]]:g} s) is not a finite number"
+                    f"{name}: row {bad[0]} (t = {times[bad[0]]:g} s) is not a finite number of at"
+                    f" most {POSITION.largest:g}"
                 )
             object.__setattr__(self, name, value)
         sizes = np.linalg.norm(self.quaternions, axis=1)

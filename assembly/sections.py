@@ -38,11 +38,10 @@ class Section:
     name: str = "section"
 
     def __post_init__(self) -> None:
-        AREA.check(self.A, f"{self.name}: A", SectionError)
-        for constant in ("Iy", "Iz", "J"):
-            SECOND_MOMENT.check(getattr(self, constant), f"{self.name}: {constant}", SectionError)
-        for constant in ("shear_y", "shear_z"):
-            SHEAR_COEFFICIENT.check(getattr(self, constant), f"{self.name}: {constant}", SectionError)
+        limits = dict(A=AREA, Iy=SECOND_MOMENT, Iz=SECOND_MOMENT, J=SECOND_MOMENT)
+        limits |= dict(shear_y=SHEAR_COEFFICIENT, shear_z=SHEAR_COEFFICIENT)
+        for constant, limit in limits.items():
+            limit.check(getattr(self, constant), f"{self.name}: {constant}", SectionError)
         if not np.isfinite(self.Iyz):
             raise SectionError(f"{self.name}: Iyz must be finite, got {self.Iyz!r}")
         if self.Iyz**2 >= self.Iy * self.Iz:

@@ -18,9 +18,9 @@ EXIT_INPUT, EXIT_FAILED = 2, 3
 
 
 # A file that is missing gets our own one-line error, so click does not check paths.
-MODEL = click.argument("model", metavar="MODEL.toml", type=click.Path(path_type=Path))
+MODEL = click.argument("model", metavar="MODEL.toml", type=Path)
 MODES = click.option("--modes", type=click.IntRange(min=1), help="How many modes.")
-OUT = click.option("--out", type=click.Path(path_type=Path), help="Folder for data and figures.")
+OUT = click.option("--out", type=Path, help="Folder for data and figures.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite what another study left there.")
 
 
@@ -114,7 +114,7 @@ def check(model: Path, times: str | None, modes: int | None) -> None:
 def _finish(report: str, written: list[Path]) -> None:
     click.echo(report)
     for path in written:
-        click.echo(f"wrote {path}")
+        click.echo(f"wrote {click.format_filename(path)}")
 
 
 def run_app(arguments: list[str] | None = None) -> int:

@@ -126,7 +126,7 @@ class MatricesSpec(Strict):
     mass: str
     stiffness: str
     dofs: str
-    clamped: list[int] | None = None
+    clamped: list[Annotated[int, Field(ge=0, le=2**53)]] | None = None
     damping: DampingSpec = DampingSpec()
 
 

@@ -106,7 +106,7 @@ def test_swept_beamdyn_blade_has_its_axis_and_twist(tmp_path: Path) -> None:
     [
         ("primary.dat", "BldFile", "Blade", "BldFile"),
         ("primary.dat", "kp_total", "points", "kp_total"),
-        ("primary.dat", "sections.dat", "absent.dat", "cannot be read"),
+        ("primary.dat", "sections.dat", "absent.dat", "no such file"),
         ("sections.dat", "station_total", "stations", "station_total"),
         ("sections.dat", "  0.000000000000000\n", "  zero\n", "expected a number, got 'zero'"),
         ("sections.dat", "  1.000000000000000\n", "", "657 numbers"),
