@@ -20,6 +20,7 @@ from assembly.errors import InputError
 from assembly.kinematics import as_vector, unit_axis
 from assembly.magnitudes import AREA, LENGTH, POSITION
 from assembly.materials import Material
+from assembly.plausibility import check_mass, check_slenderness
 from assembly.section_frames import section_axes, turned
 from assembly.sections import Section
 
@@ -67,6 +68,8 @@ def beam(
     Raises InputError, SectionError, MaterialError.
     """
     nodes, tangent = _axis(length, elements, offset, start, direction)
+    check_slenderness(length, section.depth)
+    check_mass(material.rho * section.A * length, "length", length)
     if planar and (abs(tangent[2]) > 1e-12 or np.any(nodes[:, 2] != 0.0)):
         raise InputError("planar: the beam must lie in the x-y plane of the body")
     angles = np.broadcast_to(np.asarray(pitch, dtype=float), (2,))
@@ -111,6 +114,8 @@ def bar(
     nodes, _ = _axis(length, elements, offset, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     area = section.A if isinstance(section, Section) else float(section)
     AREA.check(area, "section")
+    check_slenderness(length, float(np.sqrt(area)))
+    check_mass(material.rho * area * length, "length", length)
     dofs = DofMap.regular(nodes, (0,))
     family = BarFamily(dofs, chain(elements), material.E * area, material.rho * area, lumped)
     return supported(dofs, family, clamped, None, None, name)

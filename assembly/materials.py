@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 
 from assembly.errors import MaterialError
 from assembly.magnitudes import DENSITY, MODULUS
+from assembly.plausibility import check_material
 
 
 @dataclass(frozen=True)
 class Material:
     """A linear elastic isotropic material: E (Pa), nu (Poisson's ratio), rho (kg/m³).
 
-    Raises MaterialError when a constant is outside its physical range.
+    Raises MaterialError when a constant is outside its physical range. Asks by a
+    PlausibilityWarning where no known material has such constants.
     """
 
     E: float
@@ -28,6 +30,7 @@ class Material:
         DENSITY.check(self.rho, f"{self.name}: rho", MaterialError)
         if not (np.isfinite(self.nu) and -1.0 < self.nu < 0.5):
             raise MaterialError(f"{self.name}: nu must lie between -1 and 0.5, got {self.nu!r}")
+        check_material(self.E, self.nu, self.rho, self.name)
 
     @property
     def G(self) -> float:
@@ -67,6 +70,7 @@ class Orthotropic:
                 f"{self.name}: nu = {self.nu} with E = {self.E} gives a stiffness that is not"
                 " positive definite"
             )
+        check_material(self.E, None, self.rho, self.name)
 
     @property
     def compliance(self) -> NDArray[np.float64]:

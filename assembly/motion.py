@@ -18,6 +18,7 @@ from assembly.frozen import FrozenSystem
 from assembly.kinematics import Kinematics, as_vector, unit_axis
 from assembly.laws import Harmonic, Law, Uniform
 from assembly.magnitudes import POSITION
+from assembly.plausibility import check_rotation, check_support
 
 Array = NDArray[np.float64]
 
@@ -223,11 +224,24 @@ class MovingBody:
 def moving(
     body: Body, motion: Motion | Callable[..., object], prestress: Prestress = "linear"
 ) -> MovingBody:
-    """The body with a prescribed motion; a callable t → (ω, ε, a_O) is a motion too."""
+    """The body with a prescribed motion; a callable t → (ω, ε, a_O) is a motion too.
+
+    Asks by a PlausibilityWarning about a body that nothing holds on the axis it turns about.
+    """
     if not isinstance(motion, Motion):
         if not callable(motion):
             raise MotionError(
                 f"motion: expected a motion or a function of time, got {type(motion).__name__}"
             )
         motion = FunctionMotion(motion)  # type: ignore[arg-type]
+    if isinstance(motion, Turning | Steady):
+        _check_turning(body, motion.at(0.0))
     return MovingBody(body, motion, prestress)
+
+
+def _check_turning(body: Body, now: Kinematics) -> None:
+    """Asks about a rotation that is too fast, or about an axis on which nothing holds the body."""
+    turning = now.omega if now.omega.any() else now.epsilon
+    if turning.any() and not now.acceleration.any():
+        check_rotation(body, now.omega)
+        check_support(body, turning)

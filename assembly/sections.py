@@ -77,6 +77,11 @@ class Section:
         return np.array([[0.0, 0.0, 0.0], [0.0, self.Iz, self.Iyz], [0.0, self.Iyz, self.Iy]])
 
     @property
+    def depth(self) -> float:
+        """Side (m) of the rectangle that has the section's larger radius of gyration."""
+        return float(np.sqrt(12.0 * max(self.Iy, self.Iz) / self.A))
+
+    @property
     def polar_radius_squared(self) -> float:
         """(Iy + Iz)/A, m²: the axial force's factor in torsional geometric stiffness (Wagner)."""
         return (self.Iy + self.Iz) / self.A

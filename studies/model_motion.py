@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import assembly
 from assembly.errors import MotionError
+from assembly.plausibility import located
 from assembly.text_files import read_text, shown
 from studies.model_schema import MarkersSpec, ModelSpec, RampSpec, SampledSpec, SpinSpec
 
@@ -19,7 +20,8 @@ SAMPLED_COLUMNS = "t, x, y, z, qx, qy, qz, qw"
 def build_motion(body: assembly.Body, spec: ModelSpec, folder: Path) -> assembly.MovingBody:
     """The body with the motion of its file; at rest when none is given. Raises MotionError."""
     motion = _motion(spec.motion, folder)
-    return assembly.moving(body, motion, spec.analysis.prestress_argument)
+    with located("motion.", clamped=f"body.{next(iter(spec.body))}."):
+        return assembly.moving(body, motion, spec.analysis.prestress_argument)
 
 
 def _motion(motion: Any, folder: Path) -> assembly.Motion:
