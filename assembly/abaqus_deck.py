@@ -38,6 +38,7 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
 
 LARGEST_SET = 20_000_000  # members
 MOST_INCLUDES = 200
+LARGEST_NUMBER = 2**53
 
 
 @dataclass
@@ -107,7 +108,7 @@ def _read(path: Path) -> _Deck:
                 _add_set(deck.node_sets, block, block.options.get("NSET"))
             elif block.keyword == "*ELSET":
                 _add_set(deck.element_sets, block, block.options.get("ELSET"))
-        except (ValueError, OverflowError) as fault:
+        except ValueError as fault:
             if isinstance(fault, MeshError):
                 raise
             raise MeshError(f"{block.where}: {block.keyword}: {fault}") from None
@@ -158,8 +159,11 @@ def _words(block: _Block) -> list[str]:
 
 
 def _number(word: str) -> int:
-    """A node or element number; OverflowError for one that no program writes."""
-    return int(np.int64(int(word)))
+    """A node or element number; ValueError for one that no program writes."""
+    number = int(word)
+    if abs(number) > LARGEST_NUMBER:
+        raise ValueError(f"a number with {len(word)} digits is too large")
+    return number
 
 
 def _add_nodes(deck: _Deck, block: _Block) -> None:

@@ -21,7 +21,7 @@ from assembly.elements.cells import CellBlock
 from assembly.elements.reference import CELLS
 from assembly.errors import MeshError
 from assembly.magnitudes import POSITION
-from assembly.text_files import regular_file
+from assembly.text_files import regular_file, shown
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -49,7 +49,8 @@ class Mesh:
             if chosen not in self.sets:
                 present = ", ".join(sorted(self.sets)) or "none"
                 raise MeshError(
-                    f'{role}: {self.name} has no set named "{chosen}"; its sets are: {present}'
+                    f'{role}: {self.name} has no set named "{shown(chosen)}"; its sets are:'
+                    f" {present}"
                 )
             return self.sets[chosen]
         nodes = np.unique(np.asarray(list(chosen), dtype=np.intp))

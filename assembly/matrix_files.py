@@ -210,18 +210,18 @@ def _whole(A: sp.csr_matrix) -> sp.csr_matrix:
 
 def _table(path: Path, columns: int, meaning: str) -> Array:
     """Numbers in rows, separated by blanks or commas; ** and # start comments."""
+    lines = [
+        line.replace(",", " ").replace("D", "E")
+        for line in read_text(path).splitlines()
+        if line.strip() and not line.lstrip().startswith(("*", "#"))
+    ]
+    if not lines:
+        raise InputError(f"{path}: expected rows of {meaning}, the file has none")
     try:
-        lines = [
-            line.replace(",", " ").replace("D", "E")
-            for line in read_text(path).splitlines()
-            if line.strip() and not line.lstrip().startswith(("*", "#"))
-        ]
         table = np.loadtxt(lines, ndmin=2)
     except ValueError as fault:
-        if isinstance(fault, InputError):
-            raise
         raise InputError(f"{path}: expected rows of {meaning}: {fault}") from None
-    if table.size == 0 or table.shape[1] != columns:
+    if table.shape[1] != columns:
         raise InputError(f"{path}: expected rows of {meaning}, got {table.shape[1]} columns")
     if not np.isfinite(table).all():
         bad = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])

@@ -22,6 +22,8 @@ from assembly.plausibility import check_rotation, check_support
 
 Array = NDArray[np.float64]
 
+LONGEST_TIME, SHORTEST_STEP = 1e15, 1e-15  # s, of a record
+
 
 @runtime_checkable
 class Motion(Protocol):
@@ -176,12 +178,19 @@ def check_times(times: ArrayLike, least: int) -> Array:
     t = np.asarray(times, dtype=float)
     if t.ndim != 1 or len(t) < least:
         raise MotionError(f"times: at least {least} instants are needed, got shape {t.shape}")
-    if not np.all(np.isfinite(t)):
-        raise MotionError(f"times: entry {int(np.argmin(np.isfinite(t)))} is not a finite number")
+    inside = np.abs(t) <= LONGEST_TIME
+    if not np.all(inside):
+        entry = int(np.argmin(inside))
+        raise MotionError(
+            f"times: entry {entry} is not a finite number of at most {LONGEST_TIME:g} s"
+        )
     steps = np.diff(t)
     if np.any(steps <= 0.0):
         row = int(steps.argmin()) + 1
         raise MotionError(f"times: must increase, but t[{row}] = {t[row]:g} ≤ t[{row - 1}]")
+    if steps.min() < SHORTEST_STEP:
+        row = int(steps.argmin()) + 1
+        raise MotionError(f"times: t[{row}] is less than {SHORTEST_STEP:g} s after t[{row - 1}]")
     return t
 
 
