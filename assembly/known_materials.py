@@ -30,8 +30,8 @@ KINDS = (
     Kind("ceramic, glass, silicon, diamond, stone", (1e9, 1.3e12), (500.0, 2e4)),
     Kind("composite, fibre", (1e8, 1.3e12), (300.0, 5e3)),
     Kind("polymer, wood", (1e7, 5e10), (50.0, 2.4e3)),
-    Kind("rubber", (5e5, 1e9), (500.0, 2.4e3)),
-    Kind("gel, tissue, soft rubber", (1e2, 2e6), (800.0, 1.4e3), (0.4, 0.5)),
+    Kind("rubber", (1e6, 1e9), (500.0, 2.4e3)),
+    Kind("gel, tissue, soft rubber", (1e2, 2e6), (800.0, 1.4e3), (0.41, 0.5)),
     Kind("foam, honeycomb, aerogel", (1e2, 5e10), (0.1, 800.0)),
 )
 FASTEST_WAVE = 3e4  # m/s; diamond has 18,000, carbon nanotubes 27,000
