@@ -21,7 +21,6 @@ from assembly.combination import Kronecker
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.elements.family import ElementFamily
 from assembly.errors import InputError
-from assembly.frozen import is_symmetric
 from assembly.kinematics import (
     CENTRIPETAL_UNITS,
     SKEW_UNITS,
@@ -29,6 +28,7 @@ from assembly.kinematics import (
     acceleration_units,
 )
 from assembly.magnitudes import ENTRY, POSITION
+from assembly.mirror import is_symmetric
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

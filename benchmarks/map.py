@@ -16,7 +16,7 @@ import numpy as np
 from assembly.gallery import reference_block
 from benchmarks.sweep import AXIS, SPEEDS, Watch
 from benchmarks.toar import petsc_matrices, toar
-from modal.stability import stability_map
+from modal.maps import stability_map
 
 RATES = (-5e4, 5e4)  # rad/s²
 

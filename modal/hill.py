@@ -17,7 +17,7 @@ from assembly.errors import ConvergenceError, InputError
 from modal.datasets import provenance
 from modal.floquet import FloquetModes, floquet
 from modal.map_store import MapStore
-from modal.verdict import Verdict, judge
+from modal.proofs.judge import Verdict, judge
 
 FULL = 1  # of the map's flag `source`: every point is a Floquet analysis of its own
 

@@ -27,12 +27,17 @@ VARIABLES: dict[str, tuple[str, float | int | bool, str, str]] = {
     "growth_rate": ("float64", np.nan, "s-1", "largest growth rate over the elastic modes"),
     "unstable_modes": ("int32", 0, "1", "elastic modes whose growth rate exceeds its error bound"),
     "verdict": ("int8", 0, "1", "stability of the elastic modes"),
+    "proof": ("int8", 0, "1", "what the verdict rests on"),
     "critical_frequency": ("float64", np.nan, "Hz", "frequency of the mode of largest growth rate"),
     "error_bound": ("float64", np.nan, "s-1", "error bound of the growth rate"),
     "source": ("int8", 0, "1", "how the point was solved"),
     "done": ("bool", False, "1", "the point is finished"),
 }
-FLAGS = {"verdict": ("stable", "divergence", "flutter"), "source": ("reduced", "full")}
+FLAGS = {
+    "verdict": ("stable", "divergence", "flutter"),
+    "proof": ("lowest_modes_only", "energy", "count", "lyapunov", "unstable_mode"),
+    "source": ("reduced", "full"),
+}
 UNITS = {
     "omega": "rad s-1",
     "epsilon": "rad s-2",

@@ -19,9 +19,9 @@ from processes import interruptible
 
 import assembly
 from assembly.errors import InputError, StorageError
+from modal.maps import stability_map
+from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, judge
 from modal.solve import solve
-from modal.stability import stability_map
-from modal.verdict import DIVERGENCE, FLUTTER, STABLE, judge
 
 REFERENCES = Path(__file__).parent / "references"
 NUMBERS = ("growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound")
@@ -153,7 +153,7 @@ WORKER = """
 import sys
 sys.path.insert(0, {tests!r})
 import numpy as np
-import modal.stability as stability
+import modal.maps as stability
 from test_stability_map import blade
 stability.TILE_POINTS = 9
 stability.stability_map(
