@@ -21,6 +21,9 @@ from numpy.testing import assert_allclose
 
 import assembly
 
+# Real machines: no value of them is questioned.
+pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
+
 GALLERY = Path(__file__).parents[1] / "docs" / "gallery"
 REFERENCES = Path(__file__).parent / "references"
 FIRST_CLAMPED = 4.730040744862704  # cos β cosh β = 1 (Blevins, Formulas for Natural Frequency)

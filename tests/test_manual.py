@@ -20,6 +20,9 @@ import modal
 from assembly import errors, gallery
 from studies.model import load_model
 
+# Real machines: no value of them is questioned.
+pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)

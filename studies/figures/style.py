@@ -10,6 +10,8 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from assembly.text_files import shown
+
 # Okabe & Ito's eight colours, told apart by all common kinds of colour vision.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 RIGID = "#8A8A8A"
@@ -45,3 +47,9 @@ def figure(
 def colour(index: int) -> str:
     """The palette's colour for a mode number."""
     return PALETTE[index % len(PALETTE)]
+
+
+def plain(text: str) -> str:
+    """A name that a user chose, for a title or a label: no formula, one line, not endless."""
+    line = shown(text)
+    return (line if len(line) <= 60 else line[:59] + "…").replace("$", r"\$")
