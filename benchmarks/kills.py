@@ -23,11 +23,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import modal.stability as stability
 import numpy as np
 import xarray as xr
 
 import assembly
+import modal.maps as stability
 
 CASES = {"undamped": (0.0, 0.0), "damped": (6.0, 1e-6)}  # Rayleigh damping a (1/s), b (s)
 VARIABLES = (

@@ -19,6 +19,7 @@ from modal.fingerprint import Periodic, PointPrints
 from modal.floquet import FloquetModes, floquet
 from modal.map_grid import Grid, constants_text, named
 from modal.map_store import MapStore
+from modal.proofs.codes import COUNT
 from modal.proofs.judge import Verdict, judge
 
 Period = float | Callable[..., float]
@@ -102,7 +103,8 @@ def _fill(
             columns = {
                 name: np.array([getattr(v, name) for v in verdicts]).reshape(sizes)
                 for name in (
-                    "growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound",
+                    "growth_rate", "unstable_modes", "verdict", "proof", "critical_frequency",
+                    "error_bound",
                 )
             }  # fmt: skip
             columns["source"] = np.full(sizes, FULL, dtype=np.int8)
@@ -134,4 +136,5 @@ def _verdict(
         found: FloquetModes = floquet(model, T, k=k, breaks=breaks)
     except ConvergenceError as fault:
         raise ConvergenceError(f"at {named(point)}: {fault}", partial=fault.partial) from fault
-    return judge(found.exponents, found.error)
+    # Multipliers come largest first, so that those left out cannot grow faster.
+    return judge(found.exponents, found.error, COUNT)

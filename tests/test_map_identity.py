@@ -12,13 +12,13 @@ import scipy.sparse as sp
 import xarray as xr
 from affine_families import Planar, Remade
 from floquet_cases import mathieu
-from modal.stability import stability_map
 
 import assembly
 from assembly.combination import Combination
 from assembly.errors import StorageError
 from assembly.frozen import FrozenSystem
 from modal.hill import hill_chart
+from modal.maps import stability_map
 
 AXES = dict(omega=np.linspace(0.1, 2.3, 23), epsilon=np.linspace(-0.3, 0.3, 23))
 INSIDE = (float(AXES["omega"][7]), float(AXES["epsilon"][16]))
