@@ -127,6 +127,16 @@ class FamilyBox:
         operators = [self.family.terms[j].operator for j in used]
         return Combination.of(self.family.n, weights[used], operators).tocsr()
 
+    def _half(self, weights: Array, sign: int) -> sp.csr_matrix:
+        """The symmetric (+1) or skew (−1) part of Σ_j weights_j A_j, each operator split by itself."""
+        symmetry = np.array([term.symmetry for term in self.family.terms])
+        total = self._matrix(np.where(symmetry == sign, weights, 0.0))
+        for j in np.flatnonzero((weights != 0.0) & (symmetry == 0)):
+            part = parts_of(self.family.terms[j].operator.tocsr())[0 if sign > 0 else 1]
+            total = sp.csr_matrix(total + weights[j] * part)
+        total.eliminate_zeros()
+        return total
+
     def _gyroscopic_ratio(self, group: Group) -> float:
         """max |xᴴGx| / xᴴMx of a group; |w| itself for m ⊗ w̃ beside m ⊗ I."""
         mass = [self.family.terms[j].operator for j in np.flatnonzero(self._mass[0])]
@@ -138,12 +148,11 @@ class FamilyBox:
                 w = sum(c * term.a for c, term in zip(weights, terms, strict=True))
                 if np.array_equal(a, a[0, 0] * np.eye(len(a))):
                     return float(np.linalg.norm(w, 2) / a[0, 0])
-        skew = parts_of(self._matrix(group.weights))[1]
-        return skew_ratio(skew, self._matrix(self._mass[0]))
+        return skew_ratio(self._half(group.weights, -1), self._matrix(self._mass[0]))
 
     def _is_dissipative(self, group: Group, table: Array) -> bool:
         return bool(np.all(group.factor(table) >= 0.0)) and is_semidefinite(
-            parts_of(self._matrix(group.weights))[0]
+            self._half(group.weights, 1)
         )
 
     def _circulatory_ratios(self, table: Array) -> tuple[Array, Array]:
@@ -153,15 +162,14 @@ class FamilyBox:
         weights = sum((f * g.weights for f, g in zip(reference, self._damping, strict=True)), 0.0)
         ratios = np.full(len(self._circulatory), np.inf)
         if np.any(reference):
-            damping = parts_of(self._matrix(np.asarray(weights)))[0]
+            damping = self._half(np.asarray(weights), 1)
             for i, group in enumerate(self._circulatory):
-                skew = parts_of(self._matrix(group.weights))[1]
                 try:
-                    ratios[i] = skew_ratio(skew, damping)
+                    ratios[i] = skew_ratio(self._half(group.weights, -1), damping)
                 except SingularSystemError:
                     ratios[i] = np.inf
         for i, group in enumerate(self._circulatory):
-            if not np.isfinite(ratios[i]) and not parts_of(self._matrix(group.weights))[1].nnz:
+            if not np.isfinite(ratios[i]) and not self._half(group.weights, -1).nnz:
                 ratios[i] = 0.0
         return reference, ratios
 

@@ -19,7 +19,7 @@ from assembly.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 
 Array = NDArray[np.float64]
 
-ROUND_OFF = 1e-13  # of the size of an entry's summands: an entry below this is zero
+ROUND_OFF = 1e-14  # of √(r_i r_j), r_i the largest entry of row i: an entry below this is zero
 
 
 @dataclass(frozen=True)
@@ -40,37 +40,36 @@ class Forms:
 
 
 def _split(system: FrozenSystem, names: tuple[str, ...]) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """Symmetric and skew part of a sum of named parts."""
-    n = system.n
-    total, size = sp.csr_matrix((n, n)), sp.csr_matrix((n, n))
-    for name in names:
-        if not system.parts[name].is_zero:
-            part = getattr(system, name)
-            total, size = total + part, size + abs(part)
-    return parts_of(total, size)
+    """Symmetric and skew part of a sum of named parts, each operator split by itself.
 
-
-def parts_of(
-    A: sp.csr_matrix, size: sp.csr_matrix | None = None
-) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """(A + Aᵀ)/2 and (A − Aᵀ)/2 without entries that are round-off.
-
-    size: sums of the absolute values of the summands of each entry; |A| where not given. An entry
-    (i, j) is round-off below 1e-13 of size_ij + size_ji + √(size_ii size_jj): assembling adds
-    numbers of that size.
+    A small circulatory part is not lost beside a stiff elastic one.
     """
-    size = abs(A) if size is None else size
+    n = system.n
+    symmetric, skew = sp.csr_matrix((n, n)), sp.csr_matrix((n, n))
+    for name in names:
+        for coefficient, operator in system.parts[name].terms:
+            halves = parts_of(sp.csr_matrix(operator.tocsr()))
+            symmetric = symmetric + coefficient * halves[0]
+            skew = skew + coefficient * halves[1]
+    for total in (symmetric, skew):
+        total.eliminate_zeros()
+    return symmetric, skew
+
+
+def parts_of(A: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """(A + Aᵀ)/2 and (A − Aᵀ)/2 of one operator, without entries that are round-off.
+
+    An entry (i, j) is round-off below 1e-14 of √(r_i r_j), r_i the largest entry of row and column
+    i: assembling adds numbers of that size.
+    """
+    if A.nnz == 0:
+        return sp.csr_matrix(A.shape), sp.csr_matrix(A.shape)
+    size = abs(A)
+    rows = np.sqrt(np.maximum(size.max(axis=1).toarray().ravel(), size.max(axis=0).toarray().ravel()))
     halves = []
-    both = sp.csr_matrix(size + size.T)
-    diagonal = np.sqrt(size.diagonal())
     for sign in (1.0, -1.0):
         half = sp.coo_matrix(0.5 * (A + sign * A.T))
-        if half.nnz:
-            scale = np.asarray(both[half.row, half.col]).ravel()
-            scale = scale + diagonal[half.row] * diagonal[half.col]
-            kept = np.abs(half.data) > ROUND_OFF * scale
-            half = sp.coo_matrix(
-                (half.data[kept], (half.row[kept], half.col[kept])), shape=half.shape
-            )
+        kept = np.abs(half.data) > ROUND_OFF * rows[half.row] * rows[half.col]
+        half = sp.coo_matrix((half.data[kept], (half.row[kept], half.col[kept])), shape=half.shape)
         halves.append(sp.csr_matrix(half))
     return halves[0], halves[1]
