@@ -85,8 +85,9 @@ def attach_spring(
 def attach_damper(body: Body, node: int | str, damping: ArrayLike) -> Body:
     """The body with a damper between a node and the fixed surroundings: a number or (3, 3), N·s/m.
 
-    In a rotating frame it is circulatory: D = d, K_D = d ω̃ (DESIGN.md, section 2). A (3, 3) that
-    is constant in a turning frame turns with it. Raises InputError.
+    Its force −d(v_O + ω̃(X + u) + u̇) resists the steady motion too: D = d, K_D = d ω̃ (circulatory),
+    and −d(v_O + ω̃X) is part of the load and of the prestress. A (3, 3) that is constant in a
+    turning frame turns with it. Raises InputError.
     """
     d = _spring_values(damping, "damping")
     if np.shape(damping) == (6, 6):

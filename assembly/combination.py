@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.errors import InputError
+from assembly.mirror import symmetry_of
 
 
 @runtime_checkable
@@ -48,6 +49,11 @@ class Kronecker:
 
     def tocsr(self) -> sp.csr_matrix:
         return sp.csr_matrix(sp.kron(self.m, self.a, format="csr"))
+
+    def mirror_symmetry(self) -> int:
+        """+1 symmetric, −1 skew, 0 neither."""
+        small = 1 if np.array_equal(self.a, self.a.T) else -int(np.array_equal(self.a, -self.a.T))
+        return symmetry_of(self.m) * small
 
 
 class Pattern:
@@ -99,6 +105,10 @@ class Lazy:
 
     def tocsr(self) -> sp.csr_matrix:
         return self.operator.tocsr()
+
+    def mirror_symmetry(self) -> int:
+        """+1 symmetric, −1 skew, 0 neither."""
+        return symmetry_of(self.operator)
 
     def __matmul__(self, other: Any) -> Any:
         return self.operator @ other
@@ -152,6 +162,16 @@ class Combination:
     @property
     def is_zero(self) -> bool:
         return not self.terms
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Every term is symmetric."""
+        return all(symmetry_of(A) == 1 for _, A in self.terms)
+
+    @property
+    def is_skew(self) -> bool:
+        """Every term is skew."""
+        return all(symmetry_of(A) == -1 for _, A in self.terms)
 
     def tocsr(self) -> sp.csr_matrix:
         """The matrix itself; Kronecker terms of one scalar matrix, and values on one pattern, are

@@ -75,7 +75,8 @@ class FittedMotion:
         omega, epsilon = _body_rates(q, rate, second)
         arm = self.centroid
         turned = np.cross(epsilon, arm) + np.cross(omega, np.cross(omega, arm))
-        return Kinematics(omega, epsilon, R.T @ self.place(t, 2) - turned)
+        velocity = R.T @ self.place(t, 1) - np.cross(omega, arm)
+        return Kinematics(omega, epsilon, R.T @ self.place(t, 2) - turned, velocity)
 
     def uncertainty(self, t: float) -> Uncertainty:
         """One standard deviation of the kinematics at t, from the noise of the markers."""

@@ -21,13 +21,13 @@ from assembly.combination import Kronecker
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.elements.family import ElementFamily
 from assembly.errors import InputError
-from assembly.frozen import is_symmetric
 from assembly.kinematics import (
     CENTRIPETAL_UNITS,
     SKEW_UNITS,
     UNIT_COUNT,
     acceleration_units,
 )
+from assembly.mirror import is_symmetric
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -26,7 +26,7 @@ class Motion(Protocol):
     """A rigid motion of a body's frame."""
 
     def at(self, t: float) -> Kinematics:
-        """ω, ε and the origin's acceleration in body axes at t (s)."""
+        """ω, ε, acceleration and velocity of the origin, in body axes, at t (s)."""
         ...
 
 
@@ -78,39 +78,45 @@ def swing(
 
 @dataclass(frozen=True)
 class Steady:
-    """One instant held for ever: constant ω, ε and a_O in body axes, though ε ≠ 0 would change
-    ω."""
+    """Constant kinematics in body axes: ω, ε, a_O and v_O do not depend on time, though ε ≠ 0
+    would change ω."""
 
     omega: ArrayLike = (0.0, 0.0, 0.0)
     epsilon: ArrayLike = (0.0, 0.0, 0.0)
     acceleration: ArrayLike = (0.0, 0.0, 0.0)
+    velocity: ArrayLike = (0.0, 0.0, 0.0)
 
     def at(self, t: float) -> Kinematics:
         return Kinematics(
             as_vector(self.omega, "omega"),
             as_vector(self.epsilon, "epsilon"),
             as_vector(self.acceleration, "acceleration"),
+            as_vector(self.velocity, "velocity"),
         )
 
 
 @dataclass(frozen=True)
 class FunctionMotion:
-    """A motion from any callable t → Kinematics, or t → (ω, ε, a_O), in body axes."""
+    """A motion from any callable t → Kinematics, or t → (ω, ε, a_O), in body axes.
 
-    function: Callable[[float], Kinematics | tuple[ArrayLike, ArrayLike, ArrayLike]]
+    Three values say nothing of the velocity of the origin: it is taken to be at rest. A fourth is
+    v_O (m/s), which dampers against the surroundings resist.
+    """
+
+    function: Callable[[float], Kinematics | tuple[ArrayLike, ...]]
     period: float | None = None
 
     def at(self, t: float) -> Kinematics:
         values = self.function(t)
         if isinstance(values, Kinematics):
             return values
-        if not isinstance(values, tuple) or len(values) != 3:
+        if not isinstance(values, tuple) or len(values) not in (3, 4):
             raise MotionError(
-                f"motion at t = {t:g} s: expected Kinematics or (omega, epsilon, acceleration), "
-                f"got {type(values).__name__}"
+                f"motion at t = {t:g} s: expected Kinematics, (omega, epsilon, acceleration) or "
+                f"(omega, epsilon, acceleration, velocity), got {type(values).__name__}"
             )
-        names = ("omega", "epsilon", "acceleration")
-        return Kinematics(*(as_vector(v, n) for v, n in zip(values, names, strict=True)))
+        names = ("omega", "epsilon", "acceleration", "velocity")
+        return Kinematics(*(as_vector(v, n) for v, n in zip(values, names, strict=False)))
 
 
 @dataclass(frozen=True)
@@ -159,7 +165,7 @@ class Sampled:
         check_inside(t, self.times)
         place, attitude = self._splines
         R = attitude(t).as_matrix()
-        return Kinematics(attitude(t, 1), attitude(t, 2), R.T @ place(t, 2))
+        return Kinematics(attitude(t, 1), attitude(t, 2), R.T @ place(t, 2), R.T @ place(t, 1))
 
     def frame(self, t: float) -> tuple[Array, Array]:
         """Origin (3,), m, and rotation (3, 3), body to fixed axes."""
@@ -215,6 +221,8 @@ class MovingBody:
         shown = dict(
             t=float(t), omega=now.omega, epsilon=now.epsilon, acceleration=now.acceleration
         )
+        if np.any(now.velocity):
+            shown["velocity"] = now.velocity
         return self.body.freeze_kinematics(now, self.prestress, shown)
 
 

@@ -30,6 +30,7 @@ from assembly.frozen import FrozenSystem
 from assembly.kinematics import SKEW_UNITS, unit_axis
 from assembly.materials import Material
 from assembly.sections import Section
+from assembly.supports import unresisted
 
 Array = NDArray[np.float64]
 Coefficients = float | ArrayLike | Callable[[float], ArrayLike]
@@ -94,7 +95,8 @@ class Bearing:
 
 @dataclass(frozen=True)
 class Support:
-    """What bearings add at one spin, (n, n) each, and the rigid motions (n, m) they leave free."""
+    """What bearings add at one spin, (n, n) each, and the rigid motions (n, m) that no stiffness of
+    theirs, cross-coupled or not, resists."""
 
     stiffness: sp.csr_matrix
     skew_stiffness: sp.csr_matrix
@@ -187,18 +189,14 @@ class Rotor:
         skew = (sp.csr_matrix(K - symmetric), sp.csr_matrix(D - damping_part))
         for A in skew:
             A.eliminate_zeros()
-        return Support(symmetric, skew[0], damping_part, skew[1], self._rigid(symmetric))
+        return Support(symmetric, skew[0], damping_part, skew[1], unresisted(self._allowed, K))
 
-    def _rigid(self, bearings: sp.csr_matrix) -> Array:
-        """Rigid motions that neither bearings nor rigid supports resist."""
-        fields = self.body.dofs.rigid_fields()
-        fields = fields[:, abs(fields).max(axis=0) > 0.0]
-        held = np.setdiff1d(np.arange(self.body.size), self.free)
-        push = bearings @ fields[self.free]
-        resisted = np.vstack([fields[held], push / max(abs(push).max(initial=0.0), 1e-300)])
-        _, sizes, Zt = np.linalg.svd(resisted)
-        rank = int((sizes > 1e-10 * max(sizes.max(initial=0.0), 1e-300)).sum())
-        return np.asarray((fields @ Zt[rank:].T)[self.free])
+    @cached_property
+    def _allowed(self) -> Array:
+        """Rigid motions (free, m) that rigid bearings, supports and springs of the shaft allow."""
+        held = np.ones(self.body.size, dtype=bool)
+        held[self.free] = False
+        return self.body.unresisted(held)[self.free]
 
 
 def rotor(

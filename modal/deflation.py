@@ -22,6 +22,7 @@ from modal.state import Quadratic, Real
 
 NULL_SHIFT = 1e-10  # of ‖K‖/‖M‖
 NULL_BLOCK = 16
+HELD = 1e-9  # of ‖|K||V|‖: forces of K above it hold a motion
 
 
 class Projector:
@@ -164,3 +165,15 @@ def with_null_space(system: FrozenSystem, seed: int = 0) -> FrozenSystem | None:
                 break
             width = min(n, 4 * width)
     return system.only(*PARTS, rigid=V[:, small]) if small.any() else None
+
+
+def without_stiffness(system: FrozenSystem) -> Real:
+    """The motions (n, k) among those of `with_null_space` that K itself annihilates.
+
+    The others are held by K, and what motion adds to it cancels it just there: the onset of a
+    divergence or a critical speed, no rigid motion.
+    """
+    V, K = system.rigid, system.K
+    _, forces, Zt = la.svd(K @ V, full_matrices=False)
+    size = np.linalg.norm(abs(K) @ np.abs(V))
+    return np.asarray(V @ Zt[forces <= HELD * size].T)

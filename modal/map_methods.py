@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
+from assembly.frozen import FrozenSystem
 from modal.affine import AffineFamily, Coefficients, shares_operators
 from modal.map_grid import Grid, named
 from modal.map_store import VARIABLES, Slices
-from modal.proofs.codes import MODES
+from modal.proofs.codes import MODES, PROOFS
+from modal.proofs.verdict import ALL_MODES, UNDECIDED, WORDS, stability
 from modal.reducer import Reducer, spread
 from modal.spot_check import full_modes, spot_check
-from modal.verdict import Verdict, judge
+from modal.verdict import STABLE, Verdict, judge
 
 Array = NDArray[np.float64]
 # Verdicts, and the tolerance each point still needs (infinite: none).
@@ -81,13 +84,14 @@ class FullMethod:
 
     def verdict(self, point: Mapping[str, float]) -> Verdict:
         """Raises the solver's error with the point's name in front."""
+        system = self.grid.freeze(point)
         try:
-            eigenvalues, bound = full_modes(self.grid.freeze(point), self.k)
+            found = judge(*full_modes(system, self.k))
+            return found if found.unstable_modes else on_all_modes(system, found)
         except ConvergenceError as fault:
             raise ConvergenceError(f"at {named(point)}: {fault}", fault.partial) from fault
         except (SingularSystemError, AccuracyError) as fault:
             raise type(fault)(f"at {named(point)}: {fault}") from fault
-        return judge(eigenvalues, bound)
 
     def destroy(self) -> None:
         pass
@@ -154,6 +158,11 @@ class ReducedMethod:
         full = FullMethod(self.grid, self.k)
         for p in np.flatnonzero(~seen):
             verdicts[p] = full.verdict(points[p])
+        assert self.reducer.prover is not None
+        bounded = np.isfinite(self.reducer.prover.box.at(at).circulatory)
+        for p, verdict in enumerate(verdicts):
+            if verdict is not None and verdict.proof == MODES and seen[p] and bounded[p]:
+                verdicts[p] = on_all_modes(self.grid.freeze(points[p]), verdict)
         return columns([v for v in verdicts if v is not None], (~seen).astype(np.int8))
 
     def _local(
@@ -216,6 +225,25 @@ class ReducedMethod:
     def destroy(self) -> None:
         if self.reducer is not None:
             self.reducer.destroy()
+
+
+def on_all_modes(system: FrozenSystem, found: Verdict) -> Verdict:
+    """The verdict on all modes of a small system whose lowest ones are stable, where it is known.
+
+    Without a box (damping that gives energy, as the changing mass of a mechanism does at an
+    instant) the verdict stays with the lowest modes.
+    """
+    if system.n > ALL_MODES:
+        return found
+    result = stability(system)
+    if result.verdict == UNDECIDED or not result.box.dissipative:
+        return found
+    if result.verdict == WORDS[STABLE]:
+        return replace(found, proof=PROOFS.index(result.proof))
+    return Verdict(
+        result.growth_rate, result.error_bound, result.critical_frequency, result.unstable_modes,
+        WORDS.index(result.verdict), PROOFS.index(result.proof),
+    )  # fmt: skip
 
 
 def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:

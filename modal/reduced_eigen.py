@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from modal.affine import Coefficients
 from modal.basis import Projected
+from modal.doubles import separated
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -186,6 +187,7 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
         # An exactly defective matrix has no inverse of eigenvectors: left ones by themselves.
         both = [la.eig(a, left=True, right=True, check_finite=False) for a in A]
         lam, Y, X = (np.stack([found[i] for found in both]) for i in range(3))
+    lam, X, Y = separated(lam, X, Y, spread)
     upper = lam.imag >= 0.0
     size = np.where(upper, np.abs(lam), np.inf)
     order = np.lexsort((lam.real, lam.imag, size), axis=1)[:, :k]

@@ -20,7 +20,7 @@ from modal.certificate import Certificate, certify
 from modal.local_basis import GUARD, local
 from modal.proofs.codes import MODES
 from modal.proofs.complete import Forms
-from modal.proofs.points import Prover
+from modal.proofs.points import PREFIX, Prover
 from modal.reduced_eigen import SmallModes, solve_points
 from modal.reference import Reference
 from modal.state import in_parts
@@ -40,8 +40,12 @@ class Reducer:
     """A basis for the points of one family, k modes each, grown until `tolerance` holds.
 
     tolerance: of the eigenvalues' error bounds, relative to |λ| (or to a hundredth of the first
-    reference frequency where λ is smaller). threads: of the small eigenproblems.
+    reference frequency where λ is smaller). threads: of the small eigenproblems. prove: the basis
+    is to hold all modes that can be unstable, and `proved` says where it does.
     """
+
+    wanted: int
+    prover: Prover | None
 
     def __init__(
         self,
@@ -55,7 +59,8 @@ class Reducer:
         self._set(family, k, tolerance, threads)
         span = span.padded(len(family.terms))
         self.reference = Reference(family, span)
-        self.prover = Prover(family, span) if prove else None
+        if prove:
+            self.prover = Prover(family, span)
         reach = 0.0 if self.prover is None else self.prover.reach()
         count = 2 * (k + family.rigid.shape[1]) + 6
         start = self.reference.start(count)
@@ -117,7 +122,7 @@ class Reducer:
         self.family, self.tolerance, self.threads = family, tolerance, threads
         self.wanted = k
         self.extra = 2 * family.rigid.shape[1]
-        self.prover: Prover | None = None
+        self.prover = None
         self._forms: Forms | None = None
         self._parent: Projected | None = None
 
@@ -284,7 +289,7 @@ class Reducer:
         )
         made.basis = ReducedBasis.restored(family, made.reference, arrays)
         made.projected = made.basis.projected()
-        if any(name.startswith("proof_") for name in arrays):
+        if any(name.startswith(PREFIX) for name in arrays):
             made.prover = Prover.restored(family, span, made.reference, arrays)
         return made
 

@@ -19,8 +19,8 @@ from processes import interruptible
 
 import assembly
 from assembly.errors import InputError, StorageError
-from modal.solve import solve
 from modal.maps import stability_map
+from modal.solve import solve
 from modal.verdict import DIVERGENCE, FLUTTER, STABLE, judge
 
 REFERENCES = Path(__file__).parent / "references"

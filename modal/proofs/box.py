@@ -33,11 +33,14 @@ class Box:
         κ = max |xᴴNx| / xᴴDx, rad/s; infinite where circulatory forces act that no damper holds.
     softening : float
         σ, (rad/s)²: no xᴴSx / xᴴMx is below −σ.
+    dissipative : bool
+        Whether damping nowhere gives energy, D ⪰ 0. Otherwise κ is infinite.
     """
 
     gyroscopic: float
     circulatory: float
     softening: float
+    dissipative: bool = True
 
     @property
     def angular_frequency(self) -> float:
@@ -48,19 +51,21 @@ class Box:
     def growth(self) -> float:
         """The largest Re λ that is possible, 1/s."""
         W = self.angular_frequency
-        return float(np.sqrt(W**2 + self.gyroscopic * W + self.softening))
+        return float(np.sqrt(W * (W + self.gyroscopic) + self.softening))
 
     @property
     def stiffness(self) -> float:
         """W² + γW: the shape of an unstable mode has xᴴSx / xᴴMx up to this, (rad/s)²."""
         W = self.angular_frequency
-        return W**2 + self.gyroscopic * W
+        return W * (W + self.gyroscopic)
 
     @property
     def is_bounded(self) -> bool:
         return bool(np.isfinite(self.circulatory))
 
     def __str__(self) -> str:
+        if not self.dissipative:
+            return "no box: damping gives energy to some motions"
         if not self.is_bounded:
             return (
                 "no box: circulatory forces act where no damper does; a mode of any frequency can "

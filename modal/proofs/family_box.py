@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.combination import Combination, Kronecker
+from assembly.combination import Kronecker
 from assembly.errors import SingularSystemError
 from modal.affine import AffineFamily, Coefficients
 from modal.proofs.forms import parts_of
@@ -78,7 +78,7 @@ class PointBoxes:
     def stiffness(self) -> Array:
         """W² + γW, (rad/s)²: the largest xᴴSx / xᴴMx of an unstable mode."""
         W = self.angular_frequency
-        return np.asarray(W**2 + self.gyroscopic * W)
+        return np.asarray(W * (W + self.gyroscopic))
 
     def take(self, index: NDArray[np.intp] | slice) -> PointBoxes:
         return PointBoxes(self.gyroscopic[index], self.circulatory[index])
@@ -105,10 +105,10 @@ class FamilyBox:
             self._turning_ratios = np.array([self._gyroscopic_ratio(g) for g in self._turning])
             self._reference, self._ratios = self._circulatory_ratios(span.damping)
             # One group with a ratio has been factorized as positive definite.
-            definite = len(self._damping) == 1 and np.any(np.isfinite(self._ratios) & (self._ratios > 0.0))
-            self._dissipative = np.array(
-                [definite or self._is_dissipative(g, span.damping) for g in self._damping], dtype=bool
-            )
+            ratios = self._ratios[np.isfinite(self._ratios)]
+            definite = len(self._damping) == 1 and bool(np.any(ratios > 0.0))
+            dissipative = [definite or self._is_dissipative(g, span.damping) for g in self._damping]
+            self._dissipative = np.array(dissipative, dtype=bool)
         else:
             self._turning_ratios, self._ratios = kept["turning"], kept["circulatory"]
             self._dissipative, self._reference = kept["dissipative"] > 0.0, kept["damping"]
@@ -122,20 +122,12 @@ class FamilyBox:
             "damping": self._reference,
         }
 
-    def _matrix(self, weights: Array) -> sp.csr_matrix:
-        used = np.flatnonzero(weights)
-        operators = [self.family.terms[j].operator for j in used]
-        return Combination.of(self.family.n, weights[used], operators).tocsr()
-
-    def _half(self, weights: Array, sign: int) -> sp.csr_matrix:
-        """The symmetric (+1) or skew (−1) part of Σ_j weights_j A_j, each operator split by itself."""
-        symmetry = np.array([term.symmetry for term in self.family.terms])
-        total = self._matrix(np.where(symmetry == sign, weights, 0.0))
-        for j in np.flatnonzero((weights != 0.0) & (symmetry == 0)):
-            part = parts_of(self.family.terms[j].operator.tocsr())[0 if sign > 0 else 1]
-            total = sp.csr_matrix(total + weights[j] * part)
-        total.eliminate_zeros()
-        return total
+    def _parts(self, weights: Array) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Symmetric and skew part of Σ w_j A_j."""
+        terms = self.family.terms
+        return parts_of(
+            self.family.n, [(weights[j], terms[j].operator) for j in np.flatnonzero(weights)]
+        )
 
     def _gyroscopic_ratio(self, group: Group) -> float:
         """max |xᴴGx| / xᴴMx of a group; |w| itself for m ⊗ w̃ beside m ⊗ I."""
@@ -148,11 +140,11 @@ class FamilyBox:
                 w = sum(c * term.a for c, term in zip(weights, terms, strict=True))
                 if np.array_equal(a, a[0, 0] * np.eye(len(a))):
                     return float(np.linalg.norm(w, 2) / a[0, 0])
-        return skew_ratio(self._half(group.weights, -1), self._matrix(self._mass[0]))
+        return skew_ratio(self._parts(group.weights)[1], self._parts(self._mass[0])[0])
 
     def _is_dissipative(self, group: Group, table: Array) -> bool:
         return bool(np.all(group.factor(table) >= 0.0)) and is_semidefinite(
-            self._half(group.weights, 1)
+            self._parts(group.weights)[0]
         )
 
     def _circulatory_ratios(self, table: Array) -> tuple[Array, Array]:
@@ -162,14 +154,15 @@ class FamilyBox:
         weights = sum((f * g.weights for f, g in zip(reference, self._damping, strict=True)), 0.0)
         ratios = np.full(len(self._circulatory), np.inf)
         if np.any(reference):
-            damping = self._half(np.asarray(weights), 1)
+            damping = self._parts(np.asarray(weights))[0]
             for i, group in enumerate(self._circulatory):
+                skew = self._parts(group.weights)[1]
                 try:
-                    ratios[i] = skew_ratio(self._half(group.weights, -1), damping)
+                    ratios[i] = skew_ratio(skew, damping)
                 except SingularSystemError:
                     ratios[i] = np.inf
         for i, group in enumerate(self._circulatory):
-            if not np.isfinite(ratios[i]) and not self._half(group.weights, -1).nnz:
+            if not np.isfinite(ratios[i]) and not self._parts(group.weights)[1].nnz:
                 ratios[i] = 0.0
         return reference, ratios
 

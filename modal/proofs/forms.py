@@ -4,27 +4,31 @@ With E = C + D all that multiplies the velocity and K all that multiplies the di
 
     M symmetric,   E = damping + gyroscopic,   K = symmetric + circulatory,
 
-damping and symmetric are the symmetric parts, gyroscopic and circulatory the skew parts.
+damping and symmetric are the symmetric parts, gyroscopic and circulatory the skew parts. An
+operator that is symmetric or skew (assembly/mirror.py) counts as that, so that its round-off is no
+damping and no circulatory force.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from assembly.combination import Combination
 from assembly.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.mirror import ROUND_OFF, symmetry_of
 
 Array = NDArray[np.float64]
-
-ROUND_OFF = 1e-14  # of √(r_i r_j), r_i the largest entry of row i: an entry below this is zero
 
 
 @dataclass(frozen=True)
 class Forms:
-    """Symmetric and skew parts, sparse (n, n), with entries at round-off set to zero."""
+    """Symmetric and skew parts, sparse (n, n)."""
 
     mass: sp.csr_matrix
     damping: sp.csr_matrix
@@ -34,42 +38,28 @@ class Forms:
 
     @classmethod
     def of(cls, system: FrozenSystem) -> Forms:
-        damping, gyroscopic = _split(system, DAMPING_PARTS)
-        symmetric, circulatory = _split(system, STIFFNESS_PARTS)
+        damping, gyroscopic = parts_of(system.n, system.combined(DAMPING_PARTS).terms)
+        symmetric, circulatory = parts_of(system.n, system.combined(STIFFNESS_PARTS).terms)
         return cls(system.M, damping, gyroscopic, symmetric, circulatory)
 
 
-def _split(system: FrozenSystem, names: tuple[str, ...]) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """Symmetric and skew part of a sum of named parts, each operator split by itself.
-
-    A small circulatory part is not lost beside a stiff elastic one.
-    """
-    n = system.n
-    symmetric, skew = sp.csr_matrix((n, n)), sp.csr_matrix((n, n))
-    for name in names:
-        for coefficient, operator in system.parts[name].terms:
-            halves = parts_of(sp.csr_matrix(operator.tocsr()))
-            symmetric = symmetric + coefficient * halves[0]
-            skew = skew + coefficient * halves[1]
-    for total in (symmetric, skew):
-        total.eliminate_zeros()
-    return symmetric, skew
+def parts_of(n: int, terms: Iterable[tuple[float, Any]]) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """The symmetric and the skew part of Σ c_j A_j, (n, n), from its terms (c_j, A_j)."""
+    sums: dict[int, Combination] = {kind: Combination((n, n)) for kind in (1, -1, 0)}
+    for weight, operator in terms:
+        kind = symmetry_of(operator)
+        sums[kind] = sums[kind] + Combination((n, n), ((weight, operator),))
+    symmetric, skew = sums[1].tocsr(), sums[-1].tocsr()
+    if not sums[0].is_zero:
+        general = sums[0].tocsr()
+        symmetric = symmetric + _half(general, 1.0)
+        skew = skew + _half(general, -1.0)
+    return sp.csr_matrix(symmetric), sp.csr_matrix(skew)
 
 
-def parts_of(A: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """(A + Aᵀ)/2 and (A − Aᵀ)/2 of one operator, without entries that are round-off.
-
-    An entry (i, j) is round-off below 1e-14 of √(r_i r_j), r_i the largest entry of row and column
-    i: assembling adds numbers of that size.
-    """
-    if A.nnz == 0:
-        return sp.csr_matrix(A.shape), sp.csr_matrix(A.shape)
-    size = abs(A)
-    rows = np.sqrt(np.maximum(size.max(axis=1).toarray().ravel(), size.max(axis=0).toarray().ravel()))
-    halves = []
-    for sign in (1.0, -1.0):
-        half = sp.coo_matrix(0.5 * (A + sign * A.T))
-        kept = np.abs(half.data) > ROUND_OFF * rows[half.row] * rows[half.col]
-        half = sp.coo_matrix((half.data[kept], (half.row[kept], half.col[kept])), shape=half.shape)
-        halves.append(sp.csr_matrix(half))
-    return halves[0], halves[1]
+def _half(A: sp.csr_matrix, sign: float) -> sp.csr_matrix:
+    """(A ± Aᵀ)/2 without entries below round-off of √(r_i r_j), r_i the largest entry of row i."""
+    rows = np.sqrt(abs(A).maximum(abs(A.T)).max(axis=1).toarray().ravel())
+    half = sp.coo_matrix(0.5 * (A + sign * A.T))
+    kept = np.abs(half.data) > ROUND_OFF * rows[half.row] * rows[half.col]
+    return sp.csr_matrix((half.data[kept], (half.row[kept], half.col[kept])), shape=half.shape)

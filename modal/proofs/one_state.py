@@ -32,7 +32,7 @@ class Examined:
 
 
 def examine(system: FrozenSystem, k: int) -> Examined | None:
-    """The modes of a system from a reduced basis; None where no such basis reaches the tolerance."""
+    """The modes of a system from a reduced basis; None where none reaches the tolerance."""
     family = AffineFamily(lambda point: system, {})
     at = family.coefficients([{}])
     try:
@@ -53,7 +53,9 @@ def examine(system: FrozenSystem, k: int) -> Examined | None:
         assert reducer.prover is not None
         bounds = reducer.prover.box.at(at)
         projected = reducer.projected
-        symmetric = np.tensordot(at.stiffness[0], projected.matrices[: at.stiffness.shape[1]], axes=1)
+        symmetric = np.tensordot(
+            at.stiffness[0], projected.matrices[: at.stiffness.shape[1]], axes=1
+        )
         lowest = float(np.linalg.eigvalsh(0.5 * (symmetric + symmetric.T))[0])
         box = Box(
             float(bounds.gyroscopic[0]), float(bounds.circulatory[0]), MARGIN * max(0.0, -lowest)

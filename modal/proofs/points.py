@@ -19,6 +19,7 @@ from modal.reference import Reference
 
 Array = NDArray[np.float64]
 
+PREFIX = "proof_"  # of the names under which the bounds are stored
 REACH = 2.5  # the starting basis holds modes of K_ref up to this times W² + γW
 NOISE = 100.0  # times the round-off of an eigenvalue: a growth rate below this is zero
 AXIS_MARGIN = 8.0  # times the error bounds of modes on the axis: the count is of faster growth
@@ -164,7 +165,10 @@ class Prover:
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """What `restored` needs to give the same proofs."""
         assert self._completeness is not None
-        return {"proof_" + name: value for name, value in (self._completeness.arrays() | self.box.arrays()).items()}
+        return {
+            PREFIX + name: value
+            for name, value in (self._completeness.arrays() | self.box.arrays()).items()
+        }
 
     @classmethod
     def restored(
@@ -172,7 +176,11 @@ class Prover:
         arrays: Mapping[str, NDArray[np.generic]],
     ) -> Prover:  # fmt: skip
         made = cls.__new__(cls)
-        kept = {name.removeprefix("proof_"): np.asarray(value, dtype=float) for name, value in arrays.items() if name.startswith("proof_")}
+        kept = {
+            name.removeprefix(PREFIX): np.asarray(value, dtype=float)
+            for name, value in arrays.items()
+            if name.startswith(PREFIX)
+        }
         made.family, made.span = family, span
         made.box = FamilyBox(family, span, kept)
         made._completeness = Completeness(reference, span, kept=kept)

@@ -73,7 +73,9 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
 def lowest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
     """A lower bound of min xᵀBx / xᵀAx of a symmetric B; A symmetric positive definite."""
     if A.shape[0] <= DENSE:
-        return float(la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=[0, 0])[0])
+        return float(
+            la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=[0, 0])[0]
+        )
     with Factorization(A, "spd") as factor:
         return lanczos(factor.solve, [lambda x: B @ x], np.sqrt(A.diagonal()))[0][0]
 

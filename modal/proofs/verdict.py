@@ -147,10 +147,10 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
 def _box(forms: Forms) -> Box:
     """The box of a small system."""
     gyroscopic = skew_ratio(forms.gyroscopic, forms.mass)
-    circulatory = np.inf
-    if is_semidefinite(forms.damping):
-        circulatory = skew_ratio(forms.circulatory, forms.damping)
-    return Box(gyroscopic, circulatory, max(0.0, -lowest_ratio(forms.symmetric, forms.mass)))
+    dissipative = is_semidefinite(forms.damping)
+    circulatory = skew_ratio(forms.circulatory, forms.damping) if dissipative else np.inf
+    softening = max(0.0, -lowest_ratio(forms.symmetric, forms.mass))
+    return Box(gyroscopic, circulatory, softening, dissipative)
 
 
 def _is_resisted(system: FrozenSystem, forms: Forms) -> bool:
@@ -189,7 +189,7 @@ def _without_modes(proof: int, box: Box) -> Stability:
 
 
 def _conclude(eigenvalues: Complex, bound: Real, proof: int, box: Box) -> Stability:
-    """The verdict on the modes examined, which are all that can be unstable unless proof is MODES."""
+    """The verdict on the modes examined; without a proof others may be unstable."""
     if not len(eigenvalues) and proof != MODES:
         return _without_modes(proof, box)
     size = np.abs(eigenvalues)
