@@ -81,7 +81,7 @@ def lowest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
 
 
 def largest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
-    """An upper bound of max xᵀBx / xᵀAx of positive semidefinite B; A symmetric positive definite."""
+    """An upper bound of max xᵀBx / xᵀAx; B positive semidefinite, A positive definite."""
     n = A.shape[0]
     if n <= DENSE:
         last = [n - 1, n - 1]
