@@ -8,9 +8,9 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.combination import Kronecker
+from assembly.combination import Combination, Kronecker
 from assembly.errors import AccuracyError, ConvergenceError, InputError
-from assembly.frozen import FrozenSystem
+from assembly.frozen import PARTS, FrozenSystem
 from assembly.null_chain import null_fields
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
@@ -133,6 +133,7 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
         raise InputError("M: expected a symmetric positive definite matrix")
     if system.n > ALL_MODES:
         return _large(system, int(k))
+    system = _balanced(system)
     forms = Forms.of(system)
     box = _box(forms)
     if box.circulatory == 0.0 and _is_resisted(system, forms):
@@ -153,6 +154,24 @@ def _scalar_mass(system: FrozenSystem) -> sp.csr_matrix:
         if np.array_equal(a, a[0, 0] * np.eye(len(a))):
             return sp.csr_matrix(a[0, 0] * m)
     return system.M
+
+
+def _balanced(system: FrozenSystem) -> FrozenSystem:
+    """The system in unknowns of about unit mass, so that error bounds do not depend on units.
+
+    Powers of two scale without round-off.
+    """
+    d = 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))
+    D = sp.diags(d)
+    parts = {
+        name: Combination.of(
+            system.n,
+            [weight for weight, _ in system.parts[name].terms],
+            [sp.csr_matrix(D @ A.tocsr() @ D) for _, A in system.parts[name].terms],
+        )
+        for name in PARTS
+    }
+    return FrozenSystem(**parts, rigid=system.rigid / d[:, None])
 
 
 def _box(forms: Forms) -> Box:
