@@ -134,9 +134,7 @@ def _spans(quadratic: Quadratic, group: Pairs) -> tuple[complex, Complex, Comple
             continue
         try:
             opposite = operator.transposed()
-            start = group.right if group.left is None else group.left
-            noise = np.random.default_rng(0).standard_normal(start.shape)
-            X, Yc = group.right, start.conj() + noise * np.linalg.norm(start, axis=0) / len(start)
+            X, Yc = group.right, _left_start(group)
             if sigma.imag == 0.0:
                 X, Yc = X.real + 0j, Yc.real + 0j
             for _ in range(STEPS):
@@ -148,6 +146,15 @@ def _spans(quadratic: Quadratic, group: Pairs) -> tuple[complex, Complex, Comple
             operator.destroy()
         return sigma, X, Yc, operator.solves + opposite.solves
     return None
+
+
+def _left_start(group: Pairs) -> Complex:
+    """Conjugates of left vectors to start from: the right ones and noise where there are none."""
+    if group.left is not None:
+        return group.left.conj()
+    X = group.right
+    noise = np.random.default_rng(0).standard_normal(X.shape)
+    return np.asarray(X.conj() + noise * np.linalg.norm(X, axis=0) / len(X))
 
 
 def _orthonormal(X: Complex) -> Complex:

@@ -109,9 +109,12 @@ class Completeness:
         reference = self.reference
         matrices = [reference.family.symmetric_part(group.weights) for group in self.changes]
         products: list[Product] = [A.__matmul__ for A in (reference.mass, *matrices)]
+        positive = [True, *(False for _ in matrices)]
         (X, KX), square = orthonormal(reference, start.V)
         scale = np.sqrt(reference.mass.diagonal() * square)
-        ends = lanczos(reference.solve, products, scale, without=(X, KX), steps=STEPS)
+        ends = lanczos(
+            reference.solve, products, scale, semidefinite=positive, without=(X, KX), steps=STEPS
+        )
         small: list[Product] = []
         for A in matrices:
             AX = A @ X
@@ -121,7 +124,10 @@ class Completeness:
                 return np.asarray(AX.T @ reference.solve(AX @ a) - inside @ (inside @ a))
 
             small.append(outside)
-        sizes = lanczos(lambda a: a, small, np.ones(X.shape[1]), steps=COUPLING_STEPS)
+        positive = [True] * len(small)
+        sizes = lanczos(
+            lambda a: a, small, np.ones(X.shape[1]), semidefinite=positive, steps=COUPLING_STEPS
+        )
         coupling = [0.0, *(np.sqrt(max(high, 0.0)) for _, high in sizes)]
         return np.column_stack([np.array(ends), coupling])
 

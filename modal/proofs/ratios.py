@@ -9,7 +9,7 @@ their width.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.linalg as la
@@ -26,6 +26,8 @@ DENSE = 600  # size up to which LAPACK is used
 STEPS = 40
 FAILURE = 1e-6  # probability that a bound is too small
 NULL = 1e-12  # eigenvalue of A, relative to the largest, that is zero
+DENSE_ROUND_OFF = 4.0 * np.finfo(float).eps  # times n, of a unit diagonal: error of eigenvalues
+SPARSE_ROUND_OFF = 256.0 * np.finfo(float).eps  # of a unit diagonal: error of a sparse Cholesky
 OUTSIDE = 1e-10  # of B's size: what of it reaches the null space of A
 INVARIANT = 1e-10  # of a vector's size: what is left of it when the Krylov space is invariant
 LARGEST_MISS = 0.9  # ε beyond which more steps are needed: the bound is then ten times as wide
@@ -57,7 +59,7 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
     scale = 1.0 / np.sqrt(np.diag(A))
     A, B = A * np.outer(scale, scale), B * np.outer(scale, scale)
     sizes, U = la.eigh(A)
-    if sizes[0] < -NULL * len(A):
+    if sizes[0] < -DENSE_ROUND_OFF * len(A):
         return np.inf
     there = sizes > NULL * len(A)
     if not there.all():
@@ -78,25 +80,46 @@ def lowest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
         return lanczos(factor.solve, [lambda x: B @ x], np.sqrt(A.diagonal()))[0][0]
 
 
+def largest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
+    """An upper bound of max xᵀBx / xᵀAx; B positive semidefinite, A positive definite."""
+    n = A.shape[0]
+    if n <= DENSE:
+        last = [n - 1, n - 1]
+        return float(la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=last)[0])
+    with Factorization(A, "spd") as factor:
+        scale = np.sqrt(A.diagonal())
+        return lanczos(factor.solve, [lambda x: B @ x], scale, semidefinite=[True])[0][1]
+
+
 def is_semidefinite(A: sp.csr_matrix) -> bool:
-    """Whether a symmetric A is positive semidefinite to round-off."""
+    """Whether a symmetric A is positive semidefinite to round-off of its own rows."""
     if A.nnz == 0:
         return True
-    diagonal = A.diagonal()
     rows = np.flatnonzero(np.diff(A.indptr) > 0)
-    if np.any(diagonal[rows] <= 0.0):
+    if np.any(A.diagonal()[rows] <= 0.0):
         return False
-    scale = sp.diags(1.0 / np.sqrt(diagonal[rows]))
-    scaled = sp.csr_matrix(scale @ A[rows][:, rows] @ scale)
+    scaled = unit_diagonal(sp.csr_matrix(A[rows][:, rows]))
     if len(rows) <= DENSE:
-        return bool(la.eigvalsh(scaled.toarray())[0] >= -NULL * len(rows))
-    return is_definite(sp.csr_matrix(scaled + NULL * len(rows) * sp.identity(len(rows))))
+        return bool(la.eigvalsh(scaled.toarray())[0] >= -DENSE_ROUND_OFF * len(rows))
+    return _has_cholesky(sp.csr_matrix(scaled + SPARSE_ROUND_OFF * sp.identity(len(rows))))
 
 
 def is_definite(A: sp.csr_matrix) -> bool:
-    """Whether a symmetric A is positive definite: one Cholesky factorization."""
+    """Whether a symmetric A is positive definite beyond round-off: one Cholesky factorization."""
     if not np.all(A.diagonal() > 0.0):
         return False
+    n = A.shape[0]
+    margin = DENSE_ROUND_OFF * n if n <= DENSE else SPARSE_ROUND_OFF
+    return _has_cholesky(sp.csr_matrix(unit_diagonal(A) - margin * sp.identity(n)))
+
+
+def unit_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
+    """A scaled from both sides to a unit diagonal; A has a positive diagonal."""
+    scale = sp.diags(1.0 / np.sqrt(A.diagonal()))
+    return sp.csr_matrix(scale @ A @ scale)
+
+
+def _has_cholesky(A: sp.csr_matrix) -> bool:
     if A.shape[0] <= DENSE:
         try:
             la.cholesky(A.toarray())
@@ -104,7 +127,7 @@ def is_definite(A: sp.csr_matrix) -> bool:
             return False
         return True
     try:
-        Factorization(sp.csr_matrix(A), "spd").destroy()
+        Factorization(A, "spd").destroy()
     except SingularSystemError:
         return False
     return True
@@ -116,6 +139,7 @@ def lanczos(
     scale: Array,
     *,
     skew: bool = False,
+    semidefinite: Sequence[bool] = (),
     without: tuple[Array, Array] | None = None,
     steps: int = STEPS,
 ) -> list[tuple[float, float]]:
@@ -133,12 +157,15 @@ def lanczos(
         Standard deviations of A times the random start, such as √diag A.
     skew : bool
         Whether every B is skew; the bounds are then of the modulus.
+    semidefinite : sequence of bool
+        Whether each B is positive semidefinite; its bounds are then closer. Empty: none is.
     without : tuple of ndarray, shape (n, m)
         X with XᵀAX = I, and AX: x is restricted to XᵀAx = 0.
     steps : int
         Steps of the iteration.
     """
     n, count = len(scale), len(products)
+    positive = semidefinite or [False] * count
     kept = (np.zeros((n, 0)), np.zeros((n, 0))) if without is None else without
     steps = min(steps, n - kept[0].shape[1])
     if steps < 1:
@@ -164,12 +191,14 @@ def lanczos(
             BX[i][:, k] = image[:, i] = products[i](X[i][:, k : k + 1])[:, 0]
             done[i] = k + 1
     return [
-        _widened(X[i][:, : done[i]].T @ BX[i][:, : done[i]], skew, n, done[i] < steps)
+        _widened(X[i][:, : done[i]].T @ BX[i][:, : done[i]], skew, positive[i], n, done[i] < steps)
         for i in range(count)
     ]
 
 
-def _widened(T: Array, skew: bool, n: int, exact: bool) -> tuple[float, float]:
+def _widened(
+    T: Array, skew: bool, semidefinite: bool, n: int, exact: bool
+) -> tuple[float, float]:
     """Bounds from the Ritz matrix T of k steps; exact: the space is invariant."""
     k = len(T)
     if k == 0:
@@ -186,7 +215,8 @@ def _widened(T: Array, skew: bool, n: int, exact: bool) -> tuple[float, float]:
     if skew:
         return 0.0, float(values[1] / np.sqrt(1.0 - missed))
     low, high = min(values[0], 0.0), max(values[1], 0.0)
-    if low == 0.0 or high == 0.0:  # semidefinite: the miss is relative to the end itself
-        return float(low / (1.0 - missed)), float(high / (1.0 - missed))
+    if semidefinite:  # the miss is relative to the largest ratio itself
+        return 0.0, float(high / (1.0 - missed))
+    # Ritz values of one sign do not say that B is semidefinite.
     margin = min(missed / max(1.0 - 2.0 * missed, 1e-2), 10.0) * (high - low)
     return float(low - margin), float(high + margin)

@@ -8,8 +8,9 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from assembly.combination import Combination, Kronecker
 from assembly.errors import AccuracyError, ConvergenceError, InputError
-from assembly.frozen import FrozenSystem
+from assembly.frozen import PARTS, FrozenSystem
 from assembly.null_chain import null_fields
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
@@ -128,11 +129,12 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
         )
     if not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    if not (system.symmetric_mass and is_definite(_scalar_mass(system))):
+        raise InputError("M: expected a symmetric positive definite matrix")
     if system.n > ALL_MODES:
         return _large(system, int(k))
+    system = _balanced(system)
     forms = Forms.of(system)
-    if not is_definite(forms.mass):
-        raise InputError("M: expected a symmetric positive definite matrix")
     box = _box(forms)
     if box.circulatory == 0.0 and _is_resisted(system, forms):
         return _without_modes(ENERGY, box)
@@ -142,6 +144,34 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
         return _conclude(*_lowest(system, int(k)), MODES, box)
     elastic = np.asarray(modes.kind) == "elastic"
     return _conclude(modes.eigenvalues[elastic], modes.error_bound[elastic], COUNT, box)
+
+
+def _scalar_mass(system: FrozenSystem) -> sp.csr_matrix:
+    """M, or m of M = m ⊗ I: definite where the other is."""
+    terms = system.parts["M"].terms
+    if len(terms) == 1 and isinstance(terms[0][1], Kronecker):
+        m, a = terms[0][1].m, terms[0][0] * terms[0][1].a
+        if np.array_equal(a, a[0, 0] * np.eye(len(a))):
+            return sp.csr_matrix(a[0, 0] * m)
+    return system.M
+
+
+def _balanced(system: FrozenSystem) -> FrozenSystem:
+    """The system in unknowns of about unit mass, so that error bounds do not depend on units.
+
+    Powers of two scale without round-off.
+    """
+    d = 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))
+    D = sp.diags(d)
+    parts = {
+        name: Combination.of(
+            system.n,
+            [weight for weight, _ in system.parts[name].terms],
+            [sp.csr_matrix(D @ A.tocsr() @ D) for _, A in system.parts[name].terms],
+        )
+        for name in PARTS
+    }
+    return FrozenSystem(**parts, rigid=system.rigid / d[:, None])
 
 
 def _box(forms: Forms) -> Box:
