@@ -17,6 +17,7 @@ from assembly.errors import ConvergenceError, InputError
 from modal.datasets import provenance
 from modal.floquet import FloquetModes, floquet
 from modal.map_store import MapStore
+from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict, judge
 
 FULL = 1  # of the map's flag `source`: every point is a Floquet analysis of its own
@@ -44,7 +45,8 @@ def hill_chart(
     Returns the "map" dataset of DESIGN.md, section 5: growth_rate is the largest real part of the
     exponents, unstable_modes counts multipliers outside the unit circle beyond their error, and the
     verdict is a divergence when the worst multiplier is real and positive (exponent without
-    frequency), flutter otherwise; critical_frequency is |Im| of the exponent, up to 1/(2T).
+    frequency), flutter otherwise; critical_frequency is |Im| of the exponent, up to 1/(2T); proof
+    is a count where all multipliers were found.
     Raises InputError; ConvergenceError names the point.
     """
     axes = {}
@@ -83,6 +85,7 @@ def hill_chart(
                 name: np.array([getattr(v, name) for v in verdicts]).reshape(sizes)
                 for name in (
                     "growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound",
+                    "proof",
                 )
             }  # fmt: skip
             columns["source"] = np.full(sizes, FULL, dtype=np.int8)
@@ -100,4 +103,4 @@ def _verdict(
     except ConvergenceError as fault:
         where = ", ".join(f"{name} = {value:.6g}" for name, value in point.items())
         raise ConvergenceError(f"at {where}: {fault}", partial=fault.partial) from fault
-    return judge(found.exponents, found.error)
+    return judge(found.exponents, found.error, COUNT if found.is_complete else MODES)

@@ -19,7 +19,7 @@ TRACK_VARIABLES = {
 }  # fmt: skip
 MAP_VARIABLES = {
     "growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound", "source",
-    "done",
+    "done", "proof",
 }  # fmt: skip
 
 

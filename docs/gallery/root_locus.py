@@ -40,12 +40,11 @@ wet = assembly.rotor([(length, section)], steel, 20, bearings=films, **slender)
 
 # %%
 # The box at two speeds: W/Ω is 1 for internal damping, 1/2 for the films.
-ratios = np.array([
-    [modal.stability(model.freeze(omega=speed)).box.angular_frequency / speed for model in (dry, wet)]
-    for speed in (0.9 * critical, 1.8 * critical)
-])  # fmt: skip
+speeds = (0.9 * critical, 1.8 * critical)
+boxes = [[modal.stability(model.freeze(omega=w)).box for model in (dry, wet)] for w in speeds]
+ratios = np.array([[box.angular_frequency for box in row] for row in boxes]) / np.array([speeds]).T
 print("W/Ω of internal damping and of oil films:", ratios[0], ratios[1])
-for speed in (0.9 * critical, 1.8 * critical):
+for speed in speeds:
     print(f"{speed:.0f} rad/s:", modal.stability(dry.freeze(omega=speed)))
 
 tracks = modal.track(dry, omega=np.linspace(0.0, 2.0 * critical, 41), k=6)

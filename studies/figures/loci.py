@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -14,7 +16,7 @@ from studies.figures.style import RIGID, colour
 from studies.figures.tracks import LEGIBLE, axis_label
 
 TICKS = 7
-BOX: dict[str, str] = {"facecolor": "#FBE9D7", "edgecolor": "#D55E00"}
+BOX: Any = {"facecolor": "#FBE9D7", "edgecolor": "#D55E00"}
 
 
 def root_locus(tracks: Dataset, ax: Axes) -> list[Line2D]:

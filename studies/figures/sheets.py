@@ -12,6 +12,7 @@ TRACKS = (
     "Above: frequencies of the modes; a cross marks a crossing, a diamond a veering, a triangle the"
     " onset of flutter. Below: the growth rate of every elastic mode at the frozen instant (Re λ,"
     " solid) and corrected for the motion of the frozen frame (σ, dashed); above zero it grows."
+    " Events are those of the modes drawn."
 )
 MAP = (
     "Left: the verdict on all elastic modes at each point; where it is hatched, only the lowest"
