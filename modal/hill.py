@@ -19,7 +19,7 @@ from modal.fingerprint import Periodic, PointPrints
 from modal.floquet import FloquetModes, floquet
 from modal.map_grid import Grid, constants_text, named
 from modal.map_store import MapStore
-from modal.proofs.codes import COUNT
+from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict, judge
 
 Period = float | Callable[..., float]
@@ -50,7 +50,8 @@ def hill_chart(
     Returns the "map" dataset of DESIGN.md, section 5: growth_rate is the largest real part of the
     exponents, unstable_modes counts multipliers outside the unit circle beyond their error, and the
     verdict is a divergence when the worst multiplier is real and positive (exponent without
-    frequency), flutter otherwise; critical_frequency is |Im| of the exponent, up to 1/(2T).
+    frequency), flutter otherwise; critical_frequency is |Im| of the exponent, up to 1/(2T); proof
+    is a count where all multipliers were found.
     Raises InputError; ConvergenceError names the point.
     """
     axes = {}
@@ -136,5 +137,4 @@ def _verdict(
         found: FloquetModes = floquet(model, T, k=k, breaks=breaks)
     except ConvergenceError as fault:
         raise ConvergenceError(f"at {named(point)}: {fault}", partial=fault.partial) from fault
-    # Multipliers come largest first, so that those left out cannot grow faster.
-    return judge(found.exponents, found.error, COUNT)
+    return judge(found.exponents, found.error, COUNT if found.is_complete else MODES)

@@ -77,7 +77,8 @@ class Stability:
         how = {
             "energy": "the stiffness is positive definite, damping takes energy, and no "
             "circulatory force acts",
-            "count": f"all modes in the box, {self._inside()}, were found and counted",
+            "count": f"all modes{' in the box' if self.box.is_bounded else ''}, {self._inside()}, "
+            "were found and counted",
             "lyapunov": "a Lyapunov function decreases along every motion",
             "mode": f"{self.unstable_modes} unstable of {len(self.eigenvalues)} modes found",
             "modes": f"of {len(self.eigenvalues)} modes found none is unstable; "

@@ -12,10 +12,13 @@ TRACKS = (
     "Above: frequencies of the modes; a cross marks a crossing, a diamond a veering, a triangle the"
     " onset of flutter. Below: the growth rate of every elastic mode at the frozen instant (Re λ,"
     " solid) and corrected for the motion of the frozen frame (σ, dashed); above zero it grows."
+    " Events are those of the modes drawn."
 )
 MAP = (
-    "Left: the verdict on the lowest elastic modes at each point. Right: the growth rate of the"
-    " one that grows most, or decays least; the black line is the edge of the unstable points."
+    "Left: the verdict on all elastic modes at each point; where it is hatched, only the lowest"
+    " modes were examined and none of them is unstable. Right: the growth rate of the mode that"
+    " grows most, or decays least, of those examined; the black line is the edge of the unstable"
+    " points."
 )
 
 

@@ -16,6 +16,7 @@ from assembly.text_files import shown
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 RIGID = "#8A8A8A"
 STABLE, DIVERGENCE, FLUTTER = "#E8EEF4", "#E69F00", "#D55E00"
+HATCH: Any = {"hatch": "////", "edgecolor": "#7A8894"}  # where a verdict is not on all modes
 
 RC: Any = {
     "font.size": 9,
