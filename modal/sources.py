@@ -19,12 +19,15 @@ from modal.critical import with_zeros
 from modal.modes import Modes
 from modal.reduced_eigen import SmallModes
 from modal.reduction import Reducer, spread
+from modal.same_model import drawn_prints, family_prints
 from modal.snapshot import Complex, ModesLike, Real, Snapshot
 from modal.spot_check import spot_check
 from modal.whirl import ReducedWhirl, Whirl
 
 Freeze = Callable[[float], FrozenSystem]
 Solver = Callable[[FrozenSystem, int], ModesLike]
+# What a stored run goes on with, basis and description, if its fingerprints agree with these.
+Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
 
 # Below this many instants a basis costs more than it saves.
 WORTH_A_BASIS = 8
@@ -36,6 +39,7 @@ class Source(Protocol):
     """Modes at any value of the swept parameter."""
 
     description: str
+    growths: int  # how often a basis has grown since it was made
 
     def snapshot(self, at: float) -> Snapshot:
         """The modes at one value."""
@@ -45,20 +49,41 @@ class Source(Protocol):
         """An earlier snapshot in the coordinates of the latest ones."""
         ...
 
+    def prints(self) -> NDArray[np.float64]:
+        """Fingerprints of the model over the sweep, (rows, 2)."""
+        ...
+
+    def arrays(self) -> Mapping[str, NDArray[Any]] | None:
+        """The reduced basis as it stands, for a run that goes on with it; None without one."""
+        ...
+
     def close(self) -> None:
         """Give back what it holds."""
         ...
 
 
 class FullSource:
-    """Every instant solved by itself. count: modes asked for; solver(system, count)."""
+    """Every instant solved by itself. count: modes asked for; solver(system, count). at: the values
+    of the sweep. kept(prints): what a run that goes on with was described as.
+    """
+
+    growths = 0
 
     def __init__(
-        self, freeze: Freeze, count: int, solver: Solver, name: str, whirl: Whirl | None
+        self,
+        freeze: Freeze,
+        at: NDArray[np.float64],
+        count: int,
+        solver: Solver,
+        name: str,
+        whirl: Whirl | None,
+        kept: Kept | None = None,
     ) -> None:
-        self.description = name
+        self.description, self._at = name, at
         self._freeze, self._count, self._solver, self._whirl = freeze, count, solver, whirl
-        self._named = False
+        if kept is not None:
+            self.description = kept(self.prints())[1]
+        self._named = self.description != name
 
     def snapshot(self, at: float) -> Snapshot:
         system = self._freeze(at)
@@ -77,6 +102,12 @@ class FullSource:
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
         return snapshot
+
+    def prints(self) -> NDArray[np.float64]:
+        return drawn_prints(self._freeze, self._at)
+
+    def arrays(self) -> None:
+        return None
 
     def close(self) -> None:
         pass
@@ -109,7 +140,8 @@ class ReducedSource:
     numbers are those of the scaled state matrix, and backward errors what makes condition number ×
     backward error × |λ| the certified bound of the error, as it is for full solves. Where the model
     cannot be frozen at a value, the basis is made for those before it, and `snapshot` there raises
-    what the model raises. arrays: of a run that goes on; nothing is then trained or checked anew.
+    what the model raises. kept(prints): the arrays of a run that goes on, and its description;
+    nothing is then trained or checked anew.
     Raises BasisError when the basis cannot be made good enough, AccuracyError when a full solve
     differs.
     """
@@ -123,7 +155,7 @@ class ReducedSource:
         accuracy: float,
         whirl: Whirl | None,
         checks: int = 1,
-        arrays: Mapping[str, NDArray[Any]] | None = None,
+        kept: Kept | None = None,
     ) -> None:
         self._name, self._freeze, self._accuracy = name, freeze, accuracy
         self._full_whirl = whirl
@@ -131,13 +163,15 @@ class ReducedSource:
         self._table = CoefficientTable(self._family, name, freeze, at)
         self._at = at[: self._table.count]
         self._block: dict[float, Snapshot] = {}
-        sample = self._table.take(spread(len(self._at), SAMPLE))
-        if arrays is not None:
+        self._sample = sample = self._table.take(spread(len(self._at), SAMPLE))
+        self.growths = 0
+        if kept is not None:
+            arrays = kept(self.prints())[0]
             self._reducer = Reducer.restored(self._family, sample, count, arrays, accuracy)
         else:
             self._reducer = Reducer(self._family, sample, count, accuracy)
         try:
-            if arrays is None:
+            if kept is None:
                 self._reducer.train(sample.take(spread(len(sample), TRAINING)))
                 self._train(sample)
                 drawn = np.random.default_rng(13).permutation(len(self._at))[: 4 * checks]
@@ -150,6 +184,10 @@ class ReducedSource:
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """The basis as it stands, for a run that goes on with it."""
         return self._reducer.arrays()
+
+    def prints(self) -> NDArray[np.float64]:
+        first = self._freeze(float(self._at[0]))
+        return family_prints(self._family, first, self._sample, self._table)
 
     def close(self) -> None:
         """Give back the factorization."""
@@ -200,6 +238,7 @@ class ReducedSource:
             self._train(at)
             self._settle()
             self._embedding = self._rotation[: len(before)].T @ before
+            self.growths += 1
             modes, certificate, _ = reducer.solve(at)
         values = self._at[number * BLOCK : (number + 1) * BLOCK]
         self._block = dict(

@@ -51,6 +51,7 @@ class Rows:
         kinds = {**OF_MODES, **OF_LINKS, **OF_TWO}
         self.tables = {name: Table(dtype, fill) for name, (dtype, fill) in kinds.items()}
         self.tables["at"] = Table("f8", np.nan)
+        self.tables["spin"] = Table("f8", np.nan)
         self.tables["index"] = Table("i2", -1)
         self.tables["turn"] = Table("f4", 0.0, order=2)
 
@@ -58,12 +59,15 @@ class Rows:
         self,
         n: int,
         snapshot: Snapshot,
+        spin: float,
         index: Index,
         link: Link | None = None,
         coupling: Real = EMPTY,
         two: tuple[Real, Real] = (EMPTY, EMPTY),
     ) -> None:
-        """Row n. coupling: of the instant before; two: overlaps with the one before that."""
+        """Row n. spin: of the rotation, rad/s. coupling: of the instant before; two: overlaps with
+        the one before that.
+        """
         motion = None if link is None else link.motion
         row = dict(
             eigenvalue=snapshot.eigenvalues,
@@ -73,6 +77,7 @@ class Rows:
             kind=np.where(snapshot.kind == "elastic", 1, 2),
             whirl=EMPTY if snapshot.whirl is None else snapshot.whirl,
             at=np.array([snapshot.at]),
+            spin=np.array([spin]),
             index=index,
             mac=EMPTY if link is None else link.mac,
             certainty=EMPTY if link is None else link.certainty,
@@ -97,9 +102,9 @@ class Rows:
             for n, row in enumerate(block[name]):
                 table.put(start + n, row)
 
-    def at(self, count: int) -> Real:
-        """Value of the parameter of the first rows, (count,)."""
-        return np.asarray(self.tables["at"].rows(0, count)[:, 0])
+    def single(self, name: str, count: int) -> Real:
+        """What the first rows have one of, (count,): "at", the parameter; "spin", rad/s."""
+        return np.asarray(self.tables[name].rows(0, count)[:, 0])
 
     def index(self, n: int, tracks: int) -> Index:
         """Mode of each of the first `tracks` tracks at instant n, −1 for none."""
@@ -130,7 +135,7 @@ class Rows:
         values[own < 0] = table.fill
         return values
 
-    def turns(self, index: Index) -> NDArray[np.float32]:
+    def turns(self, index: Index) -> NDArray[np.floating[Any]]:
         """Angles by which the shape of one track turns into that of another, (T − 1, R, R)."""
         T, R = index.shape
         out = np.zeros((max(T - 1, 0), R, R), dtype=np.float32)

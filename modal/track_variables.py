@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from modal.events import find_events
 from modal.rates import History, action_rate, frozen_interval, growth_rate_corrected
 from modal.snapshot import Complex, Index, Real
+from modal.sweep import Sweep
 from modal.track_rows import KINDS, Rows
 from modal.tracks import Recorder
 from modal.whirl import direction
@@ -31,13 +32,13 @@ class Rates:
     coupling: Real
 
 
-def variables(recorder: Recorder, tolerance: float, sense: Real) -> dict[str, NDArray[Any]]:
+def variables(recorder: Recorder, tolerance: float) -> dict[str, NDArray[Any]]:
     """The variables of a tracks dataset, (T, R) each.
 
-    tolerance: of the frozen interval. sense (T, 1): of the rotation, ±1.
+    tolerance: of the frozen interval.
     """
     rows, tracks = recorder.rows, np.flatnonzero(recorder.state.visible)
-    at, index = rows.at(recorder.count), rows.index_of(tracks, recorder.count)
+    at, index = rows.single("at", recorder.count), rows.index_of(tracks, recorder.count)
     there = index >= 0
     lam = rows.of_modes("eigenvalue", index)
     rates = _rates(recorder, at, index, lam, tolerance)
@@ -78,6 +79,7 @@ def variables(recorder: Recorder, tolerance: float, sense: Real) -> dict[str, ND
     )
     if rows.tables["whirl"].width:
         number = rows.of_modes("whirl", index)
+        sense = Sweep.sense(rows.single("spin", recorder.count))
         out |= dict(whirl_number=number, whirl=direction(number, sense))
     return out | dict(event=events.event, partner=events.partner, gap=events.gap)
 
@@ -113,7 +115,10 @@ def _rates(
         parts.append(
             (corrected, *action_rate(history, corrected), frozen_interval(history, tolerance))
         )
-    return Rates(*(np.concatenate(part, axis=1) for part in zip(*parts, strict=True)), coupled)
+    corrected, action, doubt, interval = (
+        np.concatenate(part, axis=1) for part in zip(*parts, strict=True)
+    )
+    return Rates(corrected, action, doubt, interval, coupled)
 
 
 def _history(rows: Rows, at: Real, index: Index, lam: Complex, coupled: Real) -> History:

@@ -84,10 +84,10 @@ class Recorder:
         """Go on from a state; the rows are put back already."""
         self.state, self._meetings, self._between = state, meetings, between
 
-    def add(self, snapshot: Snapshot) -> None:
-        """Record the next instant."""
+    def add(self, snapshot: Snapshot, spin: float = np.nan) -> None:
+        """Record the next instant. spin: of the rotation there, rad/s."""
         if not self.count:
-            self.rows.put(0, snapshot, np.arange(snapshot.size))
+            self.rows.put(0, snapshot, spin, np.arange(snapshot.size))
             self.state = State(1, (snapshot,), {}, self._lowest(snapshot))
             return
         self.bring(len(snapshot.right))
@@ -97,7 +97,7 @@ class Recorder:
         if self.count == 1 and clusters(a.eigenvalues):
             # Nothing came before: the next instant says which basis goes on.
             a = align(a, snapshot)
-            self.rows.put(0, a, np.arange(a.size))
+            self.rows.put(0, a, float(self.rows.single("spin", 1)[0]), np.arange(a.size))
             self.state = replace(self.state, recent=(a,))
         index = self.rows.index(self.count - 1, len(self.state.visible))
         present = np.flatnonzero(index >= 0)
@@ -106,7 +106,7 @@ class Recorder:
         watched = np.zeros(a.size, dtype=bool)
         watched[index[present]] = self.state.visible[present]
         step = follow(a, snapshot, self._slope(a), watched, self._extra, self.rules)
-        self._extend(a, step, index, track)
+        self._extend(a, step, spin, index, track)
 
     def bring(self, size: int) -> None:
         """Bring what is held into the coordinates of a basis of `size` vectors."""
@@ -148,7 +148,9 @@ class Recorder:
         slope[target[old]] = (a.eigenvalues[target[old]] - lam) / (a.at - before.at)
         return slope
 
-    def _extend(self, a: Snapshot, step: Step, index: Index, track: Index) -> None:
+    def _extend(
+        self, a: Snapshot, step: Step, spin: float, index: Index, track: Index
+    ) -> None:
         b, match, state = step.b, step.match, self.state
         n, present = state.count, np.flatnonzero(index >= 0)
         onward = np.full(len(index), -1, dtype=np.intp)
@@ -168,7 +170,7 @@ class Recorder:
             if min(rows) >= 0:
                 self._meetings.append(Meeting(n, *rows, e.at, e.gap, e.kind))
         coupled = self.coupling(known.motion, b.at)
-        self.rows.put(n, b, there, known, coupled, self._two_steps(b, match))
+        self.rows.put(n, b, spin, there, known, coupled, self._two_steps(b, match))
         visible = np.concatenate([state.visible, np.zeros(len(new), dtype=bool)])
         visible |= (there >= 0) & self._lowest(b)[there]
         self.state = State(
