@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 from zipfile import BadZipFile
 
 import numpy as np
@@ -28,7 +29,10 @@ def save(path: Path, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) 
     text = np.array(json.dumps(settings, sort_keys=True))
     try:
         with open(partial, "wb") as file:
-            np.savez(file, settings=text, **arrays)
+            stream = _Stream(file)
+            np.savez(cast(BinaryIO, stream), settings=text, **arrays)
+            if stream.fault is not None:
+                raise stream.fault
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
@@ -36,6 +40,29 @@ def save(path: Path, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) 
         raise StorageError(f"checkpoint {path}: cannot be written: {fault.strerror}") from fault
     finally:
         partial.unlink(missing_ok=True)
+
+
+class _Stream:
+    """A file for `zipfile`, which does not survive a write that fails: it keeps the first fault."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.fault: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        if self.fault is None:
+            try:
+                self._file.write(data)
+            except OSError as fault:
+                self.fault = fault
+        return memoryview(data).nbytes
+
+    def read(self, size: int = -1) -> bytes:
+        """What tells numpy that this is a file."""
+        raise io.UnsupportedOperation("read")
+
+    def flush(self) -> None:
+        pass
 
 
 def load(path: Path, settings: dict[str, Any]) -> dict[str, NDArray[Any]]:
