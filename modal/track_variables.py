@@ -17,7 +17,7 @@ from modal.tracks import Recorder
 from modal.whirl import direction
 
 # Values of a stencil that are evaluated at a time: a long sweep goes track by track.
-TOGETHER = 2_000_000
+TOGETHER = 100_000
 
 
 @dataclass(frozen=True)
