@@ -171,7 +171,7 @@ def test_another_run_is_refused_in_one_line(
     else:
         others += [{"model": slider_crank.model(elements=2, rod=0.3001)}, {"transport": False}]
     for other in others:
-        with pytest.raises(StorageError, match="run of another model|was made with") as refused:
+        with pytest.raises(StorageError, match=r"run of another model|was made with") as refused:
             modal.track(**{**given, **other}, store=store, resume=True)
         assert "\n" not in str(refused.value) and str(store) in str(refused.value)
     assert {p.name: p.read_bytes() for p in store.iterdir()} == before
@@ -192,7 +192,8 @@ def test_damaged_files_are_refused_in_one_line(
     for name in chosen:
         content = (store / name).read_bytes()
         middle = len(content) // 2
-        damages = [content[:middle], b"", b"nothing", content[:middle] + bytes(9) + content[middle:]]
+        damages = [content[:middle], b"", b"nothing"]
+        damages += [content[:middle] + bytes(9) + content[middle:]]
         damages += [content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :]]
         if name != "study.npz":
             damages.append((other / name).read_bytes())
