@@ -5,6 +5,7 @@ divergence, critical damping.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,7 @@ def find_events(
     rate: Real,
     doubt: Real,
     elastic: NDArray[np.bool_],
-    turns: Real,
+    turns: NDArray[np.floating[Any]],
     meetings: list[Meeting],
     between: list[Between],
 ) -> Events:
@@ -123,7 +124,7 @@ def _pair_events(
     board: _Board,
     at: Real,
     eigenvalues: Complex,
-    turns: Real,
+    turns: NDArray[np.floating[Any]],
     settled: set[tuple[int, int, int]],
     between: list[Between],
     i: int,
