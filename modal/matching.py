@@ -169,6 +169,7 @@ def align(b: Snapshot, a: Snapshot) -> Snapshot:
         mass_gram=turn.conj().T @ b.mass_gram @ turn,
         energy_gram=turn.conj().T @ b.energy_gram @ turn,
         whirling=None if b.whirling is None else b.whirling.turned(turn),
+        variation=None if b.variation is None else b.variation.turned(turn, back),
     )
 
 

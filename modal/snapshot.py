@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from modal.variation import Variation
 from modal.whirl import WhirlForms
 
 Real = NDArray[np.float64]
@@ -47,6 +48,7 @@ class Snapshot:
     (n, 2K): Mᵀu and (C + D)ᵀu, scaled so that yᴴBx = 1. inertia (n, K): Mq of the defective modes,
     zero elsewhere, or None. mass_gram, energy_gram (K, K): q_iᴴMq_j and λ̄_iλ_j q_iᴴMq_j + q_iᴴ
     sym(K) q_j, whose diagonal is twice the energy. whirling: forms of the whirl number, or None.
+    variation: change with the swept value, or None.
     """
 
     at: float
@@ -61,6 +63,7 @@ class Snapshot:
     condition_number: Real
     kind: NDArray[np.str_]
     whirling: WhirlForms | None = None
+    variation: Variation | None = None
 
     @property
     def size(self) -> int:
@@ -88,6 +91,7 @@ class Snapshot:
             condition_number=self.condition_number[only],
             kind=self.kind[only],
             whirling=None if self.whirling is None else self.whirling.take(only),
+            variation=None if self.variation is None else self.variation.take(only),
         )
 
     @classmethod

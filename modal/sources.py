@@ -19,6 +19,7 @@ from modal.modes import Modes
 from modal.reduced_eigen import SmallModes
 from modal.reduction import Reducer, spread
 from modal.snapshot import Complex, ModesLike, Real, Snapshot
+from modal.variation import Neighbourhood, Triple, Variation, projected, variation, window_space
 from modal.whirl import ReducedWhirl, Whirl
 
 Freeze = Callable[[float], FrozenSystem]
@@ -41,12 +42,20 @@ class Source(Protocol):
 
 
 class FullSource:
-    """Every instant solved by itself. count: modes asked for; solver(system, count)."""
+    """Every instant solved by itself. count: modes asked for; solver(system, count). around: what
+    lies next to the instants.
+    """
 
     def __init__(
-        self, freeze: Freeze, count: int, solver: Solver, name: str, whirl: Whirl | None
+        self,
+        freeze: Freeze,
+        count: int,
+        solver: Solver,
+        name: str,
+        whirl: Whirl | None,
+        around: Neighbourhood,
     ) -> None:
-        self.description = name
+        self.description, self._around = name, around
         self._freeze, self._count, self._solver, self._whirl = freeze, count, solver, whirl
         self._named = False
 
@@ -61,9 +70,30 @@ class FullSource:
             self.description = ", ".join(str(p) for p in parts if p) or self.description
             self._named = True
         found = Snapshot.of(at, system.M, system.damping, modes)
+        found = replace(found, variation=self._variation(system, found, modes))
         if self._whirl is None:
             return found
         return replace(found, whirling=self._whirl.forms(system, found.right))
+
+    def _variation(
+        self, system: FrozenSystem, found: Snapshot, modes: ModesLike
+    ) -> Variation | None:
+        """None where the model cannot be frozen next to the instant."""
+        stencil = self._around.stencil(found.at, found.eigenvalues)
+        if stencil is None:
+            return None
+        left = np.asarray(modes.left, dtype=complex)
+        V = window_space(found.right, left)
+        try:
+            triples = [
+                projected(system if n == stencil.centre else self._around.near(float(s)), V)
+                for n, s in enumerate(stencil.values)
+            ]
+        except Exception:  # what the model raises at an instant itself is raised there
+            return None
+        right, left = V.T @ found.right, V.T @ left
+        rate = self._around.rate
+        return variation(stencil, triples, found.eigenvalues, right, left, rate)
 
 
 @dataclass(frozen=True)
@@ -105,7 +135,9 @@ class ReducedSource:
         count: int,
         accuracy: float,
         whirl: Whirl | None,
+        around: Neighbourhood,
     ) -> None:
+        self._around = around
         systems = _leading(freeze, at)
         at = at[: len(systems)]
 
@@ -185,9 +217,39 @@ class ReducedSource:
             found = Snapshot.batch(at, M, C, modes)
         else:
             found = [Snapshot.of(float(s), M[n], C[n], modes[n]) for n, s in enumerate(at)]
+        found = [
+            replace(one, variation=self._variation(one, batch.at.take([n]), modes[n]))
+            for n, one in enumerate(found)
+        ]
         if self._whirl is None:
             return found
         return [replace(one, whirling=self._whirl.forms(one.right)) for one in found]
+
+    def _variation(
+        self, found: Snapshot, centre: Coefficients, modes: ModesLike
+    ) -> Variation | None:
+        """None where the model cannot be frozen next to the instant."""
+        stencil = self._around.stencil(found.at, found.eigenvalues)
+        if stencil is None:
+            return None
+        try:
+            beside = [
+                centre if n == stencil.centre else self._family.coefficients([{"at": float(s)}])
+                for n, s in enumerate(stencil.values)
+            ]
+        except Exception:  # what the model raises at an instant itself is raised there
+            return None
+        V, flat = window_space(found.right, modes.left), self._flat
+        small = (V.T @ flat.reshape(-1, *2 * (len(V),)) @ V).reshape(len(flat), -1)
+        m = V.shape[1]
+        triples: list[Triple] = []
+        for at in beside:
+            at = at.padded(len(flat))
+            M, C, K = ((part @ small).reshape(m, m) for part in (at.mass, at.damping, at.stiffness))
+            triples.append((M, C, K))
+        right, left = V.T @ found.right, V.T @ modes.left
+        rate = self._around.rate
+        return variation(stencil, triples, found.eigenvalues, right, left, rate)
 
 
 def _leading(freeze: Freeze, at: NDArray[np.float64]) -> dict[float, FrozenSystem]:

@@ -91,6 +91,12 @@ class Sweep:
         """The model at one value. Raises InputError when that is not a frozen system, or one of
         another size than before.
         """
+        system = self.near(value)
+        self._spins[value] = self._spin(value, system)
+        return system
+
+    def near(self, value: float) -> FrozenSystem:
+        """The same at a value that is not an instant: its sense of rotation is not recorded."""
         if self.name == "time":
             system = self.model.freeze(value, **self.constant)
         else:
@@ -106,8 +112,12 @@ class Sweep:
             raise InputError(
                 f"model: has {system.n} unknowns at {self.place(value)}, {self._sizes[0]} elsewhere"
             )
-        self._spins[value] = self._spin(value, system)
         return system
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest value."""
+        return float(min(self.at[0], self.at[-1])), float(max(self.at[0], self.at[-1]))
 
     def place(self, value: float) -> str:
         """A value by name, for messages."""

@@ -35,6 +35,7 @@ from modal.sources import (
 )
 from modal.sweep import Sweep
 from modal.tracks import Recorder
+from modal.variation import Neighbourhood
 from modal.whirl import Whirl
 
 BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
@@ -106,7 +107,7 @@ def track(
         raise InputError("rate: it is the speed of a parameter; leave it out over times")
     whirl = None if axis is None else Whirl(axis)
     try:
-        source = _source(sweep, int(k) + int(guard), backend, solver, accuracy, whirl)
+        source = _source(sweep, int(k) + int(guard), backend, solver, accuracy, whirl, speed)
     except KeyboardInterrupt:
         raise TrackingInterrupted("stopped before the first instant", None) from None
     recorder = Recorder(int(k), source.snapshot, rules, moving=speed is not None)
@@ -183,12 +184,14 @@ def _source(
     solver: Solver | None,
     accuracy: float,
     whirl: Whirl | None,
+    rate: float | None,
 ) -> Source:
     """The source of modes that `backend` and `solver` ask for."""
     freeze, at = sweep.freeze, sweep.at
+    around = Neighbourhood(sweep.near, *sweep.ends, rate)
     if solver is not None:
         name = getattr(solver, "__name__", type(solver).__name__)
-        return FullSource(freeze, count, solver, name, whirl)
+        return FullSource(freeze, count, solver, name, whirl, around)
     if backend not in BACKENDS:
         raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     asked = backend == "reduced"
@@ -201,7 +204,7 @@ def _source(
             )
         try:
             if usable:
-                return ReducedSource(freeze, at, count, accuracy, whirl)
+                return ReducedSource(freeze, at, count, accuracy, whirl, around)
         except (AccuracyError, ConvergenceError, SingularSystemError):
             if asked:
                 raise
@@ -210,7 +213,7 @@ def _source(
     def full(system: FrozenSystem, wanted: int) -> ModesLike:
         return solve_instant(system, wanted, backend=cast(Backend, chosen))
 
-    return FullSource(freeze, count, full, chosen, whirl)
+    return FullSource(freeze, count, full, chosen, whirl, around)
 
 
 def _shown(at: NDArray[np.float64], name: str, progress: bool | None) -> Iterable[float]:
