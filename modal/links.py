@@ -1,8 +1,7 @@
-"""What two successive instants say of each track: overlaps, turning of shapes, coupling."""
+"""What two successive instants say of each mode: overlaps, turning of shapes, coupling."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +14,9 @@ from modal.snapshot import Complex, Index, Mask, Real, Snapshot
 class Motion:
     """The part of a link that only a motion in time needs.
 
-    ahead, behind (R,): |y_n B x_{n+1}| and |y_{n+1} B x_n|. from_first, from_second (2, R, R):
-    y_j B x_i of the two directions over the track's own, with x_i and, for the conjugate of y_j.
+    ahead, behind (Ka,): |y_n B x_{n+1}| and |y_{n+1} B x_n| of the modes of a. from_first (2, Ka,
+    Ka), from_second (2, Kb, Kb): y_j B x_i of the two directions over the mode's own, with x_i and,
+    for the conjugate of y_j; between the modes of a, and between those of b.
     """
 
     ahead: Real
@@ -27,10 +27,10 @@ class Motion:
 
 @dataclass(frozen=True)
 class Link:
-    """From one instant to the next, by track (R,) of those known at the time.
+    """From instant a to the next one b, by mode of a (Ka,).
 
-    mac, certainty (R,). flipped (R,): continued as the conjugate. turn (R, R): angle by which shape
-    i turns into shape j. motion: None where a parameter is steady.
+    mac, certainty (Ka,). flipped (Ka,): continued as the conjugate. turn (Ka, Ka): angle by which
+    shape i turns into shape j. motion: None where a parameter is steady.
     """
 
     mac: Real
@@ -40,22 +40,17 @@ class Link:
     motion: Motion | None
 
 
-def link(overlap: Overlap, match: Match, index: Index, onward: Index, moving: bool) -> Link:
-    """The link of two instants: index, onward (R,) say which mode each track is at both."""
-    R, present = len(index), index >= 0
-    flipped = np.zeros(R, dtype=bool)
-    mac, certainty = np.full((2, R), np.nan)
-    flipped[present] = match.mirrored[index[present]]
-    mac[present] = match.mac[index[present]]
-    certainty[present] = match.certainty[index[present]]
-    kept = np.flatnonzero((index >= 0) & (onward >= 0))
-    i, j, turned = index[kept], onward[kept], flipped[kept]
-    both, pairs = np.ix_(i, j), np.ix_(kept, kept)
+def link(overlap: Overlap, match: Match, moving: bool) -> Link:
+    """The link of two instants."""
+    Ka, Kb = overlap.mac.shape
+    i = np.flatnonzero(match.target >= 0)
+    j, turned = match.target[i], match.mirrored[i]
+    both = np.ix_(i, j)
     table = np.where(turned, overlap.mirrored_mac[both], overlap.mac[both])
-    turn = np.zeros((R, R))
-    turn[pairs] = np.arcsin(np.sqrt(np.clip(table, 0.0, 1.0)))
+    turn = np.zeros((Ka, Ka))
+    turn[np.ix_(i, i)] = np.arcsin(np.sqrt(np.clip(table, 0.0, 1.0)))
     if not moving:
-        return Link(mac, certainty, flipped, turn, None)
+        return Link(match.mac, match.certainty, match.mirrored, turn, None)
     # y_j of the conjugate with x_i is the conjugate of y_j with x̄_i.
     forward = np.where(turned, overlap.mirrored[both], overlap.forward[both])
     forward_twin = np.where(turned, overlap.forward[both], overlap.mirrored[both]).conj()
@@ -63,72 +58,65 @@ def link(overlap: Overlap, match: Match, index: Index, onward: Index, moving: bo
     backward = np.where(before, overlap.mirrored_back[both], overlap.backward[both])
     backward_twin = np.where(before, overlap.backward[both], overlap.mirrored_back[both]).conj()
     own_ahead, own_behind = np.diag(forward), np.diag(backward)
-    ahead, behind = np.full((2, R), np.nan)
-    ahead[kept], behind[kept] = np.abs(own_ahead), np.abs(own_behind)
-    from_first, from_second = np.full((2, 2, R, R), np.nan, dtype=complex)
+    ahead, behind = np.full((2, Ka), np.nan)
+    ahead[i], behind[i] = np.abs(own_ahead), np.abs(own_behind)
+    from_first = np.full((2, Ka, Ka), np.nan, dtype=complex)
+    from_second = np.full((2, Kb, Kb), np.nan, dtype=complex)
     with np.errstate(divide="ignore", invalid="ignore"):
-        from_first[0][pairs], from_first[1][pairs] = forward / own_ahead, forward_twin / own_ahead
-        from_second[0][pairs] = backward.T / own_behind
-        from_second[1][pairs] = backward_twin.T / own_behind
+        at_a, at_b = np.ix_(i, i), np.ix_(j, j)
+        from_first[0][at_a], from_first[1][at_a] = forward / own_ahead, forward_twin / own_ahead
+        from_second[0][at_b] = backward.T / own_behind
+        from_second[1][at_b] = backward_twin.T / own_behind
     motion = Motion(ahead, behind, from_first, from_second)
-    return Link(mac, certainty, flipped, turn, motion)
+    return Link(match.mac, match.certainty, match.mirrored, turn, motion)
 
 
-def across(a: Snapshot, i: Index, c: Snapshot, j: Index, flipped: Mask) -> tuple[Real, Real]:
-    """|y_aBx_c| and |y_cBx_a| of each track over two instants, NaN where i or j (R,) is −1."""
-    both = np.flatnonzero((i >= 0) & (j >= 0))
-    ahead, behind = np.full((2, len(i)), np.nan)
-    ahead[both] = diagonal_pairing(a, i[both], c, j[both], flipped[both])
-    behind[both] = diagonal_pairing(c, j[both], a, i[both], flipped[both])
+def across(a: Snapshot, target: Index, c: Snapshot, flipped: Mask) -> tuple[Real, Real]:
+    """|y_aBx_c| and |y_cBx_a| of each mode of a over two instants, (Ka,).
+
+    target (Ka,): the mode of c that continues it, −1 for none (NaN).
+    """
+    i = np.flatnonzero(target >= 0)
+    j = target[i]
+    ahead, behind = np.full((2, a.size), np.nan)
+    ahead[i] = diagonal_pairing(a, i, c, j, flipped[i])
+    behind[i] = diagonal_pairing(c, j, a, i, flipped[i])
     return ahead, behind
 
 
-def stencils(motions: list[Motion], second: list[tuple[Real, Real]], R: int) -> Real:
-    """|y_nB_n x_m| for m = n − 2 … n + 2, (T, 5, R), from the links of one and of two steps."""
-    out = np.full((len(motions) + 1, 5, R), np.nan)
-    out[:, 2] = 1.0
-    for n, motion in enumerate(motions):
-        out[n, 3, : len(motion.ahead)] = motion.ahead
-        out[n + 1, 1, : len(motion.behind)] = motion.behind
-    for n, (ahead, behind) in enumerate(second):
-        out[n, 4, : len(ahead)] = ahead
-        out[n + 2, 0, : len(behind)] = behind
-    return out
-
-
 def coupling(
-    at: Real, eigenvalues: Complex, energy_gram: Callable[[int], Complex], motions: list[Motion]
+    eigenvalues: Complex,
+    energy_gram: Complex,
+    before: tuple[Complex, float] | None,
+    after: tuple[Complex, float] | None,
 ) -> Real:
-    """Largest |y_jᴴBẋ_i| / |λ_i − λ_j| over the other tracks and all conjugates, (T, R).
+    """Largest |y_jᴴBẋ_i| / |λ_i − λ_j| over the other modes of an instant and all conjugates, (K,).
 
-    at (T,); eigenvalues (T, R) with Im ≥ 0, NaN where a track is not. energy_gram(n) (R, R): of the
-    shapes at instant n. ẋ from the neighbouring instants, by the central difference inside and
-    one-sided at the ends of a track.
+    eigenvalues (K,) with Im ≥ 0; energy_gram (K, K) of the shapes. before, after: `from_second` of
+    the link that ends here and `from_first` of the one that begins, each with its step. ẋ is the
+    central difference where both are known, else one-sided.
     """
-    out = np.full(eigenvalues.shape, np.nan)
-    for n, lam in enumerate(eigenvalues):
-        R = len(lam)
-        change, span = np.zeros((2, R, R), dtype=complex), np.zeros((2, R, R))
-        if n < len(motions):
-            _add(change, span, motions[n].from_first, at[n + 1] - at[n])
-        if n > 0:
-            _add(change, span, -motions[n - 1].from_second, at[n] - at[n - 1])
-        if span.any():
-            speed = np.divide(change, span, out=np.zeros_like(change), where=span != 0.0)
-            out[n] = _worst(speed, lam, energy_gram(n))
-    return np.where(np.isnan(eigenvalues.real), np.nan, out)
+    K = len(eigenvalues)
+    change, span = np.zeros((2, K, K), dtype=complex), np.zeros((2, K, K))
+    if after is not None:
+        _add(change, span, *after)
+    if before is not None:
+        _add(change, span, -before[0], before[1])
+    if not span.any():
+        return np.full(K, np.nan)
+    speed = np.divide(change, span, out=np.zeros_like(change), where=span != 0.0)
+    return _worst(speed, eigenvalues, energy_gram)
 
 
 def _add(change: Complex, span: Real, part: Complex, step: float) -> None:
-    """What one neighbour says of the tracks it knows."""
+    """What one neighbour says of the modes it knows."""
     known = np.isfinite(part)
-    size = part.shape[-1]
-    change[:, :size, :size] += np.where(known, part, 0.0)
-    span[:, :size, :size] += np.where(known, step, 0.0)
+    change += np.where(known, part, 0.0)
+    span += np.where(known, step, 0.0)
 
 
 def _worst(speed: Complex, lam: Complex, gram: Complex) -> Real:
-    """The largest coupling of each track i (R,); speed (2, j, i): y_jᴴBẋ_i and for conjugate j.
+    """The largest coupling of each mode i (K,); speed (2, j, i): y_jᴴBẋ_i and for conjugate j.
 
     Modes of one eigenvalue are one subspace: what counts is the energy of the part that lies in it,
     whatever its basis.

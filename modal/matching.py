@@ -165,6 +165,7 @@ def align(b: Snapshot, a: Snapshot) -> Snapshot:
     return replace(
         b,
         right=b.right @ turn,
+        left=b.left @ back,
         dual=np.concatenate([b.dual[:, :K] @ back, b.dual[:, K:] @ back], axis=1),
         mass_gram=turn.conj().T @ b.mass_gram @ turn,
         energy_gram=turn.conj().T @ b.energy_gram @ turn,

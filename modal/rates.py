@@ -19,7 +19,6 @@ fourth order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,15 +53,24 @@ class History:
     mixing: Real
 
 
-@lru_cache(maxsize=4096)
-def _weights(offsets: tuple[float, ...]) -> tuple[float, ...]:
-    """Weights w with Σ w_m f(offset_m) = f'(0), exact for polynomials of degree len − 1."""
-    x = np.array(offsets)
-    reach = np.abs(x).max()
-    powers = np.vander(x / reach, increasing=True).T
-    right = np.zeros(len(x))
-    right[1] = 1.0 / reach
-    return tuple(np.linalg.solve(powers, right).tolist())
+def _weights(offsets: Real, middle: int) -> Real:
+    """Weights w (N, m) with Σ w_j f(offset_j) = f'(0), exact for polynomials of degree m − 1.
+
+    offsets (N, m), zero in column `middle`. The barycentric form (Berrut and Trefethen, SIAM
+    Review 46 (2004) 501): w_j = c_j / (c_0 (x_0 − x_j)), 1 / c_j = Π_k≠j (x_j − x_k), Σ w_j = 0.
+    """
+    reach = np.abs(offsets).max(axis=1, keepdims=True)
+    x = offsets / reach
+    product = np.ones_like(x)
+    for k in range(x.shape[1]):
+        apart = x - x[:, k, None]
+        apart[:, k] = 1.0
+        product *= apart
+    x[:, middle] = 1.0
+    weights = -product[:, middle, None] / (product * x)
+    weights[:, middle] = 0.0
+    weights[:, middle] = -weights.sum(axis=1)
+    return np.asarray(weights / reach)
 
 
 def derivative(
@@ -73,25 +81,19 @@ def derivative(
     at (T,); values, usable (T, 5, R): values at instants n − 2 … n + 2 and which of them count. NaN
     where no neighbour does. The usable ones nearest to n, without a hole between, make the stencil.
     """
-    T, _, R = values.shape
     usable = usable.copy()
     usable[:, 0] &= usable[:, 1]
     usable[:, 4] &= usable[:, 3]
-    usable[:, 2] = usable[:, 1] | usable[:, 3]
-    weights = np.zeros((T, 5, R))
-    filled = np.where(usable, values, 0.0)
+    usable[:, REACH] = usable[:, 1] | usable[:, 3]
     codes = (usable * np.array([1, 2, 4, 8, 16])[:, None]).sum(axis=1)
-    span = max(float(np.ptp(at)), 1e-300)
-    for n in range(T):
-        for code in np.unique(codes[n]):
-            chosen = np.array([m for m in range(5) if code >> m & 1], dtype=np.intp)
-            if len(chosen) < 2:
-                continue
-            offsets = tuple(round(float(at[n + m - REACH] - at[n]) / span, 13) for m in chosen)
-            columns = np.flatnonzero(codes[n] == code)
-            weights[n][np.ix_(chosen, columns)] = np.array(_weights(offsets))[:, None] / span
-    out = (weights * filled).sum(axis=1)
-    return np.where(usable[:, 2], out, np.nan)
+    out = np.full(codes.shape, np.nan, dtype=values.dtype)
+    for code in np.unique(codes[usable[:, REACH]]).tolist():
+        members = np.array([m for m in range(2 * REACH + 1) if code >> m & 1], dtype=np.intp)
+        n, r = np.nonzero(codes == code)
+        offsets = at[n[:, None] + members - REACH] - at[n, None]
+        weights = _weights(offsets, int(np.flatnonzero(members == REACH)[0]))
+        out[n, r] = (weights * values[n[:, None], members, r[:, None]]).sum(axis=1)
+    return out
 
 
 def neighbours(values: NDArray[np.inexact]) -> NDArray[np.inexact]:

@@ -34,6 +34,7 @@ from modal.sources import (
     reducible,
 )
 from modal.sweep import Sweep
+from modal.track_variables import variables
 from modal.tracks import Recorder
 from modal.variation import Neighbourhood
 from modal.whirl import Whirl
@@ -110,12 +111,12 @@ def track(
         source = _source(sweep, int(k) + int(guard), backend, solver, accuracy, whirl, speed)
     except KeyboardInterrupt:
         raise TrackingInterrupted("stopped before the first instant", None) from None
-    recorder = Recorder(int(k), source.snapshot, rules, moving=speed is not None)
+    recorder = Recorder(int(k), source.snapshot, rules, speed, source.carried)
 
     def finished() -> xr.Dataset | None:
         if not recorder.count:
             return None
-        variables = recorder.variables(speed, tolerance, sweep.sense(recorder.count))
+        values = variables(recorder, tolerance, sweep.sense(recorder.count))
         attributes = provenance(
             title=f"modes followed over {name}",
             model=type(model).__name__,
@@ -127,9 +128,9 @@ def track(
             frozen_interval_tolerance=tolerance,
             rate="none" if name == "time" or speed is None else speed,
             instants=f"{recorder.count} of {len(at)}",
-            extra_instants=recorder.extra,
+            extra_instants=recorder.state.extra,
         )
-        return tracks_dataset(name, at[: recorder.count], variables, attributes)
+        return tracks_dataset(name, at[: recorder.count], values, attributes)
 
     try:
         for value in _shown(at, name, progress):
@@ -204,7 +205,7 @@ def _source(
             )
         try:
             if usable:
-                return ReducedSource(freeze, at, count, accuracy, whirl, around)
+                return ReducedSource(freeze, sweep.name, at, count, accuracy, whirl, around)
         except (AccuracyError, ConvergenceError, SingularSystemError):
             if asked:
                 raise
