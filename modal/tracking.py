@@ -111,12 +111,14 @@ def track(
         source = _source(sweep, int(k) + int(guard), backend, solver, accuracy, whirl, speed)
     except KeyboardInterrupt:
         raise TrackingInterrupted("stopped before the first instant", None) from None
-    recorder = Recorder(int(k), source.snapshot, rules, speed, source.carried)
+    recorder = Recorder(
+        int(k), source.snapshot, rules, speed, sweep.ends[1] - sweep.ends[0], source.carried
+    )
 
     def finished() -> xr.Dataset | None:
         if not recorder.count:
             return None
-        values = variables(recorder, tolerance, sweep.sense(recorder.count))
+        values, events = variables(recorder, tolerance, sweep.sense(recorder.count))
         attributes = provenance(
             title=f"modes followed over {name}",
             model=type(model).__name__,
@@ -130,7 +132,7 @@ def track(
             instants=f"{recorder.count} of {len(at)}",
             extra_instants=recorder.state.extra,
         )
-        return tracks_dataset(name, at[: recorder.count], values, attributes)
+        return tracks_dataset(name, at[: recorder.count], values, events, attributes)
 
     try:
         for value in _shown(at, name, progress):
