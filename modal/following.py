@@ -11,7 +11,7 @@ import numpy as np
 
 from assembly.errors import FrozenMotionError, InputError
 from modal.encounters import Encounter, continued, examine, swapped_pairs
-from modal.inspection import Doubt, Search, inspect, pair_number
+from modal.inspection import Doubt, Search, inspect
 from modal.matching import Match, Overlap, align, assign
 from modal.snapshot import Complex, Mask, Snapshot
 
@@ -118,18 +118,17 @@ class Follower:
             table = np.where(mirrored[:, None], overlap.mirrored_mac, overlap.mac)
             mac = np.where(target >= 0, table[np.arange(a.size), target], 0.0)
             match = Match(target, mirrored, mac, certainty)
-        settled = {pair_number(e.first, e.second) for e in met}
-        events = inspect(a, b, match, watched, settled, search)
+        events = inspect(a, b, match, watched, met, search)
         if isinstance(events, Doubt):
             search.left -= 1
             part = (events.at - a.at) / (b.at - a.at)
             try:
                 middle = self._between(a, b, (part, 0.9 * part, 0.1 + 0.9 * part))
             except FrozenMotionError:
-                events = [events.unresolved()]
+                events = [*met, events.unresolved()]
             else:
                 return self._through(a, middle, b, slope, watched, left, search)
-        return Step(match, b, (*met, *events), overlap)
+        return Step(match, b, tuple(events), overlap)
 
     def _between(self, a: Snapshot, b: Snapshot, parts: Iterable[float]) -> Snapshot:
         """The modes part of the way from a to b, at the first part where they can be found (a

@@ -14,7 +14,7 @@ angle ½ atan(cs/g), a rate of c/2g.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from modal.snapshot import Complex, Mask, Real, Snapshot
 TURN = 0.6
 # Part of it, as predicted from afar, from which on an approach is followed to its least distance.
 SUSPECTED = 0.25
+# A veering is closer than this part of the frequency; modes further apart merely change.
+WIDEST = 0.25
 # A veering is located to this part of its width.
 OF_WIDTH = 1e-2
 # The error of the cubic may be this part of a distance to an event.
@@ -72,35 +74,56 @@ class _Branches:
 
 
 def inspect(
-    a: Snapshot, b: Snapshot, match: Match, watched: Mask, settled: set[int], search: Search
+    a: Snapshot, b: Snapshot, match: Match, watched: Mask, met: list[Encounter], search: Search
 ) -> Doubt | list[Encounter]:
-    """The onsets and veerings between a and b, or where to cut.
+    """All that happens between a and b, or where to cut.
 
-    match: of a with b, every meeting of two modes settled. watched (Ka,). settled: pairs whose
-    meeting is known, by `pair_number`.
+    match: of a with b, every meeting of two modes settled, by `met`. watched (Ka,).
     """
     length = b.at - a.at
     fine = abs(length) <= search.tolerance
     onsets = list(_onsets(a, b, match, watched))
-    if onsets and not fine:
-        doubt = Doubt(_onset_place(a, b, match, onsets[0], search), onsets[0].first)
-        if search.left > 0:
-            return doubt
+    if onsets and not fine and search.left > 0:
+        return Doubt(_onset_place(a, b, match, onsets[0], search), onsets[0].first)
     if fine or a.variation is None or b.variation is None:
-        return onsets
+        return [*met, *onsets]
+    placed: list[Encounter] = []
+    for e in met:
+        place = _crossing_place(a, b, match, e, search) if e.kind == "crossing" else e
+        if isinstance(place, Doubt):
+            return place
+        placed.append(place)
     branches = _branches(a, b, match, watched)
-    unstable = {e.first for e in onsets}
-    hidden = _hidden_onset(a, b, match, branches, unstable)
-    if hidden is None:
-        found = _veerings(a, b, branches, match, settled, search)
-        return found if isinstance(found, Doubt) else onsets + found
-    return hidden if search.left > 0 else [*onsets, hidden.unresolved()]
+    changed = [e.first for e in onsets]
+    hidden = _hidden_onset(a, b, match, branches, changed)
+    if hidden is not None:
+        return hidden if search.left > 0 else [*placed, *onsets, hidden.unresolved()]
+    settled = {frozenset((e.first, e.second)) for e in met}
+    veerings = _veerings(a, b, branches, match, settled, search)
+    return veerings if isinstance(veerings, Doubt) else [*placed, *onsets, *veerings]
 
 
-def pair_number(first: int, second: int) -> int:
-    """One number for a pair of modes in any order."""
-    low, high = sorted((int(first), int(second)))
-    return high * (high - 1) // 2 + low
+def _crossing_place(
+    a: Snapshot, b: Snapshot, match: Match, e: Encounter, search: Search
+) -> Encounter | Doubt:
+    """A crossing where the cubic has it, or a cut next to that where the cubic does not say it to
+    the tolerance.
+    """
+    pair = [e.first, e.second]
+    branches = _branches(a, b, match, np.isin(np.arange(a.size), pair))
+    if len(branches.number) < 2:
+        return e
+    ends = [complex(x[0] - x[1]) for x in (*branches.lam, *branches.slope)]
+    start, end, slope, onward = (x.imag for x in ends)
+    if not np.all(np.isfinite(ends)) or start * end >= 0.0:
+        return e
+    length, tau = b.at - a.at, hermite.root(start, end, slope, onward)
+    off = float(hermite.error(*(np.asarray(x) for x in ends))) / abs(end - start)
+    aside = np.clip(3.0 * off, search.tolerance / abs(length), 0.25)
+    wide = tau - aside if tau >= 0.5 else tau + aside
+    if off * abs(length) <= search.tolerance or search.left <= 0 or not 0.01 < wide < 0.99:
+        return replace(e, at=a.at + tau * length)
+    return Doubt(a.at + wide * length, e.first, e.second)
 
 
 def _branches(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> _Branches:
@@ -175,7 +198,7 @@ def _onset_place(a: Snapshot, b: Snapshot, match: Match, onset: Encounter, searc
 
 
 def _hidden_onset(
-    a: Snapshot, b: Snapshot, match: Match, branches: _Branches, changed: set[int]
+    a: Snapshot, b: Snapshot, match: Match, branches: _Branches, changed: list[int]
 ) -> Doubt | None:
     """Where a mode may begin and cease to grow, or to oscillate, inside the step."""
     (one, two), (slope, onward) = branches.steady, branches.steady_slope
@@ -187,9 +210,9 @@ def _hidden_onset(
     elastic = (a.kind[branches.number] == "elastic") & (b.kind[target] == "elastic")
     moves = (np.abs(one.imag) > growth_floor(one)) & (np.abs(two.imag) > growth_floor(two))
     usable = elastic & moves & np.isfinite(slope) & np.isfinite(onward)
-    usable &= ~np.isin(branches.number, list(changed))
+    usable &= ~np.isin(branches.number, changed)
     length = b.at - a.at
-    for part, sign in (("real", 1.0), ("imag", 1.0)):
+    for part in ("real", "imag"):
         ends = [getattr(x, part) for x in (one, two, slope, onward)]
         between = hermite.along(hermite.coefficients(*ends))
         off = hermite.error(*ends)
@@ -217,7 +240,7 @@ def _veerings(
     b: Snapshot,
     branches: _Branches,
     match: Match,
-    settled: set[int],
+    settled: set[frozenset[int]],
     search: Search,
 ) -> Doubt | list[Encounter]:
     """The least distances of two modes inside the step that are veerings."""
@@ -238,10 +261,12 @@ def _veerings(
     unclear = usable & (passes | (off > CLEAR * nearest))
     for n in np.flatnonzero(usable & (approach | unclear)):
         i, j = int(number[p[n]]), int(number[q[n]])
-        if pair_number(i, j) in settled:
+        if frozenset((i, j)) in settled:
             continue
         ends = [x[n] for x in d]
         dip = _dip(ends) if approach[n] else None
+        if dip is not None and not unclear[n] and dip.gap > 2.0 * WIDEST * size[n]:
+            continue
         if dip is None or not (unclear[n] or _suspected(a, b, match, i, j, ends, dip)):
             if not unclear[n]:
                 continue
@@ -255,7 +280,8 @@ def _veerings(
                 at_b = dip.tau > 0.5
                 turn = _turn(b if at_b else a, *(_numbers(match, i, j) if at_b else (i, j)))
                 place = a.at + dip.tau * length
-                if 2.0 * turn * abs(length) * dip.gap >= TURN * dip.speed:
+                narrow = dip.gap <= WIDEST * size[n]
+                if narrow and 2.0 * turn * abs(length) * dip.gap >= TURN * dip.speed:
                     found.append(Encounter(i, j, place, dip.gap, "veering"))
                 continue
             doubt = Doubt(a.at + dip.tau * length, i, j)

@@ -101,6 +101,10 @@ class Recorder:
         if a.variation is not None:
             slope = np.nan_to_num(a.variation.slope, nan=0.0)
         step = self._follower.follow(a, snapshot, slope, watched)
+        onward, lowest = step.match.target, self._lowest(step.b)
+        entering = (track >= 0) & ~watched & (onward >= 0) & lowest[onward]
+        if entering.any():  # what happens to them on the way in is reported too
+            step = self._follower.follow(a, snapshot, slope, watched | entering)
         self._extend(a, step, index, track)
 
     def bring(self, size: int) -> None:
