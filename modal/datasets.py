@@ -64,8 +64,8 @@ def tracks_dataset(
     name: str,
     at: np.ndarray,
     variables: Mapping[str, np.ndarray],
-    events: Sequence[Meeting],
     attributes: Mapping[str, Any],
+    events: Sequence[Meeting] = (),
 ) -> xr.Dataset:
     """A tracks dataset: dims (name, "mode"), every variable (T, R) with its units and long_name,
     and the list of all events along "occurrence". Units left empty are those of the swept value.

@@ -68,7 +68,9 @@ def find_events(at: Real, eigenvalues: Complex, slope: Complex, meetings: list[M
     settled between instants.
     """
     found = [m for m in meetings if m.kind != "veering" or _parts(m, eigenvalues, meetings)]
-    pairs = {(m.index, *sorted((m.first, m.second))) for m in meetings if m.second >= 0}
+    pairs = {
+        (m.index, min(m.first, m.second), max(m.first, m.second)) for m in meetings if m.second >= 0
+    }
     R = eigenvalues.shape[1]
     for i in range(R):
         for j in range(i + 1, R):

@@ -147,7 +147,8 @@ def steady_values(s: Snapshot) -> tuple[Complex, Real]:
     """Eigenvalues that decide on stability, and their error, rad/s."""
     size = np.abs(s.eigenvalues)
     with np.errstate(invalid="ignore"):  # a defective value: infinite × 0
-        error = np.where(s.backward_error > 0.0, s.condition_number * s.backward_error * size, 0.0)
+        bound = s.condition_number * s.backward_error * size
+    error: Real = np.where(s.backward_error > 0.0, bound, 0.0)
     if s.variation is None:
         return s.eigenvalues, error
     return s.variation.steady, error + np.nan_to_num(s.variation.doubt)
@@ -155,6 +156,8 @@ def steady_values(s: Snapshot) -> tuple[Complex, Real]:
 
 def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[Encounter]:
     """What begins or ends from a to b, somewhere between them."""
+    if _same_regimes(a, b, match):
+        return
     begun = np.setdiff1d(np.arange(b.size), match.target)
     rows = a.size + len(begun)
     lam = np.full((2, rows), complex(np.nan, np.nan))
@@ -176,6 +179,18 @@ def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[E
         partner = -1 if second >= a.size else second
         middle = 0.5 * (a.at + b.at)
         yield Encounter(first, partner, middle, 0.0, onset.kind, newborn)
+
+
+def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
+    """Whether every mode goes on, and oscillates and grows at b as it does at a."""
+    if a.size != b.size or match.target.min(initial=0) < 0:
+        return False
+    flags = []
+    for s in (a, b):
+        lam, error = steady_values(s)
+        floor = growth_floor(lam)
+        flags.append(np.stack([np.abs(lam.imag) > floor, lam.real > floor + error]))
+    return np.array_equal(flags[0], flags[1][:, match.target]) and bool(flags[0][0].all())
 
 
 def _onset_place(a: Snapshot, b: Snapshot, match: Match, onset: Encounter, search: Search) -> float:

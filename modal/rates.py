@@ -52,12 +52,17 @@ class InstantRates:
     doubt: Real
 
 
-def instant_rates(s: Snapshot) -> InstantRates:
-    """The rates of an instant from its modes and its variation."""
+def instant_rates(s: Snapshot, moving: bool) -> InstantRates:
+    """The rates of an instant from its modes and its variation; the slope alone where nothing
+    moves.
+    """
     K, v = s.size, s.variation
     if v is None:
         unknown, nothing = np.full(K, complex(np.nan, np.nan)), np.full(K, np.nan)
         return InstantRates(unknown, nothing, nothing, nothing, s.eigenvalues, unknown, nothing)
+    if not moving:
+        nothing = np.zeros(K)
+        return InstantRates(v.slope, nothing, nothing, nothing, v.steady, v.steady_slope, v.doubt)
     apart, mirrored = distances(s.eigenvalues)
     with np.errstate(invalid="ignore", divide="ignore"):
         mixing = np.stack([v.change[0] / apart, v.change[1] / mirrored])

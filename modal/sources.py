@@ -295,12 +295,15 @@ class ReducedSource:
             ]
         except Exception:  # what the model raises at an instant itself is raised there
             return None
-        V, r, flat = window_space(found.right, found.left), len(found.right), self._flat
+        r, small = len(found.right), self._flat
+        V = np.eye(r)
+        if self._around.rate is not None:
+            V = window_space(found.right, found.left)
+            small = (V.T @ small.reshape(-1, r, r) @ V).reshape(len(small), -1)
         m = V.shape[1]
-        small = (V.T @ flat.reshape(-1, r, r) @ V).reshape(len(flat), -1)
         triples: list[Triple] = []
         for point in points:
-            at = point.padded(len(flat))
+            at = point.padded(len(small))
             M, C, K = ((part @ small).reshape(m, m) for part in (at.mass, at.damping, at.stiffness))
             triples.append((M, C, K))
         return variation(stencil, triples, *found.window(V), self._around.rate)

@@ -39,9 +39,10 @@ EMPTY = np.zeros(0)
 
 
 class Rows:
-    """The tables of a run. `index` says which mode of each instant is on which track, −1 for none."""
+    """The tables of a run; moving: rates along a motion are asked for. `index` says which mode of each instant is on which track, −1 for none."""
 
-    def __init__(self) -> None:
+    def __init__(self, moving: bool = True) -> None:
+        self._moving = moving
         kinds = {**OF_MODES, **OF_LINKS}
         self.tables = {name: Table(dtype, fill) for name, (dtype, fill) in kinds.items()}
         self.tables["at"] = Table("f8", np.nan)
@@ -49,7 +50,7 @@ class Rows:
 
     def put(self, n: int, snapshot: Snapshot, index: Index, match: Match | None = None) -> None:
         """Row n. match: of the instant before with this one."""
-        rates = instant_rates(snapshot)
+        rates = instant_rates(snapshot, self._moving)
         row = dict(
             eigenvalue=snapshot.eigenvalues,
             energy=np.diag(snapshot.energy_gram).real,

@@ -84,7 +84,7 @@ def _rates(recorder: Recorder, index: Index, lam: Complex, tolerance: float) -> 
     coupled = np.abs(rate) * rows.of_modes("coupling", index)
     history = History(
         lam,
-        rate * rows.of_modes("slope", index),
+        np.asarray(rate * rows.of_modes("slope", index), dtype=complex),
         rows.of_modes("energy", index),
         rate * rows.of_modes("by_energy", index),
         rate * rows.of_modes("by_amplitude", index),

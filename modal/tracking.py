@@ -91,11 +91,11 @@ def track(
     whirl_axis: axis of the whirl direction, `axis` if that is given.
     progress: a bar on stderr; None shows it on a terminal.
 
-    Returns the dataset "tracks" of DESIGN.md, section 5, with `coupling`, `partner`, `gap` (rad/s)
-    and, where displacements and an axis are known, `whirl` and `whirl_number`. Raises InputError
-    for arguments that cannot be used; where a later instant fails, for whatever reason,
-    ConvergenceError whose `partial` is the dataset of those before it; TrackingInterrupted, the
-    same, on Ctrl-C.
+    Returns the dataset "tracks" of DESIGN.md, section 5, with `coupling`, `partner`, `gap` (rad/s),
+    `event_at`, all events along the dimension "occurrence" and, where displacements and an axis are
+    known, `whirl` and `whirl_number`. Raises InputError for arguments that cannot be used; where a
+    later instant fails, for whatever reason, ConvergenceError whose `partial` is the dataset of
+    those before it; TrackingInterrupted, the same, on Ctrl-C.
     """
     guard = 2 + k // 4 if guard is None else guard
     _check(k, guard, accuracy, tolerance, rules)
@@ -132,7 +132,7 @@ def track(
             instants=f"{recorder.count} of {len(at)}",
             extra_instants=recorder.state.extra,
         )
-        return tracks_dataset(name, at[: recorder.count], values, events, attributes)
+        return tracks_dataset(name, at[: recorder.count], values, attributes, events)
 
     try:
         for value in _shown(at, name, progress):

@@ -39,8 +39,8 @@ class Recorder:
 
     k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
     them. solve(s): the modes at an extra instant. rate: speed of the parameter, 1 for time, None
-    for a parameter that is steady at each value. span: length of the sweep. carry(snapshot): the same modes in the coordinates
-    of the latest snapshots.
+    for a parameter that is steady at each value. span: length of the sweep. carry(snapshot): the
+    same modes in the coordinates of the latest snapshots.
 
     `state` is replaced in one assignment, after all of an instant is written: an interruption at
     any moment leaves the record of whole instants.
@@ -56,7 +56,7 @@ class Recorder:
         carry: Callable[[Snapshot], Snapshot] | None = None,
     ) -> None:
         self.k, self.rules, self.rate = k, rules, rate
-        self.rows, self.state = Rows(), State()
+        self.rows, self.state = Rows(rate is not None), State()
         self._meetings: list[Meeting] = []
         self._solve, self._carry = solve, carry
         self._follower = Follower(self._extra, rules, span)

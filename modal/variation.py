@@ -18,13 +18,15 @@ vibration: Ṁ in C, and half the rate of C's skew part in K (K(ε) of one body)
 the equations of an undamped motion are conservative at every instant. The real parts of these
 eigenvalues show damping and instability alone: to first order in the damping they are the growth
 rates of the action, the adiabatic invariant of an undamped motion (Landau and Lifshitz, Mechanics,
-§49). The real projection keeps the structure: without damping they are zero to the error of the stencil.
+§49). The real projection keeps the structure: without damping they are zero to the error of the
+stencil.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import scipy.linalg as la
@@ -73,15 +75,17 @@ class Stencil:
         offsets = np.arange(-reach, reach + 1) + (reach - down) - (reach - up)
         values = at + step * offsets
         near = np.sort(np.argsort(np.abs(offsets), kind="stable")[: max(2, 2 * reach - 1)])
-        first, second = _weights(offsets, 1) / step, _weights(offsets, 2) / step**2
+        whole = tuple(offsets.tolist())
+        first, second = _weights(whole, 1) / step, _weights(whole, 2) / step**2
         check = np.zeros(len(offsets))
-        check[near] = _weights(offsets[near], 1) / step
+        check[near] = _weights(tuple(offsets[near].tolist()), 1) / step
         return cls(values, first, check, second, int(np.flatnonzero(offsets == 0)[0]))
 
 
-def _weights(offsets: NDArray[np.int_], order: int) -> Real:
+@lru_cache(maxsize=64)
+def _weights(offsets: tuple[int, ...], order: int) -> Real:
     """Weights w with Σ w_m f(offset_m) = f^(order)(0), exact to degree len − 1."""
-    x = offsets.astype(float)
+    x = np.array(offsets, dtype=float)
     right = np.zeros(len(x))
     if order < len(x):
         right[order] = 1.0 if order == 1 else 2.0
