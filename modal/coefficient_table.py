@@ -36,7 +36,7 @@ class _Packed:
 
 
 class CoefficientTable:
-    """Coefficients at the values `at` of the parameter `name`, up to the first that fails to freeze.
+    """Coefficients of a family at the values `at` of the parameter `name`.
 
     A value whose model cannot be frozen ends the table; the first one must be possible. family:
     its `freeze` is replaced while the values are frozen, so that each is frozen once.

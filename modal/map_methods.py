@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from modal.affine import AffineFamily, Coefficients, shares_operators
+from modal.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
 from modal.map_grid import Grid, named
-from modal.map_store import VARIABLES, Slices
+from modal.map_store import VARIABLES, Prints, Slices
 from modal.reducer import Reducer, spread
 from modal.spot_check import full_modes, spot_check
 from modal.verdict import Verdict, judge
@@ -45,6 +46,9 @@ class Method(Protocol):
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         """The columns of a tile's points, row by row."""
 
+    def prints(self) -> Prints:
+        """The fingerprints that say which model a stored map is of."""
+
     def destroy(self) -> None:
         """Give back factorizations."""
 
@@ -71,6 +75,13 @@ class FullMethod:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         pass
+
+    def prints(self) -> PointPrints:
+        drawn = self.grid.sampled()
+        probe = Probe(self.grid.freeze(drawn[0]))
+        return PointPrints(
+            self.grid.points, drawn, lambda point: probe.system(self.grid.freeze(point)), ROWS
+        )
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         points = self.grid.points(tile)
@@ -114,6 +125,17 @@ class ReducedMethod:
         )
         self.span = both
         self.reducer: Reducer | None = None
+        self._last: tuple[Slices, Coefficients] | None = None
+
+    def prints(self) -> FamilyPrints:
+        first = self.grid.freeze(self.grid.training()[0])
+        return FamilyPrints(self.family, first, self.span, self.coefficients)
+
+    def coefficients(self, tile: Slices) -> Coefficients:
+        """Those of a tile's points; the last tile's are kept."""
+        if self._last is None or self._last[0] != tile:
+            self._last = tile, self.family.coefficients(self.grid.points(tile))
+        return self._last[1]
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the basis on the training points, complete it on random ones, check it."""
@@ -135,7 +157,7 @@ class ReducedMethod:
         """
         assert self.reducer is not None
         points = self.grid.points(tile)
-        at = self.family.coefficients(points)
+        at = self.coefficients(tile)
         known = self.reducer.projected.matrices.shape[0]
         tables = (at.mass, at.damping, at.stiffness)
         seen = ~np.any([table[:, known:].any(axis=1) for table in tables], axis=0)

@@ -46,9 +46,9 @@ class Snapshot:
 
     at: time (s) or parameter. eigenvalues (K,) rad/s, Im ≥ 0. right (n, K): q with qᴴMq = 1. left
     (n, K): u, scaled so that yᴴBx = 1. dual (n, 2K): Mᵀu and (C + D)ᵀu. inertia (n, K): Mq of the
-    defective modes, zero elsewhere, or None. mass_gram, energy_gram (K, K): q_iᴴMq_j and λ̄_iλ_j q_iᴴMq_j + q_iᴴ
-    sym(K) q_j, whose diagonal is twice the energy. whirling: forms of the whirl number, or None.
-    variation: change with the swept value, or None.
+    defective modes, zero elsewhere, or None. mass_gram, energy_gram (K, K): q_iᴴMq_j and λ̄_iλ_j
+    q_iᴴMq_j + q_iᴴ sym(K) q_j, whose diagonal is twice the energy. whirling: forms of the whirl
+    number, or None. variation: change with the swept value, or None.
     """
 
     at: float

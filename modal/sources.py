@@ -19,6 +19,7 @@ from modal.critical import with_zeros
 from modal.modes import Modes
 from modal.reduced_eigen import SmallModes
 from modal.reduction import Reducer, spread
+from modal.same_model import drawn_prints, family_prints
 from modal.snapshot import Complex, ModesLike, Real, Snapshot
 from modal.spot_check import spot_check
 from modal.variation import Neighbourhood, Triple, Variation, projected, variation, window_space
@@ -26,6 +27,8 @@ from modal.whirl import ReducedWhirl, Whirl
 
 Freeze = Callable[[float], FrozenSystem]
 Solver = Callable[[FrozenSystem, int], ModesLike]
+# What a stored run goes on with, basis and description, if its fingerprints agree with these.
+Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
 
 # Below this many instants a basis costs more than it saves.
 WORTH_A_BASIS = 8
@@ -37,6 +40,7 @@ class Source(Protocol):
     """Modes at any value of the swept parameter."""
 
     description: str
+    growths: int  # how often a basis has grown since it was made
 
     def snapshot(self, at: float) -> Snapshot:
         """The modes at one value."""
@@ -46,28 +50,43 @@ class Source(Protocol):
         """An earlier snapshot in the coordinates of the latest ones."""
         ...
 
+    def prints(self) -> NDArray[np.float64]:
+        """Fingerprints of the model over the sweep, (rows, 2)."""
+        ...
+
+    def arrays(self) -> Mapping[str, NDArray[Any]] | None:
+        """The reduced basis as it stands, for a run that goes on with it; None without one."""
+        ...
+
     def close(self) -> None:
         """Give back what it holds."""
         ...
 
 
 class FullSource:
-    """Every instant solved by itself. count: modes asked for; solver(system, count). around: what
-    lies next to the instants.
+    """Every instant solved by itself. count: modes asked for; solver(system, count). at: the values
+    of the sweep. around: what lies next to them. kept(prints): what a run that goes on with was
+    described as.
     """
+
+    growths = 0
 
     def __init__(
         self,
         freeze: Freeze,
+        at: NDArray[np.float64],
         count: int,
         solver: Solver,
         name: str,
         whirl: Whirl | None,
         around: Neighbourhood,
+        kept: Kept | None = None,
     ) -> None:
-        self.description, self._around = name, around
+        self.description, self._at, self._around = name, at, around
         self._freeze, self._count, self._solver, self._whirl = freeze, count, solver, whirl
-        self._named = False
+        if kept is not None:
+            self.description = kept(self.prints())[1]
+        self._named = self.description != name
 
     def snapshot(self, at: float) -> Snapshot:
         system = self._freeze(at)
@@ -103,6 +122,12 @@ class FullSource:
     def carried(self, snapshot: Snapshot) -> Snapshot:
         return snapshot
 
+    def prints(self) -> NDArray[np.float64]:
+        return drawn_prints(self._freeze, self._at)
+
+    def arrays(self) -> None:
+        return None
+
     def close(self) -> None:
         pass
 
@@ -134,7 +159,8 @@ class ReducedSource:
     numbers are those of the scaled state matrix, and backward errors what makes condition number ×
     backward error × |λ| the certified bound of the error, as it is for full solves. Where the model
     cannot be frozen at a value, the basis is made for those before it, and `snapshot` there raises
-    what the model raises. arrays: of a run that goes on; nothing is then trained or checked anew.
+    what the model raises. kept(prints): the arrays of a run that goes on, and its description;
+    nothing is then trained or checked anew.
     Raises BasisError when the basis cannot be made good enough, AccuracyError when a full solve
     differs.
     """
@@ -149,7 +175,7 @@ class ReducedSource:
         whirl: Whirl | None,
         around: Neighbourhood,
         checks: int = 1,
-        arrays: Mapping[str, NDArray[Any]] | None = None,
+        kept: Kept | None = None,
     ) -> None:
         self._name, self._freeze, self._accuracy = name, freeze, accuracy
         self._full_whirl, self._around = whirl, around
@@ -157,13 +183,15 @@ class ReducedSource:
         self._table = CoefficientTable(self._family, name, freeze, at)
         self._at = at[: self._table.count]
         self._block: dict[float, Snapshot] = {}
-        sample = self._table.take(spread(len(self._at), SAMPLE))
-        if arrays is not None:
+        self._sample = sample = self._table.take(spread(len(self._at), SAMPLE))
+        self.growths = 0
+        if kept is not None:
+            arrays = kept(self.prints())[0]
             self._reducer = Reducer.restored(self._family, sample, count, arrays, accuracy)
         else:
             self._reducer = Reducer(self._family, sample, count, accuracy)
         try:
-            if arrays is None:
+            if kept is None:
                 self._reducer.train(sample.take(spread(len(sample), TRAINING)))
                 self._train(sample)
                 drawn = np.random.default_rng(13).permutation(len(self._at))[: 4 * checks]
@@ -176,6 +204,10 @@ class ReducedSource:
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """The basis as it stands, for a run that goes on with it."""
         return self._reducer.arrays()
+
+    def prints(self) -> NDArray[np.float64]:
+        first = self._freeze(float(self._at[0]))
+        return family_prints(self._family, first, self._sample, self._table)
 
     def close(self) -> None:
         """Give back the factorization."""
@@ -226,6 +258,7 @@ class ReducedSource:
             self._train(at)
             self._settle()
             self._embedding = self._rotation[: len(before)].T @ before
+            self.growths += 1
             modes, certificate, _ = reducer.solve(at)
         values = self._at[number * BLOCK : (number + 1) * BLOCK]
         self._block = dict(

@@ -39,17 +39,23 @@ EMPTY = np.zeros(0)
 
 
 class Rows:
-    """The tables of a run; moving: rates along a motion are asked for. `index` says which mode of each instant is on which track, −1 for none."""
+    """The tables of a run. `index` says which mode of each instant is on which track, −1 for none.
+
+    moving: rates along a motion are asked for.
+    """
 
     def __init__(self, moving: bool = True) -> None:
         self._moving = moving
         kinds = {**OF_MODES, **OF_LINKS}
         self.tables = {name: Table(dtype, fill) for name, (dtype, fill) in kinds.items()}
         self.tables["at"] = Table("f8", np.nan)
+        self.tables["spin"] = Table("f8", np.nan)
         self.tables["index"] = Table("i2", -1)
 
-    def put(self, n: int, snapshot: Snapshot, index: Index, match: Match | None = None) -> None:
-        """Row n. match: of the instant before with this one."""
+    def put(
+        self, n: int, snapshot: Snapshot, spin: float, index: Index, match: Match | None = None
+    ) -> None:
+        """Row n. spin: of the rotation, rad/s. match: of the instant before with this one."""
         rates = instant_rates(snapshot, self._moving)
         row = dict(
             eigenvalue=snapshot.eigenvalues,
@@ -64,6 +70,7 @@ class Rows:
             coupling=rates.coupling,
             steady=rates.steady,
             at=np.array([snapshot.at]),
+            spin=np.array([spin]),
             index=index,
             mac=EMPTY if match is None else match.mac,
             certainty=EMPTY if match is None else match.certainty,
@@ -81,9 +88,9 @@ class Rows:
             for n, row in enumerate(block[name]):
                 table.put(start + n, row)
 
-    def at(self, count: int) -> Real:
-        """Value of the parameter of the first rows, (count,)."""
-        return np.asarray(self.tables["at"].rows(0, count)[:, 0])
+    def single(self, name: str, count: int) -> Real:
+        """What the first rows have one of, (count,): "at", the parameter; "spin", rad/s."""
+        return np.asarray(self.tables[name].rows(0, count)[:, 0])
 
     def index(self, n: int, tracks: int) -> Index:
         """Mode of each of the first `tracks` tracks at instant n, −1 for none."""

@@ -11,20 +11,21 @@ from numpy.typing import NDArray
 from modal.events import Meeting, find_events
 from modal.rates import History, frozen_interval, growth_rate_corrected
 from modal.snapshot import Complex, Index, Real
+from modal.sweep import Sweep
 from modal.track_rows import KINDS
 from modal.tracks import Recorder
 from modal.whirl import direction
 
 
 def variables(
-    recorder: Recorder, tolerance: float, sense: Real
+    recorder: Recorder, tolerance: float
 ) -> tuple[dict[str, NDArray[Any]], list[Meeting]]:
     """The variables of a tracks dataset, (T, R) each, and every event once.
 
-    tolerance: of the frozen interval. sense (T, 1): of the rotation, ±1.
+    tolerance: of the frozen interval.
     """
     rows, tracks = recorder.rows, np.flatnonzero(recorder.state.visible)
-    at, index = rows.at(recorder.count), rows.index_of(tracks, recorder.count)
+    at, index = rows.single("at", recorder.count), rows.index_of(tracks, recorder.count)
     there = index >= 0
     lam = rows.of_modes("eigenvalue", index)
     rates = _rates(recorder, index, lam, tolerance)
@@ -56,6 +57,7 @@ def variables(
     )
     if rows.tables["whirl"].width:
         number = rows.of_modes("whirl", index)
+        sense = Sweep.sense(rows.single("spin", recorder.count))
         out |= dict(whirl_number=number, whirl=direction(number, sense))
     named = dict(event=events.event, partner=events.partner, gap=events.gap, event_at=events.place)
     return out | named, list(events.all)

@@ -76,10 +76,10 @@ class Recorder:
         """Go on from a state; the rows are put back already."""
         self.state, self._meetings = state, meetings
 
-    def add(self, snapshot: Snapshot) -> None:
-        """Record the next instant."""
+    def add(self, snapshot: Snapshot, spin: float = np.nan) -> None:
+        """Record the next instant. spin: of the rotation there, rad/s."""
         if not self.count:
-            self.rows.put(0, snapshot, np.arange(snapshot.size))
+            self.rows.put(0, snapshot, spin, np.arange(snapshot.size))
             self.state = State(1, (snapshot,), {}, self._lowest(snapshot))
             return
         self.bring(len(snapshot.right))
@@ -89,7 +89,7 @@ class Recorder:
         if self.count == 1 and clusters(a.eigenvalues):
             # Nothing came before: the next instant says which basis goes on.
             a = align(a, snapshot)
-            self.rows.put(0, a, np.arange(a.size))
+            self.rows.put(0, a, float(self.rows.single("spin", 1)[0]), np.arange(a.size))
             self.state = replace(self.state, recent=(a,))
         index = self.rows.index(self.count - 1, len(self.state.visible))
         present = np.flatnonzero(index >= 0)
@@ -105,7 +105,7 @@ class Recorder:
         entering = (track >= 0) & ~watched & (onward >= 0) & lowest[onward]
         if entering.any():  # what happens to them on the way in is reported too
             step = self._follower.follow(a, snapshot, slope, watched | entering)
-        self._extend(a, step, index, track)
+        self._extend(a, step, spin, index, track)
 
     def bring(self, size: int) -> None:
         """Bring what is held into the coordinates of a basis of `size` vectors."""
@@ -124,7 +124,7 @@ class Recorder:
         self._extras += 1
         return self._solve(at)
 
-    def _extend(self, a: Snapshot, step: Step, index: Index, track: Index) -> None:
+    def _extend(self, a: Snapshot, step: Step, spin: float, index: Index, track: Index) -> None:
         b, match, state = step.b, step.match, self.state
         n, present = state.count, np.flatnonzero(index >= 0)
         onward = np.full(len(index), -1, dtype=np.intp)
@@ -143,7 +143,7 @@ class Recorder:
                 second = int(row_of[e.newborn])
             if first >= 0 and (second >= 0 or e.second < 0):
                 self._meetings.append(Meeting(n, first, second, e.at, e.gap, e.kind))
-        self.rows.put(n, b, there, match)
+        self.rows.put(n, b, spin, there, match)
         visible = np.concatenate([state.visible, np.zeros(len(new), dtype=bool)])
         visible |= (there >= 0) & self._lowest(b)[there]
         self.state = State(n + 1, (a, b), ended, visible, self._extras, len(self._meetings))

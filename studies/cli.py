@@ -1,8 +1,8 @@
 """The command line: frozen-motion list | run | track | map | check (same as python -m studies).
 
 Exit codes: 0 done; 2 bad input, with one line that says what, where and what would be right; 3 a
-solve or a write failed, what was finished is kept; 130 interrupted (Ctrl-C), what was finished is
-kept.
+solve or a write failed, what was finished is kept; 130 interrupted (Ctrl-C), 143 (SIGTERM), 129
+(SIGHUP), what was finished is kept.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ EXIT_INPUT, EXIT_FAILED = 2, 3
 MODEL = click.argument("model", metavar="MODEL.toml", type=click.Path(path_type=Path))
 MODES = click.option("--modes", type=click.IntRange(min=1), help="How many modes.")
 OUT = click.option("--out", type=click.Path(path_type=Path), help="Folder for data and figures.")
+RESUME = click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite what another study left there.")
 
 
@@ -68,6 +69,7 @@ def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> 
 @click.option("--over", metavar="NAME=START:STOP:COUNT", help="A parameter instead of time.")
 @MODES
 @OUT
+@RESUME
 @FORCE
 def track(
     model: Path,
@@ -75,12 +77,13 @@ def track(
     over: str | None,
     modes: int | None,
     out: Path | None,
+    resume: bool,
     force: bool,
 ) -> None:
     """Follow the modes of a model along its motion, or over a parameter (a Campbell diagram)."""
     from studies.model_runs import run_track
 
-    _finish(*run_track(model, times, over, modes, out, force))
+    _finish(*run_track(model, times, over, modes, out, resume, force))
 
 
 @app.command("map")
@@ -89,7 +92,7 @@ def track(
 @click.option("--y", required=True, metavar="NAME=START:STOP:COUNT", help="Second parameter.")
 @MODES
 @OUT
-@click.option("--resume", is_flag=True, help="Go on with a map that was interrupted.")
+@RESUME
 @FORCE
 def stability_map(
     model: Path, x: str, y: str, modes: int | None, out: Path | None, resume: bool, force: bool

@@ -25,9 +25,10 @@ def run_track(
     over: str | None,
     modes: int | None,
     out: Path | None,
+    resume: bool,
     force: bool,
 ) -> Result:
-    """Tracks over time or over a parameter: table, dataset and figure.
+    """Tracks over time or over a parameter: table, store, dataset and figure.
 
     Where an instant fails, those before it are written all the same.
     """
@@ -42,13 +43,14 @@ def run_track(
         instants = _default_instants(model)
     folder = OutputFolder(out or Path("outputs") / path.stem, f"track {path.name}", force)
     k = modes or model.spec.analysis.modes
+    kept: dict[str, Any] = dict(store=folder.claim() / "tracks.store", resume=resume)
     try:
         if axis is None:
-            tracks = modal.track(model.motion, times=instants, k=k, progress=None)
+            tracks = modal.track(model.motion, times=instants, k=k, progress=None, **kept)
         else:
             family, fixed = model.family((axis[0],))
             swept: dict[str, Any] = {axis[0]: axis[1]}
-            tracks = modal.track(family, k=k, progress=None, **swept, **fixed)
+            tracks = modal.track(family, k=k, progress=None, **kept, **swept, **fixed)
     except (ConvergenceError, modal.TrackingInterrupted) as stopped:
         if isinstance(stopped.partial, xr.Dataset):
             folder.write_dataset("tracks.nc", stopped.partial)

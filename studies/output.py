@@ -68,11 +68,12 @@ class OutputFolder:
     def file(self, name: str) -> Iterator[Path]:
         """A path to write to; it becomes `name` only when the block ends well."""
         target = self.claim() / name
-        handle, temporary = tempfile.mkstemp(
-            prefix=".", suffix=target.suffix, dir=self.path, text=False
-        )
-        os.close(handle)
+        temporary: str | None = None
         try:
+            handle, temporary = tempfile.mkstemp(
+                prefix=".", suffix=target.suffix, dir=self.path, text=False
+            )
+            os.close(handle)
             yield Path(temporary)
             os.chmod(temporary, 0o644)
             os.replace(temporary, target)
@@ -81,7 +82,8 @@ class OutputFolder:
                 f"{target}: could not be written: {fault.strerror or fault}"
             ) from None
         finally:
-            Path(temporary).unlink(missing_ok=True)
+            if temporary is not None:
+                Path(temporary).unlink(missing_ok=True)
         self.written.append(target)
 
     def write_json(self, name: str, content: Any) -> None:

@@ -46,7 +46,10 @@ def manual_slider_crank(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def listed(tracks: xr.Dataset) -> list[tuple[str, tuple[int, ...], float]]:
     """Every event: what, of which modes, where."""
     columns = (tracks[f"occurrence_{name}"].values for name in ("event", "mode", "partner", "at"))
-    return [(str(e), tuple(sorted((int(m), int(p)))), float(x)) for e, m, p, x in zip(*columns, strict=True)]
+    return [
+        (str(e), tuple(sorted((int(m), int(p)))), float(x))
+        for e, m, p, x in zip(*columns, strict=True)
+    ]
 
 
 def assert_same(found: list[Any], expected: list[Any], span: float) -> None:
