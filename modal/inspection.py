@@ -279,13 +279,16 @@ def _veerings(
         if frozenset((i, j)) in settled:
             continue
         ends = [x[n] for x in d]
-        dip = _dip(ends) if approach[n] else None
-        if dip is not None and not unclear[n] and dip.gap > 2.0 * WIDEST * size[n]:
-            continue
-        if dip is None or not (unclear[n] or _suspected(a, b, match, i, j, ends, dip)):
+        dip = _dip(ends) if approach[n] and not passes[n] else None
+        if dip is not None and not unclear[n]:
+            if dip.gap > 2.0 * WIDEST * size[n] or not _suspected(a, b, match, i, j, ends, dip):
+                continue
+        if dip is None:
             if not unclear[n]:
                 continue
-            tau = hermite.lowest(np.abs(between[:, n]))
+            # Two crossings inside the step have the other order between them.
+            order = between[:, n].imag * np.sign(ends[0].imag)
+            tau = hermite.lowest(order if passes[n] else np.abs(between[:, n]))
             tau = tau if 0.02 < tau < 0.98 else 0.5
             doubt = Doubt(a.at + tau * length, i, j)
         else:

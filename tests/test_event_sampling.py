@@ -149,6 +149,53 @@ def test_crossing_of_forward_and_backward_whirl(count: int) -> None:
     assert place == pytest.approx(brentq(apart, 1.0, 700.0), abs=7e-3)
 
 
+def test_two_crossings_inside_one_step() -> None:
+    """Frequencies 100 and 100 + 5(s² − 0.04): the order is the same at both ends of the step."""
+    model = Model(
+        lambda s: FrozenSystem(M=np.eye(2), K=np.diag([1e4, (100.0 + 5.0 * (s**2 - 0.04)) ** 2]))
+    )
+    for count in (4, 41):
+        found = listed(modal.track(model, s=np.linspace(-1.0, 1.1, count), k=2))
+        assert_same(found, [("crossing", (0, 1), -0.2), ("crossing", (0, 1), 0.2)], 0.1)
+
+
+def test_crossings_of_curved_frequencies_are_placed() -> None:
+    """100 + 20 sin 6s meets 105 − 3s: the roots by bisection, to 2e-5 of the sweep."""
+
+    def rising(s: float) -> float:
+        return 100.0 + 20.0 * np.sin(6.0 * s)
+
+    def freeze(s: float) -> FrozenSystem:
+        return FrozenSystem(M=np.eye(2), K=np.diag([rising(s) ** 2, (105.0 - 3.0 * s) ** 2]))
+
+    fine = np.linspace(0.0, 2.0, 400)
+    apart = [rising(s) - 105.0 + 3.0 * s for s in fine]
+    roots = [
+        brentq(lambda s: rising(s) - 105.0 + 3.0 * s, fine[n], fine[n + 1])
+        for n in np.flatnonzero(np.diff(np.sign(apart)))
+    ]
+    for count in (9, 30):
+        found = listed(modal.track(Model(freeze), s=np.linspace(0.0, 2.0, count), k=2))
+        assert [e[0] for e in found] == ["crossing"] * len(roots)
+        np.testing.assert_allclose([e[2] for e in found], roots, atol=4e-5)
+
+
+@pytest.mark.parametrize("count", [4, 5, 60])
+def test_growth_that_begins_and_ends_inside_one_step(count: int) -> None:
+    """One oscillator with Re λ = 0.005 − 0.405 s² + 0.81 s⁴, its four zeros in closed form."""
+
+    def freeze(s: float) -> FrozenSystem:
+        growth = 0.005 - 0.405 * s**2 + 0.81 * s**4
+        return FrozenSystem(M=np.eye(1), D=[[-2.0 * growth]], K=[[100.0]])
+
+    inner, outer = np.sqrt((0.405 + np.array([-1.0, 1.0]) * np.sqrt(0.405**2 - 0.0162)) / 1.62)
+    tracks = modal.track(Model(freeze), s=np.linspace(-0.9, 1.1, count), k=1)
+    alone = [(-1, 0)] * 4
+    names = ["split", "flutter onset", "split", "flutter onset"]
+    expected = list(zip(names, alone, [-outer, -inner, inner, outer], strict=True))
+    assert_same(listed(tracks), expected, 0.1)
+
+
 @pytest.mark.parametrize("gap", [0.0, 1e-3, 3e-2])
 @pytest.mark.parametrize("seed", range(4))
 def test_families_of_oscillators(gap: float, seed: int) -> None:
