@@ -20,6 +20,8 @@ FIRST_SAMPLES = 32
 MOST_SAMPLES = 512
 TAIL = 0.25  # of the coefficients, the highest, which must be negligible
 NEGLIGIBLE = 1e-12  # of an entry's size over the span
+NOISE = 1e-10  # of an entry's size: largest level at which coefficients may stop falling …
+FLAT = 0.1  # … where "stopped" means that the last part is this share of the part before it
 ROUND_OFF = 1e-3  # of the largest entry of a row: smaller entries are differences of larger terms
 CHECKS = 7  # places of the span, on no grid of samples, where polynomial and A are compared
 TOLERATED = 1e-10  # of an entry's size, there
@@ -53,24 +55,23 @@ def periodic_interpolant(
     """A(t) of a smooth periodic A, to about 1e-13 of its size in every entry; None when A is not
     smooth.
 
-    Samples are doubled until the highest quarter of the Fourier coefficients is negligible.
+    Samples are doubled until the highest quarter of the Fourier coefficients is negligible, or is
+    the round-off of A itself.
     """
     samples = FIRST_SAMPLES
     values = np.stack([A(t0 + period * j / samples) for j in range(samples)])
     while True:
         coefficients = np.fft.rfft(values, axis=0) / samples
         scale = _sizes(values)
-        tail = np.abs(coefficients[int((1.0 - TAIL) * len(coefficients)) :]) / scale
-        if tail.max() <= NEGLIGIBLE:
+        size = (np.abs(coefficients) / scale).max(axis=(1, 2))
+        if _resolved(size):
             break
         if samples >= MOST_SAMPLES:
             return None
         middles = np.stack([A(t0 + period * (j + 0.5) / samples) for j in range(samples)])
         values = np.stack([values, middles], axis=1).reshape(2 * samples, *values.shape[1:])
         samples *= 2
-    size = np.abs(coefficients) / scale
-    kept = np.flatnonzero(size.max(axis=(1, 2)) > 1e-16)
-    count = int(kept.max(initial=0)) + 1
+    count = _retained(size)
     weights = np.where(np.arange(count) == 0, 1.0, 2.0)
     table = (coefficients[:count] * weights[:, None, None]).reshape(count, -1)
     shape, turn = values.shape[1:], 2j * np.pi * np.arange(count) / period
@@ -94,13 +95,13 @@ def chebyshev_interpolant(A: Callable[[float], Array], t0: float, t1: float) -> 
         coefficients[0] *= 0.5
         coefficients[-1] *= 0.5
         scale = _sizes(values)
-        if (np.abs(coefficients[int((1.0 - TAIL) * degree) :]) / scale).max() <= NEGLIGIBLE:
+        size = (np.abs(coefficients) / scale).max(axis=(1, 2))
+        if _resolved(size):
             break
         if degree >= MOST_SAMPLES:
             return None
         degree *= 2
-    kept = np.flatnonzero((np.abs(coefficients) / scale).max(axis=(1, 2)) > 1e-16)
-    count = int(kept.max(initial=0)) + 1
+    count = _retained(size)
     table, shape, order = (
         coefficients[:count].reshape(count, -1),
         values.shape[1:],
@@ -112,6 +113,20 @@ def chebyshev_interpolant(A: Callable[[float], Array], t0: float, t1: float) -> 
         return np.asarray((np.cos(order * angle) @ table).reshape(shape))
 
     return _checked(interpolant, A, (t0, t1), degree + 1, scale)
+
+
+def _resolved(size: Array) -> bool:
+    """Whether the coefficients of relative size (m,), lowest first, have fallen to nothing, or to
+    the level where the round-off of A keeps them from falling further."""
+    last, before = (int((1.0 - part * TAIL) * len(size)) for part in (1, 2))
+    tail = float(size[last:].max())
+    return tail <= NEGLIGIBLE or (tail <= NOISE and tail >= FLAT * float(size[before:last].max()))
+
+
+def _retained(size: Array) -> int:
+    """How many coefficients to use: up to the last one above the level of the highest quarter."""
+    tail = float(size[int((1.0 - TAIL) * len(size)) :].max())
+    return int(np.flatnonzero(size > max(tail, 1e-16)).max(initial=0)) + 1
 
 
 def _checked(
