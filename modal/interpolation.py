@@ -29,18 +29,19 @@ TOLERATED = 1e-10  # of an entry's size, there
 
 @dataclass(frozen=True)
 class Interpolant:
-    """A(t) (n, n) off a polynomial through A at `instants` instants: call it with t, s.
+    """A(t) (n, n) off a polynomial through A at `instants` instants: call it with t, s, or use
+    `many` for times (m,).
 
     deviation: the largest difference from A found between the instants, of the entries' sizes
     over the span.
     """
 
-    read: Callable[[float], Array]
+    many: Callable[[Array], Array]
     instants: int
     deviation: float
 
     def __call__(self, t: float) -> Array:
-        return self.read(t)
+        return np.asarray(self.many(np.array([t]))[0])
 
     def __str__(self) -> str:
         return (
@@ -62,7 +63,7 @@ def periodic_interpolant(
     values = np.stack([A(t0 + period * j / samples) for j in range(samples)])
     while True:
         coefficients = np.fft.rfft(values, axis=0) / samples
-        scale = _sizes(values)
+        scale = entry_sizes(values)
         size = (np.abs(coefficients) / scale).max(axis=(1, 2))
         if _resolved(size):
             break
@@ -76,8 +77,11 @@ def periodic_interpolant(
     table = (coefficients[:count] * weights[:, None, None]).reshape(count, -1)
     shape, turn = values.shape[1:], 2j * np.pi * np.arange(count) / period
 
-    def interpolant(t: float) -> Array:
-        return np.asarray((np.exp(turn * (t - t0)) @ table).real.reshape(shape))
+    def interpolant(times: Array) -> Array:
+        waves = np.exp(np.outer(times - t0, turn))
+        # The real part of the product, without its imaginary part.
+        values = waves.real @ table.real - waves.imag @ table.imag
+        return np.asarray(values.reshape(len(times), *shape))
 
     return _checked(interpolant, A, (t0, t0 + period), samples, scale)
 
@@ -94,7 +98,7 @@ def chebyshev_interpolant(A: Callable[[float], Array], t0: float, t1: float) -> 
         coefficients = np.fft.rfft(mirrored, axis=0).real / degree
         coefficients[0] *= 0.5
         coefficients[-1] *= 0.5
-        scale = _sizes(values)
+        scale = entry_sizes(values)
         size = (np.abs(coefficients) / scale).max(axis=(1, 2))
         if _resolved(size):
             break
@@ -108,9 +112,9 @@ def chebyshev_interpolant(A: Callable[[float], Array], t0: float, t1: float) -> 
         np.arange(count),
     )
 
-    def interpolant(t: float) -> Array:
-        angle = np.arccos(np.clip((t - middle) / half, -1.0, 1.0))
-        return np.asarray((np.cos(order * angle) @ table).reshape(shape))
+    def interpolant(times: Array) -> Array:
+        angle = np.arccos(np.clip((times - middle) / half, -1.0, 1.0))
+        return np.asarray((np.cos(np.outer(angle, order)) @ table).reshape(len(times), *shape))
 
     return _checked(interpolant, A, (t0, t1), degree + 1, scale)
 
@@ -130,7 +134,7 @@ def _retained(size: Array) -> int:
 
 
 def _checked(
-    read: Callable[[float], Array],
+    read: Callable[[Array], Array],
     A: Callable[[float], Array],
     span: tuple[float, float],
     instants: int,
@@ -138,13 +142,13 @@ def _checked(
 ) -> Interpolant | None:
     """The interpolant with what it is off between its instants; None when that is too much."""
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
-    shares = np.arange(1, CHECKS + 1) * golden % 1.0
-    times = (span[0] + (span[1] - span[0]) * shares).tolist()
-    deviation = max(float((np.abs(read(t) - A(t)) / scale).max()) for t in times)
+    times = span[0] + (span[1] - span[0]) * (np.arange(1, CHECKS + 1) * golden % 1.0)
+    exact = np.stack([A(float(t)) for t in times])
+    deviation = float((np.abs(read(times) - exact) / scale).max())
     return Interpolant(read, instants, deviation) if deviation <= TOLERATED else None
 
 
-def _sizes(values: Array) -> Array:
+def entry_sizes(values: Array) -> Array:
     """Largest size of every entry over the samples, down to the round-off of its row."""
     scale = np.abs(values).max(axis=0)
     scale = np.maximum(scale, ROUND_OFF * scale.max(axis=1, keepdims=True))

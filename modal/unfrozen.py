@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from modal.balanced import Balanced
 from modal.collocation import monodromy
 from modal.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.galerkin import GalerkinModel, modal_basis
@@ -94,11 +95,8 @@ class Unfrozen:
 
         halves: 2 for steps of at most `longest` (s), 1 for steps twice as long, to see their error.
         """
-        _, (scale, _) = la.matrix_balance(self.matrix(self.t0), permute=False, separate=True)
-
-        def balanced(t: float) -> Array:
-            return np.asarray(self.matrix(t) * (scale[None, :] / scale[:, None]))
-
+        balanced = Balanced.at(self.matrix, self.t0)
+        scale = balanced.scale
         out = []
         for start, end in pairwise(times):
             steps = halves * max(1, int(np.ceil((end - start) / (2.0 * longest))))
