@@ -1,4 +1,4 @@
-"""What freezing leaves out, to first order: the corrected growth rate and the frozen interval.
+"""What freezing leaves out, to first order: the corrected growth rate.
 
 With B ẋ = A(t) x, x = (q, q̇), and a(t) x_i(t) exp ∫λ_i for the i-th mode, the product with the
 left vector gives ȧ yᴴBx + a yᴴBẋ = 0 up to the coupling with other modes, so that
@@ -55,20 +55,21 @@ class History:
 
 
 @lru_cache(maxsize=4096)
-def _weights(offsets: tuple[float, ...]) -> tuple[float, ...]:
-    """Weights w with Σ w_m f(offset_m) = f'(0), exact for polynomials of degree len − 1."""
+def _weights(offsets: tuple[float, ...], order: int) -> tuple[float, ...]:
+    """Weights w with Σ w_m f(offset_m) = f'(0), or f''(0) for order 2, exact for polynomials of
+    degree len − 1."""
     x = np.array(offsets)
     reach = np.abs(x).max()
     powers = np.vander(x / reach, increasing=True).T
     right = np.zeros(len(x))
-    right[1] = 1.0 / reach
+    right[order] = order / reach**order
     return tuple(np.linalg.solve(powers, right).tolist())
 
 
 def derivative(
-    at: Real, values: NDArray[np.inexact], usable: NDArray[np.bool_]
+    at: Real, values: NDArray[np.inexact], usable: NDArray[np.bool_], order: int = 1
 ) -> NDArray[np.inexact]:
-    """d/ds at each instant from the five around it.
+    """d/ds, or d²/ds² for order 2, at each instant from the five around it.
 
     at (T,); values, usable (T, 5, R): values at instants n − 2 … n + 2 and which of them count. NaN
     where no neighbour does. The usable ones nearest to n, without a hole between, make the stencil.
@@ -85,13 +86,15 @@ def derivative(
     for n in range(T):
         for code in np.unique(codes[n]):
             chosen = np.array([m for m in range(5) if code >> m & 1], dtype=np.intp)
-            if len(chosen) < 2:
+            if len(chosen) <= order:
                 continue
             offsets = tuple(round(float(at[n + m - REACH] - at[n]) / span, 13) for m in chosen)
             columns = np.flatnonzero(codes[n] == code)
-            weights[n][np.ix_(chosen, columns)] = np.array(_weights(offsets))[:, None] / span
+            weights[n][np.ix_(chosen, columns)] = (
+                np.array(_weights(offsets, order))[:, None] / span**order
+            )
     out = (weights * filled).sum(axis=1)
-    return np.where(usable[:, 2], out, np.nan)
+    return np.where(usable.sum(axis=1) > order, out, np.nan)
 
 
 def neighbours(values: NDArray[np.inexact]) -> NDArray[np.inexact]:
@@ -147,27 +150,3 @@ def _rate(history: History, square: Real, narrow: bool = False) -> Real:
         usable[:, [0, -1]] = False
     rate = derivative(history.at, logs, usable)
     return np.asarray(history.eigenvalues.real - rate)
-
-
-def drift(history: History) -> Complex:
-    """λ̇, (T, R), per unit of `at`."""
-    return np.asarray(derivative(history.at, neighbours(history.eigenvalues), smooth(history)))
-
-
-def frozen_interval(history: History, tolerance: float) -> Real:
-    """How long the modes of an instant stand for the motion, (T, R) s.
-
-    The Δt at which the drift |λ̇| Δt reaches tolerance |λ|; zero where the coupling |y_jᴴ(Ȧ −
-    λ_iḂ)x_i| / |λ_i − λ_j|² = |y_jᴴBẋ_i| / |λ_i − λ_j| with any other mode of the window exceeds
-    the tolerance, for then not even the instant's own modes are what the motion excites. Infinite
-    where nothing moves.
-    """
-    speed = np.abs(drift(history))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        interval = np.where(speed > 0.0, tolerance * np.abs(history.eigenvalues) / speed, np.inf)
-    interval = np.where(np.isnan(speed), np.nan, interval)
-    return np.where(
-        np.nan_to_num(history.mixing) > tolerance,
-        np.where(np.isnan(interval), np.nan, 0.0),
-        interval,
-    )

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from modal.events import Between, Meeting, find_events
 from modal.following import Rules, Step, follow
+from modal.frozen_interval import frozen_interval
 from modal.links import Link, across, coupling, link, stencils
 from modal.matching import Overlap, align, clusters
-from modal.rates import History, action_rate, frozen_interval, growth_rate_corrected
+from modal.rates import History, action_rate, growth_rate_corrected
 from modal.snapshot import Complex, Index, Mask, Real, Snapshot
 from modal.whirl import direction
 
