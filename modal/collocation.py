@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from modal.balanced import Balanced
 from modal.integrators.gauss import Tableau
+from modal.progress import shown
 
 Array = NDArray[np.float64]
 
@@ -27,11 +28,14 @@ def monodromy(A: Balanced, t0: float, t1: float, steps: int) -> Array:
     return monodromy_factors(A, t0, t1, steps, 1)[0]
 
 
-def monodromy_factors(A: Balanced, t0: float, t1: float, steps: int, count: int) -> Array:
+def monodromy_factors(
+    A: Balanced, t0: float, t1: float, steps: int, count: int, progress: bool | None = False
+) -> Array:
     """Factors (count, n, n) whose product, the last one leftmost, is Φ(t1, t0) in `steps` steps."""
     n = len(A.scale)
     factors = np.repeat(np.eye(n)[None], count, axis=0)
-    for i, step in enumerate(step_maps(A, t0, t1, steps)):
+    maps = shown(step_maps(A, t0, t1, steps), "Floquet", "step", progress, steps)
+    for i, step in enumerate(maps):
         at = i * count // steps
         factors[at] = step @ factors[at]
     return factors

@@ -6,7 +6,7 @@ log(μ)/T the exponents, whose imaginary parts are defined up to whole multiples
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from assembly.errors import InputError
 from modal.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.floquet_arnoldi import arnoldi_multipliers
-from modal.floquet_reduced import reduced_multipliers
+from modal.floquet_reduced import reduced_basis, reduced_matrix, reduced_multipliers
 from modal.interpolation import Interpolant, periodic_interpolant
 from modal.magnus import propagator_factors
 from modal.periodicity import check_period
 from modal.product_eigen import product_modes
+from modal.progress import counted, phase
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -110,6 +111,7 @@ def floquet(
     breaks: Sequence[float] = (),
     steps: int | None = None,
     basis: Any = None,
+    progress: bool | None = False,
 ) -> FloquetModes:
     """Floquet multipliers and exponents of a model that repeats itself after `period`, s.
 
@@ -122,7 +124,8 @@ def floquet(
     relative residual of the eigenvalues ("arnoldi", 1e-9). breaks: instants within the period
     where the matrices jump ("dense" only). Multipliers of any size, from growth beyond the range
     of numbers to decay below round-off, come from the eigenvalues of a product of factors that is
-    never multiplied out (`modal.product_eigen`).
+    never multiplied out (`modal.product_eigen`). progress: bars on stderr; None shows them on a
+    terminal.
     Raises InputError when the model does not repeat itself, ConvergenceError.
     """
     if not (np.isfinite(period) and period > 0.0):
@@ -132,20 +135,19 @@ def floquet(
             raise InputError(f'method: a callable A(t) takes "dense", got {method!r}')
         first_order = FirstOrderModel(model, t0)
         check_period(first_order, period, t0, breaks)
-        return _dense(first_order, period, t0, tolerance or TOLERANCE, breaks)
+        return _dense(first_order, period, t0, tolerance or TOLERANCE, breaks, progress)
     equations = SecondOrderModel(model)
     check_period(equations, period, t0, breaks)
-    chosen = method or ("dense" if _suits_dense(equations, period, t0) else "reduced")
+    chosen = method or suitable_method(equations, period, t0)
     if chosen == "dense":
-        return _dense(equations, period, t0, tolerance or TOLERANCE, breaks)
+        return _dense(equations, period, t0, tolerance or TOLERANCE, breaks, progress)
     if breaks:
         raise InputError(f'breaks: only method="dense" takes them, and the method is "{chosen}"')
     if chosen == "reduced":
-        logs, vectors, error, smooth = reduced_multipliers(
-            model, period, t0, k, tolerance or REDUCED_TOLERANCE, basis
-        )
-        found = _of_logs(logs, vectors, error, period, t0, chosen)
-        return replace(found, interpolated=smooth)
+        if basis is None:
+            basis = reduced_basis(model, period, t0, k, progress)
+        matrix = reduced_matrix(model, basis, period, t0, progress)
+        return reduced_floquet(matrix, basis, period, t0, k, tolerance, progress)
     if chosen == "arnoldi":
         logs, vectors, error = arnoldi_multipliers(
             model, period, t0, k, steps or STEPS, tolerance or ARNOLDI_TOLERANCE
@@ -154,12 +156,30 @@ def floquet(
     raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
 
 
-def _suits_dense(equations: SecondOrderModel, period: float, t0: float) -> bool:
-    """Few unknowns, and no frequency so high that following all of them would take long."""
+def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Method:
+    """The default method: "dense" for few unknowns, and no frequency so high that following all of
+    them would take long; else "reduced"."""
     if equations.at(t0).system.n > DENSE_LIMIT:
-        return False
+        return "reduced"
     fastest = np.abs(la.eigvals(equations.first_order(t0))).max()
-    return bool(fastest * period <= FASTEST)
+    return "dense" if fastest * period <= FASTEST else "reduced"
+
+
+def reduced_floquet(
+    matrix: Callable[[float], Array],
+    basis: Array,
+    period: float,
+    t0: float,
+    k: int,
+    tolerance: float | None = None,
+    progress: bool | None = False,
+) -> FloquetModes:
+    """Floquet modes of a model on a basis (n, r), from its A(t) there; the model must repeat itself
+    after `period`."""
+    wanted = tolerance or REDUCED_TOLERANCE
+    found = reduced_multipliers(matrix, basis, period, t0, k, wanted, progress)
+    smooth = matrix if isinstance(matrix, Interpolant) else None
+    return replace(_of_logs(*found, period, t0, "reduced"), interpolated=smooth)
 
 
 def _dense(
@@ -168,15 +188,19 @@ def _dense(
     t0: float,
     tolerance: float,
     breaks: Sequence[float],
+    progress: bool | None,
 ) -> FloquetModes:
     smooth, deviation = None, 0.0
     if isinstance(equations, SecondOrderModel) and not equations.constant and not breaks:
-        smooth = periodic_interpolant(equations.first_order, t0, period)
+        exact = equations.first_order
+        with counted(exact, "matrices of the motion", "instant", progress) as sampled:
+            smooth = periodic_interpolant(sampled, t0, period)
     if smooth is not None:
         # What an error of that relative size in A makes of Φ, in the norm of energy: ∫ ‖δA‖ dt.
         deviation = smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())
     matrix = smooth or equations.first_order
-    made = propagator_factors(matrix, t0, t0 + period, tolerance, breaks)
+    with phase("Floquet: the whole monodromy", progress):
+        made = propagator_factors(matrix, t0, t0 + period, tolerance, breaks)
     modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
     vectors = made.balanced.restored(modes.vectors)
     found = _of_logs(modes.logs, vectors, modes.error, period, t0, "dense")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from modal.balanced import Balanced
 from modal.collocation import ORDER, monodromy_factors
 from modal.equations import SecondOrderModel
 from modal.galerkin import GalerkinModel, modal_basis
-from modal.interpolation import Interpolant, periodic_interpolant
+from modal.interpolation import periodic_interpolant
 from modal.magnus import SPREAD
 from modal.product_eigen import EPS, product_modes
+from modal.progress import counted, shown
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
+Matrix = Callable[[float], Array]
 
 INSTANTS = 8  # of a period, whose frozen modes span the basis
 GUARD = 2  # modes more than asked for in the basis
@@ -27,22 +30,41 @@ GROWTH = 1.5
 MOST_STEPS = 1 << 15
 
 
-def reduced_multipliers(
-    model: Any, period: float, t0: float, k: int, tolerance: float, basis: Array | None
-) -> tuple[Complex, Complex, Array, Interpolant | None]:
-    """Log μ (m,) of the multipliers, Floquet vectors (2n, m) on (q, q̇) at t0, bounds on the error
-    of log μ, and what the matrices were read off.
+def reduced_basis(
+    model: Any, period: float, t0: float, k: int, progress: bool | None = False
+) -> Array:
+    """Shapes (n, r) of the k slowest frozen modes, and a few more, at instants of the period."""
+    times = (t0 + period * np.arange(INSTANTS) / INSTANTS).tolist()
+    instants = shown(times, "frozen modes as a basis", "instant", progress)
+    return modal_basis(model, instants, k + GUARD)
 
-    The k slowest frozen modes of t0 are followed (m = 2k; real eigenvalues count by themselves):
-    of all Floquet vectors, those that consist of them most. Steps grow until log μ agrees to
-    `tolerance`. Raises ConvergenceError.
+
+def reduced_matrix(
+    model: Any, basis: Array, period: float, t0: float, progress: bool | None = False
+) -> Matrix:
+    """A(t) of the model on the basis, read off a polynomial where it is smooth."""
+    exact = SecondOrderModel(GalerkinModel(model, basis)).first_order
+    with counted(exact, "matrices of the motion", "instant", progress) as sampled:
+        return periodic_interpolant(sampled, t0, period) or exact
+
+
+def reduced_multipliers(
+    matrix: Matrix,
+    basis: Array,
+    period: float,
+    t0: float,
+    k: int,
+    tolerance: float,
+    progress: bool | None = False,
+) -> tuple[Complex, Complex, Array]:
+    """Log μ (m,) of the multipliers, Floquet vectors (2n, m) on (q, q̇) at t0, and bounds on the
+    error of log μ.
+
+    matrix: A(t) on the basis (n, r). The k slowest frozen modes of t0 are followed (m = 2k; real
+    eigenvalues count by themselves): of all Floquet vectors, those that consist of them most. Steps
+    grow until log μ agrees to `tolerance`. Raises ConvergenceError.
     """
-    if basis is None:
-        times = t0 + period * np.arange(INSTANTS) / INSTANTS
-        basis = modal_basis(model, [float(t) for t in times], k + GUARD)
-    equations = SecondOrderModel(GalerkinModel(model, basis))
-    smooth = periodic_interpolant(equations.first_order, t0, period)
-    A = Balanced.at(smooth or equations.first_order, t0)
+    A = Balanced.at(matrix, t0)
     values, frozen = la.eig(A(t0))
     slow = np.argsort(np.abs(values), kind="stable")[: 2 * k]
     share = la.inv(frozen)
@@ -52,7 +74,7 @@ def reduced_multipliers(
     before: Complex | None = None
     last = steps
     while steps <= MOST_STEPS:
-        factors = monodromy_factors(A, t0, t0 + period, steps, count)
+        factors = monodromy_factors(A, t0, t0 + period, steps, count, progress)
         modes = product_modes(factors, np.full(count, steps * EPS / count))
         parts = np.abs(share @ modes.vectors) ** 2
         kept = np.argsort(-(parts[slow].sum(axis=0) / parts.sum(axis=0)), kind="stable")
@@ -64,7 +86,7 @@ def reduced_multipliers(
                 full = A.restored(modes.vectors[:, kept])
                 r = len(A.scale) // 2
                 lifted = np.vstack([basis @ full[:r], basis @ full[r:]])
-                return found, lifted, gap + modes.error[kept], smooth
+                return found, lifted, gap + modes.error[kept]
         before, last = found, steps
         steps = int(np.ceil(GROWTH * steps))
     raise ConvergenceError(
