@@ -32,7 +32,7 @@ def monodromy_factors(
     A: Balanced, t0: float, t1: float, steps: int, count: int, progress: bool | None = False
 ) -> Array:
     """Factors (count, n, n) whose product, the last one leftmost, is Φ(t1, t0) in `steps` steps."""
-    n = len(A.scale)
+    n = len(A.root)
     factors = np.repeat(np.eye(n)[None], count, axis=0)
     maps = shown(step_maps(A, t0, t1, steps), "Floquet", "step", progress, steps)
     for i, step in enumerate(maps):
@@ -44,7 +44,7 @@ def monodromy_factors(
 def step_maps(A: Balanced, t0: float, t1: float, steps: int) -> Iterator[Array]:
     """The map (n, n) of each of `steps` equal steps from t0 to t1, in order."""
     tableau = Tableau(STAGES)
-    n = len(A.scale)
+    n = len(A.root)
     h = (t1 - t0) / steps
     batch = max(1, BATCH_NUMBERS // (STAGES * n) ** 2)
     for first in range(0, steps, batch):

@@ -94,7 +94,8 @@ def _exponents(
         equations = SecondOrderModel(model)
         if suitable_method(equations, period, t0) == "reduced":
             check_period(equations, period, t0, breaks)
-            return reduced_floquet(unfrozen.matrix, unfrozen.basis, period, t0, k, None, progress)
+            A, basis = unfrozen.balanced(), unfrozen.basis
+            return reduced_floquet(A, basis, period, t0, k, progress=progress)
     return floquet(model, period, t0=t0, k=k, breaks=breaks, progress=progress)
 
 

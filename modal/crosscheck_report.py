@@ -58,11 +58,10 @@ class CrossCheck:
         return np.asarray(self.dataset.frozen_share.values == 1.0)
 
     def __str__(self) -> str:
+        rates = f"{'frozen':>11} {'corrected':>11} {'transient':>11} {'Floquet':>11}"
         lines = [
-            "      frequency      mean growth rate, 1/s                             shortest frozen "
-            "  period of",
-            "mode  mean, Hz       frozen      corrected   transient   Floquet       interval, s     "
-            "  vibration, s",
+            f"{'':4}  {'mean':>11} {'mean growth rate, 1/s':^47}   {'shortest':>11} {'vibration':>11}",
+            f"mode  {'freq., Hz':>11} {rates}   {'interval, s':>11} {'period, s':>11}",
         ]
         d = self.dataset
         for i, diagnosis in enumerate(self.diagnoses):
@@ -74,7 +73,7 @@ class CrossCheck:
             period = float(d.vibration_period[i])
             lines.append(
                 f"{int(d.mode[i]):4d}  {frequency:11.6g} {' '.join(rates)}   {interval:11.3g}"
-                f"     {period:11.3g}"
+                f" {period:11.3g}"
             )
             lines.append(f"      growth rate {diagnosis}")
             if not self.stands[i]:

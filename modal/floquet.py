@@ -6,7 +6,7 @@ log(μ)/T the exponents, whose imaginary parts are defined up to whole multiples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,9 +15,10 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.errors import InputError
+from modal.balanced import Balanced
 from modal.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.floquet_arnoldi import arnoldi_multipliers
-from modal.floquet_reduced import reduced_basis, reduced_matrix, reduced_multipliers
+from modal.floquet_reduced import reduced_basis, reduced_motion, reduced_multipliers
 from modal.interpolation import Interpolant, periodic_interpolant
 from modal.magnus import propagator_factors
 from modal.periodicity import check_period
@@ -146,8 +147,9 @@ def floquet(
     if chosen == "reduced":
         if basis is None:
             basis = reduced_basis(model, period, t0, k, progress)
-        matrix = reduced_matrix(model, basis, period, t0, progress)
-        return reduced_floquet(matrix, basis, period, t0, k, tolerance, progress)
+        A, smooth = reduced_motion(model, basis, period, t0, progress)
+        found = reduced_floquet(A, basis, period, t0, k, tolerance, progress)
+        return replace(found, interpolated=smooth)
     if chosen == "arnoldi":
         logs, vectors, error = arnoldi_multipliers(
             model, period, t0, k, steps or STEPS, tolerance or ARNOLDI_TOLERANCE
@@ -166,7 +168,7 @@ def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Me
 
 
 def reduced_floquet(
-    matrix: Callable[[float], Array],
+    A: Balanced,
     basis: Array,
     period: float,
     t0: float,
@@ -177,9 +179,8 @@ def reduced_floquet(
     """Floquet modes of a model on a basis (n, r), from its A(t) there; the model must repeat itself
     after `period`."""
     wanted = tolerance or REDUCED_TOLERANCE
-    found = reduced_multipliers(matrix, basis, period, t0, k, wanted, progress)
-    smooth = matrix if isinstance(matrix, Interpolant) else None
-    return replace(_of_logs(*found, period, t0, "reduced"), interpolated=smooth)
+    found = reduced_multipliers(A, basis, period, t0, k, wanted, progress)
+    return _of_logs(*found, period, t0, "reduced")
 
 
 def _dense(
@@ -199,10 +200,15 @@ def _dense(
         # What an error of that relative size in A makes of Φ, in the norm of energy: ∫ ‖δA‖ dt.
         deviation = smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())
     matrix = smooth or equations.first_order
+    A = (
+        Balanced.energy(matrix, equations.at(t0))
+        if isinstance(equations, SecondOrderModel)
+        else Balanced.diagonal(matrix, t0 + 0.5 * (min(breaks, default=t0 + period) - t0))
+    )
     with phase("Floquet: the whole monodromy", progress):
-        made = propagator_factors(matrix, t0, t0 + period, tolerance, breaks)
+        made = propagator_factors(A, t0, t0 + period, tolerance, breaks)
     modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
-    vectors = made.balanced.restored(modes.vectors)
+    vectors = A.restored(modes.vectors)
     found = _of_logs(modes.logs, vectors, modes.error, period, t0, "dense")
     return replace(found, interpolated=smooth)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,13 @@ from modal.balanced import Balanced
 from modal.collocation import ORDER, monodromy_factors
 from modal.equations import SecondOrderModel
 from modal.galerkin import GalerkinModel, modal_basis
-from modal.interpolation import periodic_interpolant
+from modal.interpolation import Interpolant, periodic_interpolant
 from modal.magnus import SPREAD
 from modal.product_eigen import EPS, product_modes
 from modal.progress import counted, shown
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
-Matrix = Callable[[float], Array]
 
 INSTANTS = 8  # of a period, whose frozen modes span the basis
 GUARD = 2  # modes more than asked for in the basis
@@ -39,17 +37,19 @@ def reduced_basis(
     return modal_basis(model, instants, k + GUARD)
 
 
-def reduced_matrix(
+def reduced_motion(
     model: Any, basis: Array, period: float, t0: float, progress: bool | None = False
-) -> Matrix:
-    """A(t) of the model on the basis, read off a polynomial where it is smooth."""
-    exact = SecondOrderModel(GalerkinModel(model, basis)).first_order
+) -> tuple[Balanced, Interpolant | None]:
+    """A(t) of the model on the basis, and what it was read off where it is smooth."""
+    equations = SecondOrderModel(GalerkinModel(model, basis))
+    exact = equations.first_order
     with counted(exact, "matrices of the motion", "instant", progress) as sampled:
-        return periodic_interpolant(sampled, t0, period) or exact
+        smooth = periodic_interpolant(sampled, t0, period)
+    return Balanced.energy(smooth or exact, equations.at(t0)), smooth
 
 
 def reduced_multipliers(
-    matrix: Matrix,
+    A: Balanced,
     basis: Array,
     period: float,
     t0: float,
@@ -60,12 +60,11 @@ def reduced_multipliers(
     """Log μ (m,) of the multipliers, Floquet vectors (2n, m) on (q, q̇) at t0, and bounds on the
     error of log μ.
 
-    matrix: A(t) on the basis (n, r). The k slowest frozen modes of t0 are followed (m = 2k; real
+    A: on the basis (n, r). The k slowest frozen modes of t0 are followed (m = 2k; real
     eigenvalues count by themselves): of all Floquet vectors, those that consist of them most. Steps
     grow until log μ agrees to `tolerance`. Raises ConvergenceError.
     """
-    A = Balanced.at(matrix, t0)
-    values, frozen = la.eig(A(t0))
+    values, frozen = la.eig(A.many(np.array([t0]))[0])
     slow = np.argsort(np.abs(values), kind="stable")[: 2 * k]
     share = la.inv(frozen)
     decay = float(np.abs(values[slow].real).max()) * period
@@ -84,7 +83,7 @@ def reduced_multipliers(
             gap = _distances(before, found) / ((steps / last) ** ORDER - 1.0)
             if gap.max() <= tolerance:
                 full = A.restored(modes.vectors[:, kept])
-                r = len(A.scale) // 2
+                r = len(A.root) // 2
                 lifted = np.vstack([basis @ full[:r], basis @ full[r:]])
                 return found, lifted, gap + modes.error[kept]
         before, last = found, steps

@@ -9,7 +9,7 @@ is looked at, and comes with it: whoever uses one says so.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +32,28 @@ class Interpolant:
     """A(t) (n, n) off a polynomial through A at `instants` instants: call it with t, s, or use
     `many` for times (m,).
 
+    basis: the polynomials' values at times (m,), (m, c); table (c, n, n): their coefficients.
     deviation: the largest difference from A found between the instants, of the entries' sizes
     over the span.
     """
 
-    many: Callable[[Array], Array]
+    basis: Callable[[Array], Array]
+    table: Array
     instants: int
     deviation: float
 
     def __call__(self, t: float) -> Array:
         return np.asarray(self.many(np.array([t]))[0])
+
+    def many(self, times: Array) -> Array:
+        """A at `times` (m,): (m, n, n)."""
+        count, rows, columns = self.table.shape
+        values = self.basis(times) @ self.table.reshape(count, -1)
+        return np.asarray(values.reshape(len(times), rows, columns))
+
+    def mapped(self, left: Array, right: Array) -> Interpolant:
+        """The interpolant of left A(t) right."""
+        return replace(self, table=left @ self.table @ right)
 
     def __str__(self) -> str:
         return (
@@ -74,16 +86,15 @@ def periodic_interpolant(
         samples *= 2
     count = _retained(size)
     weights = np.where(np.arange(count) == 0, 1.0, 2.0)
-    table = (coefficients[:count] * weights[:, None, None]).reshape(count, -1)
-    shape, turn = values.shape[1:], 2j * np.pi * np.arange(count) / period
+    terms = coefficients[:count] * weights[:, None, None]
+    turn = 2.0 * np.pi * np.arange(count) / period
 
-    def interpolant(times: Array) -> Array:
-        waves = np.exp(np.outer(times - t0, turn))
-        # The real part of the product, without its imaginary part.
-        values = waves.real @ table.real - waves.imag @ table.imag
-        return np.asarray(values.reshape(len(times), *shape))
+    def waves(times: Array) -> Array:
+        angle = np.outer(times - t0, turn)
+        return np.concatenate([np.cos(angle), -np.sin(angle)], axis=1)
 
-    return _checked(interpolant, A, (t0, t0 + period), samples, scale)
+    table = np.concatenate([terms.real, terms.imag])
+    return _checked(waves, table, A, (t0, t0 + period), samples, scale)
 
 
 def chebyshev_interpolant(A: Callable[[float], Array], t0: float, t1: float) -> Interpolant | None:
@@ -106,17 +117,13 @@ def chebyshev_interpolant(A: Callable[[float], Array], t0: float, t1: float) -> 
             return None
         degree *= 2
     count = _retained(size)
-    table, shape, order = (
-        coefficients[:count].reshape(count, -1),
-        values.shape[1:],
-        np.arange(count),
-    )
+    order = np.arange(count)
 
-    def interpolant(times: Array) -> Array:
+    def polynomials(times: Array) -> Array:
         angle = np.arccos(np.clip((times - middle) / half, -1.0, 1.0))
-        return np.asarray((np.cos(np.outer(angle, order)) @ table).reshape(len(times), *shape))
+        return np.asarray(np.cos(np.outer(angle, order)))
 
-    return _checked(interpolant, A, (t0, t1), degree + 1, scale)
+    return _checked(polynomials, coefficients[:count], A, (t0, t1), degree + 1, scale)
 
 
 def _resolved(size: Array) -> bool:
@@ -134,7 +141,8 @@ def _retained(size: Array) -> int:
 
 
 def _checked(
-    read: Callable[[Array], Array],
+    basis: Callable[[Array], Array],
+    table: Array,
     A: Callable[[float], Array],
     span: tuple[float, float],
     instants: int,
@@ -144,8 +152,9 @@ def _checked(
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
     times = span[0] + (span[1] - span[0]) * (np.arange(1, CHECKS + 1) * golden % 1.0)
     exact = np.stack([A(float(t)) for t in times])
-    deviation = float((np.abs(read(times) - exact) / scale).max())
-    return Interpolant(read, instants, deviation) if deviation <= TOLERATED else None
+    found = Interpolant(basis, table, instants, 0.0)
+    deviation = float((np.abs(found.many(times) - exact) / scale).max())
+    return replace(found, deviation=deviation) if deviation <= TOLERATED else None
 
 
 def entry_sizes(values: Array) -> Array:

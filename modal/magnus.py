@@ -8,7 +8,7 @@ round-off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -36,7 +36,7 @@ SHARPEST = 1e-13  # tolerance of one factor of many
 
 @dataclass(frozen=True)
 class Factors:
-    """Φ(t1, t0) = F_p ⋯ F_1, in balanced coordinates: every factor is well conditioned.
+    """Φ(t1, t0) = F_p ⋯ F_1: every factor is well conditioned.
 
     matrices (p, n, n), the first to act first. errors (p,): estimates of their relative errors,
     2-norm. lengths (p,): of their spans, s. steps: how many Magnus steps they took in all.
@@ -45,16 +45,11 @@ class Factors:
     matrices: Array
     errors: Array
     lengths: Array
-    balanced: Balanced
     steps: int
 
 
 def propagator_factors(
-    A: Callable[[float], Array],
-    t0: float,
-    t1: float,
-    tolerance: float = 1e-12,
-    breaks: Sequence[float] = (),
+    A: Balanced, t0: float, t1: float, tolerance: float = 1e-12, breaks: Sequence[float] = ()
 ) -> Factors:
     """Φ(t1, t0) as a product over spans in which no solution grows or decays by more than about
     SPREAD.
@@ -67,10 +62,8 @@ def propagator_factors(
     inner = sorted(float(b) for b in breaks)
     if any(not t0 < b < t1 for b in inner):
         raise InputError(f"breaks: each must lie between {t0:.6g} and {t1:.6g}, got {inner}")
-    # Balancing changes the numbers of badly scaled mechanical systems, not the result.
-    balanced = Balanced.at(A, t0 + 0.5 * ((inner[0] if inner else t1) - t0))
     ends = [t0, *inner, t1]
-    spans = [span for piece in pairwise(ends) for span in _spans(balanced, *piece)]
+    spans = [span for piece in pairwise(ends) for span in _spans(A, *piece)]
     if len(spans) > MOST_FACTORS:
         raise ConvergenceError(
             f"Floquet: from t = {t0:.6g} to {t1:.6g} solutions grow or decay by a factor of "
@@ -81,7 +74,7 @@ def propagator_factors(
     spans.reverse()
     while spans:
         start, end = spans.pop()
-        matrix, error, count = _converged(balanced, start, end, sharp)
+        matrix, error, count = _converged(A, start, end, sharp)
         steps += count
         if _spread(matrix) > 1.2 * SPREAD and end - start > (t1 - t0) / MOST_FACTORS:
             middle = 0.5 * (start + end)
@@ -90,7 +83,7 @@ def propagator_factors(
         matrices.append(matrix)
         errors.append(error)
         lengths.append(end - start)
-    return Factors(np.array(matrices), np.array(errors), np.array(lengths), balanced, steps)
+    return Factors(np.array(matrices), np.array(errors), np.array(lengths), steps)
 
 
 def _spans(A: Balanced, t0: float, t1: float) -> list[tuple[float, float]]:
@@ -139,7 +132,7 @@ def _converged(A: Balanced, t0: float, t1: float, tolerance: float) -> tuple[Arr
 
 def _product(A: Balanced, t0: float, t1: float, steps: int) -> Array:
     """Φ(t1, t0)."""
-    h, n = (t1 - t0) / steps, len(A.scale)
+    h, n = (t1 - t0) / steps, len(A.root)
     batch = max(1, BATCH_NUMBERS // (n * n))
     total = np.eye(n)
     for first in range(0, steps, batch):

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from modal.balanced import Balanced
+from modal.balanced import Balanced, energy_root
 from modal.collocation import monodromy
 from modal.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.galerkin import GalerkinModel, modal_basis
@@ -77,12 +77,13 @@ class Unfrozen:
         """A square root L (N, N) of the energy: ‖L x‖² is twice the energy of x at t."""
         if self._second is None:
             return np.eye(self.size)
-        here = self._second.at(t)
-        sizes, shapes = la.eigh(here.potential.toarray())
-        floor = np.finfo(float).eps * np.abs(sizes).max()
-        stiffness = np.sqrt(np.maximum(np.abs(sizes), floor))[:, None] * shapes.T
-        mass = la.cholesky(here.M.toarray())
-        return np.asarray(la.block_diag(stiffness, mass))
+        return energy_root(self._second.at(t))
+
+    def balanced(self) -> Balanced:
+        """A(t) in the coordinates that its propagation is computed in."""
+        if self._second is None:
+            return Balanced.diagonal(self.matrix, self.t0)
+        return Balanced.energy(self.matrix, self._second.at(self.t0))
 
     def frozen(self, t: float, norm: Array | None = None) -> tuple[Complex, Complex, Complex]:
         """Eigenvalues (N,), right vectors of unit energy and left ones with yᴴx = 1, at t."""
@@ -110,11 +111,11 @@ class Unfrozen:
 
         halves: 2 for steps of at most `longest` (s), 1 for steps twice as long, to see their error.
         """
-        balanced = Balanced.at(self.matrix, self.t0)
+        balanced = self.balanced()
         out = []
         spans = shown(list(pairwise(times)), "transient", "instant", progress)
         for start, end in spans:
             steps = halves * max(1, int(np.ceil((end - start) / (2.0 * longest))))
             inner = monodromy(balanced, float(start), float(end), steps)
-            out.append(inner * (balanced.scale[:, None] / balanced.scale[None, :]))
+            out.append(balanced.inverse @ inner @ balanced.root)
         return out
