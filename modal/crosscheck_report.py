@@ -60,7 +60,8 @@ class CrossCheck:
     def __str__(self) -> str:
         names = f"{'frozen':>11} {'corrected':>11} {'transient':>11} {'Floquet':>11}"
         lines = [
-            f"{'':4}  {'mean':>11} {'mean growth rate, 1/s':^47}   {'shortest':>11} {'vibration':>11}",
+            f"{'':4}  {'mean':>11} {'mean growth rate, 1/s':^47}   "
+            f"{'shortest':>11} {'vibration':>11}",
             f"mode  {'freq., Hz':>11} {names}   {'interval, s':>11} {'period, s':>11}",
         ]
         d = self.dataset

@@ -120,7 +120,8 @@ def _worst(mixing: Complex, lam: Complex, gram: Complex) -> Real:
 class History:
     """T instants of R tracks over time; NaN where a track has no value.
 
-    at (T,): s. eigenvalues (T, R), rad/s. speed (T, R): dλ/dt. energy (T, R): twice the energy at qᴴMq = 1.
+    at (T,): s. eigenvalues (T, R), rad/s. speed (T, R): dλ/dt. energy (T, R): twice the energy at
+    qᴴMq = 1.
     by_energy, by_amplitude, mixing (T, R): of `InstantRates`, per second.
     """
 
