@@ -127,7 +127,8 @@ def track(
 
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
-        return _source(sweep, count, backend, solver, accuracy, whirl, int(checks), stored)
+        verified = (int(checks), int(k))
+        return _source(sweep, count, backend, solver, accuracy, whirl, verified, stored)
 
     def record(source: Source) -> Recorder:
         return Recorder(int(k), source.snapshot, rules, speed, source.carried)
@@ -252,10 +253,13 @@ def _source(
     solver: Solver | None,
     accuracy: float,
     whirl: Whirl | None,
-    checks: int,
+    checks: tuple[int, int],
     stored: TrackStore | None,
 ) -> Source:
-    """The source of modes that `backend` and `solver` ask for, or that of a stored run."""
+    """The source of modes that `backend` and `solver` ask for, or that of a stored run.
+
+    checks: at how many values, and of how many modes, a basis is verified.
+    """
     freeze, at = sweep.freeze, sweep.at
     reduced = stored.open() if stored is not None else False
     kept = None if stored is None else stored.reopen
@@ -277,7 +281,7 @@ def _source(
         try:
             if usable:
                 return ReducedSource(
-                    freeze, sweep.name, at, count, accuracy, whirl, checks, kept
+                    freeze, sweep.name, at, count, accuracy, whirl, *checks, kept
                 )
         except (BasisError, ConvergenceError, SingularSystemError):
             if asked or stored is not None:
