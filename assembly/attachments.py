@@ -15,6 +15,7 @@ from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.spring import SpringFamily, SurroundingsDamperFamily
 from assembly.errors import InputError
 from assembly.kinematics import as_vector
+from assembly.magnitudes import INERTIA_ENTRY, MASS
 
 Array = NDArray[np.float64]
 
@@ -32,8 +33,7 @@ def attach_mass(
     of that centre from the node, m, body axes. Raises InputError for impossible values, and when
     inertia or offset would need rotations that the node does not have.
     """
-    if not (np.isfinite(mass) and mass >= 0.0):
-        raise InputError(f"mass: must be a finite number of at least 0, kg, got {mass!r}")
+    MASS.check(mass, "mass")
     at = node_number(body, node)
     arm = as_vector(offset, "offset")
     about_centre = second_moments(inertia)
@@ -85,8 +85,9 @@ def attach_spring(
 def attach_damper(body: Body, node: int | str, damping: ArrayLike) -> Body:
     """The body with a damper between a node and the fixed surroundings: a number or (3, 3), N·s/m.
 
-    In a rotating frame it is circulatory: D = d, K_D = d ω̃ (DESIGN.md, section 2). A (3, 3) that
-    is constant in a turning frame turns with it. Raises InputError.
+    Its force −d(v_O + ω̃(X + u) + u̇) resists the steady motion too: D = d, K_D = d ω̃ (circulatory),
+    and −d(v_O + ω̃X) is part of the load and of the prestress. A (3, 3) that is constant in a
+    turning frame turns with it. Raises InputError.
     """
     d = _spring_values(damping, "damping")
     if np.shape(damping) == (6, 6):
@@ -119,8 +120,9 @@ def second_moments(inertia: ArrayLike) -> Array:
     if values.shape not in ((), (3,), (3, 3)):
         raise InputError(f"inertia: expected 1, 3 or 3×3 numbers, kg m², got shape {values.shape}")
     tensor = values if values.ndim == 2 else np.diag(np.broadcast_to(values, (3,)))
-    if not np.all(np.isfinite(tensor)) or not np.allclose(tensor, tensor.T, rtol=1e-10):
-        raise InputError("inertia: the tensor must be finite and symmetric")
+    INERTIA_ENTRY.check(tensor, "inertia")
+    if not np.allclose(tensor, tensor.T, rtol=1e-10):
+        raise InputError("inertia: the tensor must be symmetric")
     J = 0.5 * np.trace(tensor) * np.eye(3) - tensor
     if np.linalg.eigvalsh(J)[0] < -1e-9 * abs(tensor).max():
         moments = np.linalg.eigvalsh(tensor).tolist()

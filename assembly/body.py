@@ -7,7 +7,7 @@ unit of ω_i, ω_iω_j, ε_i, a_O,i (DESIGN.md, section 2).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -24,7 +24,9 @@ from assembly.errors import InputError
 from assembly.factorization import Factorization
 from assembly.frozen import FrozenSystem
 from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics, as_vector, skew
+from assembly.magnitudes import DAMPING_MASS, DAMPING_STIFFNESS
 from assembly.nonlinear import equilibrium
+from assembly.supports import unresisted
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -70,8 +72,8 @@ class Body:
 
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
         """The same body with internal Rayleigh damping D = a M + b K (a in 1/s, b in s)."""
-        if not (np.isfinite(a) and np.isfinite(b)) or a < 0 or b < 0:
-            raise InputError(f"damping: a and b must be finite and not negative, got {a}, {b}")
+        DAMPING_MASS.check(a, "damping: a")
+        DAMPING_STIFFNESS.check(b, "damping: b")
         return replace(self, rayleigh=(float(a), float(b)))
 
     @cached_property
@@ -86,16 +88,45 @@ class Body:
 
     @cached_property
     def inertia_loads(self) -> Array:
-        """Forces (n, 12) of the unit kinematics on all unknowns, N and N·m."""
+        """Forces (n, 12) of the unit kinematics on all unknowns, N and N·m, balanced by a hub."""
+        return self._balanced(self._inertia_forces)
+
+    @cached_property
+    def damper_loads(self) -> Array:
+        """Forces (n, 6) of the dampers against the surroundings, N and N·m, balanced by a hub.
+
+        −d(v_O + ω̃X) per unit of v_O,i and ω_i.
+        """
+        return self._balanced(self._damper_forces)
+
+    @cached_property
+    def _inertia_forces(self) -> Array:
         return np.asarray(np.sum([f.inertia_loads() for f in self.families], axis=0))
 
     @cached_property
+    def _damper_forces(self) -> Array:
+        d = sum_operators([f.external_damping() for f in self.families], self.size)
+        return -np.asarray(d @ self.dofs.rigid_fields())
+
+    def _balanced(self, loads: Array) -> Array:
+        """Loads (n, k) with what the hub of a pinned solid adds to them."""
+        hubs = [forces for f in self.families if (forces := f.balance(loads)) is not None]
+        return np.asarray(np.sum([loads, *hubs], axis=0)) if hubs else loads
+
+    def balance_stiffness(self, motion: Kinematics) -> sp.csr_matrix:
+        """K_G (n, n) of the forces by which a hub balances all loads of a motion."""
+        loads = self._inertia_forces @ motion.coefficients() + self._damper_forces @ motion.twist()
+        return sp.csr_matrix(self._with_hub([], loads).tocsr())
+
+    def _with_hub(self, operators: list[Any], loads: Array) -> Any:
+        """The sum of operators and of the stiffness of what a hub adds to loads (n,)."""
+        hubs = [f.balance_stiffness(loads) for f in self.families]
+        return sum_operators([*operators, *hubs], self.size)
+
+    @cached_property
     def rigid(self) -> Array:
-        """Rigid motions (free, m) that the supports allow, a basis."""
-        fields = self.dofs.rigid_fields()
-        scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
-        fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
-        return _allowed(fields, self.fixed, scale)[self.free]
+        """A basis (free, m) of the rigid motions that neither supports nor springs resist."""
+        return self.unresisted(self.fixed)[self.free]
 
     def freeze(
         self,
@@ -103,13 +134,17 @@ class Body:
         epsilon: ArrayLike = 0.0,
         acceleration: ArrayLike = 0.0,
         *,
+        velocity: ArrayLike = 0.0,
         axis: ArrayLike | None = None,
         prestress: Prestress = "linear",
     ) -> FrozenSystem:
         """The frozen system at one instant of a rigid motion.
 
         omega (rad/s), epsilon (rad/s²), acceleration of the origin (m/s²): three components in
-        body axes, or a scalar along `axis`. prestress: "linear" (loads and geometry undeformed);
+        body axes, or a scalar along `axis`. velocity: of the origin (m/s), in the same form; at
+        rest by default. It matters to dampers against the surroundings (`attach_damper`) only:
+        they resist the steady motion of their node by −d(v_O + ω̃X), which is part of Q and of the
+        prestress. prestress: "linear" (loads and geometry undeformed);
         "nonlinear", where the unknowns count from the stretched shape (Q is then zero) and K_G is
         all that the tangent there adds to K; or None, which leaves K_G out (a spurious divergence
         follows: DESIGN.md, section 2). Raises InputError for values that are not finite or of the
@@ -119,6 +154,7 @@ class Body:
             as_vector(omega, "omega", axis),
             as_vector(epsilon, "epsilon", axis),
             as_vector(acceleration, "acceleration", axis),
+            as_vector(velocity, "velocity", axis),
         )
         return self.freeze_kinematics(motion, prestress)
 
@@ -135,7 +171,7 @@ class Body:
             )
         ops = self.supported
         parts = ops.parts(motion)
-        load = ops.inertia_loads @ motion.coefficients()
+        load = ops.inertia_loads @ motion.coefficients() + ops.damper_loads @ motion.twist()
         if prestress is None:
             if np.any(motion.omega):
                 warnings.warn(WITHOUT_PRESTRESS, stacklevel=3)
@@ -144,6 +180,8 @@ class Body:
             parts["K_G"] = ops.stretched(equilibrium(self, motion).tangent)
             load = np.zeros_like(load)
         shown = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
+        if np.any(motion.velocity):
+            shown["velocity"] = motion.velocity
         return FrozenSystem(
             **parts,
             Q=load,
@@ -164,10 +202,7 @@ class Body:
         """
         held = self.fixed.copy()
         held[self.hold] = True
-        fields = self.dofs.rigid_fields()
-        fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
-        scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
-        fields = self._unresisted(_allowed(fields, held, scale))
+        fields = self.unresisted(held)
         if fields.shape[1]:
             _, _, order = la.qr(
                 np.where(held[:, None], 0.0, fields).T, mode="economic", pivoting=True
@@ -175,13 +210,18 @@ class Body:
             held[order[: fields.shape[1]]] = True
         return held
 
-    def _unresisted(self, fields: Array) -> Array:
-        """The combinations of rigid fields (n, m) that strain no spring to the frame."""
-        if not fields.shape[1]:
-            return fields
-        K = self.operators.K.tocsr()
-        _, forces, Zt = la.svd(K @ fields, full_matrices=False)
-        return np.asarray(fields @ Zt[forces <= 1e-12 * np.linalg.norm(abs(K) @ abs(fields))].T)
+    @cached_property
+    def frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
+        """What resists rigid motions (ElementFamily.frame_stiffness), a matrix a family."""
+        found = (family.frame_stiffness().tocsr() for family in self.families)
+        return tuple(A for A in found if A.nnz)
+
+    def unresisted(self, held: Mask) -> Array:
+        """Rigid motions (n, m) that leave the held unknowns at rest and that no spring resists."""
+        fields = self.dofs.rigid_fields()
+        scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
+        fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
+        return unresisted(_allowed(fields, held, scale), *self.frame_stiffness)
 
     def static_response(self, loads: Array) -> Array:
         """Displacements (n, k), m and rad, under loads (n, k), N and N·m, on the held body."""
@@ -200,41 +240,53 @@ class Body:
     def _unit_response(self) -> Array:
         return self.static_response(self.inertia_loads)
 
-    def geometric_unit(self, unit: int) -> sp.csr_matrix:
+    def geometric_unit(self, unit: int) -> Any:
         """K_G (n, n) over all unknowns per unit of one kinematic quantity (0–11)."""
         # Given stress needs no statics: a cable's K is singular without it.
         needed = len(self.hold) > 0 or any(f.stress_from_displacement for f in self.families)
         u = self._unit_response[:, unit] if needed else np.zeros(self.size)
-        return self.geometric(u, unit)
+        return self._with_hub([self.geometric(u, unit)], self._inertia_forces[:, unit])
+
+    def geometric_damper_unit(self, unit: int) -> Any:
+        """K_G (n, n) over all unknowns per unit of one component of v_O (0–2) or ω (3–5) that the
+        dampers against the surroundings resist.
+        """
+        stress = self.geometric(self._damper_response[:, unit])
+        return self._with_hub([stress], self._damper_forces[:, unit])
+
+    @cached_property
+    def _damper_response(self) -> Array:
+        return self.static_response(self.damper_loads)
 
     def geometric(self, u: Array, unit: int | None = None) -> sp.csr_matrix:
         """K_G (n, n) over all unknowns of the stress under displacement u (see
         ElementFamily.geometric).
         """
         total = sum_operators([f.geometric(u, unit) for f in self.families], self.size)
-        couples = self._held_couples(u, unit)
+        reaction = self.operators.K.tocsr()[self.hold] @ u
+        if unit is not None:
+            reaction = reaction - self.operators.inertia_loads[self.hold, unit]
+        couples = self.held_couples(reaction)
         return total if couples is None else sp.csr_matrix(total.tocsr() + couples)
 
-    def _held_couples(self, u: Array, unit: int | None) -> sp.csr_matrix | None:
+    def held_couples(self, reaction: Array) -> sp.csr_matrix | None:
         """½ M̃ on the rotations of each held node, M the couple that holds them; None without such.
 
-        A pin's couple turns with its node: on the rotation vector its virtual work is
-        ½ (φ × M)·δφ beyond M·δφ. It vanishes for a hinge and in the plane.
+        reaction: forces and couples on the unknowns `hold`. A pin's couple turns with its node: on
+        the rotation vector its virtual work is ½ (φ × M)·δφ beyond M·δφ. It vanishes for a hinge
+        and in the plane.
         """
-        turning = self.hold[self.dofs.component[self.hold] >= 3]
-        nodes, counts = np.unique(self.dofs.node[turning], return_counts=True)
+        component, node_of = self.dofs.component[self.hold], self.dofs.node[self.hold]
+        nodes, counts = np.unique(node_of[component >= 3], return_counts=True)
         if not np.any(counts > 1):
             return None
-        reaction = self.operators.K.tocsr()[turning] @ u
-        if unit is not None:
-            reaction = reaction - self.operators.inertia_loads[turning, unit]
         couples = sp.lil_matrix((self.size, self.size))
         for node in nodes[counts > 1]:
-            mine = self.dofs.node[turning] == node
-            at, component = turning[mine], self.dofs.component[turning][mine] - 3
+            mine = (component >= 3) & (node_of == node)
+            at, turning = self.hold[mine], component[mine] - 3
             M = np.zeros(3)
-            M[component] = reaction[mine]
-            couples[np.ix_(at, at)] = 0.5 * skew(M)[np.ix_(component, component)]
+            M[turning] = reaction[mine]
+            couples[np.ix_(at, at)] = 0.5 * skew(M)[np.ix_(turning, turning)]
         return sp.csr_matrix(couples)
 
 
@@ -260,20 +312,30 @@ class BodyOperators:
             total(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True)
         )
         self.inertia_loads: Array = body.inertia_loads[keep]
-        self.B = tuple(Lazy((self.n, self.n), self._geometric_unit(k)) for k in range(UNIT_COUNT))
+        self.B = self._lazy(body.geometric_unit, UNIT_COUNT)
+        # Per unit of v_O and ω; none without dampers against the surroundings.
+        self.B_damper = self._lazy(body.geometric_damper_unit, 6 if _nonzero(self.d) else 0)
 
-    def _geometric_unit(self, unit: int) -> Any:
-        return lambda: restrict(self.body.geometric_unit(unit), self.keep, {})
+    def _lazy(self, geometric_unit: Callable[[int], Any], count: int) -> tuple[Lazy, ...]:
+        def maker(unit: int) -> Callable[[], Any]:
+            return lambda: restrict(geometric_unit(unit), self.keep, {})
+
+        return tuple(Lazy((self.n, self.n), maker(k)) for k in range(count))
+
+    @cached_property
+    def damper_loads(self) -> Array:
+        """Forces (n, 6) of the dampers against the surroundings per unit of v_O and ω."""
+        return np.zeros((self.n, 6)) if not self.B_damper else self.body.damper_loads[self.keep]
 
     def stretched(self, tangent: sp.csr_matrix) -> Combination:
         """K_G of a stretched shape: its tangent, over all unknowns of the body, less K."""
-        return Combination.wrap(restrict(tangent, self.keep, {}) - self.K.tocsr(), self.n, "K_G")
+        return Combination.of(self.n, (1.0, -1.0), (restrict(tangent, self.keep, {}), self.K))
 
     @cached_property
     def circulatory(self) -> tuple[sp.csr_matrix, ...]:
         """d ẽ_i for i = x, y, z: K_D = Σ ω_i (d ẽ_i), on the displacement components."""
         dofs = self.body.dofs.select(self.keep)
-        return tuple(sp.csr_matrix(self.d.tocsr() @ _turn(dofs, unit)) for unit in SKEW_UNITS)
+        return tuple(sp.csr_matrix(self.d.tocsr() @ dofs.turning(unit)) for unit in SKEW_UNITS)
 
     def parts(self, motion: Kinematics) -> dict[str, Any]:
         """The named matrices of an instant as combinations of the fixed ones."""
@@ -288,7 +350,8 @@ class BodyOperators:
             K=Combination.of(n, one, (self.K,)),
             K_epsilon=Combination.of(n, motion.epsilon, self.G),
             K_omega2=Combination.of(n, coefficients[:6], self.S),
-            K_G=Combination.of(n, coefficients, self.B),
+            K_G=Combination.of(n, coefficients, self.B)
+            + Combination.of(n, motion.twist()[: len(self.B_damper)], self.B_damper),
             K_D=Combination.of(n, motion.omega, self.circulatory)
             if _nonzero(self.d)
             else Combination((n, n)),
@@ -335,24 +398,6 @@ def restrict(A: Any, keep: NDArray[np.intp], slices: dict[int, sp.csr_matrix]) -
                 slices[id(A.m)] = sp.csr_matrix(A.m[nodes][:, nodes])
             return Kronecker(slices[id(A.m)], A.a)
     return sp.csr_matrix(A.tocsr()[keep][:, keep])
-
-
-def _turn(dofs: DofMap, unit: Array) -> sp.csr_matrix:
-    """The matrix that turns nodal displacements, block diagonal with `unit` at each node, (n,
-    n).
-    """
-    rows, cols, values = [], [], []
-    for k, (node, component) in enumerate(
-        zip(dofs.node.tolist(), dofs.component.tolist(), strict=True)
-    ):
-        if component > 2:
-            continue
-        for other in range(3):
-            if unit[component, other] != 0.0 and (node, other) in dofs.numbers:
-                rows.append(k)
-                cols.append(dofs.numbers[node, other])
-                values.append(unit[component, other])
-    return sp.csr_matrix((values, (rows, cols)), shape=(len(dofs), len(dofs)))
 
 
 def _nonzero(A: Any) -> bool:

@@ -16,6 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.errors import InputError
+from assembly.mirror import symmetry_of
+
+LARGEST = 1e150  # entry of a matrix: the squares of larger ones overflow
 
 
 @runtime_checkable
@@ -48,6 +51,11 @@ class Kronecker:
 
     def tocsr(self) -> sp.csr_matrix:
         return sp.csr_matrix(sp.kron(self.m, self.a, format="csr"))
+
+    def mirror_symmetry(self) -> int:
+        """+1 symmetric, −1 skew, 0 neither."""
+        small = 1 if np.array_equal(self.a, self.a.T) else -int(np.array_equal(self.a, -self.a.T))
+        return symmetry_of(self.m) * small
 
 
 class Pattern:
@@ -99,6 +107,10 @@ class Lazy:
 
     def tocsr(self) -> sp.csr_matrix:
         return self.operator.tocsr()
+
+    def mirror_symmetry(self) -> int:
+        """+1 symmetric, −1 skew, 0 neither."""
+        return symmetry_of(self.operator)
 
     def __matmul__(self, other: Any) -> Any:
         return self.operator @ other
@@ -153,6 +165,16 @@ class Combination:
     def is_zero(self) -> bool:
         return not self.terms
 
+    @property
+    def is_symmetric(self) -> bool:
+        """Every term is symmetric."""
+        return all(symmetry_of(A) == 1 for _, A in self.terms)
+
+    @property
+    def is_skew(self) -> bool:
+        """Every term is skew."""
+        return all(symmetry_of(A) == -1 for _, A in self.terms)
+
     def tocsr(self) -> sp.csr_matrix:
         """The matrix itself; Kronecker terms of one scalar matrix, and values on one pattern, are
         summed before they are expanded.
@@ -188,6 +210,17 @@ class Combination:
         for c, A in self.terms:
             out += c * (A @ other)
         return out
+
+
+def within_range(matrix: sp.csr_matrix, name: str) -> sp.csr_matrix:
+    """The matrix; InputError when an entry is not finite, or so large that products overflow."""
+    largest = float(max(matrix.data.max(), -matrix.data.min())) if matrix.nnz else 0.0
+    if not largest <= LARGEST:
+        raise InputError(
+            f"{name}: an entry has the size {largest:.3g}, which cannot be computed with (at most "
+            f"{LARGEST:.0e}); are all data in SI units?"
+        )
+    return matrix
 
 
 def _grouped(

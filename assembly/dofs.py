@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.errors import InputError
@@ -83,6 +84,17 @@ class DofMap:
         turns = np.flatnonzero(~moves)
         fields[turns, self.component[turns]] = 1.0
         return fields
+
+    def turning(self, unit: Array) -> sp.csr_matrix:
+        """The matrix (n, n) that multiplies every nodal displacement by `unit` (3, 3)."""
+        rows, cols, values = [], [], []
+        for (node, component), k in self.numbers.items():
+            for other in range(3) if component < 3 else ():
+                if unit[component, other] != 0.0 and (node, other) in self.numbers:
+                    rows.append(k)
+                    cols.append(self.numbers[node, other])
+                    values.append(unit[component, other])
+        return sp.csr_matrix((values, (rows, cols)), shape=(len(self), len(self)))
 
     def displacement(self, vector: NDArray[np.inexact]) -> NDArray[np.inexact]:
         """Nodal displacements (N, 3) of a vector (n,) of unknowns; absent unknowns count as

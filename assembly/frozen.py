@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from assembly.combination import Combination
+from assembly.combination import Combination, within_range
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.null_chain import NullChain, build_null_chain
@@ -24,11 +24,8 @@ Array = NDArray[np.float64]
 
 PARTS = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 DAMPING_PARTS = ("C", "D")
+CIRCULATORY_PARTS = ("K_epsilon", "K_D")
 STIFFNESS_PARTS = ("K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
-
-
-SMALL = 300  # unknowns up to which a full matrix is the faster one to look at
-LARGE = 100_000  # nonzeros from which symmetry is judged by a product
 
 
 class FrozenSystem:
@@ -36,8 +33,9 @@ class FrozenSystem:
 
     M, C, K and the optional D, K_epsilon, K_omega2, K_G, K_D, K_transport: (n, n), dense, sparse
     or a `Combination` of fixed matrices. Q: (n,) load, N. rigid: (n, m) velocity fields of the free
-    mobilities. dofs: which unknown is which, if known. frame: whose axes the unknowns are in.
-    parameters: what was frozen (t, omega, …), for the record. SI units throughout.
+    mobilities, which K alone annihilates. dofs: which unknown is which, if known. frame: whose axes
+    the unknowns are in. parameters: what was frozen (t, omega, …), for the record. SI units
+    throughout.
 
     Raises InputError when shapes disagree or an entry is not finite.
     """
@@ -96,39 +94,39 @@ class FrozenSystem:
 
     @cached_property
     def M(self) -> sp.csr_matrix:
-        return self.parts["M"].tocsr()
+        return within_range(self.parts["M"].tocsr(), "M")
 
     @cached_property
     def C(self) -> sp.csr_matrix:
-        return self.parts["C"].tocsr()
+        return within_range(self.parts["C"].tocsr(), "C")
 
     @cached_property
     def D(self) -> sp.csr_matrix:
-        return self.parts["D"].tocsr()
+        return within_range(self.parts["D"].tocsr(), "D")
 
     @cached_property
     def K(self) -> sp.csr_matrix:
-        return self.parts["K"].tocsr()
+        return within_range(self.parts["K"].tocsr(), "K")
 
     @cached_property
     def K_epsilon(self) -> sp.csr_matrix:
-        return self.parts["K_epsilon"].tocsr()
+        return within_range(self.parts["K_epsilon"].tocsr(), "K_epsilon")
 
     @cached_property
     def K_omega2(self) -> sp.csr_matrix:
-        return self.parts["K_omega2"].tocsr()
+        return within_range(self.parts["K_omega2"].tocsr(), "K_omega2")
 
     @cached_property
     def K_G(self) -> sp.csr_matrix:
-        return self.parts["K_G"].tocsr()
+        return within_range(self.parts["K_G"].tocsr(), "K_G")
 
     @cached_property
     def K_D(self) -> sp.csr_matrix:
-        return self.parts["K_D"].tocsr()
+        return within_range(self.parts["K_D"].tocsr(), "K_D")
 
     @cached_property
     def K_transport(self) -> sp.csr_matrix:
-        return self.parts["K_transport"].tocsr()
+        return within_range(self.parts["K_transport"].tocsr(), "K_transport")
 
     def combined(self, names: tuple[str, ...]) -> Combination:
         """The sum of several named parts as one combination."""
@@ -140,12 +138,12 @@ class FrozenSystem:
     @cached_property
     def damping(self) -> sp.csr_matrix:
         """C + D, everything that multiplies the velocity, (n, n)."""
-        return self.combined(DAMPING_PARTS).tocsr()
+        return within_range(self.combined(DAMPING_PARTS).tocsr(), "C + D")
 
     @cached_property
     def stiffness(self) -> sp.csr_matrix:
         """Everything that multiplies the displacement, (n, n)."""
-        return self.combined(STIFFNESS_PARTS).tocsr()
+        return within_range(self.combined(STIFFNESS_PARTS).tocsr(), "K")
 
     def only(self, *names: str, **changes: Any) -> FrozenSystem:
         """The same instant with only the named parts kept (M always): `system.only("C", "K")`.
@@ -162,12 +160,29 @@ class FrozenSystem:
         kept |= changes
         return FrozenSystem(**kept)
 
+    # Structure. A part that may be damping or circulatory counts as such, however small: the sizes
+    # of different parts are not compared.
+
+    @property
+    def symmetric_mass(self) -> bool:
+        return self.parts["M"].is_symmetric
+
+    @cached_property
+    def symmetric_damping(self) -> bool:
+        """Nothing gyroscopic: C and D are symmetric, or zero."""
+        return all(self.parts[name].is_symmetric for name in DAMPING_PARTS)
+
+    @cached_property
+    def symmetric_stiffness(self) -> bool:
+        """Nothing circulatory: no K(ε), no K_D, and every term of the other parts is symmetric."""
+        if not all(self.parts[name].is_zero for name in CIRCULATORY_PARTS):
+            return False
+        return all(self.parts[name].is_symmetric for name in STIFFNESS_PARTS)
+
     @cached_property
     def is_conservative(self) -> bool:
         """True when C is skew and all else that acts is symmetric: no power enters or leaves."""
-        if not all(self.parts[p].is_zero for p in ("D", "K_epsilon", "K_D")):
-            return False
-        return is_skew(self.damping) and is_symmetric(self.stiffness)
+        return self.parts["D"].is_zero and self.parts["C"].is_skew and self.symmetric_stiffness
 
     @cached_property
     def null_chain(self) -> NullChain | None:
@@ -187,40 +202,12 @@ class FrozenSystem:
             if part.is_zero:
                 continue
             A = getattr(self, name)
-            kind = "symmetric" if is_symmetric(A) else "skew" if is_skew(A) else "general"
+            kind = "symmetric" if part.is_symmetric else "skew" if part.is_skew else "general"
             size = float(np.sqrt((A.data**2).sum())) if A.nnz else 0.0
             lines.append(f"  {name:<12} {kind:<10} {A.nnz:>9} nonzeros   ‖·‖_F = {size:.4g}")
         m = self.rigid.shape[1]
         lines.append(f"  free mobilities: {m}")
         return "\n".join(lines)
-
-
-def is_symmetric(A: sp.csr_matrix, tolerance: float = 1e-13) -> bool:
-    """‖A − Aᵀ‖_max ≤ tolerance ‖A‖_max."""
-    return _mirror_deviation(A, -1.0) <= tolerance * _largest(A)
-
-
-def is_skew(A: sp.csr_matrix, tolerance: float = 1e-13) -> bool:
-    """‖A + Aᵀ‖_max ≤ tolerance ‖A‖_max."""
-    return _mirror_deviation(A, 1.0) <= tolerance * _largest(A)
-
-
-def _mirror_deviation(A: sp.csr_matrix, sign: float) -> float:
-    """The largest entry of A ± Aᵀ; of (A ± Aᵀ)x, x random, for a large A.
-
-    The sum costs thirty products, and with an x of normal deviates no deviation hides in one.
-    """
-    if A.shape[0] <= SMALL:
-        full = A.toarray()
-        return float(np.abs(full + sign * full.T).max())
-    if A.nnz <= LARGE:
-        return _largest(A + sign * A.T)
-    x = np.random.default_rng(0).standard_normal(A.shape[0])
-    return float(np.abs(A @ x + sign * (A.T @ x)).max())
-
-
-def _largest(A: sp.csr_matrix) -> float:
-    return float(max(A.data.max(), -A.data.min())) if A.nnz else 0.0
 
 
 def _short(value: Any) -> str:

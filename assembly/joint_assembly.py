@@ -31,9 +31,10 @@ PART_NAMES = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D")
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D = range(8)
 
 
-# What multiplies a fixed matrix at an instant, by its place in a row of numbers: one, ω, the
-# coefficients of the motion (ω_iω_j, ε, a_O), those of the loading, forces and moments of joints.
-ONE, SPIN, PRODUCTS, SPIN_RATE, LOADING, JOINTS = 0, 1, 4, 10, 16, 28
+# What multiplies a fixed matrix at an instant, by its place in a row of numbers: one, the twist
+# (v_O, ω), the coefficients of the motion (ω_iω_j, ε, a_O), those of the loading, forces and
+# moments of joints.
+ONE, TWIST, SPIN, PRODUCTS, SPIN_RATE, LOADING, JOINTS = 0, 1, 4, 7, 13, 19, 31
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class BodyStack:
         terms += [Term(K_D, SPIN + i, A) for i, A in enumerate(ops.circulatory)]
         if stressed:
             terms += [Term(K_G, LOADING + i, ops.B[i]) for i in units]
+            terms += [Term(K_G, TWIST + i, B) for i, B in enumerate(ops.B_damper)]
             response = body.static_response(joint_loads)
             stiffened = [body.geometric(u, None) for u in response.T]
             terms += [Term(K_G, JOINTS + i, B) for i, B in enumerate(stiffened)]
@@ -85,13 +87,13 @@ class BodyStack:
         self._part = np.array([term.part for term, *_ in found], dtype=np.intp)
         self._place = np.array([term.place for term, *_ in found], dtype=np.intp)
 
-    def parts(self, omega: Array, motion: Array, loading: Array, joint_loads: Array) -> Array:
+    def parts(self, twist: Array, motion: Array, loading: Array, joint_loads: Array) -> Array:
         """Values (8, entries) of the named matrices at an instant.
 
-        omega (3,); motion (12,): coefficients of the body's motion; loading (12,): of what stresses
-        it, gravity included. joint_loads (k,): multiples of the unit loads.
+        twist (6,): of the body's frame; motion (12,): coefficients of its motion; loading (12,): of
+        what stresses it, gravity included. joint_loads (k,): multiples of the unit loads.
         """
-        numbers = np.concatenate([[1.0], omega, motion, loading, joint_loads])
+        numbers = np.concatenate([[1.0], twist, motion, loading, joint_loads])
         weights = np.zeros((8, len(self._part)))
         weights[self._part, np.arange(len(self._part))] = numbers[self._place]
         return np.asarray(weights @ self.values)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assembly.errors import InputError
+from assembly.magnitudes import ACCELERATION, RATE
 
 Array = NDArray[np.float64]
 
@@ -59,22 +60,34 @@ def acceleration_units(X: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class Kinematics:
-    """Angular velocity, angular acceleration and origin acceleration of a body frame, in body axes.
+    """Rigid motion of a body frame at one instant, in body axes.
 
-    omega (3,) rad/s, epsilon (3,) rad/s², acceleration (3,) m/s².
+    omega (3,) rad/s, epsilon (3,) rad/s², acceleration (3,) of the origin, m/s². velocity (3,) of
+    the origin, m/s: only dampers against the surroundings depend on it.
     """
 
     omega: Array = field(default_factory=lambda: np.zeros(3))
     epsilon: Array = field(default_factory=lambda: np.zeros(3))
     acceleration: Array = field(default_factory=lambda: np.zeros(3))
+    velocity: Array = field(default_factory=lambda: np.zeros(3))
 
     def __post_init__(self) -> None:
-        for name in ("omega", "epsilon", "acceleration"):
-            object.__setattr__(self, name, as_vector(getattr(self, name), name))
+        for name in ("omega", "epsilon", "acceleration", "velocity"):
+            value = as_vector(getattr(self, name), name)
+            limit = ACCELERATION.largest if name in ("epsilon", "acceleration") else RATE.largest
+            if np.abs(value).max() > limit:
+                raise InputError(
+                    f"{name}: components must be at most {limit:g}, got {value.tolist()}"
+                )
+            object.__setattr__(self, name, value)
 
     def coefficients(self) -> Array:
         """The (12,) multipliers of the unit kinematics: ω_iω_j in PAIRS order, ε, a_O."""
         return unit_coefficients(self.omega, self.epsilon, self.acceleration)
+
+    def twist(self) -> Array:
+        """The (6,) velocity of the origin and angular velocity."""
+        return np.concatenate([self.velocity, self.omega])
 
 
 def unit_coefficients(omega: Array, epsilon: Array, acceleration: Array) -> Array:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from assembly.applied_loads import Load
@@ -28,6 +29,7 @@ from assembly.kinematics import Kinematics, as_vector
 from assembly.motion import FunctionMotion
 from assembly.reactions import Instant, InverseDynamics
 from assembly.rigid_state import RigidState
+from assembly.supports import unresisted
 from assembly.topology import Topology
 from assembly.transformation import Partition, choose_partition
 
@@ -115,7 +117,7 @@ class Mechanism:
         return {name: (pose.r[i], pose.R[i]) for i, name in enumerate(self.bodies)}
 
     def kinematics(self, t: float) -> dict[str, Kinematics]:
-        """ω, ε and the origin's acceleration of every body, in its own axes."""
+        """ω, ε, acceleration and velocity of the origin of every body, in its own axes."""
         state = self.state(t)
         return {name: state.kinematics(i) for i, name in enumerate(self.bodies)}
 
@@ -207,7 +209,7 @@ class Mechanism:
         reactions = -lam @ topology.on_units(now.wrench)
         values = [
             stack.parts(
-                now.state.twist[i, 3:],
+                now.state.twist[i],
                 now.coefficients[i],
                 now.loading[i],
                 np.concatenate([reactions[own], topology.applied.on_body(now.forces, i)]),
@@ -225,7 +227,7 @@ class Mechanism:
         return FrozenSystem(
             **pattern.reduce(np.concatenate(values, axis=1), T, turning, circulatory),
             Q=pattern.reduce_vector(self._dynamics.load(now, held), T.value),
-            rigid=self._dynamics.mobility(now, held)[pattern.masters],
+            rigid=self._rigid(now, held)[pattern.masters],
             dofs=self._dofs_of(pattern),
             frame=self._frame_of(tuple(held)),
             parameters=dict(t=float(t)),
@@ -268,6 +270,20 @@ class Mechanism:
         )
 
     # Bookkeeping.
+
+    def _rigid(self, now: Instant, held: NDArray[np.bool_]) -> Array:
+        """Velocity fields (all unknowns, m) of the free mobilities that no spring resists."""
+        return unresisted(self._dynamics.mobility(now, held), *self._frame_stiffness)
+
+    @cached_property
+    def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
+        """The bodies' springs to their frames, each over the unknowns of all bodies."""
+        size, out = int(self.topology.offsets[-1]), []
+        for body, first in zip(self.bodies.values(), self.topology.offsets[:-1], strict=True):
+            for K in (K.tocoo() for K in body.frame_stiffness):
+                entries = (K.data, (K.row + first, K.col + first))
+                out.append(sp.csr_matrix(entries, shape=(size, size)))
+        return tuple(out)
 
     def _dofs_of(self, pattern: ReducedPattern) -> DofMap:
         """Which unknown is which of those that remain; one object for all instants."""

@@ -17,8 +17,12 @@ from assembly.errors import MotionError
 from assembly.frozen import FrozenSystem
 from assembly.kinematics import Kinematics, as_vector, unit_axis
 from assembly.laws import Harmonic, Law, Uniform
+from assembly.magnitudes import POSITION
+from assembly.plausibility import check_rotation, check_support
 
 Array = NDArray[np.float64]
+
+LONGEST_TIME, SHORTEST_STEP = 1e15, 1e-15  # s, of a record
 
 
 @runtime_checkable
@@ -26,7 +30,7 @@ class Motion(Protocol):
     """A rigid motion of a body's frame."""
 
     def at(self, t: float) -> Kinematics:
-        """ω, ε and the origin's acceleration in body axes at t (s)."""
+        """ω, ε, acceleration and velocity of the origin, in body axes, at t (s)."""
         ...
 
 
@@ -78,39 +82,45 @@ def swing(
 
 @dataclass(frozen=True)
 class Steady:
-    """One instant held for ever: constant ω, ε and a_O in body axes, though ε ≠ 0 would change
-    ω."""
+    """Constant kinematics in body axes: ω, ε, a_O and v_O do not depend on time, though ε ≠ 0
+    would change ω."""
 
     omega: ArrayLike = (0.0, 0.0, 0.0)
     epsilon: ArrayLike = (0.0, 0.0, 0.0)
     acceleration: ArrayLike = (0.0, 0.0, 0.0)
+    velocity: ArrayLike = (0.0, 0.0, 0.0)
 
     def at(self, t: float) -> Kinematics:
         return Kinematics(
             as_vector(self.omega, "omega"),
             as_vector(self.epsilon, "epsilon"),
             as_vector(self.acceleration, "acceleration"),
+            as_vector(self.velocity, "velocity"),
         )
 
 
 @dataclass(frozen=True)
 class FunctionMotion:
-    """A motion from any callable t → Kinematics, or t → (ω, ε, a_O), in body axes."""
+    """A motion from any callable t → Kinematics, or t → (ω, ε, a_O), in body axes.
 
-    function: Callable[[float], Kinematics | tuple[ArrayLike, ArrayLike, ArrayLike]]
+    Three values say nothing of the velocity of the origin: it is taken to be at rest. A fourth is
+    v_O (m/s), which dampers against the surroundings resist.
+    """
+
+    function: Callable[[float], Kinematics | tuple[ArrayLike, ...]]
     period: float | None = None
 
     def at(self, t: float) -> Kinematics:
         values = self.function(t)
         if isinstance(values, Kinematics):
             return values
-        if not isinstance(values, tuple) or len(values) != 3:
+        if not isinstance(values, tuple) or len(values) not in (3, 4):
             raise MotionError(
-                f"motion at t = {t:g} s: expected Kinematics or (omega, epsilon, acceleration), "
-                f"got {type(values).__name__}"
+                f"motion at t = {t:g} s: expected Kinematics, (omega, epsilon, acceleration) or "
+                f"(omega, epsilon, acceleration, velocity), got {type(values).__name__}"
             )
-        names = ("omega", "epsilon", "acceleration")
-        return Kinematics(*(as_vector(v, n) for v, n in zip(values, names, strict=True)))
+        names = ("omega", "epsilon", "acceleration", "velocity")
+        return Kinematics(*(as_vector(v, n) for v, n in zip(values, names, strict=False)))
 
 
 @dataclass(frozen=True)
@@ -136,10 +146,11 @@ class Sampled:
                 raise MotionError(
                     f"{name}: expected shape ({len(times)}, {width}), got {value.shape}"
                 )
-            bad = np.flatnonzero(~np.isfinite(value).all(axis=1))
+            bad = np.flatnonzero(~(np.abs(value) <= POSITION.largest).all(axis=1))
             if bad.size:
                 raise MotionError(
-                    f"{name}: row {bad[0]} (t = {times[bad[0]]:g} s) is not a finite number"
+                    f"{name}: row {bad[0]} (t = {times[bad[0]]:g} s) is not a finite number of at"
+                    f" most {POSITION.largest:g}"
                 )
             object.__setattr__(self, name, value)
         sizes = np.linalg.norm(self.quaternions, axis=1)
@@ -159,7 +170,7 @@ class Sampled:
         check_inside(t, self.times)
         place, attitude = self._splines
         R = attitude(t).as_matrix()
-        return Kinematics(attitude(t, 1), attitude(t, 2), R.T @ place(t, 2))
+        return Kinematics(attitude(t, 1), attitude(t, 2), R.T @ place(t, 2), R.T @ place(t, 1))
 
     def frame(self, t: float) -> tuple[Array, Array]:
         """Origin (3,), m, and rotation (3, 3), body to fixed axes."""
@@ -173,12 +184,19 @@ def check_times(times: ArrayLike, least: int) -> Array:
     t = np.asarray(times, dtype=float)
     if t.ndim != 1 or len(t) < least:
         raise MotionError(f"times: at least {least} instants are needed, got shape {t.shape}")
-    if not np.all(np.isfinite(t)):
-        raise MotionError(f"times: entry {int(np.argmin(np.isfinite(t)))} is not a finite number")
+    inside = np.abs(t) <= LONGEST_TIME
+    if not np.all(inside):
+        entry = int(np.argmin(inside))
+        raise MotionError(
+            f"times: entry {entry} is not a finite number of at most {LONGEST_TIME:g} s"
+        )
     steps = np.diff(t)
     if np.any(steps <= 0.0):
         row = int(steps.argmin()) + 1
         raise MotionError(f"times: must increase, but t[{row}] = {t[row]:g} ≤ t[{row - 1}]")
+    if steps.min() < SHORTEST_STEP:
+        row = int(steps.argmin()) + 1
+        raise MotionError(f"times: t[{row}] is less than {SHORTEST_STEP:g} s after t[{row - 1}]")
     return t
 
 
@@ -215,17 +233,32 @@ class MovingBody:
         shown = dict(
             t=float(t), omega=now.omega, epsilon=now.epsilon, acceleration=now.acceleration
         )
+        if np.any(now.velocity):
+            shown["velocity"] = now.velocity
         return self.body.freeze_kinematics(now, self.prestress, shown)
 
 
 def moving(
     body: Body, motion: Motion | Callable[..., object], prestress: Prestress = "linear"
 ) -> MovingBody:
-    """The body with a prescribed motion; a callable t → (ω, ε, a_O) is a motion too."""
+    """The body with a prescribed motion; a callable t → (ω, ε, a_O) is a motion too.
+
+    Asks by a PlausibilityWarning about a body that nothing holds on the axis it turns about.
+    """
     if not isinstance(motion, Motion):
         if not callable(motion):
             raise MotionError(
                 f"motion: expected a motion or a function of time, got {type(motion).__name__}"
             )
         motion = FunctionMotion(motion)  # type: ignore[arg-type]
+    if isinstance(motion, Turning | Steady):
+        _check_turning(body, motion.at(0.0))
     return MovingBody(body, motion, prestress)
+
+
+def _check_turning(body: Body, now: Kinematics) -> None:
+    """Asks about a rotation that is too fast, or about an axis on which nothing holds the body."""
+    turning = now.omega if now.omega.any() else now.epsilon
+    if turning.any() and not now.acceleration.any():
+        check_rotation(body, now.omega)
+        check_support(body, turning)

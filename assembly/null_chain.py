@@ -111,13 +111,11 @@ def build_null_chain(system: FrozenSystem) -> NullChain | None:
 
     Raises SingularSystemError when the stiffness has more zeros than `system.rigid` explains.
     """
-    from assembly.frozen import is_symmetric
-
     V = null_fields(system)
     if V.shape[1] == 0:
         return None
     K, C, M = system.stiffness, system.damping, system.M
-    symmetric = is_symmetric(K, 1e-12)
+    symmetric = system.symmetric_stiffness
     inverse = PinnedInverse(K, V, "symmetric" if symmetric else "general")
     try:
         W = V if symmetric else inverse.left_null()

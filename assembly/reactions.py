@@ -52,6 +52,9 @@ class InverseDynamics:
         # Force and moment about the body's origin, per unit kinematics and per applied force.
         pairs = list(zip(self._fields, self._inertia, strict=True))
         self._by_motion = np.array([fields.T @ loads for fields, loads in pairs])
+        self._dampers = [body.operators.damper_loads for body in topology.bodies.values()]
+        dampers = zip(self._fields, self._dampers, strict=True)
+        self._by_twist = np.array([fields.T @ loads for fields, loads in dampers])
         self._by_force = [
             fields.T @ topology.applied.unit_loads(i) for i, fields in enumerate(self._fields)
         ]
@@ -80,16 +83,21 @@ class InverseDynamics:
     def _multipliers(self, state: RigidState, loading: Array, forces: Array) -> Array:
         """λ (m,) of all conditions: J is square and regular, so Jᵀλ = Q has one solution."""
         resultants = np.einsum("bij,bj->bi", self._by_motion, loading)
+        resultants += np.einsum("bij,bj->bi", self._by_twist, state.twist)
         if len(forces):
             for i, units in enumerate(self._by_force):
                 resultants[i] += units @ self.topology.applied.on_body(forces, i)
         return state.jacobian.solve_transposed(resultants.reshape(-1)[self.closure.active])
 
     def load(self, now: Instant, held: NDArray[np.bool_]) -> Array:
-        """Inertia, weight, applied loads and drivers that do not hold, over all unknowns."""
+        """Inertia, weight, dampers against the surroundings, applied loads and drivers that do not
+        hold, over all unknowns.
+        """
         loads = [
-            units @ coefficients
-            for units, coefficients in zip(self._inertia, now.loading, strict=True)
+            units @ coefficients + dampers @ twist
+            for units, coefficients, dampers, twist in zip(
+                self._inertia, now.loading, self._dampers, now.state.twist, strict=True
+            )
         ]
         if len(now.forces):
             applied = self.topology.applied

@@ -55,8 +55,9 @@ class RigidState:
     jacobian: Jacobian
 
     def kinematics(self, body: int) -> Kinematics:
-        """ω, ε and a_O of one body."""
-        return Kinematics(self.twist[body, 3:], self.rate[body, 3:], self.rate[body, :3])
+        """ω, ε, a_O and v_O of one body."""
+        twist, rate = self.twist[body], self.rate[body]
+        return Kinematics(twist[3:], rate[3:], rate[:3], twist[:3])
 
     def ahead(self, step: float) -> Pose:
         """The pose a small time (s) later, to second order."""

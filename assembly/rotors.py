@@ -28,8 +28,10 @@ from assembly.elements.rigid import RigidFamily
 from assembly.errors import InputError
 from assembly.frozen import FrozenSystem
 from assembly.kinematics import SKEW_UNITS, unit_axis
+from assembly.magnitudes import LENGTH, RATE
 from assembly.materials import Material
 from assembly.sections import Section
+from assembly.supports import unresisted
 
 Array = NDArray[np.float64]
 Coefficients = float | ArrayLike | Callable[[float], ArrayLike]
@@ -94,7 +96,8 @@ class Bearing:
 
 @dataclass(frozen=True)
 class Support:
-    """What bearings add at one spin, (n, n) each, and the rigid motions (n, m) they leave free."""
+    """What bearings add at one spin, (n, n) each, and the rigid motions (n, m) that no stiffness of
+    theirs, cross-coupled or not, resists."""
 
     stiffness: sp.csr_matrix
     skew_stiffness: sp.csr_matrix
@@ -121,7 +124,7 @@ class Rotor:
         damping has that is skew; K_D what internal damping and cross stiffness have that is skew.
         Raises InputError.
         """
-        if np.ndim(omega) != 0 or not np.isfinite(omega):
+        if np.ndim(omega) != 0 or not abs(omega) <= RATE.largest:
             raise InputError(f"omega: expected one finite spin about the shaft, got {omega!r}")
         if axis is not None and not np.allclose(np.abs(unit_axis(axis)), [1.0, 0.0, 0.0]):
             raise InputError(f"axis: a rotor spins about its shaft, (1, 0, 0), got {axis!r}")
@@ -187,18 +190,14 @@ class Rotor:
         skew = (sp.csr_matrix(K - symmetric), sp.csr_matrix(D - damping_part))
         for A in skew:
             A.eliminate_zeros()
-        return Support(symmetric, skew[0], damping_part, skew[1], self._rigid(symmetric))
+        return Support(symmetric, skew[0], damping_part, skew[1], unresisted(self._allowed, K))
 
-    def _rigid(self, bearings: sp.csr_matrix) -> Array:
-        """Rigid motions that neither bearings nor rigid supports resist."""
-        fields = self.body.dofs.rigid_fields()
-        fields = fields[:, abs(fields).max(axis=0) > 0.0]
-        held = np.setdiff1d(np.arange(self.body.size), self.free)
-        push = bearings @ fields[self.free]
-        resisted = np.vstack([fields[held], push / max(abs(push).max(initial=0.0), 1e-300)])
-        _, sizes, Zt = np.linalg.svd(resisted)
-        rank = int((sizes > 1e-10 * max(sizes.max(initial=0.0), 1e-300)).sum())
-        return np.asarray((fields @ Zt[rank:].T)[self.free])
+    @cached_property
+    def _allowed(self) -> Array:
+        """Rigid motions (free, m) that rigid bearings, supports and springs of the shaft allow."""
+        held = np.ones(self.body.size, dtype=bool)
+        held[self.free] = False
+        return self.body.unresisted(held)[self.free]
 
 
 def rotor(
@@ -224,8 +223,7 @@ def rotor(
     if not segments:
         raise InputError("segments: expected at least one (length, section)")
     lengths = np.array([float(length) for length, _ in segments])
-    if not (np.all(np.isfinite(lengths)) and np.all(lengths > 0.0)):
-        raise InputError(f"segments: lengths must be positive, got {lengths.tolist()}")
+    LENGTH.check(lengths, "segments: lengths")
     if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 1:
         raise InputError(f"elements: must be a whole number of at least 1, got {elements!r}")
     if not (np.isfinite(internal_damping) and internal_damping >= 0.0):

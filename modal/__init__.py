@@ -5,11 +5,13 @@ from modal.floquet import FloquetModes, floquet
 from modal.hill import hill_chart
 from modal.identification import identify, matrix_pencil
 from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
+from modal.maps import stability_map
 from modal.modes import Modes
+from modal.proofs.box import Box
+from modal.proofs.verdict import Stability, stability
 from modal.properties import properties
 from modal.property_report import PropertyReport
 from modal.solve import solve
-from modal.stability import stability_map
 from modal.storage import read_dataset, write_dataset
 from modal.tracking import TrackingInterrupted, track
 from modal.transient import integrate
@@ -31,7 +33,10 @@ __all__ = [
     "integrate",
     "properties",
     "solve",
+    "stability",
     "stability_map",
+    "Stability",
+    "Box",
     "TrackingInterrupted",
     "read_dataset",
     "track",

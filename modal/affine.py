@@ -9,24 +9,27 @@ and Euler terms.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.combination import Combination
+from assembly.combination import Combination, within_range
 from assembly.errors import InputError
 from assembly.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.mirror import symmetry_of
 
 Array = NDArray[np.float64]
 Point = Mapping[str, Any]
 Freeze = Callable[[Point], FrozenSystem]
 
 ROLES: tuple[tuple[str, ...], ...] = (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
-SYMMETRY_TOLERANCE = 1e-12
+COMMON = 1e-8  # sine of an angle between motions that are the same
 
 
 class Term:
@@ -34,7 +37,7 @@ class Term:
 
     def __init__(self, operator: Any) -> None:
         self.operator = operator
-        self.symmetry = probe_symmetry(operator)
+        self.symmetry = symmetry_of(operator)
         self._transposed: Any = None
 
     def apply(self, X: Array, transposed: bool = False) -> Array:
@@ -53,19 +56,6 @@ class Term:
         if self.symmetry == -1:
             return sp.csr_matrix(A.shape)
         return sp.csr_matrix(0.5 * (A + A.T))
-
-
-def probe_symmetry(operator: Any) -> int:
-    """+1 symmetric, −1 skew, 0 neither: yᵀAx against xᵀAy for two seeded random pairs."""
-    n = operator.shape[0]
-    rng = np.random.default_rng(7)
-    x, y = rng.standard_normal((2, n, 2))
-    Ax, Ay = np.asarray(operator @ x), np.asarray(operator @ y)
-    forward, back = (y * Ax).sum(axis=0), (x * Ay).sum(axis=0)
-    size = np.linalg.norm(Ax) * np.linalg.norm(y) + np.linalg.norm(Ay) * np.linalg.norm(x)
-    if np.all(np.abs(forward - back) <= SYMMETRY_TOLERANCE * size):
-        return 1
-    return -1 if np.all(np.abs(forward + back) <= SYMMETRY_TOLERANCE * size) else 0
 
 
 @dataclass(frozen=True)
@@ -95,7 +85,8 @@ class AffineFamily:
     """The operators a model's instants share, and the coefficients of any of its points.
 
     freeze: a point (parameters by name) → FrozenSystem. `coefficients` may meet operators it has
-    not seen (an operator whose coefficient was zero so far); they are appended to `terms`.
+    not seen (an operator whose coefficient was zero so far); they are appended to `terms`. rigid
+    (n, m): the motions that are rigid at every point met so far.
     """
 
     def __init__(self, freeze: Freeze, sample: Point) -> None:
@@ -112,6 +103,8 @@ class AffineFamily:
                 if id(operator) not in self._number:
                     self._number[id(operator)] = len(self.terms)
                     self.terms.append(Term(operator))
+        if system.rigid is not self.rigid:
+            self.rigid = common_motions(self.rigid, system.rigid)
 
     def coefficients(self, points: Sequence[Point]) -> Coefficients:
         """The multipliers at the points. Raises InputError when the model changes its size."""
@@ -133,6 +126,15 @@ class AffineFamily:
             tables.append(table)
         return Coefficients(*tables)
 
+    def extended(self, points: Sequence[Point]) -> tuple[AffineFamily, Coefficients]:
+        """The multipliers at the points, and the family with the operators that are new there.
+
+        This family stays as it is: what was projected for it stays all of it.
+        """
+        other = copy.copy(self)
+        other.terms, other._number = list(self.terms), dict(self._number)
+        return other, other.coefficients(points)
+
     def _row(self, system: FrozenSystem, names: tuple[str, ...]) -> dict[int, float]:
         row: dict[int, float] = {}
         for name in names:
@@ -151,7 +153,7 @@ class AffineFamily:
         for j in kept:
             if self.terms[j].symmetry == 0:
                 total = total + weights[j] * self.terms[j].symmetric_part()
-        return sp.csr_matrix(total)
+        return within_range(sp.csr_matrix(total), "M or K")
 
     def conservative(self, at: Coefficients) -> NDArray[np.bool_]:
         """Points (P,) where M and K are made of symmetric operators and C + D of skew ones."""
@@ -161,6 +163,20 @@ class AffineFamily:
         wrong |= (at.stiffness != 0.0) & (symmetry[:count] != 1)
         wrong |= (at.damping != 0.0) & (symmetry[:count] != -1)
         return np.asarray(~wrong.any(axis=1))
+
+
+def common_motions(first: Array, second: Array) -> Array:
+    """A basis (n, k) of the motions that both spans (n, m) contain; `first` when it is contained.
+
+    A film without cross-coupled stiffness at rest resists at speed what it leaves free at rest.
+    """
+    if np.array_equal(first, second) or first.shape[1] == 0:
+        return first
+    A, B = la.orth(first), la.orth(second)
+    outside = A - B @ (B.T @ A)
+    _, sizes, Zt = la.svd(outside, full_matrices=False)
+    inside = sizes <= COMMON
+    return first if inside.all() else np.asarray(A @ Zt[inside].T)
 
 
 def shares_operators(freeze: Freeze, points: Sequence[Point]) -> bool:

@@ -38,13 +38,17 @@ class Certificate:
     """What is known about the eigenvalues of P points, k each.
 
     error_bound, rad/s; residual, relative, in the energy norm; perturbation, rad/s: the change of
-    the state matrix that would explain the error, of which round_off is unavoidable.
+    the state matrix that would explain the error, of which round_off is unavoidable. right, left:
+    bounds of the norms of the residuals r and l dual to K_ref; pairing d.
     """
 
     error_bound: Array
     residual: Array
     perturbation: Array
     round_off: Array
+    right: Array
+    left: Array
+    pairing: Complex
 
 
 def certify(projected: Projected, at: Coefficients, modes: SmallModes) -> Certificate:
@@ -53,7 +57,8 @@ def certify(projected: Projected, at: Coefficients, modes: SmallModes) -> Certif
     right = dual_norms(projected, at, lam, modes.right, transposed=False)
     same = modes.exact.all()
     left = right if same else dual_norms(projected, at, lam, modes.left, transposed=True)
-    pairing = np.abs(derivative_pairing(projected, at, modes))
+    derivative = derivative_pairing(projected, at, modes)
+    pairing = np.abs(derivative)
     amplification = _amplification(np.abs(lam), projected)
     own = (
         amplification * UNDERESTIMATE**2 * left * right / np.maximum(pairing, np.finfo(float).tiny)
@@ -65,7 +70,13 @@ def certify(projected: Projected, at: Coefficients, modes: SmallModes) -> Certif
     energy = np.abs(lam) * np.sqrt(2.0) * mass_norm(projected, at, modes.right)
     residual = right * UNDERESTIMATE / np.maximum(energy, np.finfo(float).tiny)
     return Certificate(
-        coupled(own, lam, modes.condition), residual, own / modes.condition, round_off
+        coupled(own, lam, modes.condition),
+        residual,
+        own / modes.condition,
+        round_off,
+        UNDERESTIMATE * right,
+        UNDERESTIMATE * left,
+        derivative,
     )
 
 

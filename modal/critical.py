@@ -17,6 +17,7 @@ import scipy.linalg as la
 
 from assembly import FrozenSystem
 from modal.deflation import with_null_space
+from modal.doubles import separated
 from modal.modes import Modes
 from modal.state import Quadratic
 
@@ -37,7 +38,9 @@ def with_zeros(system: FrozenSystem, modes: Modes) -> Modes:
     if chain is None:
         return modes
     V, W, C = chain.null, chain.left_null, system.damping
-    values, left, right = la.eig(W.T @ (C @ V), left=True, right=True)
+    small = W.T @ (C @ V)
+    values, left, right = la.eig(small, left=True, right=True)
+    values, right, left = separated(values, right, left, float(np.linalg.norm(small)))
     scale = np.linalg.norm(abs(C) @ np.abs(V)) * np.linalg.norm(W)
     moving = np.abs(values) > ROUND_OFF * scale
     once = ~moving | (values.imag >= 0.0)

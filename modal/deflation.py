@@ -22,6 +22,8 @@ from modal.state import Quadratic, Real
 
 NULL_SHIFT = 1e-10  # of ‖K‖/‖M‖
 NULL_BLOCK = 16
+ROUND_OFF = 1e-14  # of ‖|K||v|‖: a product K v below it is zero
+HELD = 1e-9  # of ‖|K||V|‖: forces of K above it hold a motion
 
 
 class Projector:
@@ -143,8 +145,9 @@ def with_null_space(system: FrozenSystem, seed: int = 0) -> FrozenSystem | None:
     """The same instant with the null space of its stiffness as `rigid`, or None when it has none.
 
     For matrices that come without their rigid fields. Block inverse iteration with K + sM, s far
-    below every elastic frequency squared; a shape counts as null when ‖Kv‖ ≤ 1e-12 ‖|K||v|‖. The
-    block grows until one of its shapes does not.
+    below every elastic frequency squared; a shape counts as null when ‖Kv‖ ≤ 1e-14 ‖|K||v|‖, which
+    round-off can make: a soft spring beside a stiff body holds it. The block grows until one of its
+    shapes does not.
     """
     quadratic = Quadratic(system)
     K, M, n = quadratic.K, quadratic.M, quadratic.n
@@ -159,8 +162,20 @@ def with_null_space(system: FrozenSystem, seed: int = 0) -> FrozenSystem | None:
             _, _, Zt = la.svd(K @ V, full_matrices=False)
             V = V @ Zt.T
             size = np.linalg.norm(abs(K) @ np.abs(V), axis=0)
-            small = np.linalg.norm(K @ V, axis=0) <= 1e-12 * size
+            small = np.linalg.norm(K @ V, axis=0) <= ROUND_OFF * size
             if width == n or not small.all():
                 break
             width = min(n, 4 * width)
     return system.only(*PARTS, rigid=V[:, small]) if small.any() else None
+
+
+def without_stiffness(system: FrozenSystem) -> Real:
+    """The motions (n, k) among those of `with_null_space` that K itself annihilates.
+
+    The others are held by K, and what motion adds to it cancels it just there: the onset of a
+    divergence or a critical speed, no rigid motion.
+    """
+    V, K = system.rigid, system.K
+    _, forces, Zt = la.svd(K @ V, full_matrices=False)
+    size = np.linalg.norm(abs(K) @ np.abs(V))
+    return np.asarray(V @ Zt[forces <= HELD * size].T)

@@ -94,7 +94,8 @@ class FamilyPrints:
     """Fingerprints of a map from an affine family: each operator, and the coefficients of points.
 
     first: a frozen system of the family. span: the coefficients of the points that the basis is
-    made for; the operators these have are the known ones. coefficients: those of a tile.
+    made for; the operators these have are the known ones. coefficients: those of a tile, with the
+    family that has all of the tile's operators.
     """
 
     def __init__(
@@ -102,9 +103,9 @@ class FamilyPrints:
         family: AffineFamily,
         first: FrozenSystem,
         span: Coefficients,
-        coefficients: Callable[[Slices], Coefficients],
+        coefficients: Callable[[Slices], tuple[AffineFamily, Coefficients]],
     ) -> None:
-        self.family, self.coefficients = family, coefficients
+        self.coefficients = coefficients
         self.probe = Probe(first)
         tables = _tables(span)
         self.known = tables.shape[-1]
@@ -119,10 +120,11 @@ class FamilyPrints:
 
     def tile(self, tile: Slices) -> Array:
         """The fingerprint (rows, 2) of the points of a tile together."""
-        tables = _tables(self.coefficients(tile))
+        family, at = self.coefficients(tile)
+        tables = _tables(at)
         others = np.zeros((len(tables), len(ROLES), 2, 2))  # of operators that are not known ones
         for group, j in np.argwhere(tables[:, :, self.known :].any(axis=0)):
-            rows = self.probe.matrix(self.family.terms[self.known + j].operator, int(group))
+            rows = self.probe.matrix(family.terms[self.known + j].operator, int(group))
             c = tables[:, group, self.known + j, None]
             others[:, group, :, 0] += c * rows[:, 0]
             others[:, group, :, 1] += np.abs(c) * rows[:, 1]

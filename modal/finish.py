@@ -10,9 +10,8 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
-from assembly.frozen import FrozenSystem
 from assembly.null_chain import NullChain
-from modal.inverse_iteration import sharpened
+from modal.inverse_iteration import doubles_resolved, sharpened
 from modal.modes import Modes
 from modal.solvers.pairs import Pairs, clusters
 from modal.state import Complex, Quadratic, Real
@@ -21,9 +20,9 @@ from modal.structure import corrected, left_vectors, restore_axis
 
 @dataclass(frozen=True)
 class Task:
-    """What was asked of one instant."""
+    """What was asked of one instant. rigid (n, m): its rigid motions."""
 
-    system: FrozenSystem
+    rigid: Real
     quadratic: Quadratic
     chain: NullChain | None
     k: int
@@ -44,9 +43,10 @@ def finish(
     adjoint: solves the transposed problem, for a backend that gives no left vectors.
     """
     quadratic = task.quadratic
-    found = sharpened(quadratic, found.nearest(task.target), task.k)
+    found = doubles_resolved(quadratic, found.nearest(task.target), task.k)
+    found = sharpened(quadratic, found, task.k)
     found = restore_axis(quadratic, found).nearest(task.target)
-    found = _unit_mass(quadratic, found)
+    found = _unit_mass(quadratic, found, task.k)
     chosen = found.take(np.arange(min(task.k, len(found.eigenvalues))))
     lam, X = chosen.eigenvalues, chosen.right
     Y = left_vectors(quadratic, chosen, found, adjoint)
@@ -65,7 +65,7 @@ def finish(
         left=Y,
         backward_error=backward_error,
         condition_number=condition_numbers(quadratic, lam, X, Y),
-        kind=_kind(task.system, X),
+        kind=_kind(task.rigid, quadratic, X),
         deflated=0 if task.chain is None else task.chain.count,
         factorization=chosen.factorization,
         backend=task.backend,
@@ -96,13 +96,17 @@ def _sizes(lam: Complex, X: Complex) -> Real:
     return out
 
 
-def _unit_mass(quadratic: Quadratic, pairs: Pairs) -> Pairs:
-    """Shapes of unit mass norm, their largest entry real and positive."""
-    X = pairs.right
-    mass = np.einsum("ij,ij->j", X.conj(), quadratic.images(X)[0]).real
-    if np.any(mass <= 0.0):
+def _unit_mass(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
+    """Shapes of unit mass norm, their largest entry real and positive.
+
+    Beyond the first `count` those without mass are dropped.
+    """
+    mass = np.einsum("ij,ij->j", pairs.right.conj(), quadratic.images(pairs.right)[0]).real
+    if np.any(mass[:count] <= 0.0):
         raise AccuracyError("a mode has no mass: M must be positive definite")
-    return replace(pairs, right=X * (upright(X) / np.sqrt(mass)))
+    kept = np.flatnonzero(mass > 0.0)
+    pairs = pairs.take(kept)
+    return replace(pairs, right=pairs.right * (upright(pairs.right) / np.sqrt(mass[kept])))
 
 
 def upright(X: Complex) -> Complex:
@@ -111,12 +115,11 @@ def upright(X: Complex) -> Complex:
     return np.asarray(np.abs(peak) / peak)
 
 
-def _kind(system: FrozenSystem, X: Complex) -> NDArray[np.str_]:
-    """ "rigid" where more than half of the kinetic energy is in the span of `system.rigid`."""
-    R = system.rigid
+def _kind(R: Real, quadratic: Quadratic, X: Complex) -> NDArray[np.str_]:
+    """ "rigid" where more than half of the kinetic energy is in the span of R (n, m)."""
     if R.shape[1] == 0:
         return np.full(X.shape[1], "elastic")
-    MR = system.M @ R
+    MR = quadratic.M @ R
     L = la.cholesky(R.T @ MR, lower=True)
     share = np.linalg.norm(la.solve_triangular(L, MR.T @ X, lower=True), axis=0) ** 2
     return np.where(share > 0.5, "rigid", "elastic")

@@ -60,13 +60,19 @@ class FloquetModes:
         return float(self.exponents.real.max())
 
     @property
+    def is_complete(self) -> bool:
+        """Whether these are all multipliers, and not those of the lowest modes alone."""
+        return len(self.multipliers) == len(self.vectors)
+
+    @property
     def is_stable(self) -> bool:
-        """No exponent has a real part above its own error."""
+        """No exponent found has a real part above its own error."""
         return bool(np.all(self.exponents.real <= self.error))
 
     def __str__(self) -> str:
-        verdict = "stable" if self.is_stable else "unstable"
         count = len(self.multipliers)
+        stable = "stable" if self.is_complete else "none of these grows, others are not known"
+        verdict = stable if self.is_stable else "unstable"
         lines = [
             f"Floquet: period {self.period:.6g} s, {count} multipliers ({self.method}), {verdict}",
             "    |multiplier|     growth rate, 1/s    frequency, Hz    error, 1/s",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from modal.datasets import provenance, tracks_dataset
+from modal.doubles import separated
 from modal.equations import FirstOrderModel
 
 Array = NDArray[np.float64]
@@ -72,7 +73,9 @@ def tracks_of_callable(matrix: Any, at: Array) -> xr.Dataset:
 
 def _modes(model: FirstOrderModel, t: float) -> tuple[Complex, Complex, Complex]:
     """Eigenvalues, right vectors of unit norm, left ones with yᴴx = 1."""
-    values, left, right = la.eig(model.first_order(t), left=True, right=True)
+    A = model.first_order(t)
+    values, left, right = la.eig(A, left=True, right=True)
+    values, right, left = separated(values, right, left, float(np.linalg.norm(A)))
     pairing = (left.conj() * right).sum(axis=0)
     tiny = np.finfo(float).eps
     pairing = np.where(np.abs(pairing) > tiny, pairing, tiny)

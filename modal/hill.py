@@ -19,7 +19,8 @@ from modal.fingerprint import Periodic, PointPrints
 from modal.floquet import FloquetModes, floquet
 from modal.map_grid import Grid, constants_text, named
 from modal.map_store import MapStore
-from modal.verdict import Verdict, judge
+from modal.proofs.codes import COUNT, MODES
+from modal.proofs.judge import Verdict, judge
 
 Period = float | Callable[..., float]
 
@@ -43,12 +44,14 @@ def hill_chart(
     family: parameters → a callable A(t) or a model with freeze(t). period: s, a number or a
     function of the same parameters. parameters: one-dimensional arrays, two or more; `fixed` are
     passed on as they are. breaks: jumps of A within the period. k: modes of large models. store,
-    resume: a zarr folder, as for `modal.stability_map`.
+    resume: a zarr folder, as for `modal.stability_map`; the family is recognised by its period and
+    its matrices at eight instants of every point.
 
     Returns the "map" dataset of DESIGN.md, section 5: growth_rate is the largest real part of the
     exponents, unstable_modes counts multipliers outside the unit circle beyond their error, and the
     verdict is a divergence when the worst multiplier is real and positive (exponent without
-    frequency), flutter otherwise; critical_frequency is |Im| of the exponent, up to 1/(2T).
+    frequency), flutter otherwise; critical_frequency is |Im| of the exponent, up to 1/(2T); proof
+    is a count where all multipliers were found.
     Raises InputError; ConvergenceError names the point.
     """
     axes = {}
@@ -101,7 +104,8 @@ def _fill(
             columns = {
                 name: np.array([getattr(v, name) for v in verdicts]).reshape(sizes)
                 for name in (
-                    "growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound",
+                    "growth_rate", "unstable_modes", "verdict", "proof", "critical_frequency",
+                    "error_bound",
                 )
             }  # fmt: skip
             columns["source"] = np.full(sizes, FULL, dtype=np.int8)
@@ -133,4 +137,4 @@ def _verdict(
         found: FloquetModes = floquet(model, T, k=k, breaks=breaks)
     except ConvergenceError as fault:
         raise ConvergenceError(f"at {named(point)}: {fault}", partial=fault.partial) from fault
-    return judge(found.exponents, found.error)
+    return judge(found.exponents, found.error, COUNT if found.is_complete else MODES)

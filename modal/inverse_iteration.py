@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import SingularSystemError
+from modal.doubles import NEXT, UNEVEN, separated, turned, unevenness
 from modal.solvers.pairs import Pairs, clusters
 from modal.solvers.shifted import ShiftedOperator
 from modal.state import Complex, Quadratic, Real, times
@@ -56,6 +59,25 @@ def sharpened(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
     return pairs
 
 
+def doubles_resolved(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
+    """The same pairs; of the first `count`, those r ± iδ that are double real ones as two.
+
+    LAPACK returns a semisimple double real eigenvalue as such a pair, δ at the round-off of its own
+    problem (modal/doubles.py). It is two real ones when real vectors, by themselves or iterated,
+    solve the quadratic as well as any do.
+    """
+    lam = pairs.eigenvalues[:count]
+    near = np.flatnonzero((lam.imag > 0.0) & (lam.imag <= NEXT * np.abs(lam)))
+    near = near[unevenness(turned(pairs.right[:, near])) <= UNEVEN]
+    for j in near[::-1]:
+        two = pairs.take(np.array([j])).doubled(np.array([0]))
+        if not np.all(_error(quadratic, two) <= GOAL):
+            two = _better(quadratic, two)
+        if np.all(_error(quadratic, two) <= GOAL):
+            pairs = _with(pairs.doubled(np.array([j])), [two], [(int(j), int(j) + 1)])
+    return pairs
+
+
 def left_of(quadratic: Quadratic, pairs: Pairs, left: Complex, poor: Iterable[int]) -> Complex:
     """Left vectors (n, k) of the pairs; those numbered `poor`, with their groups, by iteration."""
     left = np.array(left, dtype=complex)
@@ -78,12 +100,22 @@ def iterated(quadratic: Quadratic, group: Pairs) -> Pairs | None:
     sigma, X, Yc, solves = spans
     constant = quadratic.residual(np.full(X.shape[1], sigma), X)
     slope, mass = _slope(quadratic, sigma, X), times(quadratic.M, X)
-    mu, right, left = _smallest(Yc.T @ constant, Yc.T @ slope, Yc.T @ mass, abs(sigma))
-    if len(mu) < len(group.eigenvalues):
+    A0, A1, A2 = (Yc.T @ image for image in (constant, slope, mass))
+    real = sigma.imag == 0.0 and not group.eigenvalues.imag.any()
+    if real:
+        mu, right, left = _smallest(A0.real, A1.real, A2.real, abs(sigma))
+    else:
+        mu, right, left = _smallest(A0, A1, A2, abs(sigma))
+    values = sigma + mu
+    if len(values) < len(group.eigenvalues):
         return None
-    distance = np.abs(group.eigenvalues[:, None] - (sigma + mu)[None, :])
+    if real:
+        values, right, left = separated(values, right, left, abs(sigma))
+        if values.imag.any():
+            return None
+    distance = np.abs(group.eigenvalues[:, None] - values[None, :])
     order = linear_sum_assignment(distance)[1]
-    X, Yc, values = X @ right[:, order], Yc @ left[:, order].conj(), sigma + mu[order]
+    X, Yc, values = X @ right[:, order], Yc @ left[:, order].conj(), values[order]
     # What moves by less than the round-off of yᴴQ(σ)x is as good as it was.
     noise = np.einsum("ij,ij->j", np.abs(Yc), quadratic.terms(values, X))
     pairing = np.abs(np.einsum("ij,ij->j", Yc, _slope(quadratic, sigma, X)))
@@ -102,9 +134,7 @@ def _spans(quadratic: Quadratic, group: Pairs) -> tuple[complex, Complex, Comple
             continue
         try:
             opposite = operator.transposed()
-            start = group.right if group.left is None else group.left
-            noise = np.random.default_rng(0).standard_normal(start.shape)
-            X, Yc = group.right, start.conj() + noise * np.linalg.norm(start, axis=0) / len(start)
+            X, Yc = group.right, _left_start(group)
             if sigma.imag == 0.0:
                 X, Yc = X.real + 0j, Yc.real + 0j
             for _ in range(STEPS):
@@ -116,6 +146,15 @@ def _spans(quadratic: Quadratic, group: Pairs) -> tuple[complex, Complex, Comple
             operator.destroy()
         return sigma, X, Yc, operator.solves + opposite.solves
     return None
+
+
+def _left_start(group: Pairs) -> Complex:
+    """Conjugates of left vectors to start from: the right ones and noise where there are none."""
+    if group.left is not None:
+        return group.left.conj()
+    X = group.right
+    noise = np.random.default_rng(0).standard_normal(X.shape)
+    return np.asarray(X.conj() + noise * np.linalg.norm(X, axis=0) / len(X))
 
 
 def _orthonormal(X: Complex) -> Complex:
@@ -130,7 +169,9 @@ def _slope(quadratic: Quadratic, sigma: complex, X: Complex) -> Complex:
     return times(quadratic.M, X) * (2.0 * sigma) + times(quadratic.C, X)
 
 
-def _smallest(A0: Complex, A1: Complex, A2: Complex, size: float) -> tuple[Complex, ...]:
+def _smallest(
+    A0: NDArray[Any], A1: NDArray[Any], A2: NDArray[Any], size: float
+) -> tuple[Complex, ...]:
     """The p smallest eigenvalues μ of A0 + μA1 + μ²A2 (p, p), right and left vectors.
 
     size: what μ is measured in.

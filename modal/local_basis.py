@@ -24,8 +24,12 @@ GUARD = 1  # modes beyond those wanted that a local basis holds: the next is the
 KEPT = 0.15  # of √tolerance: the relative size of directions that are kept
 
 
-def local(projected: Projected, anchors: SmallModes, tolerance: float) -> Projected:
+def local(
+    projected: Projected, anchors: SmallModes, tolerance: float
+) -> tuple[Projected, Array]:
     """The restriction to the span of the anchors' modes, right and left, real and imaginary parts.
+
+    Returns it and its basis (r, s) in the coordinates of `projected`.
 
     anchors: modes of a few points in `projected`, the last of each point being the first that is
     left out; tolerance: of the eigenvalues, relative.
@@ -42,7 +46,7 @@ def local(projected: Projected, anchors: SmallModes, tolerance: float) -> Projec
     Z = la.eigh(Q.T @ (projected.frequency[:, None] ** 2 * Q))[1]
     outside = np.nanmin(np.abs(anchors.eigenvalues[:, -1]))
     limit = projected.resolved if np.isnan(outside) else min(float(outside), projected.resolved)
-    return restricted(projected, Q @ Z, limit)
+    return restricted(projected, Q @ Z, limit), np.asarray(Q @ Z)
 
 
 def restricted(projected: Projected, Z: Array, resolved: float) -> Projected:

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
+from assembly.frozen import FrozenSystem
 from modal.affine import AffineFamily, Coefficients, shares_operators
 from modal.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
 from modal.map_grid import Grid, named
 from modal.map_store import VARIABLES, Prints, Slices
-from modal.reducer import Reducer, spread
+from modal.proofs.codes import MODES, PROOFS
+from modal.proofs.judge import STABLE, Verdict, judge
+from modal.proofs.proving import ProvingReducer
+from modal.proofs.verdict import ALL_MODES, UNDECIDED, WORDS, stability
+from modal.reducer import spread
 from modal.spot_check import full_modes, spot_check
-from modal.verdict import Verdict, judge
 
 Array = NDArray[np.float64]
 # Verdicts, and the tolerance each point still needs (infinite: none).
@@ -91,13 +96,14 @@ class FullMethod:
 
     def verdict(self, point: Mapping[str, float]) -> Verdict:
         """Raises the solver's error with the point's name in front."""
+        system = self.grid.freeze(point)
         try:
-            eigenvalues, bound = full_modes(self.grid.freeze(point), self.k)
+            found = judge(*full_modes(system, self.k))
+            return found if found.unstable_modes else on_all_modes(system, found)
         except ConvergenceError as fault:
             raise ConvergenceError(f"at {named(point)}: {fault}", fault.partial) from fault
         except (SingularSystemError, AccuracyError) as fault:
             raise type(fault)(f"at {named(point)}: {fault}") from fault
-        return judge(eigenvalues, bound)
 
     def destroy(self) -> None:
         pass
@@ -124,22 +130,24 @@ class ReducedMethod:
             both.take(slice(len(training), None)),
         )
         self.span = both
-        self.reducer: Reducer | None = None
-        self._last: tuple[Slices, Coefficients] | None = None
+        self.reducer: ProvingReducer | None = None
+        self._last: tuple[Slices, tuple[AffineFamily, Coefficients]] | None = None
 
     def prints(self) -> FamilyPrints:
         first = self.grid.freeze(self.grid.training()[0])
         return FamilyPrints(self.family, first, self.span, self.coefficients)
 
-    def coefficients(self, tile: Slices) -> Coefficients:
-        """Those of a tile's points; the last tile's are kept."""
+    def coefficients(self, tile: Slices) -> tuple[AffineFamily, Coefficients]:
+        """Those of a tile's points and the operators they are for; the last tile's are kept."""
         if self._last is None or self._last[0] != tile:
-            self._last = tile, self.family.coefficients(self.grid.points(tile))
+            self._last = tile, self.family.extended(self.grid.points(tile))
         return self._last[1]
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the basis on the training points, complete it on random ones, check it."""
-        self.reducer = Reducer(self.family, self.span, self.k, self.tolerance, self.threads)
+        self.reducer = ProvingReducer(
+            self.family, self.span, self.k, self.tolerance, self.threads
+        )
         self.reducer.train(self.training)
         self.reducer.train(self.validation)
         drawn = self.grid.drawn(4 * self.checks, seed=9)
@@ -147,8 +155,8 @@ class ReducedMethod:
         return self.reducer.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.reducer = Reducer.restored(
-            self.family, self.span, self.k, arrays, self.tolerance, self.threads
+        self.reducer = ProvingReducer.restored(
+            self.family, self.span, arrays, self.tolerance, self.threads
         )
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
@@ -157,7 +165,7 @@ class ReducedMethod:
         """
         assert self.reducer is not None
         points = self.grid.points(tile)
-        at = self.coefficients(tile)
+        _, at = self.coefficients(tile)
         known = self.reducer.projected.matrices.shape[0]
         tables = (at.mass, at.damping, at.stiffness)
         seen = ~np.any([table[:, known:].any(axis=1) for table in tables], axis=0)
@@ -173,6 +181,10 @@ class ReducedMethod:
         full = FullMethod(self.grid, self.k)
         for p in np.flatnonzero(~seen):
             verdicts[p] = full.verdict(points[p])
+        bounded = np.isfinite(self.reducer.prover.box.at(at).circulatory)
+        for p, verdict in enumerate(verdicts):
+            if verdict is not None and verdict.proof == MODES and seen[p] and bounded[p]:
+                verdicts[p] = on_all_modes(self.grid.freeze(points[p]), verdict)
         return columns([v for v in verdicts if v is not None], (~seen).astype(np.int8))
 
     def _local(
@@ -183,7 +195,7 @@ class ReducedMethod:
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
         if len(left) < 4 * len(anchors):
             return [None] * len(left), needed
-        return self._verdicts(self.reducer.local(at.take(anchors)), at.take(left))
+        return self._verdicts(self.reducer.local(at.take(anchors)), at.take(left), proved=True)
 
     def _shared(
         self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
@@ -205,27 +217,55 @@ class ReducedMethod:
             private.train(at.take(failing))
         return self._verdicts(private, at.take(left))
 
-    def _verdicts(self, reducer: Reducer, at: Coefficients) -> tuple[list[Verdict], Array]:
+    def _verdicts(
+        self, reducer: ProvingReducer, at: Coefficients, proved: bool = False
+    ) -> tuple[list[Verdict], Array]:
         """Verdicts, and the tolerance that each point still needs: infinite where it is settled.
 
         A point is settled when its bounds hold the tolerance and no growth rate that stands out of
-        round-off is hidden by its bound.
+        round-off is hidden by its bound; proved: and when it is unstable, or proved not to be, or
+        nothing can prove it.
         """
-        modes, certificate, rigid = reducer.solve(at)
+        modes, certificate, rigid, proof = reducer.proved(at)
+        k = reducer.wanted
         accepted = reducer.accepted(modes, certificate, rigid).max(axis=1) <= 1.0
-        lam = np.where(rigid, np.nan, modes.eigenvalues)[:, : self.k]
-        bounds = certificate.error_bound[:, : self.k]
-        noise = (NOISE * certificate.round_off * modes.condition)[:, : self.k]
+        lam = np.where(rigid, np.nan, modes.eigenvalues)[:, :k]
+        bounds = certificate.error_bound[:, :k]
+        noise = (NOISE * certificate.round_off * modes.condition)[:, :k]
         size = np.abs(lam.real)
         with np.errstate(divide="ignore", invalid="ignore"):
             hidden = np.where((size > noise) & (size <= bounds), 0.5 * size / np.abs(lam), np.inf)
         needed = np.nanmin(np.where(np.isnan(hidden), np.inf, hidden), axis=1)
         needed = np.where(accepted, needed, np.minimum(needed, self.tolerance))
-        return [judge(*pair) for pair in zip(lam, bounds, strict=True)], needed
+        verdicts = [judge(*each) for each in zip(lam, bounds, proof, strict=True)]
+        if proved:
+            open_ = np.array([verdict.proof == MODES for verdict in verdicts])
+            open_ &= np.isfinite(reducer.prover.box.at(at).circulatory)
+            needed = np.where(open_, np.minimum(needed, self.tolerance), needed)
+        return verdicts, needed
 
     def destroy(self) -> None:
         if self.reducer is not None:
             self.reducer.destroy()
+
+
+def on_all_modes(system: FrozenSystem, found: Verdict) -> Verdict:
+    """The verdict on all modes of a small system whose lowest ones are stable, where it is known.
+
+    Without a box (damping that gives energy, as the changing mass of a mechanism does at an
+    instant) the verdict stays with the lowest modes.
+    """
+    if system.n > ALL_MODES:
+        return found
+    result = stability(system)
+    if result.verdict == UNDECIDED or not result.box.dissipative:
+        return found
+    if result.verdict == WORDS[STABLE]:
+        return replace(found, proof=PROOFS.index(result.proof))
+    return Verdict(
+        result.growth_rate, result.error_bound, result.critical_frequency, result.unstable_modes,
+        WORDS.index(result.verdict), PROOFS.index(result.proof),
+    )  # fmt: skip
 
 
 def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:

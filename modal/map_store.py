@@ -43,12 +43,17 @@ VARIABLES: dict[str, tuple[str, float | int | bool, str, str]] = {
     "growth_rate": ("float64", np.nan, "s-1", "largest growth rate over the elastic modes"),
     "unstable_modes": ("int32", 0, "1", "elastic modes whose growth rate exceeds its error bound"),
     "verdict": ("int8", 0, "1", "stability of the elastic modes"),
+    "proof": ("int8", 0, "1", "what the verdict rests on"),
     "critical_frequency": ("float64", np.nan, "Hz", "frequency of the mode of largest growth rate"),
     "error_bound": ("float64", np.nan, "s-1", "error bound of the growth rate"),
     "source": ("int8", 0, "1", "how the point was solved"),
     "done": ("bool", False, "1", "the point is finished"),
 }
-FLAGS = {"verdict": ("stable", "divergence", "flutter"), "source": ("reduced", "full")}
+FLAGS = {
+    "verdict": ("stable", "divergence", "flutter"),
+    "proof": ("lowest_modes_only", "energy", "count", "lyapunov", "unstable_mode"),
+    "source": ("reduced", "full"),
+}
 UNITS = {
     "omega": "rad s-1",
     "epsilon": "rad s-2",
@@ -58,7 +63,7 @@ UNITS = {
 }
 LONG_NAMES = {"omega": "angular velocity", "epsilon": "angular acceleration", "t": "time"}
 IDENTITY = (  # what makes a study the same
-    "title", "model", "parameters", "fixed", "modes", "tolerance", "unknowns",
+    "title", "model", "parameters", "fixed", "modes", "tolerance", "unknowns", "breaks",
 )  # fmt: skip
 COLUMNS = tuple(name for name in VARIABLES if name != "done")  # what a tile's digest is of
 BASIS = "basis/"
@@ -88,7 +93,7 @@ class MapStore:
         prints: Prints | None = None,
     ) -> None:
         self.path, self.axes, self.tile, self.prints = path, dict(axes), tile, prints
-        self.attributes = dict(attributes) | {"parameters": list(axes)}
+        self.attributes = dict(attributes) | {"parameters": ", ".join(axes)}
         self.shape = tuple(len(values) for values in axes.values())
         blocks = (-(-size // step) for size, step in zip(self.shape, tile, strict=True))
         self.finished_tiles = np.zeros(tuple(blocks), dtype=bool)
@@ -218,7 +223,7 @@ class MapStore:
         group.attrs[CHECKSUMS] = sums | {"attributes": of_attributes(dict(group.attrs))}
 
     def _verify(self) -> None:
-        """Find out which tiles are finished; what is damaged is removed."""
+        """Find out which tiles are finished; what there is of others is removed."""
         places = list(np.ndindex(self.finished_tiles.shape))
         tiles = [self._slices(place) for place in places]
         columns, sound = {}, np.ones(len(tiles), dtype=bool)
@@ -234,7 +239,7 @@ class MapStore:
             done = whole and values["done"].all()
             if done and np.array_equal(own, columns[DIGESTS][place]):
                 self.finished_tiles[place] = True
-            elif not whole or values["done"].any():
+            else:
                 self._discard(place)
 
     def _discard(self, place: tuple[int, ...]) -> None:
@@ -261,6 +266,8 @@ class MapStore:
         only its description is read.
         """
         try:
+            for parent in name.split("/")[:-1]:
+                dict(group[parent].attrs)
             found = np.asarray(group[name][...]) if values else np.zeros(0)
             if checksum(described(group[name]), found) == checksums[name]:
                 return found

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
-from assembly.frozen import FrozenSystem, is_symmetric
+from assembly.frozen import FrozenSystem
+from assembly.kinematics import skew
 from modal.modes import Modes
 from modal.property_report import Property, PropertyReport, judged, skipped
 from modal.solve import solve
@@ -41,7 +42,7 @@ def properties(system: FrozenSystem, k: int = 6) -> PropertyReport:
 def conservative_part(system: FrozenSystem) -> FrozenSystem:
     """M, C, K, K(ω²) and the symmetric part of K_G of the instant."""
     kept = system.only(*CONSERVATIVE)
-    if is_symmetric(kept.K_G):
+    if kept.parts["K_G"].is_symmetric:
         return kept
     return kept.only("C", "K", "K_omega2", K_G=0.5 * (kept.K_G + kept.K_G.T))
 
@@ -140,7 +141,7 @@ def _relative(vectors: NDArray[np.float64], sizes: NDArray[np.float64]) -> float
 
 
 def _pinned(system: FrozenSystem) -> Property:
-    statement = "pinned body: (K + K(ε) + K(ω²) + K_G)v = 0, v its rotation"
+    statement = "pinned body: (K + K(ε) + K(ω²) + K_G + K_D)v = 0, v its rotation"
     if system.dofs is None or not is_pinned(system):
         return skipped("P5", statement, "not a body that turns about a pin")
     omega = np.asarray(system.parameters.get("omega", 0.0), dtype=float)
@@ -159,7 +160,13 @@ def _pinned(system: FrozenSystem) -> Property:
     ) * np.linalg.norm(epsilon)
     if not v.any() or np.linalg.norm(v - allowed) > 1e-9 * np.linalg.norm(v) or not parallel:
         return skipped("P5", statement, "not pinned on its axis of rotation")
-    total = system.only("K", "K_epsilon", "K_omega2", "K_G").stiffness @ v
+    if np.any(system.parameters.get("velocity", 0.0)) and not system.parts["D"].is_zero:
+        return skipped("P5", statement, "its dampers resist the motion of the pin")
+    turning = system.dofs.turning(skew(spin))
+    uneven = system.K_D @ turning - turning @ system.K_D
+    if abs(uneven).max() > 1e-9 * bound(system.K_D) * bound(turning):
+        return skipped("P5", statement, "its dampers differ by direction across the axis")
+    total = system.only("K", "K_epsilon", "K_omega2", "K_G", "K_D").stiffness @ v
     scale = np.linalg.norm(system.K_omega2 @ v) + np.linalg.norm(system.K_epsilon @ v)
     # What the product K v loses to rounding is no fault of the assembly, and can be above the bound
     # at low speed: entries of K v cancel from the size of |K| |v|.

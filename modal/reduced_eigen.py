@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from modal.affine import Coefficients
 from modal.basis import Projected
+from modal.doubles import separated
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -53,6 +54,16 @@ class SmallModes:
             condition=np.take_along_axis(self.condition, index, 1),
         )
 
+    def first(self, k: int) -> SmallModes:
+        """The first k modes of every point."""
+        return replace(
+            self,
+            eigenvalues=self.eigenvalues[:, :k],
+            right=self.right[:, :, :k],
+            left=self.left[:, :, :k],
+            condition=self.condition[:, :k],
+        )
+
     def points(self, index: NDArray[np.intp] | slice) -> SmallModes:
         return SmallModes(
             self.eigenvalues[index],
@@ -75,13 +86,14 @@ def solve_points(
     conservative: NDArray[np.bool_],
     k: int,
     threads: int = 1,
+    every: bool = False,
 ) -> SmallModes:
-    """The k eigenpairs of smallest |λ| at every point of `at`."""
+    """The k eigenpairs of smallest |λ| at every point of `at`; every: all, where not exact."""
     starts = range(0, len(at), BATCH)
 
     def batch(start: int) -> SmallModes:
         index = slice(start, min(start + BATCH, len(at)))
-        return _solve_batch(projected, at.take(index), conservative[index], k)
+        return _solve_batch(projected, at.take(index), conservative[index], k, every)
 
     if threads > 1 and len(starts) > 1:
         with ThreadPoolExecutor(threads) as pool:
@@ -90,7 +102,7 @@ def solve_points(
 
 
 def _solve_batch(
-    projected: Projected, at: Coefficients, conservative: NDArray[np.bool_], k: int
+    projected: Projected, at: Coefficients, conservative: NDArray[np.bool_], k: int, every: bool
 ) -> SmallModes:
     r = projected.size
     flat = projected.matrices.reshape(len(projected.matrices), r * r)
@@ -98,12 +110,13 @@ def _solve_batch(
     N = _mass_factors(projected, at, flat)
     if N is not None:
         E, K = _congruence(N, E), _congruence(N, K)
+    wide = 2 * r if every else k
     out: list[SmallModes | None] = [
-        _skew(E[p], K[p], k) if conservative[p] else None for p in range(len(at))
+        _skew(E[p], K[p], k, wide) if conservative[p] else None for p in range(len(at))
     ]
     rest = [p for p, found in enumerate(out) if found is None]
     if rest:
-        general = _general(E[rest], K[rest], projected.frequency, k)
+        general = _general(E[rest], K[rest], projected.frequency, wide)
         for i, p in enumerate(rest):
             out[p] = general.points(slice(i, i + 1))
     modes = SmallModes.joined([found for found in out if found is not None])
@@ -133,8 +146,8 @@ def _unscaled(modes: SmallModes, N: Array) -> SmallModes:
     return replace(modes, right=right, left=left)
 
 
-def _skew(E: Array, K: Array, k: int) -> SmallModes | None:
-    """Conservative: E skew, K symmetric. None when K is not positive definite."""
+def _skew(E: Array, K: Array, k: int, wide: int) -> SmallModes | None:
+    """Conservative: E skew, K symmetric, `wide` columns. None when K is not positive definite."""
     r = len(K)
     L, info = la.lapack.dpotrf(0.5 * (K + K.T), lower=1, clean=1)
     if info != 0:
@@ -156,7 +169,7 @@ def _skew(E: Array, K: Array, k: int) -> SmallModes | None:
         (1j * omega)[None], q[None], q[None], np.ones((1, count)), np.array([spread]),
         np.array([True]),
     )  # fmt: skip
-    return _filled(modes, k)
+    return _filled(modes, wide)
 
 
 def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
@@ -174,6 +187,7 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
         # An exactly defective matrix has no inverse of eigenvectors: left ones by themselves.
         both = [la.eig(a, left=True, right=True, check_finite=False) for a in A]
         lam, Y, X = (np.stack([found[i] for found in both]) for i in range(3))
+    lam, X, Y = separated(lam, X, Y, spread)
     upper = lam.imag >= 0.0
     size = np.where(upper, np.abs(lam), np.inf)
     order = np.lexsort((lam.real, lam.imag, size), axis=1)[:, :k]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from typing import Self
 
 import numpy as np
 import scipy.linalg as la
@@ -36,8 +37,12 @@ class Reducer:
     """A basis for the points of one family, k modes each, grown until `tolerance` holds.
 
     tolerance: of the eigenvalues' error bounds, relative to |λ| (or to a hundredth of the first
-    reference frequency where λ is smaller). threads: of the small eigenproblems.
+    reference frequency where λ is smaller). threads: of the small eigenproblems. reach: frequency,
+    rad/s, up to which the first vectors hold all modes of K_ref at least.
     """
+
+    wanted: int
+    coordinates: Array  # of a local basis in the shared one, (r, s)
 
     def __init__(
         self,
@@ -46,16 +51,23 @@ class Reducer:
         k: int,
         tolerance: float = 1e-6,
         threads: int = 1,
+        reach: float = 0.0,
     ) -> None:
         self._set(family, k, tolerance, threads)
         self.reference = Reference(family, span.padded(len(family.terms)))
         count = 2 * (k + family.rigid.shape[1]) + 6
-        self.basis = ReducedBasis(family, self.reference, self.reference.start(count))
+        self.start = self.reference.start(count)
+        self.basis = ReducedBasis(family, self.reference, self.start)
         self._resolve(count)
         few = span.take(spread(len(span), SOUNDINGS))
-        while self.basis.resolved < self.needed(few) and not self.basis.complete and count < REACH:
+        while (
+            self.basis.resolved < max(self.needed(few), reach)
+            and not self.basis.complete
+            and count < REACH
+        ):
             count *= 2
-            self.basis.include(self.reference.start(count).V)
+            self.start = self.reference.start(count)
+            self.basis.include(self.start.V)
             self._resolve(count)
 
     def _resolve(self, count: int) -> None:
@@ -98,14 +110,20 @@ class Reducer:
     def solve(self, at: Coefficients) -> tuple[SmallModes, Certificate, NDArray[np.bool_]]:
         """Modes of the points in the present basis, elastic ones first; which are rigid (P, k′)."""
         at = at.padded(len(self.projected.matrices))
+        modes, rigid = self.solved(at)
+        return modes, certify(self.projected, at, modes), rigid
+
+    def solved(
+        self, at: Coefficients, every: bool = False
+    ) -> tuple[SmallModes, NDArray[np.bool_]]:
+        """The lowest modes of the points, or all of them, and which are rigid (P, k′)."""
+        at = at.padded(len(self.projected.matrices))
         conservative = self.family.conservative(at)
         modes = solve_points(
-            self.projected, at, conservative, self.wanted + self.extra, self.threads
+            self.projected, at, conservative, self.wanted + self.extra, self.threads, every
         )
         rigid = self._rigid(at, modes)
-        if self.extra:
-            modes, rigid = self._trimmed(modes, rigid)
-        return modes, certify(self.projected, at, modes), rigid
+        return self._trimmed(modes, rigid) if self.extra else (modes, rigid)
 
     def _rigid(self, at: Coefficients, modes: SmallModes) -> NDArray[np.bool_]:
         q = modes.right
@@ -202,6 +220,7 @@ class Reducer:
         return self.basis.arrays() | {
             "weights": self.reference.weights,
             "shift": np.array([self.reference.shift]),
+            "wanted": np.array([self.wanted]),
         }
 
     @classmethod
@@ -209,14 +228,13 @@ class Reducer:
         cls,
         family: AffineFamily,
         span: Coefficients,
-        k: int,
         arrays: Mapping[str, NDArray[np.generic]],
         tolerance: float,
         threads: int = 1,
-    ) -> Reducer:
+    ) -> Self:
         """The reducer whose `arrays` were kept; nothing is factorized until a basis has to grow."""
         made = cls.__new__(cls)
-        made._set(family, k, tolerance, threads)
+        made._set(family, int(np.asarray(arrays["wanted"])[0]), tolerance, threads)
         span = span.padded(len(family.terms))
         made.reference = Reference(
             family, span, (np.asarray(arrays["weights"], dtype=float), float(arrays["shift"][0]))
@@ -225,16 +243,16 @@ class Reducer:
         made.projected = made.basis.projected()
         return made
 
-    def local(self, at: Coefficients) -> Reducer:
+    def local(self, at: Coefficients) -> Self:
         """A reducer of few vectors for points near those of `at`; not one that grows."""
         at = at.padded(len(self.projected.matrices))
         count = min(self.wanted + self.extra + GUARD + 1, self.projected.size)
         modes = solve_points(self.projected, at, self.family.conservative(at), count)
         other = copy.copy(self)
-        other.projected = local(self.projected, modes, self.tolerance)
+        other.projected, other.coordinates = local(self.projected, modes, self.tolerance)
         return other
 
-    def branch(self, tolerance: float) -> Reducer:
+    def branch(self, tolerance: float) -> Self:
         """A reducer that grows on its own from here; this one keeps its basis."""
         other = copy.copy(self)
         other.tolerance = tolerance

@@ -29,17 +29,18 @@ SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
 class Reference:
     """K_ref = Σ_j k_j sym(A_j) + σ M_ref, factorized once. `solves` counts right-hand sides.
 
-    mass (n, n) sparse M_ref; weights (J,) k_j of the operators; shift σ, (rad/s)². Weights and
-    shift that are given (by a sweep that goes on) are used as they are, and the factorization waits
-    until it is needed. Raises SingularSystemError when no shift serves (M is not
-    positive definite).
+    mass (n, n) sparse M_ref of the operators' mass_weights (J,); weights (J,) k_j; shift σ,
+    (rad/s)². Weights and shift that are given (by a sweep that goes on) are used as they are, and
+    the factorization waits until it is needed. Raises SingularSystemError when no shift serves (M
+    is not positive definite).
     """
 
     def __init__(
         self, family: AffineFamily, at: Coefficients, chosen: tuple[Array, float] | None = None
     ) -> None:
         self.family = family
-        self.mass = family.symmetric_part(middle(at.mass))
+        self.mass_weights = middle(at.mass)
+        self.mass = family.symmetric_part(self.mass_weights)
         self.solves = 0
         self._factor: Factorization | None = None
         if not float(self.mass.diagonal().min()) > 0.0:

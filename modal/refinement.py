@@ -81,7 +81,8 @@ def refined(
     done = (np.zeros(0, dtype=complex), np.zeros(0), np.zeros(0))
     for _ in range(ROUNDS):
         projected = basis.projected()
-        modes = solve_points(projected, at, conservative, min(k + GUARD, projected.size))
+        modes = solve_points(projected, at, conservative, min(k + GUARD, 2 * projected.size))
+        modes = modes.take(np.flatnonzero(np.isfinite(modes.eigenvalues[0]))[None])
         lam, condition = modes.eigenvalues[0], modes.condition[0]
         own, residual, rest = _carried(*done, lam)
         looked = _look(basis, projected, at, modes.take(rest[None]))
@@ -101,7 +102,7 @@ def refined(
 def _outside(lam: Complex, residual: Array, k: int) -> NDArray[np.bool_]:
     """Guards that are known to be beyond the k-th mode, or well enough to be put in order."""
     size = np.abs(lam)
-    known = (size * (1.0 - residual) > size[k - 1 : k]) | (residual <= SETTLED)
+    known = (size * (1.0 - residual) > size[:k].max()) | (residual <= SETTLED)
     known[:k] = False
     return np.asarray(known)
 

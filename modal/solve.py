@@ -18,7 +18,7 @@ from assembly.errors import (
 from assembly.frozen import FrozenSystem
 from assembly.null_chain import NullChain, null_fields
 from modal.certify import certified
-from modal.deflation import with_null_space
+from modal.deflation import with_null_space, without_stiffness
 from modal.finish import Task, finish
 from modal.modes import Modes
 from modal.solvers.block import solve_block
@@ -30,7 +30,7 @@ from modal.solvers.parts import solve_parts
 from modal.solvers.scipy import arnoldi
 from modal.solvers.slepc import krylov_schur
 from modal.solvers.window import Window, solve_beside
-from modal.state import Quadratic
+from modal.state import Quadratic, Real
 from modal.units import units_far_apart
 
 Backend = Literal["slepc", "scipy", "dense"]
@@ -77,9 +77,10 @@ def solve(
         raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
     point = as_target(target)
 
-    def run(given: FrozenSystem, quadratic: Quadratic) -> Modes:
+    def run(given: FrozenSystem, quadratic: Quadratic, rigid: Real | None = None) -> Modes:
         chain = _chain(given, deflation)
-        task = Task(given, quadratic, chain, k, backend, tolerance, point, certify)
+        free = given.rigid if rigid is None else rigid
+        task = Task(free, quadratic, chain, k, backend, tolerance, point, certify)
         if backend == "dense" or _is_small(task):
             return _dense(task)
         try:
@@ -118,7 +119,7 @@ def _is_small(task: Task) -> bool:
 
 
 def _with_found_null_space(
-    system: FrozenSystem, quadratic: Quadratic, run: Callable[[FrozenSystem, Quadratic], Modes]
+    system: FrozenSystem, quadratic: Quadratic, run: Callable[..., Modes]
 ) -> Modes:
     """Run; if the stiffness looks singular beyond `rigid`, again with its whole null space."""
     fault: FrozenMotionError | None = None
@@ -134,7 +135,7 @@ def _with_found_null_space(
     except SingularSystemError:
         completed = None
     if completed is not None and completed.rigid.shape[1] > _nulls(system):
-        return run(completed, Quadratic(completed))
+        return run(completed, Quadratic(completed), without_stiffness(completed))
     if fault is not None:
         raise fault
     return modes

@@ -10,60 +10,85 @@ yᴴ(2λM + C)x.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.frozen import FrozenSystem, is_skew, is_symmetric
+from assembly.frozen import FrozenSystem
 
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
+
+INFINITE = 1e-12  # of ‖M‖: a mass of a shape that round-off moves by a thousandth or more
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Which of M, C, K are symmetric; conservative: M and K are, and C is skew."""
+
+    mass: bool
+    damping: bool
+    stiffness: bool
+    conservative: bool
 
 
 class Quadratic:
     """M, C, K (n, n) of one instant with what is known of their structure.
 
-    conservative: M and K symmetric, C skew, so the spectrum is symmetric to the imaginary axis
-        (P3).
+    What the parts of the instant say decides, not the sums: a circulatory part may be far below the
+    round-off of the stiffest unknowns and yet make soft ones unstable.
     """
 
     def __init__(self, system: FrozenSystem) -> None:
-        self.M: sp.csr_matrix = system.M
-        self.C: sp.csr_matrix = system.damping
-        self.K: sp.csr_matrix = system.stiffness
-        self.n = system.n
+        self._set(system.M, system.damping, system.stiffness, structure_of(system))
+
+    def _set(
+        self, M: sp.csr_matrix, C: sp.csr_matrix, K: sp.csr_matrix, structure: Structure
+    ) -> None:
+        self.M, self.C, self.K, self.n = M, C, K, M.shape[0]
+        self.structure = structure
         self._images: tuple[Complex, ...] = ()
-        self.conservative = bool(system.is_conservative and is_symmetric(self.M))
 
     @classmethod
-    def of(cls, M: sp.csr_matrix, C: sp.csr_matrix, K: sp.csr_matrix) -> Quadratic:
-        """A quadratic of plain matrices; the structure is read off them."""
+    def of(
+        cls,
+        M: sp.csr_matrix,
+        C: sp.csr_matrix,
+        K: sp.csr_matrix,
+        structure: Structure | None = None,
+    ) -> Quadratic:
+        """A quadratic of plain matrices; the structure is read off them unless it is known."""
         made = cls.__new__(cls)
-        made.M, made.C, made.K, made.n = M, C, K, M.shape[0]
-        made._images = ()
-        made.conservative = is_symmetric(M) and is_symmetric(K) and is_skew(C)
+        made._set(M, C, K, structure or structure_of(FrozenSystem(M=M, C=C, K=K)))
         return made
+
+    @property
+    def conservative(self) -> bool:
+        """M and K symmetric, C skew, so the spectrum is symmetric to the imaginary axis (P3)."""
+        return self.structure.conservative
 
     @cached_property
     def reversible(self) -> bool:
         """The spectrum is symmetric to the imaginary axis: conservative, or nothing in C."""
         return self.conservative or self.C.count_nonzero() == 0
 
-    @cached_property
+    @property
     def symmetric_stiffness(self) -> bool:
-        return self.conservative or is_symmetric(self.K)
+        return self.structure.stiffness
 
-    @cached_property
+    @property
     def symmetric(self) -> bool:
         """M, C and K all symmetric: the left vectors are the conjugate right ones."""
-        return self.symmetric_stiffness and is_symmetric(self.M) and is_symmetric(self.C)
+        return self.structure.mass and self.structure.damping and self.structure.stiffness
 
     @cached_property
     def transposed(self) -> Quadratic:
         """Mᵀ, Cᵀ, Kᵀ: its right vectors are the conjugates of the left vectors here."""
-        return Quadratic.of(*(sp.csr_matrix(A.T) for A in (self.M, self.C, self.K)))
+        M, C, K = (sp.csr_matrix(A.T) for A in (self.M, self.C, self.K))
+        return Quadratic.of(M, C, K, self.structure)
 
     @cached_property
     def equilibrated(self) -> tuple[Quadratic, Real]:
@@ -71,7 +96,8 @@ class Quadratic:
         m, _, k = self.norms
         d = unit_diagonal(self.M.diagonal(), self.K.diagonal(), m, k)
         D = sp.diags(d)
-        return Quadratic.of(*(sp.csr_matrix(D @ A @ D) for A in (self.M, self.C, self.K))), d
+        M, C, K = (sp.csr_matrix(D @ A @ D) for A in (self.M, self.C, self.K))
+        return Quadratic.of(M, C, K, self.structure), d
 
     @cached_property
     def norms(self) -> tuple[float, float, float]:
@@ -116,6 +142,17 @@ class Quadratic:
         size = np.abs(eigenvalues)
         return np.asarray(size**2 * m + size * c + k)
 
+    def infinite(self, eigenvalues: Complex) -> NDArray[np.bool_]:
+        """Eigenvalues that are infinite to round-off: (∞, x) has backward error ‖Mx‖/(‖M‖‖x‖).
+
+        Q(λ)x = 0 bounds it by (|λ|‖C‖ + ‖K‖)/(|λ|²‖M‖). Such λ come from a nearly singular M, and
+        round-off in M moves them anywhere.
+        """
+        m, c, k = self.norms
+        size = np.abs(eigenvalues)
+        with np.errstate(over="ignore"):
+            return np.asarray(size * c + k <= INFINITE * size**2 * m)
+
     def backward_error(self, eigenvalues: Complex, X: Complex) -> Real:
         """‖Q(λ)x‖₂ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖₂) of every pair.
 
@@ -130,6 +167,14 @@ class Quadratic:
         MX, CX, _ = self.images(right)
         derivative = MX * (2.0 * eigenvalues) + CX
         return np.asarray((left.conj() * derivative).sum(axis=0))
+
+
+def structure_of(system: FrozenSystem) -> Structure:
+    """The structure of an instant, from its parts."""
+    mass = system.symmetric_mass
+    return Structure(
+        mass, system.symmetric_damping, system.symmetric_stiffness, mass and system.is_conservative
+    )
 
 
 def unit_diagonal(mass: Real, stiffness: Real, m: float, k: float) -> Real:

@@ -95,7 +95,7 @@ def _turning_couple(system: FrozenSystem, R: Array) -> Property:
     left = abs(S + 0.5 * (rows @ sp.csr_matrix(np.linalg.pinv(tilde, 1e-9)) @ rows.T)).max()
     found = left / abs(system.K_G).max() * (COUPLE_BOUND / CLASS_BOUND)
     needed = _needed_couple(system, R)
-    note = "its size not compared: the pin accelerates"
+    note = "its size not compared: the pin accelerates, or the shape is stretched"
     if needed is not None:
         found = max(found, np.linalg.norm(couple - needed) / np.linalg.norm(needed))
         note = f"{np.linalg.norm(needed):.4g} N·m, not conservative"
@@ -107,11 +107,12 @@ def _needed_couple(system: FrozenSystem, R: Array) -> Array | None:
     """The couple (3,), N·m, that holds the motion at the pin.
 
     Where nodes rotate the load Q leaves it to the pin; a solid's Q has it already, and it follows
-    from the body's inertia unless the pin accelerates too.
+    from the body's inertia unless the pin accelerates too. None where that does not tell it: at a
+    stretched shape Q is zero.
     """
     assert system.dofs is not None
     if np.any(system.dofs.component >= 3):
-        return np.asarray(-R.T @ system.Q)
+        return np.asarray(-R.T @ system.Q) if np.any(system.Q) else None
     omega, epsilon, acceleration = (
         np.asarray(system.parameters.get(name, np.zeros(3)), dtype=float)
         for name in ("omega", "epsilon", "acceleration")

@@ -13,14 +13,16 @@ from pathlib import Path
 import click
 
 from assembly.errors import FrozenMotionError, InputError
+from assembly.plausibility import PlausibilityWarning
+from studies.questions import STRICT
 
 EXIT_INPUT, EXIT_FAILED = 2, 3
 
 
 # A file that is missing gets our own one-line error, so click does not check paths.
-MODEL = click.argument("model", metavar="MODEL.toml", type=click.Path(path_type=Path))
+MODEL = click.argument("model", metavar="MODEL.toml", type=Path)
 MODES = click.option("--modes", type=click.IntRange(min=1), help="How many modes.")
-OUT = click.option("--out", type=click.Path(path_type=Path), help="Folder for data and figures.")
+OUT = click.option("--out", type=Path, help="Folder for data and figures.")
 RESUME = click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite what another study left there.")
 
@@ -47,6 +49,7 @@ def list_studies() -> None:
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting.")
 @OUT
 @FORCE
+@STRICT
 def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> None:
     """Run a study: a short table here, data, figures and report.html under --out."""
     from studies import html_report
@@ -71,6 +74,7 @@ def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> 
 @OUT
 @RESUME
 @FORCE
+@STRICT
 def track(
     model: Path,
     times: str | None,
@@ -94,6 +98,7 @@ def track(
 @OUT
 @RESUME
 @FORCE
+@STRICT
 def stability_map(
     model: Path, x: str, y: str, modes: int | None, out: Path | None, resume: bool, force: bool
 ) -> None:
@@ -107,6 +112,7 @@ def stability_map(
 @MODEL
 @click.option("--times", metavar="START:STOP:COUNT", help="Instants, s; default one period.")
 @MODES
+@STRICT
 def check(model: Path, times: str | None, modes: int | None) -> None:
     """Check the properties P1-P6, compare with time integration, and give the verdict."""
     from studies.model_check import run_check
@@ -117,7 +123,7 @@ def check(model: Path, times: str | None, modes: int | None) -> None:
 def _finish(report: str, written: list[Path]) -> None:
     click.echo(report)
     for path in written:
-        click.echo(f"wrote {path}")
+        click.echo(f"wrote {click.format_filename(path)}")
 
 
 def run_app(arguments: list[str] | None = None) -> int:
@@ -130,6 +136,8 @@ def run_app(arguments: list[str] | None = None) -> int:
         return fail(str(fault), EXIT_INPUT)
     except FrozenMotionError as fault:
         return fail(str(fault), EXIT_FAILED)
+    except PlausibilityWarning as question:
+        return fail(f"{question} (an error by --strict)", EXIT_INPUT)
     except click.Abort:
         # click turns Ctrl-C inside a command into Abort.
         raise KeyboardInterrupt from None

@@ -51,13 +51,15 @@ class KnownMotion:
         return r, np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
     def at(self, t: float) -> Kinematics:
-        """ω, ε and a_O in body axes, exact."""
+        """ω, ε, a_O and v_O in body axes, exact."""
         now = motion(self.pump, t)
         r, R = self.frame(t)
+        moved = np.array([-self.speed * r[1], self.speed * r[0], 0.0])
         return Kinematics(
             np.array([0.0, 0.0, now.angle_rates[0]]),
             np.array([0.0, 0.0, now.angle_accelerations[0]]),
             R.T @ (-(self.speed**2) * r),
+            R.T @ moved,
         )
 
     def markers(self, times: Array) -> Array:
@@ -71,9 +73,7 @@ class KnownMotion:
     def marker_rates(self, t: float) -> tuple[Array, Array]:
         """Speed and size of the acceleration (N,) of the markers, m/s and m/s²."""
         now = self.at(t)
-        r, R = self.frame(t)
-        v = R.T @ np.array([-self.speed * r[1], self.speed * r[0], 0.0])
-        velocity = v + np.cross(now.omega, MARKERS)
+        velocity = now.velocity + np.cross(now.omega, MARKERS)
         acceleration = (
             now.acceleration
             + np.cross(now.epsilon, MARKERS)

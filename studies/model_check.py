@@ -9,6 +9,7 @@ import numpy as np
 import modal
 from assembly.errors import ModelFileError
 from modal.balance import energy_balance
+from studies.frozen_verdicts import verdicts
 from studies.model import load_model
 from studies.ranges import parse_range
 
@@ -16,8 +17,8 @@ INSTANTS = 81
 
 
 def run_check(path: Path, times: str | None, modes: int | None) -> str:
-    """Properties at the first instant, the energy balance, the cross-check, and one line of
-    verdict.
+    """Properties at the first instant, the energy balance, the cross-check, the verdict on all
+    modes of the first instant and of that of largest growth, and one line of verdict.
 
     times: start:stop:count over which frozen and unfrozen are compared; by default one period.
     """
@@ -37,7 +38,7 @@ def run_check(path: Path, times: str | None, modes: int | None) -> str:
     compared = modal.crosscheck(model.motion, tracks)
     return "\n".join(
         [str(system), "", "properties", str(report), "", "frozen against unfrozen", str(compared),
-         "", _verdict(report, compared)]
+         "", verdicts(tracks, model.motion.freeze, k), "", _verdict(report, compared)]
     )  # fmt: skip
 
 

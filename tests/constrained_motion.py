@@ -40,6 +40,8 @@ class ConstrainedMotion(ABC):
     masters: NDArray[np.intp]
     slaves: NDArray[np.intp]
     masses: Array
+    # N·s/m of dampers between each material point and the fixed axes; none unless given.
+    drag: Array | float = 0.0
 
     @abstractmethod
     def gaps(self, d: Any, t: float) -> Any:
@@ -88,6 +90,9 @@ class ConstrainedMotion(ABC):
         d = self.varied(q, self.T)
         moved = self.points(d, self.T).imag
         inertia = np.einsum("p,kpi,pi->k", self.masses, moved, acceleration)
+        velocity = sum(w * (x[k] - x[-k]) for k, w in FIRST.items()) / (60.0 * self.step)
+        drag = self.drag * np.ones(len(self.masses))
+        inertia = inertia + np.einsum("p,kpi,pi->k", drag, moved, velocity)
         return np.asarray((inertia + self.potential(d).imag - self.work(d)) / TINY)
 
     def check_balance(self, system: assembly.FrozenSystem) -> None:
@@ -97,7 +102,7 @@ class ConstrainedMotion(ABC):
         assert_allclose(left, 0.0, atol=1e-9 * np.abs(system.Q).max())
 
     def check_mass_and_damping(self, system: assembly.FrozenSystem, tolerance: float) -> None:
-        """M = Σ m x_qᵀx_q and C = 2 Σ m x_qᵀẋ_q, C to a tolerance of its size."""
+        """M = Σ m x_qᵀx_q and C + D = Σ x_qᵀ(2 m ẋ_q + d x_q), to a tolerance of its size."""
         zero, h = np.zeros(system.n), self.step
         now = self.directions(zero, self.T)
         rate = np.zeros_like(now)
@@ -106,6 +111,7 @@ class ConstrainedMotion(ABC):
             rate += weight * (after - before) / (60.0 * h)
         M = np.einsum("p,npi,mpi->nm", self.masses, now, now)
         C = 2.0 * np.einsum("p,npi,mpi->nm", self.masses, now, rate)
+        C += np.einsum("p,npi,mpi->nm", self.drag * np.ones(len(self.masses)), now, now)
         assert_allclose(system.M.toarray(), M, atol=1e-12 * np.abs(M).max())
         assert_allclose(system.damping.toarray(), C, atol=tolerance * np.abs(C).max())
 

@@ -4,7 +4,8 @@ A quick-return mechanism: an elastic crank whose acceleration is not zero, an el
 and a rigid block with offset pin and offset centre that slides along the lever where a node turns.
 The independent model has material points in fixed axes, geometrically exact beams (finite rotation,
 Reissner's strains, Przemieniecki's interpolation), steady resultants from the statics of each link,
-and joints closed by Newton in fixed axes. Tangents by complex step and central differences, so
+and joints closed by Newton in fixed axes. Dampers between points and the fixed axes resist the
+steady motion as well: one case has them. Tangents by complex step and central differences, so
 every term of T, Ṫ, T̈, of the prestress and of the joints' second derivatives is seen.
 """
 
@@ -36,17 +37,22 @@ T, STEP, NODE = 0.31, 0.01, 1
 TIMES = [T + k * STEP for k in range(-3, 4)]
 
 
-def mechanism(held: bool, guide: str) -> assembly.Mechanism:
-    def link(length: float, elements: int) -> assembly.Body:
-        return assembly.beam(length, SECTION, SOFT, elements, planar=True)
+def mechanism(held: bool, guide: str, damping: float) -> assembly.Mechanism:
+    def damped(body: assembly.Body, node: int) -> assembly.Body:
+        return assembly.attach_damper(body, node, damping) if damping else body
+
+    def link(length: float, elements: int, node: int) -> assembly.Body:
+        return damped(assembly.beam(length, SECTION, SOFT, elements, planar=True), node)
 
     ends = {"lever": NODE, "block": GUIDE}
     slide = (guide, ends.pop(guide), *ends.popitem())
     return assembly.Mechanism(
         {
-            "crank": link(CRANK, 2),
-            "lever": link(LEVER, 2),
-            "block": assembly.rigid_body(MASS, INERTIA, centre=(*CENTRE, 0), planar=True),
+            "crank": link(CRANK, 2, 1),
+            "lever": link(LEVER, 2, 2),
+            "block": damped(
+                assembly.rigid_body(MASS, INERTIA, centre=(*CENTRE, 0), planar=True), 0
+            ),
         },
         [
             assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
@@ -146,6 +152,7 @@ class ExactBeam:
 SECTION_HEIGHT = 0.12  # in the plane: the width of `SECTION`
 BEAMS = {"crank": ExactBeam(CRANK, 2), "lever": ExactBeam(LEVER, 2)}
 SIZES = {"crank": 9, "lever": 9, "block": 3}
+DAMPED = {"crank": np.array([CRANK / 2.0, 0.0]), "lever": np.array([LEVER, 0.0])}
 SPANS = {"crank": slice(0, 9), "lever": slice(9, 18), "block": slice(18, 21)}
 
 
@@ -154,8 +161,10 @@ class ExactMechanism(ConstrainedMotion):
 
     T, step = T, STEP
 
-    def __init__(self, held: bool, guide: str) -> None:
-        self.held, self.guide, self.rigid = held, guide, mechanism(held, guide)
+    def __init__(self, held: bool, guide: str, damping: float) -> None:
+        self.held, self.guide, self.damping = held, guide, damping
+        self.rigid = mechanism(held, guide, damping)
+        self.drag = np.concatenate([np.zeros(len(self.masses) - 3), np.full(3, damping)])
         self.masters = masters(self.rigid.transformation(T)[0].toarray())
         self.slaves = np.setdiff1d(np.arange(21), self.masters)
         self.frames = {t: self._frame(t) for t in TIMES}
@@ -187,6 +196,8 @@ class ExactMechanism(ConstrainedMotion):
             force = turned(-angle, sign * reactions["D"].force[:2])
             moment = sign * reactions["D"].moment[2] + arm[0] * force[1] - arm[1] * force[0]
             ends.append((node[0], force, moment))
+        velocity = self.rigid.place(T, name, DAMPED[name])[1][:2]
+        ends.append((DAMPED[name][0], turned(-angle, -self.damping * velocity), 0.0))
         x, w = np.polynomial.legendre.leggauss(4)
         out = []
         for s in beam.stations[1]:
@@ -246,11 +257,17 @@ class ExactMechanism(ConstrainedMotion):
         radius = np.sqrt(INERTIA / MASS)
         ring = CENTRE + radius * np.array([[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]])
         out.append(r + turned(angle, u[:2] + turned(u[2], ring)))
+        for name, node in (("crank", 1), ("lever", 2)):
+            origin, turn = frame[name]
+            moved = DAMPED[name] + d[SPANS[name]][3 * node : 3 * node + 2]
+            out.append((origin + turned(turn, moved))[None])
+        out.append((r + turned(angle, u[:2]))[None])
         return np.concatenate(out)
 
     @cached_property
     def masses(self) -> Array:
-        return np.concatenate([*(b.masses.ravel() for b in BEAMS.values()), np.full(3, MASS / 3.0)])
+        links = [b.masses.ravel() for b in BEAMS.values()]
+        return np.concatenate([*links, np.full(3, MASS / 3.0), np.zeros(3)])
 
     def potential(self, d: Any) -> Any:
         return np.array([self._potential(row) for row in d])
@@ -260,10 +277,17 @@ class ExactMechanism(ConstrainedMotion):
         return total - (0.0 if self.held else self.torque * d[2])
 
 
-CASES = [(True, "lever"), (False, "lever"), (True, "block")]
+CASES = [
+    (True, "lever", 0.0),
+    (False, "lever", 0.0),
+    (True, "block", 0.0),
+    (True, "lever", 0.2),
+    (False, "block", 0.2),
+]
+NAMES = ["held", "free", "guided by the block", "damped", "free and damped"]
 
 
-@pytest.fixture(scope="module", params=CASES, ids=["held", "free", "guided by the block"])
+@pytest.fixture(scope="module", params=CASES, ids=NAMES)
 def both(request: pytest.FixtureRequest) -> tuple[ExactMechanism, assembly.FrozenSystem]:
     exact = ExactMechanism(*request.param)
     return exact, exact.rigid.freeze(T)

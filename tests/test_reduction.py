@@ -15,7 +15,8 @@ import assembly
 from assembly.combination import Combination
 from assembly.errors import SingularSystemError
 from assembly.frozen import FrozenSystem
-from modal.affine import AffineFamily, probe_symmetry, shares_operators
+from assembly.mirror import symmetry_of
+from modal.affine import AffineFamily, shares_operators
 from modal.basis import SKETCHES, mass_bounds, sketches
 from modal.certificate import dual_norms
 from modal.mass_basis import MassBasis
@@ -264,7 +265,7 @@ def test_a_sweep_factorizes_once_and_repeats_bit_by_bit(monkeypatch: pytest.Monk
 
 def test_symmetry_of_operators_is_recognised() -> None:
     model = Chain(7)
-    assert [probe_symmetry(A) for A in (model.K, model.G, model.H)] == [1, -1, 0]
+    assert [symmetry_of(A) for A in (model.K, model.G, model.H)] == [1, -1, 0]
 
 
 def test_shared_operators_are_recognised() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg as la
+from ring_waves import RingWaves
 
 import assembly
 from assembly.body import Body
@@ -127,3 +128,55 @@ def test_bad_rings_are_refused(change: dict) -> None:
     with pytest.raises(InputError, match=next(iter(change))) as fault:
         ring(**given)
     assert "\n" not in str(fault.value)
+
+
+def of_three_waves(body: Body, omega: float, exact: RingWaves) -> tuple[np.ndarray, np.ndarray]:
+    """Relative errors of the two lowest waves with 2, 3 and 4 periods, in and across the plane."""
+    system = body.freeze((0.0, 0.0, omega), prestress="nonlinear")
+    M, C, K = (A.toarray() for A in (system.M, system.damping, system.stiffness))
+    out = []
+    for components, waves_of in (((0, 1, 5), (0, 1, 5)), ((2, 3, 4), (2, 3, 4))):
+        keep = np.flatnonzero(np.isin(body.dofs.component, components))
+        m, c, k = (A[np.ix_(keep, keep)] for A in (M, C, K))
+        # The plane and what crosses it do not couple.
+        others = np.setdiff1d(np.arange(system.n), keep)
+        assert abs(K[np.ix_(keep, others)]).max() < 1e-8 * abs(K).max()
+        one = np.eye(len(keep), 2 * len(keep), len(keep))
+        values = la.eigvals(np.vstack([one, -la.solve(m, np.hstack([k, c]))]))
+        found = np.sort(values.imag[values.imag > 0.0])
+        due = [np.sort(abs(exact.frequencies(n, waves_of)))[:2] for n in (2, 3, 4)]
+        expected = np.concatenate(due)
+        out.append(matched(found, expected) / expected - 1.0)
+    return out[0], out[1]
+
+
+@pytest.mark.parametrize(
+    ("section", "omega", "bound"),
+    [
+        (assembly.rectangle(0.03, 0.05), 500.0, 6e-4),
+        (assembly.rectangle(0.004, 0.05), 500.0, 6e-4),
+        (assembly.rectangle(0.03, 0.05), 2500.0, 6e-4),  # stretched by 4 %
+    ],
+)
+def test_nonlinear_prestress_of_a_spinning_ring(
+    section: Section, omega: float, bound: float
+) -> None:
+    """Waves about the stretched circle, by their Fourier solution (tests/ring_waves.py)."""
+    exact = RingWaves(R, section, ALLOY, omega)
+    worst = []
+    for elements in (48, 96):
+        errors = of_three_waves(ring(R, section, ALLOY, elements), omega, exact)
+        worst.append(np.abs(errors).max())
+    assert worst[0] < bound
+    assert np.log2(worst[0] / worst[1]) > 1.8
+
+
+def test_exact_waves_of_the_stretched_ring_are_those_of_the_slow_one() -> None:
+    """The Fourier solution against `waves`, which has the linear prestress, up to the strain."""
+    section = assembly.rectangle(0.03, 0.05)
+    for omega in (0.0, 50.0):
+        strain = ALLOY.rho * omega**2 * R**2 / ALLOY.E
+        for n in (2, 3, 4):
+            found = np.sort(abs(RingWaves(R, section, ALLOY, omega).frequencies(n, (0, 1, 5))))
+            expected = np.sort(abs(waves(section, n, omega)))
+            np.testing.assert_allclose(found, expected, rtol=2e-8 + 2.0 * strain)

@@ -23,6 +23,9 @@ from studies.two_zeros_small import small_case, text
 from studies.wind_pump_model import Pump, mechanism
 from studies.wind_pump_rigid import joint_forces, motion
 
+# Real machines: no value of them is questioned.
+pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
+
 # Contents that every study's dataset must have (DESIGN.md, section 5).
 PROVENANCE = {"Conventions", "package", "package_version", "date"}
 

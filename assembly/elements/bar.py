@@ -78,6 +78,10 @@ class BarFamily(ElementFamily):
     def stiffness(self) -> sp.csr_matrix:
         return self._stretch(self.EA / self.length, self._along)
 
+    def frame_stiffness(self) -> sp.csr_matrix:
+        """Nothing: the elements strain in no rigid motion."""
+        return self.zero()
+
     def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
         return tuple(self._inertia(unit) for unit in SKEW_UNITS)
 

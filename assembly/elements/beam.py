@@ -53,6 +53,10 @@ class BeamFamily(ElementFamily):
     def stiffness(self) -> sp.csr_matrix:
         return self.map.matrix(self.shapes.stiffness)
 
+    def frame_stiffness(self) -> sp.csr_matrix:
+        """Nothing: the elements strain in no rigid motion."""
+        return self.zero()
+
     def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
         return tuple(self.map.matrix(symmetric(self._inertia[:, :, k])) for k in range(1, 7))
 

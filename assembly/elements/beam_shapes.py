@@ -45,7 +45,9 @@ class BeamShapes:
     """Shape functions of E elements between ends (E, 2, 3), at their stations.
 
     N (E, Q, 6, 12): (u, φ) of the nodes' (u, φ). du, dphi (E, Q, 3, 12): derivatives by ξ.
-    stiffness (E, 12, 12): elastic.
+    stiffness (E, 12, 12): elastic. balance (E, Q, 6, 6): resultants (F, Mo) of unit loads at the
+    far end. relative (E, 6, 12): motion of the far end beyond the near end's rigid motion. rigidity
+    (E, 6, 6): the load at the far end per unit of that.
     """
 
     def __init__(self, stations: Stations, ends: Array) -> None:
@@ -62,14 +64,15 @@ class BeamShapes:
         slope = strain[..., :3, :] + turn @ phi
         bend = np.concatenate([up_to(rule, slope), phi], axis=-2)
         flexibility = np.concatenate([over(rule, slope), over(rule, kappa)], axis=-2)
-        rigidity = symmetric(np.linalg.inv(symmetric(flexibility)))
-        self._by_load = (slope, kappa, bend, rigidity)
+        self.balance = balance
+        self.rigidity = symmetric(np.linalg.inv(symmetric(flexibility)))
+        self._by_load = (slope, kappa, bend)
 
-        # Load from the nodes' motion: what the far end does beyond the near end's rigid motion.
         relative = np.zeros((len(ends), 6, 12))
         relative[:, :, :6], relative[:, :, 6:] = -np.eye(6), np.eye(6)
         relative[:, :3, 3:6] = cross_matrices(ends[:, 1] - ends[:, 0])
-        load = rigidity @ relative
+        self.relative = relative
+        load = self.rigidity @ relative
 
         self.N = bend @ load[:, None]
         self.N[..., :, :6] += np.eye(6)
@@ -120,24 +123,34 @@ class BeamShapes:
 
     @cached_property
     def own_fields(self) -> Array:
-        """(u, φ, u′, φ′) by ξ under the unit inertia loads between fixed nodes, (E, Q, 12, 12).
+        """(u, φ, u′, φ′) by ξ under the unit inertia loads between fixed nodes, (E, Q, 12, 12)."""
+        return self._own[0]
+
+    @cached_property
+    def own_resultants(self) -> Array:
+        """(F, Mo) of the unit inertia loads between fixed nodes, (E, Q, 6, 12).
 
         They make the stress inside an element that carries its load exact.
         """
+        return self._own[1]
+
+    @cached_property
+    def _own(self) -> tuple[Array, Array]:
         st, rule = self.stations, self.stations.rule
-        slope, kappa, bend, rigidity = self._by_load
+        slope, kappa, bend = self._by_load
         turn = cross_matrices(st.slope)
         F = beyond(rule, self.load_density[..., :3, :])
         Mo = beyond(rule, self.load_density[..., 3:, :] + turn @ F)
-        strain = st.compliance @ np.concatenate([F, Mo], axis=-2)
-        strain = self.jacobian[..., None, None] * strain
+        resultants = np.concatenate([F, Mo], axis=-2)
+        strain = self.jacobian[..., None, None] * (st.compliance @ resultants)
         bent = strain[..., 3:, :]
         phi = up_to(rule, bent)
         own = strain[..., :3, :] - turn @ phi
         reached = np.concatenate([over(rule, own), over(rule, bent)], axis=-2)
-        held = (-rigidity @ reached)[:, None]
+        held = (-self.rigidity @ reached)[:, None]
         moved = np.concatenate([up_to(rule, own), phi], axis=-2) + bend @ held
-        return np.concatenate([moved, own + slope @ held, bent + kappa @ held], axis=-2)
+        fields = np.concatenate([moved, own + slope @ held, bent + kappa @ held], axis=-2)
+        return fields, resultants + self.balance @ held
 
 
 def up_to(rule: LineRule, values: Array) -> Array:

@@ -101,6 +101,10 @@ class Continuum(ElementFamily):
             total += products @ law.elasticity.transpose(1, 3, 0, 2).reshape(d * d, d * d)
         return pattern.blocked(total.reshape(-1, d, d))
 
+    def frame_stiffness(self) -> sp.csr_matrix:
+        """Nothing: the elements strain in no rigid motion."""
+        return self.zero()
+
     def geometric(self, u: Array, unit: int | None) -> Any:
         """K_G = ∫ ∇φ_a·σ∇φ_b ⊗ I of the stress σ = c : ∇u at the quadrature points of K."""
         d = self.dimension

@@ -38,6 +38,10 @@ class ElementFamily:
         """K, elastic."""
         return self.zero()
 
+    def frame_stiffness(self) -> Any:
+        """The part of K that may resist rigid motions; zero where its form rules that out."""
+        return self.stiffness()
+
     def gyroscopic(self) -> tuple[Any, ...]:
         """G_x, G_y, G_z with G(w) = Σ w_i G_i = ∫ρ Nᵀ w̃ N."""
         return (self.zero(),) * 3
@@ -69,6 +73,14 @@ class ElementFamily:
         """d of dampers against the fixed surroundings: force −d(u̇ + ω̃u); gives D = d and K_D = d
         ω̃.
         """
+        return self.zero()
+
+    def balance(self, loads: Array) -> Array | None:
+        """Forces (size, k) by which a hub balances loads (size, k) on the body; None without."""
+        return None
+
+    def balance_stiffness(self, loads: Array) -> Any:
+        """K_G of the second-order work of the forces of `balance` against loads (size,)."""
         return self.zero()
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:

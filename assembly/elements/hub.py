@@ -1,10 +1,11 @@
 """The hub of a pinned continuum: the couple that holds the prescribed rotation about the pin.
 
-A body without rotational unknowns that turns about a pin feels the moment of its inertia loads
-there, −Σ m X × AX with A = ω̃ω̃ or ε̃, and something must balance it: the motor's torque, and the
-bearing couple when the axis is not principal. It acts as forces on the hub, the nodes of the cells
-around the pin, through the hub's best-fit rotation φ(u) = Θ⁻¹ Σ X × u, Θ = Σ(|X|² I − XXᵀ) (X from
-the pin): a couple M is the nodal forces f_a = (Θ⁻¹M) × X_a, of work M·φ. They turn with the hub:
+A body without rotational unknowns that turns about a pin feels the moment of its loads there: of
+inertia, −Σ m X × AX with A = ω̃ω̃ or ε̃, and of dampers against the surroundings. Something must
+balance it: the motor's torque, and the bearing couple when the axis is not principal. It acts as
+forces on the hub, the nodes of the cells around the pin, through the hub's best-fit rotation
+φ(u) = Θ⁻¹ Σ X × u, Θ = Σ(|X|² I − XXᵀ) (X from the pin): a couple M is the nodal forces f_a =
+(Θ⁻¹M) × X_a, of work M·φ. They turn with the hub:
 
     K_G gets −(R Φᵀ + Φ Rᵀ) + Φ (tr(B) I − B) Φᵀ,   R_i = e_i × f,  Φ = ∂φ/∂u,  B = Σ X fᵀ,
 
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from assembly.elements.continuum import Continuum
 from assembly.elements.family import ElementFamily
-from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, acceleration_units
+from assembly.kinematics import SKEW_UNITS
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -50,11 +51,14 @@ class Hub(ElementFamily):
     @cached_property
     def rotation(self) -> Array:
         """Φ (size, r): the hub's rotation about each free axis is Φᵀu."""
-        X = self._arms
-        turned = np.stack([X @ unit.T for unit in SKEW_UNITS], axis=2)  # column k: e_k × X
-        fields = turned @ self.axes
+        fields = self._rotations(self._arms)
         gram = np.einsum("aik,ail->kl", fields, fields)
         return self._spread(fields @ np.linalg.inv(gram))
+
+    def _rotations(self, X: Array) -> Array:
+        """Displacements (N, 3, r) of points at X (N, 3) from the pin per unit rotation."""
+        turned = np.stack([X @ unit.T for unit in SKEW_UNITS], axis=2)  # column k: e_k × X
+        return np.asarray(turned @ self.axes)
 
     def _spread(self, nodal: Array) -> Array:
         """(hub nodes, 3, k) placed among all unknowns, (size, k)."""
@@ -63,27 +67,24 @@ class Hub(ElementFamily):
         out[self.nodes] = nodal[:, :d]
         return out.reshape(self.size, -1)
 
-    @cached_property
-    def _couples(self) -> Array:
-        """The couple (r, 12) about each free axis, Σ m X × AX per unit of kinematics, N·m."""
-        points = self.continuum.points
-        weighted = self.continuum.scalar_mass @ (points - self.pin)
-        moment = np.cross(weighted[:, :, None], acceleration_units(points), axis=1)
-        return np.asarray(self.axes.T @ moment.sum(axis=0))
+    def _couple_against(self, loads: Array) -> Array:
+        """The couple (r, ...) about each free axis that balances loads (size, ...), N·m."""
+        d = self.continuum.dimension
+        fields = self._rotations(self.continuum.points - self.pin)[:, :d]
+        return np.asarray(-fields.reshape(self.size, -1).T @ loads)
 
-    def inertia_loads(self) -> Array:
-        """The hub's forces (size, 12) that hold the rotation against the unit inertia loads, N."""
-        loads = self.rotation @ self._couples
-        assert loads.shape == (self.size, UNIT_COUNT)
-        return np.asarray(loads)
+    def balance(self, loads: Array) -> Array:
+        """The hub's forces (size, k) that hold the rotation against loads (size, k), N."""
+        return np.asarray(self.rotation @ self._couple_against(loads))
 
-    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
-        """The second-order work of the couple (module docstring); none for loads at nodes."""
-        if unit is None or not np.any(self._couples[:, unit]):
+    def balance_stiffness(self, loads: Array) -> sp.csr_matrix:
+        """The second-order work of the couple (module docstring), for small hub rotations."""
+        couple = self._couple_against(loads)
+        if not np.any(couple):
             return self.zero()
         d, E = self.continuum.dimension, self.axes
         force = np.zeros((len(self.nodes), 3))
-        force[:, :d] = (self.rotation @ self._couples[:, unit]).reshape(-1, d)[self.nodes]
+        force[:, :d] = (self.rotation @ couple).reshape(-1, d)[self.nodes]
         turned = np.stack([force @ axis.T for axis in SKEW_UNITS], axis=2) @ E
         R, phi = self._spread(turned), self.rotation
         B = self._arms.T @ force
@@ -91,12 +92,8 @@ class Hub(ElementFamily):
         R, phi = sp.csr_matrix(R), sp.csr_matrix(phi)
         return sp.csr_matrix(-(R @ phi.T + phi @ R.T) + phi @ sp.csr_matrix(E.T @ h @ E) @ phi.T)
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        """The couple's stiffness for small rotations of the hub, at any displacement."""
-        total = self.zero()
-        for unit in np.flatnonzero(coefficients):
-            total = total + coefficients[unit] * self.geometric(u, int(unit))
-        return sp.csr_matrix(total)
-
     def internal_force(self, u: Array, coefficients: Array) -> Array:
-        return np.asarray(self.tangent_stiffness(u, coefficients) @ u)
+        return np.zeros(self.size)
+
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+        return self.zero()

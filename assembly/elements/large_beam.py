@@ -5,9 +5,21 @@ R = exp(φ̃), t the undeformed tangent and c the tension centre:
     Γ = Rᵀr′ − t,  κ = axial(RᵀR′),
     axial strain  Γ·t + |t + Γ + κ × c| − 1 − t·(Γ + κ × c) + ½ r² (t·κ)²,
 so that the axial force works on the stretch of the line of tension centres and on the twist of
-fibres about it: the second-order terms of `BeamFamily.geometric`. Each element is described from
-a frame that turns with it, by the mean of its nodes' rotation vectors, so that only what is left of
-the rotations is interpolated (corotational: Crisfield, Comput. Methods Appl. Mech. Eng. 81, 1990).
+fibres about it: the second-order terms of `BeamFamily.geometric`.
+
+Each element is described from a frame that turns with it, by the mean of its nodes' rotation
+vectors, so that only what is left of the rotations is interpolated (corotational: Crisfield,
+Comput. Methods Appl. Mech. Eng. 81, 1990). The inertia load acts on the points where the frame
+carries them: on the points that the nodes' rotations alone interpolate it would do work of second
+order that the strains do not balance, and a curved element would soften.
+
+Resultants balance the end load p and the inertia load, S = B p + S₀, B `BeamShapes.balance`. With
+Γ₂, κ₂ the strains beyond the linear ones, and the linear element's motion of the far end r and
+rigidity H, the strain energy of an element is
+    ½ ρᵀHρ + ∫ S₀·(Γ₂, κ₂),   ρ = r + ∫ Bᵀ(Γ₂, κ₂),   p = Hρ
+(Hellinger–Reissner with resultants in equilibrium: Neuenhofer & Filippou, J. Struct. Eng. 124,
+1998). It is the linear element at rest, and it does not lock: six numbers of the second-order
+strain count, not its values at every point.
 The law is linear in these strains. A solid linear in Green's strain (St. Venant–Kirchhoff) bends
 stiffer by three times its stretch: the two agree to the order of the strain, not beyond.
 """
@@ -15,6 +27,7 @@ stiffer by three times its stretch: the two agree to the order of the strain, no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,87 +45,68 @@ from assembly.elements.large_rotation import (
     spin_transposed,
     turned_by,
 )
-from assembly.elements.section_inertia import cross_matrices
 from assembly.errors import ConvergenceError
 
 Array = NDArray[Any]
 
-SHEAR_FREE = 1e-9  # of the axial compliance: below it a section is Euler–Bernoulli's
-
-
-def section_stiffness(compliance: NDArray[np.float64], t: NDArray[np.float64]) -> Array:
-    """Section stiffness (E, Q, 6, 6), body axes; nought in shear where the section allows none."""
-    helper = np.eye(3)[np.argmin(abs(t), axis=-1)]
-    n = np.cross(t, helper)
-    n /= np.linalg.norm(n, axis=-1, keepdims=True)
-    axes = np.stack([t, n, np.cross(t, n)], axis=-1)
-    Q = np.zeros((*t.shape[:-1], 6, 6))
-    Q[..., :3, :3] = Q[..., 3:, 3:] = axes
-    own = Q.swapaxes(-1, -2) @ compliance @ Q
-    stiff = np.maximum(own[..., 1, 1], own[..., 2, 2]) <= SHEAR_FREE * own[..., 0, 0]
-    D = np.zeros_like(own)
-    kept = np.array([0, 3, 4, 5])
-    every = np.arange(6)
-    for chosen, rows in ((stiff, kept), (~stiff, every)):
-        block = own[chosen][:, rows[:, None], rows]
-        whole = np.zeros((len(block), 6, 6))
-        whole[:, rows[:, None], rows] = np.linalg.inv(block)
-        D[chosen] = whole
-    return np.asarray(Q @ D @ Q.swapaxes(-1, -2))
+MOST_BENT = 1.0  # rad between an element's nodes
 
 
 @dataclass(frozen=True)
-class Sections:
-    """What the strains of E elements with Q points each are made from, body axes.
+class Strain:
+    """Strains (Γ, κ) of E elements at Q points each beyond those linear in φ, u′ and φ′, body axes.
 
-    D (E, Q, 6, 6), t and c (E, Q, 3), radius2 (E, Q) as above; share (E, Q): of each point in its
-    element's length.
+    t, c (E, Q, 3) and radius2 (E, Q) as above; phi, du, dphi: φ, u′ and φ′ (..., E, Q, 3).
     """
 
-    D: Array
     t: Array
     c: Array
     radius2: Array
-    share: Array
+    phi: Array
+    du: Array
+    dphi: Array
 
-    def mean(self, values: Array) -> Array:
-        """Mean over each element (..., E, 1, i) of values (..., E, Q, i)."""
-        return np.asarray(np.einsum("eq,...eqi->...ei", self.share, values)[..., None, :])
+    @cached_property
+    def _gamma(self) -> Array:
+        return self.du + moved_by(-self.phi, self.t + self.du)
 
+    @cached_property
+    def _kappa(self) -> Array:
+        return spin_of(self.phi, self.dphi)
 
-def strain_gradient(
-    sections: Sections, own_force: Array, phi: Array, du: Array, dphi: Array
-) -> tuple[Array, Array, Array]:
-    """Derivatives by φ, u′ and φ′ (E, Q, 3) of the strain energy per length.
+    @cached_property
+    def _line(self) -> tuple[Array, Array, Array]:
+        """Γ + κ × c, |t + Γ + κ × c|² − 1 and the stretch |t + Γ + κ × c|."""
+        line = self._gamma + np.cross(self._kappa, self.c)
+        # |t + line| − 1 without cancellation; no conjugate, so that complex steps pass.
+        grown = np.sum(line * (line + 2.0 * self.t), axis=-1, keepdims=True)
+        return line, grown, np.sqrt(1.0 + grown)
 
-    The second-order part of Γ is its mean over the element: axial displacement is interpolated too
-    simply to follow the shortening of a bent element point by point, and would lock. How the force
-    varies inside an element under its own load, own_force (E, Q, 3), works on it all the same.
-    """
-    t, c, radius2 = sections.t, sections.c, sections.radius2[..., None]
-    gamma = du + moved_by(-phi, t + du)
-    kappa = spin_of(phi, dphi)
-    line = gamma + np.cross(kappa, c)
-    # |t + line| − 1 without cancellation; no conjugate, so that complex steps pass.
-    grown = np.sum(line * (line + 2.0 * t), axis=-1, keepdims=True)
-    length = np.sqrt(1.0 + grown)
-    twist = np.sum(t * kappa, axis=-1, keepdims=True)
-    stretch = grown / (1.0 + length) - np.sum(t * line, axis=-1, keepdims=True)
-    linear = du - np.cross(phi, t)
-    second = gamma + (stretch + 0.5 * radius2 * twist**2) * t - linear
-    strain = np.concatenate([linear + sections.mean(second), kappa], axis=-1)
-    resultants = np.einsum("...ij,...j->...i", sections.D, strain)
-    F, Mo = resultants[..., :3], resultants[..., 3:]
-    # On variations of the second-order part, and what is left for those of the linear part.
-    mean: Array = sections.mean(F) + own_force - sections.mean(own_force)
-    rest = F - mean
-    N = np.sum(mean * t, axis=-1, keepdims=True)
-    lean = (t + line) / length - t
-    force = mean + N * lean
-    Mo = Mo + N * (np.cross(c, lean) + radius2 * twist * t)
-    by_phi = spin_transposed(phi, np.cross(force, t + gamma) + np.cross(Mo, kappa))
-    by_phi = by_phi + spin_rate_transposed(phi, dphi, Mo) - np.cross(t, rest)
-    return by_phi, turned_by(phi, force) + rest, spin_transposed(phi, Mo)
+    @cached_property
+    def _twist(self) -> Array:
+        return np.sum(self.t * self._kappa, axis=-1, keepdims=True)
+
+    def second_order(self) -> Array:
+        """(Γ, κ) less γ = u′ − φ × t and φ′, (..., E, Q, 6)."""
+        t, (line, grown, length) = self.t, self._line
+        stretch = grown / (1.0 + length) - np.sum(t * line, axis=-1, keepdims=True)
+        axial = (stretch + 0.5 * self.radius2[..., None] * self._twist**2) * t
+        gamma = self._gamma + axial - (self.du - np.cross(self.phi, t))
+        return np.concatenate([gamma, self._kappa - self.dphi], axis=-1)
+
+    def second_order_gradient(self, resultants: Array) -> tuple[Array, Array, Array]:
+        """Derivatives by φ, u′ and φ′ (..., E, Q, 3) of the work of given resultants on it."""
+        t, phi = self.t, self.phi
+        F, Mo = resultants[..., :3], resultants[..., 3:]
+        line, _, length = self._line
+        N = np.sum(F * t, axis=-1, keepdims=True)
+        lean = (t + line) / length - t
+        force = F + N * lean
+        couple = Mo + N * (np.cross(self.c, lean) + self.radius2[..., None] * self._twist * t)
+        by_phi = np.cross(force, t + self._gamma) + np.cross(couple, self._kappa)
+        by_phi = spin_transposed(phi, by_phi) + spin_rate_transposed(phi, self.dphi, couple)
+        by_du, by_dphi = turned_by(phi, force) - F, spin_transposed(phi, couple) - Mo
+        return by_phi + np.cross(t, F), by_du, by_dphi
 
 
 def in_turned_frame(ends: Array, d: Array) -> Array:
@@ -125,12 +119,17 @@ def in_turned_frame(ends: Array, d: Array) -> Array:
     return np.concatenate([0.0 * moved, first, moved, second], axis=-1)
 
 
-def from_turned_frame(ends: Array, d: Array, own: Array, forces: Array) -> Array:
-    """Forces (E, 12) on the nodes of those on the motion `own` = in_turned_frame(ends, d)."""
+def from_turned_frame(
+    ends: Array, d: Array, own: Array, forces: Array, torque: Array | float = 0.0
+) -> Array:
+    """Forces (E, 12) on the nodes of those on the motion `own` = in_turned_frame(ends, d).
+
+    torque (E, 3): on the frame itself, in its axes.
+    """
     frame = 0.5 * (d[..., 3:6] + d[..., 9:])
     span = ends[:, 1] - ends[:, 0]
     pull = turned_by(frame, forces[..., 6:9])
-    on_frame = np.cross(forces[..., 6:9], span + own[..., 6:9])
+    on_frame = torque + np.cross(forces[..., 6:9], span + own[..., 6:9])
     turns = []
     for phi, rest, moment in (
         (d[..., 3:6], own[..., 3:6], forces[..., 3:6]),
@@ -148,57 +147,60 @@ class LargeBeam:
 
     def __init__(self, shapes: BeamShapes) -> None:
         self.shapes = shapes
-        st, lengths = shapes.stations, shapes.lengths
-        share = lengths / lengths.sum(axis=1, keepdims=True)
-        D = section_stiffness(st.compliance, shapes.tangent)
-        self._sections = Sections(D, shapes.tangent, st.tension_centre, st.radius2, share)
-        self._weighted = st.rule.weights[:, None, None] * shapes.fields
-        self._own_forces = self._forces_of_own_fields()
-
-    def _forces_of_own_fields(self) -> Array:
-        """F (E, Q, 3, 12) of the unit inertia loads between fixed nodes."""
-        own, j = self.shapes.own_fields, self.shapes.jacobian[..., None, None]
-        phi, du, dphi = (own[..., 3 * k : 3 * k + 3, :] for k in (1, 2, 3))
-        gamma = du / j + cross_matrices(self.shapes.tangent) @ phi
-        strain = np.concatenate([gamma, dphi / j], axis=-2)
-        return np.asarray((self._sections.D @ strain)[..., :3, :])
+        self._weighted = shapes.stations.rule.weights[:, None, None] * shapes.fields
+        self._lengths = shapes.lengths[..., None]
+        self._balance = shapes.lengths[..., None, None] * shapes.balance
 
     def forces(self, d: NDArray[np.float64], coefficients: NDArray[np.float64]) -> Array:
         """Of the strains, and of the inertia load on the moved points."""
-        if np.linalg.norm(d.reshape(-1, 2, 6)[..., 3:], axis=-1).max() > np.pi:
+        phi = d.reshape(-1, 2, 6)[..., 3:]
+        if np.linalg.norm(phi, axis=-1).max() > np.pi:
             raise ConvergenceError("a beam has turned by more than π")
-        inertia = self._inertia(self._moved(d), coefficients)
-        forces = np.einsum("eqji,eqj->ei", self._weighted[..., :6, :], inertia)
-        return self._strain(d, coefficients) + forces
+        if np.linalg.norm(phi[:, 1] - phi[:, 0], axis=-1).max() > MOST_BENT:
+            raise ConvergenceError("a beam element has bent by more than 1 rad: use more of them")
+        return self._forces(d, coefficients)
 
     def tangent(self, d: NDArray[np.float64], coefficients: NDArray[np.float64]) -> Array:
         """The derivative of `forces` by d."""
-        of_strain = jacobian(lambda state: self._strain(state, coefficients), d)
-        of_inertia = jacobian(lambda state: self._inertia(state, coefficients), self._moved(d))
-        carried = self._weighted[..., :6, :].swapaxes(-1, -2) @ of_inertia @ self.shapes.N
-        return of_strain + carried.sum(axis=1)
+        return jacobian(lambda state: self._forces(state, coefficients), d)
 
-    def _moved(self, d: Array) -> Array:
-        return (self.shapes.N @ d[:, None, :, None])[..., 0]
+    def _forces(self, d: Array, coefficients: NDArray[np.float64]) -> Array:
+        seen = in_turned_frame(self.shapes.ends, d)
+        y = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
+        y = y + self.shapes.own_fields @ coefficients
+        on_seen = self._strain(seen, y, coefficients)
+        elastic = from_turned_frame(self.shapes.ends, d, seen, on_seen)
+        return elastic + self._inertia(d, seen, y, coefficients)
 
-    def _strain(self, d: Array, coefficients: NDArray[np.float64]) -> Array:
-        shapes, j = self.shapes, self.shapes.jacobian[..., None]
-        seen = in_turned_frame(shapes.ends, d)
-        y = (shapes.fields @ seen[..., None, :, None])[..., 0]
-        y = y + shapes.own_fields @ coefficients
-        by_phi, by_du, by_dphi = strain_gradient(
-            self._sections,
-            self._own_forces @ coefficients,
-            y[..., 3:6],
-            y[..., 6:9] / j,
-            y[..., 9:] / j,
-        )
+    def _strain(self, seen: Array, y: Array, coefficients: NDArray[np.float64]) -> Array:
+        """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
+        shapes, st, j = self.shapes, self.shapes.stations, self.shapes.jacobian[..., None]
+        phi, du, dphi = y[..., 3:6], y[..., 6:9] / j, y[..., 9:] / j
+        strain = Strain(shapes.tangent, st.tension_centre, st.radius2, phi, du, dphi)
+        moved = np.einsum("eij,...ej->...ei", shapes.relative, seen)
+        moved = moved + np.einsum("eqji,...eqj->...ei", self._balance, strain.second_order())
+        load = np.einsum("eij,...ej->...ei", shapes.rigidity, moved)
+        resultants = np.einsum("eqij,...ej->...eqi", shapes.balance, load)
+        resultants = resultants + shapes.own_resultants @ coefficients
+        by_phi, by_du, by_dphi = strain.second_order_gradient(resultants)
         gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
         forces = np.einsum("eqji,...eqj->...ei", self._weighted[..., 3:, :], gradient)
-        return from_turned_frame(shapes.ends, d, seen, forces)
+        return forces + np.einsum("eji,...ej->...ei", shapes.relative, load)
 
-    def _inertia(self, y: Array, coefficients: NDArray[np.float64]) -> Array:
-        """Derivatives (E, Q, 6) by (u, φ) of the inertia load's work on points, per ξ."""
-        st = self.shapes.stations
-        parts = inertia_gradient(st.inertia, st.X, y[..., :3], y[..., 3:], coefficients)
-        return self.shapes.jacobian[..., None] * np.concatenate(parts, axis=-1)
+    def _inertia(self, d: Array, seen: Array, y: Array, coefficients: NDArray[np.float64]) -> Array:
+        """Forces (E, 12) on the nodes, of the inertia load on what moves by y in the frames."""
+        shapes, st, u = self.shapes, self.shapes.stations, y[..., :3]
+        frame = 0.5 * (d[..., None, 3:6] + d[..., None, 9:])
+        arm = st.X - shapes.ends[:, None, 0] + u
+        moved = d[..., None, :3] + u + moved_by(frame, arm)
+        force, (on_frame, moment) = inertia_gradient(
+            st.inertia, st.X, moved, [frame + 0.0 * moved, y[..., 3:6]], coefficients
+        )
+        own = turned_by(-frame, force)
+        on_fields = self._lengths * np.concatenate([own, moment], axis=-1)
+        on_seen = np.einsum("eqji,...eqj->...ei", shapes.N, on_fields)
+        torque = (self._lengths * np.cross(arm, own)).sum(axis=-2)
+        total = from_turned_frame(shapes.ends, d, seen, on_seen, torque)
+        both = 0.5 * (self._lengths * on_frame).sum(axis=-2)
+        first = (self._lengths * force).sum(axis=-2)
+        return total + np.concatenate([first, both, 0.0 * first, both], axis=-1)

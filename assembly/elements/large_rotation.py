@@ -5,7 +5,7 @@ Everything takes stacks of vectors (..., 3), real or complex: tangents are taken
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import comb, factorial
 from typing import Any
 
@@ -104,18 +104,34 @@ def acceleration_form(coefficients: NDArray[np.float64]) -> tuple[Array, Array]:
 
 
 def inertia_gradient(
-    inertia: SectionInertia, X: Array, u: Array, phi: Array, coefficients: NDArray[np.float64]
-) -> tuple[Array, Array]:
-    """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O) dm of points x = X + u + R s, (..., 3) each.
+    inertia: SectionInertia,
+    X: Array,
+    u: Array,
+    turns: Sequence[Array],
+    coefficients: NDArray[np.float64],
+) -> tuple[Array, list[Array]]:
+    """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O) dm of points x = X + u + R s, (..., 3) for u and each φ.
 
-    R is the turn by the part of φ that moves mass (`SectionInertia.turning`).
+    R = exp(φ̃₁) exp(φ̃₂) … of the parts of the rotation vectors `turns` that move mass
+    (`SectionInertia.turning`).
     """
     A, a_O = acceleration_form(coefficients)
-    part = np.einsum("...ij,...j->...i", inertia.turning, phi)
+    parts = [np.einsum("...ij,...j->...i", inertia.turning, phi) for phi in turns]
+
+    def to_body(v: Array) -> Array:
+        for part in reversed(parts):
+            v = turned_by(part, v + 0.0 * part)
+        return v
+
+    def to_section(v: Array) -> Array:
+        for part in parts:
+            v = turned_by(-part, v + 0.0 * part)
+        return v
+
     a = (X + u) @ A.T + a_O
-    force = inertia.m[..., None] * a + turned_by(part, inertia.eta + 0.0 * part) @ A.T
+    force = inertia.m[..., None] * a + to_body(inertia.eta) @ A.T
     # In the section's turned axes: A becomes RᵀAR, column by column.
-    columns = [turned_by(-part, turned_by(part, e + 0.0 * part) @ A.T) for e in np.eye(3)]
+    columns = [to_section(to_body(e) @ A.T) for e in np.eye(3)]
     product = np.stack(columns, axis=-1) @ inertia.J
     couple = np.stack(
         [
@@ -125,9 +141,13 @@ def inertia_gradient(
         ],
         axis=-1,
     )
-    couple = couple + np.cross(inertia.eta, turned_by(-part, a))
-    moment = spin_transposed(part, couple)
-    return force, np.einsum("...ij,...j->...i", inertia.turning, moment)
+    couple = couple + np.cross(inertia.eta, to_section(a))
+    moments: list[Array] = []
+    for part in reversed(parts):
+        moment = spin_transposed(part, couple)
+        moments.insert(0, np.einsum("...ij,...j->...i", inertia.turning, moment))
+        couple = turned_by(part, couple)
+    return force, moments
 
 
 def jacobian(gradient: Callable[[Array], Array], y: NDArray[np.float64]) -> NDArray[np.float64]:

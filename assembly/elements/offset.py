@@ -58,6 +58,9 @@ class OffsetFamily(ElementFamily):
     def stiffness(self) -> sp.csr_matrix:
         return self._carried(self.inner.stiffness())
 
+    def frame_stiffness(self) -> sp.csr_matrix:
+        return self._carried(self.inner.frame_stiffness())
+
     def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
         return tuple(self._carried(A) for A in self.inner.gyroscopic())
 

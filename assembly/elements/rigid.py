@@ -55,8 +55,8 @@ class RigidFamily(ElementFamily):
         return self.map.matrix(turn)
 
     def _gradient(self, y: NDArray[Any], coefficients: Array) -> NDArray[Any]:
-        force, moment = inertia_gradient(
-            self.inertia, self.points, y[..., :3], y[..., 3:], coefficients
+        force, (moment,) = inertia_gradient(
+            self.inertia, self.points, y[..., :3], [y[..., 3:]], coefficients
         )
         return np.concatenate([force, moment], axis=-1)
 

@@ -48,9 +48,10 @@ class SpringFamily(ElementFamily):
 
 
 class SurroundingsDamperFamily(ElementFamily):
-    """Dampers between nodes (E,) and the fixed surroundings: force −d(u̇ + ω̃u), d (E, 3, 3), N·s/m.
+    """Dampers between nodes (E,) and the fixed surroundings, d (E, 3, 3), N·s/m.
 
-    In a rotating frame they are circulatory, K_D = d ω̃ (DESIGN.md, section 2).
+    Force −d(v_O + ω̃(X + u) + u̇). In a rotating frame they are circulatory, K_D = d ω̃; the body
+    makes the load −d(v_O + ω̃X) of its steady motion (`Body.damper_loads`).
     """
 
     def __init__(self, dofs: DofMap, nodes: Index, damping: Array) -> None:
@@ -62,7 +63,7 @@ class SurroundingsDamperFamily(ElementFamily):
         return self.map.matrix(self._damping)
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """Nothing at rest in the body's frame."""
+        """None: the body adds K_D u and the load."""
         return np.zeros(self.size)
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from modal.doubles import turned
 from modal.state import Complex, Real
 
 TIE = 1e-9  # relative difference of distances that does not order a pair λ, −λ̄
@@ -60,8 +62,29 @@ class Pairs:
         )
 
     def upper(self) -> Pairs:
-        """One of each conjugate pair, Im λ ≥ 0; real eigenvalues each once."""
+        """One of each conjugate pair, Im λ ≥ 0; real eigenvalues each once.
+
+        What round-off made a pair of is seen to later (`inverse_iteration.doubles_resolved`).
+        """
         return self.take(np.flatnonzero(self.eigenvalues.imag >= 0.0))
+
+    def doubled(self, double: NDArray[np.intp]) -> Pairs:
+        """With two real eigenpairs in place of each of those numbered: of x = a + ib, a and b."""
+        index = np.sort(np.concatenate([np.arange(len(self.eigenvalues)), double]))
+        second = np.diff(index, prepend=-1) == 0
+        which = np.isin(index, double)
+        made = self.take(index)
+
+        def parts(X: Complex) -> Complex:
+            whole = turned(X)
+            return np.where(which, np.where(second, whole.imag, whole.real), X)
+
+        return replace(
+            made,
+            eigenvalues=np.where(which, made.eigenvalues.real, made.eigenvalues),
+            right=parts(made.right),
+            left=None if made.left is None else parts(made.left),
+        )
 
     def nearest(self, target: complex) -> Pairs:
         """Sorted by distance to the target; distances equal to 1e-9 by Re λ, then Im λ."""

@@ -49,8 +49,9 @@ def stability_map(
     by a seeded draw, that are looked at in full order (modal/spot_check.py). threads: of the
     small eigenproblems (default: all processors). progress: a bar on stderr (default: when it
     is a terminal). Returns the "map" dataset of DESIGN.md, section 5. Raises InputError for bad
-    arguments, StorageError when the store holds something else or cannot be written, AccuracyError
-    when a check fails; what was finished stays in the store.
+    arguments, StorageError when the store holds the map of something else, is damaged beyond its
+    tiles, or cannot be written, AccuracyError when a check fails; what was finished stays in the
+    store. Tiles of the store that are damaged are computed again.
     """
     axes, constants = split(parameters, dict(fixed or {}))
     if not isinstance(k, (int, np.integer)) or k < 1:

@@ -1,0 +1,77 @@
+"""Double real eigenvalues that LAPACK returns as a conjugate pair r ± iδ, δ at round-off.
+
+Of a conjugate pair one is kept, of a double real eigenvalue both. With x = a + ib the vector of
+r + iδ, a and b are orthogonal after a turn of its phase, and (A − r)a = −δb, (A − r)b = δa: r is an
+eigenvalue with both vectors, to a backward error δ‖a‖/‖b‖. Where that is no round-off they are a
+pair; it may be about to become real, ‖b‖ → 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Real = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+NEXT = 1e-8  # of |λ|: a larger imaginary part is no round-off of any matrix
+UNEVEN = 1e6  # ‖a‖/‖b‖ from which b is no vector of its own: a defective value
+ROUND_OFF = 64.0 * np.finfo(float).eps  # of the matrix, times the condition of the eigenvalue
+
+
+def turned(x: NDArray[np.inexact]) -> Complex:
+    """Vectors (..., n, k) whose real and imaginary parts are orthogonal, the real one longer."""
+    return np.asarray(x * np.exp(-0.5j * np.angle((x**2).sum(axis=-2, keepdims=True))))
+
+
+def unevenness(x: Complex) -> Real:
+    """‖a‖/‖b‖ (..., k) of vectors a + ib from `turned`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.linalg.norm(x.real, axis=-2) / np.linalg.norm(x.imag, axis=-2))
+
+
+def separated(
+    lam: NDArray[Any], right: NDArray[Any], left: NDArray[Any], size: float | Real
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The eigenpairs of real matrices with r twice in place of a double r ± iδ.
+
+    Parameters
+    ----------
+    lam : ndarray, shape (..., k)
+        Eigenvalues as LAPACK orders them, of a pair the one with Im λ > 0 first.
+    right, left : ndarray, shape (..., n, k)
+        Their vectors, left ones with yᴴA = λyᴴ.
+    size : float or ndarray, shape (...)
+        Norms of the matrices.
+
+    Returns
+    -------
+    lam, right, left : ndarray
+        The same where nothing is double.
+    """
+    if not np.iscomplexobj(lam):
+        return lam, right, left
+    near = (lam.imag > 0.0) & (lam.imag <= NEXT * np.abs(lam))
+    near[..., :-1] &= lam[..., 1:] == lam[..., :-1].conj()
+    near[..., -1:] = False
+    if not near.any():
+        return lam, right, left
+    phase = np.exp(-0.5j * np.angle((right**2).sum(axis=-2, keepdims=True)))
+    X, Y = right * phase, left * phase
+    with np.errstate(divide="ignore", invalid="ignore"):
+        condition = np.linalg.norm(X, axis=-2) * np.linalg.norm(Y, axis=-2)
+        condition = condition / np.abs((Y.conj() * X).sum(axis=-2))
+    allowed = ROUND_OFF * condition * np.asarray(size)[..., None]
+    uneven = np.minimum(unevenness(X), 2.0 * UNEVEN)
+    first = near & (uneven <= UNEVEN) & (lam.imag * uneven <= allowed)
+    second = np.roll(first, 1, axis=-1)
+    lam = np.where(first | second, lam.real, lam)
+
+    def parts(vectors: NDArray[Any], whole: NDArray[Any], factor: float) -> NDArray[Any]:
+        vectors = np.where(first[..., None, :], factor * whole.real, vectors)
+        imaginary = factor * np.roll(whole.imag, 1, axis=-1)
+        return np.where(second[..., None, :], imaginary, vectors)
+
+    return lam, parts(right, X, 1.0), parts(left, Y, 2.0)

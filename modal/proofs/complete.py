@@ -1,0 +1,316 @@
+"""A proof that a reduced basis has every unstable mode of the full problem.
+
+V spans the basis, Z is its complement orthogonal in K_ref, M the full mass, Q(λ) = λ²M + λE + K.
+Scale the blocks of Q that couple V and Z by t, from 0 (the reduced problem, and what is left) to 1
+(the full problem). For every t the forms of modal/proofs/box.py are convex combinations of the full
+ones and of the same with the sign of Z changed, so that the box holds for every t: unstable
+eigenvalues stay in it, and can come or go only through its side on the imaginary axis. There, at
+λ = iω with |ω| ≤ W,
+
+    Re zᴴQ(iω)z ≥ zᴴSz − (W² + γW) zᴴMz ≥ (1 − θ) zᴴK_ref z     for z in Z,
+
+so that nothing crosses while the Schur complement of Z in Q stays regular, which it does if
+
+    ‖Q_zv Q_vv(iω)⁻¹ Q_vz‖ < 1 − θ     in the norm of K_ref and its dual.
+
+which modal/proofs/poles.py and couplings.py bound. Then the full problem has as many unstable
+eigenvalues as the reduced one.
+
+θ comes from the largest ratios, on the complement of the first vectors of the basis, of M and of
+what the points change in the symmetric stiffness to K_ref (modal/proofs/ratios.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from modal.affine import Coefficients
+from modal.basis import Projected
+from modal.mass_basis import MassBasis
+from modal.proofs.couplings import couple_skew, coupling, orthonormal, padded
+from modal.proofs.family_box import Group, PointBoxes, groups
+from modal.proofs.poles import Poles, largest_on_axis
+from modal.proofs.ratios import Product, lanczos
+from modal.reduced_eigen import SmallModes
+from modal.reference import Reference
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+STEPS = 24  # of Lanczos for the bounds on the complement
+COUPLING_STEPS = 12  # of Lanczos for what couples the first vectors with it
+KNOWN = 1e-9  # of a coefficient: what the groups may leave
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Bounds of quadratic forms on Z and of what couples V with Z, all relative to K_ref.
+
+    For z in Z and x in V, ‖·‖ the norm of K_ref,
+
+        zᵀMz ≤ mass ‖z‖²,           |zᵀMx| ≤ mass_coupling ‖z‖‖x‖,
+        low ‖z‖² ≤ zᵀBz ≤ high ‖z‖²,   |zᵀBx| ≤ coupling ‖z‖‖x‖
+
+    for the change B of the stiffness of every group; damping_coupling: the same for the groups of
+    C + D.
+    """
+
+    mass: float
+    low: Array
+    high: Array
+    mass_coupling: float
+    coupling: Array
+    damping_coupling: Array
+
+
+class Completeness:
+    """Whether a reduced basis has all unstable modes of the points of a family.
+
+    Parameters
+    ----------
+    reference : Reference
+        The reference operator of the basis.
+    span : Coefficients
+        Points whose coefficients span those of all points to come.
+    start : MassBasis, optional
+        Vectors that the basis holds, about the lowest modes of K_ref.
+    kept : mapping, optional
+        The `arrays` of an earlier one, which are then not computed again.
+    """
+
+    def __init__(
+        self,
+        reference: Reference,
+        span: Coefficients,
+        start: MassBasis | None = None,
+        kept: Mapping[str, Array] | None = None,
+    ) -> None:
+        family = reference.family
+        self.reference = reference
+        span = span.padded(len(family.terms))
+        every = np.ones(len(family.terms), dtype=bool)
+        self.damping = groups(span.damping, every)
+        self.changes = groups(span.stiffness - reference.weights, every)
+        if kept is None:
+            assert start is not None
+            bounds = self._bounds(start)
+        else:
+            bounds = kept["complement"]
+        self._mass, bounds = float(bounds[0, 1]), bounds[1:]
+        self._low, self._high, self._coupling = bounds[:, 0], bounds[:, 1], bounds[:, 2]
+
+    def _bounds(self, start: MassBasis) -> Array:
+        """Of M and every change: lowest and highest ratio to K_ref, coupling with the vectors."""
+        reference = self.reference
+        matrices = [reference.family.symmetric_part(group.weights) for group in self.changes]
+        products: list[Product] = [A.__matmul__ for A in (reference.mass, *matrices)]
+        positive = [True, *(False for _ in matrices)]
+        (X, KX), square = orthonormal(reference, start.V)
+        scale = np.sqrt(reference.mass.diagonal() * square)
+        ends = lanczos(
+            reference.solve, products, scale, semidefinite=positive, without=(X, KX), steps=STEPS
+        )
+        small: list[Product] = []
+        for A in matrices:
+            AX = A @ X
+            inside = X.T @ AX
+
+            def outside(a: Array, AX: Array = AX, inside: Array = inside) -> Array:
+                return np.asarray(AX.T @ reference.solve(AX @ a) - inside @ (inside @ a))
+
+            small.append(outside)
+        positive = [True] * len(small)
+        sizes = lanczos(
+            lambda a: a, small, np.ones(X.shape[1]), semidefinite=positive, steps=COUPLING_STEPS
+        )
+        coupling = [0.0, *(np.sqrt(max(high, 0.0)) for _, high in sizes)]
+        return np.column_stack([np.array(ends), coupling])
+
+    def arrays(self) -> dict[str, Array]:
+        """The bounds, to be kept with a stored map."""
+        ends = np.column_stack([self._low, self._high, self._coupling])
+        return {"complement": np.vstack([[0.0, self._mass, 0.0], ends])}
+
+    def forms(self, projected: Projected) -> Forms:
+        """The bounds beside the whole basis."""
+        reference = self.reference
+        if projected.complete:
+            none, empty = np.zeros(len(self.changes)), np.zeros(len(self.damping))
+            return Forms(0.0, none, none, 0.0, none, empty)
+        image = self._reference_image(projected)
+        couple = lambda weights: coupling(projected, image, weights)  # noqa: E731
+        # What the basis has beyond the first vectors couples with Z within their complement.
+        wider = np.hypot(self._coupling, 0.5 * (self._high - self._low))
+        sketched = np.array([couple(group.weights) for group in self.changes])
+        skew = np.array([couple_skew(projected, image, group.weights) for group in self.changes])
+        return Forms(
+            self._mass,
+            self._low,
+            self._high,
+            couple(reference.mass_weights),
+            np.minimum(sketched, wider + skew),
+            np.array([couple(group.weights) for group in self.damping]),
+        )
+
+    def local(self, forms: Forms, shared: Projected, smaller: Projected, Q: Array) -> Forms:
+        """The bounds beside a smaller basis, the columns Q (r, s) of the shared one."""
+        half = shared.frequency
+        unit = half[:, None] * Q
+        U = la.qr(unit, mode="full")[0][:, Q.shape[1] :] / half[:, None]
+        beside = self.forms(smaller)
+
+        def both(sketched: float, wider: float, weights: Array) -> float:
+            """The smaller of two bounds of the coupling; one is exact within the shared basis."""
+            if U.shape[1] == 0:
+                return min(sketched, wider)
+            small = self._small(shared, weights)
+            inside = max(
+                np.linalg.norm(U.T @ A @ Q / smaller.frequency, 2) for A in (small, small.T)
+            )
+            return min(sketched, float(np.hypot(inside, wider)))
+
+        def all_of(sketched: Array, wider: Array, found: list[Group]) -> Array:
+            triples = zip(sketched, wider, found, strict=True)
+            return np.array([both(a, b, group.weights) for a, b, group in triples])
+
+        return replace(
+            self._widened(forms, shared, U),
+            mass_coupling=both(
+                beside.mass_coupling, forms.mass_coupling, self.reference.mass_weights
+            ),
+            coupling=all_of(beside.coupling, forms.coupling, self.changes),
+            damping_coupling=all_of(beside.damping_coupling, forms.damping_coupling, self.damping),
+        )
+
+    def everything(self, forms: Forms, projected: Projected) -> Forms:
+        """The bounds over the whole space, as beside an empty basis."""
+        return self._widened(forms, projected, np.diag(1.0 / projected.frequency))
+
+    def _widened(self, forms: Forms, projected: Projected, U: Array) -> Forms:
+        """The bounds of quadratic forms on Z and the columns of U, K_ref-orthonormal, together."""
+        if U.shape[1] == 0:
+            return forms
+        ends = []
+        for weights in (self.reference.mass_weights, *(group.weights for group in self.changes)):
+            A = U.T @ self._small(projected, weights) @ U
+            ends.append(la.eigvalsh(0.5 * (A + A.T))[[0, -1]])
+        low, high = np.array(ends[1:]).reshape(-1, 2).T
+        return replace(
+            forms,
+            mass=max(forms.mass, float(ends[0][1])) + forms.mass_coupling,
+            low=np.minimum(forms.low, low) - forms.coupling,
+            high=np.maximum(forms.high, high) + forms.coupling,
+        )
+
+    def _small(self, projected: Projected, weights: Array) -> Array:
+        return np.tensordot(padded(weights, projected), projected.matrices, axes=1)
+
+    def _reference_image(self, projected: Projected) -> tuple[Array, Array]:
+        """Weak and strong sketches of K_ref V, (p, r) each."""
+        weights = padded(self.reference.weights, projected)
+        weights = weights + self.reference.shift * padded(self.reference.mass_weights, projected)
+        pairs = (
+            (projected.weak, projected.weak_transposed),
+            (projected.strong, projected.strong_transposed),
+        )
+        weak, strong = (np.tensordot(weights, 0.5 * (a + b), axes=1) for a, b in pairs)
+        return weak, strong
+
+    def theta(self, forms: Forms, at: Coefficients, stiffness: Array) -> Array:
+        """θ (P,) of the head of this file; stiffness (P,): W² + γW, (rad/s)²."""
+        table = self._changed(at)
+        theta = (stiffness + self.reference.shift) * forms.mass
+        for group, low, high in zip(self.changes, forms.low, forms.high, strict=True):
+            factor = group.factor(table)
+            theta = theta + np.maximum(-factor * low, -factor * high)
+        return np.where(self._known(at), theta, np.inf)
+
+    def _changed(self, at: Coefficients) -> Array:
+        weights = self.reference.weights
+        return at.stiffness - np.pad(weights, (0, at.stiffness.shape[1] - len(weights)))
+
+    def _known(self, at: Coefficients) -> NDArray[np.bool_]:
+        """Points (P,) whose coefficients are combinations of the groups."""
+        known = np.ones(len(at), dtype=bool)
+        for table, found in ((self._changed(at), self.changes), (at.damping, self.damping)):
+            made = np.zeros_like(table)
+            for group in found:
+                made[:, : len(group.weights)] += group.factor(table)[:, None] * group.weights
+            size = np.abs(table).max(axis=0, initial=0.0) + np.abs(made).max(axis=0, initial=0.0)
+            known &= np.all(np.abs(table - made) <= KNOWN * size, axis=1)
+        return known
+
+    def _stiffness_coupling(self, forms: Forms, at: Coefficients) -> Array:
+        """Bound (P,) of what the whole stiffness couples between Z and V."""
+        total = np.full(len(at), self.reference.shift * forms.mass_coupling)
+        for group, size in zip(self.changes, forms.coupling, strict=True):
+            total += np.abs(group.factor(self._changed(at))) * size
+        return total
+
+    def _damping_coupling(self, forms: Forms, at: Coefficients) -> Array:
+        """The same of C + D."""
+        total = np.zeros(len(at))
+        for group, size in zip(self.damping, forms.damping_coupling, strict=True):
+            total += np.abs(group.factor(at.damping)) * size
+        return total
+
+    def stable_stiffness(
+        self, forms: Forms, projected: Projected, at: Coefficients
+    ) -> NDArray[np.bool_]:
+        """Points (P,) where the symmetric part of all stiffness is positive definite."""
+        r = projected.size
+        S = (at.stiffness @ projected.matrices.reshape(-1, r * r)).reshape(-1, r, r)
+        S = 0.5 * (S + S.transpose(0, 2, 1)) / np.outer(projected.frequency, projected.frequency)
+        lowest = np.linalg.eigvalsh(S)[:, 0]
+        couple = self._stiffness_coupling(forms, at)
+        theta = self.theta(forms, at, np.zeros(len(at)))
+        return np.asarray((theta < 1.0) & (lowest * (1.0 - theta) > couple**2))
+
+    def complete(
+        self,
+        forms: Forms,
+        projected: Projected,
+        at: Coefficients,
+        boxes: PointBoxes,
+        modes: SmallModes,
+        pairing: Complex,
+        residuals: tuple[Array, Array],
+        skipped: NDArray[np.bool_],
+        floor: Array,
+    ) -> NDArray[np.bool_]:
+        """Points (P,) where as many modes of the full problem as of the reduced one grow faster
+        than `floor`.
+
+        Parameters
+        ----------
+        modes : SmallModes
+            All modes of the reduced problem, one of each conjugate pair, k of each point.
+        pairing : ndarray, shape (P, k)
+            yᴴ(2λM + E)x.
+        residuals : tuple of ndarray, shape (P, k)
+            Dual norms of the residuals of right and left vectors, infinite where not known.
+        skipped : ndarray of bool, shape (P, k)
+            Modes that are rigid motions.
+        floor : ndarray, shape (P,)
+            Growth rates, 1/s: the line Re λ = floor takes the place of the imaginary axis, on which
+            Re zᴴQz is larger still.
+        """
+        W = boxes.angular_frequency
+        bounded = np.isfinite(W)
+        W = np.where(bounded, W, 0.0)
+        theta = self.theta(forms, at, np.where(bounded, boxes.stiffness, 0.0))
+        damping = self._damping_coupling(forms, at)
+        stiffness = self._stiffness_coupling(forms, at)
+        far = W**2 * forms.mass_coupling + W * damping + stiffness
+        used = np.isfinite(modes.eigenvalues) & ~skipped
+        poles, *norms = Poles.of(projected, modes, pairing, used, floor)
+        relative = [np.where(used, r / n, np.inf) for r, n in zip(residuals, norms, strict=True)]
+        sums = largest_on_axis(
+            W, far, forms.mass_coupling, damping, poles, (relative[0], relative[1]), used
+        )
+        return np.asarray(bounded & (theta < 1.0) & (sums < 1.0 - theta))

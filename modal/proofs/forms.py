@@ -1,0 +1,65 @@
+"""The five quadratic forms of a frozen system that decide its stability.
+
+With E = C + D all that multiplies the velocity and K all that multiplies the displacement,
+
+    M symmetric,   E = damping + gyroscopic,   K = symmetric + circulatory,
+
+damping and symmetric are the symmetric parts, gyroscopic and circulatory the skew parts. An
+operator that is symmetric or skew (assembly/mirror.py) counts as that, so that its round-off is no
+damping and no circulatory force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.combination import Combination
+from assembly.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.mirror import ROUND_OFF, symmetry_of
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Symmetric and skew parts, sparse (n, n)."""
+
+    mass: sp.csr_matrix
+    damping: sp.csr_matrix
+    gyroscopic: sp.csr_matrix
+    symmetric: sp.csr_matrix
+    circulatory: sp.csr_matrix
+
+    @classmethod
+    def of(cls, system: FrozenSystem) -> Forms:
+        damping, gyroscopic = parts_of(system.n, system.combined(DAMPING_PARTS).terms)
+        symmetric, circulatory = parts_of(system.n, system.combined(STIFFNESS_PARTS).terms)
+        return cls(system.M, damping, gyroscopic, symmetric, circulatory)
+
+
+def parts_of(n: int, terms: Iterable[tuple[float, Any]]) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """The symmetric and the skew part of Σ c_j A_j, (n, n), from its terms (c_j, A_j)."""
+    sums: dict[int, Combination] = {kind: Combination((n, n)) for kind in (1, -1, 0)}
+    for weight, operator in terms:
+        kind = symmetry_of(operator)
+        sums[kind] = sums[kind] + Combination((n, n), ((weight, operator),))
+    symmetric, skew = sums[1].tocsr(), sums[-1].tocsr()
+    if not sums[0].is_zero:
+        general = sums[0].tocsr()
+        symmetric = symmetric + _half(general, 1.0)
+        skew = skew + _half(general, -1.0)
+    return sp.csr_matrix(symmetric), sp.csr_matrix(skew)
+
+
+def _half(A: sp.csr_matrix, sign: float) -> sp.csr_matrix:
+    """(A ± Aᵀ)/2 without entries that are round-off to assembly.mirror.is_symmetric or is_skew."""
+    rows = np.sqrt(abs(A).maximum(abs(A.T)).max(axis=1).toarray().ravel())
+    half = sp.coo_matrix(0.5 * (A + sign * A.T))
+    kept = 2.0 * np.abs(half.data) > ROUND_OFF * rows[half.row] * rows[half.col]
+    return sp.csr_matrix((half.data[kept], (half.row[kept], half.col[kept])), shape=half.shape)

@@ -1,0 +1,188 @@
+"""The proof behind the verdict at every point of a sweep that is solved from a reduced basis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal.affine import AffineFamily, Coefficients
+from modal.basis import Projected
+from modal.certificate import Certificate, derivative_pairing
+from modal.mass_basis import MassBasis
+from modal.proofs.codes import COUNT, ENERGY, MODES
+from modal.proofs.complete import Completeness, Forms
+from modal.proofs.family_box import FamilyBox, PointBoxes
+from modal.reduced_eigen import SmallModes
+from modal.reference import Reference
+
+Array = NDArray[np.float64]
+
+PREFIX = "proof_"  # of the names under which the bounds are stored
+REACH = 2.5  # the starting basis holds modes of K_ref up to this times W² + γW
+NOISE = 100.0  # times the round-off of an eigenvalue: a growth rate below this is zero
+AXIS_MARGIN = 8.0  # times the error bounds of modes on the axis: the count is of faster growth
+OUTSIDE = 1e-9  # of W: beyond this distance a mode is outside the box
+
+
+class Prover:
+    """Proofs for the points of one family.
+
+    Parameters
+    ----------
+    family : AffineFamily
+        The operators.
+    span : Coefficients
+        Points whose coefficients span those of all points to come.
+    """
+
+    def __init__(self, family: AffineFamily, span: Coefficients) -> None:
+        self.family = family
+        self.box = FamilyBox(family, span)
+        self.span = span
+        self._completeness: Completeness | None = None
+        self._forms: Forms | None = None
+        self._projected: Projected | None = None
+        self._whole: tuple[Projected, Forms] | None = None
+
+    def reach(self) -> float:
+        """Frequency, rad/s, up to which the basis is to hold all modes of K_ref."""
+        stiffness = self.box.at(self.span).stiffness
+        finite = stiffness[np.isfinite(stiffness)]
+        return float(np.sqrt(REACH * finite.max(initial=0.0)))
+
+    def start(self, reference: Reference, basis: MassBasis) -> None:
+        """Take the bounds beside the first vectors of the basis."""
+        self._completeness = Completeness(reference, self.span, basis)
+
+    def forms(self, projected: Projected) -> Forms:
+        """The bounds beside a basis; those of the last one are kept."""
+        assert self._completeness is not None
+        if self._projected is not projected or self._forms is None:
+            self._projected, self._forms = projected, self._completeness.forms(projected)
+        return self._forms
+
+    def _everywhere(self, projected: Projected) -> Forms:
+        """The bounds over the whole space; those of the last basis are kept."""
+        assert self._completeness is not None
+        if self._whole is None or self._whole[0] is not projected:
+            forms = self._completeness.everything(self.forms(projected), projected)
+            self._whole = (projected, forms)
+        return self._whole[1]
+
+    def without_modes(self, projected: Projected, at: Coefficients) -> NDArray[np.int8]:
+        """The proofs of points (P,) that need no modes: energy, or a box too small for any.
+
+        Where the symmetric stiffness exceeds W² + γW times the mass, no mode can be unstable.
+        """
+        assert self._completeness is not None
+        boxes = self.box.at(at)
+        whole = self._everywhere(projected)
+        out = np.full(len(at), MODES, dtype=np.int8)
+        bounded = np.isfinite(boxes.circulatory)
+        stiffness = np.where(bounded, boxes.stiffness, 0.0)
+        out[bounded & (self._completeness.theta(whole, at, stiffness) < 1.0)] = COUNT
+        steady = self._completeness.theta(whole, at, np.zeros(len(at))) < 1.0
+        out[(boxes.circulatory == 0.0) & steady] = ENERGY
+        return out
+
+    def local(self, shared: Projected, smaller: Projected, Q: Array) -> Forms:
+        """The bounds beside a basis of the columns Q (r, s) of the shared one."""
+        assert self._completeness is not None
+        return self._completeness.local(self.forms(shared), shared, smaller, Q)
+
+    def proofs(
+        self,
+        forms: Forms,
+        projected: Projected,
+        at: Coefficients,
+        modes: SmallModes,
+        certificate: Certificate,
+        rigid: NDArray[np.bool_],
+    ) -> NDArray[np.int8]:
+        """What proves that all unstable modes of the points (P,) are among the first ones.
+
+        Parameters
+        ----------
+        modes : SmallModes
+            All modes of the reduced problem at every point, the certified ones first.
+        certificate : Certificate
+            Of the first modes.
+        rigid : ndarray of bool, shape (P, k)
+            Which of the modes are rigid motions.
+        """
+        completeness = self._completeness
+        assert completeness is not None
+        boxes = self.box.at(at)
+        out = np.full(len(at), MODES, dtype=np.int8)
+        energy = boxes.circulatory == 0.0
+        if energy.any():
+            chosen = np.flatnonzero(energy)
+            stable = completeness.stable_stiffness(forms, projected, at.take(chosen))
+            out[chosen[stable]] = ENERGY
+        left = np.flatnonzero((out == MODES) & np.isfinite(boxes.circulatory) & ~modes.exact)
+        if left.size:
+            done = self._counted(
+                forms, projected, at.take(left), boxes.take(left), modes.points(left),
+                certificate, left, rigid[left],
+            )  # fmt: skip
+            out[left[done]] = COUNT
+        return out
+
+    def _counted(
+        self,
+        forms: Forms,
+        projected: Projected,
+        at: Coefficients,
+        boxes: PointBoxes,
+        modes: SmallModes,
+        certificate: Certificate,
+        index: NDArray[np.intp],
+        rigid: NDArray[np.bool_],
+    ) -> NDArray[np.bool_]:
+        assert self._completeness is not None
+        known = certificate.right.shape[1]
+        residuals = []
+        for norms in (certificate.right, certificate.left):
+            full = np.full(modes.eigenvalues.shape, np.inf)
+            full[:, :known] = norms[index]
+            residuals.append(full)
+        bound, first = certificate.error_bound[index], modes.eigenvalues[:, :known]
+        W = boxes.angular_frequency[:, None]
+        near = (np.abs(first.real) <= bound) & (np.abs(first.imag) <= W + bound) & ~rigid[:, :known]
+        noise = NOISE * certificate.round_off[index] * modes.condition[:, :known]
+        hidden = near & (np.abs(first.real) > noise)
+        floor = AXIS_MARGIN * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
+        beyond = modes.eigenvalues[:, known:]
+        others = (beyond.real > 0.0) & (np.abs(beyond.imag) <= W * (1.0 + OUTSIDE))
+        pairing = derivative_pairing(projected, at, modes)
+        complete = self._completeness.complete(
+            forms, projected, at, boxes, modes, pairing, (residuals[0], residuals[1]), rigid, floor
+        )
+        return np.asarray(complete & ~hidden.any(axis=1) & ~others.any(axis=1))
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """What `restored` needs to give the same proofs."""
+        assert self._completeness is not None
+        return {
+            PREFIX + name: value
+            for name, value in (self._completeness.arrays() | self.box.arrays()).items()
+        }
+
+    @classmethod
+    def restored(
+        cls, family: AffineFamily, span: Coefficients, reference: Reference,
+        arrays: Mapping[str, NDArray[np.generic]],
+    ) -> Prover:  # fmt: skip
+        made = cls.__new__(cls)
+        kept = {
+            name.removeprefix(PREFIX): np.asarray(value, dtype=float)
+            for name, value in arrays.items()
+            if name.startswith(PREFIX)
+        }
+        made.family, made.span = family, span
+        made.box = FamilyBox(family, span, kept)
+        made._completeness = Completeness(reference, span, kept=kept)
+        made._forms = made._projected = made._whole = None
+        return made

@@ -1,0 +1,153 @@
+"""The largest ‖Q_zv Q_vv(iω)⁻¹ Q_vz‖ on the side of the box, from the modes of a reduced problem.
+
+    Q_vv(iω)⁻¹ = Σ x_k y_kᴴ / ((iω − λ_k) y_kᴴ(2λ_kM + E)x_k),
+    Q_zv(iω) x_k = r_k + (iω − λ_k) [(iω + λ_k) M_zv + E_zv] x_k,
+
+r_k the residual of the pair (modal/proofs/complete.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal.basis import Projected
+from modal.reduced_eigen import SmallModes
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+NODES = 2  # frequencies at which the modes without residuals are summed
+
+
+@dataclass(frozen=True)
+class Poles:
+    """All modes of the reduced problem as poles of Q_vv⁻¹, scaled to the norm of K_ref.
+
+    values (P, k): λ less the floor. right, left (P, r, k): of unit norm. size (P, k):
+    ‖x‖‖y‖/|yᴴ(2λM + E)x|; factor: the same with the phase of the pairing. paired (P, k): λ̄ is a
+    pole too. All are zero where there is no mode.
+    """
+
+    values: Complex
+    right: Complex
+    left: Complex
+    size: Array
+    factor: Complex
+    paired: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        projected: Projected,
+        modes: SmallModes,
+        pairing: Complex,
+        used: NDArray[np.bool_],
+        floor: Array,
+    ) -> tuple[Poles, Array, Array]:
+        """The poles, and the norms of the right and left vectors."""
+        scaled, norms = [], []
+        for vectors in (modes.right, modes.left):
+            full = np.where(used[:, None, :], projected.frequency[:, None] * vectors, 0.0)
+            norm = np.linalg.norm(full, axis=1)
+            norm = np.where(norm > 0.0, norm, 1.0)
+            scaled.append(full / norm[:, None, :])
+            norms.append(norm)
+        derivative = np.where(used, pairing, 1.0)
+        tiny = np.finfo(float).tiny
+        factor = norms[0] * norms[1] / np.where(np.abs(derivative) > tiny, derivative, tiny)
+        factor = np.where(used, factor, 0.0)
+        values = np.where(used, modes.eigenvalues - floor[:, None], 0.0)
+        poles = cls(
+            values, scaled[0], scaled[1], np.abs(factor), factor, used & (values.imag > 0.0)
+        )
+        return poles, norms[0], norms[1]
+
+    def distance(self, start: Array, stop: Array, mirrored: bool) -> tuple[Array, Array]:
+        """Least and largest |iω − λ| (P, k) for ω from start to stop (P, 1); mirrored: of λ̄."""
+        height = -self.values.imag if mirrored else self.values.imag
+        a, b = start - height, stop - height
+        inside = (a <= 0.0) & (b >= 0.0)
+        near = np.where(inside, 0.0, np.minimum(np.abs(a), np.abs(b)))
+        least = np.hypot(self.values.real, near)
+        return least, np.hypot(self.values.real, np.maximum(np.abs(a), np.abs(b)))
+
+    def sum_at(self, omega: Array, chosen: NDArray[np.bool_]) -> Array:
+        """A bound (P,) of the norm of the sum over the chosen poles at iω, ω (P,)."""
+        total = 0.0
+        for mirrored in (False, True):
+            there = chosen & self.paired if mirrored else chosen
+            value = self.values.conj() if mirrored else self.values
+            with np.errstate(divide="ignore", invalid="ignore"):
+                weight = np.where(there, 1.0 / (1j * omega[:, None] - value), 0.0)
+            factor = self.factor.conj() if mirrored else self.factor
+            X, Y = (v.conj() if mirrored else v for v in (self.right, self.left))
+            total = total + np.matmul(
+                X * (factor * weight)[:, None, :], Y.conj().transpose(0, 2, 1)
+            )
+        size = np.abs(total)
+        return np.asarray(np.sqrt(size.sum(axis=1).max(axis=1) * size.sum(axis=2).max(axis=1)))
+
+
+def largest_on_axis(
+    W: Array, far: Array, mass: float, damping: Array, poles: Poles,
+    residuals: tuple[Array, Array], used: NDArray[np.bool_],
+) -> Array:  # fmt: skip
+    """A bound (P,) of ‖Q_zv Q_vv(iω)⁻¹ Q_vz‖ over 0 ≤ ω ≤ W.
+
+    Modes whose residuals are known are taken one by one; the others together, from their sum at a
+    few ω and its largest slope.
+    """
+    right, left = residuals
+    known = used & np.isfinite(right)
+    return _known_modes(W, far, mass, damping, poles, right, left, known) + _other_modes(
+        W, far, poles, used & ~known
+    )
+
+
+def _other_modes(W: Array, far: Array, poles: Poles, chosen: NDArray[np.bool_]) -> Array:
+    """far² times a bound of the norm of the sum over the chosen modes."""
+    if not chosen.any():
+        return np.zeros(len(W))
+    zero = np.zeros((len(W), 1))
+    slope = np.zeros(len(W))
+    for mirrored in (False, True):
+        there = chosen & poles.paired if mirrored else chosen
+        least = poles.distance(zero, W[:, None], mirrored)[0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope += np.where(there, poles.size / least**2, 0.0).sum(axis=1)
+    nodes = (np.arange(NODES) + 0.5) / NODES
+    largest = np.max([poles.sum_at(W * node, chosen) for node in nodes], axis=0)
+    return np.asarray(far**2 * (largest + 0.5 * W / NODES * slope))
+
+
+def _known_modes(
+    W: Array, far: Array, mass: float, damping: Array, poles: Poles, right: Array, left: Array,
+    known: NDArray[np.bool_],
+) -> Array:  # fmt: skip
+    """The largest sum over modes with residuals, each at its own smallest or largest distance.
+
+    The interval is cut halfway between the imaginary parts of the modes.
+    """
+    lam = poles.values
+    heights = np.clip(np.where(known, lam.imag, 0.0), 0.0, W[:, None])
+    heights = heights[:, known.any(axis=0)]
+    ends = np.zeros((len(W), 1)), W[:, None]
+    centers = np.sort(np.concatenate([heights, *ends], axis=1), axis=1)
+    edges = 0.5 * (centers[:, 1:] + centers[:, :-1])
+    cuts = np.concatenate([ends[0], edges, ends[1]], axis=1)
+    slope = (W[:, None] + np.abs(lam)) * mass + damping[:, None]
+    worst = np.zeros(len(W))
+    for j in range(centers.shape[1]):
+        total = np.zeros(len(W))
+        for mirrored in (False, True):
+            there = known & poles.paired if mirrored else known
+            least, most = poles.distance(cuts[:, j : j + 1], cuts[:, j + 1 : j + 2], mirrored)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                inner = right * left / least + (right + left) * slope + most * slope**2
+                term = poles.size * np.fmin(far[:, None] ** 2 / least, inner)
+            total += np.where(there, term, 0.0).sum(axis=1)
+        worst = np.maximum(worst, total)
+    return np.where(np.isnan(worst), np.inf, worst)

@@ -1,0 +1,222 @@
+"""The largest ratio |xᴴBx| / xᴴAx of a symmetric or skew B to a positive definite A.
+
+Small: LAPACK. Large: Lanczos in the A inner product from a random start, widened by what it can
+have missed. For a positive semidefinite operator k steps fall short of the largest eigenvalue by a
+relative ε with a probability of at most 1.648 √n exp(−√ε (2k − 1)) (Kuczyński and Woźniakowski,
+SIAM J. Matrix Anal. Appl. 13 (1992) 1094, theorem 4.2). For spectra of both signs ε is relative to
+their width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import SingularSystemError
+from assembly.factorization import Factorization
+
+Array = NDArray[np.float64]
+Product = Callable[[Array], Array]
+
+DENSE = 600  # size up to which LAPACK is used
+STEPS = 40
+FAILURE = 1e-6  # probability that a bound is too small
+NULL = 1e-12  # eigenvalue of A, relative to the largest, that is zero
+DENSE_ROUND_OFF = 4.0 * np.finfo(float).eps  # times n, of a unit diagonal: error of eigenvalues
+SPARSE_ROUND_OFF = 256.0 * np.finfo(float).eps  # of a unit diagonal: error of a sparse Cholesky
+OUTSIDE = 1e-10  # of B's size: what of it reaches the null space of A
+INVARIANT = 1e-10  # of a vector's size: what is left of it when the Krylov space is invariant
+LARGEST_MISS = 0.9  # ε beyond which more steps are needed: the bound is then ten times as wide
+
+
+def skew_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
+    """max |xᴴBx| / xᴴAx of a skew B; infinite where B reaches what A leaves at zero.
+
+    A: symmetric positive semidefinite. Raises SingularSystemError for a large A that is singular
+    on the unknowns that it touches.
+    """
+    if B.nnz == 0:
+        return 0.0
+    rows = np.flatnonzero((np.diff(A.indptr) > 0) & (abs(A).sum(axis=1).A1 > 0.0))
+    if len(np.setdiff1d(np.unique(B.nonzero()[0]), rows)):
+        return np.inf
+    if len(rows) < A.shape[0]:
+        A, B = (sp.csr_matrix(matrix[rows][:, rows]) for matrix in (A, B))
+    if len(rows) <= DENSE:
+        return _dense_skew_ratio(B.toarray(), A.toarray())
+    with Factorization(A, "spd") as factor:
+        return lanczos(factor.solve, [lambda x: B @ x], np.sqrt(A.diagonal()), skew=True)[0][1]
+
+
+def _dense_skew_ratio(B: Array, A: Array) -> float:
+    """As `skew_ratio` for full matrices; infinite too for an A that is not semidefinite."""
+    if not np.all(np.diag(A) > 0.0):
+        return np.inf
+    scale = 1.0 / np.sqrt(np.diag(A))
+    A, B = A * np.outer(scale, scale), B * np.outer(scale, scale)
+    sizes, U = la.eigh(A)
+    if sizes[0] < -DENSE_ROUND_OFF * len(A):
+        return np.inf
+    there = sizes > NULL * len(A)
+    if not there.all():
+        reach = np.abs(B @ U[:, ~there]).max(initial=0.0)
+        if reach > OUTSIDE * np.abs(B).max():
+            return np.inf
+    half = U[:, there] / np.sqrt(sizes[there])
+    return float(np.linalg.norm(half.T @ B @ half, 2))
+
+
+def lowest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
+    """A lower bound of min xᵀBx / xᵀAx of a symmetric B; A symmetric positive definite."""
+    if A.shape[0] <= DENSE:
+        return float(
+            la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=[0, 0])[0]
+        )
+    with Factorization(A, "spd") as factor:
+        return lanczos(factor.solve, [lambda x: B @ x], np.sqrt(A.diagonal()))[0][0]
+
+
+def largest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
+    """An upper bound of max xᵀBx / xᵀAx; B positive semidefinite, A positive definite."""
+    n = A.shape[0]
+    if n <= DENSE:
+        last = [n - 1, n - 1]
+        return float(la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=last)[0])
+    with Factorization(A, "spd") as factor:
+        scale = np.sqrt(A.diagonal())
+        return lanczos(factor.solve, [lambda x: B @ x], scale, semidefinite=[True])[0][1]
+
+
+def is_semidefinite(A: sp.csr_matrix) -> bool:
+    """Whether a symmetric A is positive semidefinite to round-off of its own rows."""
+    if A.nnz == 0:
+        return True
+    rows = np.flatnonzero(np.diff(A.indptr) > 0)
+    if np.any(A.diagonal()[rows] <= 0.0):
+        return False
+    scaled = unit_diagonal(sp.csr_matrix(A[rows][:, rows]))
+    if len(rows) <= DENSE:
+        return bool(la.eigvalsh(scaled.toarray())[0] >= -DENSE_ROUND_OFF * len(rows))
+    return _has_cholesky(sp.csr_matrix(scaled + SPARSE_ROUND_OFF * sp.identity(len(rows))))
+
+
+def is_definite(A: sp.csr_matrix) -> bool:
+    """Whether a symmetric A is positive definite beyond round-off: one Cholesky factorization."""
+    if not np.all(A.diagonal() > 0.0):
+        return False
+    n = A.shape[0]
+    margin = DENSE_ROUND_OFF * n if n <= DENSE else SPARSE_ROUND_OFF
+    return _has_cholesky(sp.csr_matrix(unit_diagonal(A) - margin * sp.identity(n)))
+
+
+def unit_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
+    """A scaled from both sides to a unit diagonal; A has a positive diagonal."""
+    scale = sp.diags(1.0 / np.sqrt(A.diagonal()))
+    return sp.csr_matrix(scale @ A @ scale)
+
+
+def _has_cholesky(A: sp.csr_matrix) -> bool:
+    if A.shape[0] <= DENSE:
+        try:
+            la.cholesky(A.toarray())
+        except la.LinAlgError:
+            return False
+        return True
+    try:
+        Factorization(A, "spd").destroy()
+    except SingularSystemError:
+        return False
+    return True
+
+
+def lanczos(
+    solve: Product,
+    products: list[Product],
+    scale: Array,
+    *,
+    skew: bool = False,
+    semidefinite: Sequence[bool] = (),
+    without: tuple[Array, Array] | None = None,
+    steps: int = STEPS,
+) -> list[tuple[float, float]]:
+    """Bounds (low, high) of xᴴBx / xᴴAx for several B, widened by what Lanczos can have missed.
+
+    All B advance together, so that a step is one block solve.
+
+    Parameters
+    ----------
+    solve : callable
+        A⁻¹ times the columns (n, k).
+    products : list of callable
+        B times columns (n, 1), one callable for each B.
+    scale : ndarray, shape (n,)
+        Standard deviations of A times the random start, such as √diag A.
+    skew : bool
+        Whether every B is skew; the bounds are then of the modulus.
+    semidefinite : sequence of bool
+        Whether each B is positive semidefinite; its bounds are then closer. Empty: none is.
+    without : tuple of ndarray, shape (n, m)
+        X with XᵀAX = I, and AX: x is restricted to XᵀAx = 0.
+    steps : int
+        Steps of the iteration.
+    """
+    n, count = len(scale), len(products)
+    positive = semidefinite or [False] * count
+    kept = (np.zeros((n, 0)), np.zeros((n, 0))) if without is None else without
+    steps = min(steps, n - kept[0].shape[1])
+    if steps < 1:
+        return [(0.0, 0.0)] * count
+    X, AX, BX = ([np.zeros((n, steps), order="F") for _ in products] for _ in range(3))
+    image = scale[:, None] * np.random.default_rng(41).standard_normal((n, count))
+    done = np.zeros(count, dtype=int)
+    for k in range(steps):
+        active = np.flatnonzero(done == k)
+        if not active.size:
+            break
+        for i, x in zip(active, np.asarray(solve(image[:, active])).T, strict=True):
+            Ax = image[:, i]
+            size = float(x @ Ax)
+            for _ in range(2):
+                for vectors, images in (kept, (X[i][:, :k], AX[i][:, :k])):
+                    share = images.T @ x
+                    x, Ax = x - vectors @ share, Ax - images @ share
+            left = float(x @ Ax)
+            if not left > (INVARIANT * INVARIANT) * size:
+                continue
+            X[i][:, k], AX[i][:, k] = x / np.sqrt(left), Ax / np.sqrt(left)
+            BX[i][:, k] = image[:, i] = products[i](X[i][:, k : k + 1])[:, 0]
+            done[i] = k + 1
+    return [
+        _widened(X[i][:, : done[i]].T @ BX[i][:, : done[i]], skew, positive[i], n, done[i] < steps)
+        for i in range(count)
+    ]
+
+
+def _widened(
+    T: Array, skew: bool, semidefinite: bool, n: int, exact: bool
+) -> tuple[float, float]:
+    """Bounds from the Ritz matrix T of k steps; exact: the space is invariant."""
+    k = len(T)
+    if k == 0:
+        return 0.0, 0.0
+    if skew:
+        values = np.array([0.0, float(np.linalg.norm(T, 2))])
+        k = k // 2  # a step of the squared operator takes two
+    else:
+        values = la.eigvalsh(0.5 * (T + T.T))[[0, -1]]
+    if exact:
+        return float(values[0]), float(values[1])
+    missed = (np.log(1.648 * np.sqrt(n) / FAILURE) / (2 * max(k, 1) - 1)) ** 2
+    missed = min(missed, LARGEST_MISS)
+    if skew:
+        return 0.0, float(values[1] / np.sqrt(1.0 - missed))
+    low, high = min(values[0], 0.0), max(values[1], 0.0)
+    if semidefinite:  # the miss is relative to the largest ratio itself
+        return 0.0, float(high / (1.0 - missed))
+    # Ritz values of one sign do not say that B is semidefinite.
+    margin = min(missed / max(1.0 - 2.0 * missed, 1e-2), 10.0) * (high - low)
+    return float(low - margin), float(high + margin)

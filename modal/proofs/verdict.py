@@ -1,0 +1,241 @@
+"""The verdict on all modes of one frozen system, with its proof."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from assembly.combination import Combination, Kronecker
+from assembly.errors import AccuracyError, ConvergenceError, InputError
+from assembly.frozen import PARTS, FrozenSystem
+from assembly.null_chain import null_fields
+from modal.proofs.box import Box
+from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
+from modal.proofs.forms import Forms
+from modal.proofs.judge import judge
+from modal.proofs.lyapunov import decays
+from modal.proofs.one_state import examine
+from modal.proofs.ratios import is_definite, is_semidefinite, lowest_ratio, skew_ratio
+from modal.solve import solve
+from modal.state import Complex, Real
+
+WORDS = ("stable", "divergence", "flutter")
+UNDECIDED = "undecided"
+
+# Size up to which LAPACK finds all modes.
+ALL_MODES = 300
+
+# Growth rate, relative to |λ|, that round-off can make; a wider error bound leaves its sign open.
+NOISE = 1e-8
+
+
+@dataclass(frozen=True)
+class Stability:
+    """A verdict on all elastic modes of a frozen system.
+
+    Attributes
+    ----------
+    verdict : str
+        "stable", "divergence", "flutter" or "undecided".
+    proof : str
+        What the verdict rests on. "energy": stiffness positive definite, damping that takes energy,
+        no circulatory forces (Kelvin, Tait and Chetaev). "count": all modes in the box of possible
+        instability were found. "lyapunov": a Lyapunov function. "mode": an unstable mode was found.
+        "modes": only the lowest modes are known; the verdict is "undecided".
+    growth_rate, error_bound : float
+        Largest growth rate of the modes examined, and its error bound, 1/s; NaN without modes.
+    critical_frequency : float
+        Frequency of that mode, Hz.
+    unstable_modes : int
+        Modes examined that are unstable.
+    examined_to : float
+        Frequency, Hz, up to which all modes were examined; infinite for a proof on all modes.
+    box : Box
+        Where an unstable eigenvalue must lie.
+    eigenvalues : ndarray, shape (m,)
+        Elastic eigenvalues examined, rad/s.
+    """
+
+    verdict: str
+    proof: str
+    growth_rate: float
+    error_bound: float
+    critical_frequency: float
+    unstable_modes: int
+    examined_to: float
+    box: Box
+    eigenvalues: Complex
+
+    def _inside(self) -> int:
+        """Modes within the height of the box."""
+        return int((np.abs(self.eigenvalues.imag) <= self.box.angular_frequency).sum())
+
+    def __str__(self) -> str:
+        how = {
+            "energy": "the stiffness is positive definite, damping takes energy, and no "
+            "circulatory force acts",
+            "count": f"all modes{' in the box' if self.box.is_bounded else ''}, {self._inside()}, "
+            "were found and counted",
+            "lyapunov": "a Lyapunov function decreases along every motion",
+            "mode": f"{self.unstable_modes} unstable of {len(self.eigenvalues)} modes found",
+            "modes": f"of {len(self.eigenvalues)} modes found none is unstable; "
+            f"undecided above {self.examined_to:.6g} Hz",
+        }
+        lines = [f"{self.verdict} (proof: {self.proof}): {how[self.proof]}"]
+        if np.isfinite(self.growth_rate):
+            lines.append(
+                f"  largest growth rate {self.growth_rate:.6g} ± {self.error_bound:.1e} 1/s "
+                f"at {self.critical_frequency:.6g} Hz"
+            )
+        lines.append(f"  {self.box}")
+        return "\n".join(lines)
+
+
+def stability(system: FrozenSystem, k: int = 10) -> Stability:
+    """The verdict on all elastic modes of a frozen system, with its proof.
+
+    Parameters
+    ----------
+    system : FrozenSystem
+        The frozen system, of one body, a mechanism or matrices of your own.
+    k : int
+        Number of lowest modes to examine where nothing proves a statement on all modes.
+
+    Returns
+    -------
+    Stability
+        Verdict, proof, the box of possible instability and the modes examined. Where no proof
+        reaches all modes and none of those examined is unstable, the verdict is "undecided".
+
+    Raises
+    ------
+    InputError
+        For a mass matrix that is not positive definite, or a wrong k.
+    FrozenMotionError
+        What `modal.solve` raises when no modes are found.
+
+    Notes
+    -----
+    The methods, in rising cost: energy, one Cholesky factorization; the count of all modes in the
+    box |Im λ| ≤ max(γ/2, κ) outside which none can be unstable (modal/proofs/box.py); Lyapunov's
+    function. The verdict is on the elastic modes: rigid motions, which no stiffness resists, are
+    left out.
+    """
+    if not isinstance(system, FrozenSystem):
+        raise InputError(
+            f"system: expected a FrozenSystem (of model.freeze), got {type(system).__name__}"
+        )
+    if not isinstance(k, (int, np.integer)) or k < 1:
+        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    if not (system.symmetric_mass and is_definite(_scalar_mass(system))):
+        raise InputError("M: expected a symmetric positive definite matrix")
+    if system.n > ALL_MODES:
+        return _large(system, int(k))
+    system = _balanced(system)
+    forms = Forms.of(system)
+    box = _box(forms)
+    if box.circulatory == 0.0 and _is_resisted(system, forms):
+        return _without_modes(ENERGY, box)
+    try:
+        modes = solve(system, k=2 * system.n, backend="dense")
+    except (AccuracyError, ConvergenceError):
+        return _conclude(*_lowest(system, int(k)), MODES, box)
+    elastic = np.asarray(modes.kind) == "elastic"
+    return _conclude(modes.eigenvalues[elastic], modes.error_bound[elastic], COUNT, box)
+
+
+def _scalar_mass(system: FrozenSystem) -> sp.csr_matrix:
+    """M, or m of M = m ⊗ I: definite where the other is."""
+    terms = system.parts["M"].terms
+    if len(terms) == 1 and isinstance(terms[0][1], Kronecker):
+        m, a = terms[0][1].m, terms[0][0] * terms[0][1].a
+        if np.array_equal(a, a[0, 0] * np.eye(len(a))):
+            return sp.csr_matrix(a[0, 0] * m)
+    return system.M
+
+
+def _balanced(system: FrozenSystem) -> FrozenSystem:
+    """The system in unknowns of about unit mass, so that error bounds do not depend on units.
+
+    Powers of two scale without round-off.
+    """
+    d = 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))
+    D = sp.diags(d)
+    parts = {
+        name: Combination.of(
+            system.n,
+            [weight for weight, _ in system.parts[name].terms],
+            [sp.csr_matrix(D @ A.tocsr() @ D) for _, A in system.parts[name].terms],
+        )
+        for name in PARTS
+    }
+    return FrozenSystem(**parts, rigid=system.rigid / d[:, None])
+
+
+def _box(forms: Forms) -> Box:
+    """The box of a small system."""
+    gyroscopic = skew_ratio(forms.gyroscopic, forms.mass)
+    dissipative = is_semidefinite(forms.damping)
+    circulatory = skew_ratio(forms.circulatory, forms.damping) if dissipative else np.inf
+    softening = max(0.0, -lowest_ratio(forms.symmetric, forms.mass))
+    return Box(gyroscopic, circulatory, softening, dissipative)
+
+
+def _is_resisted(system: FrozenSystem, forms: Forms) -> bool:
+    """Whether the symmetric stiffness is positive definite, but for rigid motions at zero."""
+    V = null_fields(system)
+    if V.shape[1] == 0:
+        return is_definite(forms.symmetric)
+    free = np.setdiff1d(np.arange(system.n), la.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]])
+    return V.shape[1] == system.rigid.shape[1] and is_definite(
+        sp.csr_matrix(forms.symmetric[free][:, free])
+    )
+
+
+def _large(system: FrozenSystem, k: int) -> Stability:
+    """By a reduced basis of the system, then by Lyapunov's function."""
+    found = examine(system, k)
+    if found is None:
+        return _conclude(*_lowest(system, k), MODES, Box(np.inf, np.inf, np.inf))
+    result = _conclude(found.eigenvalues, found.error_bound, found.proof, found.box)
+    if result.verdict == UNDECIDED and found.box.is_bounded and decays(Forms.of(system)):
+        return replace(result, verdict=WORDS[0], proof=PROOFS[LYAPUNOV], examined_to=np.inf)
+    return result
+
+
+def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Real]:
+    """The k lowest elastic eigenvalues and their error bounds."""
+    modes = solve(system, k=min(k + 2 * system.rigid.shape[1], 2 * system.n))
+    elastic = np.asarray(modes.kind) == "elastic"
+    return modes.eigenvalues[elastic][:k], modes.error_bound[elastic][:k]
+
+
+def _without_modes(proof: int, box: Box) -> Stability:
+    return Stability(
+        WORDS[0], PROOFS[proof], np.nan, np.nan, np.nan, 0, np.inf, box, np.zeros(0, complex)
+    )
+
+
+def _conclude(eigenvalues: Complex, bound: Real, proof: int, box: Box) -> Stability:
+    """The verdict on the modes examined; without a proof others may be unstable."""
+    if not len(eigenvalues) and proof != MODES:
+        return _without_modes(proof, box)
+    size = np.abs(eigenvalues)
+    outside = np.abs(eigenvalues.imag) > box.angular_frequency + bound
+    harmless = outside & (eigenvalues.real <= NOISE * size)
+    growth = np.where(harmless, np.minimum(eigenvalues.real, 0.0), eigenvalues.real)
+    found = judge(growth + 1j * eigenvalues.imag, bound, proof)
+    unsure = ~harmless & (np.abs(eigenvalues.real) <= bound) & (bound > NOISE * size)
+    verdict, how = WORDS[found.verdict], PROOFS[found.proof]
+    if verdict == WORDS[0] and (proof == MODES or unsure.any()):
+        verdict, how = UNDECIDED, PROOFS[MODES]
+    examined = np.inf if how != PROOFS[MODES] else float(size.max(initial=0.0) / (2.0 * np.pi))
+    if unsure.any() and how == PROOFS[MODES]:
+        examined = float(size[unsure].min() / (2.0 * np.pi))
+    return Stability(
+        verdict, how, found.growth_rate, found.error_bound, found.critical_frequency,
+        found.unstable_modes, examined, box, eigenvalues,
+    )  # fmt: skip
