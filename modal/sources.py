@@ -135,15 +135,14 @@ class ReducedSource:
     name, at: the swept parameter and its values. The basis is grown on SAMPLE of them until the
     error bound of every eigenvalue there is below accuracy |λ|, and compared with full solves at
     `checks` values of a seeded draw (modal/spot_check.py), the lowest `checked` modes. The values
-    are then solved BLOCK at a time; where a block does not hold the accuracy, the basis grows, and `carried` brings earlier
-    snapshots into its coordinates. An extra instant is taken from the basis as it is. Condition
-    numbers are those of the scaled state matrix, and backward errors what makes condition number ×
-    backward error × |λ| the certified bound of the error, as it is for full solves. Where the model
-    cannot be frozen at a value, the basis is made for those before it, and `snapshot` there raises
-    what the model raises. kept(prints): the arrays of a run that goes on, and its description;
-    nothing is then trained or checked anew.
-    Raises BasisError when the basis cannot be made good enough, AccuracyError when a full solve
-    differs.
+    are then solved BLOCK at a time; where a block does not hold the accuracy, the basis grows, and
+    `carried` brings earlier snapshots into its coordinates. An extra instant is taken from the
+    basis as it is. Condition numbers are those of the scaled state matrix, and backward errors what
+    makes condition number × backward error × |λ| the certified bound of the error, as it is for
+    full solves. Where the model cannot be frozen at a value, the basis is made for those before it,
+    and `snapshot` there raises what the model raises. kept(prints): the arrays of a run that goes
+    on, and its description; nothing is then trained or checked anew. Raises BasisError when the
+    basis cannot be made good enough, AccuracyError when a full solve differs.
     """
 
     def __init__(
@@ -168,7 +167,7 @@ class ReducedSource:
         self.growths = 0
         if kept is not None:
             arrays = kept(self.prints())[0]
-            self._reducer = Reducer.restored(self._family, sample, count, arrays, accuracy)
+            self._reducer = Reducer.restored(self._family, sample, arrays, accuracy)
         else:
             self._reducer = Reducer(self._family, sample, count, accuracy)
         try:
