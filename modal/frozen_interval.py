@@ -9,7 +9,7 @@ Three things end it, each at the same tolerance:
 
 Both changes are taken as |λ̇| h + ½ |λ̈| h² with the derivatives of the instant, so that an instant
 at which the eigenvalue is stationary has a finite interval too, and no other instant enters. Where
-higher derivatives matter the true time can be down to about half of it.
+higher derivatives matter the true time can be down to a third of it.
 """
 
 from __future__ import annotations

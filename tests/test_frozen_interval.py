@@ -146,7 +146,7 @@ def family(seed: int) -> tuple[Callable[[float], Matrices], float, int]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_smooth_families(seed: int) -> None:
-    """Never longer than twice the true time, as far as the record reaches: the derivatives of the
+    """Never longer than three times the true time, as far as the record reaches: the derivatives of the
     instant do not know how they change on the way."""
     arrays, length, n = family(seed)
     tracks = modal.track(Model(arrays), times=np.linspace(0.0, length, 101), k=n, guard=0)
@@ -156,7 +156,7 @@ def test_smooth_families(seed: int) -> None:
             h = float(tracks["frozen_interval"][i, mode])
             if 0.0 < h and t + h <= length:
                 lam = complex(tracks["eigenvalue"].values[i, mode])
-                assert h <= 2.0 * time_to_change(arrays, t, lam, h)
+                assert h <= 3.0 * time_to_change(arrays, t, lam, h)
 
 
 def test_nothing_moves() -> None:
