@@ -58,10 +58,10 @@ class CrossCheck:
         return np.asarray(self.dataset.frozen_share.values == 1.0)
 
     def __str__(self) -> str:
-        rates = f"{'frozen':>11} {'corrected':>11} {'transient':>11} {'Floquet':>11}"
+        heads = f"{'frozen':>11} {'corrected':>11} {'transient':>11} {'Floquet':>11}"
         lines = [
-            f"{'':4}  {'mean':>11} {'mean growth rate, 1/s':^47}   {'shortest':>11} {'vibration':>11}",
-            f"mode  {'freq., Hz':>11} {rates}   {'interval, s':>11} {'period, s':>11}",
+            f"      {'mean':>11} {'mean growth rate, 1/s':^47}   {'shortest':>11} {'own':>11}",
+            f"mode  {'freq., Hz':>11} {heads}   {'interval, s':>11} {'period, s':>11}",
         ]
         d = self.dataset
         for i, diagnosis in enumerate(self.diagnoses):
