@@ -28,9 +28,7 @@ def full_modes(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
     return modes.eigenvalues[elastic], modes.error_bound[elastic]
 
 
-def spot_check(
-    reducer: Reducer, points: Sequence[Point], wanted: int, k: int | None = None
-) -> int:
+def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | None = None) -> int:
     """Compare the reduced eigenvalues with full ones at the first `wanted` points that allow it.
 
     k: how many of smallest |λ|, by default all that the basis is made for.
