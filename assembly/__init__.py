@@ -54,6 +54,7 @@ from assembly.motion import (
     spin,
     swing,
 )
+from assembly.plausibility import PlausibilityWarning
 from assembly.rigid import rigid_body
 from assembly.rings import ring
 from assembly.rotors import Bearing, Disc, Rotor, rotor
@@ -83,6 +84,7 @@ __all__ = [
     "Kinematics",
     "Material",
     "Orthotropic",
+    "PlausibilityWarning",
     "Section",
     "aluminium",
     "bar",

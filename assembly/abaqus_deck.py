@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import MeshError
+from assembly.text_files import read_text, regular_file, shown
 
 # Element types by shape and number of nodes. Variants (reduced, hybrid, incompatible modes) have
 # the same nodes; which formulation is used is ours.
@@ -33,6 +34,11 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
     (r"(T3D2|T2D2|B31|B21|B33|B31R)H?", "line", 2),
     (r"(T3D3|T2D3|B32|B22|B32R)H?", "line3", 3),
 )
+
+
+LARGEST_SET = 20_000_000  # members
+MOST_INCLUDES = 200
+LARGEST_NUMBER = 2**53
 
 
 @dataclass
@@ -111,14 +117,19 @@ def _read(path: Path) -> _Deck:
     return deck
 
 
-def _blocks(path: Path) -> Iterator[_Block]:
-    """Keyword blocks, comments left out, *INCLUDE followed."""
-    try:
-        lines = path.read_text(errors="replace").splitlines()
-    except OSError as fault:
-        raise MeshError(f"{path}: cannot be read: {fault.strerror}") from None
+def _blocks(
+    path: Path, within: tuple[Path, ...] = (), opened: list[Path] | None = None
+) -> Iterator[_Block]:
+    """Keyword blocks, comments left out, *INCLUDE followed.
+
+    within: the decks that include this one. opened: all that were opened so far.
+    """
+    text = read_text(path, MeshError)
+    chain = (*within, path.resolve())
+    opened = [] if opened is None else opened
+    opened.append(path)
     block: _Block | None = None
-    for row, line in enumerate(lines, start=1):
+    for row, line in enumerate(text.splitlines(), start=1):
         if line.startswith("**") or not line.strip():
             continue
         if not line.startswith("*"):
@@ -132,7 +143,12 @@ def _blocks(path: Path) -> Iterator[_Block]:
         options = {key.strip().upper(): value.strip() for key, _, value in pairs}
         block = _Block(f"{path}, line {row}", keyword.upper(), options, [])
         if block.keyword == "*INCLUDE":
-            yield from _blocks(path.parent / options.get("INPUT", "").strip('"'))
+            included = regular_file(path.parent / options.get("INPUT", "").strip('"'), MeshError)
+            if included.resolve() in chain:
+                raise MeshError(f"{block.where}: {shown(included)} is included by itself")
+            if len(opened) >= MOST_INCLUDES:
+                raise MeshError(f"{block.where}: more than {MOST_INCLUDES} files are included")
+            yield from _blocks(included, chain, opened)
             block = None
     if block is not None:
         yield block
@@ -142,17 +158,26 @@ def _words(block: _Block) -> list[str]:
     return [word.strip() for line in block.data for word in line.split(",") if word.strip()]
 
 
+def _number(word: str) -> int:
+    """A node or element number; ValueError for one that no program writes."""
+    number = int(word)
+    if abs(number) > LARGEST_NUMBER:
+        raise ValueError(f"a number with {len(word)} digits is too large")
+    return number
+
+
 def _add_nodes(deck: _Deck, block: _Block) -> None:
     added = []
     for line in block.data:
         number, *position = [word for word in line.split(",") if word.strip()]
         x = ([float(word) for word in position] + [0.0] * 3)[:3]
         node = (x[0], x[1], x[2])
-        if deck.nodes.setdefault(int(number), node) != node:
+        label = _number(number)
+        if deck.nodes.setdefault(label, node) != node:
             raise ValueError(
-                f"node {int(number)} has two positions (a deck of several parts must be flattened)"
+                f"node {label} has two positions (a deck of several parts must be flattened)"
             )
-        added.append(int(number))
+        added.append(label)
     if "NSET" in block.options:
         deck.node_sets.setdefault(block.options["NSET"], []).extend(added)
 
@@ -163,7 +188,7 @@ def _add_elements(deck: _Deck, block: _Block) -> None:
     if not known:
         raise ValueError(f"element type {label or '(none)'} is not known")
     kind, count = known[0]
-    numbers = np.array([int(word) for word in _words(block)], dtype=np.int64)
+    numbers = np.array([_number(word) for word in _words(block)], dtype=np.int64)
     if numbers.size % (count + 1):
         raise ValueError(f"{label} needs a number and {count} nodes for each element")
     table = numbers.reshape(-1, count + 1)
@@ -178,13 +203,18 @@ def _add_set(sets: dict[str, list[int]], block: _Block, label: str | None) -> No
     members = sets.setdefault(label, [])
     if "GENERATE" in block.options:
         for line in block.data:
-            first, last, *step = [int(word) for word in line.split(",") if word.strip()]
-            members.extend(range(first, last + 1, step[0] if step else 1))
+            first, last, *step = [_number(word) for word in line.split(",") if word.strip()]
+            numbers = range(first, last + 1, step[0] if step else 1)
+            if (last - first) // abs(numbers.step) > LARGEST_SET:
+                raise ValueError(f"set {label} has more than {LARGEST_SET} members")
+            members.extend(numbers)
         return
     for word in _words(block):
         if word.lstrip("-").isdigit():
-            members.append(int(word))
+            members.append(_number(word))
         elif word in sets:
+            if len(members) + len(sets[word]) > LARGEST_SET:
+                raise ValueError(f"set {label} has more than {LARGEST_SET} members")
             members.extend(sets[word])
         else:
             raise ValueError(f"set {label} names the set {word}, which is not there")

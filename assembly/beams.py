@@ -18,7 +18,9 @@ from assembly.elements.quadrature import LineRule, gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError
 from assembly.kinematics import as_vector, unit_axis
+from assembly.magnitudes import AREA, LENGTH, POSITION
 from assembly.materials import Material
+from assembly.plausibility import check_mass, check_slenderness
 from assembly.section_frames import section_axes, turned
 from assembly.sections import Section
 
@@ -66,6 +68,8 @@ def beam(
     Raises InputError, SectionError, MaterialError.
     """
     nodes, tangent = _axis(length, elements, offset, start, direction)
+    check_slenderness(length, section.depth)
+    check_mass(material.rho * section.A * length, "length", length)
     if planar and (abs(tangent[2]) > 1e-12 or np.any(nodes[:, 2] != 0.0)):
         raise InputError("planar: the beam must lie in the x-y plane of the body")
     angles = np.broadcast_to(np.asarray(pitch, dtype=float), (2,))
@@ -109,8 +113,9 @@ def bar(
     """
     nodes, _ = _axis(length, elements, offset, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     area = section.A if isinstance(section, Section) else float(section)
-    if not (np.isfinite(area) and area > 0.0):
-        raise InputError(f"section: the area must be a positive number in m², got {section!r}")
+    AREA.check(area, "section")
+    check_slenderness(length, float(np.sqrt(area)))
+    check_mass(material.rho * area * length, "length", length)
     dofs = DofMap.regular(nodes, (0,))
     family = BarFamily(dofs, chain(elements), material.E * area, material.rho * area, lumped)
     return supported(dofs, family, clamped, None, None, name)
@@ -206,12 +211,10 @@ def _axis(
     length: float, elements: int, offset: float, start: ArrayLike, direction: ArrayLike
 ) -> tuple[Array, Array]:
     """Nodes (elements + 1, 3) and the unit tangent of a straight axis."""
-    if not (np.isfinite(length) and length > 0.0):
-        raise InputError(f"length: must be a positive number in metres, got {length!r}")
+    LENGTH.check(length, "length")
     if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 1:
         raise InputError(f"elements: must be a whole number of at least 1, got {elements!r}")
-    if not np.isfinite(offset):
-        raise InputError(f"offset: must be a finite number in metres, got {offset!r}")
+    POSITION.check(offset, "offset")
     tangent = unit_axis(direction)
     along = offset + length * np.linspace(0.0, 1.0, elements + 1)
     return as_vector(start, "start") + along[:, None] * tangent, tangent

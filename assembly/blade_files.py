@@ -1,7 +1,12 @@
 """Tables of blades as OpenFAST's modules have them: BeamDyn's 6×6 matrices, ElastoDyn's scalars.
 
-Both put z along the blade, x towards flap and y towards edge. Here x runs along the blade, so that
-(x, y, z) of a body are their (z, x, y): a turn of the letters, which keeps the handedness.
+Both put z along the blade from root to tip, x towards the suction side (flap) and y towards the
+trailing edge (edge). Here x runs along the blade, so that (x, y, z) of a body are their (z, x, y):
+a cyclic change of names, which keeps the handedness.
+
+Their structural twist is positive about the negative z axis (OpenFAST's manual, BeamDyn, "Geometry
+Parameter"): a section twisted by θ has its flap axis along x cos θ − y sin θ. `BladeTable.twist`
+follows the right-hand rule about the blade's axis, so it is −θ.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from numpy.typing import NDArray
 
 from assembly.blades import BladeTable, rigid_section_mass, uncoupled_stiffness
 from assembly.errors import InputError
+from assembly.text_files import read_text
 
 Array = NDArray[np.float64]
 
@@ -24,7 +30,8 @@ FROM_BEAMDYN = np.array([2, 0, 1, 5, 3, 4])
 def beamdyn_table(path: str | Path, hub_radius: float = 0.0) -> BladeTable:
     """A straight blade from columns z[m], twist[deg], K11…K66, M11…M66, in BeamDyn's order.
 
-    hub_radius: m, of z = 0 from the rotor axis. Raises InputError for missing columns or values.
+    twist[deg] is positive about the negative z axis. hub_radius: m, of z = 0 from the rotor axis.
+    Raises InputError for missing columns or values.
     """
     columns = read_columns(path)
     z, twist = column(columns, "z", path), column(columns, "twist", path)
@@ -34,15 +41,17 @@ def beamdyn_table(path: str | Path, hub_radius: float = 0.0) -> BladeTable:
     )
     axis = np.stack([hub_radius + z, 0.0 * z, 0.0 * z], axis=-1)
     n = len(z)
-    return BladeTable(z, axis, np.radians(twist), stiffness.reshape(n, 6, 6), mass.reshape(n, 6, 6))
+    matrices = stiffness.reshape(n, 6, 6), mass.reshape(n, 6, 6)
+    return BladeTable(z, axis, -np.radians(twist), *matrices)
 
 
 def elastodyn_table(path: str | Path, stiff: float = 1e3) -> BladeTable:
     """A straight blade from a table of r_from_hub_center, StrcTwst, BMassDen, FlpStff, EdgStff.
 
-    ElastoDyn's blade neither stretches nor twists nor shears: here it is `stiff` times as stiff in
-    these as a solid of slenderness 1 m would be, EA = stiff · EI/m², and is made for
-    theory="euler-bernoulli" with rotary_inertia=False. Raises InputError.
+    StrcTwst[deg] is positive about the negative pitch axis. ElastoDyn's blade neither stretches nor
+    twists nor shears: here it is `stiff` times as stiff in these as a solid of slenderness 1 m
+    would be, EA = stiff · EI/m², and is made for theory="euler-bernoulli" with
+    rotary_inertia=False. Raises InputError.
     """
     columns = read_columns(path)
     r, twist, m, flap, edge = (
@@ -56,17 +65,16 @@ def elastodyn_table(path: str | Path, stiff: float = 1e3) -> BladeTable:
     J = 0.5e-2 * m[:, None, None] * np.diag([0.0, 1.0, 1.0])
     axis = np.stack([r, 0.0 * r, 0.0 * r], axis=-1)
     mass = rigid_section_mass(m, 0.0, 0.0, J)
-    return BladeTable(r, axis, np.radians(twist), stiffness, mass)
+    return BladeTable(r, axis, -np.radians(twist), stiffness, mass)
 
 
 def read_columns(path: str | Path) -> dict[str, Array]:
     """Columns of a CSV table by name, without the unit in brackets."""
     file = Path(path)
     try:
-        with file.open(newline="") as stream:
-            rows = list(csv.reader(stream))
-    except OSError as fault:
-        raise InputError(f"{file}: cannot be read: {fault.strerror}") from None
+        rows = list(csv.reader(read_text(file).splitlines()))
+    except csv.Error as fault:
+        raise InputError(f"{file}: cannot be read: {fault}") from None
     if len(rows) < 3:
         raise InputError(f"{file}: expected a header and at least two rows, got {len(rows)} lines")
     names = [name.split("[")[0].strip() for name in rows[0]]

@@ -22,6 +22,7 @@ from assembly.elements.beam_shapes import Stations
 from assembly.elements.quadrature import gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError, SectionError
+from assembly.magnitudes import ENTRY, POSITION
 from assembly.section_frames import section_axes, turned
 
 Array = NDArray[np.float64]
@@ -56,9 +57,13 @@ class BladeTable:
             value = getattr(self, name)
             if value.shape != shape or n < 2:
                 raise InputError(f"blade table: {name} has shape {value.shape}, expected {shape}")
-            bad = ~np.isfinite(value.reshape(n, -1)).all(axis=1)
+            limit = ENTRY if name in ("stiffness", "mass") else POSITION
+            bad = ~(np.abs(value.reshape(n, -1)) <= limit.largest).all(axis=1)
             if bad.any():
-                raise InputError(f"blade table: {name} is not finite at station {bad.argmax()}")
+                raise InputError(
+                    f"blade table: {name} is not finite at station {bad.argmax()}, or larger than"
+                    f" {limit.largest:g}"
+                )
         if np.any(np.diff(self.s) <= 0.0):
             at = int(np.argmax(np.diff(self.s) <= 0.0)) + 1
             raise InputError(f"blade table: s must increase, station {at} is at {self.s[at]!r}")

@@ -24,6 +24,7 @@ from assembly.errors import InputError
 from assembly.factorization import Factorization
 from assembly.frozen import FrozenSystem
 from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics, as_vector, skew
+from assembly.magnitudes import DAMPING_MASS, DAMPING_STIFFNESS
 from assembly.nonlinear import equilibrium
 from assembly.supports import unresisted
 
@@ -71,8 +72,8 @@ class Body:
 
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
         """The same body with internal Rayleigh damping D = a M + b K (a in 1/s, b in s)."""
-        if not (np.isfinite(a) and np.isfinite(b)) or a < 0 or b < 0:
-            raise InputError(f"damping: a and b must be finite and not negative, got {a}, {b}")
+        DAMPING_MASS.check(a, "damping: a")
+        DAMPING_STIFFNESS.check(b, "damping: b")
         return replace(self, rayleigh=(float(a), float(b)))
 
     @cached_property

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from assembly.errors import InputError
 from assembly.mirror import symmetry_of
 
+LARGEST = 1e150  # entry of a matrix: the squares of larger ones overflow
+
 
 @runtime_checkable
 class Operator(Protocol):
@@ -208,6 +210,17 @@ class Combination:
         for c, A in self.terms:
             out += c * (A @ other)
         return out
+
+
+def within_range(matrix: sp.csr_matrix, name: str) -> sp.csr_matrix:
+    """The matrix; InputError when an entry is not finite, or so large that products overflow."""
+    largest = float(max(matrix.data.max(), -matrix.data.min())) if matrix.nnz else 0.0
+    if not largest <= LARGEST:
+        raise InputError(
+            f"{name}: an entry has the size {largest:.3g}, which cannot be computed with (at most "
+            f"{LARGEST:.0e}); are all data in SI units?"
+        )
+    return matrix
 
 
 def _grouped(

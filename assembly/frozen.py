@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from assembly.combination import Combination
+from assembly.combination import Combination, within_range
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.null_chain import NullChain, build_null_chain
@@ -94,39 +94,39 @@ class FrozenSystem:
 
     @cached_property
     def M(self) -> sp.csr_matrix:
-        return self.parts["M"].tocsr()
+        return within_range(self.parts["M"].tocsr(), "M")
 
     @cached_property
     def C(self) -> sp.csr_matrix:
-        return self.parts["C"].tocsr()
+        return within_range(self.parts["C"].tocsr(), "C")
 
     @cached_property
     def D(self) -> sp.csr_matrix:
-        return self.parts["D"].tocsr()
+        return within_range(self.parts["D"].tocsr(), "D")
 
     @cached_property
     def K(self) -> sp.csr_matrix:
-        return self.parts["K"].tocsr()
+        return within_range(self.parts["K"].tocsr(), "K")
 
     @cached_property
     def K_epsilon(self) -> sp.csr_matrix:
-        return self.parts["K_epsilon"].tocsr()
+        return within_range(self.parts["K_epsilon"].tocsr(), "K_epsilon")
 
     @cached_property
     def K_omega2(self) -> sp.csr_matrix:
-        return self.parts["K_omega2"].tocsr()
+        return within_range(self.parts["K_omega2"].tocsr(), "K_omega2")
 
     @cached_property
     def K_G(self) -> sp.csr_matrix:
-        return self.parts["K_G"].tocsr()
+        return within_range(self.parts["K_G"].tocsr(), "K_G")
 
     @cached_property
     def K_D(self) -> sp.csr_matrix:
-        return self.parts["K_D"].tocsr()
+        return within_range(self.parts["K_D"].tocsr(), "K_D")
 
     @cached_property
     def K_transport(self) -> sp.csr_matrix:
-        return self.parts["K_transport"].tocsr()
+        return within_range(self.parts["K_transport"].tocsr(), "K_transport")
 
     def combined(self, names: tuple[str, ...]) -> Combination:
         """The sum of several named parts as one combination."""
@@ -138,12 +138,12 @@ class FrozenSystem:
     @cached_property
     def damping(self) -> sp.csr_matrix:
         """C + D, everything that multiplies the velocity, (n, n)."""
-        return self.combined(DAMPING_PARTS).tocsr()
+        return within_range(self.combined(DAMPING_PARTS).tocsr(), "C + D")
 
     @cached_property
     def stiffness(self) -> sp.csr_matrix:
         """Everything that multiplies the displacement, (n, n)."""
-        return self.combined(STIFFNESS_PARTS).tocsr()
+        return within_range(self.combined(STIFFNESS_PARTS).tocsr(), "K")
 
     def only(self, *names: str, **changes: Any) -> FrozenSystem:
         """The same instant with only the named parts kept (M always): `system.only("C", "K")`.

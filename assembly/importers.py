@@ -20,6 +20,8 @@ from assembly import abaqus_deck, nastran_deck
 from assembly.elements.cells import CellBlock
 from assembly.elements.reference import CELLS
 from assembly.errors import MeshError
+from assembly.magnitudes import POSITION
+from assembly.text_files import regular_file, shown
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -47,7 +49,8 @@ class Mesh:
             if chosen not in self.sets:
                 present = ", ".join(sorted(self.sets)) or "none"
                 raise MeshError(
-                    f'{role}: {self.name} has no set named "{chosen}"; its sets are: {present}'
+                    f'{role}: {self.name} has no set named "{shown(chosen)}"; its sets are:'
+                    f" {present}"
                 )
             return self.sets[chosen]
         nodes = np.unique(np.asarray(list(chosen), dtype=np.intp))
@@ -95,9 +98,13 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
     if not used.any():
         present = ", ".join(sorted({block.type for block in raw.cells})) or "none"
         raise MeshError(f"{name}: no cells of type {', '.join(kinds)}; it has: {present}")
-    if not np.isfinite(points[used]).all():
-        bad = int(np.flatnonzero(used & ~np.isfinite(points).all(axis=1))[0])
-        raise MeshError(f"{name}: node {bad} has a coordinate that is not a finite number")
+    if not POSITION.accepts(points[used]):
+        outside = ~(np.abs(points) <= POSITION.largest).all(axis=1)
+        bad = int(np.flatnonzero(used & outside)[0])
+        raise MeshError(
+            f"{name}: node {bad} has the coordinates {points[bad].tolist()}, expected finite"
+            f" numbers of at most {POSITION.largest:g} m"
+        )
     # Nodes that no element uses (geometry points, hanging nodes) would be unknowns without
     # stiffness.
     number = np.where(used, np.cumsum(used) - 1, -1)
@@ -112,8 +119,7 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
 
 
 def _read_file(path: Path) -> meshio.Mesh:
-    if not path.is_file():
-        raise MeshError(f"{path}: no such mesh file")
+    regular_file(path, MeshError)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             if path.suffix.lower() == ".inp":

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assembly.errors import InputError
+from assembly.magnitudes import ACCELERATION, RATE
 
 Array = NDArray[np.float64]
 
@@ -72,7 +73,13 @@ class Kinematics:
 
     def __post_init__(self) -> None:
         for name in ("omega", "epsilon", "acceleration", "velocity"):
-            object.__setattr__(self, name, as_vector(getattr(self, name), name))
+            value = as_vector(getattr(self, name), name)
+            limit = ACCELERATION.largest if name in ("epsilon", "acceleration") else RATE.largest
+            if np.abs(value).max() > limit:
+                raise InputError(
+                    f"{name}: components must be at most {limit:g}, got {value.tolist()}"
+                )
+            object.__setattr__(self, name, value)
 
     def coefficients(self) -> Array:
         """The (12,) multipliers of the unit kinematics: ω_iω_j in PAIRS order, ε, a_O."""

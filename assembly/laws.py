@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from assembly.errors import MotionError
+from assembly.magnitudes import ACCELERATION, RATE
 
 
 @runtime_checkable
@@ -34,9 +35,10 @@ class Uniform:
     acceleration: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("rate", "start", "acceleration"):
-            if not np.isfinite(getattr(self, name)):
-                raise MotionError(f"{name}: must be a finite number, got {getattr(self, name)}")
+        RATE.check(self.rate, "rate", MotionError)
+        ACCELERATION.check(self.acceleration, "acceleration", MotionError)
+        if not np.isfinite(self.start):
+            raise MotionError(f"start: must be a finite number, got {self.start}")
 
     def at(self, t: float) -> tuple[float, float, float]:
         rate = self.rate + self.acceleration * t
@@ -63,8 +65,11 @@ class Harmonic:
         for name in ("amplitude", "frequency", "phase", "mean"):
             if not np.isfinite(getattr(self, name)):
                 raise MotionError(f"{name}: must be a finite number, got {getattr(self, name)}")
-        if self.frequency <= 0.0:
-            raise MotionError(f"frequency: must be positive, rad/s, got {self.frequency}")
+        if not RATE.least <= self.frequency <= RATE.largest:
+            raise MotionError(
+                f"frequency: must be positive, between {RATE.least:g} and {RATE.largest:g} rad/s,"
+                f" got {self.frequency}"
+            )
 
     def at(self, t: float) -> tuple[float, float, float]:
         angle = self.frequency * t + self.phase

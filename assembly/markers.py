@@ -23,6 +23,7 @@ from scipy.spatial.transform import Rotation
 
 from assembly.errors import MotionError
 from assembly.kinematics import Kinematics, skew
+from assembly.magnitudes import POSITION
 from assembly.motion import check_inside, check_times
 
 Array = NDArray[np.float64]
@@ -182,7 +183,7 @@ def _conjugate_times(p: Array, q: Array) -> Array:
 
 def _check_reference(reference: ArrayLike) -> Array:
     X = np.asarray(reference, dtype=float)
-    if X.ndim != 2 or X.shape[1] != 3 or len(X) < 3 or not np.all(np.isfinite(X)):
+    if X.ndim != 2 or X.shape[1] != 3 or len(X) < 3 or not POSITION.accepts(X):
         raise MotionError(
             f"reference: expected at least three markers (N, 3), finite, got shape {X.shape}"
         )
@@ -196,11 +197,12 @@ def _check_markers(markers: ArrayLike, t: Array, count: int) -> Array:
     x = np.asarray(markers, dtype=float)
     if x.shape != (len(t), count, 3):
         raise MotionError(f"markers: expected shape ({len(t)}, {count}, 3), got {x.shape}")
-    bad = np.argwhere(~np.isfinite(x).all(axis=2))
+    bad = np.argwhere(~(np.abs(x) <= POSITION.largest).all(axis=2))
     if len(bad):
         row, marker = bad[0]
         raise MotionError(
-            f"markers: marker {marker} at t = {t[row]:g} s (row {row}) is not a number; "
+            f"markers: marker {marker} at t = {t[row]:g} s (row {row}) is not a number "
+            f"of at most {POSITION.largest:g} m; "
             f"drop or repair the instant"
         )
     return x

@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import MaterialError
+from assembly.magnitudes import DENSITY, MODULUS
+from assembly.plausibility import check_material
 
 
 @dataclass(frozen=True)
 class Material:
     """A linear elastic isotropic material: E (Pa), nu (Poisson's ratio), rho (kg/m³).
 
-    Raises MaterialError when a constant is outside its physical range.
+    Raises MaterialError when a constant is outside its physical range. Asks by a
+    PlausibilityWarning where no known material has such constants.
     """
 
     E: float
@@ -23,12 +26,11 @@ class Material:
     name: str = "material"
 
     def __post_init__(self) -> None:
-        for symbol in ("E", "rho"):
-            value = getattr(self, symbol)
-            if not (np.isfinite(value) and value > 0.0):
-                raise MaterialError(f"{self.name}: {symbol} must be positive, got {value!r}")
+        MODULUS.check(self.E, f"{self.name}: E", MaterialError)
+        DENSITY.check(self.rho, f"{self.name}: rho", MaterialError)
         if not (np.isfinite(self.nu) and -1.0 < self.nu < 0.5):
             raise MaterialError(f"{self.name}: nu must lie between -1 and 0.5, got {self.nu!r}")
+        check_material(self.E, self.nu, self.rho, self.name)
 
     @property
     def G(self) -> float:
@@ -57,10 +59,9 @@ class Orthotropic:
             value = np.asarray(getattr(self, symbol), dtype=float)
             if value.shape != (count,) or not np.all(np.isfinite(value)):
                 raise MaterialError(f"{self.name}: {symbol} must be three numbers, got {value}")
-            if symbol != "nu" and np.any(value <= 0.0):
-                raise MaterialError(f"{self.name}: {symbol} must be positive, got {value}")
-        if not (np.isfinite(self.rho) and self.rho > 0.0):
-            raise MaterialError(f"{self.name}: rho must be positive, got {self.rho!r}")
+            if symbol != "nu":
+                MODULUS.check(value, f"{self.name}: {symbol}", MaterialError)
+        DENSITY.check(self.rho, f"{self.name}: rho", MaterialError)
         axes = np.asarray(self.axes, dtype=float)
         if axes.shape != (3, 3) or np.abs(axes @ axes.T - np.eye(3)).max() > 1e-9:
             raise MaterialError(f"{self.name}: axes must be three orthonormal directions")
@@ -69,6 +70,7 @@ class Orthotropic:
                 f"{self.name}: nu = {self.nu} with E = {self.E} gives a stiffness that is not"
                 " positive definite"
             )
+        check_material(self.E, None, self.rho, self.name)
 
     @property
     def compliance(self) -> NDArray[np.float64]:

@@ -27,6 +27,7 @@ from assembly.kinematics import (
     UNIT_COUNT,
     acceleration_units,
 )
+from assembly.magnitudes import ENTRY, POSITION
 from assembly.mirror import is_symmetric
 
 Array = NDArray[np.float64]
@@ -133,7 +134,7 @@ def from_matrices(
     """
     X = np.zeros((len(np.atleast_2d(coordinates)), 3))
     given = np.atleast_2d(np.asarray(coordinates, dtype=float))
-    if given.ndim != 2 or given.shape[1] not in (2, 3) or not np.all(np.isfinite(given)):
+    if given.ndim != 2 or given.shape[1] not in (2, 3) or not POSITION.accepts(given):
         raise InputError(f"coordinates: expected (N, 3) finite numbers, got shape {given.shape}")
     X[:, : given.shape[1]] = given
     M, K = _matrix(M, "M"), _matrix(K, "K")
@@ -192,8 +193,8 @@ def _matrix(given: Any, name: str) -> sp.csr_matrix:
     matrix = sp.csr_matrix(given if sp.issparse(given) else np.atleast_2d(np.asarray(given, float)))
     if matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"{name}: must be square, got shape {matrix.shape}")
-    if not np.all(np.isfinite(matrix.data)):
-        raise InputError(f"{name}: has entries that are not finite numbers")
+    if not ENTRY.accepts(matrix.data):
+        raise InputError(f"{name}: has entries that are not finite, or above {ENTRY.largest:g}")
     if not is_symmetric(matrix, 1e-8):
         raise InputError(f"{name}: must be symmetric")
     return matrix

@@ -18,9 +18,12 @@ from assembly.abaqus_deck import node_table
 from assembly.body import Body
 from assembly.errors import InputError
 from assembly.matrices import from_matrices
+from assembly.text_files import read_text, regular_file
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+DIRECTIONS = (1, 2, 3, 4, 5, 6)
 
 
 def from_calculix(job: str | Path) -> Body:
@@ -33,13 +36,14 @@ def from_calculix(job: str | Path) -> Body:
     """
     deck = Path(job).with_suffix(".inp")
     numbers, X = node_table(deck)
-    text = _lines(deck.with_suffix(".dof"))
+    map_file = deck.with_suffix(".dof")
     try:
-        pairs = np.array([[int(word) for word in line.split(".")] for line in text])
-    except ValueError as fault:
-        raise InputError(
-            f"{deck.with_suffix('.dof')}: expected lines node.direction: {fault}"
-        ) from None
+        rows = [[int(word) for word in line.split(".")] for line in read_text(map_file).split()]
+        pairs = np.array(rows, dtype=np.int64)
+    except (ValueError, OverflowError) as fault:
+        raise InputError(f"{map_file}: expected lines node.direction: {fault}") from None
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.isin(pairs[:, 1], DIRECTIONS).all():
+        raise InputError(f"{map_file}: expected lines node.direction, directions 1 to 6")
     dofs = np.column_stack([_places(numbers, pairs[:, 0], deck), pairs[:, 1] - 1])
     K, M = (_triplets(deck.with_suffix(end), len(dofs)) for end in (".sti", ".mas"))
     return _solid_body(M, K, X, dofs)
@@ -54,6 +58,10 @@ def from_abaqus(deck: str | Path, stiffness: str | Path, mass: str | Path) -> Bo
     """
     numbers, X = node_table(Path(deck))
     tables = [_table(Path(path), 5, "node, dof, node, dof, value") for path in (stiffness, mass)]
+    for table, path in zip(tables, (stiffness, mass), strict=True):
+        _check_whole(table[:, :4], path)
+        if not np.isin(table[:, [1, 3]], DIRECTIONS).all():
+            raise InputError(f"{path}: dofs must be 1 to 6")
     used = np.unique(
         np.concatenate([t[:, k : k + 2] for t in tables for k in (0, 2)]).astype(np.int64), axis=0
     )
@@ -80,15 +88,21 @@ def from_nastran(
         from pyyeti.nastran import bulk, op4 as reader  # noqa: I001
     except ImportError:
         raise InputError("Nastran OP4 files need the package pyyeti: pip install pyyeti") from None
-    names = {
-        key.upper(): value for key, value in reader.load(str(op4), into="dct", sparse=True).items()
-    }
+    op4, deck = regular_file(op4), regular_file(deck)
+    try:
+        stored = reader.load(str(op4), into="dct", sparse=True)
+    except Exception as fault:
+        raise InputError(f"{op4}: cannot be read as OP4: {type(fault).__name__}: {fault}") from None
+    names = {key.upper(): value for key, value in stored.items()}
     found = []
     for name in (mass, stiffness):
         if name.upper() not in names:
             raise InputError(f"{op4}: has no matrix {name}; it has {', '.join(sorted(names))}")
         found.append(_whole(sp.csr_matrix(names[name.upper()][0])))
-    grids = np.asarray(bulk.rdgrids(str(deck)))
+    try:
+        grids = np.asarray(bulk.rdgrids(str(deck)), dtype=float).reshape(-1, 8)
+    except Exception as fault:
+        raise InputError(f"{deck}: cannot be read as bulk data: {fault}") from None
     if np.any(grids[:, 1] != 0):
         raise InputError(f"{deck}: grid points in local coordinate systems are not supported")
     grids = grids[np.argsort(grids[:, 0])]
@@ -111,20 +125,43 @@ def from_matrix_market(
     clamped: node numbers of the map.
     """
     table = _table(Path(dofs), 5, "node, component, x, y, z")
+    _check_whole(table[:, :2], dofs)
     numbers, first, place = np.unique(table[:, 0], return_index=True, return_inverse=True)
     X = table[first, 2:5]
     if not np.array_equal(X[place], table[:, 2:5]):
         bad = int(np.flatnonzero((X[place] != table[:, 2:5]).any(axis=1))[0])
         raise InputError(f"{dofs}: row {bad + 1}: node {table[bad, 0]:g} has two positions")
-    matrices = []
-    for path in (mass, stiffness):
-        try:
-            matrices.append(scipy.io.mmread(str(path)))
-        except (OSError, ValueError) as fault:
-            raise InputError(f"{path}: cannot be read as Matrix Market: {fault}") from None
+    matrices = [_matrix_market(path, len(table)) for path in (mass, stiffness)]
     nodes = None if clamped is None else _places(numbers, np.asarray(clamped), Path(dofs))
     rows = np.column_stack([place, table[:, 1].astype(np.intp) - 1])
     return from_matrices(matrices[0], matrices[1], X, rows, clamped=nodes)
+
+
+def _matrix_market(path: str | Path, n: int) -> Any:
+    """A real (n, n) matrix of a Matrix Market file; InputError for any other."""
+    file = regular_file(path)
+    try:
+        rows, columns, entries, _, field, _ = scipy.io.mminfo(file)
+        if (rows, columns) != (n, n):
+            raise ValueError(f"it is {rows} × {columns}, the dof map has {n} rows")
+        if field not in ("real", "double", "integer", "unsigned-integer"):
+            raise ValueError(f"its entries are {field}, expected real")
+        if entries > file.stat().st_size:
+            raise ValueError(f"{entries} entries are announced, the file is shorter")
+        return scipy.io.mmread(file)
+    except (OSError, ValueError, OverflowError, MemoryError) as fault:
+        reason = " ".join(str(fault).split()) or "too large for the memory"
+        raise InputError(f"{path}: cannot be read as Matrix Market: {reason}") from None
+
+
+def _check_whole(labels: Array, path: str | Path) -> None:
+    """InputError unless all are whole numbers that an integer can hold."""
+    bad = np.argwhere((labels != np.floor(labels)) | (np.abs(labels) > 2.0**53))
+    if len(bad):
+        row, column = bad[0]
+        raise InputError(
+            f"{path}: row {row + 1}: expected a whole number, got {labels[row, column]:g}"
+        )
 
 
 def _solid_body(M: sp.csr_matrix, K: sp.csr_matrix, X: Array, dofs: Index) -> Body:
@@ -151,6 +188,7 @@ def _places(numbers: NDArray[Any], wanted: NDArray[Any], where: Path) -> Index:
 
 def _triplets(path: Path, n: int) -> sp.csr_matrix:
     table = _table(path, 3, "row column value")
+    _check_whole(table[:, :2], path)
     rows, cols = table[:, 0].astype(np.intp) - 1, table[:, 1].astype(np.intp) - 1
     if min(rows.min(), cols.min()) < 0 or max(rows.max(), cols.max()) >= n:
         raise InputError(f"{path}: row and column numbers must lie between 1 and {n}")
@@ -170,26 +208,22 @@ def _whole(A: sp.csr_matrix) -> sp.csr_matrix:
     return sp.csr_matrix(A + (lower + upper).T)
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().split()
-    except OSError as fault:
-        raise InputError(f"{path}: cannot be read: {fault.strerror}") from None
-
-
 def _table(path: Path, columns: int, meaning: str) -> Array:
     """Numbers in rows, separated by blanks or commas; ** and # start comments."""
+    lines = [
+        line.replace(",", " ").replace("D", "E")
+        for line in read_text(path).splitlines()
+        if line.strip() and not line.lstrip().startswith(("*", "#"))
+    ]
+    if not lines:
+        raise InputError(f"{path}: expected rows of {meaning}, the file has none")
     try:
-        lines = [
-            line.replace(",", " ").replace("D", "E")
-            for line in path.read_text().splitlines()
-            if line.strip() and not line.lstrip().startswith(("*", "#"))
-        ]
         table = np.loadtxt(lines, ndmin=2)
-    except OSError as fault:
-        raise InputError(f"{path}: cannot be read: {fault.strerror}") from None
     except ValueError as fault:
         raise InputError(f"{path}: expected rows of {meaning}: {fault}") from None
-    if table.size == 0 or table.shape[1] != columns:
+    if table.shape[1] != columns:
         raise InputError(f"{path}: expected rows of {meaning}, got {table.shape[1]} columns")
+    if not np.isfinite(table).all():
+        bad = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
+        raise InputError(f"{path}: row {bad + 1} of {meaning} has a number that is not finite")
     return np.asarray(table)

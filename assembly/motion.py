@@ -17,8 +17,12 @@ from assembly.errors import MotionError
 from assembly.frozen import FrozenSystem
 from assembly.kinematics import Kinematics, as_vector, unit_axis
 from assembly.laws import Harmonic, Law, Uniform
+from assembly.magnitudes import POSITION
+from assembly.plausibility import check_rotation, check_support
 
 Array = NDArray[np.float64]
+
+LONGEST_TIME, SHORTEST_STEP = 1e15, 1e-15  # s, of a record
 
 
 @runtime_checkable
@@ -142,10 +146,11 @@ class Sampled:
                 raise MotionError(
                     f"{name}: expected shape ({len(times)}, {width}), got {value.shape}"
                 )
-            bad = np.flatnonzero(~np.isfinite(value).all(axis=1))
+            bad = np.flatnonzero(~(np.abs(value) <= POSITION.largest).all(axis=1))
             if bad.size:
                 raise MotionError(
-                    f"{name}: row {bad[0]} (t = {times[bad[0]]:g} s) is not a finite number"
+                    f"{name}: row {bad[0]} (t = {times[bad[0]]:g} s) is not a finite number of at"
+                    f" most {POSITION.largest:g}"
                 )
             object.__setattr__(self, name, value)
         sizes = np.linalg.norm(self.quaternions, axis=1)
@@ -179,12 +184,19 @@ def check_times(times: ArrayLike, least: int) -> Array:
     t = np.asarray(times, dtype=float)
     if t.ndim != 1 or len(t) < least:
         raise MotionError(f"times: at least {least} instants are needed, got shape {t.shape}")
-    if not np.all(np.isfinite(t)):
-        raise MotionError(f"times: entry {int(np.argmin(np.isfinite(t)))} is not a finite number")
+    inside = np.abs(t) <= LONGEST_TIME
+    if not np.all(inside):
+        entry = int(np.argmin(inside))
+        raise MotionError(
+            f"times: entry {entry} is not a finite number of at most {LONGEST_TIME:g} s"
+        )
     steps = np.diff(t)
     if np.any(steps <= 0.0):
         row = int(steps.argmin()) + 1
         raise MotionError(f"times: must increase, but t[{row}] = {t[row]:g} ≤ t[{row - 1}]")
+    if steps.min() < SHORTEST_STEP:
+        row = int(steps.argmin()) + 1
+        raise MotionError(f"times: t[{row}] is less than {SHORTEST_STEP:g} s after t[{row - 1}]")
     return t
 
 
@@ -229,11 +241,24 @@ class MovingBody:
 def moving(
     body: Body, motion: Motion | Callable[..., object], prestress: Prestress = "linear"
 ) -> MovingBody:
-    """The body with a prescribed motion; a callable t → (ω, ε, a_O) is a motion too."""
+    """The body with a prescribed motion; a callable t → (ω, ε, a_O) is a motion too.
+
+    Asks by a PlausibilityWarning about a body that nothing holds on the axis it turns about.
+    """
     if not isinstance(motion, Motion):
         if not callable(motion):
             raise MotionError(
                 f"motion: expected a motion or a function of time, got {type(motion).__name__}"
             )
         motion = FunctionMotion(motion)  # type: ignore[arg-type]
+    if isinstance(motion, Turning | Steady):
+        _check_turning(body, motion.at(0.0))
     return MovingBody(body, motion, prestress)
+
+
+def _check_turning(body: Body, now: Kinematics) -> None:
+    """Asks about a rotation that is too fast, or about an axis on which nothing holds the body."""
+    turning = now.omega if now.omega.any() else now.epsilon
+    if turning.any() and not now.acceleration.any():
+        check_rotation(body, now.omega)
+        check_support(body, turning)

@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import MeshError
+from assembly.text_files import read_text
 
 Index = NDArray[np.intp]
+
+LARGEST_SET = 20_000_000  # numbers that one range of a set may name
 
 
 def translated(path: Path) -> str:
     """The deck's text with BEGIN BULK (Gmsh writes none) and ENDDATA: meshio waits for both."""
-    text = path.read_text(errors="replace")
+    text = read_text(path, MeshError)
     starts = [line.strip().upper() for line in text.splitlines()]
     if not any(line.startswith("BEGIN BULK") for line in starts):
         text = "BEGIN BULK\n" + text
@@ -52,7 +55,7 @@ def grid_sets(path: Path) -> dict[str, Index]:
 def _cards(path: Path) -> Iterator[list[str]]:
     """Cards with their continuations, in free (commas) and in small and large fixed fields."""
     card: list[str] = []
-    for line in path.read_text(errors="replace").splitlines():
+    for line in read_text(path, MeshError).splitlines():
         line = line.partition("$")[0].rstrip()
         if not line:
             continue
@@ -77,7 +80,10 @@ def _expanded(words: list[str]) -> Iterator[int]:
     k = 0
     while k < len(words):
         if k + 2 < len(words) and words[k + 1].upper() == "THRU":
-            yield from range(int(words[k]), int(words[k + 2]) + 1)
+            numbers = range(int(words[k]), int(words[k + 2]) + 1)
+            if numbers.stop - numbers.start > LARGEST_SET:
+                raise ValueError(f"a set of more than {LARGEST_SET} numbers")
+            yield from numbers
             k += 3
         else:
             yield int(words[k])

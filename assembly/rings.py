@@ -11,6 +11,7 @@ from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.elements.quadrature import gauss
 from assembly.errors import InputError
+from assembly.magnitudes import LENGTH
 from assembly.materials import Material
 from assembly.sections import Section
 
@@ -35,8 +36,7 @@ def ring(
     radius: of the section's centroid, m. The section's width (y) is radial, its height (z) along
     the ring's axis. theory, planar, rotary_inertia: as for `beam`. Raises InputError.
     """
-    if not (np.isfinite(radius) and radius > 0.0):
-        raise InputError(f"radius: must be a positive number in metres, got {radius!r}")
+    LENGTH.check(radius, "radius")
     if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 3:
         raise InputError(f"elements: a ring has at least 3, got {elements!r}")
     rule = gauss(POINTS)

@@ -28,6 +28,7 @@ from assembly.elements.rigid import RigidFamily
 from assembly.errors import InputError
 from assembly.frozen import FrozenSystem
 from assembly.kinematics import SKEW_UNITS, unit_axis
+from assembly.magnitudes import LENGTH, RATE
 from assembly.materials import Material
 from assembly.sections import Section
 from assembly.supports import unresisted
@@ -123,7 +124,7 @@ class Rotor:
         damping has that is skew; K_D what internal damping and cross stiffness have that is skew.
         Raises InputError.
         """
-        if np.ndim(omega) != 0 or not np.isfinite(omega):
+        if np.ndim(omega) != 0 or not abs(omega) <= RATE.largest:
             raise InputError(f"omega: expected one finite spin about the shaft, got {omega!r}")
         if axis is not None and not np.allclose(np.abs(unit_axis(axis)), [1.0, 0.0, 0.0]):
             raise InputError(f"axis: a rotor spins about its shaft, (1, 0, 0), got {axis!r}")
@@ -222,8 +223,7 @@ def rotor(
     if not segments:
         raise InputError("segments: expected at least one (length, section)")
     lengths = np.array([float(length) for length, _ in segments])
-    if not (np.all(np.isfinite(lengths)) and np.all(lengths > 0.0)):
-        raise InputError(f"segments: lengths must be positive, got {lengths.tolist()}")
+    LENGTH.check(lengths, "segments: lengths")
     if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 1:
         raise InputError(f"elements: must be a whole number of at least 1, got {elements!r}")
     if not (np.isfinite(internal_damping) and internal_damping >= 0.0):

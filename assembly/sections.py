@@ -7,12 +7,13 @@ and in the x–z plane with E Iy, Iy = ∫z² dA = width·height³/12.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import MaterialError, SectionError
+from assembly.magnitudes import AREA, LENGTH, SECOND_MOMENT, SHEAR_COEFFICIENT
 from assembly.materials import Material
 
 Array = NDArray[np.float64]
@@ -37,13 +38,12 @@ class Section:
     name: str = "section"
 
     def __post_init__(self) -> None:
-        for entry in fields(self):
-            if entry.name == "name":
-                continue
-            value = getattr(self, entry.name)
-            if not np.isfinite(value) or (entry.name != "Iyz" and value <= 0.0):
-                wanted = "finite" if entry.name == "Iyz" else "positive"
-                raise SectionError(f"{self.name}: {entry.name} must be {wanted}, got {value!r}")
+        limits = dict(A=AREA, Iy=SECOND_MOMENT, Iz=SECOND_MOMENT, J=SECOND_MOMENT)
+        limits |= dict(shear_y=SHEAR_COEFFICIENT, shear_z=SHEAR_COEFFICIENT)
+        for constant, limit in limits.items():
+            limit.check(getattr(self, constant), f"{self.name}: {constant}", SectionError)
+        if not np.isfinite(self.Iyz):
+            raise SectionError(f"{self.name}: Iyz must be finite, got {self.Iyz!r}")
         if self.Iyz**2 >= self.Iy * self.Iz:
             raise SectionError(
                 f"{self.name}: Iyz² must be smaller than Iy·Iz, got Iyz={self.Iyz!r}"
@@ -75,6 +75,11 @@ class Section:
     def second_moments(self) -> Array:
         """∫ s sᵀ dA (3, 3), m⁴, of the position s = (0, y, z) in the section."""
         return np.array([[0.0, 0.0, 0.0], [0.0, self.Iz, self.Iyz], [0.0, self.Iyz, self.Iy]])
+
+    @property
+    def depth(self) -> float:
+        """Side (m) of the rectangle that has the section's larger radius of gyration."""
+        return float(np.sqrt(12.0 * max(self.Iy, self.Iz) / self.A))
 
     @property
     def polar_radius_squared(self) -> float:
@@ -144,5 +149,4 @@ def i_profile(width: float, height: float, flange: float, web: float) -> Section
 
 def _positive(shape: str, **sizes: float) -> None:
     for name, value in sizes.items():
-        if not (np.isfinite(value) and value > 0.0):
-            raise SectionError(f"{shape}: {name} must be a positive length in m, got {value!r}")
+        LENGTH.check(value, f"{shape}: {name}", SectionError)

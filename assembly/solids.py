@@ -19,7 +19,9 @@ from assembly.elements.plane import PLANE_CELLS, State, plane_elements
 from assembly.elements.solid import SOLID_CELLS, solid_elements
 from assembly.errors import InputError, MeshError
 from assembly.importers import Mesh, read_mesh
+from assembly.magnitudes import LENGTH
 from assembly.materials import Material, Orthotropic
+from assembly.plausibility import check_mass, check_thickness, corner_volume
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -47,6 +49,7 @@ def solid(
     """
     found = read_mesh(mesh, SOLID_CELLS)
     blocks, materials = _made_of(found, material)
+    _check_mass(found, blocks, materials)
     return _body(found, solid_elements(found.points, blocks, materials), clamped, pinned, name)
 
 
@@ -64,14 +67,15 @@ def plane(
     thickness: m. state: "stress" (thin) or "strain" (long). mesh, clamped and pinned as for
     `solid`.
     """
-    if not (np.isfinite(thickness) and thickness > 0.0):
-        raise InputError(f"thickness: must be positive, got {thickness!r}")
+    LENGTH.check(thickness, "thickness")
     if state not in ("stress", "strain"):
         raise InputError(f'state: expected "stress" or "strain", got {state!r}')
     found = read_mesh(mesh, PLANE_CELLS)
     if np.ptp(found.points[:, 2]) > 1e-9 * np.ptp(found.points, axis=0).max():
         raise MeshError(f"{found.name}: a plane mesh must lie in a plane z = constant")
     blocks, materials = _made_of(found, material)
+    check_thickness(thickness, float(np.ptp(found.points, axis=0).max()))
+    _check_mass(found, blocks, materials, thickness)
     elements = plane_elements(found.points, blocks, materials, state, thickness)
     return _body(found, elements, clamped, pinned, name)
 
@@ -101,6 +105,16 @@ def _made_of(
             if mask.any():
                 blocks.append(CellBlock(block.kind, block.nodes[mask], law, np.flatnonzero(mask)))
     return blocks, list(material.values())
+
+
+def _check_mass(
+    mesh: Mesh,
+    blocks: list[CellBlock],
+    materials: list[Material | Orthotropic],
+    thickness: float = 1.0,
+) -> None:
+    sizes = (materials[b.law].rho * corner_volume(mesh.points, b) for b in blocks)
+    check_mass(thickness * sum(sizes), "mesh", mesh.name)
 
 
 def _body(mesh: Mesh, elements: Continuum, clamped: Chosen, pinned: Chosen, name: str) -> Body:

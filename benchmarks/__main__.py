@@ -14,6 +14,7 @@ NAMES = (
     "count",
     "sweep",
     "map",
+    "proof",
     "campbell",
     "solid_assembly",
     "tracking",

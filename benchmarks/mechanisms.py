@@ -3,7 +3,9 @@
     python -m benchmarks.mechanisms [--repeats 5] [--instants 200]
 
 Processor time, in alternation. An instant of a slider-crank (rigid motion, reactions, prestress,
-T, Ṫ, T̈, all matrices) against the dense eigenvalues of that same instant (LAPACK); the Floquet
+T, Ṫ, T̈, all matrices) against the dense eigenvalues of that same instant (LAPACK); `modal.track`
+over a turn of one of 120 unknowns, with all its rates, against the dense eigenpairs of the state
+matrix of every instant (LAPACK, right and left vectors); the Floquet
 exponents of a four-bar linkage against the same with every instant made, which a break within the
 period makes `modal.floquet` do.
 """
@@ -59,6 +61,26 @@ def instants(repeats: int, count: int) -> None:
     )
 
 
+def turn(repeats: int, count: int = 121) -> None:
+    """One line: a track over a turn, and the dense eigenpairs of its instants."""
+    mechanism = slider_crank.model(elements=20)
+    assert mechanism.period is not None
+    times = np.linspace(0.0, mechanism.period, count)
+    equations = SecondOrderModel(mechanism)
+    matrices = [equations.first_order(float(t)) for t in times[::20]]
+    tracking, dense = [], []
+    for _ in range(repeats):
+        tracking.append(spent(lambda: modal.track(mechanism, times=times, k=6, progress=False)))
+        each = spent(lambda: [la.eig(A, left=True, right=True) for A in matrices]) / len(matrices)
+        dense.append(count * each)
+    ratio = statistics.median(tracking) / statistics.median(dense)
+    print(
+        f"a track over {count} instants of a slider-crank, {len(matrices[0]) // 2} unknowns: "
+        f"{ratio:.2f} times the dense eigenpairs of all its instants "
+        f"({statistics.median(tracking):.2f} s)"
+    )
+
+
 def exponents(repeats: int) -> None:
     """One line: Floquet of the four-bar, both ways."""
     mechanism = four_bar(link)
@@ -83,12 +105,13 @@ def exponents(repeats: int) -> None:
 
 
 def main() -> None:
-    """Both lines."""
+    """The three lines."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--instants", type=int, default=200)
     given = parser.parse_args()
     instants(given.repeats, given.instants)
+    turn(min(given.repeats, 3))
     exponents(min(given.repeats, 2))
 
 

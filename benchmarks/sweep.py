@@ -7,28 +7,26 @@
 The floor is one Cholesky factorization and 60 single solves. Goals (DESIGN.md, section 6): at most
 2 × one PEP TOAR solve, at most 2.5 × the floor, and a cost that grows no faster with the number of
 unknowns than the factorization alone (--growth); at most 8 GiB at 300,000 unknowns and 20 GiB at a
-million. The sweep is that of a user: a drawn point is checked in full order (`checks` of
-modal.sweep). Times of one run, side by side; assembly is before them. --limit ends the run above
-so many GiB.
+million. The sweep is what a user calls, `modal.track` with its defaults: guard modes, the tracks,
+and a full-order verification at a drawn point. Times of one run, side by side; assembly is before
+them. --limit ends the run above so many GiB.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+import modal
 from assembly.body import Body
 from assembly.factorization import Factorization
 from assembly.frozen import FrozenSystem
 from assembly.gallery import block, reference_block
 from benchmarks.memory import Watcher
 from benchmarks.toar import petsc_matrices, toar
-from modal.reduction import sweep
 
 SPEEDS = (0.0, 500.0)  # rad/s: half the first bending frequency of the block
 AXIS = (0.0, 0.0, 1.0)
@@ -88,22 +86,25 @@ def measure(
     limit: float | None = None,
 ) -> dict[str, float]:
     """Seconds, ratios and GiB of one body. expert=False leaves TOAR out (it needs far more)."""
-    points = [{"omega": float(w)} for w in np.linspace(*SPEEDS, instants)]
+    speeds = np.linspace(*SPEEDS, instants)
 
-    def freeze(point: Mapping[str, Any]) -> FrozenSystem:
-        return body.freeze(axis=AXIS, **point)
+    def middle() -> FrozenSystem:
+        return body.freeze(omega=float(speeds[instants // 2]), axis=AXIS)
 
     memory = Watcher(limit)
-    middle = points[instants // 2]
-    nonzeros = freeze(middle).stiffness.nnz  # and the prestress is known before anything is timed
+    nonzeros = middle().stiffness.nnz  # and the prestress is known before anything is timed
     before = memory.stage()
-    floor = floor_time(freeze(middle))
+    floor = floor_time(middle())
     of_floor = memory.stage()
     watch = Watch()
-    found = sweep(freeze, points, k=k, tolerance=tolerance)
+    tracks = modal.track(body, omega=speeds, axis=AXIS, k=k, accuracy=tolerance, progress=False)
     elapsed, cpu = watch.read()
+    solver = tracks.attrs["solver"]
+    if not solver.startswith("reduced basis"):
+        raise AssertionError(f"solved by {solver}")
+    bounds = tracks["condition_number"] * tracks["backward_error"]
     out = {
-        "unknowns": float(found.basis.family.n),
+        "unknowns": float(middle().n),
         "nonzeros of K": float(nonzeros),
         "sweep": elapsed,
         "one factorization": floor.factored,
@@ -113,21 +114,19 @@ def measure(
         "one factorization, processor time": floor.factored_cpu,
         "sweep / floor, processor time": cpu / (floor.factored_cpu + floor.solved_cpu),
         "sweep / factorization": elapsed / floor.factored,
-        "basis vectors": float(found.size),
-        "solves": float(found.solves),
-        "largest relative error bound": float(
-            (found.error_bound / np.abs(found.eigenvalues)).max()
-        ),
+        "basis vectors": float(solver.split()[3]),
+        "largest relative error bound": float(bounds.max()),
         "peak memory of assembly and prestress, GiB": before,
         "peak memory of the floor, GiB": of_floor,
         "peak memory of the sweep, GiB": memory.stage(),
     }
     if expert:
-        matrices = petsc_matrices(freeze(middle))
+        matrices = petsc_matrices(middle())
         watch.read()
         one, reference = toar(matrices, k)
         _, one_cpu = watch.read()
-        lam = found.eigenvalues[instants // 2]
+        lam = tracks["eigenvalue"].values[instants // 2]
+        lam = lam[np.argsort(np.abs(lam))][:k]
         out["one TOAR solve"] = one
         out["sweep / TOAR"] = elapsed / one
         out["sweep / TOAR, processor time"] = cpu / one_cpu

@@ -127,7 +127,7 @@ def small_table(count: int, seed: int) -> dict[str, Row]:
         first = asked(rows[name], machine, real, name, number)
         other = in_other_units(np.random.default_rng(number + 7), machine)
         both = {first, asked(Row(), other, real_in_units(other, real), f"{name} in other units", number)}
-        if "stable" in both and both & {"divergence", "flutter"} or {"divergence", "flutter"} <= both:
+        if ("stable" in both and both & {"divergence", "flutter"}) or {"divergence", "flutter"} <= both:
             rows[name].contradicted += 1
             print(f"  contradicted in other units: {name}, seed {number}: {both}")
     return rows

@@ -9,6 +9,7 @@ and Euler terms.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.combination import Combination
+from assembly.combination import Combination, within_range
 from assembly.errors import InputError
 from assembly.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from assembly.mirror import symmetry_of
@@ -125,6 +126,15 @@ class AffineFamily:
             tables.append(table)
         return Coefficients(*tables)
 
+    def extended(self, points: Sequence[Point]) -> tuple[AffineFamily, Coefficients]:
+        """The multipliers at the points, and the family with the operators that are new there.
+
+        This family stays as it is: what was projected for it stays all of it.
+        """
+        other = copy.copy(self)
+        other.terms, other._number = list(self.terms), dict(self._number)
+        return other, other.coefficients(points)
+
     def _row(self, system: FrozenSystem, names: tuple[str, ...]) -> dict[int, float]:
         row: dict[int, float] = {}
         for name in names:
@@ -143,7 +153,7 @@ class AffineFamily:
         for j in kept:
             if self.terms[j].symmetry == 0:
                 total = total + weights[j] * self.terms[j].symmetric_part()
-        return sp.csr_matrix(total)
+        return within_range(sp.csr_matrix(total), "M or K")
 
     def conservative(self, at: Coefficients) -> NDArray[np.bool_]:
         """Points (P,) where M and K are made of symmetric operators and C + D of skew ones."""

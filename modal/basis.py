@@ -84,7 +84,9 @@ class ReducedBasis:
         self, family: AffineFamily, reference: Reference, theta: Array, xi: Array, resolved: float
     ) -> None:
         self.family, self.reference = family, reference
-        self.theta, self.xi, self.resolved = theta, xi, resolved
+        # One memory order: products with a restored basis round as those with a new one do.
+        self.theta, self.xi = np.asfortranarray(theta), np.asfortranarray(xi)
+        self.resolved = resolved
         self.columns = MassBasis(reference.mass)
         count = len(family.terms)
         p = self.theta.shape[1]

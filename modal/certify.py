@@ -66,6 +66,7 @@ def certified(
 ) -> Pairs:
     """At least the k modes nearest the target, complete by count; what was missed is searched for.
 
+    Eigenvalues that are infinite to round-off (a nearly singular M) are outside every circle.
     find(k, seed) is a backend's search. Raises AccuracyError when it finds more than there are,
     ConvergenceError when after several searches some are still missing.
     """
@@ -75,7 +76,10 @@ def certified(
     asked, missing = k, 0
     for attempt in range(ATTEMPTS):
         found = find(asked, attempt)
-        circle, missing = _counted(missing_from, found, k, complex(target), zeros > 0)
+        distance = np.abs(found.eigenvalues - target)
+        finite = ~quadratic.infinite(found.eigenvalues)
+        distance = np.sort(distance[finite] if finite.any() else distance)
+        circle, missing = _counted(missing_from, found, distance, k, complex(target), zeros > 0)
         if missing == 0:
             return found
         if missing < 0:
@@ -123,13 +127,18 @@ def _by_winding(quadratic: Quadratic, zeros: int) -> Count:
 
 
 def _counted(
-    missing_from: Count, found: Pairs, k: int, target: complex, loose: bool
+    missing_from: Count,
+    found: Pairs,
+    distance: NDArray[np.float64],
+    k: int,
+    target: complex,
+    loose: bool,
 ) -> tuple[Circle, int]:
     """A circle that holds the k nearest of those found, and how many it holds besides them.
 
-    loose: there are zeros, which the circle keeps away from too: det Q has them to round-off only.
+    distance: of the found to the target, ascending. loose: there are zeros, which the circle keeps
+    away from too: det Q has them to round-off only.
     """
-    distance = np.sort(np.abs(found.eigenvalues - target))
     beyond = distance[min(k, len(distance)) - 1 :]
     if loose:
         beyond = np.sort(np.append(beyond, max(abs(target), beyond[0])))

@@ -46,7 +46,7 @@ def finish(
     found = doubles_resolved(quadratic, found.nearest(task.target), task.k)
     found = sharpened(quadratic, found, task.k)
     found = restore_axis(quadratic, found).nearest(task.target)
-    found = _unit_mass(quadratic, found)
+    found = _unit_mass(quadratic, found, task.k)
     chosen = found.take(np.arange(min(task.k, len(found.eigenvalues))))
     lam, X = chosen.eigenvalues, chosen.right
     Y = left_vectors(quadratic, chosen, found, adjoint)
@@ -96,13 +96,17 @@ def _sizes(lam: Complex, X: Complex) -> Real:
     return out
 
 
-def _unit_mass(quadratic: Quadratic, pairs: Pairs) -> Pairs:
-    """Shapes of unit mass norm, their largest entry real and positive."""
-    X = pairs.right
-    mass = np.einsum("ij,ij->j", X.conj(), quadratic.images(X)[0]).real
-    if np.any(mass <= 0.0):
+def _unit_mass(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
+    """Shapes of unit mass norm, their largest entry real and positive.
+
+    Beyond the first `count` those without mass are dropped.
+    """
+    mass = np.einsum("ij,ij->j", pairs.right.conj(), quadratic.images(pairs.right)[0]).real
+    if np.any(mass[:count] <= 0.0):
         raise AccuracyError("a mode has no mass: M must be positive definite")
-    return replace(pairs, right=X * (upright(X) / np.sqrt(mass)))
+    kept = np.flatnonzero(mass > 0.0)
+    pairs = pairs.take(kept)
+    return replace(pairs, right=pairs.right * (upright(pairs.right) / np.sqrt(mass[kept])))
 
 
 def upright(X: Complex) -> Complex:

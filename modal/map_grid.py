@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -52,11 +53,12 @@ def split(
 
 
 class Grid:
-    """The points of a map: the product of the axes, with the constants."""
+    """The points of a map: the product of the axes, with the constants.
 
-    def __init__(
-        self, model: Model, axes: Mapping[str, Array], constants: Mapping[str, Any]
-    ) -> None:
+    model: has `freeze`, where that is asked for.
+    """
+
+    def __init__(self, model: Any, axes: Mapping[str, Array], constants: Mapping[str, Any]) -> None:
         self.model, self.axes, self.constants = model, dict(axes), dict(constants)
         self.names = tuple(axes)
         self.shape = tuple(len(values) for values in axes.values())
@@ -64,7 +66,8 @@ class Grid:
     def freeze(self, point: Mapping[str, Any]) -> FrozenSystem:
         """The frozen system of a point; InputError when the model knows no such parameter."""
         try:
-            return self.model.freeze(**self.constants, **point)
+            system: FrozenSystem = self.model.freeze(**self.constants, **point)
+            return system
         except TypeError as fault:
             if "argument" in str(fault):
                 raise InputError(f"model.freeze: {fault}") from None
@@ -87,6 +90,11 @@ class Grid:
             self.point(i) for i in itertools.product(*(spread(size, side) for size in self.shape))
         ]
 
+    def sampled(self, count: int = 4) -> list[dict[str, float]]:
+        """The corners of the grid and `count` seeded random points."""
+        corners = itertools.product(*(sorted({0, size - 1}) for size in self.shape))
+        return [self.point(i) for i in corners] + self.drawn(count, seed=43)
+
     def drawn(self, count: int, seed: int) -> list[dict[str, float]]:
         """Seeded random points of the grid."""
         rng = np.random.default_rng(seed)
@@ -95,6 +103,12 @@ class Grid:
         return [
             self.point(index) for index in zip(*np.unravel_index(chosen, self.shape), strict=True)
         ]
+
+
+def constants_text(constants: Mapping[str, Any]) -> str:
+    """The constants as JSON; an object that JSON cannot hold by the name of its type."""
+    values = {k: v if isinstance(v, str) else np.asarray(v).tolist() for k, v in constants.items()}
+    return json.dumps(values, sort_keys=True, default=lambda value: type(value).__name__)
 
 
 def named(point: Mapping[str, float]) -> str:

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.frozen import FrozenSystem
 from modal.affine import AffineFamily, Coefficients, shares_operators
+from modal.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
 from modal.map_grid import Grid, named
-from modal.map_store import VARIABLES, Slices
+from modal.map_store import VARIABLES, Prints, Slices
 from modal.proofs.codes import MODES, PROOFS
+from modal.proofs.judge import STABLE, Verdict, judge
+from modal.proofs.proving import ProvingReducer
 from modal.proofs.verdict import ALL_MODES, UNDECIDED, WORDS, stability
-from modal.reducer import Reducer, spread
+from modal.reducer import spread
 from modal.spot_check import full_modes, spot_check
-from modal.verdict import STABLE, Verdict, judge
 
 Array = NDArray[np.float64]
 # Verdicts, and the tolerance each point still needs (infinite: none).
@@ -48,6 +50,9 @@ class Method(Protocol):
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         """The columns of a tile's points, row by row."""
+
+    def prints(self) -> Prints:
+        """The fingerprints that say which model a stored map is of."""
 
     def destroy(self) -> None:
         """Give back factorizations."""
@@ -75,6 +80,13 @@ class FullMethod:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         pass
+
+    def prints(self) -> PointPrints:
+        drawn = self.grid.sampled()
+        probe = Probe(self.grid.freeze(drawn[0]))
+        return PointPrints(
+            self.grid.points, drawn, lambda point: probe.system(self.grid.freeze(point)), ROWS
+        )
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         points = self.grid.points(tile)
@@ -118,12 +130,23 @@ class ReducedMethod:
             both.take(slice(len(training), None)),
         )
         self.span = both
-        self.reducer: Reducer | None = None
+        self.reducer: ProvingReducer | None = None
+        self._last: tuple[Slices, tuple[AffineFamily, Coefficients]] | None = None
+
+    def prints(self) -> FamilyPrints:
+        first = self.grid.freeze(self.grid.training()[0])
+        return FamilyPrints(self.family, first, self.span, self.coefficients)
+
+    def coefficients(self, tile: Slices) -> tuple[AffineFamily, Coefficients]:
+        """Those of a tile's points and the operators they are for; the last tile's are kept."""
+        if self._last is None or self._last[0] != tile:
+            self._last = tile, self.family.extended(self.grid.points(tile))
+        return self._last[1]
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the basis on the training points, complete it on random ones, check it."""
-        self.reducer = Reducer(
-            self.family, self.span, self.k, self.tolerance, self.threads, prove=True
+        self.reducer = ProvingReducer(
+            self.family, self.span, self.k, self.tolerance, self.threads
         )
         self.reducer.train(self.training)
         self.reducer.train(self.validation)
@@ -132,7 +155,7 @@ class ReducedMethod:
         return self.reducer.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.reducer = Reducer.restored(
+        self.reducer = ProvingReducer.restored(
             self.family, self.span, arrays, self.tolerance, self.threads
         )
 
@@ -142,7 +165,7 @@ class ReducedMethod:
         """
         assert self.reducer is not None
         points = self.grid.points(tile)
-        at = self.family.coefficients(points)
+        _, at = self.coefficients(tile)
         known = self.reducer.projected.matrices.shape[0]
         tables = (at.mass, at.damping, at.stiffness)
         seen = ~np.any([table[:, known:].any(axis=1) for table in tables], axis=0)
@@ -158,7 +181,6 @@ class ReducedMethod:
         full = FullMethod(self.grid, self.k)
         for p in np.flatnonzero(~seen):
             verdicts[p] = full.verdict(points[p])
-        assert self.reducer.prover is not None
         bounded = np.isfinite(self.reducer.prover.box.at(at).circulatory)
         for p, verdict in enumerate(verdicts):
             if verdict is not None and verdict.proof == MODES and seen[p] and bounded[p]:
@@ -196,7 +218,7 @@ class ReducedMethod:
         return self._verdicts(private, at.take(left))
 
     def _verdicts(
-        self, reducer: Reducer, at: Coefficients, proved: bool = False
+        self, reducer: ProvingReducer, at: Coefficients, proved: bool = False
     ) -> tuple[list[Verdict], Array]:
         """Verdicts, and the tolerance that each point still needs: infinite where it is settled.
 
@@ -216,7 +238,7 @@ class ReducedMethod:
         needed = np.nanmin(np.where(np.isnan(hidden), np.inf, hidden), axis=1)
         needed = np.where(accepted, needed, np.minimum(needed, self.tolerance))
         verdicts = [judge(*each) for each in zip(lam, bounds, proof, strict=True)]
-        if proved and reducer.prover is not None:
+        if proved:
             open_ = np.array([verdict.proof == MODES for verdict in verdicts])
             open_ &= np.isfinite(reducer.prover.box.at(at).circulatory)
             needed = np.where(open_, np.minimum(needed, self.tolerance), needed)

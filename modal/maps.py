@@ -9,7 +9,6 @@ make new matrices at each instant (mechanisms) are solved point by point.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +20,7 @@ from tqdm import tqdm
 
 from assembly.errors import InputError
 from modal.datasets import provenance
-from modal.map_grid import Grid, Model, split
+from modal.map_grid import Grid, Model, constants_text, split
 from modal.map_methods import Method, method_of
 from modal.map_store import MapStore
 
@@ -50,8 +49,9 @@ def stability_map(
     by a seeded draw, that are looked at in full order (modal/spot_check.py). threads: of the
     small eigenproblems (default: all processors). progress: a bar on stderr (default: when it
     is a terminal). Returns the "map" dataset of DESIGN.md, section 5. Raises InputError for bad
-    arguments, StorageError when the store holds something else or cannot be written, AccuracyError
-    when a check fails; what was finished stays in the store.
+    arguments, StorageError when the store holds the map of something else, is damaged beyond its
+    tiles, or cannot be written, AccuracyError when a check fails; what was finished stays in the
+    store. Tiles of the store that are damaged are computed again.
     """
     axes, constants = split(parameters, dict(fixed or {}))
     if not isinstance(k, (int, np.integer)) or k < 1:
@@ -61,15 +61,22 @@ def stability_map(
     grid = Grid(model, axes, constants)
     method = method_of(grid, int(k), tolerance, checks, threads or os.cpu_count() or 1)
     path = None if store is None else Path(store)
-    held = MapStore(path, axes, tile_shape(grid.shape), attributes(grid, method, int(k), tolerance))
+    held = MapStore(
+        path,
+        axes,
+        tile_shape(grid.shape),
+        attributes(grid, method, int(k), tolerance),
+        None if path is None else method.prints(),
+    )
     try:
+        quiet = None if progress is None else not progress
         if held.exists() and resume:
             method.restore(held.reopen())
+            held.compare(quiet)
         else:
             held.create(method.prepare())
         tiles = held.tiles()
         total = int(np.prod(grid.shape))
-        quiet = None if progress is None else not progress
         with tqdm(
             total=total, initial=held.finished, desc="map", unit="point", disable=quiet
         ) as bar:
@@ -81,6 +88,7 @@ def stability_map(
         return held.dataset()
     finally:
         method.destroy()
+        held.close()
 
 
 def tile_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -91,25 +99,12 @@ def tile_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 def attributes(grid: Grid, method: Method, k: int, tolerance: float) -> dict[str, Any]:
     """Provenance, and what tells one study from another."""
     system = grid.freeze(grid.point([0] * len(grid.shape)))
-    constants = {
-        name: np.asarray(v).tolist() if not isinstance(v, str) else v
-        for name, v in grid.constants.items()
-    }
     return provenance() | {
         "title": "stability map",
         "model": type(grid.model).__name__,
-        "fixed": json.dumps(constants, sort_keys=True, default=str),
+        "fixed": constants_text(grid.constants),
         "modes": k,
         "tolerance": tolerance,
         "unknowns": system.n,
-        "fingerprint": fingerprint(grid),
         "solver": method.solver,
     }
-
-
-def fingerprint(grid: Grid) -> list[float]:
-    """Norms of M x, (C + D) x, K x at the last point for one fixed x: models differ in them."""
-    system = grid.freeze(grid.point([size - 1 for size in grid.shape]))
-    x = np.sin(1.0 + np.arange(system.n, dtype=float))
-    groups = (("M",), ("C", "D"), ("K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport"))
-    return [float(np.linalg.norm(system.combined(names) @ x)) for names in groups]

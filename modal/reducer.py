@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from typing import Self
 
 import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
 from modal.affine import AffineFamily, Coefficients
-from modal.basis import Projected, ReducedBasis, stacked
+from modal.basis import ReducedBasis, stacked
 from modal.certificate import Certificate, certify
 from modal.local_basis import GUARD, local
-from modal.proofs.codes import MODES
-from modal.proofs.complete import Forms
-from modal.proofs.points import PREFIX, Prover
 from modal.reduced_eigen import SmallModes, solve_points
 from modal.reference import Reference
 from modal.state import in_parts
@@ -32,7 +30,6 @@ WIDEST = 16  # vectors added in one round
 FAR_BELOW = 1e-4  # of the tolerance
 REACH = 200  # reference modes after which a higher reach is left to the full solves that check
 SOUNDINGS = 24  # points at which the reach of the starting basis is examined
-MOST = 60  # modes of a point that are certified so that its box is covered
 RIGID_OVERLAP = 0.5  # of a mode's mass-weighted shape in the rigid fields: it counts as rigid
 
 
@@ -40,12 +37,12 @@ class Reducer:
     """A basis for the points of one family, k modes each, grown until `tolerance` holds.
 
     tolerance: of the eigenvalues' error bounds, relative to |λ| (or to a hundredth of the first
-    reference frequency where λ is smaller). threads: of the small eigenproblems. prove: the basis
-    is to hold all modes that can be unstable, and `proved` says where it does.
+    reference frequency where λ is smaller). threads: of the small eigenproblems. reach: frequency,
+    rad/s, up to which the first vectors hold all modes of K_ref at least.
     """
 
     wanted: int
-    prover: Prover | None
+    coordinates: Array  # of a local basis in the shared one, (r, s)
 
     def __init__(
         self,
@@ -54,17 +51,13 @@ class Reducer:
         k: int,
         tolerance: float = 1e-6,
         threads: int = 1,
-        prove: bool = False,
+        reach: float = 0.0,
     ) -> None:
         self._set(family, k, tolerance, threads)
-        span = span.padded(len(family.terms))
-        self.reference = Reference(family, span)
-        if prove:
-            self.prover = Prover(family, span)
-        reach = 0.0 if self.prover is None else self.prover.reach()
+        self.reference = Reference(family, span.padded(len(family.terms)))
         count = 2 * (k + family.rigid.shape[1]) + 6
-        start = self.reference.start(count)
-        self.basis = ReducedBasis(family, self.reference, start)
+        self.start = self.reference.start(count)
+        self.basis = ReducedBasis(family, self.reference, self.start)
         self._resolve(count)
         few = span.take(spread(len(span), SOUNDINGS))
         while (
@@ -73,24 +66,9 @@ class Reducer:
             and count < REACH
         ):
             count *= 2
-            start = self.reference.start(count)
-            self.basis.include(start.V)
+            self.start = self.reference.start(count)
+            self.basis.include(self.start.V)
             self._resolve(count)
-        if self.prover is not None:
-            self.prover.start(self.reference, start)
-            self._cover(few)
-
-    def _cover(self, at: Coefficients) -> None:
-        """Raise the number of certified modes to that of the modes in the box of the points."""
-        assert self.prover is not None
-        boxes = self.prover.box.at(at)
-        modes = self._solved(at, every=True)[0]
-        W = boxes.angular_frequency
-        radius = np.sqrt(W**2 + boxes.stiffness)
-        with np.errstate(invalid="ignore"):
-            inside = np.abs(modes.eigenvalues) <= radius[:, None]
-        count = inside[np.isfinite(radius)].sum(axis=1).max(initial=0)
-        self.wanted = int(min(max(self.wanted, count), MOST))
 
     def _resolve(self, count: int) -> None:
         """The basis holds the `count` lowest reference modes: note up to which frequency."""
@@ -122,9 +100,6 @@ class Reducer:
         self.family, self.tolerance, self.threads = family, tolerance, threads
         self.wanted = k
         self.extra = 2 * family.rigid.shape[1]
-        self.prover = None
-        self._forms: Forms | None = None
-        self._parent: Projected | None = None
 
     @property
     def floor(self) -> float:
@@ -135,35 +110,13 @@ class Reducer:
     def solve(self, at: Coefficients) -> tuple[SmallModes, Certificate, NDArray[np.bool_]]:
         """Modes of the points in the present basis, elastic ones first; which are rigid (P, k′)."""
         at = at.padded(len(self.projected.matrices))
-        modes, rigid = self._solved(at)
+        modes, rigid = self.solved(at)
         return modes, certify(self.projected, at, modes), rigid
 
-    def proved(
-        self, at: Coefficients
-    ) -> tuple[SmallModes, Certificate, NDArray[np.bool_], NDArray[np.int8]]:
-        """As `solve`, with what proves that no other mode is unstable (modal/proofs/codes.py)."""
-        assert self.prover is not None
-        at = at.padded(len(self.projected.matrices))
-        proof = self.prover.without_modes(self._shared, at)
-        if np.all(proof != MODES):
-            return *self.solve(at), proof
-        every, rigid = self._solved(at, every=True)
-        first = slice(self.wanted + self.extra)
-        modes = every.first(self.wanted + self.extra)
-        certificate = certify(self.projected, at, modes)
-        forms = self._forms or self.prover.forms(self.projected)
-        counted = self.prover.proofs(forms, self.projected, at, every, certificate, rigid)
-        return modes, certificate, rigid[:, first], np.where(proof != MODES, proof, counted)
-
-    @property
-    def _shared(self) -> Projected:
-        """The basis of the whole sweep, of which this one may be a part."""
-        return self.projected if self._parent is None else self._parent
-
-    def _solved(
+    def solved(
         self, at: Coefficients, every: bool = False
     ) -> tuple[SmallModes, NDArray[np.bool_]]:
-        """The lowest modes of the points, or all of them, and which are rigid."""
+        """The lowest modes of the points, or all of them, and which are rigid (P, k′)."""
         at = at.padded(len(self.projected.matrices))
         conservative = self.family.conservative(at)
         modes = solve_points(
@@ -264,12 +217,11 @@ class Reducer:
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """All that `restored` needs to go on bit by bit where this reducer stands."""
-        arrays = self.basis.arrays() | {
+        return self.basis.arrays() | {
             "weights": self.reference.weights,
             "shift": np.array([self.reference.shift]),
             "wanted": np.array([self.wanted]),
         }
-        return arrays if self.prover is None else arrays | self.prover.arrays()
 
     @classmethod
     def restored(
@@ -279,7 +231,7 @@ class Reducer:
         arrays: Mapping[str, NDArray[np.generic]],
         tolerance: float,
         threads: int = 1,
-    ) -> Reducer:
+    ) -> Self:
         """The reducer whose `arrays` were kept; nothing is factorized until a basis has to grow."""
         made = cls.__new__(cls)
         made._set(family, int(np.asarray(arrays["wanted"])[0]), tolerance, threads)
@@ -289,23 +241,18 @@ class Reducer:
         )
         made.basis = ReducedBasis.restored(family, made.reference, arrays)
         made.projected = made.basis.projected()
-        if any(name.startswith(PREFIX) for name in arrays):
-            made.prover = Prover.restored(family, span, made.reference, arrays)
         return made
 
-    def local(self, at: Coefficients) -> Reducer:
+    def local(self, at: Coefficients) -> Self:
         """A reducer of few vectors for points near those of `at`; not one that grows."""
         at = at.padded(len(self.projected.matrices))
         count = min(self.wanted + self.extra + GUARD + 1, self.projected.size)
         modes = solve_points(self.projected, at, self.family.conservative(at), count)
         other = copy.copy(self)
-        other.projected, Q = local(self.projected, modes, self.tolerance)
-        other._parent = self.projected
-        if self.prover is not None:
-            other._forms = self.prover.local(self.projected, other.projected, Q)
+        other.projected, other.coordinates = local(self.projected, modes, self.tolerance)
         return other
 
-    def branch(self, tolerance: float) -> Reducer:
+    def branch(self, tolerance: float) -> Self:
         """A reducer that grows on its own from here; this one keeps its basis."""
         other = copy.copy(self)
         other.tolerance = tolerance

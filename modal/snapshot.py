@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from modal.variation import Variation
 from modal.whirl import WhirlForms
 
 Real = NDArray[np.float64]
@@ -43,15 +44,17 @@ class ModesLike(Protocol):
 class Snapshot:
     """The modes of one instant, scaled for comparison with those of another.
 
-    at: time (s) or parameter. eigenvalues (K,) rad/s, Im ≥ 0. right (n, K): q with qᴴMq = 1. dual
-    (n, 2K): Mᵀu and (C + D)ᵀu, scaled so that yᴴBx = 1. inertia (n, K): Mq of the defective modes,
-    zero elsewhere, or None. mass_gram, energy_gram (K, K): q_iᴴMq_j and λ̄_iλ_j q_iᴴMq_j + q_iᴴ
-    sym(K) q_j, whose diagonal is twice the energy. whirling: forms of the whirl number, or None.
+    at: time (s) or parameter. eigenvalues (K,) rad/s, Im ≥ 0. right (n, K): q with qᴴMq = 1. left
+    (n, K): u, scaled so that yᴴBx = 1. dual (n, 2K): Mᵀu and (C + D)ᵀu. inertia (n, K): Mq of the
+    defective modes, zero elsewhere, or None. mass_gram, energy_gram (K, K): q_iᴴMq_j and λ̄_iλ_j
+    q_iᴴMq_j + q_iᴴ sym(K) q_j, whose diagonal is twice the energy. whirling: forms of the whirl
+    number, or None. variation: change with the swept value, or None.
     """
 
     at: float
     eigenvalues: Complex
     right: Complex
+    left: Complex
     dual: Complex
     defective: Mask
     inertia: Complex | None
@@ -61,6 +64,7 @@ class Snapshot:
     condition_number: Real
     kind: NDArray[np.str_]
     whirling: WhirlForms | None = None
+    variation: Variation | None = None
 
     @property
     def size(self) -> int:
@@ -72,6 +76,10 @@ class Snapshot:
         """−1 … 1 about the axis, (K,), or None."""
         return None if self.whirling is None else self.whirling.number
 
+    def window(self, V: Real) -> tuple[Complex, Complex, Complex]:
+        """Eigenvalues (K,), right and left vectors (m, K) in the orthonormal basis V (n, m)."""
+        return self.eigenvalues, V.T @ self.right, V.T @ self.left
+
     def mode(self, i: int) -> Snapshot:
         """The same instant with one of its modes only."""
         K, only = self.size, slice(i, i + 1)
@@ -79,6 +87,7 @@ class Snapshot:
             self,
             eigenvalues=self.eigenvalues[only],
             right=self.right[:, only].copy(),
+            left=self.left[:, only].copy(),
             dual=self.dual[:, [i, K + i]],
             defective=self.defective[only],
             inertia=None if self.inertia is None else self.inertia[:, only].copy(),
@@ -88,7 +97,19 @@ class Snapshot:
             condition_number=self.condition_number[only],
             kind=self.kind[only],
             whirling=None if self.whirling is None else self.whirling.take(only),
+            variation=None if self.variation is None else self.variation.take(only),
         )
+
+    def carried(self, embedding: Real, M: Real, C: Real) -> Snapshot:
+        """The same modes in the coordinates of a larger basis.
+
+        embedding (m, n): the vectors of the old basis in the new one. M, C (m, m): mass and
+        velocity matrix of the instant in the new basis.
+        """
+        right, left = embedding @ self.right, embedding @ self.left
+        dual = np.concatenate([M.T @ left, C.T @ left], axis=1)
+        inertia = None if self.inertia is None else np.where(self.defective, M @ right, 0.0)
+        return replace(self, right=right, left=left, dual=dual, inertia=inertia)
 
     @classmethod
     def of(cls, at: float, M: Matrix, C: Matrix, modes: ModesLike) -> Snapshot:
@@ -96,7 +117,7 @@ class Snapshot:
         anyhow."""
         Q, U = np.asarray(modes.right, dtype=complex), np.asarray(modes.left, dtype=complex)
         lam = np.asarray(modes.eigenvalues, dtype=complex)
-        scaled = _scaled(lam, Q, M @ Q, C @ Q, M.T @ U, C.T @ U)
+        scaled = _scaled(lam, Q, U, M @ Q, C @ Q, M.T @ U, C.T @ U)
         return cls._from(at, scaled, modes)
 
     @classmethod
@@ -106,7 +127,7 @@ class Snapshot:
         U = np.stack([m.left for m in modes])
         lam = np.stack([m.eigenvalues for m in modes])
         MT, CT = M.transpose(0, 2, 1), C.transpose(0, 2, 1)
-        scaled = _scaled(lam, Q, _times(M, Q), _times(C, Q), _times(MT, U), _times(CT, U))
+        scaled = _scaled(lam, Q, U, _times(M, Q), _times(C, Q), _times(MT, U), _times(CT, U))
         return [cls._from(float(s), scaled.take(n), modes[n]) for n, s in enumerate(at)]
 
     @classmethod
@@ -114,8 +135,9 @@ class Snapshot:
         return cls(
             at=float(at),
             eigenvalues=scaled.eigenvalues,
-            right=scaled.right,
-            dual=scaled.dual,
+            right=np.ascontiguousarray(scaled.right),
+            left=np.ascontiguousarray(scaled.left),
+            dual=np.ascontiguousarray(scaled.dual),
             defective=scaled.defective,
             inertia=np.where(scaled.defective, scaled.inertia, 0.0)
             if scaled.defective.any()
@@ -134,6 +156,7 @@ class _Scaled:
 
     eigenvalues: Complex
     right: Complex
+    left: Complex
     inertia: Complex
     dual: Complex
     defective: Mask
@@ -144,6 +167,7 @@ class _Scaled:
         return _Scaled(
             self.eigenvalues[n],
             self.right[n],
+            self.left[n],
             self.inertia[n],
             self.dual[n],
             self.defective[n],
@@ -153,7 +177,7 @@ class _Scaled:
 
 
 def _scaled(
-    lam: Complex, Q: Complex, MQ: Complex, CQ: Complex, MU: Complex, CU: Complex
+    lam: Complex, Q: Complex, U: Complex, MQ: Complex, CQ: Complex, MU: Complex, CU: Complex
 ) -> _Scaled:
     """Mass-normalised right vectors and biorthonormal left ones; λ (…, K), the others (…, n, K)."""
     square = np.abs((Q.conj() * MQ).sum(axis=-2, keepdims=True))
@@ -171,7 +195,7 @@ def _scaled(
     symmetric = 0.5 * (strain + np.swapaxes(strain.conj(), -1, -2))
     energy_gram = column.conj() * row * mass_gram + symmetric
     dual = np.concatenate([MU / scale, CU / scale], axis=-1)
-    return _Scaled(lam, Q, MQ, dual, defective, mass_gram, energy_gram)
+    return _Scaled(lam, Q, U / scale, MQ, dual, defective, mass_gram, energy_gram)
 
 
 def _times(A: Real, X: Complex) -> Complex:

@@ -41,7 +41,9 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int) -> int:
     for point in points:
         if compared == wanted:
             break
-        at = reducer.family.coefficients([point])
+        extended, at = reducer.family.extended([point])
+        if len(extended.terms) > len(reducer.projected.matrices):
+            continue  # has an operator of its own: it is solved in full anyway
         modes, certificate, rigid = reducer.solve(at)
         elastic = np.flatnonzero(~rigid[0] & np.isfinite(modes.eigenvalues[0]))[: reducer.wanted]
         found, bound = modes.eigenvalues[0, elastic], certificate.error_bound[0, elastic]

@@ -22,6 +22,8 @@ from assembly.frozen import FrozenSystem
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
+INFINITE = 1e-12  # of ‖M‖: a mass of a shape that round-off moves by a thousandth or more
+
 
 @dataclass(frozen=True)
 class Structure:
@@ -139,6 +141,17 @@ class Quadratic:
         m, c, k = self.norms
         size = np.abs(eigenvalues)
         return np.asarray(size**2 * m + size * c + k)
+
+    def infinite(self, eigenvalues: Complex) -> NDArray[np.bool_]:
+        """Eigenvalues that are infinite to round-off: (∞, x) has backward error ‖Mx‖/(‖M‖‖x‖).
+
+        Q(λ)x = 0 bounds it by (|λ|‖C‖ + ‖K‖)/(|λ|²‖M‖). Such λ come from a nearly singular M, and
+        round-off in M moves them anywhere.
+        """
+        m, c, k = self.norms
+        size = np.abs(eigenvalues)
+        with np.errstate(over="ignore"):
+            return np.asarray(size * c + k <= INFINITE * size**2 * m)
 
     def backward_error(self, eigenvalues: Complex, X: Complex) -> Real:
         """‖Q(λ)x‖₂ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖₂) of every pair.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from pathlib import Path
@@ -17,9 +18,10 @@ ENGINE: Literal["h5netcdf"] = "h5netcdf"
 def write_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = True) -> Path:
     """Write a dataset as NetCDF and return its path; the file appears whole or not at all.
 
-    It is written beside its place under a temporary name and then renamed, so an interruption, a
-    full disk or a kill leaves what was there before. Raises StorageError, in one line, when it
-    cannot be written or when it exists and `overwrite` is False.
+    HDF5 does not survive a write that fails: it writes to memory. The bytes go to a file beside the
+    place, which is then renamed, so an interruption, a full disk or a kill leaves what was there
+    before. Raises StorageError, in one line, when it cannot be written or when it exists and
+    `overwrite` is False.
     """
     target = Path(path)
     if target.exists() and not overwrite:
@@ -28,13 +30,14 @@ def write_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = True)
         raise StorageError(f"{target}: is a folder; give the name of a file")
     temporary: str | None = None
     try:
+        content = _netcdf(dataset)
         handle, temporary = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=".part"
         )
-        os.close(handle)
-        dataset.to_netcdf(temporary, engine=ENGINE, auto_complex=None, invalid_netcdf=True)
-        with open(temporary, "rb") as written:
-            os.fsync(written.fileno())
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
         temporary = None
@@ -46,6 +49,21 @@ def write_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = True)
     return target
 
 
+def _netcdf(dataset: xr.Dataset) -> memoryview:
+    """The content of the file. Words are characters, compressed: nearly all of them are equal."""
+    words = [name for name, values in dataset.variables.items() if values.dtype.kind == "U"]
+    characters = {"dtype": "S1", "zlib": True, "complevel": 1}
+    file = io.BytesIO()
+    dataset.to_netcdf(
+        file,
+        engine=ENGINE,
+        auto_complex=None,
+        invalid_netcdf=True,
+        encoding={name: characters for name in words if dataset[name].ndim},
+    )
+    return file.getbuffer()
+
+
 def read_dataset(path: str | Path) -> xr.Dataset:
     """Read a dataset into memory. Raises StorageError, in one line, when there is none or it is
     damaged.
@@ -55,7 +73,11 @@ def read_dataset(path: str | Path) -> xr.Dataset:
         raise StorageError(f"{source}: no such file")
     try:
         with xr.open_dataset(source, engine=ENGINE) as opened:
-            return opened.load()
+            loaded = opened.load()
+            for name, values in loaded.variables.items():
+                if values.dtype == object:
+                    loaded[name] = values.astype(str)
+            return loaded
     except (OSError, ValueError, TypeError, RuntimeError, KeyError) as fault:
         raise StorageError(f"{source}: could not be read as NetCDF: {_line(fault)}") from fault
 
@@ -67,4 +89,6 @@ def _umask() -> int:
 
 
 def _line(fault: BaseException) -> str:
+    if isinstance(fault, OSError) and fault.strerror:
+        return fault.strerror
     return " ".join(str(fault).split()) or type(fault).__name__

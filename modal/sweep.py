@@ -34,8 +34,11 @@ class Sweep:
     at: Real
     constant: Mapping[str, Any]
     axis: Real | None = None
-    _spins: dict[float, float] = field(default_factory=dict, repr=False)
+    _spins: Real = field(init=False, repr=False)
     _sizes: list[int] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_spins", np.full(len(self.at), np.nan))
 
     @classmethod
     def of(
@@ -106,21 +109,44 @@ class Sweep:
             raise InputError(
                 f"model: has {system.n} unknowns at {self.place(value)}, {self._sizes[0]} elsewhere"
             )
-        self._spins[value] = self._spin(value, system)
+        n = self._number(value)
+        if n is not None:
+            self._spins[n] = self._spin(value, system)
         return system
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest value."""
+        return float(min(self.at[0], self.at[-1])), float(max(self.at[0], self.at[-1]))
+
+    @property
+    def span(self) -> float:
+        """Their distance."""
+        return abs(float(self.at[-1] - self.at[0]))
+
+    def _number(self, value: float) -> int | None:
+        """Which of the swept values it is, None for one between them."""
+        at, wanted = (self.at, value) if self.at[0] <= self.at[-1] else (-self.at, -value)
+        n = int(np.searchsorted(at, wanted))
+        return n if n < len(at) and at[n] == wanted else None
 
     def place(self, value: float) -> str:
         """A value by name, for messages."""
         return f"{self.name} = {value:.6g}"
 
-    def sense(self, count: int) -> Real:
-        """The sense of rotation about the axis at the first `count` values, ±1 (count, 1).
+    def spin(self, value: float) -> float:
+        """Angular velocity about the axis at a swept value that was frozen, NaN if not known."""
+        n = self._number(value)
+        return np.nan if n is None else float(self._spins[n])
+
+    @staticmethod
+    def sense(spins: Real) -> Real:
+        """The sense of rotation about the axis from the `spin` of the first values, ±1 (T, 1).
 
         From the angular velocity that the frozen system says it has, else from a parameter that is
         a speed, swept or constant; positive where neither is known. At rest that of the next value
         which turns, else of the last.
         """
-        spins = np.array([self._spins.get(float(v), np.nan) for v in self.at[:count]])
         sense = np.where(spins < 0.0, -1.0, 1.0)
         turning = np.flatnonzero(spins != 0.0)
         for n in np.flatnonzero(spins == 0.0) if turning.size else ():

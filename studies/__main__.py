@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import sys
 
+from studies.stopping import stoppable
+
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit code.
 
-    The imports take part of a second and are guarded too: Ctrl-C ends in one line at any moment.
+    The imports take part of a second and are guarded too: Ctrl-C, SIGTERM and SIGHUP end in one
+    line at any moment.
     """
-    try:
-        # Dense kernels of this size lose more than they gain by threads on few cores; a value the
-        # user has set stands. It must be in place before numpy is imported.
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
-        from studies.cli import run_app
+    with stoppable() as stop:
+        try:
+            # Dense kernels of this size lose more than they gain by threads on few cores; a value
+            # the user has set stands. It must be in place before numpy is imported.
+            os.environ.setdefault("OMP_NUM_THREADS", "1")
+            from studies.cli import run_app
 
-        return run_app(arguments)
-    except KeyboardInterrupt:
-        print("\nfrozen-motion: interrupted; what was finished is kept", file=sys.stderr)
-        return 130
+            return run_app(arguments)
+        except KeyboardInterrupt:
+            print(f"\nfrozen-motion: {stop.reason}; what was finished is kept", file=sys.stderr)
+            return stop.code
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The command line: frozen-motion list | run | track | map | check (same as python -m studies).
 
 Exit codes: 0 done; 2 bad input, with one line that says what, where and what would be right; 3 a
-solve or a write failed, what was finished is kept; 130 interrupted (Ctrl-C), what was finished is
-kept.
+solve or a write failed, what was finished is kept; 130 interrupted (Ctrl-C), 143 (SIGTERM), 129
+(SIGHUP), what was finished is kept.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from pathlib import Path
 import click
 
 from assembly.errors import FrozenMotionError, InputError
+from assembly.plausibility import PlausibilityWarning
+from studies.questions import STRICT
 
 EXIT_INPUT, EXIT_FAILED = 2, 3
 
 
 # A file that is missing gets our own one-line error, so click does not check paths.
-MODEL = click.argument("model", metavar="MODEL.toml", type=click.Path(path_type=Path))
+MODEL = click.argument("model", metavar="MODEL.toml", type=Path)
 MODES = click.option("--modes", type=click.IntRange(min=1), help="How many modes.")
-OUT = click.option("--out", type=click.Path(path_type=Path), help="Folder for data and figures.")
+OUT = click.option("--out", type=Path, help="Folder for data and figures.")
+RESUME = click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite what another study left there.")
 
 
@@ -46,6 +49,7 @@ def list_studies() -> None:
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting.")
 @OUT
 @FORCE
+@STRICT
 def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> None:
     """Run a study: a short table here, data, figures and report.html under --out."""
     from studies import html_report
@@ -68,19 +72,22 @@ def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> 
 @click.option("--over", metavar="NAME=START:STOP:COUNT", help="A parameter instead of time.")
 @MODES
 @OUT
+@RESUME
 @FORCE
+@STRICT
 def track(
     model: Path,
     times: str | None,
     over: str | None,
     modes: int | None,
     out: Path | None,
+    resume: bool,
     force: bool,
 ) -> None:
     """Follow the modes of a model along its motion, or over a parameter (a Campbell diagram)."""
     from studies.model_runs import run_track
 
-    _finish(*run_track(model, times, over, modes, out, force))
+    _finish(*run_track(model, times, over, modes, out, resume, force))
 
 
 @app.command("map")
@@ -89,8 +96,9 @@ def track(
 @click.option("--y", required=True, metavar="NAME=START:STOP:COUNT", help="Second parameter.")
 @MODES
 @OUT
-@click.option("--resume", is_flag=True, help="Go on with a map that was interrupted.")
+@RESUME
 @FORCE
+@STRICT
 def stability_map(
     model: Path, x: str, y: str, modes: int | None, out: Path | None, resume: bool, force: bool
 ) -> None:
@@ -104,17 +112,18 @@ def stability_map(
 @MODEL
 @click.option("--times", metavar="START:STOP:COUNT", help="Instants, s; default one period.")
 @MODES
+@STRICT
 def check(model: Path, times: str | None, modes: int | None) -> None:
     """Check the properties P1-P6, compare with time integration, and give the verdict."""
     from studies.model_check import run_check
 
-    click.echo(run_check(model, times, modes))
+    run_check(model, times, modes, click.echo)
 
 
 def _finish(report: str, written: list[Path]) -> None:
     click.echo(report)
     for path in written:
-        click.echo(f"wrote {path}")
+        click.echo(f"wrote {click.format_filename(path)}")
 
 
 def run_app(arguments: list[str] | None = None) -> int:
@@ -127,6 +136,8 @@ def run_app(arguments: list[str] | None = None) -> int:
         return fail(str(fault), EXIT_INPUT)
     except FrozenMotionError as fault:
         return fail(str(fault), EXIT_FAILED)
+    except PlausibilityWarning as question:
+        return fail(f"{question} (an error by --strict)", EXIT_INPUT)
     except click.Abort:
         # click turns Ctrl-C inside a command into Abort.
         raise KeyboardInterrupt from None

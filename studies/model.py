@@ -7,8 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import assembly
 from assembly.errors import InputError, ModelFileError
+from assembly.plausibility import check_support, located
 from studies.model_bodies import build_body
 from studies.model_file import read_model_file
 from studies.model_mechanism import build_mechanism
@@ -42,8 +45,10 @@ class LoadedModel:
             if name not in known:
                 raise ModelFileError(f"{self.path}: no parameter {name!r}; {nearest(name, known)}")
         if self.body is not None:
+            with located(f"{self.path}: body.{next(iter(self.spec.body))}."):
+                check_support(self.body, np.asarray(self._constant()["axis"]))
             return self.body, {k: v for k, v in known.items() if k not in names} | self._constant()
-        return MechanismFamily(self.spec, self.path.parent), {}
+        return MechanismFamily(self.spec, self.path), {}
 
     def _parameters(self) -> dict[str, float]:
         if self.body is None:
@@ -68,12 +73,13 @@ class LoadedModel:
 class MechanismFamily:
     """A mechanism whose driver speeds (rpm) and instant are parameters of freeze()."""
 
-    def __init__(self, spec: ModelSpec, folder: Path) -> None:
-        self.spec, self.folder = spec, folder
+    def __init__(self, spec: ModelSpec, path: Path) -> None:
+        self.spec, self.path = spec, path
         self._at_speeds = lru_cache(maxsize=8)(self._build)
 
     def _build(self, speeds: tuple[tuple[str, float], ...]) -> assembly.Mechanism:
-        return build_mechanism(self.spec, self.folder, dict(speeds))
+        with located(f"{self.path}: "):
+            return build_mechanism(self.spec, self.path.parent, dict(speeds))
 
     def freeze(self, **parameters: float) -> assembly.FrozenSystem:
         """The frozen system at t (s), or at a fraction `turn` of the period, at driver speeds."""
@@ -114,11 +120,12 @@ def load_model(path: str | Path) -> LoadedModel:
     path = Path(path)
     spec = read_model_file(path)
     try:
-        if spec.joint:
-            mechanism = build_mechanism(spec, path.parent)
-            return LoadedModel(path, spec, FrozenMechanism(mechanism, spec), None)
-        body = build_body(next(iter(spec.body)), spec, path.parent)
-        return LoadedModel(path, spec, build_motion(body, spec, path.parent), body)
+        with located(f"{path}: "):
+            if spec.joint:
+                mechanism = build_mechanism(spec, path.parent)
+                return LoadedModel(path, spec, FrozenMechanism(mechanism, spec), None)
+            body = build_body(next(iter(spec.body)), spec, path.parent)
+            return LoadedModel(path, spec, build_motion(body, spec, path.parent), body)
     except InputError as fault:
         if str(fault).startswith(str(path)):
             raise

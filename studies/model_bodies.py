@@ -7,6 +7,7 @@ from typing import Any
 
 import assembly
 from assembly.errors import InputError, ModelFileError
+from assembly.plausibility import located
 from studies.model_schema import (
     BeamSpec,
     DampingSpec,
@@ -25,20 +26,23 @@ def build_body(name: str, spec: ModelSpec, folder: Path, planar: bool | None = N
     naming the body when its values, each fine by itself, do not make a body.
     """
     body = spec.body[name]
+    material = getattr(body, "material", None)
+    substance = None if material is None else _material(material, spec)
     try:
-        made = _build(name, body, spec, folder, planar)
+        with located(f"body.{name}."):
+            made = _build(name, body, substance, folder, planar)
     except InputError as fault:
         raise ModelFileError(f"body.{name}: {fault}") from None
     damping = getattr(body, "damping", DampingSpec())
     return made.with_damping(damping.a, damping.b) if damping.a or damping.b else made
 
 
-def _build(name: str, body: Any, spec: ModelSpec, folder: Path, planar: bool | None) -> Any:
+def _build(name: str, body: Any, material: Any, folder: Path, planar: bool | None) -> Any:
     if isinstance(body, BeamSpec):
         return assembly.beam(
             length=body.length,
             section=_section(body.section),
-            material=_material(body.material, spec),
+            material=material,
             elements=body.elements,
             clamped=body.clamped,
             pinned=body.pinned,
@@ -51,14 +55,14 @@ def _build(name: str, body: Any, spec: ModelSpec, folder: Path, planar: bool | N
     if isinstance(body, SolidSpec):
         return assembly.solid(
             folder / body.mesh,
-            _material(body.material, spec),
+            material,
             clamped=body.clamped,
             pinned=body.pinned,
         )
     if isinstance(body, PlaneSpec):
         return assembly.plane(
             folder / body.mesh,
-            _material(body.material, spec),
+            material,
             thickness=body.thickness,
             state=body.state,
             clamped=body.clamped,
@@ -72,7 +76,8 @@ def _build(name: str, body: Any, spec: ModelSpec, folder: Path, planar: bool | N
 
 def _material(name: str, spec: ModelSpec) -> assembly.Material:
     chosen = spec.material[name]
-    return assembly.Material(E=chosen.E, nu=chosen.nu, rho=chosen.rho)
+    with located(f"material.{name}."):
+        return assembly.Material(E=chosen.E, nu=chosen.nu, rho=chosen.rho, name=name)
 
 
 def _section(section: SectionSpec) -> assembly.Section:

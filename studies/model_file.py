@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from assembly.errors import ModelFileError
+from assembly.text_files import read_text
 from studies.model_schema import ModelSpec
 from studies.ranges import nearest
 
@@ -19,14 +20,12 @@ def read_model_file(path: str | Path) -> ModelSpec:
     Raises ModelFileError with one line: file, key, value, and what would be accepted.
     """
     path = Path(path)
+    text = read_text(path, ModelFileError, replace=False)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as fault:
-        reason = getattr(fault, "strerror", None) or "not a text file"
-        raise ModelFileError(f"{path}: cannot be read: {reason}") from None
-    except tomllib.TOMLDecodeError as fault:
+        content = tomllib.loads(text)
+    except RecursionError:
+        raise ModelFileError(f"{path}: not valid TOML: nested too deeply") from None
+    except ValueError as fault:  # of TOML, and of integers with thousands of digits
         raise ModelFileError(f"{path}: not valid TOML: {fault}") from None
     try:
         spec = ModelSpec.model_validate(content)
@@ -50,9 +49,16 @@ def _explain(fault: ValidationError, content: dict[str, Any]) -> str:
         return f"{key}: needs {which!r}"
     if first["type"] == "union_tag_invalid":
         which = str(first["ctx"]["discriminator"]).strip("'")
-        return f"{key}.{which} = {first['ctx']['tag']!r}: expected {first['ctx']['expected_tags']}"
+        tag, expected = _shown(first["ctx"]["tag"]), first["ctx"]["expected_tags"]
+        return f"{key}.{which} = {tag}: expected {expected}"
     message = first["msg"].removeprefix("Input ").replace("should be", "expected")
-    return f"{key} = {first['input']!r}: {message}"
+    return f"{key} = {_shown(first['input'])}: {message}"
+
+
+def _shown(value: Any) -> str:
+    """A value as it is shown in one line."""
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**40 else "a huge integer"
+    return text if len(text) <= 80 else f"{text[:60]} … ({len(text)} characters)"
 
 
 def _written_place(loc: tuple[Any, ...], content: Any) -> list[str]:
@@ -113,17 +119,20 @@ def _check_names(spec: ModelSpec, path: Path) -> None:
         material = getattr(body, "material", None)
         if material is not None and material not in spec.material:
             known = nearest(material, spec.material) if spec.material else "no materials are given"
-            raise ModelFileError(f"{path}: body.{name}.material = {material!r}: unknown; {known}")
+            key = f"body.{name}.material"
+            raise ModelFileError(f"{path}: {key} = {_shown(material)}: unknown; {known}")
     bodies = ("ground", *spec.body)
     for name, joint in spec.joint.items():
         for body_name in joint.bodies:
             if body_name not in bodies:
                 hint = nearest(body_name, bodies)
-                raise ModelFileError(f"{path}: joint.{name}.bodies: no body {body_name!r}; {hint}")
+                key = f"joint.{name}.bodies"
+                raise ModelFileError(f"{path}: {key}: no body {_shown(body_name)}; {hint}")
     for name, driver in spec.driver.items():
         if driver.joint not in spec.joint:
             hint = nearest(driver.joint, spec.joint) if spec.joint else "no joints are given"
-            raise ModelFileError(f"{path}: driver.{name}.joint: no joint {driver.joint!r}; {hint}")
+            key = f"driver.{name}.joint"
+            raise ModelFileError(f"{path}: {key}: no joint {_shown(driver.joint)}; {hint}")
     if spec.motion is not None and spec.joint:
         raise ModelFileError(
             f"{path}: motion: a mechanism's motion comes from its drivers; remove it"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import assembly
 from assembly.errors import InputError, ModelFileError
 from assembly.laws import Uniform
+from assembly.plausibility import check_speed, located
 from studies.model_bodies import build_body
 from studies.model_schema import JointSpec, ModelSpec, RigidSpec
 
@@ -53,6 +54,9 @@ def build_mechanism(
         first, second = joint.bodies
         start = places[second].angle - places[first].angle if joint.kind == "revolute" else 0.0
         law = Uniform(rate=speed * RPM, start=start)
+        if joint.kind == "revolute":
+            arm = _arm(joint, spec)
+            check_speed(abs(speed) * RPM * arm, f"driver.{name}.speed_rpm", speed, "rpm")
         drivers.append(assembly.driver(motor.joint, law, held=motor.held))
     initial = {name: (*places[name].origin, places[name].angle) for name in spec.body}
     return assembly.Mechanism(bodies, joints, drivers, initial=initial)
@@ -62,7 +66,8 @@ def _body(name: str, spec: ModelSpec, folder: Path) -> Any:
     body = spec.body[name]
     if isinstance(body, RigidSpec):
         try:
-            return assembly.rigid_body(body.mass, body.inertia, planar=True, name=name)
+            with located(f"body.{name}."):
+                return assembly.rigid_body(body.mass, body.inertia, planar=True, name=name)
         except InputError as fault:
             raise ModelFileError(f"body.{name}: {fault}") from None
     return build_body(name, spec, folder, planar=True)
@@ -86,6 +91,13 @@ def _place(name: str, spec: ModelSpec) -> Place:
             f"body.{name}.length = {length:g}: its joints are {distance:.6g} m apart"
         )
     return place
+
+
+def _arm(driven: JointSpec, spec: ModelSpec) -> float:
+    """The distance (m) from a driven joint to the farthest joint of its bodies."""
+    bodies = set(driven.bodies) - {"ground"}
+    ends = [joint.at for joint in spec.joint.values() if bodies & set(joint.bodies)]
+    return max(float(np.hypot(*np.subtract(end, driven.at))) for end in ends)
 
 
 def _joint(name: str, joint: JointSpec, places: dict[str, Place]) -> Any:

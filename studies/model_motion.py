@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 import assembly
 from assembly.errors import MotionError
+from assembly.plausibility import located
+from assembly.text_files import read_text, shown
 from studies.model_schema import MarkersSpec, ModelSpec, RampSpec, SampledSpec, SpinSpec
 
 SAMPLED_COLUMNS = "t, x, y, z, qx, qy, qz, qw"
@@ -18,7 +20,8 @@ SAMPLED_COLUMNS = "t, x, y, z, qx, qy, qz, qw"
 def build_motion(body: assembly.Body, spec: ModelSpec, folder: Path) -> assembly.MovingBody:
     """The body with the motion of its file; at rest when none is given. Raises MotionError."""
     motion = _motion(spec.motion, folder)
-    return assembly.moving(body, motion, spec.analysis.prestress_argument)
+    with located("motion.", clamped=f"body.{next(iter(spec.body))}."):
+        return assembly.moving(body, motion, spec.analysis.prestress_argument)
 
 
 def _motion(motion: Any, folder: Path) -> assembly.Motion:
@@ -44,10 +47,7 @@ def _motion(motion: Any, folder: Path) -> assembly.Motion:
 
 def _table(path: Path, columns: int, what: str) -> NDArray[np.float64]:
     """Numbers of a CSV, one line of names allowed. Raises MotionError naming the file."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        raise MotionError(f"{path}: cannot be read; expected a CSV of {what}") from None
+    lines = read_text(path, MotionError).splitlines()
     rows = []
     for number, line in enumerate(lines, start=1):
         fields = [field.strip() for field in line.split(",")]
@@ -58,7 +58,8 @@ def _table(path: Path, columns: int, what: str) -> NDArray[np.float64]:
         except ValueError:
             if not rows:
                 continue
-            raise MotionError(f"{path}, line {number}: not a number in {line.strip()!r}") from None
+            words = shown(line.strip())
+            raise MotionError(f"{path}, line {number}: not a number in {words!r}") from None
         if len(fields) != columns:
             raise MotionError(
                 f"{path}, line {number}: {len(fields)} columns; expected {columns}: {what}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import xarray as xr
 
 import modal
 from assembly.errors import ConvergenceError, ModelFileError
+from assembly.frozen import FrozenSystem
+from studies.frozen_verdicts import verdicts
 from studies.model import LoadedModel, load_model
 from studies.output import OutputFolder
 from studies.ranges import parse_axis, parse_range
@@ -17,6 +20,7 @@ from studies.report import table
 
 Result = tuple[str, list[Path]]
 DEFAULT_INSTANTS = 200
+EVENTS = "events and growth rates are those of the modes followed"
 
 
 def run_track(
@@ -25,9 +29,10 @@ def run_track(
     over: str | None,
     modes: int | None,
     out: Path | None,
+    resume: bool,
     force: bool,
 ) -> Result:
-    """Tracks over time or over a parameter: table, dataset and figure.
+    """Tracks over time or over a parameter: table, store, dataset and figure.
 
     Where an instant fails, those before it are written all the same.
     """
@@ -42,20 +47,24 @@ def run_track(
         instants = _default_instants(model)
     folder = OutputFolder(out or Path("outputs") / path.stem, f"track {path.name}", force)
     k = modes or model.spec.analysis.modes
+    freeze = model.motion.freeze
+    kept: dict[str, Any] = dict(store=folder.claim() / "tracks.store", resume=resume)
     try:
         if axis is None:
-            tracks = modal.track(model.motion, times=instants, k=k, progress=None)
+            tracks = modal.track(model.motion, times=instants, k=k, progress=None, **kept)
         else:
             family, fixed = model.family((axis[0],))
             swept: dict[str, Any] = {axis[0]: axis[1]}
-            tracks = modal.track(family, k=k, progress=None, **swept, **fixed)
+            freeze = _along(family, axis[0], fixed)
+            tracks = modal.track(family, k=k, progress=None, **kept, **swept, **fixed)
     except (ConvergenceError, modal.TrackingInterrupted) as stopped:
         if isinstance(stopped.partial, xr.Dataset):
             folder.write_dataset("tracks.nc", stopped.partial)
         raise
     folder.write_dataset("tracks.nc", tracks)
     sheets.write_tracks(tracks, path.stem, folder)
-    return table(tracks), folder.written
+    on_all = f"{EVENTS}\n{verdicts(tracks, freeze, k)}"
+    return f"{table(tracks)}\n{on_all}", folder.written
 
 
 def run_map(
@@ -82,6 +91,11 @@ def run_map(
     folder.write_dataset("map.nc", grid)
     sheets.write_map(grid, f"{path.stem}: verdict", folder)
     return table(grid), folder.written
+
+
+def _along(family: Any, name: str, fixed: dict[str, Any]) -> Callable[[float], FrozenSystem]:
+    """The family frozen at a value of the named parameter."""
+    return lambda value: family.freeze(**{name: value}, **fixed)
 
 
 def _default_instants(model: LoadedModel) -> Any:

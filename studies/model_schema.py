@@ -6,46 +6,63 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+from assembly import magnitudes
+
+
+def _inside(magnitude: magnitudes.Magnitude) -> AfterValidator:
+    """Checks that a number has a size that the formulas can represent."""
+
+    def check(value: float) -> float:
+        if not magnitude.accepts(value):
+            raise PydanticCustomError("magnitude", "expected {it}", {"it": magnitude.expected})
+        return value
+
+    return AfterValidator(check)
+
+
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Point = Annotated[list[Number], Field(min_length=2, max_length=2)]
+Length = Annotated[float, _inside(magnitudes.LENGTH)]
+Position = Annotated[float, _inside(magnitudes.POSITION)]
+Rate = Annotated[float, _inside(magnitudes.RATE)]
+Acceleration = Annotated[float, _inside(magnitudes.ACCELERATION)]
+Point = Annotated[list[Position], Field(min_length=2, max_length=2)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
 
 
 class Strict(BaseModel):
-    """Unknown keys are errors."""
+    """Unknown keys are errors, and so are values of another type (true or "1" for a number)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class MaterialSpec(Strict):
     """[material.NAME]: E in Pa, rho in kg/m³."""
 
-    E: Positive
+    E: Annotated[float, _inside(magnitudes.MODULUS)]
     nu: Annotated[float, Field(gt=-1, lt=0.5)]
-    rho: Positive
+    rho: Annotated[float, _inside(magnitudes.DENSITY)]
 
 
 class RectangleSpec(Strict):
     """Width along y, height along z, m."""
 
     shape: Literal["rectangle"]
-    width: Positive
-    height: Positive
+    width: Length
+    height: Length
 
 
 class CircleSpec(Strict):
     shape: Literal["circle"]
-    diameter: Positive
+    diameter: Length
 
 
 class TubeSpec(Strict):
     shape: Literal["tube"]
-    outer: Positive
-    inner: Positive
+    outer: Length
+    inner: Length
 
 
 SectionSpec = Annotated[RectangleSpec | CircleSpec | TubeSpec, Field(discriminator="shape")]
@@ -54,21 +71,21 @@ SectionSpec = Annotated[RectangleSpec | CircleSpec | TubeSpec, Field(discriminat
 class DampingSpec(Strict):
     """Internal Rayleigh damping D = a M + b K: a in 1/s, b in s."""
 
-    a: NonNegative = 0.0
-    b: NonNegative = 0.0
+    a: Annotated[float, _inside(magnitudes.DAMPING_MASS)] = 0.0
+    b: Annotated[float, _inside(magnitudes.DAMPING_STIFFNESS)] = 0.0
 
 
 class BeamSpec(Strict):
     """A straight beam along x of its frame."""
 
     kind: Literal["beam"]
-    length: Positive
+    length: Length
     section: SectionSpec
     material: str
     elements: Annotated[int, Field(ge=1, le=100_000)] = 20
     clamped: Literal["start", "end", "both"] | None = None
     pinned: Literal["start", "end"] | None = None
-    offset: Number = 0.0
+    offset: Position = 0.0
     theory: Literal["timoshenko", "euler-bernoulli"] = "timoshenko"
     planar: bool = False
     rotary_inertia: bool = True
@@ -92,7 +109,7 @@ class PlaneSpec(Strict):
     kind: Literal["plane"]
     mesh: str
     material: str
-    thickness: Positive
+    thickness: Length
     state: Literal["stress", "strain"] = "stress"
     clamped: str | None = None
     pinned: str | None = None
@@ -109,7 +126,7 @@ class MatricesSpec(Strict):
     mass: str
     stiffness: str
     dofs: str
-    clamped: list[int] | None = None
+    clamped: list[Annotated[int, Field(ge=0, le=2**53)]] | None = None
     damping: DampingSpec = DampingSpec()
 
 
@@ -117,8 +134,8 @@ class RigidSpec(Strict):
     """A rigid body of a mechanism: mass in kg, inertia about its centre in kg m²."""
 
     kind: Literal["rigid"]
-    mass: NonNegative
-    inertia: NonNegative = 0.0
+    mass: Annotated[float, _inside(magnitudes.MASS)]
+    inertia: Annotated[float, _inside(magnitudes.INERTIA)] = 0.0
 
 
 BodySpec = Annotated[
@@ -131,8 +148,8 @@ class SpinSpec(Strict):
 
     kind: Literal["spin"]
     axis: Vector = [0.0, 0.0, 1.0]
-    omega: Number = 0.0
-    epsilon: Number = 0.0
+    omega: Rate = 0.0
+    epsilon: Acceleration = 0.0
 
 
 class RampSpec(Strict):
@@ -140,8 +157,8 @@ class RampSpec(Strict):
 
     kind: Literal["ramp"]
     axis: Vector = [0.0, 0.0, 1.0]
-    omega: Number = 0.0
-    epsilon: Number
+    omega: Rate = 0.0
+    epsilon: Acceleration
 
 
 class SampledSpec(Strict):
@@ -176,7 +193,7 @@ class PrismaticSpec(Strict):
     kind: Literal["prismatic"]
     bodies: Annotated[list[str], Field(min_length=2, max_length=2)]
     at: Point
-    axis: Point = [1.0, 0.0]
+    axis: Annotated[list[Number], Field(min_length=2, max_length=2)] = [1.0, 0.0]
 
 
 JointSpec = Annotated[RevoluteSpec | PrismaticSpec, Field(discriminator="kind")]
@@ -186,7 +203,7 @@ class DriverSpec(Strict):
     """Prescribes the motion of a joint; held = false leaves the elastic degree of freedom free."""
 
     joint: str
-    speed_rpm: Number
+    speed_rpm: Annotated[float, _inside(magnitudes.SPEED_RPM)]
     held: bool = True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assembly.errors import StorageError, StudyError
+from assembly.text_files import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +37,14 @@ class OutputFolder:
 
     def _check(self, force: bool) -> None:
         for place in (self.path, *self.path.parents):
-            if place.exists() and not place.is_dir():
+            try:
+                is_folder = stat.S_ISDIR(place.stat().st_mode)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except (OSError, ValueError) as fault:
+                reason = getattr(fault, "strerror", None) or "NUL in the name"
+                raise StudyError(f"--out {shown(self.path)}: {reason}; give a folder") from None
+            if not is_folder:
                 raise StudyError(f"--out {self.path}: {place} is a file; give a folder")
         if force or not self.path.is_dir() or not any(self.path.iterdir()):
             return
@@ -68,11 +77,12 @@ class OutputFolder:
     def file(self, name: str) -> Iterator[Path]:
         """A path to write to; it becomes `name` only when the block ends well."""
         target = self.claim() / name
-        handle, temporary = tempfile.mkstemp(
-            prefix=".", suffix=target.suffix, dir=self.path, text=False
-        )
-        os.close(handle)
+        temporary: str | None = None
         try:
+            handle, temporary = tempfile.mkstemp(
+                prefix=".", suffix=target.suffix, dir=self.path, text=False
+            )
+            os.close(handle)
             yield Path(temporary)
             os.chmod(temporary, 0o644)
             os.replace(temporary, target)
@@ -81,7 +91,8 @@ class OutputFolder:
                 f"{target}: could not be written: {fault.strerror or fault}"
             ) from None
         finally:
-            Path(temporary).unlink(missing_ok=True)
+            if temporary is not None:
+                Path(temporary).unlink(missing_ok=True)
         self.written.append(target)
 
     def write_json(self, name: str, content: Any) -> None:

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import InputError, StudyError
+from assembly.text_files import shown
 
 MOST_POINTS = 1_000_000
+LARGEST = 1e24  # of a time or a parameter
 
 
 def parse_range(text: str, option: str) -> NDArray[np.float64]:
@@ -22,11 +24,11 @@ def parse_range(text: str, option: str) -> NDArray[np.float64]:
 
     Raises InputError naming the option when the text is not of that form.
     """
-    fields = text.split(":")
+    fields, text = text.split(":"), shown(text)
     try:
         start, stop = float(fields[0]), float(fields[1])
         count = int(fields[2])
-        if len(fields) != 3 or not (np.isfinite(start) and np.isfinite(stop)):
+        if len(fields) != 3 or not max(abs(start), abs(stop)) <= LARGEST:
             raise ValueError
     except (ValueError, IndexError):
         raise InputError(f"{option} {text}: expected start:stop:count, as in 0:400:100") from None
@@ -70,8 +72,9 @@ def parse_settings(function: Callable[..., Any], settings: Iterable[str]) -> dic
         if not equals:
             raise StudyError(f"--set {text}: expected key=value")
         if key not in known:
-            raise StudyError(f"--set {text}: unknown key {key!r}; {nearest(key, known)}")
-        found[key] = convert(value.strip(), hints[key], f"--set {key}={value}")
+            hint = nearest(key, known)
+            raise StudyError(f"--set {shown(text)}: unknown key {shown(key)!r}; {hint}")
+        found[key] = convert(value.strip(), hints[key], shown(f"--set {key}={value}"))
     return found
 
 

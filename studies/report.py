@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from xarray import Dataset
 
+from studies.map_verdicts import shares
+
 
 def table(dataset: Dataset) -> str:
     """The table that fits the dataset: tracks, map, or a list of its variables."""
@@ -31,7 +33,8 @@ def tracks_table(tracks: Dataset) -> str:
         frequency = track["frequency"].values
         span = f"{np.nanmin(frequency):.4f} … {np.nanmax(frequency):.4f}"
         events = track["event"].values.astype(str)
-        named = [f"{events[i]} at {float(tracks[dim][i]):.4g}" for i in _eventful(events)]
+        place = track["event_at"].values
+        named = [f"{events[i]} at {place[i]:.4g}" for i in _eventful(events)]
         lines.append(
             f"{mode + 1:>4} {'/'.join(kinds):<8} {span:>23} {_most(track, 'growth_rate'):>10} "
             f"{_most(track, 'growth_rate_corrected'):>10} "
@@ -52,15 +55,11 @@ def _most(track: Dataset, name: str) -> str:
 
 
 def map_table(grid: Dataset) -> str:
-    """How much of the map is stable, where it is worst, and how sure that is."""
+    """Shares of the verdicts and of their proofs, the worst point, and the largest error bound."""
     dims = [str(d) for d in grid["verdict"].dims]
-    verdict = grid["verdict"].values
-    total = verdict.size
+    total = grid["verdict"].size
     lines = [f"map of {' × '.join(f'{grid.sizes[d]} {d}' for d in dims)} = {total} points"]
-    for code, word in enumerate(("stable", "divergence", "flutter")):
-        count = int((verdict == code).sum())
-        if count:
-            lines.append(f"  {word:<11} {count:>7} points ({100.0 * count / total:.1f} %)")
+    lines += shares(grid)
     growth = grid["growth_rate"]
     worst = np.unravel_index(int(np.nanargmax(growth.values)), growth.shape)
     place = ", ".join(f"{d} = {float(grid[d][i]):.6g}" for d, i in zip(dims, worst, strict=True))

@@ -8,6 +8,7 @@ root face 0.25 m from the axis. Its frequencies without Coriolis terms are compa
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,7 @@ import xarray as xr
 import assembly
 import modal
 from assembly.errors import InputError
+from studies.frozen_verdicts import verdicts
 from studies.output import OutputFolder
 from studies.report import tracks_table
 
@@ -121,6 +123,8 @@ def main(
     for kind in chosen:
         body = models[kind]()
         tracks = modal.track(body, omega=omega, axis=AXIS, k=modes, progress=progress)
+        at_speed = partial(body.freeze, axis=AXIS)
+        tracks.attrs["all_modes"] = verdicts(tracks, at_speed, modes)
         compared = compare_with_calculix(body) if kind == "solid" else None
         if compared is not None:
             tracks.attrs["against_calculix"] = _believed(compared)
@@ -149,7 +153,8 @@ def _animate(body: assembly.Body, out: OutputFolder) -> None:
 
 def report(tracks: xr.Dataset) -> str:
     """The last blade's tracks, and whether they can be believed."""
-    return "\n".join([tracks_table(tracks), *filter(None, [tracks.attrs.get("against_calculix")])])
+    remarks = (tracks.attrs.get(name) for name in ("all_modes", "against_calculix"))
+    return "\n".join([tracks_table(tracks), *filter(None, remarks)])
 
 
 def _believed(compared: xr.Dataset) -> str:

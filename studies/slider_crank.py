@@ -15,6 +15,7 @@ import xarray as xr
 import assembly
 import modal
 from assembly.errors import InputError
+from studies.frozen_verdicts import verdicts
 from studies.output import OutputFolder
 from studies.report import map_table, tracks_table
 from studies.slider_crank_model import model
@@ -84,6 +85,7 @@ def main(
     assert mechanism.period is not None
     times = np.linspace(0.0, mechanism.period, instants)
     tracks = modal.track(mechanism, times=times, k=modes, progress=progress)
+    tracks.attrs["all_modes"] = verdicts(tracks, mechanism.freeze, modes, ends=False)
     if out is not None:
         out.write_dataset("tracks.nc", tracks)
         from studies.figures import sheets
@@ -121,7 +123,7 @@ def main(
 def report(tracks: xr.Dataset) -> str:
     """The tracks, the map, and whether the frozen modes can be believed."""
     lines = [tracks_table(tracks)]
-    for name in ("over_speed", "against_time_integration"):
+    for name in ("all_modes", "over_speed", "against_time_integration"):
         if name in tracks.attrs:
             lines.append(tracks.attrs[name])
     return "\n".join(lines)

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.beamdyn_input import beamdyn_blade
 from assembly.blades import blade, rigid_section_mass
 from assembly.errors import InputError
+from assembly.section_frames import section_axes
 
 SHAPE = assembly.rectangle(0.3, 0.08)
 ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)
@@ -59,6 +61,19 @@ def write(folder: Path, swept: bool) -> Path:
     return primary
 
 
+def beamdyn_section(tangent: np.ndarray, twist: float) -> np.ndarray:
+    """BeamDyn's section axes in its own x, y, z, as columns; twist in degrees.
+
+    The manual (BeamDyn, Input Files, Geometry Parameter): the structural twist is about the
+    negative z axis of the section. BD_ComputeIniNodalCrv of its source: without twist the section's
+    x axis has no component along y.
+    """
+    x = np.array([tangent[2], 0.0, -tangent[0]]) / np.hypot(tangent[0], tangent[2])
+    untwisted = np.stack([x, np.cross(tangent, x), tangent], axis=1)
+    turn = Rotation.from_rotvec(-np.radians(twist) * tangent)
+    return np.asarray(turn.as_matrix() @ untwisted)
+
+
 def test_straight_beamdyn_blade_is_the_beam(tmp_path: Path) -> None:
     one = blade(beamdyn_blade(write(tmp_path, swept=False), hub_radius=0.4), clamped="start")
     two = assembly.beam(4.0, SHAPE, ALLOY, STATIONS - 1, clamped="start", offset=0.4)
@@ -72,7 +87,13 @@ def test_swept_beamdyn_blade_has_its_axis_and_twist(tmp_path: Path) -> None:
     along, flap, edge = table.axis.T
     np.testing.assert_allclose(flap, 0.02 * along**2, atol=1e-6)
     np.testing.assert_allclose(edge, -0.01 * along**2, atol=1e-6)
-    np.testing.assert_allclose(table.twist, np.radians(3.0 * along), atol=1e-6)
+    beamdyn = np.stack([flap, edge, along], axis=1)
+    slope = np.stack([0.04 * along, -0.02 * along, np.ones(STATIONS)], axis=1)
+    for k in range(STATIONS):
+        tangent = slope[k] / np.linalg.norm(slope[k])
+        expected = beamdyn_section(tangent, 3.0 * beamdyn[k, 2])[[2, 0, 1]][:, [2, 0, 1]]
+        ours = section_axes(tangent[[2, 0, 1]], table.section_y, table.twist[k])
+        np.testing.assert_allclose(ours, expected, atol=2e-6)
     arc = np.linalg.norm(
         np.diff(table.curve()(np.linspace(0.0, table.s[-1], 4000)), axis=0), axis=1
     )
@@ -85,7 +106,7 @@ def test_swept_beamdyn_blade_has_its_axis_and_twist(tmp_path: Path) -> None:
     [
         ("primary.dat", "BldFile", "Blade", "BldFile"),
         ("primary.dat", "kp_total", "points", "kp_total"),
-        ("primary.dat", "sections.dat", "absent.dat", "cannot be read"),
+        ("primary.dat", "sections.dat", "absent.dat", "no such file"),
         ("sections.dat", "station_total", "stations", "station_total"),
         ("sections.dat", "  0.000000000000000\n", "  zero\n", "expected a number, got 'zero'"),
         ("sections.dat", "  1.000000000000000\n", "", "657 numbers"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_files import BEAM
+from model_files import BEAM, CRANK
 from processes import interruptible
 
 import modal
@@ -32,55 +32,6 @@ modes = 3
 prestress = "linear"
 """
 )
-
-CRANK = """
-[material.steel]
-E = 210e9
-nu = 0.3
-rho = 7850
-
-[body.crank]
-kind = "beam"
-length = 0.15
-section = { shape = "rectangle", width = 0.03, height = 0.03 }
-material = "steel"
-elements = 2
-
-[body.rod]
-kind = "beam"
-length = 0.30
-section = { shape = "rectangle", width = 0.01, height = 0.02 }
-material = "steel"
-elements = 3
-
-[body.slider]
-kind = "rigid"
-mass = 0.3
-
-[joint.A]
-kind = "revolute"
-bodies = ["ground", "crank"]
-at = [0.0, 0.0]
-
-[joint.B]
-kind = "revolute"
-bodies = ["crank", "rod"]
-at = [0.15, 0.0]
-
-[joint.C]
-kind = "revolute"
-bodies = ["rod", "slider"]
-at = [0.45, 0.0]
-
-[joint.D]
-kind = "prismatic"
-bodies = ["ground", "slider"]
-at = [0.45, 0.0]
-
-[driver.motor]
-joint = "A"
-speed_rpm = 1500
-"""
 
 
 def write(path: Path, text: str) -> Path:

@@ -21,6 +21,9 @@ from numpy.testing import assert_allclose
 
 import assembly
 
+# Real machines: no value of them is questioned.
+pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
+
 GALLERY = Path(__file__).parents[1] / "docs" / "gallery"
 REFERENCES = Path(__file__).parent / "references"
 FIRST_CLAMPED = 4.730040744862704  # cos β cosh β = 1 (Blevins, Formulas for Natural Frequency)
@@ -80,6 +83,17 @@ def test_follower_load() -> None:
 def test_internal_damping() -> None:
     example = run("internal_damping")
     assert_allclose(example["found"], 1.0 + example["ratios"], rtol=1e-5)
+
+
+def test_root_locus() -> None:
+    """W = Ω for damping that turns with the shaft, Ω/2 for full films: |n|/d of each. The locus
+    crosses the axis where the dissipated power is zero: ω₁ (1 + c_e/c_i) (Genta 2005)."""
+    example = run("root_locus")
+    assert_allclose(example["ratios"], [[1.0, 0.5], [1.0, 0.5]], rtol=1e-9)
+    speed, growing = example["tracks"]["omega"], example["tracks"]["growth_rate"] > 1e-6
+    onset = float(speed[growing.any("mode")].min())
+    assert 0.0 <= onset - 1.3 * example["critical"] <= float(speed[1])
+    assert bool(((example["tracks"]["frequency"] * 2 * np.pi <= speed) | ~growing).all())
 
 
 def test_coupled_blades() -> None:

@@ -20,6 +20,9 @@ import modal
 from assembly import errors, gallery
 from studies.model import load_model
 
+# Real machines: no value of them is questioned.
+pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
@@ -101,6 +104,7 @@ def test_tutorial(pages: Callable[[str], dict[str, Any]]) -> None:
     crossing = names["events"].dropna("omega", how="all")["omega"].values
     assert np.any(np.abs(crossing - 245.0) < 5.0)
     assert names["grid"]["verdict"].sel(omega=125, epsilon=0).item() == 1
+    assert names["grid"]["proof"].sel(omega=25, epsilon=0).item() == 1
     tracks = names["tracks"]
     assert tracks["growth_rate"].max() < 0.0 < tracks["growth_rate_corrected"].max()
     assert names["report"].confirmed
@@ -111,6 +115,11 @@ def test_doubtful_verdicts(pages: Callable[[str], dict[str, Any]]) -> None:
     """Mathieu's equation at its first resonance, averaged: growth h/4 − ζ (Nayfeh & Mook,
     Nonlinear Oscillations, §5.3)."""
     names = pages("verdict")
+    # The damping that turns with the shaft (Genta 2005) and full films (Newkirk & Taylor 1925).
+    frequencies = [box.angular_frequency for box in names["boxes"]]
+    assert frequencies == pytest.approx([300.0, 150.0], rel=1e-9)
+    assert (names["steady"].proof, names["speeding_up"].proof) == ("energy", "count")
+    assert names["steady"].verdict == names["speeding_up"].verdict == "stable"
     assert names["tracks"]["growth_rate"].max() == pytest.approx(-0.01)
     assert names["report"].misleading
     assert names["exponents"].growth_rate == pytest.approx(0.3 / 4.0 - 0.01, rel=0.02)

@@ -73,7 +73,7 @@ def test_linear_field_has_its_exact_energy(element: str) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (dict(E=(1e9, -1e9, 1e9)), "E must be positive"),
+        (dict(E=(1e9, -1e9, 1e9)), "E: must be a positive"),
         (dict(nu=(0.4, 0.45, 3.0)), "positive definite"),
         (dict(G=(1e9, 1e9)), "G must be three"),
         (dict(rho=0.0), "rho"),

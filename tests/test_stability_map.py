@@ -18,10 +18,12 @@ from affine_families import Planar, Remade
 from processes import interruptible
 
 import assembly
+from assembly.combination import Combination
 from assembly.errors import InputError, StorageError
+from assembly.frozen import FrozenSystem
 from modal.maps import stability_map
+from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, judge
 from modal.solve import solve
-from modal.verdict import DIVERGENCE, FLUTTER, STABLE, judge
 
 REFERENCES = Path(__file__).parent / "references"
 NUMBERS = ("growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound")
@@ -125,6 +127,40 @@ def test_a_model_that_makes_new_matrices_is_solved_point_by_point() -> None:
     assert set(np.unique(full.source)) == {"full"} and set(np.unique(reduced.source)) == {"reduced"}
     np.testing.assert_allclose(full.growth_rate, reduced.growth_rate, atol=1e-6)
     np.testing.assert_array_equal(full.verdict, reduced.verdict)
+
+
+class StifferAtOnePoint:
+    """A blade with an operator more at one point of the grid, which no training point has."""
+
+    def __init__(self, omega: float, epsilon: float) -> None:
+        self.where, self.blade = (omega, epsilon), blade()
+        self.more = 0.5 * self.blade.freeze().K
+
+    def freeze(self, omega: float, epsilon: float) -> FrozenSystem:
+        system = self.blade.freeze(omega, epsilon, axis=(0.0, 0.2, 1.0))
+        if (omega, epsilon) != self.where:
+            return system
+        more = Combination.of(system.n, (1.0,), (self.more,))
+        return FrozenSystem(**(system.parts | {"K": system.parts["K"] + more}))
+
+
+def test_an_operator_at_one_point_only_leaves_the_others_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That point equals a full solve. Later tiles need vectors of their own, and get them."""
+    monkeypatch.setattr("modal.maps.TILE_POINTS", 16)
+    axes = dict(omega=np.linspace(0.0, 400.0, 15), epsilon=np.linspace(-2e5, 2e5, 14))
+    model = StifferAtOnePoint(float(axes["omega"][1]), float(axes["epsilon"][2]))
+    grid = stability_map(model, k=4, **axes)
+    plain = stability_map(model.blade, axis=(0.0, 0.2, 1.0), k=4, **axes)
+    other = (grid.source == "full").values
+    assert list(np.argwhere(other)[0]) == [1, 2] and other.sum() == 1
+    apart = np.abs(grid.growth_rate - plain.growth_rate).values
+    assert (apart <= (grid.error_bound + plain.error_bound).values + 1e-9)[~other].all()
+    modes = solve(model.freeze(*model.where), k=4, backend="dense")
+    own = judge(modes.eigenvalues, modes.error_bound)
+    bound = 1e-8 * np.abs(modes.eigenvalues).max()
+    assert float(grid.growth_rate[1, 2]) == pytest.approx(own.growth_rate, abs=bound)
 
 
 def test_judge_never_calls_an_uncertain_growth_an_instability() -> None:

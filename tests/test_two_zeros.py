@@ -14,6 +14,9 @@ from modal import solve
 from modal.deflation import Projector, deflate_by_similarity, transposed_chain
 from modal.state import Quadratic, companion
 
+# Real machines: no value of them is questioned.
+pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
+
 
 @pytest.mark.parametrize(
     ("m", "coupled", "zeros"), [(1, False, 2), (2, False, 4), (2, True, 2), (3, True, 4)]

@@ -168,6 +168,8 @@ class Completeness:
 
         def both(sketched: float, wider: float, weights: Array) -> float:
             """The smaller of two bounds of the coupling; one is exact within the shared basis."""
+            if U.shape[1] == 0:
+                return min(sketched, wider)
             small = self._small(shared, weights)
             inside = max(
                 np.linalg.norm(U.T @ A @ Q / smaller.frequency, 2) for A in (small, small.T)
@@ -193,6 +195,8 @@ class Completeness:
 
     def _widened(self, forms: Forms, projected: Projected, U: Array) -> Forms:
         """The bounds of quadratic forms on Z and the columns of U, K_ref-orthonormal, together."""
+        if U.shape[1] == 0:
+            return forms
         ends = []
         for weights in (self.reference.mass_weights, *(group.weights for group in self.changes)):
             A = U.T @ self._small(projected, weights) @ U

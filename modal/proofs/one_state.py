@@ -10,7 +10,7 @@ from assembly.errors import SingularSystemError
 from assembly.frozen import FrozenSystem
 from modal.affine import AffineFamily
 from modal.proofs.box import Box
-from modal.reducer import Reducer
+from modal.proofs.proving import ProvingReducer
 from modal.state import Complex, Real
 
 TOLERANCE = 1e-7  # of the eigenvalues, relative
@@ -36,7 +36,7 @@ def examine(system: FrozenSystem, k: int) -> Examined | None:
     family = AffineFamily(lambda point: system, {})
     at = family.coefficients([{}])
     try:
-        reducer = Reducer(family, at, k, TOLERANCE, prove=True)
+        reducer = ProvingReducer(family, at, k, TOLERANCE)
     except SingularSystemError:
         return None
     try:
@@ -50,7 +50,6 @@ def examine(system: FrozenSystem, k: int) -> Examined | None:
             modes, certificate, rigid, proof = reducer.proved(at)
         elastic = np.flatnonzero(~rigid[0] & np.isfinite(modes.eigenvalues[0]))
         elastic = elastic[: reducer.wanted]
-        assert reducer.prover is not None
         bounds = reducer.prover.box.at(at)
         projected = reducer.projected
         symmetric = np.tensordot(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -15,12 +16,12 @@ from assembly.null_chain import null_fields
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
 from modal.proofs.forms import Forms
+from modal.proofs.judge import judge
 from modal.proofs.lyapunov import decays
 from modal.proofs.one_state import examine
 from modal.proofs.ratios import is_definite, is_semidefinite, lowest_ratio, skew_ratio
 from modal.solve import solve
 from modal.state import Complex, Real
-from modal.verdict import judge
 
 WORDS = ("stable", "divergence", "flutter")
 UNDECIDED = "undecided"
@@ -77,7 +78,8 @@ class Stability:
         how = {
             "energy": "the stiffness is positive definite, damping takes energy, and no "
             "circulatory force acts",
-            "count": f"all modes in the box, {self._inside()}, were found and counted",
+            "count": f"all modes{' in the box' if self.box.is_bounded else ''}, {self._inside()}, "
+            "were found and counted",
             "lyapunov": "a Lyapunov function decreases along every motion",
             "mode": f"{self.unstable_modes} unstable of {len(self.eigenvalues)} modes found",
             "modes": f"of {len(self.eigenvalues)} modes found none is unstable; "
@@ -163,7 +165,7 @@ def _balanced(system: FrozenSystem) -> FrozenSystem:
     """
     d = 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))
     D = sp.diags(d)
-    parts = {
+    parts: dict[str, Any] = {
         name: Combination.of(
             system.n,
             [weight for weight, _ in system.parts[name].terms],

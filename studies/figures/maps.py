@@ -6,25 +6,37 @@ import matplotlib.colors as mcolors
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
+from numpy.typing import NDArray
 from xarray import Dataset
 
-from studies.figures.style import DIVERGENCE, FLUTTER, STABLE
+from studies.figures.style import DIVERGENCE, FLUTTER, HATCH, STABLE
 from studies.figures.tracks import axis_label
+from studies.map_verdicts import NAMES, UNDECIDED, classes
 
-VERDICTS = ("stable", "divergence", "flutter")
+COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of the classes of studies.map_verdicts
 
 
 def verdict(grid: Dataset, ax: Axes) -> QuadMesh:
-    """Stable, divergence and flutter regions; the legend names those that occur."""
+    """Regions of the verdict; the legend names those that occur, undecided ones are hatched."""
     y_name, x_name = _axes_of(grid)
-    colours = mcolors.ListedColormap([STABLE, DIVERGENCE, FLUTTER])
-    values = grid["verdict"].transpose(y_name, x_name).values
+    found = classes(grid).transpose(y_name, x_name).values
     mesh = ax.pcolormesh(
-        grid[x_name], grid[y_name], values, cmap=colours, vmin=-0.5, vmax=2.5, shading="nearest"
-    )
-    present = [k for k in range(3) if np.any(values == k)]
-    patches = [Patch(facecolor=colours(k), edgecolor="0.6", label=VERDICTS[k]) for k in present]
+        grid[x_name], grid[y_name], np.ma.masked_less(found, 0),
+        cmap=mcolors.ListedColormap(COLOURS), vmin=-0.5, vmax=3.5, shading="nearest",
+    )  # fmt: skip
+    hatch(grid, ax)
+    patches = [
+        Patch(
+            facecolor=COLOURS[code],
+            edgecolor=HATCH["edgecolor"],
+            hatch=HATCH["hatch"] if code == UNDECIDED else None,
+            label=name.replace(": ", ":\n").replace("modes were", "modes\nwere"),
+        )
+        for code, name in NAMES.items()
+        if np.any(found == code)
+    ]
     ax.legend(handles=patches, loc="upper left", bbox_to_anchor=(1.01, 1.0))
     ax.set(xlabel=axis_label(grid[x_name]), ylabel=axis_label(grid[y_name]))
     ax.grid(False)
@@ -56,9 +68,35 @@ def growth(grid: Dataset, ax: Axes) -> QuadMesh:
             colors="black",
             linewidths=0.9,
         )
+    hatch(grid, ax)
     ax.set(xlabel=axis_label(grid[x_name]), ylabel=axis_label(grid[y_name]))
     ax.grid(False)
     return mesh
+
+
+def hatch(grid: Dataset, ax: Axes) -> PathPatch:
+    """Hatched cells of the points where only the lowest modes were examined."""
+    y_name, x_name = _axes_of(grid)
+    undecided = classes(grid).transpose(y_name, x_name).values == UNDECIDED
+    x, y = (_edges(grid[name].values) for name in (x_name, y_name))
+    cells = [_cell(x[j : j + 2], y[i : i + 2]) for i, j in np.argwhere(undecided)]
+    outline = Path.make_compound_path(*cells) if cells else Path(np.zeros((0, 2)))
+    patch = PathPatch(outline, fill=False, linewidth=0.0, **HATCH)
+    ax.add_artist(patch)
+    return patch
+
+
+def _edges(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Edges of the cells around the points, halfway between them."""
+    if len(points) < 2:
+        return np.array([points[0] - 0.5, points[0] + 0.5])
+    middle = 0.5 * (points[1:] + points[:-1])
+    return np.concatenate([[2.0 * points[0] - middle[0]], middle, [2.0 * points[-1] - middle[-1]]])
+
+
+def _cell(x: NDArray[np.float64], y: NDArray[np.float64]) -> Path:
+    corners = [(x[0], y[0]), (x[1], y[0]), (x[1], y[1]), (x[0], y[1]), (x[0], y[0])]
+    return Path(corners, closed=True)
 
 
 def _axes_of(grid: Dataset) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from studies.figures.style import colour
+from studies.figures.style import colour, plain
 
 Array = NDArray[np.float64]
 MARGIN = 0.06  # of the picture's size
@@ -45,7 +45,7 @@ def still(frame: Frame, ax: Axes) -> list[tuple[Line2D, Line2D]]:
             lw=2.0,
             marker=marker,
             ms=6 if alone else 3.5,
-            label=strand.name,
+            label=plain(strand.name),
         )
         artists.append((grey, lively))
     ax.set(xlabel="x (m)", ylabel="y (m)")

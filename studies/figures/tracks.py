@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from xarray import DataArray, Dataset
 
-from studies.figures.style import RIGID, colour
+from studies.figures.style import RIGID, colour, plain
 
 
 def axis_label(coordinate: DataArray) -> str:
     """`long name (units)` of a coordinate or variable, with CF's `rad s-1` shown as `rad/s`."""
-    name = str(coordinate.attrs.get("long_name", coordinate.name)).replace("_", " ")
+    name = plain(str(coordinate.attrs.get("long_name", coordinate.name)).replace("_", " "))
     units = re.sub(r" (\w+)-1\b", r"/\1", coordinate.attrs.get("units", ""))
     units = re.sub(r" (\w+)-2\b", r"/\1²", units)
     return f"{name} ({units})" if units and units != "1" else name
@@ -52,6 +52,7 @@ EVENT_MARKERS = {
     "divergence onset": "v",
     "split": "s",
     "critical damping": "+",
+    "unresolved": "$?$",
 }
 
 

@@ -1,0 +1,68 @@
+"""Magnitudes that the formulas can represent: others overflow or vanish in double precision.
+
+The limits are far outside of what can be built. They keep products such as E·width·height³/length³
+and their squares finite. Whether a value is likely is a question for `assembly.plausibility`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assembly.errors import InputError
+
+
+@dataclass(frozen=True)
+class Magnitude:
+    """Limits of the size of a physical quantity: its name, unit, least and largest size.
+
+    zero: 0 is accepted as well. signed: both signs are accepted.
+    """
+
+    name: str
+    unit: str
+    least: float
+    largest: float
+    zero: bool = False
+    signed: bool = False
+
+    def accepts(self, values: ArrayLike) -> bool:
+        """Whether all values are numbers inside the limits."""
+        array = np.asarray(values, dtype=float)
+        size = np.abs(array) if self.signed else array
+        inside = (size >= self.least) & (size <= self.largest)
+        return bool(np.all(inside | (array == 0.0) if self.zero else inside))
+
+    @property
+    def expected(self) -> str:
+        """What is accepted, in words."""
+        zero = "0, or " if self.zero else ""
+        size = " of either sign, its size" if self.signed else ""
+        limits = f"between {self.least:g} and {self.largest:g} {self.unit}".rstrip()
+        return f"{zero}a {self.name}{size} {limits}"
+
+    def check(self, values: ArrayLike, what: str, error: type[InputError] = InputError) -> None:
+        """Raises the error, naming what, unless all values are inside the limits."""
+        if not self.accepts(values):
+            shown = np.asarray(values, dtype=float).tolist()
+            raise error(f"{what}: must be {self.expected}, got {shown!r}")
+
+
+LENGTH = Magnitude("positive length", "m", 1e-12, 1e9)
+POSITION = Magnitude("coordinate", "m", 0.0, 1e9, signed=True)
+AREA = Magnitude("positive area", "m²", 1e-24, 1e18)
+SECOND_MOMENT = Magnitude("positive second moment", "m⁴", 1e-48, 1e36)
+SHEAR_COEFFICIENT = Magnitude("positive coefficient", "", 1e-12, 1e12)
+MODULUS = Magnitude("positive modulus", "Pa", 1e-6, 1e21)
+DENSITY = Magnitude("positive density", "kg/m³", 1e-12, 1e12)
+MASS = Magnitude("mass", "kg", 1e-30, 1e18, zero=True)
+INERTIA = Magnitude("moment of inertia", "kg m²", 1e-54, 1e36, zero=True)
+INERTIA_ENTRY = Magnitude("moment of inertia", "kg m²", 0.0, INERTIA.largest, signed=True)
+ENTRY = Magnitude("matrix entry", "in SI units", 0.0, 1e30, signed=True)
+DAMPING_MASS = Magnitude("coefficient a", "1/s", 1e-30, 1e12, zero=True)
+DAMPING_STIFFNESS = Magnitude("coefficient b", "s", 1e-30, 1e6, zero=True)
+RATE = Magnitude("rate", "rad/s or m/s", 1e-12, 1e12, zero=True, signed=True)
+SPEED_RPM = Magnitude("speed", "rpm", 1e-9, 1e12, zero=True, signed=True)
+ACCELERATION = Magnitude("acceleration", "rad/s² or m/s²", 1e-24, 1e24, zero=True, signed=True)

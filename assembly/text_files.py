@@ -1,0 +1,58 @@
+"""Reading files that a user names: regular files of bounded size only.
+
+A device such as /dev/zero never ends, and a pipe that nobody writes to never begins.
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from assembly.errors import InputError
+
+LARGEST = 4 * 2**30  # bytes
+
+
+def regular_file(path: str | Path, error: type[InputError] = InputError) -> Path:
+    """The path of a regular file that is not too large; the error naming it otherwise."""
+    file = Path(path)
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        raise error(f"{shown(path)}: no such file") from None
+    except OSError as fault:
+        raise error(f"{shown(path)}: cannot be read: {fault.strerror}") from None
+    except ValueError:
+        raise error(f"{shown(path)}: cannot be read: NUL in the file name") from None
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
+        raise error(f"{shown(path)}: cannot be read: it is {what}, expected a file")
+    if status.st_size > LARGEST:
+        raise error(
+            f"{shown(path)}: cannot be read: {status.st_size} bytes, at most {LARGEST} are accepted"
+        )
+    return file
+
+
+def read_text(
+    path: str | Path, error: type[InputError] = InputError, *, replace: bool = True
+) -> str:
+    """The text of a regular file in UTF-8.
+
+    replace: other bytes become a replacement character; otherwise they are an error.
+    """
+    file = regular_file(path, error)
+    try:
+        return file.read_text(encoding="utf-8", errors="replace" if replace else "strict")
+    except OSError as fault:
+        raise error(f"{shown(path)}: cannot be read: {fault.strerror}") from None
+    except UnicodeDecodeError:
+        raise error(f"{shown(path)}: cannot be read: not a text file") from None
+    except MemoryError:
+        raise error(f"{shown(path)}: cannot be read: too large for the memory") from None
+
+
+def shown(words: str | Path) -> str:
+    """A path or a text as it is shown in one line: printable and not endless."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(words))
+    return text if len(text) <= 300 else f"{text[:150]}…{text[-100:]}"

@@ -1,0 +1,101 @@
+"""The folder of a map: it appears whole, one process writes it, and what a kill left is removed.
+
+A new map is made in a hidden folder beside its place, `.NAME.HOST.PID.partial`, and moved when it
+is complete. The folder of a process that is gone is removed at the next start; that of a living
+process, or of another host, stays.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from assembly.errors import StorageError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A new folder that takes the place of `path` when the block ends without an exception."""
+    remove_stale(path)
+    workshop = path.with_name(f".{path.name}.{_host()}.{os.getpid()}.partial")
+    shutil.rmtree(workshop, ignore_errors=True)
+    try:
+        workshop.mkdir(parents=True)
+        made = workshop / "new"
+        yield made
+        if path.exists():
+            path.rename(workshop / "old")
+        made.rename(path)
+    finally:
+        shutil.rmtree(workshop, ignore_errors=True)
+
+
+def remove_stale(path: Path) -> None:
+    """Remove the unfinished folders that processes of this host left when they were killed."""
+    prefix, suffix = f".{path.name}.", ".partial"
+    if not path.parent.is_dir():
+        return
+    for entry in list(path.parent.iterdir()):
+        if entry.name.startswith(prefix) and entry.name.endswith(suffix):
+            host, _, pid = entry.name[len(prefix) : -len(suffix)].rpartition(".")
+            if host in ("", _host()) and pid.isdigit() and not _alive(int(pid)):
+                shutil.rmtree(entry, ignore_errors=True)
+
+
+def lock(folder: Path) -> int | None:
+    """A file descriptor that holds the folder for this process until it is closed.
+
+    The system releases it when the process ends, however it ends. None where the file system has
+    no locks. Raises StorageError when another process holds the folder.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise StorageError(
+            f"{folder}: another process is writing this map; wait for it, or give another store"
+        ) from None
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove chunks that were half-written when a process was killed. Needs the folder's lock."""
+    for entry in folder.rglob("*.partial"):
+        entry.unlink(missing_ok=True)
+
+
+def release(descriptor: int | None) -> None:
+    """Give back what `lock` gave."""
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+def discard(path: Path) -> None:
+    """Remove a file, or whatever else has taken its place, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+def _host() -> str:
+    return platform.node() or "localhost"

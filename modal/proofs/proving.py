@@ -1,0 +1,97 @@
+"""A reduced basis that holds all modes which can be unstable, with the proof at every point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal.affine import AffineFamily, Coefficients
+from modal.basis import Projected
+from modal.certificate import Certificate, certify
+from modal.proofs.codes import MODES
+from modal.proofs.complete import Forms
+from modal.proofs.points import Prover
+from modal.reduced_eigen import SmallModes
+from modal.reducer import SOUNDINGS, Reducer, spread
+
+MOST = 60  # modes of a point that are certified so that its box is covered
+
+
+class ProvingReducer(Reducer):
+    """A `Reducer` whose number of certified modes covers the box of possible instability.
+
+    Arguments as of `Reducer`; k is the least number of modes.
+    """
+
+    prover: Prover
+
+    def __init__(
+        self,
+        family: AffineFamily,
+        span: Coefficients,
+        k: int,
+        tolerance: float = 1e-6,
+        threads: int = 1,
+    ) -> None:
+        self.prover = Prover(family, span.padded(len(family.terms)))
+        super().__init__(family, span, k, tolerance, threads, self.prover.reach())
+        self.prover.start(self.reference, self.start)
+        self._cover(span.take(spread(len(span), SOUNDINGS)))
+
+    def _set(self, family: AffineFamily, k: int, tolerance: float, threads: int) -> None:
+        super()._set(family, k, tolerance, threads)
+        self._forms: Forms | None = None
+        self._parent: Projected | None = None
+
+    def _cover(self, at: Coefficients) -> None:
+        """Raise the number of certified modes to that of the modes in the box of the points."""
+        boxes = self.prover.box.at(at)
+        modes = self.solved(at, every=True)[0]
+        radius = np.sqrt(boxes.angular_frequency**2 + boxes.stiffness)
+        with np.errstate(invalid="ignore"):
+            inside = np.abs(modes.eigenvalues) <= radius[:, None]
+        count = inside[np.isfinite(radius)].sum(axis=1).max(initial=0)
+        self.wanted = int(min(max(self.wanted, count), MOST))
+
+    def proved(
+        self, at: Coefficients
+    ) -> tuple[SmallModes, Certificate, NDArray[np.bool_], NDArray[np.int8]]:
+        """As `solve`, with what proves that no other mode is unstable (modal/proofs/codes.py)."""
+        at = at.padded(len(self.projected.matrices))
+        shared = self.projected if self._parent is None else self._parent
+        proof = self.prover.without_modes(shared, at)
+        if np.all(proof != MODES):
+            return *self.solve(at), proof
+        every, rigid = self.solved(at, every=True)
+        count = self.wanted + self.extra
+        modes = every.first(count)
+        certificate = certify(self.projected, at, modes)
+        forms = self._forms or self.prover.forms(self.projected)
+        counted = self.prover.proofs(forms, self.projected, at, every, certificate, rigid)
+        return modes, certificate, rigid[:, :count], np.where(proof != MODES, proof, counted)
+
+    def local(self, at: Coefficients) -> Self:
+        other = super().local(at)
+        other._parent = self.projected
+        other._forms = self.prover.local(self.projected, other.projected, other.coordinates)
+        return other
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return super().arrays() | self.prover.arrays()
+
+    @classmethod
+    def restored(
+        cls,
+        family: AffineFamily,
+        span: Coefficients,
+        arrays: Mapping[str, NDArray[np.generic]],
+        tolerance: float,
+        threads: int = 1,
+    ) -> Self:
+        made = super().restored(family, span, arrays, tolerance, threads)
+        span = span.padded(len(family.terms))
+        made.prover = Prover.restored(family, span, made.reference, arrays)
+        return made

@@ -1,0 +1,161 @@
+"""A track's reduced basis: compared with full solves, and grown where it is not good enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+import scipy.sparse as sp
+
+import assembly
+import modal
+import modal.sources
+from assembly import FrozenSystem
+from assembly.combination import Combination
+from assembly.errors import AccuracyError, InputError
+from modal.reducer import Reducer, spread
+
+SPEEDS = np.linspace(0.0, 0.9, 81)
+N = 30
+
+
+@dataclass
+class Shaft:
+    """N masses in a plane that turns, springs between them: operators shared by all speeds.
+
+    springs: two more, between a mass each and the frame, that stiffen with the speed as sin² and as
+    a square. soft: factor of the chain at speeds that are not among `honest`; the operator stays
+    the same object, so nothing but a full solve can tell.
+    """
+
+    soft: float = 1.0
+    honest: frozenset[float] = frozenset()
+    springs: bool = False
+    K: sp.csr_matrix = field(init=False)
+
+    def __post_init__(self) -> None:
+        chain = sp.diags([-np.ones(N - 1), 2.0 * np.ones(N), -np.ones(N - 1)], [-1, 0, 1])
+        self.K = sp.csr_matrix(sp.block_diag([chain, 1.3 * chain]))
+        self.original = self.K.data.copy()
+        self.M = sp.identity(2 * N, format="csr")
+        self.points = [sp.csr_matrix(([1.0], ([i], [i])), shape=(2 * N, 2 * N)) for i in (7, 41)]
+        swap = sp.csr_matrix(np.array([[0.0, -1.0], [1.0, 0.0]]))
+        self.G = sp.csr_matrix(sp.kron(swap, sp.identity(N)))
+
+    def freeze(self, omega: float) -> FrozenSystem:
+        lies = bool(self.honest) and omega not in self.honest
+        self.K.data[:] = self.original * (self.soft if lies else 1.0)
+        speed = 0.05 * omega
+
+        def one(coefficient: float, A: sp.csr_matrix) -> Combination:
+            return Combination.of(2 * N, (coefficient,), (A,))
+
+        return FrozenSystem(
+            M=one(1.0, self.M),
+            C=one(2.0 * speed, self.G),
+            K=one(1.0, self.K),
+            K_omega2=one(-(speed**2), self.M),
+            K_G=Combination.of(
+                2 * N, (5.0 * np.sin(omega) ** 2, 0.1 * omega**2), self.points
+            ) if self.springs else None,
+        )  # fmt: skip
+
+
+def exact(model: Shaft, omega: float, k: int) -> np.ndarray:
+    """LAPACK's eigenvalues of the state matrix, Im ≥ 0, by |λ|."""
+    s = model.freeze(omega)
+    n = s.n
+    lower = -np.linalg.solve(s.M.toarray(), np.hstack([s.stiffness.toarray(), s.damping.toarray()]))
+    lam = la.eigvals(np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), lower]))
+    lam = lam[lam.imag >= 0.0]
+    return lam[np.argsort(np.abs(lam))[:k]]
+
+
+@pytest.mark.parametrize("checks", [{}, {"checks": 3}])
+def test_a_model_that_lies_between_the_training_points_is_found_out(checks: dict) -> None:
+    """The springs are 4 % softer wherever the basis was not trained: frequencies 2 % too high."""
+    honest = frozenset(SPEEDS[spread(len(SPEEDS), 5)].tolist())
+    with pytest.raises(AccuracyError, match="of the full problem"):
+        modal.track(Shaft(0.96, honest), omega=SPEEDS, k=4, **checks)
+
+
+def test_without_checks_the_wrong_values_are_handed_out() -> None:
+    """What the check is for: LAPACK at one speed is 2 % below what the basis says."""
+    honest = frozenset(SPEEDS[spread(len(SPEEDS), 5)].tolist())
+    model = Shaft(0.96, honest)
+    tracks = modal.track(model, omega=SPEEDS, k=4, checks=0)
+    found = np.sort(np.abs(tracks["eigenvalue"].values[13]))
+    true = np.abs(exact(model, float(SPEEDS[13]), 4))
+    assert found == pytest.approx(true / np.sqrt(0.96), 4e-3)
+
+
+def test_a_missing_mode_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every reduced solve loses its second mode."""
+    original = Reducer.solve
+
+    def solve(self: Reducer, at: Any) -> Any:
+        self.wanted += 1
+        modes, certificate, rigid = original(self, at)
+        self.wanted -= 1
+        index = np.delete(np.arange(self.wanted + 1), 1)[None].repeat(len(at), 0)
+        tables = (getattr(certificate, name) for name in certificate.__dataclass_fields__)
+        fewer = type(certificate)(*(np.take_along_axis(t, index, 1) for t in tables))
+        return modes.take(index), fewer, np.take_along_axis(rigid, index, 1)
+
+    monkeypatch.setattr(Reducer, "solve", solve)
+    with pytest.raises(AccuracyError, match="reduced basis"):
+        modal.track(Shaft(), omega=SPEEDS, k=4)
+
+
+def test_the_default_is_one_check_at_a_point_of_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[list[float], int]] = []
+    original = modal.sources.spot_check
+
+    def counted(reducer: Any, points: Any, wanted: int) -> int:
+        asked.append(([p["omega"] for p in points], original(reducer, points, wanted)))
+        return asked[-1][1]
+
+    monkeypatch.setattr(modal.sources, "spot_check", counted)
+    blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 6, clamped="start")
+    speeds = np.linspace(0.0, 400.0, 41)
+    tracks = modal.track(blade, omega=speeds, axis=(0, 0, 1), k=4)
+    assert tracks.attrs["solver"].startswith("reduced basis")
+    points, compared = asked[0]
+    assert len(asked) == 1 and compared == 1 and set(points) <= set(speeds.tolist())
+
+
+def test_checks_that_are_no_number() -> None:
+    with pytest.raises(InputError, match="checks: expected"):
+        modal.track(Shaft(), omega=SPEEDS, checks=-1)
+
+
+def test_a_basis_that_grows_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From two speeds only: later blocks add vectors, and the tracks are those of full solves."""
+    monkeypatch.setattr(modal.sources, "TRAINING", 2)
+    monkeypatch.setattr(modal.sources, "SAMPLE", 2)
+    speeds = np.linspace(0.0, 3.14159, 301)
+    sizes: list[int] = []
+    original = modal.sources.ReducedSource._settle
+
+    def settle(self: Any) -> None:
+        original(self)
+        sizes.append(self._reducer.projected.size)
+
+    monkeypatch.setattr(modal.sources.ReducedSource, "_settle", settle)
+    reduced = modal.track(Shaft(springs=True), omega=speeds, k=5, rate=0.01, backend="reduced")
+    assert len(sizes) > 1 and sizes[-1] > sizes[0]
+    full = modal.track(Shaft(springs=True), omega=speeds, k=5, rate=0.01, backend="dense")
+    for n in (0, 99, 100, 101, 199, 200, 201, 300):
+        lam = np.sort(np.abs(reduced["eigenvalue"].values[n]))[:5]
+        np.testing.assert_allclose(
+            lam, np.abs(exact(Shaft(springs=True), float(speeds[n]), 5)), rtol=1e-7
+        )
+    for name in ("eigenvalue", "mac", "growth_rate_corrected"):
+        found, expected = reduced[name].values[:, :5], full[name].values[:, :5]
+        both = np.isfinite(found) & np.isfinite(expected)
+        assert both.mean() > 0.9
+        scale = np.abs(expected[both]).max()
+        np.testing.assert_allclose(found[both], expected[both], rtol=0, atol=1e-6 * scale)
