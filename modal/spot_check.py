@@ -48,7 +48,7 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
         if len(extended.terms) > len(reducer.projected.matrices):
             continue  # has an operator of its own: it is solved in full anyway
         modes, certificate, rigid = reducer.solve(at)
-        elastic = np.flatnonzero(~rigid[0])[: reducer.wanted]
+        elastic = np.flatnonzero(~rigid[0] & np.isfinite(modes.eigenvalues[0]))[: reducer.wanted]
         found, bound = modes.eigenvalues[0, elastic], certificate.error_bound[0, elastic]
         try:
             exact, exact_bound = _full(reducer, point, at, modes.right[0], modes.left[0], count)
