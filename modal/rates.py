@@ -1,4 +1,4 @@
-"""What freezing leaves out, to first order: the corrected growth rate and the frozen interval.
+"""What freezing leaves out, to first order: the corrected growth rate.
 
 With B ẋ = A(t) x, x = (q, q̇), and a(t) x_i(t) exp ∫λ_i for the i-th mode, the product with the
 left vector gives ȧ yᴴBx + a yᴴBẋ = 0 up to the coupling with other modes, so that
@@ -120,10 +120,12 @@ def _worst(mixing: Complex, lam: Complex, gram: Complex) -> Real:
 class History:
     """T instants of R tracks over time; NaN where a track has no value.
 
-    eigenvalues (T, R), rad/s. speed (T, R): dλ/dt. energy (T, R): twice the energy at qᴴMq = 1.
+    at (T,): s. eigenvalues (T, R), rad/s. speed (T, R): dλ/dt. energy (T, R): twice the energy at
+    qᴴMq = 1.
     by_energy, by_amplitude, mixing (T, R): of `InstantRates`, per second.
     """
 
+    at: Real
     eigenvalues: Complex
     speed: Complex
     energy: Real
@@ -139,21 +141,3 @@ def growth_rate_corrected(history: History) -> Real:
         positive = np.all((share > POSITIVE) | np.isnan(history.energy), axis=0)
     size = np.where(positive[None, :], history.by_energy, history.by_amplitude)
     return np.asarray(history.eigenvalues.real + size)
-
-
-def frozen_interval(history: History, tolerance: float) -> Real:
-    """How long the modes of an instant stand for the motion, (T, R) s.
-
-    The Δt at which the drift |λ̇| Δt reaches tolerance |λ|; zero where the coupling |y_jᴴ(Ȧ −
-    λ_iḂ)x_i| / |λ_i − λ_j|² with any other mode of the window exceeds the tolerance, for then not
-    even the instant's own modes are what the motion excites. Infinite where nothing moves.
-    """
-    speed = np.abs(history.speed)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        interval = np.where(speed > 0.0, tolerance * np.abs(history.eigenvalues) / speed, np.inf)
-    interval = np.where(np.isnan(speed), np.nan, interval)
-    return np.where(
-        np.nan_to_num(history.mixing) > tolerance,
-        np.where(np.isnan(interval), np.nan, 0.0),
-        interval,
-    )

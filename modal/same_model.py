@@ -23,8 +23,8 @@ def family_prints(
 ) -> Array:
     """Of an affine family at all values of a sweep, (rows, 2)."""
 
-    def block(where: Any) -> Coefficients:
-        return table.block(where[0].start // BLOCK)
+    def block(where: Any) -> tuple[AffineFamily, Coefficients]:
+        return family, table.block(where[0].start // BLOCK)
 
     prints = FamilyPrints(family, first, span, block)
     starts = range(0, table.count, BLOCK)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.events import Meeting, find_events
-from modal.rates import History, frozen_interval, growth_rate_corrected
+from modal.frozen_interval import frozen_interval
+from modal.rates import History, growth_rate_corrected
 from modal.snapshot import Complex, Index, Real
 from modal.sweep import Sweep
 from modal.track_rows import KINDS
@@ -85,6 +86,7 @@ def _rates(recorder: Recorder, index: Index, lam: Complex, tolerance: float) -> 
         return Rates(lam.real.copy(), lam.real.copy(), endless, nothing)
     coupled = np.abs(rate) * rows.of_modes("coupling", index)
     history = History(
+        rows.single("at", recorder.count),
         lam,
         np.asarray(rate * rows.of_modes("slope", index), dtype=complex),
         rows.of_modes("energy", index),
