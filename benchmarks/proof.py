@@ -82,7 +82,8 @@ def main() -> None:
     body = reference_block("hex20").with_damping(**DAMPING)
     expert, proved, verdict = state_times(body)
     print(verdict)
-    print(f"one state: TOAR {expert:.2f} s, modal.stability {proved:.2f} s: {proved / expert:.2f} ×")
+    ratio = proved / expert
+    print(f"one state: TOAR {expert:.2f} s, modal.stability {proved:.2f} s, {ratio:.2f} ×")
     seconds, counts = map_of(ROOT, arguments.side)
     total = sum(counts)
     names = zip(PROOFS, counts, strict=True)

@@ -43,7 +43,7 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 STEPS = 24  # of Lanczos for the bounds on the complement
-COUPLING_STEPS = 12  # of Lanczos for what couples the first vectors with it
+HARMLESS = 0.02  # share of θ that a bound may have before it is taken as it is
 KNOWN = 1e-9  # of a coefficient: what the groups may leave
 
 
@@ -79,6 +79,8 @@ class Completeness:
         Points whose coefficients span those of all points to come.
     start : MassBasis, optional
         Vectors that the basis holds, about the lowest modes of K_ref.
+    stiffness : float
+        The largest W² + γW of the points, (rad/s)². Bounds that matter little are left wide.
     kept : mapping, optional
         The `arrays` of an earlier one, which are then not computed again.
     """
@@ -88,6 +90,7 @@ class Completeness:
         reference: Reference,
         span: Coefficients,
         start: MassBasis | None = None,
+        stiffness: float = np.inf,
         kept: Mapping[str, Array] | None = None,
     ) -> None:
         family = reference.family
@@ -98,37 +101,36 @@ class Completeness:
         self.changes = groups(span.stiffness - reference.weights, every)
         if kept is None:
             assert start is not None
-            bounds = self._bounds(start)
+            changed = span.stiffness - reference.weights
+            sizes = [np.abs(group.factor(changed)).max() for group in self.changes]
+            bounds = self._bounds(start, [stiffness + reference.shift, *sizes])
         else:
             bounds = kept["complement"]
         self._mass, bounds = float(bounds[0, 1]), bounds[1:]
         self._low, self._high, self._coupling = bounds[:, 0], bounds[:, 1], bounds[:, 2]
 
-    def _bounds(self, start: MassBasis) -> Array:
-        """Of M and every change: lowest and highest ratio to K_ref, coupling with the vectors."""
+    def _bounds(self, start: MassBasis, factors: list[float]) -> Array:
+        """Of M and every change: lowest and highest ratio to K_ref, coupling with the vectors.
+
+        factors: of M and of every change, the largest of all points.
+        """
         reference = self.reference
         matrices = [reference.family.symmetric_part(group.weights) for group in self.changes]
         products: list[Product] = [A.__matmul__ for A in (reference.mass, *matrices)]
         positive = [True, *(False for _ in matrices)]
         (X, KX), square = orthonormal(reference, start.V)
         scale = np.sqrt(reference.mass.diagonal() * square)
+        enough = [HARMLESS / factor if factor > 0.0 else np.inf for factor in factors]
         ends = lanczos(
-            reference.solve, products, scale, semidefinite=positive, without=(X, KX), steps=STEPS
-        )
-        small: list[Product] = []
+            reference.solve, products, scale, semidefinite=positive, without=(X, KX), steps=STEPS,
+            enough=enough,
+        )  # fmt: skip
+        coupling = [0.0]
         for A in matrices:
             AX = A @ X
             inside = X.T @ AX
-
-            def outside(a: Array, AX: Array = AX, inside: Array = inside) -> Array:
-                return np.asarray(AX.T @ reference.solve(AX @ a) - inside @ (inside @ a))
-
-            small.append(outside)
-        positive = [True] * len(small)
-        sizes = lanczos(
-            lambda a: a, small, np.ones(X.shape[1]), semidefinite=positive, steps=COUPLING_STEPS
-        )
-        coupling = [0.0, *(np.sqrt(max(high, 0.0)) for _, high in sizes)]
+            outside = AX.T @ reference.solve(AX) - inside @ inside
+            coupling.append(np.sqrt(max(float(la.eigvalsh(outside)[-1]), 0.0)))
         return np.column_stack([np.array(ends), coupling])
 
     def arrays(self) -> dict[str, Array]:

@@ -48,13 +48,16 @@ class Prover:
 
     def reach(self) -> float:
         """Frequency, rad/s, up to which the basis is to hold all modes of K_ref."""
+        return float(np.sqrt(REACH * self._largest_stiffness()))
+
+    def _largest_stiffness(self) -> float:
+        """The largest W² + γW of the points that have a box, (rad/s)²."""
         stiffness = self.box.at(self.span).stiffness
-        finite = stiffness[np.isfinite(stiffness)]
-        return float(np.sqrt(REACH * finite.max(initial=0.0)))
+        return float(stiffness[np.isfinite(stiffness)].max(initial=0.0))
 
     def start(self, reference: Reference, basis: MassBasis) -> None:
         """Take the bounds beside the first vectors of the basis."""
-        self._completeness = Completeness(reference, self.span, basis)
+        self._completeness = Completeness(reference, self.span, basis, self._largest_stiffness())
 
     def forms(self, projected: Projected) -> Forms:
         """The bounds beside a basis; those of the last one are kept."""

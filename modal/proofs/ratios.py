@@ -24,12 +24,14 @@ Product = Callable[[Array], Array]
 
 DENSE = 600  # size up to which LAPACK is used
 STEPS = 40
+STARTS, STARTED_STEPS = 4, 16  # where a block solve costs little more than a single one
 FAILURE = 1e-6  # probability that a bound is too small
 NULL = 1e-12  # eigenvalue of A, relative to the largest, that is zero
 DENSE_ROUND_OFF = 4.0 * np.finfo(float).eps  # times n, of a unit diagonal: error of eigenvalues
 SPARSE_ROUND_OFF = 256.0 * np.finfo(float).eps  # of a unit diagonal: error of a sparse Cholesky
 OUTSIDE = 1e-10  # of B's size: what of it reaches the null space of A
 INVARIANT = 1e-10  # of a vector's size: what is left of it when the Krylov space is invariant
+SURE = 0.45  # ε of a B of unknown sign below which its iteration may end early
 LARGEST_MISS = 0.9  # ε beyond which more steps are needed: the bound is then ten times as wide
 
 
@@ -49,7 +51,10 @@ def skew_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
     if len(rows) <= DENSE:
         return _dense_skew_ratio(B.toarray(), A.toarray())
     with Factorization(A, "spd") as factor:
-        return lanczos(factor.solve, [lambda x: B @ x], np.sqrt(A.diagonal()), skew=True)[0][1]
+        scale = np.sqrt(A.diagonal())
+        return lanczos(
+            factor.solve, [lambda x: B @ x], scale, skew=True, starts=STARTS, steps=STARTED_STEPS
+        )[0][1]
 
 
 def _dense_skew_ratio(B: Array, A: Array) -> float:
@@ -142,6 +147,8 @@ def lanczos(
     semidefinite: Sequence[bool] = (),
     without: tuple[Array, Array] | None = None,
     steps: int = STEPS,
+    starts: int = 1,
+    enough: Sequence[float] = (),
 ) -> list[tuple[float, float]]:
     """Bounds (low, high) of xᴴBx / xᴴAx for several B, widened by what Lanczos can have missed.
 
@@ -163,14 +170,23 @@ def lanczos(
         X with XᵀAX = I, and AX: x is restricted to XᵀAx = 0.
     steps : int
         Steps of the iteration.
+    starts : int
+        Independent random starts of every B. All of them must miss before a bound is too small.
+    enough : sequence of float
+        Modulus of each B's bounds below which its iteration ends. Empty: zero.
     """
-    n, count = len(scale), len(products)
-    positive = semidefinite or [False] * count
+    n, products = len(scale), [product for product in products for _ in range(starts)]
+    count = len(products)
+    positive = [flag for flag in semidefinite for _ in range(starts)] or [False] * count
+    limits = [limit for limit in enough for _ in range(starts)] or [0.0] * count
     kept = (np.zeros((n, 0)), np.zeros((n, 0))) if without is None else without
     steps = min(steps, n - kept[0].shape[1])
     if steps < 1:
-        return [(0.0, 0.0)] * count
-    X, AX, BX = ([np.zeros((n, steps), order="F") for _ in products] for _ in range(3))
+        return [(0.0, 0.0)] * (count // starts)
+    X, AX = ([np.zeros((n, steps), order="F") for _ in products] for _ in range(2))
+    ritz = np.zeros((count, steps, steps))
+    bounds = [(0.0, 0.0)] * count
+    exact = np.zeros(count, dtype=bool)
     image = scale[:, None] * np.random.default_rng(41).standard_normal((n, count))
     done = np.zeros(count, dtype=int)
     for k in range(steps):
@@ -185,33 +201,46 @@ def lanczos(
                     share = images.T @ x
                     x, Ax = x - vectors @ share, Ax - images @ share
             left = float(x @ Ax)
-            if not left > (INVARIANT * INVARIANT) * size:
-                continue
-            X[i][:, k], AX[i][:, k] = x / np.sqrt(left), Ax / np.sqrt(left)
-            BX[i][:, k] = image[:, i] = products[i](X[i][:, k : k + 1])[:, 0]
-            done[i] = k + 1
-    return [
-        _widened(X[i][:, : done[i]].T @ BX[i][:, : done[i]], skew, positive[i], n, done[i] < steps)
-        for i in range(count)
-    ]
+            exact[i] = not left > (INVARIANT * INVARIANT) * size
+            if not exact[i]:
+                X[i][:, k], AX[i][:, k] = x / np.sqrt(left), Ax / np.sqrt(left)
+                image[:, i] = products[i](X[i][:, k : k + 1])[:, 0]
+                ritz[i, : k + 1, k] = X[i][:, : k + 1].T @ image[:, i]
+                ritz[i, k, :k] = (-1.0 if skew else 1.0) * ritz[i, :k, k]
+                done[i] = k + 1
+            T = ritz[i, : done[i], : done[i]]
+            missed = 0.0 if exact[i] else _missed(done[i], n, skew, starts)
+            bounds[i] = _widened(T, skew, positive[i], missed)
+            sure = LARGEST_MISS if skew or positive[i] else SURE
+            if missed < sure and max(np.abs(bounds[i])) <= limits[i]:
+                done[i] = -1
+    return [_joined(bounds[i : i + starts], exact[i : i + starts]) for i in range(0, count, starts)]
 
 
-def _widened(
-    T: Array, skew: bool, semidefinite: bool, n: int, exact: bool
-) -> tuple[float, float]:
-    """Bounds from the Ritz matrix T of k steps; exact: the space is invariant."""
+def _joined(bounds: list[tuple[float, float]], exact: NDArray[np.bool_]) -> tuple[float, float]:
+    """The bounds of one B from those of its starts; an invariant space decides alone."""
+    chosen = [pair for pair, one in zip(bounds, exact, strict=True) if one] or bounds
+    return min(low for low, _ in chosen), max(high for _, high in chosen)
+
+
+def _missed(k: int, n: int, skew: bool, starts: int) -> float:
+    """The relative ε by which k steps from so many starts can fall short."""
+    k = k // 2 if skew else k  # a step of the squared operator takes two
+    ratio = np.log(1.648 * np.sqrt(n) / FAILURE ** (1.0 / starts)) / (2 * max(k, 1) - 1)
+    return float(min(ratio**2, LARGEST_MISS))
+
+
+def _widened(T: Array, skew: bool, semidefinite: bool, missed: float) -> tuple[float, float]:
+    """Bounds from the Ritz matrix T of k steps that can have missed so much."""
     k = len(T)
     if k == 0:
         return 0.0, 0.0
     if skew:
         values = np.array([0.0, float(np.linalg.norm(T, 2))])
-        k = k // 2  # a step of the squared operator takes two
     else:
         values = la.eigvalsh(0.5 * (T + T.T))[[0, -1]]
-    if exact:
+    if missed == 0.0:
         return float(values[0]), float(values[1])
-    missed = (np.log(1.648 * np.sqrt(n) / FAILURE) / (2 * max(k, 1) - 1)) ** 2
-    missed = min(missed, LARGEST_MISS)
     if skew:
         return 0.0, float(values[1] / np.sqrt(1.0 - missed))
     low, high = min(values[0], 0.0), max(values[1], 0.0)

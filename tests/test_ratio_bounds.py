@@ -1,0 +1,79 @@
+"""Bounds of ratios of quadratic forms by Lanczos, against LAPACK on the full matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from modal.proofs.ratios import DENSE, STARTED_STEPS, STARTS, lanczos, skew_ratio
+
+N = DENSE + 100  # iterative
+
+
+def plate(seed: int) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+    """K, a mass and a change of K, of a chain of pairs of random springs and masses."""
+    rng = np.random.default_rng(seed)
+    half = N // 2
+    bend = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(half, half))
+    K = sp.block_diag([bend, 1.1 * bend]) + sp.diags(1e-4 * rng.random(N))
+    M = sp.diags(np.exp(rng.uniform(-0.3, 0.3, N)))
+    B = sp.diags(rng.standard_normal(N)) + 0.1 * sp.block_diag([-bend, bend])
+    return sp.csr_matrix(K), sp.csr_matrix(M), sp.csr_matrix(B)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_skew_ratio_is_bounded_closely(seed: int) -> None:
+    """ρ((iB, A)) by LAPACK. A uniform gain between both halves, as K(ε) has."""
+    K, M, _ = plate(seed)
+    D = sp.csr_matrix(6.0 * M + 1e-1 * K)
+    half = N // 2
+    cross = sp.diags(M.diagonal()[:half])
+    B = sp.csr_matrix(sp.bmat([[None, cross], [-cross, None]]))
+    true = np.abs(la.eigh(1j * B.toarray(), D.toarray(), eigvals_only=True)).max()
+    bound = skew_ratio(B, D)
+    assert true <= bound <= 1.3 * true
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("starts, steps", [(1, 24), (STARTS, STARTED_STEPS)])
+def test_bounds_beside_known_vectors_contain_all_ratios(seed: int, starts: int, steps: int) -> None:
+    """Extreme eigenvalues of (M, K) and (B, K) on the complement of the 12 lowest modes."""
+    K, M, B = plate(seed)
+    dense = K.toarray()
+    X = la.eigh(dense, M.toarray(), subset_by_index=[0, 11])[1]
+    X = X / np.sqrt(np.einsum("ij,ij->j", X, dense @ X))
+    rest = la.null_space((dense @ X).T)
+    inner = rest.T @ dense @ rest
+    ends = [la.eigh(rest.T @ A @ rest, inner, eigvals_only=True)[[0, -1]] for A in (M, B)]
+    factor = la.cho_factor(dense)
+    found = lanczos(
+        lambda b: la.cho_solve(factor, b), [M.__matmul__, B.__matmul__], np.sqrt(M.diagonal()),
+        semidefinite=[True, False], without=(X, dense @ X), starts=starts, steps=steps,
+    )  # fmt: skip
+    for (low, high), (first, last) in zip(found, ends, strict=True):
+        assert low <= first and last <= high
+    assert found[0][1] <= 1.6 * ends[0][1]
+
+
+def test_an_iteration_ends_where_its_bound_is_harmless() -> None:
+    """Fewer solves, a wider bound that is valid still."""
+    K, M, _ = plate(0)
+    factor = la.cho_factor(K.toarray())
+    solves = []
+
+    def solve(b: np.ndarray) -> np.ndarray:
+        solves.append(b.shape[1])
+        return np.asarray(la.cho_solve(factor, b))
+
+    true = la.eigh(M.toarray(), K.toarray(), eigvals_only=True)[-1]
+    scale = np.sqrt(K.diagonal())
+    ((_, whole),) = lanczos(solve, [M.__matmul__], scale, semidefinite=[True], steps=30)
+    assert len(solves) == 30
+    solves.clear()
+    ((_, early),) = lanczos(
+        solve, [M.__matmul__], scale, semidefinite=[True], steps=30, enough=[20.0 * true]
+    )
+    assert len(solves) < 20
+    assert true <= whole <= early <= 20.0 * true
