@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 import modal
@@ -50,6 +51,17 @@ def row_wise_mac(frequencies: Array, shapes: list[Complex]) -> Array:
         chosen = np.where(mac.max(axis=1) > CLEAR, best, np.arange(n))
         tracks[t], known = frequencies[t, chosen], X[:, chosen]
     return tracks
+
+
+def between(tracks: xr.Dataset, first: int, second: int) -> NDArray[np.bool_]:
+    """Which of the listed events are between two modes."""
+    pairs = np.sort([tracks["occurrence_mode"].values, tracks["occurrence_partner"].values], axis=0)
+    return np.asarray((pairs == np.sort([first, second])[:, None]).all(axis=0))
+
+
+def meetings(tracks: xr.Dataset, first: int, second: int) -> set[str]:
+    """What happens between two modes."""
+    return set(tracks["occurrence_event"].values[between(tracks, first, second)].tolist())
 
 
 @dataclass(frozen=True)
@@ -105,7 +117,7 @@ def by_gap(gap: float, points: int, count: int, seed: int = 7) -> Told:
     """Families with the relative gap (0: crossing) over `points` even instants.
 
     A pair that stays within √2 of its least distance over the whole range does not meet and is left
-    out; so is one whose event gave way to a graver or later one of a third mode.
+    out.
     """
     rng = np.random.default_rng(seed)
     s = np.linspace(0.0, 1.0, points)
@@ -117,12 +129,12 @@ def by_gap(gap: float, points: int, count: int, seed: int = 7) -> Told:
         found = 2.0 * np.pi * tracks["frequency"].values
         shares.append(right_share(found, truth))
         first, second = (int(np.argmin(np.abs(found[0] - truth[0, m]))) for m in (0, 1))
-        met = tracks["partner"].values[:, first] == second
-        kinds = set(tracks["event"].values[met, first].tolist())
+        kinds = meetings(tracks, first, second)
         if kinds:
             told.append(kinds == {"veering" if gap else "crossing"})
         if kinds == {"veering"}:
-            errors.append(abs(np.nanmin(tracks["gap"].values[met, first]) / family.gap() - 1.0))
+            gaps = tracks["occurrence_gap"].values[between(tracks, first, second)]
+            errors.append(abs(np.nanmin(gaps) / family.gap() - 1.0))
     return Told(float(np.mean(shares)), float(np.mean(told)), max(errors, default=float("nan")))
 
 

@@ -1,6 +1,7 @@
 """Frozen Motion, modal: from the matrices of an instant to eigenvalues, tracks, maps and checks."""
 
-from modal.crosscheck import CrossCheck, crosscheck
+from modal.crosscheck import crosscheck
+from modal.crosscheck_report import CrossCheck, CrossCheckInterrupted
 from modal.floquet import FloquetModes, floquet
 from modal.hill import hill_chart
 from modal.identification import identify, matrix_pencil
@@ -25,6 +26,7 @@ __all__ = [
     "Modes",
     "PropertyReport",
     "CrossCheck",
+    "CrossCheckInterrupted",
     "crosscheck",
     "floquet",
     "hill_chart",

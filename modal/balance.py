@@ -17,13 +17,15 @@ STEPS = 30  # a cycle, of a method of order 6
 BOUND = 1e-6
 
 
-def energy_balance(model: Any, t0: float = 0.0, t1: float | None = None) -> Property:
+def energy_balance(
+    model: Any, t0: float = 0.0, t1: float | None = None, progress: bool = False
+) -> Property:
     """P6 of a model with freeze(t): its lowest mode is released at t0 and integrated to t1 (s).
 
     found: the largest |E(t) − E(t0) − work| over the largest E, from Gauss collocation of order 6
     of Hamilton's form; it is the integrator's own error when the equations and their work agree.
-    t1: by default 10 cycles of that mode. Raises InputError, and what `solve` and `integrate`
-    raise.
+    t1: by default 10 cycles of that mode. progress: a bar on stderr. Raises InputError, and what
+    `solve` and `integrate` raise.
     """
     statement = "energy changes by the work done, along a transient"
     start = solve(freezer(model)(t0), k=1)
@@ -39,6 +41,7 @@ def energy_balance(model: Any, t0: float = 0.0, t1: float | None = None) -> Prop
         "hamilton",
         method="gauss6",
         step=cycle / STEPS,
+        progress=progress,
     )
     energy = np.abs(response["energy"].values).max()
     found = float(np.abs(response["energy_defect"].values).max() / energy)

@@ -7,12 +7,14 @@ nor decay, so the slow multipliers, which are the ones asked for, come out to th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.balanced import Balanced
 from modal.integrators.gauss import Tableau
+from modal.progress import shown
 
 Array = NDArray[np.float64]
 
@@ -21,24 +23,34 @@ ORDER = 2 * STAGES
 BATCH_NUMBERS = 1 << 22
 
 
-def monodromy(A: Callable[[float], Array], t0: float, t1: float, steps: int) -> Array:
+def monodromy(A: Balanced, t0: float, t1: float, steps: int) -> Array:
     """Φ(t1, t0) (n, n) of x' = A(t) x in `steps` equal steps."""
-    total = np.eye(A(t0).shape[0])
-    for step in step_maps(A, t0, t1, steps):
-        total = step @ total
-    return total
+    return monodromy_factors(A, t0, t1, steps, 1)[0]
 
 
-def step_maps(A: Callable[[float], Array], t0: float, t1: float, steps: int) -> Iterator[Array]:
+def monodromy_factors(
+    A: Balanced, t0: float, t1: float, steps: int, count: int, progress: bool | None = False
+) -> Array:
+    """Factors (count, n, n) whose product, the last one leftmost, is Φ(t1, t0) in `steps` steps."""
+    n = len(A.root)
+    factors = np.repeat(np.eye(n)[None], count, axis=0)
+    maps = shown(step_maps(A, t0, t1, steps), "Floquet", "step", progress, steps)
+    for i, step in enumerate(maps):
+        at = i * count // steps
+        factors[at] = step @ factors[at]
+    return factors
+
+
+def step_maps(A: Balanced, t0: float, t1: float, steps: int) -> Iterator[Array]:
     """The map (n, n) of each of `steps` equal steps from t0 to t1, in order."""
     tableau = Tableau(STAGES)
-    n = A(t0).shape[0]
+    n = len(A.root)
     h = (t1 - t0) / steps
     batch = max(1, BATCH_NUMBERS // (STAGES * n) ** 2)
     for first in range(0, steps, batch):
         starts = t0 + h * np.arange(first, min(first + batch, steps))
-        stage = np.stack([[A(float(t + h * c)) for c in tableau.c] for t in starts])
-        yield from _solved(stage, h, tableau)
+        stage = A.many((starts[:, None] + h * tableau.c).ravel())
+        yield from _solved(stage.reshape(len(starts), STAGES, n, n), h, tableau)
 
 
 def _solved(stage: Array, h: float, tableau: Tableau) -> Array:

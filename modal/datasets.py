@@ -5,13 +5,15 @@ section 5).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 import xarray as xr
+
+from modal.events import Meeting
 
 # Units and names of every variable of a tracks dataset.
 TRACK_VARIABLES: Mapping[str, tuple[str, str]] = {
@@ -31,11 +33,21 @@ TRACK_VARIABLES: Mapping[str, tuple[str, str]] = {
     "coupling": ("1", "largest coupling with another mode by the motion, |yᴴȦx| / |λ_i − λ_j|²"),
     "partner": ("1", "the other mode of the event, −1 for none"),
     "gap": ("rad s-1", "least distance of the two eigenvalues of a veering"),
+    "event_at": ("", "where the event happens, between the instant before and this one"),
     "whirl_number": (
         "1",
         "whirl about the axis: +1 circular, positive sense; −1 circular, negative sense; 0 planar",
     ),
     "whirl": ("1", "sense of whirl to the rotation: forward, backward, planar or none"),
+}
+
+# The list of all events, along the dimension "occurrence".
+OCCURRENCES: Mapping[str, tuple[str, str]] = {
+    "occurrence_event": ("1", "what happens"),
+    "occurrence_mode": ("1", "the mode it happens to"),
+    "occurrence_partner": ("1", "the other mode, −1 for none"),
+    "occurrence_at": ("", "where it happens"),
+    "occurrence_gap": ("rad s-1", "least distance of the two eigenvalues of a veering"),
 }
 
 # Units and names of parameters that are swept often; any other is taken as it is.
@@ -49,15 +61,31 @@ COORDINATES: Mapping[str, tuple[str, str]] = {
 
 
 def tracks_dataset(
-    name: str, at: np.ndarray, variables: Mapping[str, np.ndarray], attributes: Mapping[str, Any]
+    name: str,
+    at: np.ndarray,
+    variables: Mapping[str, np.ndarray],
+    attributes: Mapping[str, Any],
+    events: Sequence[Meeting] = (),
 ) -> xr.Dataset:
-    """A tracks dataset: dims (name, "mode"), every variable (T, R) with its units and long_name."""
+    """A tracks dataset: dims (name, "mode"), every variable (T, R) with its units and long_name,
+    and the list of all events along "occurrence". Units left empty are those of the swept value.
+    """
     dims = (name, "mode")
-    data = {}
-    for key, values in variables.items():
-        units, long_name = TRACK_VARIABLES[key]
-        data[key] = (dims, values, {"units": units, "long_name": long_name})
     units, long_name = COORDINATES.get(name, ("1", name))
+    columns = {
+        "occurrence_event": np.array([m.kind for m in events], dtype=str),
+        "occurrence_mode": np.array([m.first for m in events], dtype=np.int32),
+        "occurrence_partner": np.array([m.second for m in events], dtype=np.int32),
+        "occurrence_at": np.array([m.at for m in events], dtype=float),
+        "occurrence_gap": np.array([m.gap if m.kind == "veering" else np.nan for m in events]),
+    }
+    data: dict[str, Any] = {}
+    for key, values in variables.items():
+        own, named = TRACK_VARIABLES[key]
+        data[key] = (dims, values, {"units": own or units, "long_name": named})
+    for key, values in columns.items():
+        own, named = OCCURRENCES[key]
+        data[key] = (("occurrence",), values, {"units": own or units, "long_name": named})
     rows = next(iter(variables.values())).shape[1]
     coordinates = {
         name: (name, at, {"units": units, "long_name": long_name}),

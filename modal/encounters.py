@@ -25,7 +25,15 @@ from assembly.errors import FrozenMotionError
 from modal.matching import CLUSTER, Match, Overlap, align
 from modal.snapshot import Complex, Snapshot
 
-Kind = Literal["crossing", "veering", "flutter onset"]
+Kind = Literal[
+    "crossing",
+    "veering",
+    "flutter onset",
+    "divergence onset",
+    "split",
+    "critical damping",
+    "unresolved",
+]
 
 ROUNDS = 8
 # Its three points are set apart anew from round to round, by these factors at most.
@@ -46,8 +54,9 @@ AGREED = 0.1
 
 @dataclass(frozen=True)
 class Encounter:
-    """A meeting of modes `first` and `second`: where (parameter), the least |λ_i − λ_j| (rad/s),
-    what it is.
+    """What happens to mode `first`, with mode `second` or −1: where (parameter), the least
+    |λ_i − λ_j| of a veering (rad/s), what it is. newborn: the mode of the instant after it that
+    begins there as the other root, −1 for none.
     """
 
     first: int
@@ -55,6 +64,7 @@ class Encounter:
     at: float
     gap: float
     kind: Kind
+    newborn: int = -1
 
 
 @dataclass(frozen=True)

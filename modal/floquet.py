@@ -15,24 +15,28 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.errors import InputError
+from modal.balanced import Balanced
 from modal.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.floquet_arnoldi import arnoldi_multipliers
-from modal.floquet_reduced import reduced_multipliers
+from modal.floquet_reduced import reduced_basis, reduced_motion, reduced_multipliers
 from modal.interpolation import Interpolant, periodic_interpolant
-from modal.magnus import propagator
+from modal.magnus import propagator_factors
+from modal.periodicity import check_period
+from modal.product_eigen import product_modes
+from modal.progress import counted, phase
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 Method = Literal["dense", "reduced", "arnoldi"]
+Verdict = Literal["stable", "unstable", "undecided"]
 
 DENSE_LIMIT = 60  # unknowns of a second-order model up to which the whole monodromy is made
-TOLERANCE = 1e-12  # of the dense monodromy, relative
-REDUCED_TOLERANCE = 1e-5  # of the multipliers
-ARNOLDI_TOLERANCE = 1e-9  # of the eigenvalues of the discrete map
+TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
+REDUCED_TOLERANCE = 1e-5  # of log μ
+ARNOLDI_TOLERANCE = 1e-9  # relative, of the eigenvalues of the discrete map
 STEPS = 400  # Gauss steps of order 4 a period
 FASTEST = 2e3  # rad a period of the fastest mode that the dense monodromy follows by default
-GAP = 1e-3  # relative step in size where the list of multipliers may be cut
-PERIODIC = 1e-6  # of ‖A‖: how well A(t0 + T) must repeat A(t0)
+RESOLVED = 1e-3  # of growth a period: a bound above this decides nothing
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,12 @@ class FloquetModes:
     """Multipliers μ (m,), largest first, and what belongs to them.
 
     exponents (m,): log(μ)/T, 1/s, Im in (−π/T, π/T]. vectors (N, m): Floquet vectors at t0, on x
-    of x' = A x or on (q, q̇), unit 2-norm. error (m,): estimated absolute error of the exponents,
-    1/s, from the monodromy's error and the eigenvalue's condition. period: T, s. interpolated:
-    what the matrices of a model with freeze(t) were read off, or None where every instant was made.
+    of x' = A x or on (q, q̇), unit 2-norm. error (m,): bound on the error of the exponents, 1/s,
+    from the errors of the propagation and the condition of the eigenvalue; where it is infinite
+    the multiplier is below what those errors let be seen, and Re of the exponent is an upper
+    bound. period: T, s. interpolated: what the matrices of a model with freeze(t) were read off,
+    or None where every instant was made. Multipliers beyond the range of numbers are 0 or inf;
+    their exponents are right.
     """
 
     period: float
@@ -65,23 +72,37 @@ class FloquetModes:
         return len(self.multipliers) == len(self.vectors)
 
     @property
+    def growth_bound(self) -> float:
+        """Upper bound on the growth rate of the modes of this list, 1/s."""
+        error = np.where(np.isfinite(self.error), self.error, 0.0)
+        return float((self.exponents.real + error).max())
+
+    @property
+    def verdict(self) -> Verdict:
+        """On the modes of this list: unstable where an exponent exceeds its error, stable where
+        none does and all of them are known to a thousandth of growth a period, else undecided."""
+        if np.any(self.exponents.real > self.error):
+            return "unstable"
+        return "stable" if self.growth_bound * self.period <= RESOLVED else "undecided"
+
+    @property
     def is_stable(self) -> bool:
-        """No exponent found has a real part above its own error."""
-        return bool(np.all(self.exponents.real <= self.error))
+        """The verdict is "stable": of all modes where `is_complete`, else of these."""
+        return self.verdict == "stable"
 
     def __str__(self) -> str:
         count = len(self.multipliers)
-        stable = "stable" if self.is_complete else "none of these grows, others are not known"
-        verdict = stable if self.is_stable else "unstable"
+        scope = "all" if self.is_complete else "others were not computed"
         lines = [
-            f"Floquet: period {self.period:.6g} s, {count} multipliers ({self.method}), {verdict}",
+            f"Floquet: period {self.period:.6g} s, {self.method}, "
+            f"{self.verdict} in {count} multipliers ({scope})",
             "    |multiplier|     growth rate, 1/s    frequency, Hz    error, 1/s",
         ]
         if self.interpolated is not None:
             lines.insert(1, f"  {self.interpolated}")
         for mu, s, e in zip(self.multipliers, self.exponents, self.error, strict=True):
             hertz = abs(s.imag) / (2 * np.pi)
-            lines.append(f"  {abs(mu):14.9f} {s.real:+20.9e} {hertz:16.6g} {e:13.1e}")
+            lines.append(f"  {abs(mu):14.9g} {s.real:+20.9e} {hertz:16.6g} {e:13.1e}")
         return "\n".join(lines)
 
 
@@ -96,6 +117,7 @@ def floquet(
     breaks: Sequence[float] = (),
     steps: int | None = None,
     basis: Any = None,
+    progress: bool | None = False,
 ) -> FloquetModes:
     """Floquet multipliers and exponents of a model that repeats itself after `period`, s.
 
@@ -104,8 +126,12 @@ def floquet(
     "reduced", the k slowest modes on the space of the frozen modes at several instants (the
     default beyond), or on `basis` (n, r); "arnoldi", the k largest multipliers of the full sparse
     model, matrix-free, with `steps` Gauss steps of order 4 a period (400). tolerance: relative
-    error of the dense monodromy (1e-12), or absolute one of the multipliers ("reduced", 1e-5;
-    "arnoldi", 1e-9). breaks: instants within the period where the matrices jump ("dense" only).
+    error of the factors of the dense monodromy (1e-12), error of log μ ("reduced", 1e-5), or
+    relative residual of the eigenvalues ("arnoldi", 1e-9). breaks: instants within the period
+    where the matrices jump ("dense" only). Multipliers of any size, from growth beyond the range
+    of numbers to decay below round-off, come from the eigenvalues of a product of factors that is
+    never multiplied out (`modal.product_eigen`). progress: bars on stderr; None shows them on a
+    terminal.
     Raises InputError when the model does not repeat itself, ConvergenceError.
     """
     if not (np.isfinite(period) and period > 0.0):
@@ -113,53 +139,53 @@ def floquet(
     if not is_second_order(model):
         if method not in (None, "dense"):
             raise InputError(f'method: a callable A(t) takes "dense", got {method!r}')
-        return _dense(FirstOrderModel(model, t0), period, t0, tolerance or TOLERANCE, breaks)
+        first_order = FirstOrderModel(model, t0)
+        check_period(first_order, period, t0, breaks)
+        return _dense(first_order, period, t0, tolerance or TOLERANCE, breaks, progress)
     equations = SecondOrderModel(model)
-    chosen = method or ("dense" if _suits_dense(equations, period, t0) else "reduced")
-    if chosen == "dense":
-        return _dense(equations, period, t0, tolerance or TOLERANCE, breaks)
     check_period(equations, period, t0, breaks)
+    chosen = method or suitable_method(equations, period, t0)
+    if chosen == "dense":
+        return _dense(equations, period, t0, tolerance or TOLERANCE, breaks, progress)
     if breaks:
         raise InputError(f'breaks: only method="dense" takes them, and the method is "{chosen}"')
-    smooth: Interpolant | None = None
     if chosen == "reduced":
-        wanted = tolerance or REDUCED_TOLERANCE
-        multipliers, vectors, error, smooth = reduced_multipliers(
-            model, period, t0, k, wanted, basis
+        if basis is None:
+            basis = reduced_basis(model, period, t0, k, progress)
+        A, smooth = reduced_motion(model, basis, period, t0, progress)
+        found = reduced_floquet(A, basis, period, t0, k, tolerance, progress)
+        return replace(found, interpolated=smooth)
+    if chosen == "arnoldi":
+        logs, vectors, error = arnoldi_multipliers(
+            model, period, t0, k, steps or STEPS, tolerance or ARNOLDI_TOLERANCE
         )
-    elif chosen == "arnoldi":
-        count = steps or STEPS
-        wanted = tolerance or ARNOLDI_TOLERANCE
-        multipliers, vectors, error = arnoldi_multipliers(model, period, t0, k, count, wanted)
-    else:
-        raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
-    found = _collected(multipliers, vectors, error, period, t0, chosen)
-    return replace(found, interpolated=smooth)
+        return _of_logs(logs, vectors, error, period, t0, chosen)
+    raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
 
 
-def _suits_dense(equations: SecondOrderModel, period: float, t0: float) -> bool:
-    """Few unknowns, and no frequency so high that following all of them would take long."""
+def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Method:
+    """The default method: "dense" for few unknowns, and no frequency so high that following all of
+    them would take long; else "reduced"."""
     if equations.at(t0).system.n > DENSE_LIMIT:
-        return False
+        return "reduced"
     fastest = np.abs(la.eigvals(equations.first_order(t0))).max()
-    return bool(fastest * period <= FASTEST)
+    return "dense" if fastest * period <= FASTEST else "reduced"
 
 
-def _collected(
-    multipliers: Complex, vectors: Complex, error: Array, period: float, t0: float, method: str
+def reduced_floquet(
+    A: Balanced,
+    basis: Array,
+    period: float,
+    t0: float,
+    k: int,
+    tolerance: float | None = None,
+    progress: bool | None = False,
 ) -> FloquetModes:
-    order = np.argsort(-np.abs(multipliers), kind="stable")
-    sizes = np.maximum(np.abs(multipliers), np.finfo(float).tiny)
-    shift = np.minimum(error / sizes, 1.0 - 1e-16)
-    return FloquetModes(
-        period,
-        t0,
-        multipliers[order],
-        exponents_of(multipliers[order], period),
-        (vectors / np.linalg.norm(vectors, axis=0))[:, order],
-        np.asarray(-np.log1p(-shift) / period)[order],
-        method,
-    )
+    """Floquet modes of a model on a basis (n, r), from its A(t) there; the model must repeat itself
+    after `period`."""
+    wanted = tolerance or REDUCED_TOLERANCE
+    found = reduced_multipliers(A, basis, period, t0, k, wanted, progress)
+    return _of_logs(*found, period, t0, "reduced")
 
 
 def _dense(
@@ -168,91 +194,45 @@ def _dense(
     t0: float,
     tolerance: float,
     breaks: Sequence[float],
+    progress: bool | None,
 ) -> FloquetModes:
-    check_period(equations, period, t0, breaks)
-    smooth, error = None, 0.0
+    smooth, deviation = None, 0.0
     if isinstance(equations, SecondOrderModel) and not equations.constant and not breaks:
-        smooth = periodic_interpolant(equations.first_order, t0, period)
+        exact = equations.first_order
+        with counted(exact, "matrices of the motion", "instant", progress) as sampled:
+            smooth = periodic_interpolant(sampled, t0, period)
     if smooth is not None:
         # What an error of that relative size in A makes of Φ, in the norm of energy: ∫ ‖δA‖ dt.
-        fastest = float(np.abs(la.eigvals(smooth(t0))).max())
-        error = smooth.deviation * fastest * period
-    made = propagator(smooth or equations.first_order, t0, t0 + period, tolerance, breaks)
-    forwards, backwards = (
-        from_monodromy(P, period, t0, made.error + error, "dense")
-        for P in (made.matrix, made.inverse)
+        deviation = smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())
+    matrix = smooth or equations.first_order
+    A = (
+        Balanced.energy(matrix, equations.at(t0))
+        if isinstance(equations, SecondOrderModel)
+        else Balanced.diagonal(matrix, t0 + 0.5 * (min(breaks, default=t0 + period) - t0))
     )
-    return replace(_with_small_ones(forwards, backwards), interpolated=smooth)
+    with phase("Floquet: the whole monodromy", progress):
+        made = propagator_factors(A, t0, t0 + period, tolerance, breaks)
+    modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
+    vectors = A.restored(modes.vectors)
+    found = _of_logs(modes.logs, vectors, modes.error, period, t0, "dense")
+    return replace(found, interpolated=smooth)
 
 
-def _with_small_ones(forwards: FloquetModes, backwards: FloquetModes) -> FloquetModes:
-    """The multipliers of P down to a gap in their size, and below it those of P⁻¹, inverted.
-
-    Each of the two matrices knows its own largest ones best; the gap with the least error is taken.
-    """
-    mirror = slice(None, None, -1)
-    small = replace(
-        forwards,
-        multipliers=(1.0 / backwards.multipliers)[mirror],
-        exponents=exponents_of((1.0 / backwards.multipliers)[mirror], forwards.period),
-        vectors=backwards.vectors[:, mirror],
-        error=backwards.error[mirror],
-    )
-    sizes, count = np.abs(forwards.multipliers), len(forwards.multipliers)
-    cut, least = count, 0.1 * float(forwards.error.max())
-    for c in range(1, count):
-        worst = max(float(forwards.error[:c].max()), float(small.error[c:].max()))
-        if worst < least and sizes[c - 1] > (1.0 + GAP) * abs(small.multipliers[c]):
-            cut, least = c, worst
-    joined = {
-        name: np.concatenate(
-            [getattr(forwards, name)[..., :cut], getattr(small, name)[..., cut:]], axis=-1
-        )
-        for name in ("multipliers", "exponents", "vectors", "error")
-    }
-    return replace(forwards, **joined)
-
-
-def check_period(
-    equations: FirstOrderModel | SecondOrderModel, period: float, t0: float, breaks: Sequence[float]
-) -> None:
-    """InputError unless A(t + T) = A(t) at an instant inside the first piece."""
-    probe = t0 + 0.37 * (min(breaks, default=t0 + period) - t0)
-    here, later = equations.first_order(probe), equations.first_order(probe + period)
-    gap = np.abs(later - here).max()
-    if gap > PERIODIC * np.abs(here).max():
-        raise InputError(
-            f"period: the model does not repeat itself after {period:.6g} s "
-            f"(from t = {probe:.6g} s, A changes by {gap / np.abs(here).max():.1e} of its size)"
-        )
-
-
-def from_monodromy(P: Array, period: float, t0: float, error: float, method: str) -> FloquetModes:
-    """Multipliers of P (N, N) whose relative error in the 2-norm is `error`."""
-    # Balancing brings displacements and velocities to one scale before sizes are compared.
-    balanced, (scale, _) = la.matrix_balance(P, permute=False, separate=True)
-    multipliers, left, right = la.eig(balanced, left=True, right=True)
-    order = np.argsort(-np.abs(multipliers), kind="stable")
-    multipliers, left, right = multipliers[order], left[:, order], right[:, order]
-    pairing = np.abs((left.conj() * right).sum(axis=0))  # 1 / condition, vectors have unit norm
-    norm = float(la.norm(balanced, 2))
-    absolute = max(error, float(np.finfo(float).eps) * len(P)) * norm
-    first_order = absolute / np.maximum(pairing, np.finfo(float).tiny)
-    # At a double multiplier first-order theory is void: the error is √(‖δP‖ ‖P‖) at most.
-    shift = np.minimum(first_order, np.sqrt(absolute * norm))
-    size = np.maximum(np.abs(multipliers), np.finfo(float).tiny)
-    vectors = right * scale[:, None]
+def _of_logs(
+    logs: Complex, vectors: Complex, error: Array, period: float, t0: float, method: str
+) -> FloquetModes:
+    """From log μ, Im in (−π, π], and its errors; μ itself may be beyond the range of numbers."""
+    order = np.argsort(-logs.real, kind="stable")
+    logs, vectors = logs[order], vectors[:, order]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        sizes = np.exp(logs.real)
+        multipliers = np.where(np.isfinite(sizes), sizes * np.exp(1j * logs.imag), np.inf)
     return FloquetModes(
         period,
         t0,
         multipliers,
-        exponents_of(multipliers, period),
+        logs / period,
         vectors / np.linalg.norm(vectors, axis=0),
-        np.asarray(-np.log1p(-np.minimum(shift / size, 1.0 - 1e-16)) / period),
+        error[order] / period,
         method,
     )
-
-
-def exponents_of(multipliers: Complex, period: float) -> Complex:
-    """log(μ)/T with the imaginary part in (−π/T, π/T]."""
-    return np.asarray(np.log(multipliers + 0j) / period)  # + 0j: no negative zeros, so log(−1) = iπ

@@ -18,6 +18,7 @@ from assembly.errors import ConvergenceError
 from assembly.factorization import Factorization
 from modal.equations import SecondOrderModel
 from modal.integrators.gauss import Tableau
+from modal.product_eigen import logs_of
 from modal.solve import solve
 
 Array = NDArray[np.float64]
@@ -80,10 +81,12 @@ class PeriodMap:
 def arnoldi_multipliers(
     model: Any, period: float, t0: float, k: int, steps: int, tolerance: float
 ) -> tuple[Complex, Complex, Array]:
-    """The k largest multipliers, their Floquet vectors (2n, k) and residuals ‖P x − μ x‖/‖x‖.
+    """Log μ of the k largest multipliers, Floquet vectors (2n, k), bounds on the error of log μ.
 
-    Raises ConvergenceError when Arnoldi does not converge, as it may for an undamped stable
-    model: all its multipliers have modulus one.
+    The bound: the residual ‖P x − μ x‖/‖x‖ and the error of P x by the discretisation, from steps
+    twice as long, times the condition of the k vectors. Infinite where it exceeds |μ|; log μ is
+    then an upper bound. Raises ConvergenceError when Arnoldi does not converge, as it may for an
+    undamped stable model: all its multipliers have modulus one.
     """
     equations = SecondOrderModel(model)
     system = equations.at(t0).system
@@ -109,11 +112,25 @@ def arnoldi_multipliers(
                 'undamped model all have modulus one: use method="reduced"',
                 partial=fault.eigenvalues,
             ) from None
-        images = scale[:, None] * (
-            period_map @ (vectors.real / scale[:, None])
-            + 1j * (period_map @ (vectors.imag / scale[:, None]))
-        )
-        residual = np.linalg.norm(images - vectors * multipliers, axis=0)
+        images = _mapped(period_map, vectors, scale)
     finally:
         period_map.destroy()
-    return multipliers, vectors / scale[:, None], np.asarray(residual)
+    coarse = max(1, steps // 2)
+    rough_map = PeriodMap(equations, t0, period, coarse)
+    try:
+        rough = _mapped(rough_map, vectors, scale)
+    finally:
+        rough_map.destroy()
+    residual = np.linalg.norm(images - vectors * multipliers, axis=0)
+    method = np.linalg.norm(images - rough, axis=0) / ((steps / coarse) ** ORDER - 1.0)
+    bound = (residual + method) * np.linalg.cond(vectors)
+    logs, error = logs_of(multipliers, bound)
+    return logs, vectors / scale[:, None], error
+
+
+def _mapped(period_map: PeriodMap, vectors: Complex, scale: Array) -> Complex:
+    real, imag = (
+        scale[:, None] * (period_map @ (part / scale[:, None]))
+        for part in (vectors.real, vectors.imag)
+    )
+    return np.asarray(real + 1j * imag)

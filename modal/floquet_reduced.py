@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,14 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError
-from modal.collocation import ORDER, monodromy
+from modal.balanced import Balanced
+from modal.collocation import ORDER, monodromy_factors
 from modal.equations import SecondOrderModel
 from modal.galerkin import GalerkinModel, modal_basis
 from modal.interpolation import Interpolant, periodic_interpolant
+from modal.magnus import SPREAD
+from modal.product_eigen import EPS, product_modes
+from modal.progress import counted, shown
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -25,49 +28,64 @@ GROWTH = 1.5
 MOST_STEPS = 1 << 15
 
 
-def reduced_multipliers(
-    model: Any, period: float, t0: float, k: int, tolerance: float, basis: Array | None
-) -> tuple[Complex, Complex, Array, Interpolant | None]:
-    """Multipliers (m,), Floquet vectors (2n, m) on (q, q̇) at t0, absolute errors of the
-    multipliers, and what the matrices were read off.
+def reduced_basis(
+    model: Any, period: float, t0: float, k: int, progress: bool | None = False
+) -> Array:
+    """Shapes (n, r) of the k slowest frozen modes, and a few more, at instants of the period."""
+    times = (t0 + period * np.arange(INSTANTS) / INSTANTS).tolist()
+    instants = shown(times, "frozen modes as a basis", "instant", progress)
+    return modal_basis(model, instants, k + GUARD)
 
-    The k slowest frozen modes of t0 are followed (m = 2k; real eigenvalues count by themselves):
-    of all Floquet vectors, those that consist of them most. Steps grow until the multipliers
-    agree to `tolerance`. Raises ConvergenceError.
-    """
-    if basis is None:
-        times = t0 + period * np.arange(INSTANTS) / INSTANTS
-        basis = modal_basis(model, [float(t) for t in times], k + GUARD)
+
+def reduced_motion(
+    model: Any, basis: Array, period: float, t0: float, progress: bool | None = False
+) -> tuple[Balanced, Interpolant | None]:
+    """A(t) of the model on the basis, and what it was read off where it is smooth."""
     equations = SecondOrderModel(GalerkinModel(model, basis))
-    exact: Callable[[float], Array] = equations.first_order
-    smooth = periodic_interpolant(exact, t0, period)
-    A = smooth or exact
-    here = A(t0)
-    _, (scale, _) = la.matrix_balance(here, permute=False, separate=True)
+    exact = equations.first_order
+    with counted(exact, "matrices of the motion", "instant", progress) as sampled:
+        smooth = periodic_interpolant(sampled, t0, period)
+    return Balanced.energy(smooth or exact, equations.at(t0)), smooth
 
-    def balanced(t: float) -> Array:
-        return np.asarray(A(t) * (scale[None, :] / scale[:, None]))
 
-    values, frozen = la.eig(balanced(t0))
+def reduced_multipliers(
+    A: Balanced,
+    basis: Array,
+    period: float,
+    t0: float,
+    k: int,
+    tolerance: float,
+    progress: bool | None = False,
+) -> tuple[Complex, Complex, Array]:
+    """Log μ (m,) of the multipliers, Floquet vectors (2n, m) on (q, q̇) at t0, and bounds on the
+    error of log μ.
+
+    A: on the basis (n, r). The k slowest frozen modes of t0 are followed (m = 2k; real
+    eigenvalues count by themselves): of all Floquet vectors, those that consist of them most. Steps
+    grow until log μ agrees to `tolerance`. Raises ConvergenceError.
+    """
+    values, frozen = la.eig(A.many(np.array([t0]))[0])
     slow = np.argsort(np.abs(values), kind="stable")[: 2 * k]
     share = la.inv(frozen)
-    steps = max(32, int(np.ceil(period * np.abs(values[slow]).max() / RESOLUTION)))
+    decay = float(np.abs(values[slow].real).max()) * period
+    count = max(1, int(np.ceil(decay / SPREAD)))
+    steps = max(32, 2 * count, int(np.ceil(period * np.abs(values[slow]).max() / RESOLUTION)))
     before: Complex | None = None
     last = steps
     while steps <= MOST_STEPS:
-        multipliers, vectors = la.eig(monodromy(balanced, t0, t0 + period, steps))
-        parts = np.abs(share @ vectors) ** 2
+        factors = monodromy_factors(A, t0, t0 + period, steps, count, progress)
+        modes = product_modes(factors, np.full(count, steps * EPS / count))
+        parts = np.abs(share @ modes.vectors) ** 2
         kept = np.argsort(-(parts[slow].sum(axis=0) / parts.sum(axis=0)), kind="stable")
         kept = kept[: len(slow)]
-        found = multipliers[kept]
+        found = modes.logs[kept]
         if before is not None:
             gap = _distances(before, found) / ((steps / last) ** ORDER - 1.0)
             if gap.max() <= tolerance:
-                full = vectors[:, kept] * scale[:, None]
-                r = len(scale) // 2
+                full = A.restored(modes.vectors[:, kept])
+                r = len(A.root) // 2
                 lifted = np.vstack([basis @ full[:r], basis @ full[r:]])
-                floor = 1e2 * np.finfo(float).eps * float(np.linalg.cond(vectors))
-                return found, lifted, np.maximum(gap, floor), smooth
+                return found, lifted, gap + modes.error[kept]
         before, last = found, steps
         steps = int(np.ceil(GROWTH * steps))
     raise ConvergenceError(
@@ -78,5 +96,7 @@ def reduced_multipliers(
 
 
 def _distances(before: Complex, now: Complex) -> Array:
-    """From each multiplier to the nearest of the coarser run."""
-    return np.asarray(np.abs(now[:, None] - before[None, :]).min(axis=1))
+    """From each log μ to the nearest of the coarser run, the imaginary part on its circle."""
+    apart = now[:, None] - before[None, :]
+    turn = np.abs(np.exp(1j * apart.imag) - 1.0)
+    return np.asarray(np.hypot(apart.real, turn).min(axis=1))

@@ -6,7 +6,7 @@ there; what it leaves out is told by a residual, never assumed (see `modal.floqu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ class GalerkinModel:
         return np.asarray(la.solve(self.V.T @ (M @ self.V), self.V.T @ (M @ x), assume_a="pos"))
 
 
-def modal_basis(model: Any, times: Sequence[float], k: int) -> Array:
+def modal_basis(model: Any, times: Iterable[float], k: int) -> Array:
     """Shapes (n, r) that span the k lowest frozen modes at every one of `times`, s.
 
     Real and imaginary parts of the right and left vectors, the directions that carry a part above

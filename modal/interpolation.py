@@ -9,7 +9,7 @@ is looked at, and comes with it: whoever uses one says so.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ FIRST_SAMPLES = 32
 MOST_SAMPLES = 512
 TAIL = 0.25  # of the coefficients, the highest, which must be negligible
 NEGLIGIBLE = 1e-12  # of an entry's size over the span
+NOISE = 1e-10  # of an entry's size: largest level at which coefficients may stop falling …
+FLAT = 0.1  # … where "stopped" means that the last part is this share of the part before it
 ROUND_OFF = 1e-3  # of the largest entry of a row: smaller entries are differences of larger terms
 CHECKS = 7  # places of the span, on no grid of samples, where polynomial and A are compared
 TOLERATED = 1e-10  # of an entry's size, there
@@ -27,18 +29,31 @@ TOLERATED = 1e-10  # of an entry's size, there
 
 @dataclass(frozen=True)
 class Interpolant:
-    """A(t) (n, n) off a polynomial through A at `instants` instants: call it with t, s.
+    """A(t) (n, n) off a polynomial through A at `instants` instants: call it with t, s, or use
+    `many` for times (m,).
 
+    basis: the polynomials' values at times (m,), (m, c); table (c, n, n): their coefficients.
     deviation: the largest difference from A found between the instants, of the entries' sizes
     over the span.
     """
 
-    read: Callable[[float], Array]
+    basis: Callable[[Array], Array]
+    table: Array
     instants: int
     deviation: float
 
     def __call__(self, t: float) -> Array:
-        return self.read(t)
+        return np.asarray(self.many(np.array([t]))[0])
+
+    def many(self, times: Array) -> Array:
+        """A at `times` (m,): (m, n, n)."""
+        count, rows, columns = self.table.shape
+        values = self.basis(times) @ self.table.reshape(count, -1)
+        return np.asarray(values.reshape(len(times), rows, columns))
+
+    def mapped(self, left: Array, right: Array) -> Interpolant:
+        """The interpolant of left A(t) right."""
+        return replace(self, table=left @ self.table @ right)
 
     def __str__(self) -> str:
         return (
@@ -53,32 +68,33 @@ def periodic_interpolant(
     """A(t) of a smooth periodic A, to about 1e-13 of its size in every entry; None when A is not
     smooth.
 
-    Samples are doubled until the highest quarter of the Fourier coefficients is negligible.
+    Samples are doubled until the highest quarter of the Fourier coefficients is negligible, or is
+    the round-off of A itself.
     """
     samples = FIRST_SAMPLES
     values = np.stack([A(t0 + period * j / samples) for j in range(samples)])
     while True:
         coefficients = np.fft.rfft(values, axis=0) / samples
-        scale = _sizes(values)
-        tail = np.abs(coefficients[int((1.0 - TAIL) * len(coefficients)) :]) / scale
-        if tail.max() <= NEGLIGIBLE:
+        scale = entry_sizes(values)
+        size = (np.abs(coefficients) / scale).max(axis=(1, 2))
+        if _resolved(size):
             break
         if samples >= MOST_SAMPLES:
             return None
         middles = np.stack([A(t0 + period * (j + 0.5) / samples) for j in range(samples)])
         values = np.stack([values, middles], axis=1).reshape(2 * samples, *values.shape[1:])
         samples *= 2
-    size = np.abs(coefficients) / scale
-    kept = np.flatnonzero(size.max(axis=(1, 2)) > 1e-16)
-    count = int(kept.max(initial=0)) + 1
+    count = _retained(size)
     weights = np.where(np.arange(count) == 0, 1.0, 2.0)
-    table = (coefficients[:count] * weights[:, None, None]).reshape(count, -1)
-    shape, turn = values.shape[1:], 2j * np.pi * np.arange(count) / period
+    terms = coefficients[:count] * weights[:, None, None]
+    turn = 2.0 * np.pi * np.arange(count) / period
 
-    def interpolant(t: float) -> Array:
-        return np.asarray((np.exp(turn * (t - t0)) @ table).real.reshape(shape))
+    def waves(times: Array) -> Array:
+        angle = np.outer(times - t0, turn)
+        return np.concatenate([np.cos(angle), -np.sin(angle)], axis=1)
 
-    return _checked(interpolant, A, (t0, t0 + period), samples, scale)
+    table = np.concatenate([terms.real, terms.imag])
+    return _checked(waves, table, A, (t0, t0 + period), samples, scale)
 
 
 def chebyshev_interpolant(A: Callable[[float], Array], t0: float, t1: float) -> Interpolant | None:
@@ -93,29 +109,40 @@ def chebyshev_interpolant(A: Callable[[float], Array], t0: float, t1: float) -> 
         coefficients = np.fft.rfft(mirrored, axis=0).real / degree
         coefficients[0] *= 0.5
         coefficients[-1] *= 0.5
-        scale = _sizes(values)
-        if (np.abs(coefficients[int((1.0 - TAIL) * degree) :]) / scale).max() <= NEGLIGIBLE:
+        scale = entry_sizes(values)
+        size = (np.abs(coefficients) / scale).max(axis=(1, 2))
+        if _resolved(size):
             break
         if degree >= MOST_SAMPLES:
             return None
         degree *= 2
-    kept = np.flatnonzero((np.abs(coefficients) / scale).max(axis=(1, 2)) > 1e-16)
-    count = int(kept.max(initial=0)) + 1
-    table, shape, order = (
-        coefficients[:count].reshape(count, -1),
-        values.shape[1:],
-        np.arange(count),
-    )
+    count = _retained(size)
+    order = np.arange(count)
 
-    def interpolant(t: float) -> Array:
-        angle = np.arccos(np.clip((t - middle) / half, -1.0, 1.0))
-        return np.asarray((np.cos(order * angle) @ table).reshape(shape))
+    def polynomials(times: Array) -> Array:
+        angle = np.arccos(np.clip((times - middle) / half, -1.0, 1.0))
+        return np.asarray(np.cos(np.outer(angle, order)))
 
-    return _checked(interpolant, A, (t0, t1), degree + 1, scale)
+    return _checked(polynomials, coefficients[:count], A, (t0, t1), degree + 1, scale)
+
+
+def _resolved(size: Array) -> bool:
+    """Whether the coefficients of relative size (m,), lowest first, have fallen to nothing, or to
+    the level where the round-off of A keeps them from falling further."""
+    last, before = (int((1.0 - part * TAIL) * len(size)) for part in (1, 2))
+    tail = float(size[last:].max())
+    return tail <= NEGLIGIBLE or (tail <= NOISE and tail >= FLAT * float(size[before:last].max()))
+
+
+def _retained(size: Array) -> int:
+    """How many coefficients to use: up to the last one above the level of the highest quarter."""
+    tail = float(size[int((1.0 - TAIL) * len(size)) :].max())
+    return int(np.flatnonzero(size > max(tail, 1e-16)).max(initial=0)) + 1
 
 
 def _checked(
-    read: Callable[[float], Array],
+    basis: Callable[[Array], Array],
+    table: Array,
     A: Callable[[float], Array],
     span: tuple[float, float],
     instants: int,
@@ -123,13 +150,14 @@ def _checked(
 ) -> Interpolant | None:
     """The interpolant with what it is off between its instants; None when that is too much."""
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
-    shares = np.arange(1, CHECKS + 1) * golden % 1.0
-    times = (span[0] + (span[1] - span[0]) * shares).tolist()
-    deviation = max(float((np.abs(read(t) - A(t)) / scale).max()) for t in times)
-    return Interpolant(read, instants, deviation) if deviation <= TOLERATED else None
+    times = span[0] + (span[1] - span[0]) * (np.arange(1, CHECKS + 1) * golden % 1.0)
+    exact = np.stack([A(float(t)) for t in times])
+    found = Interpolant(basis, table, instants, 0.0)
+    deviation = float((np.abs(found.many(times) - exact) / scale).max())
+    return replace(found, deviation=deviation) if deviation <= TOLERATED else None
 
 
-def _sizes(values: Array) -> Array:
+def entry_sizes(values: Array) -> Array:
     """Largest size of every entry over the samples, down to the round-off of its row."""
     scale = np.abs(values).max(axis=0)
     scale = np.maximum(scale, ROUND_OFF * scale.max(axis=1, keepdims=True))

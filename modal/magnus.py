@@ -8,7 +8,7 @@ round-off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,6 +17,7 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, InputError
+from modal.balanced import Balanced
 
 Array = NDArray[np.float64]
 
@@ -27,62 +28,85 @@ MOST_STEPS = 1 << 16
 BATCH_NUMBERS = 1 << 21  # entries of the exponentials made at a time
 STALLED = 4  # refinements without gain …
 FLOOR = 1e-7  # … of a gap this small are round-off; a jump in A would still be seen at this size
+SPREAD = np.log(1e2)  # logarithm of the growth or decay over one factor
+SAMPLES = 32  # instants of a piece at which the growth and decay rates are evaluated
+MOST_FACTORS = 1 << 14
+SHARPEST = 1e-13  # tolerance of one factor of many
 
 
 @dataclass(frozen=True)
-class Propagator:
-    """Φ(t1, t0) and its inverse Φ(t0, t1), each (n, n) and made of products of its own.
+class Factors:
+    """Φ(t1, t0) = F_p ⋯ F_1: every factor is well conditioned.
 
-    Small eigenvalues of Φ drown in the round-off of the large ones; the inverse still has them.
-    error: estimate of the relative error, 2-norm. steps: how many it took.
+    matrices (p, n, n), the first to act first. errors (p,): estimates of their relative errors,
+    2-norm. lengths (p,): of their spans, s. steps: how many Magnus steps they took in all.
     """
 
-    matrix: Array
-    inverse: Array
-    error: float
+    matrices: Array
+    errors: Array
+    lengths: Array
     steps: int
 
 
-def propagator(
-    A: Callable[[float], Array],
-    t0: float,
-    t1: float,
-    tolerance: float = 1e-12,
-    breaks: Sequence[float] = (),
-) -> Propagator:
-    """Φ(t1, t0), by growing the number of steps until results agree to `tolerance` (relative,
-    2-norm).
+def propagator_factors(
+    A: Balanced, t0: float, t1: float, tolerance: float = 1e-12, breaks: Sequence[float] = ()
+) -> Factors:
+    """Φ(t1, t0) as a product over spans in which no solution grows or decays by more than about
+    SPREAD.
 
-    breaks: times between t0 and t1 where A jumps; the steps end there. Raises ConvergenceError
-    when the steps run out (an unannounced jump does that), InputError for a break outside the
-    span.
+    Over each span the number of steps grows until results agree to `tolerance` (relative,
+    2-norm). breaks: times between t0 and t1 where A jumps; the steps end there. Raises
+    ConvergenceError when the steps run out (an unannounced jump does that) or when there would be
+    more than MOST_FACTORS spans, InputError for a break outside the span.
     """
     inner = sorted(float(b) for b in breaks)
     if any(not t0 < b < t1 for b in inner):
         raise InputError(f"breaks: each must lie between {t0:.6g} and {t1:.6g}, got {inner}")
     ends = [t0, *inner, t1]
-    n = A(t0).shape[0]
-    result, inverse, error, steps = np.eye(n), np.eye(n), 0.0, 0
-    # Balancing changes the numbers of badly scaled mechanical systems, not the result.
-    middle = np.asarray(A(0.5 * (ends[0] + ends[1])), dtype=float)
-    _, (scale, _) = la.matrix_balance(middle, permute=False, separate=True)
-
-    def balanced(t: float) -> Array:
-        return np.asarray(A(t) * (scale[None, :] / scale[:, None]))
-
-    for start, end in pairwise(ends):
-        matrix, gap, count = _converged(balanced, start, end, tolerance)
-        result = matrix @ result
-        inverse = inverse @ _product(balanced, start, end, count, backwards=True)
-        error += gap
+    spans = [span for piece in pairwise(ends) for span in _spans(A, *piece)]
+    if len(spans) > MOST_FACTORS:
+        raise ConvergenceError(
+            f"Floquet: from t = {t0:.6g} to {t1:.6g} solutions grow or decay by a factor of "
+            f"e^{SPREAD * len(spans):.3g}; leave the fast modes out with a reduced basis"
+        )
+    matrices, errors, lengths, steps = [], [], [], 0
+    sharp = max(tolerance / len(spans), min(tolerance, SHARPEST))  # the errors of all add up
+    spans.reverse()
+    while spans:
+        start, end = spans.pop()
+        matrix, error, count = _converged(A, start, end, sharp)
         steps += count
-    back = scale[:, None] / scale[None, :]
-    return Propagator(result * back, inverse * back, error, steps)
+        if _spread(matrix) > 1.2 * SPREAD and end - start > (t1 - t0) / MOST_FACTORS:
+            middle = 0.5 * (start + end)
+            spans += [(middle, end), (start, middle)]
+            continue
+        matrices.append(matrix)
+        errors.append(error)
+        lengths.append(end - start)
+    return Factors(np.array(matrices), np.array(errors), np.array(lengths), steps)
 
 
-def _converged(
-    A: Callable[[float], Array], t0: float, t1: float, tolerance: float
-) -> tuple[Array, float, int]:
+def _spans(A: Balanced, t0: float, t1: float) -> list[tuple[float, float]]:
+    """Cuts [t0, t1] where the integral of max |Re λ(A)| passes multiples of SPREAD."""
+    at = np.linspace(t0, t1, SAMPLES + 1)
+    middles = 0.5 * (at[1:] + at[:-1])
+    rates = np.abs(np.linalg.eigvals(A.many(middles)).real).max(axis=1)
+    total = np.concatenate([[0.0], np.cumsum(rates * np.diff(at))])
+    count = max(1, int(np.ceil(total[-1] / SPREAD)))
+    if count == 1 or count > MOST_FACTORS:
+        return [(t0, t1)] * count
+    cuts = np.interp(np.linspace(0.0, total[-1], count + 1), total, at)
+    cuts[0], cuts[-1] = t0, t1
+    return [(float(a), float(b)) for a, b in pairwise(cuts)]
+
+
+def _spread(matrix: Array) -> float:
+    """Largest |log |μ|| of a factor."""
+    with np.errstate(divide="ignore"):
+        return float(np.abs(np.log(np.abs(la.eigvals(matrix)))).max())
+
+
+def _converged(A: Balanced, t0: float, t1: float, tolerance: float) -> tuple[Array, float, int]:
     """Φ(t1, t0), its estimated relative error, and the number of steps."""
     steps, before, error = FIRST_STEPS, _product(A, t0, t1, FIRST_STEPS), np.inf
     gaps: list[float] = []
@@ -94,7 +118,7 @@ def _converged(
         # Two estimates in a row must fit the order: one alone can agree by chance.
         coarser, error = error, gaps[-1] / (ratio**ORDER - 1.0)
         if max(error, coarser / ratio**ORDER) <= tolerance:
-            return now, max(error, float(np.finfo(float).eps)), steps
+            return now, max(error, float(np.finfo(float).eps) * steps), steps
         recent = gaps[-STALLED:]
         if len(recent) == STALLED and recent[-1] >= 0.5 * recent[0] and max(recent) < FLOOR:
             return now, max(recent), steps  # more steps only add round-off
@@ -106,12 +130,9 @@ def _converged(
     )
 
 
-def _product(
-    A: Callable[[float], Array], t0: float, t1: float, steps: int, backwards: bool = False
-) -> Array:
-    """Φ(t1, t0), or Φ(t0, t1) when backwards."""
-    h = (t1 - t0) / steps
-    n = A(t0).shape[0]
+def _product(A: Balanced, t0: float, t1: float, steps: int) -> Array:
+    """Φ(t1, t0)."""
+    h, n = (t1 - t0) / steps, len(A.root)
     batch = max(1, BATCH_NUMBERS // (n * n))
     total = np.eye(n)
     for first in range(0, steps, batch):
@@ -119,8 +140,8 @@ def _product(
         omega = exponents(A, starts, h)
         if omega is None:
             return np.full((n, n), np.nan)
-        for factor in la.expm(-omega if backwards else omega):
-            total = total @ factor if backwards else factor @ total
+        for factor in la.expm(omega):
+            total = factor @ total
     return total
 
 
@@ -131,15 +152,13 @@ def _gap(before: Array, now: Array) -> float:
     return float(la.norm(now - before, 2) / la.norm(now, 2))
 
 
-def exponents(A: Callable[[float], Array], starts: Array, h: float) -> Array | None:
+def exponents(A: Balanced, starts: Array, h: float) -> Array | None:
     """Ω (m, n, n) of the steps from each of `starts` (m,) to start + h.
 
     None where the steps are so long that the commutators outgrow h A: the series does not converge.
     """
     offset = np.sqrt(0.15)  # the Gauss points of three stages are ½ and ½ ± √15/10
-    first, second, third = (
-        np.stack([A(float(t + h * c)) for t in starts]) for c in (0.5 - offset, 0.5, 0.5 + offset)
-    )
+    first, second, third = (A.many(starts + h * c) for c in (0.5 - offset, 0.5, 0.5 + offset))
     a1 = h * second
     a2 = (np.sqrt(15.0) * h / 3.0) * (third - first)
     a3 = (10.0 * h / 3.0) * (third - 2.0 * second + first)

@@ -91,17 +91,6 @@ def _pairings(a: Snapshot, b: Snapshot) -> tuple[Complex, Complex]:
     return direct, mirror
 
 
-def diagonal_pairing(a: Snapshot, i: Index, b: Snapshot, j: Index, mirrored: Mask) -> Real:
-    """|y_iᴴB_a x_j| (or with x̄_j where mirrored) of given pairs only."""
-    Q = np.where(mirrored, b.right[:, j].conj(), b.right[:, j])
-    lam = np.where(mirrored, b.eigenvalues[j].conj(), b.eigenvalues[j])
-    dual = a.dual.conj()
-    value = (a.eigenvalues[i] + lam) * (dual[:, i] * Q).sum(axis=0) + (dual[:, a.size + i] * Q).sum(
-        axis=0
-    )
-    return np.asarray(np.abs(value))
-
-
 def _shape_mac(a: Snapshot, b: Snapshot, mac: Real) -> Real:
     """The MAC with the plain mass-weighted product of shapes where a value is defective."""
     out = mac.copy()
@@ -170,6 +159,7 @@ def align(b: Snapshot, a: Snapshot) -> Snapshot:
         mass_gram=turn.conj().T @ b.mass_gram @ turn,
         energy_gram=turn.conj().T @ b.energy_gram @ turn,
         whirling=None if b.whirling is None else b.whirling.turned(turn),
+        variation=None if b.variation is None else b.variation.turned(turn, back),
     )
 
 

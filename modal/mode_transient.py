@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from modal.collocation import ORDER
+from modal.progress import shown
 from modal.unfrozen import Unfrozen
 
 Array = NDArray[np.float64]
@@ -32,9 +33,20 @@ class ModeTransients:
     basis_gap: Array
     abscissa: float
 
+    @classmethod
+    def unknown(cls, count: int) -> ModeTransients:
+        """Of `count` modes, before the transient was computed."""
+        nothing = np.full(count, np.nan)
+        return cls(nothing, nothing, nothing, nothing, np.nan)
+
 
 def follow_transients(
-    unfrozen: Unfrozen, at: Array, lam: Complex, sigma: Array, turns: int = 1
+    unfrozen: Unfrozen,
+    at: Array,
+    lam: Complex,
+    sigma: Array,
+    turns: int = 1,
+    progress: bool | None = False,
 ) -> ModeTransients:
     """Start in every frozen mode at once, and project on the left vectors of later instants.
 
@@ -43,9 +55,10 @@ def follow_transients(
     """
     chosen = np.unique(np.linspace(0, len(at) - 1, RECORDS).round().astype(int))
     times = at[chosen]
-    seen = [_Instant(unfrozen, float(t), lam[j]) for t, j in zip(times, chosen, strict=True)]
+    pairs = shown(list(zip(times, chosen, strict=True)), "frozen modes", "instant", progress)
+    seen = [_Instant(unfrozen, float(t), lam[j]) for t, j in pairs]
     longest = RESOLUTION / max(float(np.nanmax(np.abs(lam))), 1e-300)
-    fine, rough = (unfrozen.propagators(times, longest, n) for n in (2, 1))
+    fine, rough = (unfrozen.propagators(times, longest, n, progress) for n in (2, 1))
     x = seen[0].right
     y = x.copy()
     logs, sizes = [seen[0].logs(x)], [seen[0].sizes(x)]

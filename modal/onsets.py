@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+OnsetKind = Literal["flutter onset", "divergence onset", "split", "critical damping"]
 
 # Relative size below which a rate or a difference of eigenvalues is round-off.
 ROUND_OFF = 1e-8
@@ -25,7 +27,7 @@ class Onset:
 
     index: int
     track: int
-    kind: str
+    kind: OnsetKind
     partner: int = -1
 
 
@@ -41,38 +43,31 @@ class _Regimes:
     partner: Index
 
 
-def find_onsets(
-    eigenvalues: Complex, error: Real, rate: Real, doubt: Real, elastic: Mask
-) -> Iterator[Onset]:
+def find_onsets(eigenvalues: Complex, error: Real, elastic: Mask) -> Iterator[Onset]:
     """What begins or ends at each instant, named at the first one of the new regime.
 
-    eigenvalues (T, R); error (T, R): of them, rad/s. rate (T, R): growth without the breathing of a
-    mode's energy with the motion (modal.rates.action_rate; Re λ where a parameter is steady), and
-    doubt (T, R) its error, which decide for a mode that has an action. Two modes that lock show
-    it in their eigenvalues. elastic (T, R).
+    eigenvalues (T, R), without the terms by which a motion only moves energy to and fro
+    (modal/variation.py); error (T, R): of them, rad/s; elastic (T, R).
 
     "flutter onset": an oscillation begins to grow, with the mode it locked with, if any.
     "divergence onset": a mode becomes real and grows; where its decaying root stays on the track,
     on that and on the track of the growing one. "split": either ends. "critical damping": a
     mode ceases, or begins again, to oscillate while it decays.
     """
-    now = _regimes(eigenvalues, error, rate, doubt)
+    now = _regimes(eigenvalues, error)
     known = np.isfinite(eigenvalues) & elastic
     for n in range(1, len(eigenvalues)):
         for r in np.flatnonzero(known[n] & known[n - 1]).tolist():
             other, earlier = int(now.partner[n, r]), int(now.partner[n - 1, r])
-            lasts = n + 1 == len(eigenvalues)
             if now.diverges[n, r] and not now.diverges[n - 1, r]:
                 yield Onset(n, r, "divergence onset")
             elif now.flutters[n, r] and not now.flutters[n - 1, r]:
                 locks = other >= 0 > earlier
-                if locks or lasts or now.flutters[n + 1, r]:
-                    yield from _pair(n, r, "flutter onset", other if locks else -1)
+                yield from _pair(n, r, "flutter onset", other if locks else -1)
             elif now.flutters[n - 1, r] and now.oscillates[n, r] and not now.flutters[n, r]:
                 parts = earlier >= 0 > other
-                if parts or lasts or not now.flutters[n + 1, r]:
-                    there = parts and bool(known[n, earlier])
-                    yield from _pair(n, r, "split", earlier if there else -1)
+                there = parts and bool(known[n, earlier])
+                yield from _pair(n, r, "split", earlier if there else -1)
             elif now.diverges[n - 1, r] and not now.diverges[n, r] and not now.flutters[n, r]:
                 yield Onset(n, r, "split")
             elif now.real[n, r] and now.oscillates[n - 1, r]:
@@ -80,6 +75,11 @@ def find_onsets(
                 yield from _pair(n, r, "critical damping" if twin < 0 else "divergence onset", twin)
             elif now.oscillates[n, r] and now.real[n - 1, r] and not now.flutters[n, r]:
                 yield Onset(n, r, "critical damping")
+
+
+def growth_floor(eigenvalues: Complex) -> Real:
+    """Growth rate of each mode below which it is round-off, 1/s."""
+    return np.asarray(ROUND_OFF * np.abs(eigenvalues))
 
 
 def _growing_twin(eigenvalues: Complex, now: _Regimes, n: int, r: int) -> int:
@@ -92,29 +92,22 @@ def _growing_twin(eigenvalues: Complex, now: _Regimes, n: int, r: int) -> int:
     return int(begun[np.argmin(np.abs(eigenvalues[n, begun] + eigenvalues[n, r]))])
 
 
-def _pair(n: int, r: int, kind: str, other: int) -> Iterator[Onset]:
+def _pair(n: int, r: int, kind: OnsetKind, other: int) -> Iterator[Onset]:
     yield Onset(n, r, kind, other)
     if other >= 0:
         yield Onset(n, other, kind, r)
 
 
-def _regimes(eigenvalues: Complex, error: Real, rate: Real, doubt: Real) -> _Regimes:
+def _regimes(eigenvalues: Complex, error: Real) -> _Regimes:
     known, size = np.isfinite(eigenvalues), np.abs(eigenvalues)
     with np.errstate(invalid="ignore"):
         floor = ROUND_OFF * np.maximum(size, np.nanmax(size, axis=0, initial=0.0) * ROUND_OFF)
         grows = known & (eigenvalues.real > floor + error)
         oscillates = known & (np.abs(eigenvalues.imag) > floor)
         real = known & ~oscillates & (np.abs(eigenvalues.real) > floor)
-        unstable = rate > floor + doubt + error
     partner = np.array([_locked(row) for row in eigenvalues], dtype=np.intp)
     partner = partner.reshape(eigenvalues.shape)
-    flutters = np.zeros(eigenvalues.shape, dtype=bool)
-    for n in range(len(eigenvalues)):
-        # A mode without an action, and not locked, says nothing: it goes on as before.
-        before = flutters[n - 1] if n else flutters[n]
-        silent = np.where(partner[n] >= 0, grows[n], before)
-        flutters[n] = oscillates[n] & np.where(np.isfinite(rate[n]), unstable[n], silent)
-    return _Regimes(oscillates, real, real & grows, flutters, partner)
+    return _Regimes(oscillates, real, real & grows, oscillates & grows, partner)
 
 
 def _locked(lam: Complex) -> list[int]:

@@ -1,19 +1,23 @@
-"""What freezing leaves out, to first order: the corrected growth rate and the frozen interval.
+"""What freezing leaves out, to first order: the corrected growth rate.
 
 With B ẋ = A(t) x, x = (q, q̇), and a(t) x_i(t) exp ∫λ_i for the i-th mode, the product with the
 left vector gives ȧ yᴴBx + a yᴴBẋ = 0 up to the coupling with other modes, so that
 
-    σ = Re[λ − (yᴴBẋ)/(yᴴBx)],   x of unit energy                    (DESIGN.md, "What freezing
-    leaves out")
+    σ = Re[λ − (yᴴBẋ)/(yᴴBx)],   x of unit energy.
 
 B = diag(I, M(t)) and A are of the same instant, so a mass that changes needs no further term. A
-phase of x(t) adds an imaginary number only; its size matters, and is fixed by the energy q̇ᴴMq̇ +
-qᴴ sym(K_total) q. Where that energy is not positive along a track (a mode at or past flutter has
-none) the size is √(qᴴMq), the amplitude of the displacement, instead.
+phase of x(t) adds an imaginary number only; its size matters, and is fixed by the energy E = q̇ᴴMq̇
++ qᴴ sym(K) q. With x moved so that yᴴBẋ = 0, this is σ = Re λ + ½ d/dt ln xᴴEx, and
 
-ẋ comes from the neighbouring instants: the modulus of f(s) = yᴴB(t) x(s) / yᴴB(t) x(t) is free of
-the phases of x(s), and Re yᴴBẋ / yᴴBx = d ln|f| / ds at s = t, by a stencil of up to five instants,
-fourth order.
+    ẋ_i = Σ_j c_j x_j,   c_j = y_jᴴ(Ȧ − λ_iḂ)x_i / (λ_i − λ_j),
+
+over the other modes of the window and all conjugates. Modes outside the window enter through the
+product of two small quantities only: the modes of a conservative instant are orthogonal in E, so
+they drop out, and for others they count as the damping times the speed of the motion. Everything is
+of the instant alone (modal/variation.py); how far away the next instant is does not matter.
+
+Where the energy is not positive along a track (a mode at or past flutter has none) the size is
+√(qᴴMq), the amplitude of the displacement, instead.
 """
 
 from __future__ import annotations
@@ -21,155 +25,119 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.matching import CLUSTER, clusters
+from modal.snapshot import Complex, Real, Snapshot
 
-REACH = 2
-# An overlap whose square is below this says that the neighbour lies beyond a veering or a cluster:
-# not differentiable.
-SMOOTH = 0.5
 # The energy of a mode counts as positive above this part of |λ|² qᴴMq.
 POSITIVE = 1e-2
-# Part of the motion's own effect on growth rates that first order may leave in the action's.
-RESIDUE = 0.05
+
+
+@dataclass(frozen=True)
+class InstantRates:
+    """Of the K modes of one instant, per unit of the swept value; NaN where that is not known.
+
+    slope (K,): dλ/ds. by_energy, by_amplitude (K,): ½ d/ds ln of the energy and of the squared
+    amplitude of a mode that moves with yᴴBẋ = 0. coupling (K,): largest
+    |y_jᴴ(A′ − λ_iB′)x_i| / |λ_i − λ_j|². steady (K,): λ without the terms by which a motion moves
+    energy to and fro, rad/s; steady_slope (K,), and doubt (K,) of it, rad/s.
+    """
+
+    slope: Complex
+    by_energy: Real
+    by_amplitude: Real
+    coupling: Real
+    steady: Complex
+    steady_slope: Complex
+    doubt: Real
+
+
+def instant_rates(s: Snapshot, moving: bool) -> InstantRates:
+    """The rates of an instant from its modes and its variation; the slope alone where nothing
+    moves.
+    """
+    K, v = s.size, s.variation
+    if v is None:
+        unknown, nothing = np.full(K, complex(np.nan, np.nan)), np.full(K, np.nan)
+        return InstantRates(unknown, nothing, nothing, nothing, s.eigenvalues, unknown, nothing)
+    if not moving:
+        nothing = np.zeros(K)
+        return InstantRates(v.slope, nothing, nothing, nothing, v.steady, v.steady_slope, v.doubt)
+    apart, mirrored = distances(s.eigenvalues)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mixing = np.stack([v.change[0] / apart, v.change[1] / mirrored])
+        speed = np.nan_to_num(mixing, nan=0.0, posinf=0.0, neginf=0.0)
+        grown = np.diagonal(v.energy) + 2.0 * _moved(speed, s.energy_gram, v.energy_twin)
+        wider = np.diagonal(v.mass) + 2.0 * _moved(speed, s.mass_gram, v.mass_twin)
+        by_energy = 0.5 * grown.real / np.diagonal(s.energy_gram).real
+        by_amplitude = 0.5 * wider.real / np.diagonal(s.mass_gram).real
+    coupling = _worst(mixing, s.eigenvalues, s.energy_gram)
+    return InstantRates(
+        v.slope, by_energy, by_amplitude, coupling, v.steady, v.steady_slope, v.doubt
+    )
+
+
+def distances(lam: Complex) -> tuple[Complex, Complex]:
+    """λ_i − λ_j and λ_i − λ̄_j at [j, i], NaN inside a cluster: it is one subspace."""
+    near = CLUSTER * np.abs(lam)
+    found = []
+    for other in (lam, lam.conj()):
+        apart = lam[None, :] - other[:, None]
+        found.append(np.where(np.abs(apart) <= near, np.nan, apart))
+    return found[0], found[1]
+
+
+def _moved(speed: Complex, gram: Complex, twin: Complex) -> Complex:
+    """x_iᴴ E ẋ_i for each mode, ẋ_i = Σ_j speed[0, j, i] x_j + speed[1, j, i] x̄_j."""
+    return np.asarray(np.einsum("ij,ji->i", gram, speed[0]) + np.einsum("ij,ji->i", twin, speed[1]))
+
+
+def _worst(mixing: Complex, lam: Complex, gram: Complex) -> Real:
+    """The largest coupling of each mode i (K,); mixing (2, j, i): part of ẋ_i along x_j and x̄_j.
+
+    Modes of one eigenvalue are one subspace: what counts is the energy of the part that lies in it,
+    whatever its basis.
+    """
+    energy = np.diag(gram).real
+    with np.errstate(invalid="ignore", divide="ignore"):
+        positive = (energy > 0.0)[:, None] & (energy > 0.0)
+        ratio = np.sqrt(np.where(positive, energy[:, None] / energy, 1.0))
+        distance = np.abs(np.stack(distances(lam)))
+        found = np.abs(mixing) * ratio / distance
+        for members in clusters(lam):
+            if not np.all(energy[members] > 0.0):
+                continue
+            G = gram[np.ix_(members, members)]
+            for block, form in ((0, G), (1, G.conj())):
+                c = mixing[block][members]
+                part = (c.conj() * (form @ c)).sum(axis=0).real
+                whole = np.sqrt(np.maximum(part, 0.0) / np.where(energy > 0.0, energy, np.nan))
+                found[block][members] = whole / distance[block][members]
+    return np.asarray(np.max(np.where(np.isfinite(found), found, 0.0), axis=(0, 1)))
 
 
 @dataclass(frozen=True)
 class History:
-    """T instants of R tracks; NaN where a track has no value.
+    """T instants of R tracks over time; NaN where a track has no value.
 
-    at (T,): time or parameter. eigenvalues (T, R) on their own branches (Im may change sign).
-    energy (T, R): twice the energy at qᴴMq = 1. overlaps (T, 5, R): |f| of instants n − 2 … n + 2,
-    the middle one 1. mixing (T, R): the largest |y_jᴴBẋ_i| / |λ_i − λ_j| over the other modes j and
-    their conjugates, per unit of `at`.
+    at (T,): s. eigenvalues (T, R), rad/s. speed (T, R): dλ/dt. energy (T, R): twice the energy at
+    qᴴMq = 1.
+    by_energy, by_amplitude, mixing (T, R): of `InstantRates`, per second.
     """
 
     at: Real
     eigenvalues: Complex
+    speed: Complex
     energy: Real
-    overlaps: Real
+    by_energy: Real
+    by_amplitude: Real
     mixing: Real
 
 
-def _weights(offsets: Real, middle: int) -> Real:
-    """Weights w (N, m) with Σ w_j f(offset_j) = f'(0), exact for polynomials of degree m − 1.
-
-    offsets (N, m), zero in column `middle`. The barycentric form (Berrut and Trefethen, SIAM
-    Review 46 (2004) 501): w_j = c_j / (c_0 (x_0 − x_j)), 1 / c_j = Π_k≠j (x_j − x_k), Σ w_j = 0.
-    """
-    reach = np.abs(offsets).max(axis=1, keepdims=True)
-    x = offsets / reach
-    product = np.ones_like(x)
-    for k in range(x.shape[1]):
-        apart = x - x[:, k, None]
-        apart[:, k] = 1.0
-        product *= apart
-    x[:, middle] = 1.0
-    weights = -product[:, middle, None] / (product * x)
-    weights[:, middle] = 0.0
-    weights[:, middle] = -weights.sum(axis=1)
-    return np.asarray(weights / reach)
-
-
-def derivative(
-    at: Real, values: NDArray[np.inexact], usable: NDArray[np.bool_]
-) -> NDArray[np.inexact]:
-    """d/ds at each instant from the five around it.
-
-    at (T,); values, usable (T, 5, R): values at instants n − 2 … n + 2 and which of them count. NaN
-    where no neighbour does. The usable ones nearest to n, without a hole between, make the stencil.
-    """
-    usable = usable.copy()
-    usable[:, 0] &= usable[:, 1]
-    usable[:, 4] &= usable[:, 3]
-    usable[:, REACH] = usable[:, 1] | usable[:, 3]
-    codes = (usable * np.array([1, 2, 4, 8, 16])[:, None]).sum(axis=1)
-    out = np.full(codes.shape, np.nan, dtype=values.dtype)
-    for code in np.unique(codes[usable[:, REACH]]).tolist():
-        members = np.array([m for m in range(2 * REACH + 1) if code >> m & 1], dtype=np.intp)
-        n, r = np.nonzero(codes == code)
-        offsets = at[n[:, None] + members - REACH] - at[n, None]
-        weights = _weights(offsets, int(np.flatnonzero(members == REACH)[0]))
-        out[n, r] = (weights * values[n[:, None], members, r[:, None]]).sum(axis=1)
-    return out
-
-
-def neighbours(values: NDArray[np.inexact]) -> NDArray[np.inexact]:
-    """(T, 5, R) of a (T, R): the values at n − 2 … n + 2, NaN beyond the ends."""
-    padded = np.pad(values, ((REACH, REACH), (0, 0)), constant_values=np.nan)
-    return np.stack([padded[m : m + len(values)] for m in range(2 * REACH + 1)], axis=1)
-
-
-def smooth(history: History) -> NDArray[np.bool_]:
-    """(T, 5, R): which neighbours continue the same shape."""
-    with np.errstate(invalid="ignore"):
-        found = np.isfinite(history.overlaps) & (history.overlaps**2 > SMOOTH)
-    return found & np.isfinite(neighbours(history.eigenvalues))
-
-
 def growth_rate_corrected(history: History) -> Real:
-    """σ(t), (T, R) 1/s, of a history over time; NaN where a track has no neighbouring instant."""
-    with np.errstate(invalid="ignore"):
+    """σ(t), (T, R) 1/s; NaN where the model is not known next to an instant."""
+    with np.errstate(invalid="ignore", divide="ignore"):
         share = history.energy / np.abs(history.eigenvalues) ** 2
         positive = np.all((share > POSITIVE) | np.isnan(history.energy), axis=0)
-    return _rate(history, np.where(positive[None, :], np.abs(history.energy), 1.0))
-
-
-def action_rate(history: History, corrected: Real) -> tuple[Real, Real]:
-    """The rate σ with x of unit action, energy over frequency, and its doubt, (T, R) 1/s.
-
-    NaN where a mode has no action. The doubt is the difference to a stencil of lower order and
-    RESIDUE of the largest effect of the motion on the track, |σ − Re λ| (corrected: σ): what it
-    leaves in second order.
-
-    Along an undamped motion the action of a mode is an adiabatic invariant (Landau and Lifshitz,
-    Mechanics, §49): its energy breathes with its frequency, its action does not. So this rate shows
-    damping and instability alone. The energy may be negative, a mode at flutter has no action.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        action = history.energy / history.eigenvalues.imag
-        some = np.abs(history.energy) > POSITIVE * np.abs(history.eigenvalues) ** 2
-        some &= history.eigenvalues.imag != 0.0
-    square = np.where(some, np.abs(action), np.nan)
-    rate = _rate(history, square)
-    effect = np.abs(corrected - history.eigenvalues.real)
-    largest = np.max(np.where(np.isfinite(effect), effect, 0.0), axis=0, initial=0.0)
-    return rate, np.abs(rate - _rate(history, square, narrow=True)) + RESIDUE * largest
-
-
-def _rate(history: History, square: Real, narrow: bool = False) -> Real:
-    """Re[λ − yᴴBẋ / yᴴBx] with x of unit size, whose square is (T, R) at qᴴMq = 1."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        size = 0.5 * np.log(square)
-        logs = np.log(history.overlaps) - (neighbours(size) - size[:, None, :])
-    usable = smooth(history) & np.isfinite(logs)
-    if narrow:
-        usable[:, [0, -1]] = False
-    rate = derivative(history.at, logs, usable)
-    return np.asarray(history.eigenvalues.real - rate)
-
-
-def drift(history: History) -> Complex:
-    """λ̇, (T, R), per unit of `at`."""
-    return np.asarray(derivative(history.at, neighbours(history.eigenvalues), smooth(history)))
-
-
-def frozen_interval(history: History, tolerance: float) -> Real:
-    """How long the modes of an instant stand for the motion, (T, R) s.
-
-    The Δt at which the drift |λ̇| Δt reaches tolerance |λ|; zero where the coupling |y_jᴴ(Ȧ −
-    λ_iḂ)x_i| / |λ_i − λ_j|² = |y_jᴴBẋ_i| / |λ_i − λ_j| with any other mode of the window exceeds
-    the tolerance, for then not even the instant's own modes are what the motion excites. Infinite
-    where nothing moves.
-    """
-    speed = np.abs(drift(history))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        interval = np.where(speed > 0.0, tolerance * np.abs(history.eigenvalues) / speed, np.inf)
-    interval = np.where(np.isnan(speed), np.nan, interval)
-    return np.where(
-        np.nan_to_num(history.mixing) > tolerance,
-        np.where(np.isnan(interval), np.nan, 0.0),
-        interval,
-    )
+    size = np.where(positive[None, :], history.by_energy, history.by_amplitude)
+    return np.asarray(history.eigenvalues.real + size)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from modal.variation import Variation
 from modal.whirl import WhirlForms
 
 Real = NDArray[np.float64]
@@ -47,7 +48,7 @@ class Snapshot:
     (n, K): u, scaled so that yᴴBx = 1. dual (n, 2K): Mᵀu and (C + D)ᵀu. inertia (n, K): Mq of the
     defective modes, zero elsewhere, or None. mass_gram, energy_gram (K, K): q_iᴴMq_j and λ̄_iλ_j
     q_iᴴMq_j + q_iᴴ sym(K) q_j, whose diagonal is twice the energy. whirling: forms of the whirl
-    number, or None.
+    number, or None. variation: change with the swept value, or None.
     """
 
     at: float
@@ -63,6 +64,7 @@ class Snapshot:
     condition_number: Real
     kind: NDArray[np.str_]
     whirling: WhirlForms | None = None
+    variation: Variation | None = None
 
     @property
     def size(self) -> int:
@@ -73,6 +75,10 @@ class Snapshot:
     def whirl(self) -> Real | None:
         """−1 … 1 about the axis, (K,), or None."""
         return None if self.whirling is None else self.whirling.number
+
+    def window(self, V: Real) -> tuple[Complex, Complex, Complex]:
+        """Eigenvalues (K,), right and left vectors (m, K) in the orthonormal basis V (n, m)."""
+        return self.eigenvalues, V.T @ self.right, V.T @ self.left
 
     def mode(self, i: int) -> Snapshot:
         """The same instant with one of its modes only."""
@@ -91,6 +97,7 @@ class Snapshot:
             condition_number=self.condition_number[only],
             kind=self.kind[only],
             whirling=None if self.whirling is None else self.whirling.take(only),
+            variation=None if self.variation is None else self.variation.take(only),
         )
 
     def carried(self, embedding: Real, M: Real, C: Real) -> Snapshot:

@@ -22,6 +22,7 @@ from modal.reduction import Reducer, spread
 from modal.same_model import drawn_prints, family_prints
 from modal.snapshot import Complex, ModesLike, Real, Snapshot
 from modal.spot_check import spot_check
+from modal.variation import Neighbourhood, Triple, Variation, projected, variation, window_space
 from modal.whirl import ReducedWhirl, Whirl
 
 Freeze = Callable[[float], FrozenSystem]
@@ -64,7 +65,8 @@ class Source(Protocol):
 
 class FullSource:
     """Every instant solved by itself. count: modes asked for; solver(system, count). at: the values
-    of the sweep. kept(prints): what a run that goes on with was described as.
+    of the sweep. around: what lies next to them. kept(prints): what a run that goes on with was
+    described as.
     """
 
     growths = 0
@@ -77,9 +79,10 @@ class FullSource:
         solver: Solver,
         name: str,
         whirl: Whirl | None,
+        around: Neighbourhood,
         kept: Kept | None = None,
     ) -> None:
-        self.description, self._at = name, at
+        self.description, self._at, self._around = name, at, around
         self._freeze, self._count, self._solver, self._whirl = freeze, count, solver, whirl
         if kept is not None:
             self.description = kept(self.prints())[1]
@@ -96,9 +99,25 @@ class FullSource:
             self.description = ", ".join(str(p) for p in parts if p) or self.description
             self._named = True
         found = Snapshot.of(at, system.M, system.damping, modes)
+        found = replace(found, variation=self._variation(system, found))
         if self._whirl is None:
             return found
         return replace(found, whirling=self._whirl.forms(system, found.right))
+
+    def _variation(self, system: FrozenSystem, found: Snapshot) -> Variation | None:
+        """None where the model cannot be frozen next to the instant."""
+        stencil = self._around.stencil(found.at, found.eigenvalues)
+        if stencil is None:
+            return None
+        V = window_space(found.right, found.left)
+        try:
+            triples = [
+                projected(system if n == stencil.centre else self._around.near(float(s)), V)
+                for n, s in enumerate(stencil.values)
+            ]
+        except Exception:  # what the model raises at an instant itself is raised there
+            return None
+        return variation(stencil, triples, *found.window(V), self._around.rate)
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
         return snapshot
@@ -153,12 +172,13 @@ class ReducedSource:
         count: int,
         accuracy: float,
         whirl: Whirl | None,
+        around: Neighbourhood,
         checks: int = 1,
         checked: int | None = None,
         kept: Kept | None = None,
     ) -> None:
         self._name, self._freeze, self._accuracy = name, freeze, accuracy
-        self._full_whirl = whirl
+        self._full_whirl, self._around = whirl, around
         self._family = AffineFamily(lambda point: freeze(float(point[name])), {name: float(at[0])})
         self._table = CoefficientTable(self._family, name, freeze, at)
         self._at = at[: self._table.count]
@@ -289,9 +309,38 @@ class ReducedSource:
             found = Snapshot.batch(at, M, C, modes)
         else:
             found = [Snapshot.of(float(s), M[n], C[n], modes[n]) for n, s in enumerate(at)]
+        found = [
+            replace(one, variation=self._variation(one, coefficients.take([n])))
+            for n, one in enumerate(found)
+        ]
         if self._whirl is None:
             return found
         return [replace(one, whirling=self._whirl.forms(one.right)) for one in found]
+
+    def _variation(self, found: Snapshot, centre: Coefficients) -> Variation | None:
+        """None where the model cannot be frozen next to the instant."""
+        stencil = self._around.stencil(found.at, found.eigenvalues)
+        if stencil is None:
+            return None
+        try:
+            points = [
+                centre if n == stencil.centre else self._coefficients(float(s))
+                for n, s in enumerate(stencil.values)
+            ]
+        except Exception:  # what the model raises at an instant itself is raised there
+            return None
+        r, small = len(found.right), self._flat
+        V = np.eye(r)
+        if self._around.rate is not None:
+            V = window_space(found.right, found.left)
+            small = (V.T @ small.reshape(-1, r, r) @ V).reshape(len(small), -1)
+        m = V.shape[1]
+        triples: list[Triple] = []
+        for point in points:
+            at = point.padded(len(small))
+            M, C, K = ((part @ small).reshape(m, m) for part in (at.mass, at.damping, at.stiffness))
+            triples.append((M, C, K))
+        return variation(stencil, triples, *found.window(V), self._around.rate)
 
 
 def reducible(freeze: Freeze, at: NDArray[np.float64]) -> bool:

@@ -114,6 +114,16 @@ class Sweep:
             self._spins[n] = self._spin(value, system)
         return system
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest value."""
+        return float(min(self.at[0], self.at[-1])), float(max(self.at[0], self.at[-1]))
+
+    @property
+    def span(self) -> float:
+        """Their distance."""
+        return abs(float(self.at[-1] - self.at[0]))
+
     def _number(self, value: float) -> int | None:
         """Which of the swept values it is, None for one between them."""
         at, wanted = (self.at, value) if self.at[0] <= self.at[-1] else (-self.at, -value)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.links import Link
+from modal.matching import Match
+from modal.rates import instant_rates
 from modal.snapshot import Index, Real, Snapshot
-from modal.table import BLOCK, Table
+from modal.table import Table
 
 KINDS = ("", "elastic", "rigid")
 NOTHING = complex(np.nan, np.nan)
@@ -23,20 +24,16 @@ OF_MODES: Mapping[str, tuple[str, Any]] = {
     "condition_number": ("f8", np.nan),
     "kind": ("i1", 0),
     "whirl": ("f8", np.nan),
+    "slope": ("c16", NOTHING),
+    "by_energy": ("f8", np.nan),
+    "by_amplitude": ("f8", np.nan),
+    "coupling": ("f8", np.nan),
+    "steady": ("c16", NOTHING),
 }
-# … by mode of n − 1, from which they lead to n, …
+# … by mode of n − 1, from which they lead to n.
 OF_LINKS: Mapping[str, tuple[str, Any]] = {
     "mac": ("f8", np.nan),
     "certainty": ("f8", np.nan),
-    "flipped": ("?", False),
-    "ahead": ("f8", np.nan),
-    "behind": ("f8", np.nan),
-    "coupling": ("f8", np.nan),
-}
-# … by mode of n − 2.
-OF_TWO: Mapping[str, tuple[str, Any]] = {
-    "ahead_two": ("f8", np.nan),
-    "behind_two": ("f8", np.nan),
 }
 EMPTY = np.zeros(0)
 
@@ -44,31 +41,22 @@ EMPTY = np.zeros(0)
 class Rows:
     """The tables of a run. `index` says which mode of each instant is on which track, −1 for none.
 
-    `turn` at n: angles by which shapes turn into each other from n − 1 on, by mode of n − 1.
+    moving: rates along a motion are asked for.
     """
 
-    def __init__(self) -> None:
-        kinds = {**OF_MODES, **OF_LINKS, **OF_TWO}
+    def __init__(self, moving: bool = True) -> None:
+        self._moving = moving
+        kinds = {**OF_MODES, **OF_LINKS}
         self.tables = {name: Table(dtype, fill) for name, (dtype, fill) in kinds.items()}
         self.tables["at"] = Table("f8", np.nan)
         self.tables["spin"] = Table("f8", np.nan)
         self.tables["index"] = Table("i2", -1)
-        self.tables["turn"] = Table("f4", 0.0, order=2)
 
     def put(
-        self,
-        n: int,
-        snapshot: Snapshot,
-        spin: float,
-        index: Index,
-        link: Link | None = None,
-        coupling: Real = EMPTY,
-        two: tuple[Real, Real] = (EMPTY, EMPTY),
+        self, n: int, snapshot: Snapshot, spin: float, index: Index, match: Match | None = None
     ) -> None:
-        """Row n. spin: of the rotation, rad/s. coupling: of the instant before; two: overlaps with
-        the one before that.
-        """
-        motion = None if link is None else link.motion
+        """Row n. spin: of the rotation, rad/s. match: of the instant before with this one."""
+        rates = instant_rates(snapshot, self._moving)
         row = dict(
             eigenvalue=snapshot.eigenvalues,
             energy=np.diag(snapshot.energy_gram).real,
@@ -76,18 +64,16 @@ class Rows:
             condition_number=snapshot.condition_number,
             kind=np.where(snapshot.kind == "elastic", 1, 2),
             whirl=EMPTY if snapshot.whirl is None else snapshot.whirl,
+            slope=rates.slope,
+            by_energy=rates.by_energy,
+            by_amplitude=rates.by_amplitude,
+            coupling=rates.coupling,
+            steady=rates.steady,
             at=np.array([snapshot.at]),
             spin=np.array([spin]),
             index=index,
-            mac=EMPTY if link is None else link.mac,
-            certainty=EMPTY if link is None else link.certainty,
-            flipped=EMPTY if link is None else link.flipped,
-            turn=np.zeros((0, 0)) if link is None else link.turn,
-            ahead=EMPTY if motion is None else motion.ahead,
-            behind=EMPTY if motion is None else motion.behind,
-            coupling=coupling,
-            ahead_two=two[0],
-            behind_two=two[1],
+            mac=EMPTY if match is None else match.mac,
+            certainty=EMPTY if match is None else match.certainty,
         )
         for name, table in self.tables.items():
             table.put(n, row[name])
@@ -122,10 +108,6 @@ class Rows:
         """A variable of the T − 1 links by track, (T − 1, R)."""
         return self._gathered(name, index, 1)
 
-    def of_two(self, name: str, index: Index) -> NDArray[Any]:
-        """A variable of the T − 2 pairs two steps apart by track, (T − 2, R)."""
-        return self._gathered(name, index, 2)
-
     def _gathered(self, name: str, index: Index, lag: int) -> NDArray[Any]:
         table, T = self.tables[name], len(index)
         if T <= lag or not table.width:
@@ -134,17 +116,3 @@ class Rows:
         values = np.take_along_axis(table.rows(lag, T), np.maximum(own, 0), 1)
         values[own < 0] = table.fill
         return values
-
-    def turns(self, index: Index) -> NDArray[np.floating[Any]]:
-        """Angles by which the shape of one track turns into that of another, (T − 1, R, R)."""
-        T, R = index.shape
-        out = np.zeros((max(T - 1, 0), R, R), dtype=np.float32)
-        for start in range(1, T, BLOCK):
-            stop = min(start + BLOCK, T)
-            own = index[start - 1 : stop - 1]
-            block = self.tables["turn"].rows(start, stop)
-            there = (own >= 0)[:, :, None] & (own >= 0)[:, None, :]
-            place = np.maximum(own, 0)
-            values = block[np.arange(len(own))[:, None, None], place[:, :, None], place[:, None]]
-            out[start - 1 : stop - 1] = np.where(there, values, 0.0)
-        return out

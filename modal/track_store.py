@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import StorageError
 from modal.checkpoint import PARTIAL, load, save
-from modal.events import Between, Meeting
+from modal.events import Meeting
 from modal.fingerprint import agree
 from modal.map_folder import lock, release, remove_leftovers
 from modal.packing import packed, unpacked
@@ -104,18 +104,17 @@ class TrackStore:
     def restore(self, recorder: Recorder) -> None:
         """Put the finished instants back."""
         state: State = unpacked(State, "state", load(self.path / STATE, self._run))
-        meetings, between = list[Meeting](), list[Between]()
+        meetings = list[Meeting]()
         start = 0
         while start < state.count:
             arrays = load(self.path / f"rows-{start}.npz", self._run)
             block = {n[len(ROWS) :]: a for n, a in arrays.items() if n.startswith(ROWS)}
             recorder.rows.restore(start, block)
             meetings += unpacked(list[Meeting], "meetings", arrays)
-            between += unpacked(list[Between], "between", arrays)
             start += len(block["at"])
-        if (start, len(meetings), len(between)) != (state.count, state.meetings, state.between):
+        if (start, len(meetings)) != (state.count, state.meetings):
             raise StorageError(f"{self.path}: is damaged: rows and state do not agree")
-        recorder.restore(state, meetings, between)
+        recorder.restore(state, meetings)
         self._written = state
 
     def grow(self, recorder: Recorder, growths: int, basis: Mapping[str, NDArray[Any]]) -> None:
@@ -162,7 +161,6 @@ class TrackStore:
         if recorder is not None and state.count > start:
             rows = {ROWS + n: a for n, a in recorder.rows.block(start, state.count).items()}
             rows |= packed(recorder.meetings[self._written.meetings :], "meetings")
-            rows |= packed(recorder.between[self._written.between :], "between")
             save(self.path / f"rows-{start}.npz", rows, self._run)
         head = {"growths": np.array(self.growths), "description": np.array(description)}
         save(self.path / STATE, packed(state, "state") | head, self._run)

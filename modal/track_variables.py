@@ -8,32 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.events import find_events
-from modal.rates import History, action_rate, frozen_interval, growth_rate_corrected
+from modal.events import Meeting, find_events
+from modal.frozen_interval import frozen_interval
+from modal.rates import History, growth_rate_corrected
 from modal.snapshot import Complex, Index, Real
 from modal.sweep import Sweep
-from modal.track_rows import KINDS, Rows
+from modal.track_rows import KINDS
 from modal.tracks import Recorder
 from modal.whirl import direction
 
-# Values of a stencil that are evaluated at a time: a long sweep goes track by track.
-TOGETHER = 100_000
 
-
-@dataclass(frozen=True)
-class Rates:
-    """Rates of T instants and R tracks: σ, σ of the action and its error, frozen interval,
-    coupling."""
-
-    corrected: Real
-    action: Real
-    doubt: Real
-    interval: Real
-    coupling: Real
-
-
-def variables(recorder: Recorder, tolerance: float) -> dict[str, NDArray[Any]]:
-    """The variables of a tracks dataset, (T, R) each.
+def variables(
+    recorder: Recorder, tolerance: float
+) -> tuple[dict[str, NDArray[Any]], list[Meeting]]:
+    """The variables of a tracks dataset, (T, R) each, and every event once.
 
     tolerance: of the frozen interval.
     """
@@ -41,27 +29,18 @@ def variables(recorder: Recorder, tolerance: float) -> dict[str, NDArray[Any]]:
     at, index = rows.single("at", recorder.count), rows.index_of(tracks, recorder.count)
     there = index >= 0
     lam = rows.of_modes("eigenvalue", index)
-    rates = _rates(recorder, at, index, lam, tolerance)
+    rates = _rates(recorder, index, lam, tolerance)
     condition = rows.of_modes("condition_number", index)
     backward_error = rows.of_modes("backward_error", index)
     kind = rows.of_modes("kind", index)
-    place = {int(track): n for n, track in enumerate(tracks)}
+    place = {int(track): n for n, track in enumerate(tracks)} | {-1: -1}
     meetings = [
-        replace(m, first=place[m.first], second=place[m.second])
+        replace(m, first=place[m.first], second=place.get(m.second, -1))
         for m in recorder.meetings
-        if m.first in place and m.second in place
-    ]
-    between = [
-        replace(x, eigenvalues=_widened(x.eigenvalues, len(recorder.state.visible))[tracks])
-        for x in recorder.between
+        if m.first in place
     ]
     size = np.abs(lam)
-    with np.errstate(invalid="ignore"):  # a defective value: infinite × 0
-        error = np.where(backward_error > 0.0, condition * backward_error * size, 0.0)
-    events = find_events(
-        at, lam, error, rates.action, rates.doubt, kind == KINDS.index("elastic"),
-        rows.turns(index), meetings, between,
-    )  # fmt: skip
+    events = find_events(at, lam, rows.of_modes("slope", index), meetings)
     out = dict(
         eigenvalue=lam,
         frequency=np.abs(lam.imag) / (2.0 * np.pi),
@@ -81,7 +60,8 @@ def variables(recorder: Recorder, tolerance: float) -> dict[str, NDArray[Any]]:
         number = rows.of_modes("whirl", index)
         sense = Sweep.sense(rows.single("spin", recorder.count))
         out |= dict(whirl_number=number, whirl=direction(number, sense))
-    return out | dict(event=events.event, partner=events.partner, gap=events.gap)
+    named = dict(event=events.event, partner=events.partner, gap=events.gap, event_at=events.place)
+    return out | named, list(events.all)
 
 
 def _from_before(values: Real, there: NDArray[np.bool_]) -> Real:
@@ -89,48 +69,34 @@ def _from_before(values: Real, there: NDArray[np.bool_]) -> Real:
     return np.where(there, np.concatenate([np.full((1, there.shape[1]), np.nan), values]), np.nan)
 
 
-def _widened(values: Complex, width: int) -> Complex:
-    out = np.full(width, complex(np.nan, np.nan))
-    out[: len(values)] = values
-    return out
+@dataclass(frozen=True)
+class Rates:
+    """Rates of T instants and R tracks: σ, that of the action, frozen interval, coupling."""
+
+    corrected: Real
+    action: Real
+    interval: Real
+    coupling: Real
 
 
-def _rates(
-    recorder: Recorder, at: Real, index: Index, lam: Complex, tolerance: float
-) -> Rates:
-    there, rate = index >= 0, recorder.rate
+def _rates(recorder: Recorder, index: Index, lam: Complex, tolerance: float) -> Rates:
+    rows, rate = recorder.rows, recorder.rate
     if rate is None:
-        nothing, endless = (np.where(there, value, np.nan) for value in (0.0, np.inf))
-        return Rates(lam.real.copy(), lam.real.copy(), nothing, endless, nothing.copy())
-    rows = recorder.rows
-    coupled = np.concatenate([rows.of_links("coupling", index), np.full((1, len(lam[0])), np.nan)])
-    last = recorder.coupling()
-    coupled[-1] = np.where(there[-1], last[np.maximum(index[-1], 0)], np.nan)
-    parts = []
-    together = max(1, TOGETHER // (5 * len(at)))
-    for first in range(0, lam.shape[1], together):
-        few = slice(first, first + together)
-        history = _history(rows, at / rate, index[:, few], lam[:, few], coupled[:, few])
-        corrected = growth_rate_corrected(history)
-        parts.append(
-            (corrected, *action_rate(history, corrected), frozen_interval(history, tolerance))
-        )
-    corrected, action, doubt, interval = (
-        np.concatenate(part, axis=1) for part in zip(*parts, strict=True)
+        nothing, endless = (np.where(index >= 0, value, np.nan) for value in (0.0, np.inf))
+        return Rates(lam.real.copy(), lam.real.copy(), endless, nothing)
+    coupled = np.abs(rate) * rows.of_modes("coupling", index)
+    history = History(
+        rows.single("at", recorder.count),
+        lam,
+        np.asarray(rate * rows.of_modes("slope", index), dtype=complex),
+        rows.of_modes("energy", index),
+        rate * rows.of_modes("by_energy", index),
+        rate * rows.of_modes("by_amplitude", index),
+        coupled,
     )
-    return Rates(corrected, action, doubt, interval, coupled)
-
-
-def _history(rows: Rows, at: Real, index: Index, lam: Complex, coupled: Real) -> History:
-    """The history of some tracks, from the links of one and of two steps."""
-    T, R = lam.shape
-    overlaps = np.full((T, 5, R), np.nan)
-    overlaps[:, 2] = 1.0
-    overlaps[:-1, 3] = rows.of_links("ahead", index)
-    overlaps[1:, 1] = rows.of_links("behind", index)
-    overlaps[:-2, 4] = rows.of_two("ahead_two", index)
-    overlaps[2:, 0] = rows.of_two("behind_two", index)
-    odd = np.zeros((T, R), dtype=bool)
-    odd[1:] = np.logical_xor.accumulate(rows.of_links("flipped", index), axis=0)
-    branch = np.where(odd, lam.conj(), lam)
-    return History(at, branch, rows.of_modes("energy", index), overlaps, coupled)
+    return Rates(
+        growth_rate_corrected(history),
+        rows.of_modes("steady", index).real,
+        frozen_interval(history, tolerance),
+        coupled,
+    )

@@ -41,6 +41,7 @@ from modal.track_run import Run
 from modal.track_store import TrackStore
 from modal.track_variables import variables
 from modal.tracks import Recorder
+from modal.variation import Neighbourhood
 from modal.whirl import Whirl
 
 BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
@@ -101,12 +102,13 @@ def track(
     that was interrupted, whatever ended it, and equals an unbroken one bit by bit.
     progress: a bar on stderr; None shows it on a terminal.
 
-    Returns the dataset "tracks" of DESIGN.md, section 5, with `coupling`, `partner`, `gap` (rad/s)
-    and, where displacements and an axis are known, `whirl` and `whirl_number`. Raises InputError
-    for arguments that cannot be used; AccuracyError when a full solve differs from the basis;
-    StorageError when the store holds something else or cannot be written; where a later instant
-    fails, for whatever reason, ConvergenceError whose `partial` is the dataset of those before it;
-    TrackingInterrupted, the same, on Ctrl-C.
+    Returns the dataset "tracks" of DESIGN.md, section 5, with `coupling`, `partner`, `gap` (rad/s),
+    `event_at`, all events along the dimension "occurrence" and, where displacements and an axis are
+    known, `whirl` and `whirl_number`. Raises InputError for arguments that cannot be used;
+    AccuracyError when a full solve differs from the basis; StorageError when the store holds
+    something else or cannot be written; where a later instant fails, for whatever reason,
+    ConvergenceError whose `partial` is the dataset of those before it; TrackingInterrupted, the
+    same, on Ctrl-C.
     """
     guard = 2 + k // 4 if guard is None else guard
     _check(k, guard, checks, accuracy, tolerance, rules)
@@ -128,10 +130,10 @@ def track(
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
         verified = (int(checks), int(k))
-        return _source(sweep, count, backend, solver, accuracy, whirl, verified, stored)
+        return _source(sweep, count, backend, solver, accuracy, whirl, speed, verified, stored)
 
     def record(source: Source) -> Recorder:
-        return Recorder(int(k), source.snapshot, rules, speed, source.carried)
+        return Recorder(int(k), source.snapshot, rules, speed, sweep.span, source.carried)
 
     run = Run(sweep, make, record, held)
 
@@ -139,7 +141,7 @@ def track(
         recorder = run.recorder
         if not recorder.count:
             return None
-        values = variables(recorder, tolerance)
+        values, events = variables(recorder, tolerance)
         attributes = provenance(
             title=f"modes followed over {name}",
             model=type(model).__name__,
@@ -153,7 +155,7 @@ def track(
             instants=f"{recorder.count} of {len(at)}",
             extra_instants=recorder.state.extra,
         )
-        return tracks_dataset(name, at[: recorder.count], values, attributes)
+        return tracks_dataset(name, at[: recorder.count], values, attributes, events)
 
     try:
         try:
@@ -253,6 +255,7 @@ def _source(
     solver: Solver | None,
     accuracy: float,
     whirl: Whirl | None,
+    rate: float | None,
     checks: tuple[int, int],
     stored: TrackStore | None,
 ) -> Source:
@@ -261,10 +264,11 @@ def _source(
     checks: at how many values, and of how many modes, a basis is verified.
     """
     freeze, at = sweep.freeze, sweep.at
+    around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
     reduced = stored.open() if stored is not None else False
     kept = None if stored is None else stored.reopen
     if solver is not None:
-        return FullSource(freeze, at, count, solver, _solver_name(solver), whirl, kept)
+        return FullSource(freeze, at, count, solver, _solver_name(solver), whirl, around, kept)
     if backend not in BACKENDS:
         raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     asked = backend == "reduced"
@@ -281,7 +285,7 @@ def _source(
         try:
             if usable:
                 return ReducedSource(
-                    freeze, sweep.name, at, count, accuracy, whirl, *checks, kept
+                    freeze, sweep.name, at, count, accuracy, whirl, around, *checks, kept
                 )
         except (BasisError, ConvergenceError, SingularSystemError):
             if asked or stored is not None:
@@ -291,4 +295,4 @@ def _source(
     def full(system: FrozenSystem, wanted: int) -> ModesLike:
         return solve_instant(system, wanted, backend=cast(Backend, chosen))
 
-    return FullSource(freeze, at, count, full, chosen, whirl, kept)
+    return FullSource(freeze, at, count, full, chosen, whirl, around, kept)

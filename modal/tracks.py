@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from modal.events import Between, Meeting
-from modal.following import Rules, Step, follow
-from modal.links import Motion, across, coupling, link
-from modal.matching import Match, Overlap, align, clusters
-from modal.snapshot import Complex, Index, Mask, Real, Snapshot
+from modal.events import Meeting
+from modal.following import Follower, Rules, Step
+from modal.matching import Overlap, align, clusters
+from modal.snapshot import Index, Mask, Snapshot
 from modal.track_rows import Rows
 
 
@@ -24,18 +23,15 @@ class State:
     """Where a run stands after `count` instants.
 
     recent: the last two snapshots. ended: the last shape of each track that left the window.
-    visible (R,): tracks that are reported. motion: of the last link. extra: extra instants.
-    meetings, between: how many of each are settled.
+    visible (R,): tracks that are reported. extra: extra instants. meetings: how many are settled.
     """
 
     count: int = 0
     recent: tuple[Snapshot, ...] = ()
     ended: Mapping[int, Snapshot] = field(default_factory=dict)
     visible: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    motion: Motion | None = None
     extra: int = 0
     meetings: int = 0
-    between: int = 0
 
 
 class Recorder:
@@ -43,8 +39,8 @@ class Recorder:
 
     k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
     them. solve(s): the modes at an extra instant. rate: speed of the parameter, 1 for time, None
-    for a parameter that is steady at each value. carry(snapshot): the same modes in the coordinates
-    of the latest snapshots.
+    for a parameter that is steady at each value. span: length of the sweep. carry(snapshot): the
+    same modes in the coordinates of the latest snapshots.
 
     `state` is replaced in one assignment, after all of an instant is written: an interruption at
     any moment leaves the record of whole instants.
@@ -56,13 +52,14 @@ class Recorder:
         solve: Callable[[float], Snapshot],
         rules: Rules,
         rate: float | None,
+        span: float,
         carry: Callable[[Snapshot], Snapshot] | None = None,
     ) -> None:
         self.k, self.rules, self.rate = k, rules, rate
-        self.rows, self.state = Rows(), State()
+        self.rows, self.state = Rows(rate is not None), State()
         self._meetings: list[Meeting] = []
-        self._between: list[Between] = []
         self._solve, self._carry = solve, carry
+        self._follower = Follower(self._extra, rules, span)
         self._extras = 0
 
     @property
@@ -75,14 +72,9 @@ class Recorder:
         """What was settled between instants."""
         return self._meetings[: self.state.meetings]
 
-    @property
-    def between(self) -> list[Between]:
-        """The extra instants and their eigenvalues."""
-        return self._between[: self.state.between]
-
-    def restore(self, state: State, meetings: list[Meeting], between: list[Between]) -> None:
+    def restore(self, state: State, meetings: list[Meeting]) -> None:
         """Go on from a state; the rows are put back already."""
-        self.state, self._meetings, self._between = state, meetings, between
+        self.state, self._meetings = state, meetings
 
     def add(self, snapshot: Snapshot, spin: float = np.nan) -> None:
         """Record the next instant. spin: of the rotation there, rad/s."""
@@ -91,7 +83,7 @@ class Recorder:
             self.state = State(1, (snapshot,), {}, self._lowest(snapshot))
             return
         self.bring(len(snapshot.right))
-        del self._meetings[self.state.meetings :], self._between[self.state.between :]
+        del self._meetings[self.state.meetings :]
         self._extras = self.state.extra
         a = self.state.recent[-1]
         if self.count == 1 and clusters(a.eigenvalues):
@@ -105,7 +97,14 @@ class Recorder:
         track[index[present]] = present
         watched = np.zeros(a.size, dtype=bool)
         watched[index[present]] = self.state.visible[present]
-        step = follow(a, snapshot, self._slope(a), watched, self._extra, self.rules)
+        slope = np.zeros(a.size, dtype=complex)
+        if a.variation is not None:
+            slope = np.nan_to_num(a.variation.slope, nan=0.0)
+        step = self._follower.follow(a, snapshot, slope, watched)
+        onward, lowest = step.match.target, self._lowest(step.b)
+        entering = (track >= 0) & ~watched & (onward >= 0) & lowest[onward]
+        if entering.any():  # what happens to them on the way in is reported too
+            step = self._follower.follow(a, snapshot, slope, watched | entering)
         self._extend(a, step, spin, index, track)
 
     def bring(self, size: int) -> None:
@@ -125,58 +124,29 @@ class Recorder:
         self._extras += 1
         return self._solve(at)
 
-    def _last_step(self) -> tuple[Index, Mask]:
-        """Of the modes of the instant before the last: their modes at the last, −1 for none, and
-        whether they went on as the conjugate.
-        """
-        n, tracks = self.count - 1, len(self.state.visible)
-        old, new = self.rows.index(n - 1, tracks), self.rows.index(n, tracks)
-        there = np.flatnonzero(old >= 0)
-        target = np.full(len(there), -1, dtype=np.intp)
-        target[old[there]] = new[there]
-        return target, self.rows.tables["flipped"].rows(n, n + 1, len(there))[0]
-
-    def _slope(self, a: Snapshot) -> Complex:
-        """dλ/ds of the modes of the last instant from the one before, zero where there is none."""
-        slope = np.zeros(a.size, dtype=complex)
-        if self.count < 2:
-            return slope
-        before = self.state.recent[-2]
-        target, flipped = self._last_step()
-        old = np.flatnonzero(target >= 0)
-        lam = np.where(flipped[old], before.eigenvalues[old].conj(), before.eigenvalues[old])
-        slope[target[old]] = (a.eigenvalues[target[old]] - lam) / (a.at - before.at)
-        return slope
-
-    def _extend(
-        self, a: Snapshot, step: Step, spin: float, index: Index, track: Index
-    ) -> None:
+    def _extend(self, a: Snapshot, step: Step, spin: float, index: Index, track: Index) -> None:
         b, match, state = step.b, step.match, self.state
         n, present = state.count, np.flatnonzero(index >= 0)
         onward = np.full(len(index), -1, dtype=np.intp)
         onward[present] = match.target[index[present]]
-        known = link(step.overlap, match, self.rate is not None)
         ended = dict(state.ended)
         for row in np.flatnonzero((index >= 0) & (onward < 0)):
             ended[int(row)] = a.mode(int(index[row]))
         new = self._returned(b, ended, onward, np.setdiff1d(np.arange(b.size), onward))
         there = np.concatenate([onward, new])
-        for at, lam in step.between:
-            values = np.full(len(index), complex(np.nan, np.nan))
-            values[present] = lam[index[present]]
-            self._between.append(Between(n, at, values))
+        row_of = np.full(b.size, -1)
+        row_of[there[there >= 0]] = np.flatnonzero(there >= 0)
         for e in step.encounters:
-            rows = (int(track[e.first]), int(track[e.second]))
-            if min(rows) >= 0:
-                self._meetings.append(Meeting(n, *rows, e.at, e.gap, e.kind))
-        coupled = self.coupling(known.motion, b.at)
-        self.rows.put(n, b, spin, there, known, coupled, self._two_steps(b, match))
+            first = int(track[e.first])
+            second = int(track[e.second]) if e.second >= 0 else -1
+            if e.newborn >= 0:
+                second = int(row_of[e.newborn])
+            if first >= 0 and (second >= 0 or e.second < 0):
+                self._meetings.append(Meeting(n, first, second, e.at, e.gap, e.kind))
+        self.rows.put(n, b, spin, there, match)
         visible = np.concatenate([state.visible, np.zeros(len(new), dtype=bool)])
         visible |= (there >= 0) & self._lowest(b)[there]
-        self.state = State(
-            n + 1, (a, b), ended, visible, known.motion,
-            self._extras, len(self._meetings), len(self._between),
-        )  # fmt: skip
+        self.state = State(n + 1, (a, b), ended, visible, self._extras, len(self._meetings))
 
     def _returned(
         self, b: Snapshot, ended: dict[int, Snapshot], onward: Index, new: Index
@@ -192,24 +162,3 @@ class Recorder:
                 new = new[new != best]
                 del ended[row]
         return new
-
-    def _two_steps(self, b: Snapshot, match: Match) -> tuple[Real, Real]:
-        """Overlaps of the instant before the last with b, (K,) each."""
-        if self.rate is None or len(self.state.recent) < 2:
-            return np.zeros(0), np.zeros(0)
-        target, flipped = self._last_step()
-        there = np.flatnonzero(target >= 0)
-        flipped[there] ^= match.mirrored[target[there]]
-        target[there] = match.target[target[there]]
-        return across(self.state.recent[0], target, b, flipped)
-
-    def coupling(self, after: Motion | None = None, at: float = np.nan) -> Real:
-        """Of the modes of the last instant, (K,). after: the link from it to the value `at`."""
-        if self.rate is None:
-            return np.zeros(0)
-        a, motion = self.state.recent[-1], self.state.motion
-        ahead = None if after is None else (after.from_first, (at - a.at) / self.rate)
-        behind = None
-        if motion is not None:
-            behind = (motion.from_second, (a.at - self.state.recent[-2].at) / self.rate)
-        return coupling(a.eigenvalues, a.energy_gram, behind, ahead)

@@ -15,10 +15,12 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from modal.balanced import Balanced, energy_root
 from modal.collocation import monodromy
 from modal.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.galerkin import GalerkinModel, modal_basis
 from modal.interpolation import chebyshev_interpolant, periodic_interpolant
+from modal.progress import counted, shown
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -33,44 +35,55 @@ class Unfrozen:
     """x' = A(t) x over [t0, t1] with an energy norm, and the shapes (n, r) that x stands for."""
 
     def __init__(
-        self, model: Any, t0: float, t1: float, k: int, period: float | None = None
+        self,
+        model: Any,
+        t0: float,
+        t1: float,
+        k: int,
+        period: float | None = None,
+        progress: bool | None = False,
     ) -> None:
         self.t0, self.t1 = t0, t1
         self.basis: Array | None = None
         self._second: SecondOrderModel | None = None
         if is_second_order(model):
-            self._second = self._reduced(model, k, period)
+            self._second = self._reduced(model, k, period, progress)
             exact: Matrix = self._second.first_order
         else:
             exact = FirstOrderModel(model, t0).first_order
-        smooth = (
-            periodic_interpolant(exact, t0, period)
-            if period is not None and t1 - t0 > 0.5 * period
-            else chebyshev_interpolant(exact, t0, t1)
-        )
+        with counted(exact, "matrices of the motion", "instant", progress) as sampled:
+            smooth = (
+                periodic_interpolant(sampled, t0, period)
+                if period is not None and t1 - t0 > 0.5 * period
+                else chebyshev_interpolant(sampled, t0, t1)
+            )
         self.interpolated = smooth
         self.matrix = smooth or exact
         self.size = self.matrix(t0).shape[0]
 
-    def _reduced(self, model: Any, k: int, period: float | None) -> SecondOrderModel:
+    def _reduced(
+        self, model: Any, k: int, period: float | None, progress: bool | None
+    ) -> SecondOrderModel:
         full = SecondOrderModel(model)
         if full.at(self.t0).system.n <= FULL:
             return full
         span = min(self.t1 - self.t0, period or np.inf)
-        times = self.t0 + span * np.linspace(0.0, 1.0, INSTANTS)
-        self.basis = modal_basis(model, [float(t) for t in times], k + GUARD)
+        times = (self.t0 + span * np.linspace(0.0, 1.0, INSTANTS)).tolist()
+        instants = shown(times, "frozen modes as a basis", "instant", progress)
+        self.basis = modal_basis(model, instants, k + GUARD)
         return SecondOrderModel(GalerkinModel(model, self.basis))
 
     def norm(self, t: float) -> Array:
         """A square root L (N, N) of the energy: ‖L x‖² is twice the energy of x at t."""
         if self._second is None:
             return np.eye(self.size)
-        here = self._second.at(t)
-        sizes, shapes = la.eigh(here.potential.toarray())
-        floor = np.finfo(float).eps * np.abs(sizes).max()
-        stiffness = np.sqrt(np.maximum(np.abs(sizes), floor))[:, None] * shapes.T
-        mass = la.cholesky(here.M.toarray())
-        return np.asarray(la.block_diag(stiffness, mass))
+        return energy_root(self._second.at(t))
+
+    def balanced(self) -> Balanced:
+        """A(t) in the coordinates that its propagation is computed in."""
+        if self._second is None:
+            return Balanced.diagonal(self.matrix, self.t0)
+        return Balanced.energy(self.matrix, self._second.at(self.t0))
 
     def frozen(self, t: float, norm: Array | None = None) -> tuple[Complex, Complex, Complex]:
         """Eigenvalues (N,), right vectors of unit energy and left ones with yᴴx = 1, at t."""
@@ -88,20 +101,21 @@ class Unfrozen:
         return float(la.eigvalsh(0.5 * (A + A.T))[-1])
 
     def propagators(
-        self, times: Sequence[float] | Array, longest: float, halves: int
+        self,
+        times: Sequence[float] | Array,
+        longest: float,
+        halves: int,
+        progress: bool | None = False,
     ) -> list[Array]:
         """Φ (N, N) between successive times, each in equal Gauss steps of order 6.
 
         halves: 2 for steps of at most `longest` (s), 1 for steps twice as long, to see their error.
         """
-        _, (scale, _) = la.matrix_balance(self.matrix(self.t0), permute=False, separate=True)
-
-        def balanced(t: float) -> Array:
-            return np.asarray(self.matrix(t) * (scale[None, :] / scale[:, None]))
-
+        balanced = self.balanced()
         out = []
-        for start, end in pairwise(times):
+        spans = shown(list(pairwise(times)), "transient", "instant", progress)
+        for start, end in spans:
             steps = halves * max(1, int(np.ceil((end - start) / (2.0 * longest))))
             inner = monodromy(balanced, float(start), float(end), steps)
-            out.append(inner * (scale[:, None] / scale[None, :]))
+            out.append(balanced.inverse @ inner @ balanced.root)
         return out

@@ -117,7 +117,7 @@ def check(model: Path, times: str | None, modes: int | None) -> None:
     """Check the properties P1-P6, compare with time integration, and give the verdict."""
     from studies.model_check import run_check
 
-    click.echo(run_check(model, times, modes))
+    run_check(model, times, modes, click.echo)
 
 
 def _finish(report: str, written: list[Path]) -> None:

@@ -33,7 +33,8 @@ def tracks_table(tracks: Dataset) -> str:
         frequency = track["frequency"].values
         span = f"{np.nanmin(frequency):.4f} … {np.nanmax(frequency):.4f}"
         events = track["event"].values.astype(str)
-        named = [f"{events[i]} at {float(tracks[dim][i]):.4g}" for i in _eventful(events)]
+        place = track["event_at"].values
+        named = [f"{events[i]} at {place[i]:.4g}" for i in _eventful(events)]
         lines.append(
             f"{mode + 1:>4} {'/'.join(kinds):<8} {span:>23} {_most(track, 'growth_rate'):>10} "
             f"{_most(track, 'growth_rate_corrected'):>10} "

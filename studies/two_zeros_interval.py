@@ -16,8 +16,9 @@ TOLERANCE = 0.05  # relative change of the eigenvalue, and coupling to other mod
 def interval_over_turn(speed_rpm: float, modes: int, instants: int) -> xr.Dataset:
     """The frozen interval (s) of the driven slider-crank's modes over one turn.
 
-    The Δt in which |λ̇|Δt reaches `TOLERANCE` |λ|, and zero where the motion couples the mode to
-    another by more than that (DESIGN.md, section 2). Beside it the period of the vibration.
+    The Δt in which λ, or its real part by itself, changes by `TOLERANCE` (`modal.frozen_interval`),
+    and zero where the motion couples the mode to another by more than that. With it the period of
+    the vibration.
     """
     mechanism = slider_crank_model.model(elements=8, speed_rpm=speed_rpm)
     assert mechanism.period is not None

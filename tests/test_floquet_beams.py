@@ -102,7 +102,10 @@ def test_arnoldi_on_the_full_model_agrees_with_the_reduced_one() -> None:
     full = floquet(model, model.period, k=3, method="arnoldi", steps=200)
     # Gauss steps of order 4: 200 a period leave about (ω h)⁴/720 of the rates.
     np.testing.assert_allclose(full.multipliers[:2], reduced.multipliers[:2], atol=1e-6)
-    assert full.error.max() < 1e-6
+    assert full.error[:2].max() < 1e-6
+    # The third is a fast mode, which 200 steps of order 4 hardly resolve: its error says so.
+    gap = np.abs(full.exponents.real[:, None] - reduced.exponents.real).min(axis=1)
+    assert np.all(gap <= full.error + reduced.error.max())
 
 
 def test_floquet_of_a_constant_body_is_its_spectrum() -> None:

@@ -33,8 +33,8 @@ for mode in range(2):
     print(f"        by σ {found[mode]:+.5f}, by Re λ alone {frozen[mode]:+.5f}")
 
 # %%
-# `growth_rate_action` leaves the breathing of the energy out. It is zero to the order of the
-# correction: by it an undamped spin-up is judged stable.
+# `growth_rate_action` leaves the breathing of the energy out. It is zero to round-off: by it an
+# undamped spin-up is judged stable.
 action = np.abs(tracks["growth_rate_action"].values).max()
 print(f"largest growth rate of the action: {action:.1e} 1/s")
 

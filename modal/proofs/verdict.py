@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -164,7 +165,7 @@ def _balanced(system: FrozenSystem) -> FrozenSystem:
     """
     d = 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))
     D = sp.diags(d)
-    parts = {
+    parts: dict[str, Any] = {
         name: Combination.of(
             system.n,
             [weight for weight, _ in system.parts[name].terms],

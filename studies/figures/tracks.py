@@ -52,6 +52,7 @@ EVENT_MARKERS = {
     "divergence onset": "v",
     "split": "s",
     "critical damping": "+",
+    "unresolved": "$?$",
 }
 
 

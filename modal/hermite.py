@@ -1,0 +1,64 @@
+"""Cubic Hermite interpolation between two instants, from values and slopes at both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[Any]
+
+# Places between two instants, as a part of their distance, at which a cubic is looked at.
+PLACES = np.linspace(0.0, 1.0, 33)
+
+
+def coefficients(start: Values, end: Values, slope: Values, onward: Values) -> list[Values]:
+    """c₀ … c₃ of Σ c_m τ^m on 0 … 1; slope, onward: d/dτ at its two ends."""
+    change = end - start
+    second = 3.0 * change - 2.0 * slope - onward
+    third = slope + onward - 2.0 * change
+    return [start, slope, second, third]
+
+
+def value(c: list[Values], tau: Any) -> Values:
+    """The cubic at τ."""
+    return np.asarray(c[0] + tau * (c[1] + tau * (c[2] + tau * c[3])))
+
+
+def along(c: list[Values]) -> Values:
+    """The cubic at PLACES, which are added as the first axis."""
+    return value(c, PLACES.reshape(-1, *(1,) * np.ndim(c[0])))
+
+
+def error(start: Values, end: Values, slope: Values, onward: Values) -> Values:
+    """How far the cubic may be off: what the trapezoidal rule of the slopes leaves of the change.
+
+    It is h³f‴/12 for a smooth f, of higher order than the slopes and of lower order than the error
+    of the cubic, h⁴f⁗/384, which a quarter of it covers where f varies over more than a few h.
+    """
+    return np.asarray(0.25 * np.abs(end - start - 0.5 * (slope + onward)))
+
+
+def lowest(values: Values) -> float:
+    """τ of the least of real values at PLACES, by a parabola through the three around it."""
+    p = int(np.argmin(values))
+    if p in (0, len(PLACES) - 1):
+        return float(PLACES[p])
+    before, here, after = values[p - 1 : p + 2]
+    bend = before - 2.0 * here + after
+    shift = 0.5 * (before - after) / bend if bend > 0.0 else 0.0
+    return float(PLACES[p] + shift * (PLACES[1] - PLACES[0]))
+
+
+def root(start: float, end: float, slope: float, onward: float) -> float:
+    """τ where the cubic changes sign from start to end, which are of opposite sign."""
+    c = coefficients(*(np.asarray(x) for x in (start, end, slope, onward)))
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if (value(c, middle) > 0.0) == (start > 0.0):
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)

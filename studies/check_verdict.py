@@ -1,0 +1,88 @@
+"""The verdict of the command check, from the numbers above it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+import modal
+
+
+def floquet_lines(compared: modal.CrossCheck) -> list[str]:
+    """What the Floquet exponents say, and of which modes they speak."""
+    found = compared.floquet
+    assert found is not None
+    count = len(found.multipliers)
+    if found.method == "dense":
+        scope = f"all {count} multipliers of the model"
+        others = []
+    else:
+        scope = f"the {count} multipliers of the slowest modes"
+        others = ["  faster modes were not looked at: nothing is said of them"]
+    fastest, at = found.growth_rate, int(np.argmax(found.exponents.real))
+    hertz = abs(found.exponents[at].imag) / (2.0 * np.pi)
+    text = {
+        "stable": "none grows",
+        "unstable": "one grows",
+        "undecided": "undecided, the error is larger than the growth",
+    }[found.verdict]
+    return [
+        f"  {scope}: {text}; largest growth rate {fastest:+.4g} ± {found.error[at]:.1e} 1/s "
+        f"(at {hertz:.6g} Hz, modulo {1.0 / found.period:.6g} Hz)",
+        *others,
+    ]
+
+
+def verdict_lines(report: modal.PropertyReport, compared: modal.CrossCheck) -> list[str]:
+    """Modes one by one: whose growth rate holds, whose frozen mode stands; then one line."""
+    modes = compared.dataset.mode.values
+    outcomes = np.array([d.outcome for d in compared.diagnoses])
+    stands = compared.stands
+    lines = [f"the {len(modes)} modes followed (others were not looked at)"]
+    for outcome, text in (
+        ("confirmed", "frozen growth rate is that of the unfrozen motion"),
+        ("frozen misleads", "frozen growth rate is wrong, for the reason above"),
+        ("undecided", "frozen growth rate could not be judged, for the reason above"),
+    ):
+        if np.any(outcomes == outcome):
+            lines.append(f"  {_named(modes[outcomes == outcome])}: the {text}")
+    if np.any(stands):
+        lines.append(
+            f"  {_named(modes[stands])}: the frozen interval covers a period of the vibration at "
+            "every instant"
+        )
+    if not np.all(stands):
+        shares = 100.0 * (1.0 - compared.dataset.frozen_share.values[~stands])
+        lines.append(
+            f"  {_named(modes[~stands])}: the frozen interval is shorter than a period of the "
+            f"vibration in {_range(shares)} % of the motion; frequency and shape of an instant "
+            "mean little there"
+        )
+    return [*lines, "", _verdict(report, compared)]
+
+
+def _verdict(report: modal.PropertyReport, compared: modal.CrossCheck) -> str:
+    if not report.ok:
+        failed = sorted({p.name for p in report.properties if p.verdict == "fails"})
+        return f"verdict: the model breaks {', '.join(failed)}; do not trust its eigenvalues"
+    if compared.misleading:
+        return "verdict: a frozen eigenvalue misleads here; use the unfrozen rates above"
+    if not compared.confirmed:
+        return "verdict: undecided; the remarks above say what to refine"
+    if not np.all(compared.stands):
+        return (
+            "verdict: the frozen eigenvalues do not stand for the motion; only the mean growth "
+            "rates of these modes are confirmed"
+        )
+    return "verdict: the frozen eigenvalues stand for the motion"
+
+
+def _named(modes: Iterable[int]) -> str:
+    numbers = [str(int(m)) for m in modes]
+    return ("mode " if len(numbers) == 1 else "modes ") + ", ".join(numbers)
+
+
+def _range(values: np.ndarray) -> str:
+    low, high = f"{values.min():.0f}", f"{values.max():.0f}"
+    return low if low == high else f"{low} to {high}"
