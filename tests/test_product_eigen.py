@@ -37,13 +37,13 @@ def product(seed: int, n: int, p: int, spread: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("n, p, spread", [(4, 1, 2.0), (5, 12, 60.0), (6, 40, 700.0)])
+@pytest.mark.parametrize("n, p, spread", [(4, 1, 2.0), (5, 12, 60.0), (6, 120, 700.0)])
 def test_all_moduli_to_their_bounds(seed: int, n: int, p: int, spread: float) -> None:
     factors = product(seed, n, p, spread)
     modes = product_modes(factors, np.zeros(p))
     gap = np.abs(modes.logs.real - by_mpmath(factors))
     assert np.all(gap <= modes.error)
-    assert modes.error.max() < 1e-8
+    assert modes.error.max() < 1e-7
     # A vector comes back multiplied, after every factor has taken its size away.
     x, log = modes.vectors[:, 0], 0.0
     for F in factors:
