@@ -157,7 +157,8 @@ class ReducedSource:
     are then solved BLOCK at a time; where a block does not hold the accuracy, the basis grows, and
     `carried` brings earlier snapshots into its coordinates. An extra instant is taken from the
     basis as it is. Condition numbers are those of the scaled state matrix, and backward errors what
-    makes condition number × backward error × |λ| the certified bound of the error, as it is for full solves. Where the model
+    makes condition number × backward error × |λ| the certified bound of the error, as it is for
+    full solves. Where the model
     cannot be frozen at a value, the basis is made for those before it, and `snapshot` there raises
     what the model raises. kept(prints): the arrays of a run that goes on, and its description;
     nothing is then trained or checked anew.
