@@ -119,7 +119,7 @@ def pendulum_chain(rng: Generator) -> Machine:
     joints = np.eye(n) - np.eye(n, k=-1)
     stiffness = spread(rng, 1.0, 1e5) * np.exp(rng.uniform(-0.5, 0.5, n))
     K = joints.T @ np.diag(stiffness) @ joints
-    load = spread(rng, 0.1, 8.0) * stiffness.mean() / length.sum() / n
+    load = spread(rng, 0.1, 8.0) * stiffness.mean() / length.mean()
     P = -load * np.diag(length)
     P[:, -1] += load * length
     c = balanced(rng, M, K) * M.max() * rng.choice([0.0, 0.01, 1.0])
@@ -233,6 +233,27 @@ def free_body(rng: Generator) -> Machine:
     return Machine(system, zeros=4)
 
 
+def rocket(rng: Generator) -> Machine:
+    """A free beam under a thrust that follows its end: Beal's flutter, at 109.7 EI/L² undamped.
+
+    Legendre polynomials on (0, 1), orthonormal in the mass. The axial force is p x.
+    """
+    n = int(rng.integers(7, 10))
+    points, weights = np.polynomial.legendre.leggauss(40)
+    x, weights = 0.5 * (points + 1.0), 0.5 * weights
+    basis = [
+        np.polynomial.Legendre.basis(j, [0.0, 1.0]) * float(np.sqrt(2.0 * j + 1.0)) for j in range(n)
+    ]
+    slopes, curvatures = (np.array([f.deriv(d)(x) for f in basis]) for d in (1, 2))
+    bending = (curvatures * weights) @ curvatures.T
+    end = np.outer([f(1.0) for f in basis], [f.deriv()(1.0) for f in basis])
+    load = spread(rng, 5.0, 250.0) * (end - (slopes * weights * x) @ slopes.T)
+    D = spread(rng, 1e-6, 1e-2) * rng.choice([0.0, 1.0]) * bending
+    bending, D = (0.5 * (A + A.T) for A in (bending, D))
+    system = FrozenSystem(M=np.eye(n), D=D, K=bending, K_D=load, rigid=np.eye(n)[:, :2])
+    return Machine(system, zeros=4)
+
+
 def overdamped(rng: Generator) -> Machine:
     """Damping of many times the critical: real eigenvalues many orders apart; some diverge."""
     n = int(rng.integers(2, 7))
@@ -253,5 +274,6 @@ DERIVED: dict[str, Callable[[Generator], Machine]] = {
     "gyroscopic stabilization": gyroscopic,
     "multiple eigenvalues": doubled,
     "free bodies": free_body,
+    "rockets": rocket,
     "overdamped": overdamped,
 }

@@ -118,7 +118,7 @@ def upright(X: Complex) -> Complex:
 
 
 def _kind(task: Task, lam: Complex, X: Complex) -> NDArray[np.str_]:
-    """ "rigid" where more than half of the kinetic energy is in the span of the rigid fields R (n, m).
+    """ "rigid" where more than half of the kinetic energy is in the span of the rigid fields (n, m).
 
     At most 2m eigenvalues with those deflated, the ones with most energy there: an elastic mode of
     a free body may move it as a whole too.
@@ -141,11 +141,12 @@ def most_rigid(share: Real, lam: Complex, count: int) -> NDArray[np.bool_]:
     share : ndarray, shape (P, k)
         Share of a mode's kinetic energy in the rigid fields; rigid motions have more than half.
     lam : ndarray, shape (P, k)
-        Eigenvalues, one of each conjugate pair, which counts as two.
+        Eigenvalues, one of each conjugate pair, which counts as two; NaN where there is none.
     count : int
         Number of eigenvalues of rigid motions.
     """
-    order = np.argsort(-np.where(np.isnan(share), -1.0, share), axis=1, kind="stable")
+    share = np.where(np.isnan(lam), -1.0, share)
+    order = np.argsort(-share, axis=1, kind="stable")
     size = np.where(np.take_along_axis(lam, order, 1).imag > 0.0, 2, 1)
     first = np.cumsum(size, axis=1) <= count
     rigid = np.zeros(share.shape, dtype=bool)
