@@ -1,6 +1,6 @@
 """A stability map killed (SIGKILL) at random moments and resumed: bit by bit an unbroken one.
 
-    python -m benchmarks.kills [--kills 40] [--seed 1]
+    python -m benchmarks.kills [--kills 40] [--seed 1] [--case damped]
 
 The map is of a blade over speed and angular acceleration, undamped and damped; some of its tiles
 need vectors of their own beyond the shared basis. A run is killed after a random share of the time
@@ -30,10 +30,6 @@ import assembly
 import modal.maps as stability
 
 CASES = {"undamped": (0.0, 0.0), "damped": (6.0, 1e-6)}  # Rayleigh damping a (1/s), b (s)
-VARIABLES = (
-    "growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound", "source",
-    "done",
-)  # fmt: skip
 LONGEST = 120.0  # s that one run may take
 LEAST = 0.2  # share of an unbroken run that a resumed one takes at least
 
@@ -126,7 +122,8 @@ def values(store: Path) -> dict[str, np.ndarray]:
     """The bits of all variables of a stored map."""
     with xr.open_zarr(store, consolidated=False) as stored:
         return {
-            name: np.frombuffer(stored[name].values.tobytes(), dtype=np.uint8) for name in VARIABLES
+            str(name): np.frombuffer(variable.values.tobytes(), dtype=np.uint8)
+            for name, variable in stored.data_vars.items()
         }
 
 
@@ -134,6 +131,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--case", choices=CASES, help="only this one")
     parser.add_argument("--make", choices=CASES, help=argparse.SUPPRESS)
     parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -143,7 +141,7 @@ def main() -> int:
         return 0
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
-        for case in CASES:
+        for case in [arguments.case] if arguments.case else CASES:
             outcome = series(case, arguments.kills, arguments.seed, Path(folder))
             wrong += outcome.different + outcome.leftovers
             print(

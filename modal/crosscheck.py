@@ -95,7 +95,7 @@ def _exponents(
         if suitable_method(equations, period, t0) == "reduced":
             check_period(equations, period, t0, breaks)
             A, basis = unfrozen.balanced(), unfrozen.basis
-            return reduced_floquet(A, basis, period, t0, k, progress=progress)
+            return reduced_floquet(model, A, basis, period, t0, k, progress=progress)
     return floquet(model, period, t0=t0, k=k, breaks=breaks, progress=progress)
 
 

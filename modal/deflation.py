@@ -90,6 +90,10 @@ class DeflatedPencil:
         self, eigenvalues: NDArray[np.complex128], Z: NDArray[np.complex128]
     ) -> NDArray[np.complex128]:
         """Eigenvectors of the original pencil from those of the deflated one."""
+        # An eigenvalue that is zero still, of a Jordan chain longer than those removed: its
+        # eigenvector is the one removed.
+        size = np.finfo(float).eps
+        eigenvalues = np.where(np.abs(eigenvalues) > size, eigenvalues, size)
         for pivot, x, row_a, row_b, _ in reversed(self.steps):
             # Row `pivot` of the transformed pencil reads (row_a − λ row_b)·z = λ α (B x)_pivot,
             # here scaled to λ α.

@@ -17,6 +17,8 @@ from modal.solvers.pairs import Pairs, clusters
 from modal.state import Complex, Quadratic, Real
 from modal.structure import corrected, left_vectors, restore_axis
 
+RIGID_SHARE = 0.5  # of a mode's kinetic energy in the rigid fields: it counts as rigid
+
 
 @dataclass(frozen=True)
 class Task:
@@ -65,7 +67,7 @@ def finish(
         left=Y,
         backward_error=backward_error,
         condition_number=condition_numbers(quadratic, lam, X, Y),
-        kind=_kind(task.rigid, quadratic, X),
+        kind=_kind(task, lam, X),
         deflated=0 if task.chain is None else task.chain.count,
         factorization=chosen.factorization,
         backend=task.backend,
@@ -115,11 +117,37 @@ def upright(X: Complex) -> Complex:
     return np.asarray(np.abs(peak) / peak)
 
 
-def _kind(R: Real, quadratic: Quadratic, X: Complex) -> NDArray[np.str_]:
-    """ "rigid" where more than half of the kinetic energy is in the span of R (n, m)."""
+def _kind(task: Task, lam: Complex, X: Complex) -> NDArray[np.str_]:
+    """ "rigid" where more than half of the kinetic energy is in the span of the rigid fields R (n, m).
+
+    At most 2m eigenvalues with those deflated, the ones with most energy there: an elastic mode of
+    a free body may move it as a whole too.
+    """
+    R = task.rigid
     if R.shape[1] == 0:
         return np.full(X.shape[1], "elastic")
-    MR = quadratic.M @ R
+    MR = task.quadratic.M @ R
     L = la.cholesky(R.T @ MR, lower=True)
     share = np.linalg.norm(la.solve_triangular(L, MR.T @ X, lower=True), axis=0) ** 2
-    return np.where(share > 0.5, "rigid", "elastic")
+    left = 2 * R.shape[1] - (0 if task.chain is None else task.chain.count)
+    return np.where(most_rigid(share[None], lam[None], left)[0], "rigid", "elastic")
+
+
+def most_rigid(share: Real, lam: Complex, count: int) -> NDArray[np.bool_]:
+    """Modes (P, k) that are rigid motions, of P points: `count` eigenvalues of each at most.
+
+    Parameters
+    ----------
+    share : ndarray, shape (P, k)
+        Share of a mode's kinetic energy in the rigid fields; rigid motions have more than half.
+    lam : ndarray, shape (P, k)
+        Eigenvalues, one of each conjugate pair, which counts as two.
+    count : int
+        Number of eigenvalues of rigid motions.
+    """
+    order = np.argsort(-np.where(np.isnan(share), -1.0, share), axis=1, kind="stable")
+    size = np.where(np.take_along_axis(lam, order, 1).imag > 0.0, 2, 1)
+    first = np.cumsum(size, axis=1) <= count
+    rigid = np.zeros(share.shape, dtype=bool)
+    np.put_along_axis(rigid, order, first, 1)
+    return rigid & (share > RIGID_SHARE)

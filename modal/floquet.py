@@ -153,7 +153,7 @@ def floquet(
         if basis is None:
             basis = reduced_basis(model, period, t0, k, progress)
         A, smooth = reduced_motion(model, basis, period, t0, progress)
-        found = reduced_floquet(A, basis, period, t0, k, tolerance, progress)
+        found = reduced_floquet(model, A, basis, period, t0, k, tolerance, progress)
         return replace(found, interpolated=smooth)
     if chosen == "arnoldi":
         logs, vectors, error = arnoldi_multipliers(
@@ -173,6 +173,7 @@ def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Me
 
 
 def reduced_floquet(
+    model: Any,
     A: Balanced,
     basis: Array,
     period: float,
@@ -181,10 +182,10 @@ def reduced_floquet(
     tolerance: float | None = None,
     progress: bool | None = False,
 ) -> FloquetModes:
-    """Floquet modes of a model on a basis (n, r), from its A(t) there; the model must repeat itself
+    """Floquet modes of a model on a basis (n, r), from its A(t) there; both must repeat themselves
     after `period`."""
     wanted = tolerance or REDUCED_TOLERANCE
-    found = reduced_multipliers(A, basis, period, t0, k, wanted, progress)
+    found = reduced_multipliers(model, A, basis, period, t0, k, wanted, progress)
     return _of_logs(*found, period, t0, "reduced")
 
 

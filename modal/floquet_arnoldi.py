@@ -104,7 +104,7 @@ def arnoldi_multipliers(
         try:
             multipliers, vectors = spla.eigs(
                 operator, k=min(k, 2 * n - 2), v0=scale * start, tol=tolerance,
-                ncv=min(2 * n - 1, 4 * k + SEED), which="LM",
+                ncv=min(2 * n, 4 * k + SEED), which="LM",
             )  # fmt: skip
         except spla.ArpackNoConvergence as fault:
             raise ConvergenceError(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError
 from modal.balanced import Balanced
+from modal.basis_error import basis_error
 from modal.collocation import ORDER, monodromy_factors
 from modal.equations import SecondOrderModel
 from modal.galerkin import GalerkinModel, modal_basis
@@ -26,6 +27,7 @@ GUARD = 2  # modes more than asked for in the basis
 RESOLUTION = 0.5  # |λ| h of the fastest mode asked for, at the first try
 GROWTH = 1.5
 MOST_STEPS = 1 << 15
+LEAST_FACTORS = 3  # between which the error of the basis is looked at, off the basis' instants
 
 
 def reduced_basis(
@@ -49,6 +51,7 @@ def reduced_motion(
 
 
 def reduced_multipliers(
+    model: Any,
     A: Balanced,
     basis: Array,
     period: float,
@@ -57,10 +60,10 @@ def reduced_multipliers(
     tolerance: float,
     progress: bool | None = False,
 ) -> tuple[Complex, Complex, Array]:
-    """Log μ (m,) of the multipliers, Floquet vectors (2n, m) on (q, q̇) at t0, and bounds on the
-    error of log μ.
+    """Log μ (m,) of the multipliers, Floquet vectors (2n, m) on (q, q̇) at t0, and the errors of log
+    μ: of the steps, of round-off by the eigenvalue's condition, and of the basis.
 
-    A: on the basis (n, r). The k slowest frozen modes of t0 are followed (m = 2k; real
+    A: of the model on the basis (n, r). The k slowest frozen modes of t0 are followed (m = 2k; real
     eigenvalues count by themselves): of all Floquet vectors, those that consist of them most. Steps
     grow until log μ agrees to `tolerance`. Raises ConvergenceError.
     """
@@ -68,7 +71,7 @@ def reduced_multipliers(
     slow = np.argsort(np.abs(values), kind="stable")[: 2 * k]
     share = la.inv(frozen)
     decay = float(np.abs(values[slow].real).max()) * period
-    count = max(1, int(np.ceil(decay / SPREAD)))
+    count = max(LEAST_FACTORS, int(np.ceil(decay / SPREAD)))
     steps = max(32, 2 * count, int(np.ceil(period * np.abs(values[slow]).max() / RESOLUTION)))
     before: Complex | None = None
     last = steps
@@ -80,12 +83,13 @@ def reduced_multipliers(
         kept = kept[: len(slow)]
         found = modes.logs[kept]
         if before is not None:
-            gap = _distances(before, found) / ((steps / last) ** ORDER - 1.0)
+            gap = _nearest(before, found)[1] / ((steps / last) ** ORDER - 1.0)
             if gap.max() <= tolerance:
                 full = A.restored(modes.vectors[:, kept])
                 r = len(A.root) // 2
                 lifted = np.vstack([basis @ full[:r], basis @ full[r:]])
-                return found, lifted, gap + modes.error[kept]
+                missed = period * _missed(model, A, basis, found, factors, t0, period, steps)
+                return found, lifted, gap + modes.error[kept] + missed
         before, last = found, steps
         steps = int(np.ceil(GROWTH * steps))
     raise ConvergenceError(
@@ -95,8 +99,32 @@ def reduced_multipliers(
     )
 
 
-def _distances(before: Complex, now: Complex) -> Array:
-    """From each log μ to the nearest of the coarser run, the imaginary part on its circle."""
-    apart = now[:, None] - before[None, :]
-    turn = np.abs(np.exp(1j * apart.imag) - 1.0)
-    return np.asarray(np.hypot(apart.real, turn).min(axis=1))
+def _missed(
+    model: Any,
+    A: Balanced,
+    basis: Array,
+    logs: Complex,
+    factors: Array,
+    t0: float,
+    period: float,
+    steps: int,
+) -> Array:
+    """The error by the basis (m,), 1/s: the largest found at a third and two thirds of the period.
+
+    The Floquet vectors there are those of the same factors in cyclic order.
+    """
+    count = len(factors)
+    out = np.zeros(len(logs))
+    for first in (count // 3, 2 * count // 3):
+        rolled = product_modes(np.roll(factors, -first, axis=0), np.zeros(count))
+        place, _ = _nearest(rolled.logs, logs)
+        t = t0 + period * -(-first * steps // count) / steps
+        out = np.maximum(out, basis_error(model, basis, A, t, rolled.vectors[:, place]))
+    return out
+
+
+def _nearest(values: Complex, wanted: Complex) -> tuple[NDArray[np.intp], Array]:
+    """For each log μ of `wanted` the nearest of `values` and its distance, Im on its circle."""
+    apart = wanted[:, None] - values[None, :]
+    distance = np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0))
+    return distance.argmin(axis=1), np.asarray(distance.min(axis=1))

@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from modal.datasets import provenance, tracks_dataset
 from modal.doubles import separated
 from modal.equations import FirstOrderModel
-from modal.frozen_interval import drift_intervals
+from modal.frozen_interval import drift_interval
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -59,7 +59,7 @@ def tracks_of_callable(matrix: Any, at: Array) -> xr.Dataset:
             rows[name].append(value)
     eigenvalue = np.array(rows["eigenvalue"])
     slope, curvature = np.array(rows["slope"]), np.array(rows["curvature"])
-    interval = drift_intervals(at, eigenvalue, slope, curvature, TOLERANCE)
+    interval = drift_interval(eigenvalue, slope, curvature, TOLERANCE)
     interval = np.where(np.array(rows["coupling"]) > TOLERANCE, 0.0, interval)
     variables = dict(
         eigenvalue=eigenvalue,

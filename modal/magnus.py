@@ -30,7 +30,8 @@ STALLED = 4  # refinements without gain …
 FLOOR = 1e-7  # … of a gap this small are round-off; a jump in A would still be seen at this size
 SPREAD = np.log(1e2)  # logarithm of the growth or decay over one factor
 SAMPLES = 32  # instants of a piece at which the growth and decay rates are evaluated
-MOST_FACTORS = 1 << 14
+FEWEST_FACTORS, MOST_FACTORS = 32, 4096  # at most; of n unknowns as many as cost …
+FACTOR_WORK = 2e7  # … this times n³ operations
 SHARPEST = 1e-13  # tolerance of one factor of many
 
 
@@ -55,28 +56,26 @@ def propagator_factors(
     SPREAD.
 
     Over each span the number of steps grows until results agree to `tolerance` (relative,
-    2-norm). breaks: times between t0 and t1 where A jumps; the steps end there. Raises
-    ConvergenceError when the steps run out (an unannounced jump does that) or when there would be
-    more than MOST_FACTORS spans, InputError for a break outside the span.
+    2-norm). breaks: times between t0 and t1 where A jumps; the steps end there. The number of
+    spans is limited; solutions that decay faster than that allows are below the round-off of the
+    factors. Raises ConvergenceError when the steps run out (an unannounced jump does that),
+    InputError for a break outside the span.
     """
     inner = sorted(float(b) for b in breaks)
     if any(not t0 < b < t1 for b in inner):
         raise InputError(f"breaks: each must lie between {t0:.6g} and {t1:.6g}, got {inner}")
     ends = [t0, *inner, t1]
-    spans = [span for piece in pairwise(ends) for span in _spans(A, *piece)]
-    if len(spans) > MOST_FACTORS:
-        raise ConvergenceError(
-            f"Floquet: from t = {t0:.6g} to {t1:.6g} solutions grow or decay by a factor of "
-            f"e^{SPREAD * len(spans):.3g}; leave the fast modes out with a reduced basis"
-        )
-    matrices, errors, lengths, steps = [], [], [], 0
+    most = int(np.clip(FACTOR_WORK / len(A.root) ** 3, FEWEST_FACTORS, MOST_FACTORS))
+    spans = [span for piece in pairwise(ends) for span in _spans(A, *piece, most)]
+    matrices: list[Array] = []
+    errors, lengths, steps = [], [], 0
     sharp = max(tolerance / len(spans), min(tolerance, SHARPEST))  # the errors of all add up
     spans.reverse()
     while spans:
         start, end = spans.pop()
         matrix, error, count = _converged(A, start, end, sharp)
         steps += count
-        if _spread(matrix) > 1.2 * SPREAD and end - start > (t1 - t0) / MOST_FACTORS:
+        if _spread(matrix) > 1.2 * SPREAD and len(matrices) + len(spans) + 2 <= most:
             middle = 0.5 * (start + end)
             spans += [(middle, end), (start, middle)]
             continue
@@ -86,15 +85,16 @@ def propagator_factors(
     return Factors(np.array(matrices), np.array(errors), np.array(lengths), steps)
 
 
-def _spans(A: Balanced, t0: float, t1: float) -> list[tuple[float, float]]:
-    """Cuts [t0, t1] where the integral of max |Re λ(A)| passes multiples of SPREAD."""
+def _spans(A: Balanced, t0: float, t1: float, most: int) -> list[tuple[float, float]]:
+    """Cuts [t0, t1] where the integral of max |Re λ(A)| passes multiples of SPREAD, into `most`
+    spans at most."""
     at = np.linspace(t0, t1, SAMPLES + 1)
     middles = 0.5 * (at[1:] + at[:-1])
     rates = np.abs(np.linalg.eigvals(A.many(middles)).real).max(axis=1)
     total = np.concatenate([[0.0], np.cumsum(rates * np.diff(at))])
-    count = max(1, int(np.ceil(total[-1] / SPREAD)))
-    if count == 1 or count > MOST_FACTORS:
-        return [(t0, t1)] * count
+    count = int(np.clip(np.ceil(total[-1] / SPREAD), 1, most))
+    if count == 1:
+        return [(t0, t1)]
     cuts = np.interp(np.linspace(0.0, total[-1], count + 1), total, at)
     cuts[0], cuts[-1] = t0, t1
     return [(float(a), float(b)) for a, b in pairwise(cuts)]

@@ -37,13 +37,14 @@ POSITIVE = 1e-2
 class InstantRates:
     """Of the K modes of one instant, per unit of the swept value; NaN where that is not known.
 
-    slope (K,): dλ/ds. by_energy, by_amplitude (K,): ½ d/ds ln of the energy and of the squared
-    amplitude of a mode that moves with yᴴBẋ = 0. coupling (K,): largest
+    slope, curvature (K,): dλ/ds, d²λ/ds². by_energy, by_amplitude (K,): ½ d/ds ln of the energy and
+    of the squared amplitude of a mode that moves with yᴴBẋ = 0. coupling (K,): largest
     |y_jᴴ(A′ − λ_iB′)x_i| / |λ_i − λ_j|². steady (K,): λ without the terms by which a motion moves
     energy to and fro, rad/s; steady_slope (K,), and doubt (K,) of it, rad/s.
     """
 
     slope: Complex
+    curvature: Complex
     by_energy: Real
     by_amplitude: Real
     coupling: Real
@@ -59,10 +60,14 @@ def instant_rates(s: Snapshot, moving: bool) -> InstantRates:
     K, v = s.size, s.variation
     if v is None:
         unknown, nothing = np.full(K, complex(np.nan, np.nan)), np.full(K, np.nan)
-        return InstantRates(unknown, nothing, nothing, nothing, s.eigenvalues, unknown, nothing)
+        return InstantRates(
+            unknown, unknown, nothing, nothing, nothing, s.eigenvalues, unknown, nothing
+        )
     if not moving:
         nothing = np.zeros(K)
-        return InstantRates(v.slope, nothing, nothing, nothing, v.steady, v.steady_slope, v.doubt)
+        return InstantRates(
+            v.slope, v.curvature, nothing, nothing, nothing, v.steady, v.steady_slope, v.doubt
+        )
     apart, mirrored = distances(s.eigenvalues)
     with np.errstate(invalid="ignore", divide="ignore"):
         mixing = np.stack([v.change[0] / apart, v.change[1] / mirrored])
@@ -73,7 +78,7 @@ def instant_rates(s: Snapshot, moving: bool) -> InstantRates:
         by_amplitude = 0.5 * wider.real / np.diagonal(s.mass_gram).real
     coupling = _worst(mixing, s.eigenvalues, s.energy_gram)
     return InstantRates(
-        v.slope, by_energy, by_amplitude, coupling, v.steady, v.steady_slope, v.doubt
+        v.slope, v.curvature, by_energy, by_amplitude, coupling, v.steady, v.steady_slope, v.doubt
     )
 
 
@@ -120,14 +125,14 @@ def _worst(mixing: Complex, lam: Complex, gram: Complex) -> Real:
 class History:
     """T instants of R tracks over time; NaN where a track has no value.
 
-    at (T,): s. eigenvalues (T, R), rad/s. speed (T, R): dλ/dt. energy (T, R): twice the energy at
-    qᴴMq = 1.
+    eigenvalues (T, R), rad/s. speed, curvature (T, R): dλ/dt, d²λ/dt². energy (T, R): twice the
+    energy at qᴴMq = 1.
     by_energy, by_amplitude, mixing (T, R): of `InstantRates`, per second.
     """
 
-    at: Real
     eigenvalues: Complex
     speed: Complex
+    curvature: Complex
     energy: Real
     by_energy: Real
     by_amplitude: Real

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from modal.affine import AffineFamily, Coefficients
 from modal.basis import ReducedBasis, stacked
 from modal.certificate import Certificate, certify
+from modal.finish import most_rigid
 from modal.local_basis import GUARD, local
 from modal.reduced_eigen import SmallModes, solve_points
 from modal.reference import Reference
@@ -30,7 +31,6 @@ WIDEST = 16  # vectors added in one round
 FAR_BELOW = 1e-4  # of the tolerance
 REACH = 200  # reference modes after which a higher reach is left to the full solves that check
 SOUNDINGS = 24  # points at which the reach of the starting basis is examined
-RIGID_OVERLAP = 0.5  # of a mode's mass-weighted shape in the rigid fields: it counts as rigid
 
 
 class Reducer:
@@ -130,7 +130,8 @@ class Reducer:
         if not self.extra:
             return np.zeros(modes.eigenvalues.shape, dtype=bool)
         share = (np.abs(np.einsum("mr,prk->pmk", self.projected.overlap, q)) ** 2).sum(axis=1)
-        return np.asarray(share > RIGID_OVERLAP * (np.abs(q) ** 2).sum(axis=1))
+        share = share / (np.abs(q) ** 2).sum(axis=1)
+        return most_rigid(share, modes.eigenvalues, self.extra)
 
     def _trimmed(
         self, modes: SmallModes, rigid: NDArray[np.bool_]

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 KRYLOV = 2.4  # vectors of the starting space for each one kept
 BLOCK = 8  # right-hand sides a solve of the starting Krylov space takes together
+INVERSE_STEPS = 2  # of the look for a singular K_ref
+SINGULAR = 1e-14  # of the mean of |K_jj|/M_jj: eigenvalues below are round-off
 SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
 
 
@@ -63,7 +65,9 @@ class Reference:
                 self._factor = self._factorize(weights, shift)
             except SingularSystemError:
                 continue
-            return weights, shift
+            if self._lowest() > SINGULAR * self._mean_square(weights):
+                return weights, shift
+            self.destroy()
         raise SingularSystemError(
             f"no shift up to {shift:.3g} (rad/s)² makes the stiffness positive definite"
         )
@@ -77,6 +81,19 @@ class Reference:
         first = start or 1e-9 * self._mean_square(center)
         for k in range(1, SHIFTS):
             yield center, first * 30.0**k
+
+    def _lowest(self) -> float:
+        """About the lowest eigenvalue of (K_ref, M_ref), (rad/s)²: inverse iteration.
+
+        Round-off can make a Cholesky factor of a singular stiffness, as of a shaft that nothing but
+        cross-coupled films holds.
+        """
+        x = np.random.default_rng(13).standard_normal((self.family.n, 1))
+        for _ in range(INVERSE_STEPS):
+            image = self.mass @ x
+            image = image / np.sqrt(float((x * image).sum()))
+            x = self.solve(image)
+        return float((x * image).sum() / (x * (self.mass @ x)).sum())
 
     def _mean_square(self, weights: Array) -> float:
         """The mean of |K_jj|/M_jj, (rad/s)²."""

@@ -153,16 +153,15 @@ class ReducedSource:
 
     name, at: the swept parameter and its values. The basis is grown on SAMPLE of them until the
     error bound of every eigenvalue there is below accuracy |λ|, and compared with full solves at
-    `checks` values of a seeded draw (modal/spot_check.py). The values are then solved BLOCK at a
-    time; where a block does not hold the accuracy, the basis grows, and `carried` brings earlier
-    snapshots into its coordinates. An extra instant is taken from the basis as it is. Condition
-    numbers are those of the scaled state matrix, and backward errors what makes condition number ×
-    backward error × |λ| the certified bound of the error, as it is for full solves. Where the model
-    cannot be frozen at a value, the basis is made for those before it, and `snapshot` there raises
-    what the model raises. kept(prints): the arrays of a run that goes on, and its description;
-    nothing is then trained or checked anew.
-    Raises BasisError when the basis cannot be made good enough, AccuracyError when a full solve
-    differs.
+    `checks` values of a seeded draw (modal/spot_check.py), the lowest `checked` modes. The values
+    are then solved BLOCK at a time; where a block does not hold the accuracy, the basis grows, and
+    `carried` brings earlier snapshots into its coordinates. An extra instant is taken from the
+    basis as it is. Condition numbers are those of the scaled state matrix, and backward errors what
+    makes condition number × backward error × |λ| the certified bound of the error, as it is for
+    full solves. Where the model cannot be frozen at a value, the basis is made for those before it,
+    and `snapshot` there raises what the model raises. kept(prints): the arrays of a run that goes
+    on, and its description; nothing is then trained or checked anew. Raises BasisError when the
+    basis cannot be made good enough, AccuracyError when a full solve differs.
     """
 
     def __init__(
@@ -175,6 +174,7 @@ class ReducedSource:
         whirl: Whirl | None,
         around: Neighbourhood,
         checks: int = 1,
+        checked: int | None = None,
         kept: Kept | None = None,
     ) -> None:
         self._name, self._freeze, self._accuracy = name, freeze, accuracy
@@ -195,7 +195,8 @@ class ReducedSource:
                 self._reducer.train(sample.take(spread(len(sample), TRAINING)))
                 self._train(sample)
                 drawn = np.random.default_rng(13).permutation(len(self._at))[: 4 * checks]
-                spot_check(self._reducer, [{name: float(self._at[n])} for n in drawn], checks)
+                points = [{name: float(self._at[n])} for n in drawn]
+                spot_check(self._reducer, points, checks, checked)
             self._settle()
         except BaseException:
             self.close()

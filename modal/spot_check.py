@@ -28,8 +28,10 @@ def full_modes(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
     return modes.eigenvalues[elastic], modes.error_bound[elastic]
 
 
-def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int) -> int:
+def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | None = None) -> int:
     """Compare the reduced eigenvalues with full ones at the first `wanted` points that allow it.
+
+    k: how many of smallest |λ|, by default all that the basis is made for.
 
     The full ones come from the sweep's own factorization, by refinement from the reduced modes and
     a random start (modal/refinement.py); where that does not converge, or something is free to
@@ -38,6 +40,7 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int) -> int:
     the two sets of eigenvalues differ by more than the bounds.
     """
     compared = 0
+    count = reducer.wanted if k is None else min(k, reducer.wanted)
     for point in points:
         if compared == wanted:
             break
@@ -45,10 +48,10 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int) -> int:
         if len(extended.terms) > len(reducer.projected.matrices):
             continue  # has an operator of its own: it is solved in full anyway
         modes, certificate, rigid = reducer.solve(at)
-        elastic = np.flatnonzero(~rigid[0])[: reducer.wanted]
+        elastic = np.flatnonzero(~rigid[0] & np.isfinite(modes.eigenvalues[0]))[: reducer.wanted]
         found, bound = modes.eigenvalues[0, elastic], certificate.error_bound[0, elastic]
         try:
-            exact, exact_bound = _full(reducer, point, at, modes.right[0], modes.left[0])
+            exact, exact_bound = _full(reducer, point, at, modes.right[0], modes.left[0], count)
         except (SingularSystemError, ConvergenceError, AccuracyError):
             continue
         floor = reducer.floor * reducer.tolerance
@@ -59,7 +62,7 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int) -> int:
                 f"reduced basis: at {where} λ = {missing:.8g} rad/s of the full problem is not "
                 "within the error bound of any reduced eigenvalue"
             )
-        invented = unmatched(exact, exact_bound, found, bound, floor)
+        invented = unmatched(exact, exact_bound, found[:count], bound[:count], floor)
         if invented is not None:
             raise AccuracyError(
                 f"reduced basis: at {where} no eigenvalue of the full problem is within the error "
@@ -70,10 +73,10 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int) -> int:
 
 
 def _full(
-    reducer: Reducer, point: Point, at: Coefficients, right: Complex, left: Complex
+    reducer: Reducer, point: Point, at: Coefficients, right: Complex, left: Complex, k: int
 ) -> tuple[Complex, Array]:
-    """The lowest elastic eigenvalues of the point and their bounds, in full order."""
-    family, reference, k = reducer.family, reducer.reference, reducer.wanted
+    """The k lowest elastic eigenvalues of the point and their bounds, in full order."""
+    family, reference = reducer.family, reducer.reference
     system = family.freeze(point)
     known = at.mass.shape[1] == len(reference.weights)
     if known and not system.rigid.shape[1] and same_operators(system, reducer, at):

@@ -129,7 +129,8 @@ def track(
 
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
-        return _source(sweep, count, backend, solver, accuracy, whirl, speed, int(checks), stored)
+        verified = (int(checks), int(k))
+        return _source(sweep, count, backend, solver, accuracy, whirl, speed, verified, stored)
 
     def record(source: Source) -> Recorder:
         return Recorder(int(k), source.snapshot, rules, speed, sweep.span, source.carried)
@@ -255,10 +256,13 @@ def _source(
     accuracy: float,
     whirl: Whirl | None,
     rate: float | None,
-    checks: int,
+    checks: tuple[int, int],
     stored: TrackStore | None,
 ) -> Source:
-    """The source of modes that `backend` and `solver` ask for, or that of a stored run."""
+    """The source of modes that `backend` and `solver` ask for, or that of a stored run.
+
+    checks: at how many values, and of how many modes, a basis is verified.
+    """
     freeze, at = sweep.freeze, sweep.at
     around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
     reduced = stored.open() if stored is not None else False
@@ -281,7 +285,7 @@ def _source(
         try:
             if usable:
                 return ReducedSource(
-                    freeze, sweep.name, at, count, accuracy, whirl, around, checks, kept
+                    freeze, sweep.name, at, count, accuracy, whirl, around, *checks, kept
                 )
         except (BasisError, ConvergenceError, SingularSystemError):
             if asked or stored is not None:

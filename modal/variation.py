@@ -8,7 +8,12 @@ is small and dense. With x = (q, λq), y = (Cᵀu + λ̄Mᵀu, u) and yᴴBx = 1
     y_jᴴ(A′ − λ_i B′)x_i = −u_jᴴ(λ_i² M′ + λ_i C′ + K′) q_i
 
 is the slope dλ/ds for j = i and drives mode i into mode j otherwise. The spacing of the sweep does
-not enter.
+not enter. The curvature follows by differentiating once more, with x_i′ = Σ_j c_j x_j,
+
+    λ_i″ = y_iᴴ(A″ − λ_iB″ − 2λ_i′B′)x_i
+           + 2 Σ_{j≠i} y_iᴴ(A′ − λ_iB′)x_j y_jᴴ(A′ − λ_iB′)x_i / (λ_i − λ_j)
+
+over the modes of the window and all conjugates (Lancaster, Numer. Math. 6 (1964) 377).
 
 Along a motion the equations hold two terms by which energy goes to and fro between motion and
 vibration: Ṁ in C, and half the rate of C's skew part in K (K(ε) of one body). Without them,
@@ -39,6 +44,8 @@ Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 Triple = tuple[Real, Real, Real]
 
+# Relative distance up to which eigenvalues are one cluster.
+CLUSTER = 1e-6
 # Relative singular value below which a direction of the window's space is round-off.
 INDEPENDENT = 1e-10
 # Relative size below which a part of a matrix is round-off.
@@ -128,12 +135,14 @@ class Variation:
     """Change of K modes per unit of the swept value.
 
     change (2, K, K): y_jᴴ(A′ − λ_iB′)x_i at [0, j, i], with the conjugate of y_j at [1, j, i].
+    curvature (K,): d²λ/ds² along a motion, zero over a steady parameter.
     energy, mass (K, K): x_iᴴE′x_j and q_iᴴM′q_j. energy_twin, mass_twin (K, K): x_iᴴE x̄_j and
     q_iᴴM q̄_j. steady (K,): λ without the terms that only move energy to and fro, rad/s;
     steady_slope (K,) its derivative; doubt (K,): difference to a stencil of lower order, rad/s.
     """
 
     change: Complex
+    curvature: Complex
     energy: Complex
     mass: Complex
     energy_twin: Complex
@@ -153,7 +162,8 @@ class Variation:
             name: getattr(self, name)[..., only, only]
             for name in ("change", "energy", "mass", "energy_twin", "mass_twin")
         }
-        single = {name: getattr(self, name)[only] for name in ("steady", "steady_slope", "doubt")}
+        names = ("curvature", "steady", "steady_slope", "doubt")
+        single = {name: getattr(self, name)[only] for name in names}
         return Variation(**parts, **single)
 
     def turned(self, turn: Complex, back: Complex) -> Variation:
@@ -204,7 +214,9 @@ def variation(
     """
     stacks = [np.stack([triple[i] for triple in triples]) for i in range(3)]
     M, C, K = (stack[stencil.centre] for stack in stacks)
-    M1, C1, K1 = (np.tensordot(stencil.first, stack, 1) for stack in stacks)
+    # From the instant's own matrices, so that constant ones have no derivative at all.
+    changes = [stack - stack[stencil.centre] for stack in stacks]
+    M1, C1, K1 = (np.tensordot(stencil.first, change, 1) for change in changes)
     lam, Q = eigenvalues, right
     pairing = _pairing(M, C, lam, left, Q)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -216,11 +228,35 @@ def variation(
     energy = product * mass + row @ S1 @ Q
     energy_twin = twin * mass_twin + row @ S @ Q.conj()
     steady, slope, doubt = lam, np.diagonal(change[0]), np.zeros(len(lam))
+    curvature = np.zeros(len(lam), dtype=complex)
     if rate is not None:
+        M2, C2, K2 = (np.tensordot(stencil.second, change, 1) for change in changes)
+        curvature = _curvature((M1, C1, K1), (M2, C2, K2), change, lam, Q, U)
         taken = _breathing(stencil, stacks, rate)
         if taken is not None:
             steady, slope, doubt = taken(lam, Q, U)
-    return Variation(change, energy, mass, energy_twin, mass_twin, steady, slope, doubt)
+    return Variation(
+        change, curvature, energy, mass, energy_twin, mass_twin, steady, slope, doubt
+    )
+
+
+def _curvature(
+    first: Triple, second: Triple, change: Complex, lam: Complex, Q: Complex, U: Complex
+) -> Complex:
+    """d²λ/ds² (K,) from the first and second derivatives of M, C, K; a cluster counts as one."""
+    M1, C1, _ = first
+    slope = np.diagonal(change[0])
+    out = -(U.conj() * (_quadratic(*second, lam, Q) + 2.0 * slope * (M1 @ Q * lam))).sum(axis=0)
+    for block, (shapes, others) in enumerate(((Q, lam), (Q.conj(), lam.conj()))):
+        apart = lam[:, None] - others
+        near = np.abs(apart) <= CLUSTER * np.abs(lam)[:, None]
+        # y_iᴴ(A′ − λ_iB′)x_j at [i, j]: its lower block is −(λ_iλ_jM′ + λ_jC′ + K′)q_j.
+        back = -U.conj().T @ _quadratic(M1, C1, first[2], others, shapes)
+        back -= (U.conj().T @ (M1 @ shapes)) * others * apart
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(near, 0.0, back * change[block].T / apart)
+        out += 2.0 * terms.sum(axis=1)
+    return np.asarray(out)
 
 
 Steady = Callable[[Complex, Complex, Complex], tuple[Complex, Complex, Real]]

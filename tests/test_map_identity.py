@@ -200,7 +200,7 @@ CHART = dict(a=np.linspace(0.3, 4.6, 6), q=np.array([0.2, 0.5, 0.9]))
     "changes",
     [
         dict(factor=1.0 + 1e-6), dict(damping=1e-3 + 1e-8),
-        dict(factor=1.01, at=(float(CHART["a"][3]), 0.5)),
+        dict(factor=1.01, at=(float(CHART["a"][1]), 0.5)),
     ],
 )  # fmt: skip
 def test_a_chart_of_another_callable_is_refused(changes: dict[str, Any], tmp_path: Path) -> None:

@@ -114,8 +114,8 @@ def test_the_default_is_one_check_at_a_point_of_the_sweep(monkeypatch: pytest.Mo
     asked: list[tuple[list[float], int]] = []
     original = modal.sources.spot_check
 
-    def counted(reducer: Any, points: Any, wanted: int) -> int:
-        asked.append(([p["omega"] for p in points], original(reducer, points, wanted)))
+    def counted(reducer: Any, points: Any, wanted: int, k: int) -> int:
+        asked.append(([p["omega"] for p in points], original(reducer, points, wanted, k)))
         return asked[-1][1]
 
     monkeypatch.setattr(modal.sources, "spot_check", counted)

@@ -180,12 +180,15 @@ def test_another_run_is_refused_in_one_line(
 def test_damaged_files_are_refused_in_one_line(
     tmp_path: Path, stopping: Callable[..., None]
 ) -> None:
-    """Each file cut short, emptied, overwritten, one byte changed, removed, of another run."""
+    """Each file cut short, emptied, overwritten, one byte changed, removed, of another run: refused,
+    or the damage is in what is not read and the result is right.
+    """
     store, other, given = tmp_path / "run", tmp_path / "other", CASES["reduced"]
     for folder in (store, other):
         stopping(110, KeyboardInterrupt)
         with pytest.raises(modal.TrackingInterrupted):
             modal.track(**given, store=folder)
+    whole = modal.track(**given)
     names = sorted(p.name for p in store.iterdir())
     chosen = [n for n in names if not n.startswith("rows")] + ["rows-0.npz", "rows-55.npz"]
     assert {"study.npz", "state.npz", "basis-0.npz", "rows-55.npz"} <= set(names)
@@ -201,9 +204,11 @@ def test_damaged_files_are_refused_in_one_line(
             copy = tmp_path / "copy"
             shutil.copytree(store, copy)
             (copy / name).write_bytes(damage)
-            with pytest.raises(StorageError) as refused:
-                modal.track(**given, store=copy, resume=True)
-            assert "\n" not in str(refused.value) and str(copy) in str(refused.value)
+            try:  # a byte of the archive's own tables may be one that nothing reads
+                equal(modal.track(**given, store=copy, resume=True), whole)
+                assert len(damage) == len(content)
+            except StorageError as fault:
+                assert "\n" not in str(fault) and str(copy) in str(fault)
             shutil.rmtree(copy)
     (store / "rows-55.npz").unlink()
     with pytest.raises(StorageError, match="No such file"):

@@ -1,0 +1,170 @@
+"""The command check: an honest verdict, progress in every phase, nothing lost on Ctrl-C."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from model_files import BEAM
+
+import modal
+from assembly.frozen import FrozenSystem
+from modal.crosscheck import crosscheck
+from studies.__main__ import main
+
+MANUAL = (Path(__file__).parents[1] / "docs/commands.md").read_text()
+STANDS = "verdict: the frozen eigenvalues stand for the motion"
+
+
+@pytest.fixture
+def crank(tmp_path: Path) -> str:
+    """The slider-crank of the manual, undamped, with fewer elements."""
+    blocks = re.findall(r"```toml\n(.*?)```", MANUAL, flags=re.S)
+    text = next(b for b in blocks if "body.slider" in b)
+    text = text.replace("elements = 10", "elements = 5").replace("elements = 4", "elements = 2")
+    path = tmp_path / "crank.toml"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.fixture
+def blade(tmp_path: Path) -> str:
+    path = tmp_path / "blade.toml"
+    path.write_text(BEAM + '[motion]\nkind = "spin"\naxis = [0, 0, 1]\nomega = 100.0\n')
+    return str(path)
+
+
+def test_modes_that_change_faster_than_they_vibrate_do_not_stand_for_the_motion(
+    crank: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", crank]) == 0
+    shown = capsys.readouterr().out
+    last = shown.rstrip().splitlines()[-1]
+    assert last.startswith("verdict: the frozen eigenvalues do not stand for the motion")
+    # The numbers it rests on: three of the four modes have no frozen interval at all somewhere.
+    rows = re.findall(r"^ +(\d) +[\d.]+ .* ([\d.e+-]+) +([\d.e+-]+)$", shown, flags=re.M)
+    intervals = {int(m): (float(i), float(p)) for m, i, p in rows}
+    assert sorted(intervals) == [0, 1, 2, 3]
+    assert sum(i == 0.0 for i, _ in intervals.values()) >= 2
+    assert all(i < p for i, p in intervals.values())
+    assert "shorter than a period of the vibration" in shown
+    # What the unfrozen motion says, and of which modes.
+    assert "the 8 multipliers of the slowest modes: none grows" in shown
+    assert "faster modes were not looked at" in shown
+    assert "the 4 modes followed (others were not looked at)" in shown
+    for line in shown.splitlines():
+        assert "stable" not in line, line
+
+
+def test_a_steady_rotation_stands(blade: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", blade, "--modes", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.rstrip().endswith(STANDS)
+    assert "the frozen interval covers a period of the vibration at every instant" in shown
+
+
+class Interrupt:
+    """Ctrl-C at the n-th call, after which the function is itself again."""
+
+    def __init__(self, function: Any, after: int) -> None:
+        self.function, self.left = function, after
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return self.function(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    "where, after, kept, missing",
+    [
+        ("modal.tracking.solve_instant", 30, ["P6", "stopped after 29 of 81"], ["Floquet"]),
+        (
+            "modal.crosscheck.follow_transients",
+            1,
+            ["P6", "stopped before the transient was finished", "+0"],
+            ["multipliers"],
+        ),
+        (
+            "modal.floquet_reduced.product_modes",
+            2,
+            ["P6", "stopped before the Floquet exponents were found"],
+            ["multipliers"],
+        ),
+    ],
+)
+def test_ctrl_c_keeps_what_was_finished(
+    crank: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+    after: int,
+    kept: list[str],
+    missing: list[str],
+) -> None:
+    path, name = where.rsplit(".", 1)
+    module = import_module(path)
+    monkeypatch.setattr(module, name, Interrupt(getattr(module, name), after))
+    assert main(["check", crank]) == 130
+    shown = capsys.readouterr()
+    for text in kept:
+        assert text in shown.out, text
+    for text in [*missing, "verdict:"]:
+        assert text not in shown.out, text
+    assert shown.err.strip() == "frozen-motion: interrupted; what was finished is kept"
+
+
+def test_an_interrupted_crosscheck_hands_over_the_transient(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopped(*arguments: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    # The module, not the function of that name in the package.
+    monkeypatch.setattr(import_module("modal.crosscheck"), "floquet", stopped)
+    with pytest.raises(modal.CrossCheckInterrupted, match="Floquet exponents") as caught:
+        crosscheck(Swing(), period=np.pi, k=1)
+    partial = caught.value.partial
+    assert partial is not None and partial.floquet is None
+    assert np.isfinite(partial.dataset.transient_rate[0])
+    assert np.isnan(partial.dataset.floquet_rate[0])
+    assert partial.diagnoses[0].outcome == "undecided"
+
+
+class Swing:
+    """x″ + 0.02 x′ + (1 + 0.3 cos 2t) x = 0 (Mathieu)."""
+
+    def freeze(self, t: float) -> FrozenSystem:
+        return FrozenSystem(M=[[1.0]], D=[[0.02]], K=[[1.0 + 0.3 * np.cos(2.0 * t)]])
+
+
+def test_share_of_the_motion_in_which_a_mode_lasts() -> None:
+    """Mathieu's mode lasts 0.35 to 0.48 s where it lasts at all, and its period is 6 s; a thousand
+    times slower it lasts through."""
+    fast = crosscheck(Swing(), period=np.pi, k=1)
+    assert float(fast.dataset.frozen_share[0]) == 0.0 and not fast.stands[0]
+
+    class Slow:
+        def freeze(self, t: float) -> FrozenSystem:
+            return FrozenSystem(M=[[1.0]], D=[[0.02]], K=[[1.0 + 0.3 * np.cos(2e-3 * t)]])
+
+    slow = crosscheck(Slow(), times=np.linspace(0.0, 1e3 * np.pi, 65), k=1)
+    assert float(slow.dataset.frozen_share[0]) == 1.0 and slow.stands[0]
+
+
+def test_every_phase_shows_its_progress(
+    crank: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert main(["check", crank, "--modes", "1"]) == 0
+    error = capsys.readouterr().err
+    for text in (
+        "properties", "modes over time", "frozen modes as a basis", "matrices of the motion",
+        "frozen modes:", "transient:", "Floquet:",
+    ):  # fmt: skip
+        assert text in error, text

@@ -1,0 +1,171 @@
+"""Floquet exponents of every size, each within its error bound, against exact exponents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+
+import assembly
+from assembly.frozen import FrozenSystem
+from modal.floquet import FloquetModes, floquet
+from modal.floquet_arnoldi import arnoldi_multipliers
+from studies.slider_crank_model import model as slider_crank
+
+
+def covered(found: FloquetModes, due: np.ndarray) -> bool:
+    """Every growth rate is within its bound of the exact one, or above it where that is open."""
+    order = np.argsort(-found.exponents.real, kind="stable")
+    rates, error = found.exponents.real[order], found.error[order]
+    due = np.sort(due)[::-1]
+    known = np.isfinite(error)
+    near = np.abs(rates - due) <= error
+    return bool(np.all(near[known]) and np.all(rates[~known] >= due[~known]))
+
+
+def test_a_strongly_damped_exponent() -> None:
+    # Over 100 s the second multiplier is e^−300 of the first.
+    def A(t: float) -> np.ndarray:
+        c = np.cos(2.0 * np.pi * t / 100.0)
+        return np.array([[0.0, 0.0], [0.2 * c, -3.0 + c]])
+
+    found = floquet(A, 100.0)
+    np.testing.assert_allclose(found.exponents.real, [0.0, -3.0], atol=1e-9)
+    assert found.error.max() < 1e-8
+    assert covered(found, np.array([0.0, -3.0]))
+    assert found.multipliers[1].real == pytest.approx(np.exp(-300.0), rel=1e-6)
+
+
+def test_growth_beyond_the_range_of_numbers() -> None:
+    # e^2000 and e^−1500: no floating-point number, but exponents like any others.
+    def A(t: float) -> np.ndarray:
+        c = np.cos(2.0 * np.pi * t / 100.0)
+        return np.array([[20.0 + c, 0.3], [0.0, -15.0 - c]])
+
+    found = floquet(A, 100.0)
+    np.testing.assert_allclose(found.exponents.real, [20.0, -15.0], atol=1e-8)
+    assert covered(found, np.array([20.0, -15.0]))
+    assert np.isinf(found.multipliers[0].real) and found.multipliers[1] == 0.0
+    assert found.verdict == "unstable"
+    assert "unstable in 2 multipliers (all)" in str(found)
+
+
+def test_a_damper_too_strong_for_any_number() -> None:
+    """x″ + d x′ + (1 + 0.3 cos 2πt) x = 0 with d = 1000: to order d⁻³ the slow exponent is −1/d,
+    the fast one −d + 1/d (their sum is −d, Liouville). Beside it an undamped oscillator."""
+
+    class Damped:
+        def freeze(self, t: float) -> FrozenSystem:
+            k = 1.0 + 0.3 * np.cos(2.0 * np.pi * t)
+            return FrozenSystem(M=np.eye(2), D=np.diag([1e3, 0.0]), K=np.diag([k, 9.0]))
+
+    found = floquet(Damped(), 1.0, method="dense")
+    due = np.array([0.0, 0.0, -1e-3, -1e3 + 1e-3])
+    np.testing.assert_allclose(found.exponents.real, due, atol=2e-9)
+    assert np.all(found.error < 1e-9)
+
+
+def family(seed: int) -> tuple[object, float, np.ndarray]:
+    """x = Z(t) e^(Λt) c with a periodic Z: A = (Ż + ZΛ)Z⁻¹ has the eigenvalues of Λ as exponents,
+    some of them double and defective."""
+    rng = np.random.default_rng(seed)
+    n, T = int(rng.integers(3, 7)), float(10.0 ** rng.uniform(-1.0, 1.5))
+    w, scale = 2.0 * np.pi / T, 10.0 ** rng.uniform(0.0, 2.5) / T
+    blocks, rates = [], []
+    while len(rates) < n:
+        r = rng.uniform(-scale, 0.3 * scale)
+        if len(rates) + 2 <= n and rng.random() < 0.6:
+            f = rng.uniform(0.0, 2.0 * w)
+            pair = rng.random() < 0.5
+            blocks.append(np.array([[r, f], [-f if pair else 0.0, r]]))
+            rates += [r, r]
+        else:
+            blocks.append(np.array([[r]]))
+            rates.append(r)
+    L, X = la.block_diag(*blocks), la.qr(rng.normal(size=(n, n)))[0]
+    B = [0.25 * b / la.norm(b, 2) for b in rng.normal(size=(2, n, n))]
+
+    def A(t: float) -> np.ndarray:
+        c, s = np.cos(w * t), np.sin(w * t)
+        Z = X @ (np.eye(n) + B[0] * c + B[1] * s)
+        dZ = w * X @ (B[1] * c - B[0] * s)
+        return np.asarray(la.solve(Z.T, (dZ + Z @ L).T).T)
+
+    return A, T, np.array(rates)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_exact_exponents_of_a_family(seed: int) -> None:
+    A, T, due = family(seed)
+    found = floquet(A, T)
+    assert covered(found, due)
+    # Not merely covered: a bound that is open or wide would cover anything.
+    assert np.all(T * found.error < 1e-2)
+    assert np.all(np.abs(np.sort(found.exponents.real) - np.sort(due)) * T < 1e-5)
+
+
+def test_an_error_larger_than_the_growth_decides_nothing() -> None:
+    nothing = np.zeros(2)
+    known = FloquetModes(1.0, 0.0, nothing, np.array([-0.1, -3.0]), np.eye(2), nothing, "dense")
+    assert known.verdict == "stable" and known.is_stable
+    vague = FloquetModes(
+        1.0, 0.0, nothing, np.array([-0.1, -3.0]), np.eye(2), np.array([0.5, 0.0]), "dense"
+    )
+    assert vague.verdict == "undecided" and not vague.is_stable
+    open_ended = FloquetModes(
+        1.0, 0.0, nothing, np.array([-0.1, -3.0]), np.eye(2), np.array([0.0, np.inf]), "dense"
+    )
+    assert open_ended.verdict == "stable" and open_ended.growth_bound == pytest.approx(-0.1)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_the_error_of_a_reduced_model_holds_what_the_basis_leaves_out(k: int) -> None:
+    """Against the whole monodromy of the same slider-crank."""
+    mechanism = slider_crank(elements=1)
+    period = mechanism.period
+    whole = floquet(mechanism, period, method="dense", tolerance=1e-9)
+    reduced = floquet(mechanism, period, method="reduced", k=k, tolerance=1e-9)
+    for exponent, error in zip(reduced.exponents, reduced.error, strict=True):
+        apart = exponent - whole.exponents
+        turn = 2.0 * np.pi / period
+        apart = apart.real + 1j * ((apart.imag + 0.5 * turn) % turn - 0.5 * turn)
+        assert np.abs(apart).min() <= error + whole.error.max()
+        assert error < 1e-5
+
+
+def test_arnoldi_on_few_unknowns() -> None:
+    """Three damped oscillators; the third is gone after a period, beyond what Arnoldi resolves."""
+    system = FrozenSystem(
+        M=np.eye(3), D=np.diag([0.02, 0.03, 120.0]), K=np.diag([4.0, 9.0, 3700.0])
+    )
+    logs, _, error = arnoldi_multipliers(system, 1.0, 0.0, 4, 200, 1e-9)
+    order = np.argsort(-logs.real)
+    due = np.array([-0.01, -0.01, -0.015, -0.015])
+    np.testing.assert_allclose(logs.real[order], due, atol=1e-6)
+    assert np.all(np.abs(logs.real[order] - due) <= error[order])
+    assert error.max() < 1e-5
+
+
+def test_the_whole_monodromy_of_a_damped_beam() -> None:
+    """Its fastest mode loses e^−300 a period; the exponents of constant matrices are the
+    eigenvalues."""
+    beam = assembly.beam(
+        1.0, assembly.rectangle(0.02, 0.02), assembly.steel, 2, clamped="start", planar=True
+    ).with_damping(b=1e-4)
+    system = beam.freeze(omega=(0.0, 0.0, 30.0))
+    A = np.block(
+        [
+            [np.zeros((system.n, system.n)), np.eye(system.n)],
+            [
+                -la.solve(system.M.toarray(), x.toarray())
+                for x in (system.stiffness, system.damping)
+            ],
+        ]
+    )
+    due = la.eigvals(A)
+    period = 0.02
+    found = floquet(system, period, method="dense")
+    assert due.real.min() * period < -300.0
+    assert covered(found, due.real)
+    slow = np.sort(due.real)[::-1][:4]
+    np.testing.assert_allclose(found.exponents.real[:4], slow, rtol=1e-7)

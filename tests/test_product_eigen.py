@@ -1,0 +1,106 @@
+"""Eigenvalues of products of matrices, their error bounds, and the bounds of one matrix."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+from modal.eigenvalue_bounds import eigenvalue_bounds
+from modal.product_eigen import product_modes
+
+EPS = float(np.finfo(float).eps)
+
+
+def by_mpmath(factors: np.ndarray) -> np.ndarray:
+    """log |μ| of the product, largest first, in 400 digits."""
+    with mpmath.workdps(400):
+        product = mpmath.eye(factors.shape[1])
+        for F in factors:
+            product = mpmath.matrix(F.tolist()) * product
+        values = mpmath.eig(product, left=False, right=False)
+        return np.sort([float(mpmath.log(abs(v))) for v in values])[::-1]
+
+
+def product(seed: int, n: int, p: int, spread: float) -> np.ndarray:
+    """Random factors between random bases, with moduli over e^−spread … 1, some in pairs."""
+    rng = np.random.default_rng(seed)
+    bases = [np.eye(n) + 0.4 * rng.normal(size=(n, n)) / np.sqrt(n) for _ in range(p)]
+    bases.append(bases[0])
+    turn = rng.uniform(0.0, 1.0)
+    middle = np.diag(np.exp(rng.uniform(-spread, 0.0, size=n) / p))
+    middle[1, 1] = middle[0, 0]
+    middle[:2, :2] = middle[0, 0] * np.array(
+        [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
+    )
+    return np.array([bases[i + 1] @ middle @ np.linalg.inv(bases[i]) for i in range(p)])
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n, p, spread", [(4, 1, 2.0), (5, 12, 60.0), (6, 120, 700.0)])
+def test_all_moduli_to_their_bounds(seed: int, n: int, p: int, spread: float) -> None:
+    factors = product(seed, n, p, spread)
+    modes = product_modes(factors, np.zeros(p))
+    gap = np.abs(modes.logs.real - by_mpmath(factors))
+    assert np.all(gap <= modes.error)
+    assert modes.error.max() < 1e-7
+    # A vector comes back multiplied, after every factor has taken its size away.
+    x, log = modes.vectors[:, 0], 0.0
+    for F in factors:
+        x = F @ x
+        log += np.log(np.linalg.norm(x))
+        x = x / np.linalg.norm(x)
+    assert log == pytest.approx(modes.logs[0].real, abs=1e-10)
+    assert abs(np.vdot(x, modes.vectors[:, 0])) == pytest.approx(1.0, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_errors_of_the_factors_are_covered(seed: int) -> None:
+    """Every factor is changed by a random matrix of the stated relative norm."""
+    rng, size = np.random.default_rng(seed), 1e-7
+    factors = product(seed, 5, 15, 80.0)
+    changed = factors.copy()
+    for F in changed:
+        E = rng.normal(size=F.shape)
+        F += size * np.linalg.norm(F, 2) * E / np.linalg.norm(E, 2)
+    modes = product_modes(factors, np.full(15, size))
+    other = product_modes(changed, np.zeros(15))
+    assert np.all(np.abs(modes.logs.real - other.logs.real) <= modes.error)
+    assert modes.error.max() < 1e-2
+
+
+def test_below_round_off_of_its_factor_a_multiplier_has_an_upper_bound() -> None:
+    # One factor alone cannot show e^−60 beside 1 under a change of 1e-12.
+    modes = product_modes(np.diag([1.0, np.exp(-60.0)])[None], np.array([1e-12]))
+    assert modes.error[0] < 1e-10 and np.isinf(modes.error[1])
+    assert -60.0 < modes.logs[1].real < np.log(1e-11)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_defective_eigenvalue_moves_by_a_root(size: int) -> None:
+    """The corner of a Jordan block of m equal eigenvalues, changed by δ, moves them by δ^(1/m)."""
+    change, others = 1e-9, np.diag([0.5, 0.2])
+    P = np.zeros((size + 2, size + 2))
+    P[:size, :size] = np.eye(size) + np.eye(size, k=1)
+    P[size:, size:] = others
+    bounds = eigenvalue_bounds(P, np.diag(P).astype(complex), change)
+    corner = P.copy()
+    corner[size - 1, 0] += change
+    moved = np.abs(np.linalg.eigvals(corner)[:, None] - 1.0).min()
+    due = change ** (1.0 / size)
+    assert moved == pytest.approx(due, rel=1e-2)
+    assert np.all((due <= bounds[:size]) & (bounds[:size] < 10.0 * due))
+    assert np.all(bounds[size:] < 1e-7)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_hold_for_random_changes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    P = np.triu(rng.normal(size=(6, 6))) + np.diag([3.0, 3.0, 1.0, 1.001, 0.2, -1.0])
+    change = 10.0 ** rng.uniform(-12.0, -3.0)
+    values = np.linalg.eigvals(P).astype(complex)
+    bounds = eigenvalue_bounds(P, values, change)
+    for _ in range(20):
+        E = rng.normal(size=P.shape)
+        moved = np.linalg.eigvals(P + change * E / np.linalg.norm(E, 2))
+        assert np.all(np.abs(values[:, None] - moved).min(axis=1) <= bounds + 50.0 * EPS)
