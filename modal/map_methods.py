@@ -252,16 +252,16 @@ class ReducedMethod:
 def on_all_modes(system: FrozenSystem, found: Verdict) -> Verdict:
     """The verdict on all modes of a small system whose lowest ones are stable, where it is known.
 
-    Without a box (damping that gives energy, as the changing mass of a mechanism does at an
-    instant) the verdict stays with the lowest modes.
+    Where damping gives energy, as the changing mass of a mechanism does at an instant, growth of
+    higher modes is that of the instant only, and the verdict stays with the lowest modes.
     """
     if system.n > ALL_MODES:
         return found
     result = stability(system)
-    if result.verdict == UNDECIDED or not result.box.dissipative:
-        return found
     if result.verdict == WORDS[STABLE]:
         return replace(found, proof=PROOFS.index(result.proof))
+    if result.verdict == UNDECIDED or not result.box.dissipative:
+        return found
     return Verdict(
         result.growth_rate, result.error_bound, result.critical_frequency, result.unstable_modes,
         WORDS.index(result.verdict), PROOFS.index(result.proof),
