@@ -180,8 +180,9 @@ def test_another_run_is_refused_in_one_line(
 def test_damaged_files_are_refused_in_one_line(
     tmp_path: Path, stopping: Callable[..., None]
 ) -> None:
-    """Each file cut short, emptied, overwritten, one byte changed, removed, of another run: refused,
-    or the damage is in what is not read and the result is right.
+    """Each file cut short, emptied, overwritten, one byte changed, removed, of another run.
+
+    It is refused, or the damage is in what is not read and the result is right.
     """
     store, other, given = tmp_path / "run", tmp_path / "other", CASES["reduced"]
     for folder in (store, other):
