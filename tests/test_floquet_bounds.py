@@ -10,6 +10,7 @@ import assembly
 from assembly.frozen import FrozenSystem
 from modal.floquet import FloquetModes, floquet
 from modal.floquet_arnoldi import arnoldi_multipliers
+from modal.galerkin import modal_basis
 from studies.slider_crank_model import model as slider_crank
 
 
@@ -24,15 +25,19 @@ def covered(found: FloquetModes, due: np.ndarray) -> bool:
 
 
 def test_a_strongly_damped_exponent() -> None:
-    # Over 100 s the second multiplier is e^−300 of the first.
+    """Over 100 s the multipliers are 1, e^−300 and e^−600: the second is lost in the round-off of
+    the monodromy and of its inverse."""
+    due, w = np.array([0.0, -3.0, -6.0]), 2.0 * np.pi / 100.0
+    B = np.array([[0.1, 0.3, -0.2], [-0.2, 0.1, 0.3], [0.3, 0.2, -0.1]])
+
     def A(t: float) -> np.ndarray:
-        c = np.cos(2.0 * np.pi * t / 100.0)
-        return np.array([[0.0, 0.0], [0.2 * c, -3.0 + c]])
+        Z, dZ = np.eye(3) + B * np.cos(w * t), -w * B * np.sin(w * t)
+        return np.asarray((dZ + Z * due) @ la.inv(Z))
 
     found = floquet(A, 100.0)
-    np.testing.assert_allclose(found.exponents.real, [0.0, -3.0], atol=1e-9)
+    np.testing.assert_allclose(found.exponents.real, due, atol=1e-9)
     assert found.error.max() < 1e-8
-    assert covered(found, np.array([0.0, -3.0]))
+    assert covered(found, due)
     assert found.multipliers[1].real == pytest.approx(np.exp(-300.0), rel=1e-6)
 
 
@@ -118,19 +123,26 @@ def test_an_error_larger_than_the_growth_decides_nothing() -> None:
     assert open_ended.verdict == "stable" and open_ended.growth_bound == pytest.approx(-0.1)
 
 
-@pytest.mark.parametrize("k", [1, 2])
-def test_the_error_of_a_reduced_model_holds_what_the_basis_leaves_out(k: int) -> None:
-    """Against the whole monodromy of the same slider-crank."""
+@pytest.mark.parametrize("instants, k", [([0.0], 2), ([0.0], 3), ([0.0, 0.3], 1), (None, 1)])
+def test_the_error_of_a_reduced_model_holds_what_the_basis_leaves_out(
+    instants: list[float] | None, k: int
+) -> None:
+    """A slider-crank on the frozen modes of one or two instants, against its whole monodromy."""
     mechanism = slider_crank(elements=1)
     period = mechanism.period
+    assert period is not None
+    basis = None
+    if instants is not None:
+        basis = modal_basis(mechanism, [share * period for share in instants], k)
     whole = floquet(mechanism, period, method="dense", tolerance=1e-9)
-    reduced = floquet(mechanism, period, method="reduced", k=k, tolerance=1e-9)
+    reduced = floquet(mechanism, period, method="reduced", k=1, tolerance=1e-9, basis=basis)
+    turn = 2.0 * np.pi / period
     for exponent, error in zip(reduced.exponents, reduced.error, strict=True):
         apart = exponent - whole.exponents
-        turn = 2.0 * np.pi / period
         apart = apart.real + 1j * ((apart.imag + 0.5 * turn) % turn - 0.5 * turn)
-        assert np.abs(apart).min() <= error + whole.error.max()
-        assert error < 1e-5
+        gap = float(np.abs(apart).min())
+        assert gap <= error + whole.error.max()
+        assert error <= 10.0 * gap + 1e-6
 
 
 def test_arnoldi_on_few_unknowns() -> None:

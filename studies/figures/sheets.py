@@ -22,7 +22,9 @@ MAP = (
 )
 
 
-def write_tracks(dataset: Dataset, title: str, out: OutputFolder, caption: str = TRACKS) -> None:
+def write_tracks(
+    dataset: Dataset, title: str, out: OutputFolder, caption: str = TRACKS
+) -> None:
     """Frequencies above growth rates, as tracks.png."""
     with figure(2, 1, height=6.4, sharex=True) as (drawn, (upper, lower)):
         tracks.frequencies(dataset, upper)
