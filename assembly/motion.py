@@ -18,7 +18,7 @@ from assembly.frozen import FrozenSystem
 from assembly.kinematics import Kinematics, as_vector, unit_axis
 from assembly.laws import Harmonic, Law, Uniform
 from assembly.magnitudes import POSITION
-from assembly.plausibility import check_rotation, check_support
+from assembly.turning_checks import check_rotation, check_support
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assembly.body import Body
 from assembly.dofs import DofMap
-from assembly.elements.cells import CellBlock
+from assembly.elements.cells import CellBlock, corner_volume
 from assembly.elements.continuum import Continuum
 from assembly.elements.family import ElementFamily
 from assembly.elements.hub import Hub
@@ -21,7 +21,7 @@ from assembly.errors import InputError, MeshError
 from assembly.importers import Mesh, read_mesh
 from assembly.magnitudes import LENGTH
 from assembly.materials import Material, Orthotropic
-from assembly.plausibility import check_mass, check_thickness, corner_volume
+from assembly.plausibility import check_mass, check_thickness
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from modal.events import Meeting
-
 # Units and names of every variable of a tracks dataset.
 TRACK_VARIABLES: Mapping[str, tuple[str, str]] = {
     "eigenvalue": ("rad s-1", "eigenvalue of the frozen instant"),
@@ -65,7 +63,7 @@ def tracks_dataset(
     at: np.ndarray,
     variables: Mapping[str, np.ndarray],
     attributes: Mapping[str, Any],
-    events: Sequence[Meeting] = (),
+    events: Sequence[Any] = (),
 ) -> xr.Dataset:
     """A tracks dataset: dims (name, "mode"), every variable (T, R) with its units and long_name,
     and the list of all events along "occurrence". Units left empty are those of the swept value.
@@ -122,3 +120,9 @@ def _simple(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return repr(value)
+
+
+def constants_text(constants: Mapping[str, Any]) -> str:
+    """The constants as JSON; an object that JSON cannot hold by the name of its type."""
+    values = {k: v if isinstance(v, str) else np.asarray(v).tolist() for k, v in constants.items()}
+    return json.dumps(values, sort_keys=True, default=lambda value: type(value).__name__)

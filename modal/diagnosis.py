@@ -8,12 +8,13 @@ from typing import Literal
 
 import numpy as np
 
+from modal.frozen_interval import FLOOR
+
 Outcome = Literal["confirmed", "frozen misleads", "undecided"]
 
 PRESTRESS, RESONANCE = "missing prestress", "parametric resonance"
 DRIFT, NON_NORMAL = "drift", "non-normal growth"
 
-FLOOR = 1e-4  # of |λ|: growth rates closer than this damping ratio count as equal
 BASIS = 1e-3  # of |λ|: eigenvalues of the reduced space further from the tracks' are not believed
 GAIN = 10.0  # growth of a frozen mode's energy norm that a stable verdict must not hide
 

@@ -17,10 +17,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.diagnosis import FLOOR
 from modal.rates import History
 
 Real = NDArray[np.float64]
+
+FLOOR = 1e-4  # of |λ|: growth rates closer than this damping ratio count as equal
 
 
 def frozen_interval(history: History, tolerance: float) -> Real:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from assembly.errors import ConvergenceError, InputError
-from modal.datasets import provenance
+from modal.datasets import constants_text, provenance
 from modal.fingerprint import Periodic, PointPrints
 from modal.floquet import FloquetModes, floquet
-from modal.map_grid import Grid, constants_text, named
+from modal.map_grid import Grid, named
 from modal.map_store import MapStore
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict, judge

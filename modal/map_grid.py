@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -103,12 +102,6 @@ class Grid:
         return [
             self.point(index) for index in zip(*np.unravel_index(chosen, self.shape), strict=True)
         ]
-
-
-def constants_text(constants: Mapping[str, Any]) -> str:
-    """The constants as JSON; an object that JSON cannot hold by the name of its type."""
-    values = {k: v if isinstance(v, str) else np.asarray(v).tolist() for k, v in constants.items()}
-    return json.dumps(values, sort_keys=True, default=lambda value: type(value).__name__)
 
 
 def named(point: Mapping[str, float]) -> str:

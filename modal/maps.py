@@ -19,8 +19,8 @@ import xarray as xr
 from tqdm import tqdm
 
 from assembly.errors import InputError
-from modal.datasets import provenance
-from modal.map_grid import Grid, Model, constants_text, split
+from modal.datasets import constants_text, provenance
+from modal.map_grid import Grid, Model, split
 from modal.map_methods import Method, method_of
 from modal.map_store import MapStore
 

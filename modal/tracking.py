@@ -20,9 +20,8 @@ from assembly.errors import (
     SingularSystemError,
     StorageError,
 )
-from modal.datasets import provenance, tracks_dataset
+from modal.datasets import constants_text, provenance, tracks_dataset
 from modal.following import Rules
-from modal.map_grid import constants_text
 from modal.map_integrity import checksum
 from modal.snapshot import ModesLike
 from modal.solve import Backend

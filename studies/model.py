@@ -11,7 +11,8 @@ import numpy as np
 
 import assembly
 from assembly.errors import InputError, ModelFileError
-from assembly.plausibility import check_support, located
+from assembly.plausibility import located
+from assembly.turning_checks import check_support
 from studies.model_bodies import build_body
 from studies.model_file import read_model_file
 from studies.model_mechanism import build_mechanism

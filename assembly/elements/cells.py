@@ -178,3 +178,18 @@ def _cross(a: Array, b: Array) -> Array:
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         out[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
     return out
+
+
+def corner_volume(points: Array, block: CellBlock) -> float:
+    """Volume (m³) of solid cells, or area (m²) of plane ones, from their corners."""
+    X = points[block.nodes]
+    if block.kind.startswith("tetra"):
+        return float(np.abs(np.linalg.det(X[:, 1:4] - X[:, :1])).sum() / 6.0)
+    if block.kind.startswith("hexahedron"):
+        edges = [((0, 1), (3, 2), (4, 5), (7, 6)), ((0, 3), (1, 2), (4, 7), (5, 6))]
+        edges.append(((0, 4), (1, 5), (2, 6), (3, 7)))
+        means = [sum(X[:, b] - X[:, a] for a, b in four) / 4.0 for four in edges]
+        return float(np.abs(np.linalg.det(np.stack(means, axis=1))).sum())
+    last = 2 if block.kind.startswith("triangle") else 3
+    across = np.cross(X[:, last] - X[:, 1], X[:, 2 if last == 3 else 1] - X[:, 0])
+    return float(0.5 * np.linalg.norm(across, axis=1).sum())
