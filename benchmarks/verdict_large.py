@@ -26,7 +26,12 @@ def chain(rng: Generator) -> Machine:
     bend = spread(rng, 1e2, 1e5) * (L.T @ L) / h**4
     spin, b = spread(rng, 1.0, 1e3), spread(rng, 1e-8, 1e-5) * rng.choice([0.0, 1.0])
     M = np.diag(np.repeat(np.exp(rng.uniform(-0.3, 0.3, n)), 2))
-    K, D, N, C = np.kron(bend, np.eye(2)), b * np.kron(bend, np.eye(2)), b * spin * np.kron(bend, J), np.zeros((2 * n, 2 * n))
+    K, D, N, C = (
+        np.kron(bend, np.eye(2)),
+        b * np.kron(bend, np.eye(2)),
+        b * spin * np.kron(bend, J),
+        np.zeros((2 * n, 2 * n)),
+    )
     for node in rng.choice(n, int(rng.integers(1, 4)), replace=False):
         at = slice(2 * node, 2 * node + 2)
         c = spread(rng, 1e-2, 1e2) / h
@@ -77,8 +82,20 @@ def rocket(rng: Generator) -> Machine:
     n, h = 2 * count + 2, 1.0 / count
     points, weights = np.polynomial.legendre.leggauss(5)
     s, weights = 0.5 * (points + 1.0), 0.5 * h * weights
-    w = np.array([1 - 3 * s**2 + 2 * s**3, h * (s - 2 * s**2 + s**3), 3 * s**2 - 2 * s**3, h * (s**3 - s**2)])
-    w1 = np.array([-6 * s + 6 * s**2, h * (1 - 4 * s + 3 * s**2), 6 * s - 6 * s**2, h * (3 * s**2 - 2 * s)]) / h
+    w = np.array(
+        [1 - 3 * s**2 + 2 * s**3, h * (s - 2 * s**2 + s**3), 3 * s**2 - 2 * s**3, h * (s**3 - s**2)]
+    )
+    w1 = (
+        np.array(
+            [
+                -6 * s + 6 * s**2,
+                h * (1 - 4 * s + 3 * s**2),
+                6 * s - 6 * s**2,
+                h * (3 * s**2 - 2 * s),
+            ]
+        )
+        / h
+    )
     w2 = np.array([-6 + 12 * s, h * (-4 + 6 * s), 6 - 12 * s, h * (6 * s - 2)]) / h**2
     M, K, G = (np.zeros((n, n)) for _ in range(3))
     for e in range(count):
@@ -94,7 +111,9 @@ def rocket(rng: Generator) -> Machine:
     rigid = np.zeros((n, 2))
     rigid[::2, 0], rigid[::2, 1], rigid[1::2, 1] = 1.0, nodes, 1.0
     D = spread(rng, 1e-7, 1e-3) * np.sqrt(scale) * K
-    system = FrozenSystem(M=M, D=D, K=scale * K, K_D=scale * spread(rng, 5.0, 250.0) * load, rigid=rigid)
+    system = FrozenSystem(
+        M=M, D=D, K=scale * K, K_D=scale * spread(rng, 5.0, 250.0) * load, rigid=rigid
+    )
     return Machine(system, zeros=4)
 
 

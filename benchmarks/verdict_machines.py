@@ -153,9 +153,7 @@ def column(rng: Generator) -> Machine:
     squares, U = la.eigh(bending, mass)
     external, internal = (spread(rng, 1e-4, 1.0) * rng.choice([0.0, 1.0]) for _ in range(2))
     D = external * np.eye(n) + internal * 1e-2 * np.diag(squares)
-    return Machine(
-        FrozenSystem(M=np.eye(n), D=D, K=np.diag(squares), K_D=U.T @ load @ U)
-    )
+    return Machine(FrozenSystem(M=np.eye(n), D=D, K=np.diag(squares), K_D=U.T @ load @ U))
 
 
 def full_damping(rng: Generator) -> Machine:
@@ -188,7 +186,11 @@ def gyroscopic(rng: Generator) -> Machine:
     n = 2 * half
     M = definite(rng, n, 5.0)
     K = definite(rng, n, 30.0)
-    K -= spread(rng, 0.5, 2.0) * la.eigvalsh(K)[-1] * (np.eye(n) if rng.random() < 0.7 else definite(rng, n, 3.0))
+    K -= (
+        spread(rng, 0.5, 2.0)
+        * la.eigvalsh(K)[-1]
+        * (np.eye(n) if rng.random() < 0.7 else definite(rng, n, 3.0))
+    )
     C = np.kron(np.eye(half), np.array([[0.0, 1.0], [-1.0, 0.0]])) * spread(rng, 0.5, 8.0)
     C = C * np.sqrt(np.abs(np.diag(K)).max() * np.diag(M).max())
     D = np.zeros((n, n)) if rng.random() < 0.6 else 1e-3 * np.abs(C).max() * definite(rng, n, 10.0)
@@ -200,7 +202,9 @@ def doubled(rng: Generator) -> Machine:
     one = full_damping(rng).system if rng.random() < 0.5 else gyroscopic(rng).system
     count = int(rng.integers(2, 4)) if one.n <= 4 else 2
     T = np.kron(la.qr(rng.standard_normal((count, count)))[0], np.eye(one.n))
-    parts = {name: _turned(T, np.kron(np.eye(count), getattr(one, name).toarray())) for name in one.parts}
+    parts = {
+        name: _turned(T, np.kron(np.eye(count), getattr(one, name).toarray())) for name in one.parts
+    }
     return Machine(FrozenSystem(**parts))
 
 
@@ -242,7 +246,8 @@ def rocket(rng: Generator) -> Machine:
     points, weights = np.polynomial.legendre.leggauss(40)
     x, weights = 0.5 * (points + 1.0), 0.5 * weights
     basis = [
-        np.polynomial.Legendre.basis(j, [0.0, 1.0]) * float(np.sqrt(2.0 * j + 1.0)) for j in range(n)
+        np.polynomial.Legendre.basis(j, [0.0, 1.0]) * float(np.sqrt(2.0 * j + 1.0))
+        for j in range(n)
     ]
     slopes, curvatures = (np.array([f.deriv(d)(x) for f in basis]) for d in (1, 2))
     bending = (curvatures * weights) @ curvatures.T

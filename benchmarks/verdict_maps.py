@@ -46,7 +46,9 @@ class Loaded:
 def loaded(make: Callable[[Generator], Machine], rng: Generator) -> tuple[Any, dict[str, Any]]:
     """A model and the axes of its map."""
     spins = np.linspace(0.0, spread(rng, 0.5, 2.0), SIDE)
-    return Loaded(make(rng).system), dict(spin=spins, load=np.linspace(0.0, spread(rng, 0.5, 5.0), SIDE))
+    return Loaded(make(rng).system), dict(
+        spin=spins, load=np.linspace(0.0, spread(rng, 0.5, 5.0), SIDE)
+    )
 
 
 def beam(rng: Generator) -> tuple[Any, dict[str, Any]]:
@@ -54,7 +56,9 @@ def beam(rng: Generator) -> tuple[Any, dict[str, Any]]:
     model = beam_model(rng, int(rng.integers(4, 14)))
     omega = np.linspace(0.0, spread(rng, 10.0, 600.0), SIDE)
     limit = spread(rng, 10.0, 1e5)
-    return model, dict(omega=omega, epsilon=np.linspace(-limit, limit, SIDE), axis=rng.standard_normal(3))
+    return model, dict(
+        omega=omega, epsilon=np.linspace(-limit, limit, SIDE), axis=rng.standard_normal(3)
+    )
 
 
 MODELS: dict[str, Callable[[Generator], tuple[Any, dict[str, Any]]]] = {
@@ -67,9 +71,7 @@ MODELS: dict[str, Callable[[Generator], tuple[Any, dict[str, Any]]]] = {
 }
 
 
-def map_points(
-    count: int, seed: int
-) -> Iterator[tuple[str, int, str, str, str, Machine]]:
+def map_points(count: int, seed: int) -> Iterator[tuple[str, int, str, str, str, Machine]]:
     """Kind, seed, point, verdict, proof and machine of every point of `count` maps."""
     names = list(MODELS)
     for i in range(count):
@@ -89,4 +91,11 @@ def map_points(
             if code == MODES and verdict == WORDS[0]:
                 verdict = "undecided"
             where = ", ".join(f"{key} = {value:.6g}" for key, value in point.items())
-            yield name, number, where, verdict, PROOFS[code], Machine(model.freeze(**constants, **point))
+            yield (
+                name,
+                number,
+                where,
+                verdict,
+                PROOFS[code],
+                Machine(model.freeze(**constants, **point)),
+            )

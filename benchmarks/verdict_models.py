@@ -23,7 +23,9 @@ def rotor_model(rng: Generator, elements: int = 0) -> assembly.Rotor:
     k = spread(rng, 1e5, 1e9)
     discs = [
         Disc(float(at), m, 0.02 * m, 0.011 * m)
-        for at, m in zip(rng.uniform(0.1, 0.9, 2) * length, np.exp(rng.uniform(0.0, 4.0, 2)), strict=True)
+        for at, m in zip(
+            rng.uniform(0.1, 0.9, 2) * length, np.exp(rng.uniform(0.0, 4.0, 2)), strict=True
+        )
     ]
     bearings = [_bearing(rng, at, k) for at in (0.0, length)]
     if rng.random() < 0.5:
@@ -43,7 +45,11 @@ def _bearing(rng: Generator, at: float, k: float) -> Bearing:
 
 def _film(rng: Generator, at: float) -> Bearing:
     """K = [[k, cκΩ], [−cκΩ, k]], damping c: a full film for κ = 1/2 and k = 0."""
-    c, k, share = spread(rng, 1e2, 1e5), spread(rng, 1e3, 1e7) * rng.choice([0.0, 1.0]), rng.uniform(0.2, 0.6)
+    c, k, share = (
+        spread(rng, 1e2, 1e5),
+        spread(rng, 1e3, 1e7) * rng.choice([0.0, 1.0]),
+        rng.uniform(0.2, 0.6),
+    )
 
     def stiffness(spin: float) -> np.ndarray:
         cross = c * share * spin
@@ -55,7 +61,10 @@ def _film(rng: Generator, at: float) -> Bearing:
 def turning_beam(rng: Generator, elements: int = 0) -> Machine:
     """A beam that turns and spins up, with Rayleigh damping or dampers."""
     model = beam_model(rng, elements)
-    rates = (rng.standard_normal(3) * spread(rng, 1.0, 300.0), rng.standard_normal(3) * spread(rng, 1.0, 1e4))
+    rates = (
+        rng.standard_normal(3) * spread(rng, 1.0, 300.0),
+        rng.standard_normal(3) * spread(rng, 1.0, 1e4),
+    )
     return Machine(model.freeze(omega=rates[0], epsilon=rates[1]))
 
 
@@ -81,7 +90,9 @@ def slider_crank(rng: Generator) -> Machine:
     model = study.model(
         crank=0.15, rod=0.30, speed_rpm=spread(rng, 100.0, 6000.0), elements=int(rng.integers(1, 3))
     )
-    return Machine(model.freeze(t=float(rng.uniform(0.0, 0.04)), transport=bool(rng.random() < 0.5)))
+    return Machine(
+        model.freeze(t=float(rng.uniform(0.0, 0.04)), transport=bool(rng.random() < 0.5))
+    )
 
 
 ASSEMBLED: dict[str, Callable[[Generator], Machine]] = {

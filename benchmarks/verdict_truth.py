@@ -53,7 +53,10 @@ def truth(M: Array, C: Array, K: Array, zeros: int = 0) -> Truth:
     scaled = [A * np.outer(scale, scale) for A in (M, C, K)]
     rate = _rate(scaled)
     L = la.cholesky(scaled[0], lower=True)
-    E, S = (la.solve_triangular(L, la.solve_triangular(L, A, lower=True).T, lower=True).T for A in scaled[1:])
+    E, S = (
+        la.solve_triangular(L, la.solve_triangular(L, A, lower=True).T, lower=True).T
+        for A in scaled[1:]
+    )
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-S / rate**2, -E / rate]])
     values, left, right = la.eig(A, left=True, right=True)
     pairing = np.abs((left.conj() * right).sum(axis=0))
@@ -124,10 +127,15 @@ def _newton(M: Array, C: Array, K: Array, start: complex) -> complex | None:
     n = len(M)
     slope = (2.0 * start * M + C) * outer @ x
     size = np.abs(slope).max()
-    bordered = np.block([[Q(start) * outer / size, (slope / size)[:, None]], [c[None, :], np.zeros((1, 1))]])
+    bordered = np.block(
+        [[Q(start) * outer / size, (slope / size)[:, None]], [c[None, :], np.zeros((1, 1))]]
+    )
     factor = la.lu_factor(bordered)
     with mpmath.workdps(DIGITS):
-        exact = [np.array([[mpmath.mpf(v) for v in row] for row in A.tolist()], dtype=object) for A in (M, C, K)]
+        exact = [
+            np.array([[mpmath.mpf(v) for v in row] for row in A.tolist()], dtype=object)
+            for A in (M, C, K)
+        ]
         weight = np.array([mpmath.mpf(v) for v in scale.tolist()], dtype=object)
         shape = np.array([mpmath.mpc(v) for v in x.tolist()], dtype=object)
         border = np.array([mpmath.mpc(v) for v in c.tolist()], dtype=object)
@@ -142,7 +150,9 @@ def _newton(M: Array, C: Array, K: Array, start: complex) -> complex | None:
             if largest == 0.0:
                 return complex(value)
             step = la.lu_solve(factor, -right / largest)
-            shape = shape + np.array([mpmath.mpc(v) * largest for v in step[:n].tolist()], dtype=object)
+            shape = shape + np.array(
+                [mpmath.mpc(v) * largest for v in step[:n].tolist()], dtype=object
+            )
             change = mpmath.mpc(complex(step[n])) * largest
             value = value + change
             if abs(change) <= SETTLED * abs(value):

@@ -87,7 +87,9 @@ def is_damped(system: FrozenSystem) -> bool:
 
 def exact(machine: Machine) -> Truth:
     system = machine.system
-    return truth(*(A.toarray() for A in (system.M, system.damping, system.stiffness)), machine.zeros)
+    return truth(
+        *(A.toarray() for A in (system.M, system.damping, system.stiffness)), machine.zeros
+    )
 
 
 def asked(row: Row, machine: Machine, real: Truth, name: str, seed: int) -> str:
@@ -107,7 +109,10 @@ def asked(row: Row, machine: Machine, real: Truth, name: str, seed: int) -> str:
             f"{result.growth_rate:.6g} ± {result.error_bound:.1e}; true {real.growth:.6g} of |λ| = {real.size:.4g}"
         )
     if result.unstable_modes and real.growth > 0.0 and not real.is_open:
-        row.missed += abs(result.growth_rate - real.growth) > result.error_bound + real.resolution + 1e-12 * real.size
+        row.missed += (
+            abs(result.growth_rate - real.growth)
+            > result.error_bound + real.resolution + 1e-12 * real.size
+        )
     return result.verdict
 
 
@@ -126,8 +131,14 @@ def small_table(count: int, seed: int) -> dict[str, Row]:
         real = exact(machine)
         first = asked(rows[name], machine, real, name, number)
         other = in_other_units(np.random.default_rng(number + 7), machine)
-        both = {first, asked(Row(), other, real_in_units(other, real), f"{name} in other units", number)}
-        if ("stable" in both and both & {"divergence", "flutter"}) or {"divergence", "flutter"} <= both:
+        both = {
+            first,
+            asked(Row(), other, real_in_units(other, real), f"{name} in other units", number),
+        }
+        if ("stable" in both and both & {"divergence", "flutter"}) or {
+            "divergence",
+            "flutter",
+        } <= both:
             rows[name].contradicted += 1
             print(f"  contradicted in other units: {name}, seed {number}: {both}")
     return rows

@@ -165,8 +165,6 @@ class Completeness:
         unit = half[:, None] * Q
         U = la.qr(unit, mode="full")[0][:, Q.shape[1] :] / half[:, None]
         beside = self.forms(smaller)
-        if U.shape[1] == 0:
-            return beside
 
         def both(sketched: float, wider: float, weights: Array) -> float:
             """The smaller of two bounds of the coupling; one is exact within the shared basis."""
