@@ -183,3 +183,21 @@ def test_a_polynomial_that_misses_something_is_not_used() -> None:
     found = periodic_interpolant(smooth, 0.0, 1.0)
     assert found is not None and found.deviation < 1e-14
     assert chebyshev_interpolant(smooth, 0.0, 0.7) is not None
+
+
+def test_matrices_with_round_off_of_their_own_are_read_off_a_polynomial() -> None:
+    """Coefficients that stop falling at 1e-12, as those of a slender mechanism do, stop the
+    sampling; a level that is not flat, or too high, does not."""
+
+    def noisy(level: float) -> Any:
+        def A(t: float) -> np.ndarray:
+            noise = np.random.default_rng(int(1e9 * (t % 1.0))).normal(size=(2, 2))
+            smooth = 2.0 + np.cos(2.0 * np.pi * t) / (1.5 + np.sin(2.0 * np.pi * t))
+            return np.asarray([[1.0, 2.0], [3.0, smooth]] + level * noise)
+
+        return A
+
+    found = periodic_interpolant(noisy(1e-11), 0.0, 1.0)
+    assert found is not None and found.instants <= 128
+    assert 1e-12 < found.deviation < 1e-10
+    assert periodic_interpolant(noisy(1e-8), 0.0, 1.0) is None

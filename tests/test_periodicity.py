@@ -15,7 +15,7 @@ from modal.periodicity import check_period
 
 # sin 2π(t + P) = sin 2πt at t = 0.37 P: one instant does not tell this P from a period of 1 s.
 COINCIDENCE = 3.0 / 3.48
-WRONG = [0.5, COINCIDENCE, 0.8137, 1.5, 1.01, 1e-4]
+WRONG = [0.5, COINCIDENCE, 0.8137, 1.5, 1.01, 1e-4, 1e-7]
 
 
 def matrix(t: float) -> np.ndarray:
