@@ -118,7 +118,7 @@ def upright(X: Complex) -> Complex:
 
 
 def _kind(task: Task, lam: Complex, X: Complex) -> NDArray[np.str_]:
-    """ "rigid" where more than half of the kinetic energy is in the span of the rigid fields (n, m).
+    """ "rigid" where more than half of the kinetic energy is in the span of rigid fields (n, m).
 
     At most 2m eigenvalues with those deflated, the ones with most energy there: an elastic mode of
     a free body may move it as a whole too.

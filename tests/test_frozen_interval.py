@@ -146,8 +146,10 @@ def family(seed: int) -> tuple[Callable[[float], Matrices], float, int]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_smooth_families(seed: int) -> None:
-    """Never longer than three times the true time, as far as the record reaches: the derivatives of the
-    instant do not know how they change on the way."""
+    """Never longer than three times the true time, as far as the record reaches.
+
+    The derivatives of the instant do not know how they change on the way.
+    """
     arrays, length, n = family(seed)
     tracks = modal.track(Model(arrays), times=np.linspace(0.0, length, 101), k=n, guard=0)
     for i in range(0, 100, 20):
