@@ -1,14 +1,23 @@
 """Frozen Motion, assembly: from geometry and motion to the matrices of an instant."""
 
 from assembly import gallery
-from assembly.applied_loads import Load
-from assembly.attachments import attach_damper, attach_mass, attach_spring
-from assembly.beamdyn_input import beamdyn_blade
-from assembly.beams import bar, beam
-from assembly.blade_files import beamdyn_table, elastodyn_table
-from assembly.blades import BladeTable, blade
-from assembly.body import Body
-from assembly.combination import Combination
+from assembly.bodies.attachments import attach_damper, attach_mass, attach_spring
+from assembly.bodies.beamdyn_input import beamdyn_blade
+from assembly.bodies.beams import bar, beam
+from assembly.bodies.blade_files import beamdyn_table, elastodyn_table
+from assembly.bodies.blades import BladeTable, blade
+from assembly.bodies.body import Body
+from assembly.bodies.matrices import from_matrices
+from assembly.bodies.matrix_files import (
+    from_abaqus,
+    from_calculix,
+    from_matrix_market,
+    from_nastran,
+)
+from assembly.bodies.rigid import rigid_body
+from assembly.bodies.rings import ring
+from assembly.bodies.rotors import Bearing, Disc, Rotor, rotor
+from assembly.bodies.solids import plane, solid
 from assembly.dofs import DofMap
 from assembly.errors import (
     FrozenMotionError,
@@ -18,8 +27,13 @@ from assembly.errors import (
     RedundantConstraintError,
     SingularPositionError,
 )
-from assembly.frozen import FrozenSystem
-from assembly.joints import (
+from assembly.kinematics import Kinematics, unit_axis
+from assembly.linalg.combination import Combination
+from assembly.materials.materials import Material, Orthotropic, aluminium, steel, titanium
+from assembly.materials.plausibility import PlausibilityWarning
+from assembly.materials.sections import Section, circle, i_profile, rectangle, tube
+from assembly.mechanisms.applied_loads import Load
+from assembly.mechanisms.joints import (
     Driver,
     Joint,
     cylindrical,
@@ -30,19 +44,10 @@ from assembly.joints import (
     spherical,
     universal,
 )
-from assembly.kinematics import Kinematics, unit_axis
-from assembly.laws import Harmonic, Uniform
-from assembly.markers import fit_markers
-from assembly.materials import Material, Orthotropic, aluminium, steel, titanium
-from assembly.matrices import from_matrices
-from assembly.matrix_files import (
-    from_abaqus,
-    from_calculix,
-    from_matrix_market,
-    from_nastran,
-)
-from assembly.mechanism import Mechanism
-from assembly.motion import (
+from assembly.mechanisms.mechanism import Mechanism
+from assembly.motion.laws import Harmonic, Uniform
+from assembly.motion.markers import fit_markers
+from assembly.motion.motion import (
     FunctionMotion,
     Motion,
     MovingBody,
@@ -54,12 +59,7 @@ from assembly.motion import (
     spin,
     swing,
 )
-from assembly.plausibility import PlausibilityWarning
-from assembly.rigid import rigid_body
-from assembly.rings import ring
-from assembly.rotors import Bearing, Disc, Rotor, rotor
-from assembly.sections import Section, circle, i_profile, rectangle, tube
-from assembly.solids import plane, solid
+from assembly.system.frozen import FrozenSystem
 
 __all__ = [
     "Bearing",

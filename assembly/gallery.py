@@ -11,13 +11,13 @@ import meshio
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.body import Body
+from assembly.bodies.body import Body
+from assembly.bodies.solids import plane, solid
 from assembly.elements.reference import CELLS
 from assembly.errors import InputError
-from assembly.joints import driver, revolute
-from assembly.materials import Material, Orthotropic, steel
-from assembly.mechanism import Mechanism
-from assembly.solids import plane, solid
+from assembly.materials.materials import Material, Orthotropic, steel
+from assembly.mechanisms.joints import driver, revolute
+from assembly.mechanisms.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

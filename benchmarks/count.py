@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from assembly.frozen import FrozenSystem
 from assembly.gallery import block, reference_block
+from assembly.system.frozen import FrozenSystem
 from modal import solve
-from modal.certify import certified, contour_count
-from modal.solvers.pairs import Pairs
-from modal.state import Quadratic
-from modal.winding import Circle, conjugated
+from modal.eigen.certify import certified, contour_count
+from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.state import Quadratic
+from modal.eigen.winding import Circle, conjugated
 
 SPIN = (0.0, 0.0, 300.0)
 MODES = 10

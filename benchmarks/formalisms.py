@@ -18,8 +18,8 @@ import numpy as np
 import scipy.linalg as la
 
 import modal
-from assembly.frozen import FrozenSystem
-from studies.rotating_bar_model import EXCITATION, frozen, model
+from assembly.system.frozen import FrozenSystem
+from studies.rotating_bar.bar import EXCITATION, frozen, model
 
 ELEMENTS = (5, 10, 15, 20, 25)
 FORCE = 1000.0

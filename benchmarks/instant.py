@@ -23,11 +23,11 @@ import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
 
 import assembly
-from assembly.frozen import FrozenSystem
 from assembly.gallery import block, reference_block
+from assembly.system.frozen import FrozenSystem
 from benchmarks.toar import petsc_matrices, toar
 from modal import solve
-from modal.state import companion
+from modal.eigen.state import companion
 
 MODES = 10
 SPIN = (0.0, 0.0, 300.0)

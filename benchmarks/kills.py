@@ -27,7 +27,7 @@ import numpy as np
 import xarray as xr
 
 import assembly
-import modal.maps as stability
+import modal.maps.stability_maps as stability
 
 CASES = {"undamped": (0.0, 0.0), "damped": (6.0, 1e-6)}  # Rayleigh damping a (1/s), b (s)
 LONGEST = 120.0  # s that one run may take

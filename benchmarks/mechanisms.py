@@ -23,7 +23,7 @@ import scipy.linalg as la
 import assembly
 import modal
 from assembly.gallery import four_bar
-from modal.equations import SecondOrderModel
+from modal.transient.equations import SecondOrderModel
 from studies import slider_crank
 
 TOLERANCE = 1e-6  # of the monodromy: at 1e-12 the slow way takes minutes

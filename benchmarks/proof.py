@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import modal
-from assembly.body import Body
+from assembly.bodies.body import Body
 from assembly.gallery import reference_block
 from benchmarks.sweep import AXIS, SPEEDS
 from benchmarks.toar import petsc_matrices, toar

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import modal
-from assembly.body import Body
-from assembly.factorization import Factorization
-from assembly.frozen import FrozenSystem
+from assembly.bodies.body import Body
 from assembly.gallery import block, reference_block
+from assembly.linalg.factorization import Factorization
+from assembly.system.frozen import FrozenSystem
 from benchmarks.memory import Watcher
 from benchmarks.toar import petsc_matrices, toar
 

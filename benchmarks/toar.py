@@ -9,7 +9,7 @@ from petsc4py import PETSc
 from scipy.sparse import csr_matrix
 from slepc4py import SLEPc
 
-from assembly.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSystem
 
 
 def petsc_matrix(A: csr_matrix) -> PETSc.Mat:

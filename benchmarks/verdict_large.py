@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from assembly.frozen import PARTS, FrozenSystem
+from assembly.system.frozen import PARTS, FrozenSystem
 from benchmarks.verdict_machines import Machine, definite, skew, spread
 from benchmarks.verdict_models import rotor, turning_beam
 from benchmarks.verdict_variants import OFFSETS, growth

@@ -14,7 +14,7 @@ import scipy.linalg as la
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from assembly.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSystem
 
 Array = NDArray[np.float64]
 

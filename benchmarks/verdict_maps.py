@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 import modal
-from assembly.combination import Combination
 from assembly.errors import FrozenMotionError
-from assembly.frozen import FrozenSystem
+from assembly.linalg.combination import Combination
+from assembly.system.frozen import FrozenSystem
 from benchmarks.verdict_large import chain, random_matrices
 from benchmarks.verdict_machines import Machine, full_damping, jeffcott, pendulum_chain, spread
 from benchmarks.verdict_models import beam_model

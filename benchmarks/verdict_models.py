@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 import assembly
-from assembly.rotors import Bearing, Disc
+from assembly.bodies.rotors import Bearing, Disc
 from benchmarks.verdict_machines import Machine, spread
 
 

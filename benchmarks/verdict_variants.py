@@ -7,7 +7,7 @@ import scipy.linalg as la
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from assembly.frozen import PARTS, FrozenSystem
+from assembly.system.frozen import PARTS, FrozenSystem
 from benchmarks.verdict_machines import DERIVED, Machine, definite, skew, spread
 
 Array = NDArray[np.float64]

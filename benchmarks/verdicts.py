@@ -23,7 +23,7 @@ import scipy.linalg as la
 import modal
 import modal.proofs.verdict
 from assembly.errors import FrozenMotionError
-from assembly.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSystem
 from benchmarks.verdict_machines import DERIVED, Machine
 from benchmarks.verdict_maps import map_points
 from benchmarks.verdict_models import ASSEMBLED

@@ -1,21 +1,21 @@
 """Frozen Motion, modal: from the matrices of an instant to eigenvalues, tracks, maps and checks."""
 
-from modal.crosscheck import crosscheck
-from modal.crosscheck_report import CrossCheck, CrossCheckInterrupted
-from modal.floquet import FloquetModes, floquet
-from modal.hill import hill_chart
-from modal.identification import identify, matrix_pencil
-from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
-from modal.maps import stability_map
-from modal.modes import Modes
+from modal.checks.crosscheck import crosscheck
+from modal.checks.crosscheck_report import CrossCheck, CrossCheckInterrupted
+from modal.checks.identification import identify, matrix_pencil
+from modal.checks.properties import properties
+from modal.checks.property_report import PropertyReport
+from modal.data.storage import read_dataset, write_dataset
+from modal.eigen.modes import Modes
+from modal.eigen.solve import solve
+from modal.maps.stability_maps import stability_map
+from modal.periodic.floquet import FloquetModes, floquet
+from modal.periodic.hill import hill_chart
 from modal.proofs.box import Box
 from modal.proofs.verdict import Stability, stability
-from modal.properties import properties
-from modal.property_report import PropertyReport
-from modal.solve import solve
-from modal.storage import read_dataset, write_dataset
-from modal.tracking import TrackingInterrupted, track
-from modal.transient import integrate
+from modal.tracking.tracking import TrackingInterrupted, track
+from modal.transient.loads import Harmonic, Impulse, InertiaLoads, Tabulated
+from modal.transient.transient import integrate
 
 __all__ = [
     "FloquetModes",

@@ -1,24 +1,18 @@
 """Frozen Motion, studies: runnable studies, their command line, datasets and figures.
 
-The study modules are attributes (`studies.slider_crank`), imported at first use.
+The studies are attributes (`studies.slider_crank`), imported at first use.
 """
 
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from types import ModuleType
 
-STUDY_MODULES = (
-    "slider_crank",
-    "rotating_blade",
-    "rotating_bar",
-    "two_zeros",
-    "wind_pump",
-    "measured_motion",
-)
+STUDIES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/study.py")))
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in STUDY_MODULES:
+    if name in STUDIES:
         return importlib.import_module(f"studies.{name}")
     raise AttributeError(f"module 'studies' has no attribute {name!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from studies.stopping import stoppable
+from studies.cli.stopping import stoppable
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
             # Dense kernels of this size lose more than they gain by threads on few cores; a value
             # the user has set stands. It must be in place before numpy is imported.
             os.environ.setdefault("OMP_NUM_THREADS", "1")
-            from studies.cli import run_app
+            from studies.cli.commands import run_app
 
             return run_app(arguments)
         except KeyboardInterrupt:

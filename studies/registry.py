@@ -1,6 +1,4 @@
-"""The studies by name. A study is one module with one documented main() that returns its
-dataset.
-"""
+"""The studies by name. A study is one folder with one documented main() that returns its dataset."""
 
 from __future__ import annotations
 
@@ -8,21 +6,19 @@ import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from xarray import Dataset
 
 from assembly.errors import StudyError
-from studies.ranges import nearest
-from studies.report import table
+from studies.reporting.ranges import nearest
+from studies.reporting.tables import table
 
+# A study is a folder with a study.py; its name on the command line has hyphens.
 MODULES = {
-    "slider-crank": "studies.slider_crank",
-    "rotating-blade": "studies.rotating_blade",
-    "rotating-bar": "studies.rotating_bar",
-    "two-zeros": "studies.two_zeros",
-    "wind-pump": "studies.wind_pump",
-    "measured-motion": "studies.measured_motion",
+    path.parent.name.replace("_", "-"): f"studies.{path.parent.name}"
+    for path in sorted(Path(__file__).parent.glob("*/study.py"))
 }
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.combination import Combination
-from assembly.frozen import FrozenSystem
+from assembly.linalg.combination import Combination
+from assembly.system.frozen import FrozenSystem
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 

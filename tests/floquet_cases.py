@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSystem
 
 Array = NDArray[Any]
 Matrix = Callable[[float], Array]

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 import modal
-from assembly.applied_loads import AppliedLoads
+from assembly.mechanisms.applied_loads import AppliedLoads
 
 Array = NDArray[np.float64]
 

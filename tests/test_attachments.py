@@ -11,11 +11,11 @@ import scipy.linalg as la
 from scipy.optimize import brentq
 
 import assembly
-from assembly.attachments import attach_damper, attach_mass, attach_spring
-from assembly.body import Body
+from assembly.bodies.attachments import attach_damper, attach_mass, attach_spring
+from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.errors import InputError
-from assembly.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSystem
 
 TABLE = json.loads((Path(__file__).parent / "references" / "A5_shafts.json").read_text())
 BLADE = assembly.rectangle(0.06, 0.02)

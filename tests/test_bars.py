@@ -10,8 +10,8 @@ import pytest
 import scipy.linalg as la
 
 import assembly
-from assembly.beams import End
-from assembly.frozen import FrozenSystem
+from assembly.bodies.beams import End
+from assembly.system.frozen import FrozenSystem
 
 TABLE = json.loads((Path(__file__).parent / "references" / "A3_axial_bar.json").read_text())
 VALUES = TABLE["values"]

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 
 import assembly
-from assembly.beams import Theory
-from assembly.body import Body
-from assembly.frozen import FrozenSystem
+from assembly.bodies.beams import Theory
+from assembly.bodies.body import Body
 from assembly.kinematics import skew
+from assembly.system.frozen import FrozenSystem
 
 LENGTH, ELEMENTS, WIDTH, HEIGHT = 1.2, 2, 0.20, 0.07
 SOFT = assembly.Material(E=5e4, nu=0.25, rho=3.0)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assembly
-from assembly.body import Body
+from assembly.bodies.body import Body
 from assembly.errors import InputError, MaterialError, SectionError
 from assembly.kinematics import skew
-from assembly.materials import Orthotropic
+from assembly.materials.materials import Orthotropic
 
 vectors = st.tuples(*[st.floats(-50.0, 50.0)] * 3)
 BLADE = assembly.rectangle(0.12, 0.03)

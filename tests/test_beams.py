@@ -10,8 +10,8 @@ import pytest
 import scipy.linalg as la
 
 import assembly
-from assembly.beams import Theory
-from assembly.body import Body
+from assembly.bodies.beams import Theory
+from assembly.bodies.body import Body
 
 REFERENCES = Path(__file__).parent / "references"
 ALLOY = assembly.Material(E=1e4, nu=0.0, rho=1.0)

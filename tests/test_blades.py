@@ -10,22 +10,22 @@ import pytest
 import scipy.linalg as la
 
 import assembly
-from assembly.beams import chain
-from assembly.blade_files import beamdyn_table, elastodyn_table
-from assembly.blades import (
+from assembly.bodies.beams import chain
+from assembly.bodies.blade_files import beamdyn_table, elastodyn_table
+from assembly.bodies.blades import (
     BladeTable,
     blade,
     blade_stations,
     rigid_section_mass,
     uncoupled_stiffness,
 )
-from assembly.body import Body
+from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.errors import InputError, SectionError
-from assembly.frozen import FrozenSystem
 from assembly.kinematics import skew
-from assembly.section_frames import section_axes, turned
+from assembly.materials.section_frames import section_axes, turned
+from assembly.system.frozen import FrozenSystem
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 SHAPE = assembly.rectangle(0.3, 0.08)

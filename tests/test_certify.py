@@ -15,15 +15,15 @@ from scipy.optimize import brentq
 from assembly import FrozenSystem
 from assembly.errors import AccuracyError, ConvergenceError
 from assembly.gallery import block
-from assembly.null_chain import build_null_chain
+from assembly.system.null_chain import build_null_chain
 from modal import solve
-from modal.certify import certified, contour_count, inertia_count
-from modal.solvers import determinant
-from modal.solvers.dense import solve_dense
-from modal.solvers.determinant import Determinant
-from modal.solvers.pairs import Pairs
-from modal.state import Complex, Quadratic
-from modal.winding import FIRST, Circle, conjugated, missing_inside
+from modal.eigen.certify import certified, contour_count, inertia_count
+from modal.eigen.solvers import determinant
+from modal.eigen.solvers.dense import solve_dense
+from modal.eigen.solvers.determinant import Determinant
+from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.state import Complex, Quadratic
+from modal.eigen.winding import FIRST, Circle, conjugated, missing_inside
 
 INSTANTS: dict[str, Callable[[], FrozenSystem]] = {
     **{name: partial(gyroscopic, 30, 8, **options) for name, options in STRUCTURES.items()},

@@ -12,8 +12,8 @@ import pytest
 from model_files import BEAM
 
 import modal
-from assembly.frozen import FrozenSystem
-from modal.crosscheck import crosscheck
+from assembly.system.frozen import FrozenSystem
+from modal.checks.crosscheck import crosscheck
 from studies.__main__ import main
 
 MANUAL = (Path(__file__).parents[1] / "docs/commands.md").read_text()
@@ -91,7 +91,7 @@ class Interrupt:
             ["multipliers"],
         ),
         (
-            "modal.floquet_reduced.product_modes",
+            "modal.periodic.reduced.product_modes",
             2,
             ["P6", "stopped before the Floquet exponents were found"],
             ["multipliers"],

@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from assembly.combination import Combination, Pattern, Patterned
-from assembly.jacobian import Jacobian
-from assembly.rigid_state import Pose, RigidState, between
+from assembly.linalg.combination import Combination, Pattern, Patterned
+from assembly.mechanisms.jacobian import Jacobian
+from assembly.mechanisms.rigid_state import Pose, RigidState, between
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from processes import interruptible
 
 import modal
 from studies.__main__ import main
-from studies.model import load_model
+from studies.model_files.loading import load_model
 
 BLADE = (
     BEAM

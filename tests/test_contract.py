@@ -12,7 +12,7 @@ import assembly
 import modal
 import studies
 
-MESH = Path(studies.__file__).parent / "meshes" / "blade.msh"
+MESH = Path(studies.__file__).parent / "rotating_blade" / "blade.msh"
 
 
 @pytest.fixture(scope="module")

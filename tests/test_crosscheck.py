@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 import assembly
 import modal
 from assembly.errors import InputError
-from assembly.frozen import FrozenSystem
-from modal.crosscheck import crosscheck
-from modal.diagnosis import DRIFT, NON_NORMAL, PRESTRESS, RESONANCE, Evidence, diagnose
-from modal.frozen_callable import tracks_of_callable
-from modal.resonance import announced
-from studies.slider_crank_model import model as slider_crank
+from assembly.system.frozen import FrozenSystem
+from modal.checks.crosscheck import crosscheck
+from modal.checks.diagnosis import DRIFT, NON_NORMAL, PRESTRESS, RESONANCE, Evidence, diagnose
+from modal.periodic.resonance import announced
+from modal.tracking.frozen_callable import tracks_of_callable
+from studies.slider_crank.machine import model as slider_crank
 
 Array = NDArray[Any]
 

@@ -11,9 +11,9 @@ import pytest
 import scipy.linalg as la
 
 import modal
-from assembly.frozen import FrozenSystem
-from modal.doubles import separated
-from modal.modes import Modes
+from assembly.system.frozen import FrozenSystem
+from modal.eigen.doubles import separated
+from modal.eigen.modes import Modes
 
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray]
 

@@ -7,11 +7,11 @@ import pytest
 import scipy.linalg as la
 
 import assembly
-from assembly.attachments import attach_mass
-from assembly.body import Body
+from assembly.bodies.attachments import attach_mass
+from assembly.bodies.body import Body
+from assembly.bodies.nonlinear import equilibrium
 from assembly.errors import InputError
 from assembly.kinematics import Kinematics
-from assembly.nonlinear import equilibrium
 
 ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)
 SHAPE = assembly.rectangle(0.06, 0.02)

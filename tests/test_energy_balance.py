@@ -7,7 +7,7 @@ import pytest
 
 import assembly
 from assembly import FrozenSystem
-from modal.balance import energy_balance
+from modal.checks.balance import energy_balance
 from studies import slider_crank
 
 

@@ -18,7 +18,7 @@ import modal
 from assembly import FrozenSystem
 from benchmarks.families import lapack, random_family
 from studies import slider_crank
-from studies.model import load_model
+from studies.model_files.loading import load_model
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 MANUAL = Path(__file__).parents[1] / "docs" / "commands.md"

@@ -15,10 +15,10 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 import modal
-from assembly.body import Body
+from assembly.bodies.body import Body
+from assembly.bodies.nonlinear import equilibrium
 from assembly.dofs import DofMap
 from assembly.kinematics import Kinematics
-from assembly.nonlinear import equilibrium
 
 SECTION = assembly.rectangle(0.05, 0.03)
 SOFT = assembly.Material(E=5e6, nu=0.25, rho=300.0)

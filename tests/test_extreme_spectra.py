@@ -12,9 +12,9 @@ import assembly
 from assembly import FrozenSystem, InputError
 from assembly.errors import ConvergenceError
 from modal import solve
-from modal.inverse_iteration import iterated, sharpened
-from modal.solvers.pairs import Pairs
-from modal.state import Quadratic
+from modal.eigen.inverse_iteration import iterated, sharpened
+from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.state import Quadratic
 
 BACKENDS = ("dense", "scipy", "slepc")
 
@@ -184,7 +184,7 @@ def test_a_fault_of_arpack_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) 
     def fail(*_: object, **__: object) -> None:
         raise spla.ArpackError(-9)
 
-    monkeypatch.setattr("modal.solvers.scipy.spla.eigs", fail)
+    monkeypatch.setattr("modal.eigen.solvers.scipy.spla.eigs", fail)
     with pytest.raises(ConvergenceError, match="ARPACK failed"):
         solve(gyroscopic(150, seed=4, damping=0.3), k=5, backend="scipy")
 

@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
-from assembly.factorization import Factorization
-from assembly.mumps import nested_dissection
-from assembly.superlu import SuperLUFactor, unpivoted_inertia
+from assembly.linalg.factorization import Factorization
+from assembly.linalg.mumps import nested_dissection
+from assembly.linalg.superlu import SuperLUFactor, unpivoted_inertia
 
 
 def laplacian(side: int) -> sp.csr_matrix:

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from assembly.errors import ConvergenceError, InputError
-from assembly.frozen import FrozenSystem
-from modal.balanced import Balanced
-from modal.floquet import floquet
-from modal.magnus import propagator_factors
+from assembly.system.frozen import FrozenSystem
+from modal.periodic.balanced import Balanced
+from modal.periodic.floquet import floquet
+from modal.periodic.magnus import propagator_factors
 
 Array = NDArray[Any]
 
@@ -85,7 +85,7 @@ def test_meissner_growth_rates(label: str) -> None:
 
 def test_an_unannounced_jump_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     # No step ends at π when the period starts at 0.1; chance agreement does not count.
-    monkeypatch.setattr("modal.magnus.MOST_STEPS", 4096)
+    monkeypatch.setattr("modal.periodic.magnus.MOST_STEPS", 4096)
     with pytest.raises(ConvergenceError, match="breaks"):
         floquet(meissner(1.0, 0.6), 2.0 * np.pi, t0=0.1)
 
@@ -122,7 +122,7 @@ def test_turning_springs(label: str) -> None:
 
 
 def test_propagator_has_order_six() -> None:
-    from modal.magnus import _product  # the order is a claim about the steps themselves
+    from modal.periodic.magnus import _product  # the order is a claim about the steps themselves
 
     A = mathieu(3.0, 1.0)
     exact = solve_ivp(

@@ -9,11 +9,11 @@ from floquet_cases import mathieu
 
 import assembly
 import modal
-from assembly.frozen import FrozenSystem
 from assembly.gallery import four_bar
-from modal.diagnosis import RESONANCE
-from modal.floquet import floquet
-from modal.interpolation import chebyshev_interpolant, periodic_interpolant
+from assembly.system.frozen import FrozenSystem
+from modal.checks.diagnosis import RESONANCE
+from modal.periodic.floquet import floquet
+from modal.reduction.interpolation import chebyshev_interpolant, periodic_interpolant
 
 ROOT = dict(
     length=1.0, section=assembly.rectangle(0.02, 0.02), material=assembly.steel, elements=8,

@@ -7,11 +7,11 @@ import pytest
 import scipy.linalg as la
 
 import assembly
-from assembly.frozen import FrozenSystem
-from modal.floquet import FloquetModes, floquet
-from modal.floquet_arnoldi import arnoldi_multipliers
-from modal.galerkin import modal_basis
-from studies.slider_crank_model import model as slider_crank
+from assembly.system.frozen import FrozenSystem
+from modal.periodic.arnoldi import arnoldi_multipliers
+from modal.periodic.floquet import FloquetModes, floquet
+from modal.periodic.galerkin import modal_basis
+from studies.slider_crank.machine import model as slider_crank
 
 
 def covered(found: FloquetModes, due: np.ndarray) -> bool:

@@ -10,11 +10,11 @@ from test_spatial_mechanisms import rsur
 
 import assembly
 import modal
-from assembly.frozen import FrozenSystem
-from modal.equations import SecondOrderModel
-from modal.hamilton import CanonicalModel
-from studies.rotating_bar_model import frozen, model
-from studies.slider_crank_model import model as slider_crank
+from assembly.system.frozen import FrozenSystem
+from modal.transient.equations import SecondOrderModel
+from modal.transient.hamilton import CanonicalModel
+from studies.rotating_bar.bar import frozen, model
+from studies.slider_crank.machine import model as slider_crank
 
 SPAN = (0.0, 0.01)
 FORCE = 1000.0  # N, at the free end, period π/100

@@ -12,8 +12,8 @@ import scipy.linalg as la
 from scipy.cluster.hierarchy import fcluster, linkage
 
 import assembly
-from assembly.body import Body
-from assembly.frozen import FrozenSystem
+from assembly.bodies.body import Body
+from assembly.system.frozen import FrozenSystem
 
 TABLE = json.loads((Path(__file__).parent / "references" / "A8_free_body.json").read_text())
 ROWS = (

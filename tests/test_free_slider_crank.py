@@ -9,8 +9,8 @@ from quadratics import upper_spectrum
 
 import modal
 from assembly import FrozenSystem
-from modal.deflation import deflate_by_similarity
-from modal.state import companion
+from modal.eigen.deflation import deflate_by_similarity
+from modal.eigen.state import companion
 from studies import slider_crank
 
 

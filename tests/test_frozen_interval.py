@@ -10,8 +10,8 @@ import scipy.linalg as la
 
 import modal
 from assembly import FrozenSystem
-from modal.frozen_callable import tracks_of_callable
-from studies import slider_crank_model
+from modal.tracking.frozen_callable import tracks_of_callable
+from studies.slider_crank import machine as slider_crank_model
 
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray]
 TOLERANCE, FLOOR = 0.05, 1e-4

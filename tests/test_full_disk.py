@@ -14,9 +14,9 @@ import xarray as xr
 from model_files import BEAM, CRANK
 
 from assembly.errors import StorageError
-from modal import checkpoint
-from modal.storage import read_dataset, write_dataset
-from studies.output import OutputFolder
+from modal.data import checkpoint
+from modal.data.storage import read_dataset, write_dataset
+from studies.reporting.output import OutputFolder
 
 SPIN = BEAM + '[motion]\nkind = "spin"\naxis = [0, 0, 1]\nomega = 100.0\n\n[analysis]\nmodes = 3\n'
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "OMP_NUM_THREADS": "1"}

@@ -9,7 +9,7 @@ from floquet_cases import mathieu, meissner
 from scipy.special import mathieu_a, mathieu_b
 
 from assembly.errors import InputError
-from modal.hill import hill_chart
+from modal.periodic.hill import hill_chart
 
 STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
 

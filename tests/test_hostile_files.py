@@ -12,11 +12,11 @@ import pytest
 from model_files import BEAM
 
 import assembly
-from assembly.beamdyn_input import beamdyn_blade
-from assembly.blade_files import beamdyn_table, elastodyn_table
+from assembly.bodies.beamdyn_input import beamdyn_blade
+from assembly.bodies.blade_files import beamdyn_table, elastodyn_table
 from assembly.errors import FrozenMotionError, InputError
 from studies.__main__ import main
-from studies.model import load_model
+from studies.model_files.loading import load_model
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -6,7 +6,7 @@ import pytest
 import assembly
 import modal
 from assembly.errors import InputError
-from modal.identification import identify, matrix_pencil, rate_of
+from modal.checks.identification import identify, matrix_pencil, rate_of
 
 LAMBDA = np.array([-0.3 + 5.0j, 0.1 + 12.0j])
 

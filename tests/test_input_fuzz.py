@@ -18,8 +18,8 @@ import scipy.io
 import modal
 from assembly import gallery
 from assembly.errors import FrozenMotionError, InputError
-from studies import model_schema
-from studies.model import load_model
+from studies.model_files import schema as model_schema
+from studies.model_files.loading import load_model
 
 VALUES = (
     *("0", "-0.0", "-1", "1e-320", "1e-300", "1e300", "-1e300", "1.8e308", "nan", "inf"),

@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 import assembly
-from assembly.laws import FunctionLaw
+from assembly.motion.laws import FunctionLaw
 
 Array = NDArray[np.float64]
 Laws = list[FunctionLaw]

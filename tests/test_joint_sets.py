@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.gallery import block, sheet
-from assembly.joint_points import FittedRotation
+from assembly.mechanisms.joint_points import FittedRotation
 
 Array = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 import modal
-from assembly.attachments import attach_damper, attach_mass, attach_spring
-from assembly.blades import BladeTable, blade, rigid_section_mass
-from assembly.body import Body
+from assembly.bodies.attachments import attach_damper, attach_mass, attach_spring
+from assembly.bodies.blades import BladeTable, blade, rigid_section_mass
+from assembly.bodies.body import Body
+from assembly.bodies.nonlinear import equilibrium
 from assembly.kinematics import Kinematics
-from assembly.nonlinear import equilibrium
 
 ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)
 SHAPE = assembly.rectangle(0.2, 0.05)

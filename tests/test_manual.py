@@ -18,7 +18,7 @@ import scipy.io
 
 import modal
 from assembly import errors, gallery
-from studies.model import load_model
+from studies.model_files.loading import load_model
 
 # Real machines: no value of them is questioned.
 pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
@@ -34,7 +34,7 @@ PAGES = [
 
 
 def blade(folder: Path) -> None:
-    shutil.copy(ROOT / "studies" / "meshes" / "blade.msh", folder / "blade.msh")
+    shutil.copy(ROOT / "studies" / "rotating_blade" / "blade.msh", folder / "blade.msh")
 
 
 def files_of_others(folder: Path) -> None:

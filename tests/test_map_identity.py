@@ -14,11 +14,11 @@ from affine_families import Planar, Remade
 from floquet_cases import mathieu
 
 import assembly
-from assembly.combination import Combination
 from assembly.errors import StorageError
-from assembly.frozen import FrozenSystem
-from modal.hill import hill_chart
-from modal.maps import stability_map
+from assembly.linalg.combination import Combination
+from assembly.system.frozen import FrozenSystem
+from modal.maps.stability_maps import stability_map
+from modal.periodic.hill import hill_chart
 
 AXES = dict(omega=np.linspace(0.1, 2.3, 23), epsilon=np.linspace(-0.3, 0.3, 23))
 INSIDE = (float(AXES["omega"][7]), float(AXES["epsilon"][16]))

@@ -14,7 +14,7 @@ import pytest
 
 from assembly.errors import StorageError
 from benchmarks.kills import CASES, make, running, series, values
-from modal.map_folder import lock, release, remove_stale
+from modal.data.folder import lock, release, remove_stale
 
 
 @pytest.mark.parametrize("case", CASES)

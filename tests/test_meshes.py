@@ -101,7 +101,7 @@ def test_calculix_deck_with_sets_of_sets(tmp_path: Path) -> None:
 
 def test_gmsh_deck_of_the_blade_equals_its_msh(tmp_path: Path) -> None:
     """Gmsh writes plane-stress faces (CPS6) into a deck of solids; a small piece of such a file."""
-    mesh = meshio.read(Path(__file__).parents[1] / "studies" / "meshes" / "blade.msh")
+    mesh = meshio.read(Path(__file__).parents[1] / "studies" / "rotating_blade" / "blade.msh")
     lines = ["*Heading", " blade", "*NODE"]
     lines += [f"{k}, {x[0]:.15g}, {x[1]:.15g}, {x[2]:.15g}" for k, x in enumerate(mesh.points, 1)]
     lines.append("******* E L E M E N T S *************")

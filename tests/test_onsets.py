@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 import modal
 from assembly import FrozenSystem
-from modal.onsets import find_onsets
+from modal.tracking.onsets import find_onsets
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import scipy.linalg as la
 import assembly
 import modal
 from assembly import gallery
-from assembly.body import Body
+from assembly.bodies.body import Body
 from assembly.errors import AccuracyError, InputError
-from assembly.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSystem
 from studies.__main__ import main
 
 SECTION = assembly.rectangle(0.05, 0.02)

@@ -12,11 +12,11 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 import assembly
-from assembly.joint_assembly import ReducedPattern
-from assembly.joint_rows import JointRows
-from assembly.joints import Condition
-from assembly.rigid_state import Pose, moving_frames
-from assembly.transformation import Partition
+from assembly.mechanisms.joint_assembly import ReducedPattern
+from assembly.mechanisms.joint_rows import JointRows
+from assembly.mechanisms.joints import Condition
+from assembly.mechanisms.rigid_state import Pose, moving_frames
+from assembly.mechanisms.transformation import Partition
 
 Array = NDArray[np.float64]
 

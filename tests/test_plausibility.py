@@ -17,7 +17,7 @@ from model_files import BEAM
 import assembly
 from assembly import PlausibilityWarning, gallery
 from studies.__main__ import main
-from studies.model import load_model
+from studies.model_files.loading import load_model
 
 SILENT = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
 

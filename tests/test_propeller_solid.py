@@ -7,7 +7,7 @@ import scipy.linalg as la
 import scipy.sparse.linalg as spla
 
 import assembly
-from assembly.body import Body
+from assembly.bodies.body import Body
 
 LENGTH, WIDTH, HEIGHT, HUB = 0.6, 0.09, 0.02, 0.2
 ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)

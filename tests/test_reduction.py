@@ -12,16 +12,16 @@ import scipy.sparse as sp
 from affine_families import Planar
 
 import assembly
-from assembly.combination import Combination
 from assembly.errors import SingularSystemError
-from assembly.frozen import FrozenSystem
-from assembly.mirror import symmetry_of
-from modal.affine import AffineFamily, shares_operators
-from modal.basis import SKETCHES, mass_bounds, sketches
-from modal.certificate import dual_norms
-from modal.mass_basis import MassBasis
-from modal.reduction import Reducer, Sweep, spread, sweep
-from modal.reference import Reference
+from assembly.linalg.combination import Combination
+from assembly.linalg.mirror import symmetry_of
+from assembly.system.frozen import FrozenSystem
+from modal.reduction.affine import AffineFamily, shares_operators
+from modal.reduction.basis import SKETCHES, mass_bounds, sketches
+from modal.reduction.certificate import dual_norms
+from modal.reduction.mass_basis import MassBasis
+from modal.reduction.reduction import Reducer, Sweep, spread, sweep
+from modal.reduction.reference import Reference
 
 
 class Chain:
@@ -238,7 +238,7 @@ def test_pinned_body_keeps_its_zeros_out_of_the_elastic_modes() -> None:
     assert m >= 1
     points = [dict(omega=w) for w in np.linspace(0.0, 60.0, 20)]
     found = sweep(lambda p: beam.freeze(axis=(0, 0, 1), **p), points, k=5)
-    from modal.solve import solve
+    from modal.eigen.solve import solve
 
     for point in (0, 9, 19):
         modes = solve(beam.freeze(axis=(0, 0, 1), **points[point]), k=5 + 2 * m, backend="dense")
@@ -248,7 +248,7 @@ def test_pinned_body_keeps_its_zeros_out_of_the_elastic_modes() -> None:
 
 
 def test_a_sweep_factorizes_once_and_repeats_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    import modal.reference as reference_module
+    import modal.reduction.reference as reference_module
 
     made = []
     original = reference_module.Factorization

@@ -8,10 +8,10 @@ import scipy.linalg as la
 from ring_waves import RingWaves
 
 import assembly
-from assembly.body import Body
+from assembly.bodies.body import Body
+from assembly.bodies.rings import ring
 from assembly.errors import InputError
-from assembly.rings import ring
-from assembly.sections import Section
+from assembly.materials.sections import Section
 
 ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)
 R = 0.4

@@ -16,11 +16,11 @@ import scipy.linalg as la
 from numpy.polynomial import legendre
 
 import assembly
-from assembly.beams import Theory
-from assembly.body import Body
+from assembly.bodies.beams import Theory
+from assembly.bodies.body import Body
 from assembly.elements.beam import BeamFamily
-from assembly.frozen import FrozenSystem
-from assembly.sections import Section
+from assembly.materials.sections import Section
+from assembly.system.frozen import FrozenSystem
 
 L, HUB = 0.8, 0.25
 ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)

@@ -7,11 +7,11 @@ import pytest
 import scipy.linalg as la
 
 import assembly
-from assembly.attachments import attach_damper, attach_spring
-from assembly.body import Body
+from assembly.bodies.attachments import attach_damper, attach_spring
+from assembly.bodies.body import Body
+from assembly.bodies.rotors import Bearing, Disc, Rotor, rotor
 from assembly.errors import InputError
-from assembly.frozen import FrozenSystem
-from assembly.rotors import Bearing, Disc, Rotor, rotor
+from assembly.system.frozen import FrozenSystem
 
 SHAFT = assembly.circle(0.06)
 STEEL = assembly.steel

@@ -15,9 +15,16 @@ import modal
 from studies.__main__ import main
 from studies.figures.loci import instability_box, root_locus
 from studies.figures.maps import growth, hatch, verdict
-from studies.frozen_verdicts import verdicts
-from studies.map_verdicts import DIVERGENCE, FLUTTER, NOT_COMPUTED, STABLE, UNDECIDED, classes
-from studies.report import map_table
+from studies.reporting.frozen_verdicts import verdicts
+from studies.reporting.map_verdicts import (
+    DIVERGENCE,
+    FLUTTER,
+    NOT_COMPUTED,
+    STABLE,
+    UNDECIDED,
+    classes,
+)
+from studies.reporting.tables import map_table
 
 matplotlib.use("agg")
 

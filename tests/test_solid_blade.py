@@ -10,7 +10,7 @@ import scipy.sparse.linalg as spla
 
 import assembly
 
-BLADE = Path(__file__).parents[1] / "studies" / "meshes" / "blade.msh"
+BLADE = Path(__file__).parents[1] / "studies" / "rotating_blade" / "blade.msh"
 # Hz; NLGEOM prestress with centrifugal softening, no Coriolis. CalculiX integrates the mass of
 # these cells by four points (test_calculix.py); the exact mass used here lowers mode 3 by 1.8e-4.
 CALCULIX = {

@@ -116,7 +116,7 @@ def test_nlevp_wiresaw() -> None:
 def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.MonkeyPatch) -> None:
     system = gyroscopic(150, seed=4, damping=0.3)
     exact = solve(system, k=12, backend="dense").eigenvalues
-    monkeypatch.setattr("modal.solvers.slepc.RESTARTS", 1)
+    monkeypatch.setattr("modal.eigen.solvers.slepc.RESTARTS", 1)
     with pytest.raises(ConvergenceError, match="of 12 modes") as caught:
         solve(system, k=12, backend="slepc")
     partial = caught.value.partial
@@ -128,7 +128,7 @@ def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.Monk
 def test_a_stopped_block_run_hands_over_what_converged(monkeypatch: pytest.MonkeyPatch) -> None:
     system = gyroscopic(600, seed=4)
     exact = solve(system, k=8).eigenvalues
-    monkeypatch.setattr("modal.solvers.block.ROUNDS", 6)
+    monkeypatch.setattr("modal.eigen.solvers.block.ROUNDS", 6)
     with pytest.raises(ConvergenceError, match="of 8 modes") as caught:
         solve(system, k=8)
     partial = caught.value.partial
@@ -153,7 +153,7 @@ def test_a_schur_form_lapack_cannot_reorder_is_tried_in_another_size(
 ) -> None:
     """xTREXC's "too close to swap" once, then always; any other PETSc error is handed on."""
     PETSc = pytest.importorskip("petsc4py.PETSc")
-    from modal.solvers import slepc
+    from modal.eigen.solvers import slepc
 
     real, sizes = slepc._krylov_schur, list[int]()
     A = np.diag(np.arange(1.0, 61.0))

@@ -10,14 +10,14 @@ import pytest
 from affine_families import Planar
 from test_reduction import KINDS, Chain, exact
 
-import modal.spot_check as module
+import modal.reduction.spot_check as module
 from assembly.errors import AccuracyError
-from modal.affine import AffineFamily
-from modal.certificate import Certificate
-from modal.reducer import Reducer
-from modal.reduction import sweep
-from modal.refinement import SHARPER, refined
-from modal.spot_check import spot_check, unmatched
+from modal.reduction.affine import AffineFamily
+from modal.reduction.certificate import Certificate
+from modal.reduction.reducer import Reducer
+from modal.reduction.reduction import sweep
+from modal.reduction.refinement import SHARPER, refined
+from modal.reduction.spot_check import spot_check, unmatched
 
 K = 6
 

@@ -18,12 +18,12 @@ from affine_families import Planar, Remade
 from processes import interruptible
 
 import assembly
-from assembly.combination import Combination
 from assembly.errors import InputError, StorageError
-from assembly.frozen import FrozenSystem
-from modal.maps import stability_map
+from assembly.linalg.combination import Combination
+from assembly.system.frozen import FrozenSystem
+from modal.eigen.solve import solve
+from modal.maps.stability_maps import stability_map
 from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, judge
-from modal.solve import solve
 
 REFERENCES = Path(__file__).parent / "references"
 NUMBERS = ("growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound")
@@ -189,7 +189,7 @@ WORKER = """
 import sys
 sys.path.insert(0, {tests!r})
 import numpy as np
-import modal.maps as stability
+import modal.maps.stability_maps as stability
 from test_stability_map import blade
 stability.TILE_POINTS = 9
 stability.stability_map(

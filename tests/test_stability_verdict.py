@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 import assembly
 import modal
 import modal.proofs.verdict
-from assembly.combination import Combination
+from assembly.bodies.rotors import Bearing
 from assembly.errors import InputError
-from assembly.frozen import FrozenSystem
-from assembly.rotors import Bearing
+from assembly.linalg.combination import Combination
+from assembly.system.frozen import FrozenSystem
 from modal.proofs.forms import Forms
 from modal.proofs.lyapunov import decays
 from modal.proofs.ratios import is_semidefinite, lanczos

@@ -12,7 +12,7 @@ import xarray as xr
 import modal
 from assembly import FrozenSystem
 from assembly.errors import StorageError
-from modal.storage import read_dataset, write_dataset
+from modal.data.storage import read_dataset, write_dataset
 
 
 class Oscillators:

@@ -10,8 +10,8 @@ import pytest
 import modal
 from assembly.errors import InputError, MechanismError
 from studies import rotating_blade, slider_crank
-from studies.output import OutputFolder
-from studies.slider_crank_transient import EveryTurn, compare_with_transient
+from studies.reporting.output import OutputFolder
+from studies.slider_crank.transient import EveryTurn, compare_with_transient
 
 # Real machines: no value of them is questioned.
 pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")

@@ -15,13 +15,13 @@ import modal
 from assembly.errors import InputError, MechanismError
 from studies import measured_motion, rotating_bar, two_zeros, wind_pump
 from studies.__main__ import main as command_line
-from studies.output import OutputFolder
-from studies.rotating_bar_exact import response
-from studies.rotating_bar_model import frozen, model
-from studies.two_zeros_models import effective_inertia, rigid_pair
-from studies.two_zeros_small import small_case, text
-from studies.wind_pump_model import Pump, mechanism
-from studies.wind_pump_rigid import joint_forces, motion
+from studies.reporting.output import OutputFolder
+from studies.rotating_bar.bar import frozen, model
+from studies.rotating_bar.exact import response
+from studies.two_zeros.machines import effective_inertia, rigid_pair
+from studies.two_zeros.transformation import small_case, text
+from studies.wind_pump.machine import Pump, mechanism
+from studies.wind_pump.rigid import joint_forces, motion
 
 # Real machines: no value of them is questioned.
 pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
@@ -162,7 +162,7 @@ def test_the_equations_projected_on_the_rigid_motion_are_the_rigid_mechanism(
     h, angle = 1e-3, np.array([0.7, 2.0, 4.4])
     slope = (effective_inertia(1500.0, angle + h) - effective_inertia(1500.0, angle - h)) / (2 * h)
     omega = 1500.0 * 2.0 * np.pi / 60.0
-    from studies.two_zeros_pair import closed_form
+    from studies.two_zeros.pair import closed_form
 
     np.testing.assert_allclose(closed_form(1500.0, angle, omega)[:, 1], slope * omega, rtol=1e-5)
     grid = 2.0 * np.pi * np.arange(64) / 64
@@ -174,8 +174,8 @@ def test_the_equations_projected_on_the_rigid_motion_are_the_rigid_mechanism(
 
 def test_the_frozen_interval_is_no_longer_than_a_five_percent_change(zeros: xr.Dataset) -> None:
     """Against the eigenvalues later in the same turn, where nothing is mixed."""
-    from studies import slider_crank_model
-    from studies.two_zeros_interval import interval_over_turn
+    from studies.slider_crank import machine as slider_crank_model
+    from studies.two_zeros.interval import interval_over_turn
 
     found = interval_over_turn(600.0, 1, 97)
     seen = found["interval"].values[:, 0]
@@ -234,7 +234,7 @@ def test_pump_loop_closes_and_power_balances() -> None:
     def energy(t: float) -> float:
         now = motion(p, t)
         v = now.A @ now.rate
-        from studies.wind_pump_rigid import masses
+        from studies.wind_pump.rigid import masses
 
         weights = masses(p)
         lift = weights[[1, 4, 7]] @ now.centres[[1, 4, 7]]
@@ -339,7 +339,7 @@ def test_a_run_leaves_one_page_that_needs_no_other_file(
 
 
 def test_a_report_escapes_what_it_is_given(tmp_path: Path) -> None:
-    from studies import html_report
+    from studies.cli import html_report
     from studies.registry import study
 
     out = OutputFolder(tmp_path / "out", "rotating-bar")

@@ -15,12 +15,12 @@ import scipy.sparse as sp
 import assembly
 import modal
 from assembly import gallery
-from assembly.body import Body
+from assembly.bodies.body import Body
+from assembly.bodies.rotors import Bearing, Disc, Rotor
 from assembly.dofs import DofMap
-from assembly.frozen import FrozenSystem
-from assembly.rotors import Bearing, Disc, Rotor
-from assembly.supports import unresisted
-from modal.affine import common_motions
+from assembly.system.frozen import FrozenSystem
+from assembly.system.supports import unresisted
+from modal.reduction.affine import common_motions
 
 AXIS = (1.0, 0.0, 0.0)
 STIFFNESS, DAMPING, AXIAL = 1e5, 200.0, 1e6

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 
 import assembly
 import modal
-import modal.sources
+import modal.tracking.sources
 from assembly import FrozenSystem
-from assembly.combination import Combination
 from assembly.errors import AccuracyError, InputError
-from modal.reducer import Reducer, spread
+from assembly.linalg.combination import Combination
+from modal.reduction.reducer import Reducer, spread
 
 SPEEDS = np.linspace(0.0, 0.9, 81)
 N = 30

@@ -21,9 +21,9 @@ from assembly.errors import (
     SingularPositionError,
     SingularSystemError,
 )
-from modal.following import Rules
-from modal.storage import read_dataset
-from studies.cli import run_app
+from modal.data.storage import read_dataset
+from modal.tracking.following import Rules
+from studies.cli.commands import run_app
 
 M, K = np.eye(2), np.diag([1.0, 4.0])
 

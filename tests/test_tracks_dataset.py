@@ -15,7 +15,7 @@ from general_families import general
 import assembly
 import modal
 from assembly import FrozenSystem
-from assembly.combination import Combination
+from assembly.linalg.combination import Combination
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ import assembly
 import modal
 from assembly import gallery
 from assembly.errors import InputError, StorageError
-from assembly.factorization import SMALL
-from assembly.frozen import FrozenSystem
-from modal.displacement_norm import DisplacementNorm
-from modal.equations import SecondOrderModel
-from modal.identification import identify
-from modal.integrators.gauss import Tableau
-from modal.loads import Harmonic, Impulse, InertiaLoads, Tabulated
-from modal.transient import integrate
+from assembly.linalg.factorization import SMALL
+from assembly.system.frozen import FrozenSystem
+from modal.checks.identification import identify
+from modal.transient.displacement_norm import DisplacementNorm
+from modal.transient.equations import SecondOrderModel
+from modal.transient.integrators.gauss import Tableau
+from modal.transient.loads import Harmonic, Impulse, InertiaLoads, Tabulated
+from modal.transient.transient import integrate
 
 Array = NDArray[Any]
 

@@ -10,7 +10,7 @@ import pytest
 import assembly
 import modal
 from assembly import DofMap, FrozenSystem
-from assembly.rotors import Bearing, Disc, rotor
+from assembly.bodies.rotors import Bearing, Disc, rotor
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 POINT = DofMap.regular(np.zeros((1, 3)), (0, 1))

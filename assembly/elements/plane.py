@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.elasticity import elasticity, plane_strain, plane_stress
 from assembly.elements.cells import CellBlock, Cells
 from assembly.elements.continuum import Continuum, Law
-from assembly.materials import Material, Orthotropic
+from assembly.materials.elasticity import elasticity, plane_strain, plane_stress
+from assembly.materials.materials import Material, Orthotropic
 
 PLANE_CELLS = ("triangle", "triangle6", "quad", "quad8")
 State = Literal["stress", "strain"]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.elasticity import elasticity
 from assembly.elements.cells import CellBlock, Cells
 from assembly.elements.continuum import Continuum, Law
-from assembly.materials import Material, Orthotropic
+from assembly.materials.elasticity import elasticity
+from assembly.materials.materials import Material, Orthotropic
 
 SOLID_CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron20")
 

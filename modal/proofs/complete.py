@@ -29,15 +29,15 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from modal.affine import Coefficients
-from modal.basis import Projected
-from modal.mass_basis import MassBasis
 from modal.proofs.couplings import couple_skew, coupling, orthonormal, padded
 from modal.proofs.family_box import Group, PointBoxes, groups
 from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.ratios import Product, lanczos
-from modal.reduced_eigen import SmallModes
-from modal.reference import Reference
+from modal.reduction.affine import Coefficients
+from modal.reduction.basis import Projected
+from modal.reduction.mass_basis import MassBasis
+from modal.reduction.reduced_eigen import SmallModes
+from modal.reduction.reference import Reference
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -2,7 +2,7 @@
 
 Z is orthogonal to V in K_ref, so that the part of an image that K_ref V balances does not count.
 Norms dual to K_ref come from the two sketches of the basis, ‖f‖² ≤ ‖K_ref⁻¹f‖_M ‖f‖_{M⁻¹}
-(modal/basis.py).
+(modal/reduction/basis.py).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from modal.basis import UNDERESTIMATE, Projected
-from modal.reference import Reference
+from modal.reduction.basis import UNDERESTIMATE, Projected
+from modal.reduction.reference import Reference
 
 Array = NDArray[np.float64]
 

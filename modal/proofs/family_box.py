@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.combination import Kronecker
 from assembly.errors import SingularSystemError
-from modal.affine import AffineFamily, Coefficients
+from assembly.linalg.combination import Kronecker
 from modal.proofs.forms import parts_of
 from modal.proofs.ratios import is_semidefinite, skew_ratio
+from modal.reduction.affine import AffineFamily, Coefficients
 
 Array = NDArray[np.float64]
 

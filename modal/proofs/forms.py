@@ -5,8 +5,8 @@ With E = C + D all that multiplies the velocity and K all that multiplies the di
     M symmetric,   E = damping + gyroscopic,   K = symmetric + circulatory,
 
 damping and symmetric are the symmetric parts, gyroscopic and circulatory the skew parts. An
-operator that is symmetric or skew (assembly/mirror.py) counts as that, so that its round-off is no
-damping and no circulatory force.
+operator that is symmetric or skew (assembly/linalg/mirror.py) counts as that, so that its round-off
+is no damping and no circulatory force.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.combination import Combination
-from assembly.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
-from assembly.mirror import ROUND_OFF, symmetry_of
+from assembly.linalg.combination import Combination
+from assembly.linalg.mirror import ROUND_OFF, symmetry_of
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 
 Array = NDArray[np.float64]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from assembly.errors import SingularSystemError
-from assembly.frozen import FrozenSystem
-from modal.affine import AffineFamily
+from assembly.system.frozen import FrozenSystem
+from modal.eigen.state import Complex, Real
 from modal.proofs.box import Box
 from modal.proofs.proving import ProvingReducer
-from modal.state import Complex, Real
+from modal.reduction.affine import AffineFamily
 
 TOLERANCE = 1e-7  # of the eigenvalues, relative
 SHARPEST = 1e-10  # tolerance where a growth rate is hidden by its error bound

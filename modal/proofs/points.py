@@ -7,15 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.affine import AffineFamily, Coefficients
-from modal.basis import Projected
-from modal.certificate import Certificate, derivative_pairing
-from modal.mass_basis import MassBasis
 from modal.proofs.codes import COUNT, ENERGY, MODES
 from modal.proofs.complete import Completeness, Forms
 from modal.proofs.family_box import FamilyBox, PointBoxes
-from modal.reduced_eigen import SmallModes
-from modal.reference import Reference
+from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.basis import Projected
+from modal.reduction.certificate import Certificate, derivative_pairing
+from modal.reduction.mass_basis import MassBasis
+from modal.reduction.reduced_eigen import SmallModes
+from modal.reduction.reference import Reference
 
 Array = NDArray[np.float64]
 

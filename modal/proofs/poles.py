@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.basis import Projected
-from modal.reduced_eigen import SmallModes
+from modal.reduction.basis import Projected
+from modal.reduction.reduced_eigen import SmallModes
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -8,14 +8,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.affine import AffineFamily, Coefficients
-from modal.basis import Projected
-from modal.certificate import Certificate, certify
 from modal.proofs.codes import MODES
 from modal.proofs.complete import Forms
 from modal.proofs.points import Prover
-from modal.reduced_eigen import SmallModes
-from modal.reducer import SOUNDINGS, Reducer, spread
+from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.basis import Projected
+from modal.reduction.certificate import Certificate, certify
+from modal.reduction.reduced_eigen import SmallModes
+from modal.reduction.reducer import SOUNDINGS, Reducer, spread
 
 MOST = 60  # modes of a point that are certified so that its box is covered
 

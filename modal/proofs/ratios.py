@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
-from assembly.factorization import Factorization
+from assembly.linalg.factorization import Factorization
 
 Array = NDArray[np.float64]
 Product = Callable[[Array], Array]

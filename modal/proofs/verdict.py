@@ -9,10 +9,12 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.combination import Combination, Kronecker
 from assembly.errors import AccuracyError, ConvergenceError, InputError
-from assembly.frozen import PARTS, FrozenSystem
-from assembly.null_chain import null_fields
+from assembly.linalg.combination import Combination, Kronecker
+from assembly.system.frozen import PARTS, FrozenSystem
+from assembly.system.null_chain import null_fields
+from modal.eigen.solve import solve
+from modal.eigen.state import Complex, Real
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
 from modal.proofs.forms import Forms
@@ -20,8 +22,6 @@ from modal.proofs.judge import judge
 from modal.proofs.lyapunov import decays
 from modal.proofs.one_state import examine
 from modal.proofs.ratios import is_definite, is_semidefinite, lowest_ratio, skew_ratio
-from modal.solve import solve
-from modal.state import Complex, Real
 
 WORDS = ("stable", "divergence", "flutter")
 UNDECIDED = "undecided"

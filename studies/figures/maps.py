@@ -13,7 +13,7 @@ from xarray import Dataset
 
 from studies.figures.style import DIVERGENCE, FLUTTER, HATCH, STABLE
 from studies.figures.tracks import axis_label
-from studies.map_verdicts import NAMES, UNDECIDED, classes
+from studies.reporting.map_verdicts import NAMES, UNDECIDED, classes
 
 COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of the classes of studies.map_verdicts
 

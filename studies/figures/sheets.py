@@ -6,7 +6,7 @@ from xarray import Dataset
 
 from studies.figures import maps, tracks
 from studies.figures.style import figure, plain
-from studies.output import OutputFolder
+from studies.reporting.output import OutputFolder
 
 TRACKS = (
     "Above: frequencies of the modes; a cross marks a crossing, a diamond a veering, a triangle the"

@@ -1,0 +1,1 @@
+"""Elastic and rigid bodies, and the functions that build them."""

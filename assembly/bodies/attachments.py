@@ -1,0 +1,149 @@
+"""What is attached to a body's nodes: lumped masses, springs and dampers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.bodies.body import Body
+from assembly.elements.bar import BarFamily
+from assembly.elements.family import ElementFamily
+from assembly.elements.rigid import RigidFamily
+from assembly.elements.section_inertia import SectionInertia
+from assembly.elements.spring import SpringFamily, SurroundingsDamperFamily
+from assembly.errors import InputError
+from assembly.kinematics import as_vector
+from assembly.magnitudes import INERTIA_ENTRY, MASS
+
+Array = NDArray[np.float64]
+
+
+def attach_mass(
+    body: Body,
+    node: int | str,
+    mass: float,
+    inertia: ArrayLike = 0.0,
+    offset: ArrayLike = (0.0, 0.0, 0.0),
+) -> Body:
+    """The body with a rigid mass (kg) held by a node, a number or the name of a one-node set.
+
+    inertia: about the mass's own centre, kg m²: a number, three principal values or (3, 3). offset:
+    of that centre from the node, m, body axes. Raises InputError for impossible values, and when
+    inertia or offset would need rotations that the node does not have.
+    """
+    MASS.check(mass, "mass")
+    at = node_number(body, node)
+    arm = as_vector(offset, "offset")
+    about_centre = second_moments(inertia)
+    turns = (body.dofs.component >= 3) & (body.dofs.node == at)
+    if not turns.any() and (arm.any() or about_centre.any()):
+        raise InputError(f"node {node} has no rotations: give a mass without inertia or offset")
+    rigid = SectionInertia(
+        m=np.array([float(mass)]),
+        eta=mass * arm[None],
+        J=(about_centre + mass * np.outer(arm, arm))[None],
+        turning=np.eye(3)[None],
+    )
+    return _with(body, RigidFamily(body.dofs, np.array([at]), rigid))
+
+
+def attach_spring(
+    body: Body,
+    node: int | str,
+    other: int | str | None = None,
+    *,
+    stiffness: ArrayLike = 0.0,
+    damping: ArrayLike = 0.0,
+) -> Body:
+    """The body with a spring and a damper in parallel between two nodes, or a node and its frame.
+
+    Numbers (N/m, N·s/m): along the line of two nodes that are apart, else the same in every
+    direction. (3, 3): on displacements. (6, 6): on displacements and rotations. The damper is
+    internal: it does not feel the rigid motion. Raises InputError.
+    """
+    k, d = _spring_values(stiffness, "stiffness"), _spring_values(damping, "damping")
+    nodes = [node_number(body, node)] + ([] if other is None else [node_number(body, other)])
+    ends = np.array([nodes], dtype=np.intp)
+    span = np.ptp(body.dofs.coordinates[nodes], axis=0)
+    if not span.any():
+        return _with(body, SpringFamily(body.dofs, ends, k[None], d[None]))
+    if np.ndim(stiffness) or np.ndim(damping):
+        raise InputError(
+            f"stiffness, damping: nodes {node} and {other} are apart, so give single numbers, "
+            f"along the line between them"
+        )
+    line = body.dofs.coordinates[nodes[1]] - body.dofs.coordinates[nodes[0]]
+    length = float(np.linalg.norm(line))
+    along = np.zeros((1, 6, 6))
+    along[0, :3, :3] = d[0, 0] * np.outer(line, line) / length**2
+    rod = BarFamily(body.dofs, ends, k[0, 0] * length, 0.0)
+    return _with(body, rod, SpringFamily(body.dofs, ends, np.zeros((1, 6, 6)), along))
+
+
+def attach_damper(body: Body, node: int | str, damping: ArrayLike) -> Body:
+    """The body with a damper between a node and the fixed surroundings: a number or (3, 3), N·s/m.
+
+    Its force −d(v_O + ω̃(X + u) + u̇) resists the steady motion too: D = d, K_D = d ω̃ (circulatory),
+    and −d(v_O + ω̃X) is part of the load and of the prestress. A (3, 3) that is constant in a
+    turning frame turns with it. Raises InputError.
+    """
+    d = _spring_values(damping, "damping")
+    if np.shape(damping) == (6, 6):
+        raise InputError("damping: a damper to the surroundings acts on displacements, give (3, 3)")
+    at = np.array([node_number(body, node)], dtype=np.intp)
+    return _with(body, SurroundingsDamperFamily(body.dofs, at, d[None, :3, :3]))
+
+
+def node_number(body: Body, node: int | str) -> int:
+    """The number of a node given by number or by the name of a one-node set; InputError if none."""
+    if isinstance(node, str):
+        if node not in body.sets:
+            known = ", ".join(body.sets) or "none"
+            raise InputError(f"node: {body.name} has no set {node!r}; its sets are {known}")
+        if len(body.sets[node]) != 1:
+            raise InputError(f"node: set {node!r} has {len(body.sets[node])} nodes, expected one")
+        return int(body.sets[node][0])
+    if not 0 <= node < len(body.dofs.coordinates):
+        last = len(body.dofs.coordinates) - 1
+        raise InputError(f"node: {body.name} has nodes 0 to {last}, got {node!r}")
+    return int(node)
+
+
+def second_moments(inertia: ArrayLike) -> Array:
+    """∫s sᵀ dm (3, 3) = ½ tr(I) 1 − I of an inertia tensor: a number, 3 principal values or (3, 3).
+
+    Raises InputError when no distribution of mass has that tensor.
+    """
+    values = np.asarray(inertia, dtype=float)
+    if values.shape not in ((), (3,), (3, 3)):
+        raise InputError(f"inertia: expected 1, 3 or 3×3 numbers, kg m², got shape {values.shape}")
+    tensor = values if values.ndim == 2 else np.diag(np.broadcast_to(values, (3,)))
+    INERTIA_ENTRY.check(tensor, "inertia")
+    if not np.allclose(tensor, tensor.T, rtol=1e-10):
+        raise InputError("inertia: the tensor must be symmetric")
+    J = 0.5 * np.trace(tensor) * np.eye(3) - tensor
+    if np.linalg.eigvalsh(J)[0] < -1e-9 * abs(tensor).max():
+        moments = np.linalg.eigvalsh(tensor).tolist()
+        raise InputError(f"inertia: no mass has the principal moments {moments} (c ≤ a + b)")
+    return np.asarray(J)
+
+
+def _with(body: Body, *families: ElementFamily) -> Body:
+    return replace(body, families=(*body.families, *families))
+
+
+def _spring_values(value: ArrayLike, name: str) -> Array:
+    """(6, 6) from a number, (3, 3) or (6, 6); InputError unless symmetric and not negative."""
+    given = np.asarray(value, dtype=float)
+    if given.shape not in ((), (3, 3), (6, 6)):
+        raise InputError(f"{name}: expected a number, (3, 3) or (6, 6), got shape {given.shape}")
+    size = 6 if given.shape == (6, 6) else 3
+    full = np.zeros((6, 6))
+    full[:size, :size] = given if given.ndim else given * np.eye(size)
+    if not np.all(np.isfinite(full)) or not np.array_equal(full, full.T):
+        raise InputError(f"{name}: must be finite and symmetric, got {given.tolist()}")
+    if np.linalg.eigvalsh(full)[0] < -1e-12 * abs(full).max():
+        raise InputError(f"{name}: must not be negative, got {given.tolist()}")
+    return full

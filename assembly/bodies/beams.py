@@ -1,0 +1,220 @@
+"""Straight beams and bars as bodies: geometry, section and supports in one call."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.bodies.body import Body
+from assembly.dofs import COMPONENTS, DofMap
+from assembly.elements.bar import BarFamily
+from assembly.elements.beam import BeamFamily
+from assembly.elements.beam_shapes import Stations
+from assembly.elements.family import ElementFamily
+from assembly.elements.offset import OffsetFamily
+from assembly.elements.quadrature import LineRule, gauss
+from assembly.elements.section_inertia import SectionInertia
+from assembly.errors import InputError
+from assembly.kinematics import as_vector, unit_axis
+from assembly.magnitudes import AREA, LENGTH, POSITION
+from assembly.materials.materials import Material
+from assembly.materials.plausibility import check_mass, check_slenderness
+from assembly.materials.section_frames import section_axes, turned
+from assembly.materials.sections import Section
+
+Array = NDArray[np.float64]
+End = Literal["start", "end", "both"] | None
+Theory = Literal["timoshenko", "euler-bernoulli"]
+
+PLANAR = (0, 1, 5)
+SPATIAL = (0, 1, 2, 3, 4, 5)
+# Straight uniform elements have polynomial integrands, up to degree 6; pretwisted ones do not.
+POINTS_UNIFORM, POINTS_TWISTED = 4, 7
+
+
+def beam(
+    length: float,
+    section: Section,
+    material: Material,
+    elements: int,
+    *,
+    clamped: End = None,
+    pinned: End = None,
+    pin_axis: Literal["x", "y", "z"] | None = None,
+    offset: float = 0.0,
+    theory: Theory = "timoshenko",
+    planar: bool = False,
+    rotary_inertia: bool = True,
+    start: ArrayLike = (0.0, 0.0, 0.0),
+    direction: ArrayLike = (1.0, 0.0, 0.0),
+    section_y: ArrayLike = (0.0, 1.0, 0.0),
+    pitch: float | tuple[float, float] = 0.0,
+    end_offsets: tuple[ArrayLike, ArrayLike] | None = None,
+    name: str = "beam",
+) -> Body:
+    """A straight beam as a body of equal two-node elements.
+
+    length, offset (from `start` to the root, the hub radius), start: m, body axes. direction: of
+    the axis. section_y: the section's y axis is its part normal to the axis; pitch (rad) then turns
+    the section about the axis, linearly from root to tip when a pair is given (pretwist). theory:
+    "timoshenko" or "euler-bernoulli". rotary_inertia=False leaves the inertia of section rotations
+    out, except about the beam's own axis. planar: unknowns ux, uy, rz only (bending about z).
+    clamped, pinned: "start", "end", "both" or None. A pin holds the displacements; in space it is a
+    ball joint, or a hinge about pin_axis. A torque at the pin balances the rigid-motion load.
+    end_offsets: rigid arms (m, body axes) from the first node to the start of the axis and from
+    the last node to its end, which length and start describe.
+    Raises InputError, SectionError, MaterialError.
+    """
+    nodes, tangent = _axis(length, elements, offset, start, direction)
+    check_slenderness(length, section.depth)
+    check_mass(material.rho * section.A * length, "length", length)
+    if planar and (abs(tangent[2]) > 1e-12 or np.any(nodes[:, 2] != 0.0)):
+        raise InputError("planar: the beam must lie in the x-y plane of the body")
+    angles = np.broadcast_to(np.asarray(pitch, dtype=float), (2,))
+    if not np.all(np.isfinite(angles)):
+        raise InputError(f"pitch: expected finite angles in rad, got {pitch!r}")
+    rule = gauss(POINTS_UNIFORM if angles[0] == angles[1] else POINTS_TWISTED)
+    where = (np.arange(elements)[:, None] + rule.points) / elements
+    frames = section_axes(tangent, section_y, angles[0] + (angles[1] - angles[0]) * where)
+    ends = np.stack([nodes[:-1], nodes[1:]], axis=1)
+    stations = straight_stations(ends, frames, rule, section, material, theory, rotary_inertia)
+    dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)
+    family = BeamFamily(dofs, chain(elements), stations)
+    if end_offsets is None:
+        return supported(dofs, family, clamped, pinned, pin_axis, name)
+    arms = [as_vector(arm, "end_offsets") for arm in end_offsets]
+    if len(arms) != 2 or (planar and any(arm[2] for arm in arms)):
+        raise InputError("end_offsets: expected two arms, in the x-y plane if the beam is planar")
+    held = nodes.copy()
+    held[0], held[-1] = nodes[0] - arms[0], nodes[-1] - arms[1]
+    holders = DofMap.regular(held, PLANAR if planar else SPATIAL)
+    offset_family = OffsetFamily(holders, family, dofs, np.arange(elements + 1))
+    return supported(holders, offset_family, clamped, pinned, pin_axis, name)
+
+
+def bar(
+    length: float,
+    section: Section | float,
+    material: Material,
+    elements: int,
+    *,
+    clamped: End = None,
+    offset: float = 0.0,
+    lumped: bool = False,
+    name: str = "bar",
+) -> Body:
+    """A straight bar along body x that moves along itself only: linear two-node elements.
+
+    length, offset of its start from the origin: m. section: a Section or its area, m². clamped:
+    "start", "end", "both" or None. lumped: half of each element's mass at each of its nodes instead
+    of the consistent mass. Raises InputError.
+    """
+    nodes, _ = _axis(length, elements, offset, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    area = section.A if isinstance(section, Section) else float(section)
+    AREA.check(area, "section")
+    check_slenderness(length, float(np.sqrt(area)))
+    check_mass(material.rho * area * length, "length", length)
+    dofs = DofMap.regular(nodes, (0,))
+    family = BarFamily(dofs, chain(elements), material.E * area, material.rho * area, lumped)
+    return supported(dofs, family, clamped, None, None, name)
+
+
+def straight_stations(
+    ends: Array,
+    frames: Array,
+    rule: LineRule,
+    section: Section,
+    material: Material,
+    theory: Theory,
+    rotary_inertia: bool = True,
+) -> Stations:
+    """Sections of straight uniform elements between ends (E, 2, 3), section axes (E, Q, 3, 3)."""
+    span = ends[:, 1] - ends[:, 0]
+    X = ends[:, None, 0] + rule.points[:, None] * span[:, None]
+    slope = np.broadcast_to(span[:, None], X.shape)
+    return uniform_stations(X, slope, frames, rule, section, material, theory, rotary_inertia)
+
+
+def uniform_stations(
+    X: Array,
+    slope: Array,
+    frames: Array,
+    rule: LineRule,
+    section: Section,
+    material: Material,
+    theory: Theory,
+    rotary_inertia: bool = True,
+) -> Stations:
+    """One section all along an axis X (E, Q, 3) of slope dX/dξ, with axes frames (E, Q, 3, 3)."""
+    check_theory(theory)
+    shape = frames.shape[:2]
+    t = frames[..., :, 0]
+    alone = t[..., :, None] * t[..., None, :]
+    inertia = SectionInertia(
+        m=np.full(shape, material.rho * section.A),
+        eta=np.zeros((*shape, 3)),
+        J=material.rho * (frames @ section.second_moments @ frames.swapaxes(-1, -2)),
+        turning=np.broadcast_to(np.eye(3), alone.shape) if rotary_inertia else alone,
+    )
+    return Stations(
+        rule,
+        X=X,
+        slope=slope,
+        compliance=turned(section.compliance(material, theory == "timoshenko"), frames),
+        inertia=inertia,
+        tension_centre=np.zeros((*shape, 3)),
+        radius2=np.full(shape, section.polar_radius_squared),
+    )
+
+
+def check_theory(theory: str) -> None:
+    """InputError unless the theory is one there is."""
+    if theory not in ("timoshenko", "euler-bernoulli"):
+        raise InputError(f'theory: expected "timoshenko" or "euler-bernoulli", got {theory!r}')
+
+
+def chain(elements: int) -> NDArray[np.intp]:
+    """Connectivity (elements, 2) of nodes in a row."""
+    first = np.arange(elements)
+    return np.stack([first, first + 1], axis=1)
+
+
+def supported(
+    dofs: DofMap,
+    family: ElementFamily,
+    clamped: End,
+    pinned: End,
+    pin_axis: Literal["x", "y", "z"] | None,
+    name: str,
+) -> Body:
+    """The body of a chain of elements whose first node is its start and whose last is its end."""
+    last = len(dofs.coordinates) - 1
+    ends = {None: [], "start": [0], "end": [last], "both": [0, last]}
+    for argument, value in (("clamped", clamped), ("pinned", pinned)):
+        if value not in ends:
+            raise InputError(f'{argument}: expected "start", "end", "both" or None, got {value!r}')
+    if set(ends[clamped]) & set(ends[pinned]):
+        raise InputError(f"clamped={clamped!r} and pinned={pinned!r} hold the same end")
+    if pin_axis not in (None, "x", "y", "z"):
+        raise InputError(f'pin_axis: expected "x", "y", "z" or None, got {pin_axis!r}')
+    turning = (3, 4, 5) if pin_axis is None else (COMPONENTS.index("r" + pin_axis),)
+    fixed = np.isin(dofs.node, ends[clamped])
+    at_pin = np.isin(dofs.node, ends[pinned])
+    fixed |= at_pin & ~np.isin(dofs.component, turning)
+    sets = {"start": np.array([0], dtype=np.intp), "end": np.array([last], dtype=np.intp)}
+    return Body(dofs, (family,), fixed, np.flatnonzero(at_pin & ~fixed), name=name, sets=sets)
+
+
+def _axis(
+    length: float, elements: int, offset: float, start: ArrayLike, direction: ArrayLike
+) -> tuple[Array, Array]:
+    """Nodes (elements + 1, 3) and the unit tangent of a straight axis."""
+    LENGTH.check(length, "length")
+    if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 1:
+        raise InputError(f"elements: must be a whole number of at least 1, got {elements!r}")
+    POSITION.check(offset, "offset")
+    tangent = unit_axis(direction)
+    along = offset + length * np.linspace(0.0, 1.0, elements + 1)
+    return as_vector(start, "start") + along[:, None] * tangent, tangent

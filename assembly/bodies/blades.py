@@ -1,0 +1,217 @@
+"""Beams along a curved and twisted axis whose sections are 6×6 stiffness and mass matrices.
+
+The matrices are what VABS, BECAS, ANBA and BeamDyn write: (F, Mo) = stiffness (γ, κ) and the mass
+form of (u̇, φ̇), both about the reference axis, here ordered x (along the axis), y, z,
+displacements before rotations. `assembly.blade_files` reads tables of other programs into this
+order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import CubicSpline, make_interp_spline
+
+from assembly.bodies.beams import End, Theory, chain, check_theory, supported
+from assembly.bodies.body import Body
+from assembly.dofs import DofMap
+from assembly.elements.beam import BeamFamily
+from assembly.elements.beam_shapes import Stations
+from assembly.elements.quadrature import gauss
+from assembly.elements.section_inertia import SectionInertia
+from assembly.errors import InputError, SectionError
+from assembly.magnitudes import ENTRY, POSITION
+from assembly.materials.section_frames import section_axes, turned
+
+Array = NDArray[np.float64]
+
+POINTS = 7  # a curve's arc length and a section's turn are not polynomials
+
+
+@dataclass(frozen=True)
+class BladeTable:
+    """Sections at n stations of a reference axis, SI units.
+
+    s (n,): coordinate along the axis, increasing. axis (n, 3): positions, body axes. twist (n,):
+    turn of the section's y axis about the tangent, rad. stiffness, mass (n, 6, 6): in section axes.
+    section_y: the y axis of zero twist is its part normal to the tangent. Between stations the axis
+    and the twist are cubic splines, the matrices linear (as BeamDyn reads its tables).
+    Raises InputError or SectionError, naming the station.
+    """
+
+    s: Array
+    axis: Array
+    twist: Array
+    stiffness: Array
+    mass: Array
+    section_y: tuple[float, float, float] = (0.0, 1.0, 0.0)
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            object.__setattr__(self, entry.name, np.asarray(getattr(self, entry.name), dtype=float))
+        n = len(self.s)
+        shapes = dict(s=(n,), axis=(n, 3), twist=(n,), stiffness=(n, 6, 6), mass=(n, 6, 6))
+        for name, shape in shapes.items():
+            value = getattr(self, name)
+            if value.shape != shape or n < 2:
+                raise InputError(f"blade table: {name} has shape {value.shape}, expected {shape}")
+            limit = ENTRY if name in ("stiffness", "mass") else POSITION
+            bad = ~(np.abs(value.reshape(n, -1)) <= limit.largest).all(axis=1)
+            if bad.any():
+                raise InputError(
+                    f"blade table: {name} is not finite at station {bad.argmax()}, or larger than"
+                    f" {limit.largest:g}"
+                )
+        if np.any(np.diff(self.s) <= 0.0):
+            at = int(np.argmax(np.diff(self.s) <= 0.0)) + 1
+            raise InputError(f"blade table: s must increase, station {at} is at {self.s[at]!r}")
+        for name in ("stiffness", "mass"):
+            _check_matrices(getattr(self, name), name)
+        _check_rigid_sections(self.mass)
+
+    def curve(self) -> CubicSpline:
+        """The axis X(s)."""
+        return make_interp_spline(self.s, self.axis, k=min(3, len(self.s) - 1))
+
+    def turn(self, s: Array) -> Array:
+        """The twist, rad, at s (...,)."""
+        return np.asarray(make_interp_spline(self.s, self.twist, k=min(3, len(self.s) - 1))(s))
+
+    def matrices(self, name: str, s: Array) -> Array:
+        """Stiffness or mass (..., 6, 6) at s (...,)."""
+        return np.asarray(make_interp_spline(self.s, getattr(self, name), k=1)(s))
+
+
+def blade(
+    table: BladeTable,
+    *,
+    refine: int = 1,
+    clamped: End = None,
+    pinned: End = None,
+    theory: Theory = "timoshenko",
+    rotary_inertia: bool = True,
+    name: str = "blade",
+) -> Body:
+    """A body of beam elements along a table's axis, `refine` of them between two stations.
+
+    theory="euler-bernoulli" leaves shear strains out. rotary_inertia=False leaves the inertia of
+    section rotations out, except about the axis. clamped, pinned: "start", "end", "both" or None.
+    Tension centre and Wagner's r² are those of the stiffness: N acts where it bends nothing, and r²
+    is (EIy + EIz)/EA about there. Raises InputError.
+    """
+    if isinstance(refine, bool) or not isinstance(refine, int | np.integer) or refine < 1:
+        raise InputError(f"refine: must be a whole number of at least 1, got {refine!r}")
+    parts = np.arange(refine) / refine
+    nodes = np.append((table.s[:-1, None] + np.diff(table.s)[:, None] * parts).ravel(), table.s[-1])
+    dofs = DofMap.regular(table.curve()(nodes), (0, 1, 2, 3, 4, 5))
+    stations = blade_stations(table, nodes, theory, rotary_inertia)
+    family = BeamFamily(dofs, chain(len(nodes) - 1), stations)
+    return supported(dofs, family, clamped, pinned, None, name)
+
+
+def blade_stations(
+    table: BladeTable, nodes: Array, theory: Theory, rotary_inertia: bool = True
+) -> Stations:
+    """The sections at the quadrature points of elements between nodes s (E + 1,)."""
+    check_theory(theory)
+    rule, span = gauss(POINTS), np.diff(nodes)
+    s = nodes[:-1, None] + span[:, None] * rule.points
+    curve = table.curve()
+    slope = curve(s, 1) * span[:, None, None]
+    tangent = slope / np.linalg.norm(slope, axis=-1, keepdims=True)
+    frames = section_axes(tangent, table.section_y, table.turn(s))
+    stiffness = table.matrices("stiffness", s)
+    EA = stiffness[..., 0, 0]
+    centre = np.stack([0.0 * EA, -stiffness[..., 0, 5] / EA, stiffness[..., 0, 4] / EA], axis=-1)
+    radius2 = (stiffness[..., 4, 4] + stiffness[..., 5, 5]) / EA - (centre**2).sum(axis=-1)
+    return Stations(
+        rule,
+        X=curve(s),
+        slope=slope,
+        compliance=turned(compliance(stiffness, theory), frames),
+        inertia=section_inertia(table.matrices("mass", s), frames, rotary_inertia),
+        tension_centre=(frames @ centre[..., None])[..., 0],
+        radius2=radius2,
+    )
+
+
+def compliance(stiffness: Array, theory: Theory) -> Array:
+    """Inverse of section stiffness (..., 6, 6); without shear strains for Euler–Bernoulli."""
+    if theory == "timoshenko":
+        return np.asarray(np.linalg.inv(stiffness))
+    kept = np.array([0, 3, 4, 5])
+    C = np.zeros_like(stiffness)
+    C[..., kept[:, None], kept] = np.linalg.inv(stiffness[..., kept[:, None], kept])
+    return C
+
+
+def section_inertia(mass: Array, frames: Array, rotary_inertia: bool = True) -> SectionInertia:
+    """m, η and J in body axes of section mass matrices (..., 6, 6) in section axes."""
+    m = mass[..., 0, 0]
+    eta = np.stack([mass[..., 1, 5], -mass[..., 0, 5], mass[..., 0, 4]], axis=-1)
+    inertia = mass[..., 3:, 3:]
+    trace = np.trace(inertia, axis1=-2, axis2=-1)[..., None, None]
+    J = 0.5 * trace * np.eye(3) - inertia
+    t = frames[..., :, 0]
+    along = t[..., :, None] * t[..., None, :]
+    return SectionInertia(
+        m=m,
+        eta=(frames @ eta[..., None])[..., 0],
+        J=frames @ J @ frames.swapaxes(-1, -2),
+        turning=np.broadcast_to(np.eye(3), along.shape) if rotary_inertia else along,
+    )
+
+
+def uncoupled_stiffness(
+    EA: ArrayLike, GAy: ArrayLike, GAz: ArrayLike, GJ: ArrayLike, EIy: ArrayLike, EIz: ArrayLike
+) -> Array:
+    """Diagonal section stiffnesses (n, 6, 6) from columns of a table, N and N·m²."""
+    columns = np.broadcast_arrays(*(np.atleast_1d(c) for c in (EA, GAy, GAz, GJ, EIy, EIz)))
+    return np.asarray(np.stack(columns, axis=-1, dtype=float)[..., None] * np.eye(6))
+
+
+def rigid_section_mass(m: ArrayLike, cy: ArrayLike, cz: ArrayLike, J: ArrayLike) -> Array:
+    """Section mass matrices (n, 6, 6): m, kg/m; centre (cy, cz), m; J = ∫ρ s sᵀ (n, 3, 3), kg·m.
+
+    J is about the reference axis, so it includes m c cᵀ.
+    """
+    m, cy, cz = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, float)) for v in (m, cy, cz)))
+    J = np.broadcast_to(np.asarray(J, dtype=float), (len(m), 3, 3))
+    M = np.zeros((len(m), 6, 6))
+    M[:, :3, :3] = m[:, None, None] * np.eye(3)
+    M[:, 0, 4], M[:, 0, 5], M[:, 1, 3], M[:, 2, 3] = m * cz, -m * cy, -m * cz, m * cy
+    M[:, 3:, :3] = M[:, :3, 3:].swapaxes(1, 2)
+    M[:, 3:, 3:] = np.trace(J, axis1=1, axis2=2)[:, None, None] * np.eye(3) - J
+    return M
+
+
+def _check_matrices(matrices: Array, name: str) -> None:
+    size = abs(matrices).max(axis=(1, 2))
+    uneven = abs(matrices - matrices.swapaxes(1, 2)).max(axis=(1, 2)) > 1e-6 * size
+    if uneven.any():
+        raise SectionError(f"blade table: {name} is not symmetric at station {uneven.argmax()}")
+    # Scaled to a unit diagonal: displacements and rotations have different units.
+    diagonal = np.einsum("nii->ni", matrices)
+    low = (diagonal <= 0.0).any(axis=1)
+    if not low.any():
+        scale = 1.0 / np.sqrt(diagonal)
+        low = np.linalg.eigvalsh(matrices * scale[:, :, None] * scale[:, None, :])[:, 0] < 1e-12
+    if low.any():
+        raise SectionError(
+            f"blade table: {name} is not positive definite at station {low.argmax()}"
+        )
+
+
+def _check_rigid_sections(mass: Array) -> None:
+    """A mass matrix must be that of a rigid section: [[m, −η̃], [η̃, I]]."""
+    for k, M in enumerate(mass):
+        off = M[:3, 3:]
+        whole = abs(M[:3, :3] - M[0, 0] * np.eye(3)).max() <= 1e-6 * M[0, 0]
+        arms = abs(off + off.T).max() <= 1e-6 * max(abs(off).max(), 1e-12 * M[0, 0])
+        if not (whole and arms):
+            raise SectionError(
+                f"blade table: mass at station {k} is not that of a rigid section, "
+                f"[[m, -c m], [c m, I]] with c skew"
+            )

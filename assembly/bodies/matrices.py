@@ -1,0 +1,239 @@
+"""Bodies given by the matrices of another program.
+
+For solids G and S follow from M and the node coordinates alone: their interpolation is isotropic,
+so M holds one scalar mass m_ab for every pair of nodes, the same for all directions, and G(w) = m ⊗
+w̃, K(ω²) = m ⊗ ω̃ω̃ (DESIGN.md, section 2). The stress, and so K_G, does not follow from M and K:
+it is given, or left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.bodies.body import Body
+from assembly.dofs import COMPONENTS, DofMap
+from assembly.elements.family import ElementFamily
+from assembly.errors import InputError
+from assembly.kinematics import (
+    CENTRIPETAL_UNITS,
+    SKEW_UNITS,
+    UNIT_COUNT,
+    acceleration_units,
+)
+from assembly.linalg.combination import Kronecker
+from assembly.linalg.mirror import is_symmetric
+from assembly.magnitudes import ENTRY, POSITION
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+# Names of the unit kinematics: ω_iω_j, ε_i, a_O,i.
+UNITS = ("xx", "yy", "zz", "xy", "xz", "yz", "ex", "ey", "ez", "ax", "ay", "az")
+AGREEMENT = 1e-6  # of the largest mass: files of other programs carry seven digits or more
+
+
+class GivenMatrices(ElementFamily):
+    """M and K as they are; G, S and the inertia loads from M and the coordinates."""
+
+    stress_from_displacement = False  # K_G is given, or refused
+
+    def __init__(
+        self,
+        M: sp.csr_matrix,
+        K: sp.csr_matrix,
+        dofs: DofMap,
+        geometric: Mapping[int, sp.csr_matrix],
+    ) -> None:
+        self.size, self.dofs = len(dofs), dofs
+        self._M, self._K, self._geometric = M, K, dict(geometric)
+
+    @cached_property
+    def scalar_mass(self) -> sp.csr_matrix:
+        """m (N, N) of the displacement interpolation, kg.
+
+        Raises InputError when M is not m ⊗ I on the unknowns there are (rotations, coupled
+        directions).
+        """
+        return scalar_mass(self._M, self.dofs)
+
+    @property
+    def regular(self) -> bool:
+        """Whether the unknowns are the same leading components at every node, node by node."""
+        d, count = int(self.dofs.component.max()) + 1, len(self.dofs.coordinates)
+        expected = DofMap.regular(self.dofs.coordinates, range(d))
+        return (
+            self.size == d * count
+            and np.array_equal(expected.node, self.dofs.node)
+            and np.array_equal(expected.component, self.dofs.component)
+        )
+
+    def _spread(self, unit: Array) -> Any:
+        """m ⊗ unit on the unknowns there are."""
+        if self.regular:
+            d = self.size // len(self.dofs.coordinates)
+            return Kronecker(self.scalar_mass, unit[:d, :d])
+        place = 3 * self.dofs.node + self.dofs.component
+        whole = Kronecker(self.scalar_mass, unit).tocsr()
+        return sp.csr_matrix(whole[place][:, place])
+
+    def mass(self) -> Any:
+        return self._M
+
+    def stiffness(self) -> Any:
+        return self._K
+
+    def gyroscopic(self) -> tuple[Any, ...]:
+        return tuple(self._spread(unit) for unit in SKEW_UNITS)
+
+    def centrifugal(self) -> tuple[Any, ...]:
+        return tuple(self._spread(unit) for unit in CENTRIPETAL_UNITS)
+
+    def inertia_loads(self) -> Array:
+        X = self.dofs.coordinates
+        loads = self.scalar_mass @ acceleration_units(X).reshape(len(X), -1)
+        nodal = -loads.reshape(len(X), 3, UNIT_COUNT)
+        return np.asarray(nodal[self.dofs.node, self.dofs.component])
+
+    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
+        if unit in self._geometric:
+            return self._geometric[unit]
+        load = "this load" if unit is None else f'unit "{UNITS[unit]}"'
+        raise InputError(
+            f"K_G: M and K of another program say nothing of the stress under {load}; give"
+            ' geometric={"zz": ...} to from_matrices, or freeze with prestress=None'
+        )
+
+
+def from_matrices(
+    M: Any,
+    K: Any,
+    coordinates: ArrayLike,
+    dofs: DofMap | ArrayLike | None = None,
+    *,
+    clamped: Iterable[int] | None = None,
+    geometric: Mapping[str, Any] | None = None,
+    name: str = "body",
+) -> Body:
+    """A body from mass and stiffness matrices (n, n) of a finite-element program, SI units.
+
+    coordinates: (N, 3) or (N, 2), m, in body axes. dofs: which unknown is which, a DofMap or (n, 2)
+    rows of node (from 0) and component (0–2 for x, y, z), or (N, d) unknown numbers (−1 for none);
+    None means every component of node 0, then node 1, …. clamped: nodes that do not move.
+    geometric: K_G (n, n) per unit of ω_iω_j ("xx", …, "yz"), ε_i ("ex", …) or a_O,i ("ax", …), for
+    the units the motion has. Unknowns that the program already removed make the inertia loads of
+    their neighbours incomplete: give matrices before supports where these matter.
+
+    Raises InputError: shapes that disagree, M or K not symmetric, rotations or coupled directions
+    in M.
+    """
+    X = np.zeros((len(np.atleast_2d(coordinates)), 3))
+    given = np.atleast_2d(np.asarray(coordinates, dtype=float))
+    if given.ndim != 2 or given.shape[1] not in (2, 3) or not POSITION.accepts(given):
+        raise InputError(f"coordinates: expected (N, 3) finite numbers, got shape {given.shape}")
+    X[:, : given.shape[1]] = given
+    M, K = _matrix(M, "M"), _matrix(K, "K")
+    if M.shape != K.shape:
+        raise InputError(f"M and K must have one shape, got {M.shape} and {K.shape}")
+    numbering = _numbering(dofs, X, M.shape[0], given.shape[1])
+    found: dict[int, sp.csr_matrix] = {}
+    for label, matrix in (geometric or {}).items():
+        if label not in UNITS:
+            raise InputError(f"geometric: no unit {label!r}; units are {', '.join(UNITS)}")
+        found[UNITS.index(label)] = _matrix(matrix, f"geometric[{label!r}]")
+    family = GivenMatrices(M, K, numbering, found)
+    family.scalar_mass  # noqa: B018  a mass that is not isotropic is reported here
+    fixed = np.zeros(len(numbering), dtype=bool)
+    if clamped is not None:
+        nodes = np.asarray(list(clamped), dtype=np.intp)
+        if nodes.size and (nodes.min() < 0 or nodes.max() >= len(X)):
+            raise InputError(f"clamped: expected node numbers from 0 to {len(X) - 1}")
+        fixed[numbering.of_nodes(nodes)] = True
+    return Body(numbering, (family,), fixed, name=name)
+
+
+def scalar_mass(M: sp.csr_matrix, dofs: DofMap) -> sp.csr_matrix:
+    """m (N, N) with M_(a,i)(b,j) = m_ab δ_ij; InputError when M has another form."""
+    if np.any(dofs.component > 2):
+        node = int(dofs.node[dofs.component > 2][0])
+        raise InputError(
+            f"M: node {node} has rotations; G and S follow from M for displacements only"
+        )
+    whole, N = sp.coo_matrix(M), len(dofs.coordinates)
+    limit = AGREEMENT * abs(whole.data).max(initial=0.0)
+    first, second = dofs.component[whole.row], dofs.component[whole.col]
+    crossed = (first != second) & (abs(whole.data) > limit)
+    if crossed.any():
+        k = int(np.flatnonzero(crossed)[0])
+        raise InputError(
+            f"M: unknowns {whole.row[k]} and {whole.col[k]} couple directions"
+            f" {COMPONENTS[first[k]]} and {COMPONENTS[second[k]]}; G and S follow from M for"
+            " isotropic interpolation only"
+        )
+    same = first == second
+    rows, cols = dofs.node[whole.row[same]], dofs.node[whole.col[same]]
+    keys = rows.astype(np.int64) * N + cols
+    pairs, place, count = np.unique(keys, return_inverse=True, return_counts=True)
+    mean = np.bincount(place, weights=whole.data[same], minlength=len(pairs)) / count
+    if np.any(abs(mean[place] - whole.data[same]) > limit):
+        k = int(np.argmax(abs(mean[place] - whole.data[same])))
+        raise InputError(
+            f"M: nodes {rows[k]} and {cols[k]} have different masses in different directions;"
+            " G and S follow from M for isotropic interpolation only"
+        )
+    return sp.csr_matrix((mean, (pairs // N, pairs % N)), shape=(N, N))
+
+
+def _matrix(given: Any, name: str) -> sp.csr_matrix:
+    matrix = sp.csr_matrix(given if sp.issparse(given) else np.atleast_2d(np.asarray(given, float)))
+    if matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"{name}: must be square, got shape {matrix.shape}")
+    if not ENTRY.accepts(matrix.data):
+        raise InputError(f"{name}: has entries that are not finite, or above {ENTRY.largest:g}")
+    if not is_symmetric(matrix, 1e-8):
+        raise InputError(f"{name}: must be symmetric")
+    return matrix
+
+
+def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int) -> DofMap:
+    if isinstance(dofs, DofMap):
+        found = dofs
+    elif dofs is None:
+        found = DofMap.regular(X, range(dimension))
+        if len(found) != n:
+            raise InputError(
+                f"dofs: {n} unknowns are not {dimension} at each of {len(X)} nodes; give"
+                " dofs=(node, component) rows"
+            )
+    else:
+        rows = np.asarray(dofs).astype(np.intp)
+        if rows.shape == (len(X), dimension) and len(X) != n:
+            rows = _rows_of(rows, n)
+        if rows.ndim != 2 or rows.shape[1] != 2:
+            raise InputError(f"dofs: expected (n, 2) rows of node and component, got {rows.shape}")
+        found = DofMap(X, rows[:, 0], rows[:, 1])
+    if len(found) != n:
+        raise InputError(f"dofs: the map has {len(found)} unknowns, the matrices {n}")
+    if found.node.min() < 0 or found.node.max() >= len(X):
+        raise InputError(f"dofs: node numbers must lie between 0 and {len(X) - 1}")
+    if found.component.min() < 0 or found.component.max() > 5:
+        raise InputError("dofs: components must lie between 0 (ux) and 5 (rz)")
+    if len(np.unique(found.node * 6 + found.component)) != n:
+        raise InputError("dofs: a node and component appears twice")
+    return found
+
+
+def _rows_of(table: Index, n: int) -> Index:
+    """(node, component) rows of a table (N, d) of unknown numbers; negative where there is none."""
+    node, component = np.nonzero(table >= 0)
+    numbers = table[node, component]
+    if not np.array_equal(np.sort(numbers), np.arange(n)):
+        raise InputError(f"dofs: the table must name each unknown from 0 to {n - 1} once")
+    rows = np.empty((n, 2), dtype=np.intp)
+    rows[numbers] = np.column_stack([node, component])
+    return rows

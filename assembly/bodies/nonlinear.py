@@ -1,0 +1,125 @@
+"""Prestress at the stretched shape: the body in relative rest under the inertia loads of its
+motion.
+
+With δ the displacement from the undeformed shape, in body axes,
+
+    f(δ) + [K(ε) + K(ω²) + K_D] δ = Q,   f(δ) internal force, Q load on the undeformed geometry,
+
+is equilibrium with the load on the deformed one (the inertia load, and that of the dampers against
+the surroundings, is linear in X + δ). Newton's
+method with the exact tangent, in as many load steps as it needs. Small vibrations about the result
+then have the stiffness ∂f/∂δ + K(ε) + K(ω²) + K_D + ½ M̃, M the couple that a ball pin needs in this
+equilibrium (`Body.held_couples`): K_G is ∂f/∂δ + ½ M̃ − K. (DESIGN.md, section 2, "Mechanisms" and
+K_G.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
+from assembly.kinematics import Kinematics
+from assembly.linalg.combination import Combination
+from assembly.linalg.factorization import Factorization
+
+if TYPE_CHECKING:
+    from assembly.bodies.body import Body
+
+Array = NDArray[np.float64]
+
+LOAD_STEPS = (1, 4, 16, 64)
+ITERATIONS = 20
+STEP_TOLERANCE = (
+    1e-9  # last Newton step against the displacement; the error is then about its square
+)
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """Displacement (n,) of all unknowns, m and rad, and ∂f/∂δ + ½ M̃ (n, n) there; n before
+    supports.
+    """
+
+    displacement: Array
+    tangent: sp.csr_matrix
+
+
+def equilibrium(body: Body, motion: Kinematics) -> Equilibrium:
+    """The body at rest in its moving frame, stretched by its own inertia.
+
+    Raises ConvergenceError (`partial` is the displacement of the last load step reached) when there
+    is no equilibrium near by: past a divergence, or under a load that buckles the body.
+    """
+    problem = _Problem(body, motion)
+    reached = np.zeros(body.size)
+    fault: FrozenMotionError | None = None
+    for count in LOAD_STEPS:
+        u = np.zeros(body.size)
+        try:
+            for step in range(1, count + 1):
+                u = problem.newton(step / count, u)
+                reached = u
+            return Equilibrium(u, problem.supported_tangent(u))
+        except (ConvergenceError, SingularSystemError) as found:
+            fault = found
+    raise ConvergenceError(
+        f"prestress: no equilibrium found at the stretched shape, in {LOAD_STEPS[-1]} load steps"
+        f" ({fault}); is the motion past a divergence?",
+        partial=reached,
+    )
+
+
+class _Problem:
+    """The equilibrium equations of a body under a share of its load, and Newton's method."""
+
+    def __init__(self, body: Body, motion: Kinematics) -> None:
+        ops, coefficients = body.operators, motion.coefficients()
+        self.body, self.coefficients = body, coefficients
+        self.load = ops.inertia_loads @ coefficients + ops.damper_loads @ motion.twist()
+        factors = [*coefficients[:9], *motion.omega]
+        fixed = [*ops.S, *ops.G, *ops.circulatory]
+        self.softening = Combination.of(body.size, factors, fixed).tocsr()
+        self.hub = body.balance_stiffness(motion)
+        self.symmetric = not np.any(coefficients[6:9]) and not ops.B_damper
+
+    def excess(self, share: float, u: Array) -> Array:
+        """Internal less external force (n,): zero at the free unknowns, the reaction at others."""
+        coefficients = share * self.coefficients
+        force = np.sum([f.internal_force(u, coefficients) for f in self.body.families], axis=0)
+        return np.asarray(force + share * ((self.softening + self.hub) @ u - self.load))
+
+    def newton(self, share: float, u: Array) -> Array:
+        """The displacement (n,) under a share of the load, from an estimate u."""
+        inner = np.flatnonzero(~self.body.held)
+        for _ in range(ITERATIONS):
+            # Before the tangent: families refuse a displacement that is out of their range.
+            residual = -self.excess(share, u)[inner]
+            J = sp.csr_matrix(self.tangent(share, u) + share * self.softening)[inner][:, inner]
+            with Factorization(J, "symmetric" if self.symmetric else "general") as factor:
+                step = np.asarray(factor.solve(residual))
+            size = float(np.linalg.norm(step))
+            if not np.isfinite(size):
+                raise ConvergenceError("Newton's step is not finite")
+            u = u.copy()
+            u[inner] += step
+            if size <= STEP_TOLERANCE * float(np.linalg.norm(u)):
+                return u
+        raise ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
+
+    def tangent(self, share: float, u: Array) -> sp.csr_matrix:
+        """∂f/∂δ (n, n), the forces of the hub of a pinned solid in f."""
+        total: Any = share * self.hub
+        for family in self.body.families:
+            total = total + family.tangent_stiffness(u, share * self.coefficients).tocsr()
+        return sp.csr_matrix(total)
+
+    def supported_tangent(self, u: Array) -> sp.csr_matrix:
+        """∂f/∂δ + ½ M̃ (n, n) under the full load, M the couples that hold the body there."""
+        total = self.tangent(1.0, u)
+        couples = self.body.held_couples(self.excess(1.0, u)[self.body.hold])
+        return total if couples is None else sp.csr_matrix(total + couples)

@@ -1,0 +1,62 @@
+"""Rings: closed circular beams, free in space or in their plane."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.bodies.beams import PLANAR, SPATIAL, Theory, uniform_stations
+from assembly.bodies.body import Body
+from assembly.dofs import DofMap
+from assembly.elements.beam import BeamFamily
+from assembly.elements.quadrature import gauss
+from assembly.errors import InputError
+from assembly.magnitudes import LENGTH
+from assembly.materials.materials import Material
+from assembly.materials.sections import Section
+
+Array = NDArray[np.float64]
+
+POINTS = 7
+
+
+def ring(
+    radius: float,
+    section: Section,
+    material: Material,
+    elements: int,
+    *,
+    theory: Theory = "timoshenko",
+    planar: bool = False,
+    rotary_inertia: bool = True,
+    name: str = "ring",
+) -> Body:
+    """A free ring of circular elements about body z, centred on the origin.
+
+    radius: of the section's centroid, m. The section's width (y) is radial, its height (z) along
+    the ring's axis. theory, planar, rotary_inertia: as for `beam`. Raises InputError.
+    """
+    LENGTH.check(radius, "radius")
+    if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 3:
+        raise InputError(f"elements: a ring has at least 3, got {elements!r}")
+    rule = gauss(POINTS)
+    step = 2.0 * np.pi / elements
+    angle = step * (np.arange(elements)[:, None] + rule.points)
+    frames = _frames(angle)
+    X, slope = -radius * frames[..., :, 1], radius * step * frames[..., :, 0]
+    stations = uniform_stations(X, slope, frames, rule, section, material, theory, rotary_inertia)
+    first = np.arange(elements)
+    pairs = np.stack([first, (first + 1) % elements], axis=1)
+    nodes = -radius * _frames(step * first)[..., :, 1]
+    dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)
+    family = BeamFamily(dofs, pairs, stations)
+    return Body(dofs, (family,), np.zeros(len(dofs), dtype=bool), name=name)
+
+
+def _frames(angle: Array) -> Array:
+    """Section axes (..., 3, 3): tangent, inward (y), along the ring's axis (z)."""
+    c, s, zero = np.cos(angle), np.sin(angle), np.zeros_like(angle)
+    tangent = np.stack([-s, c, zero], axis=-1)
+    inward = np.stack([-c, -s, zero], axis=-1)
+    axial = np.stack([zero, zero, zero + 1.0], axis=-1)
+    return np.stack([tangent, inward, axial], axis=-1)

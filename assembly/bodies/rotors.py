@@ -1,0 +1,287 @@
+"""Axisymmetric rotors in a frame that does not spin: shafts, discs and bearings.
+
+The shaft lies along x. Its spin Ω enters as the gyroscopic matrix Ω 𝒢 alone (DESIGN.md, section 2):
+a section's spin I_p Ω t turns with it, d(I_p Ω φ × t)/dt = −I_p Ω t̃ φ̇. Supports that differ in y
+and z, and bearings with cross coefficients, stay constant. Internal damping turns with the shaft:
+force −b K (q̇ − Ω t × q), circulatory in this frame (Genta, Dynamics of Rotating Systems, 2005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.bodies.attachments import attach_mass
+from assembly.bodies.beams import POINTS_UNIFORM, Theory, chain, straight_stations
+from assembly.bodies.body import Body
+from assembly.dofs import DofMap
+from assembly.elements.beam import BeamFamily
+from assembly.elements.quadrature import gauss
+from assembly.elements.rigid import RigidFamily
+from assembly.errors import InputError
+from assembly.kinematics import SKEW_UNITS, unit_axis
+from assembly.linalg.combination import Combination
+from assembly.magnitudes import LENGTH, RATE
+from assembly.materials.materials import Material
+from assembly.materials.sections import Section
+from assembly.system.frozen import FrozenSystem
+from assembly.system.supports import unresisted
+
+Array = NDArray[np.float64]
+Coefficients = float | ArrayLike | Callable[[float], ArrayLike]
+LATERAL = (1, 2, 4, 5)
+ALL = (0, 1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True)
+class Disc:
+    """A rigid disc on the shaft: at x (m), mass (kg), polar and diametral inertia (kg m²)."""
+
+    at: float
+    mass: float
+    polar: float
+    diametral: float
+
+    @classmethod
+    def solid(cls, at: float, outer: float, inner: float, width: float, material: Material) -> Disc:
+        """A disc of outer and inner diameter and width, m: I_p = m(D² + d²)/8."""
+        if not (0.0 <= inner < outer and width > 0.0):
+            raise InputError(f"disc at {at!r}: needs 0 ≤ inner < outer and a positive width")
+        mass = material.rho * np.pi * (outer**2 - inner**2) / 4.0 * width
+        polar = mass * (outer**2 + inner**2) / 8.0
+        return cls(at, mass, polar, polar / 2.0 + mass * width**2 / 12.0)
+
+
+@dataclass(frozen=True)
+class Bearing:
+    """A bearing at x (m) between shaft and ground: stiffness (N/m) and damping (N·s/m) in (y, z).
+
+    Each is a number (the same in y and z), two numbers, (2, 2) with cross coefficients, or a
+    function of the spin (rad/s) that returns one of these. stiffness=inf holds the shaft rigidly.
+    """
+
+    at: float
+    stiffness: Coefficients
+    damping: Coefficients = 0.0
+
+    @property
+    def is_rigid(self) -> bool:
+        return (
+            not callable(self.stiffness)
+            and np.ndim(self.stiffness) == 0
+            and np.isinf(np.asarray(self.stiffness, dtype=float))
+        )
+
+    def matrices(self, spin: float) -> tuple[Array, Array]:
+        """Stiffness and damping (2, 2) at a spin."""
+        k = np.zeros((2, 2)) if self.is_rigid else self._matrix("stiffness", spin)
+        return k, self._matrix("damping", spin)
+
+    def _matrix(self, name: str, spin: float) -> Array:
+        given = getattr(self, name)
+        value = np.asarray(given(spin) if callable(given) else given, dtype=float)
+        if value.shape not in ((), (2,), (2, 2)) or not np.all(np.isfinite(value)):
+            raise InputError(
+                f"bearing at {self.at!r}: {name} must be 1, 2 or 2×2 finite numbers, "
+                f"got {value.tolist()} at {spin:.6g} rad/s"
+            )
+        return value if value.ndim == 2 else np.diag(np.broadcast_to(value, (2,)))
+
+
+@dataclass(frozen=True)
+class Support:
+    """What bearings add at one spin, (n, n) each, and the rigid motions (n, m) that no stiffness of
+    theirs, cross-coupled or not, resists."""
+
+    stiffness: sp.csr_matrix
+    skew_stiffness: sp.csr_matrix
+    damping: sp.csr_matrix
+    skew_damping: sp.csr_matrix
+    rigid: Array
+
+
+@dataclass(frozen=True)
+class Rotor:
+    """A shaft with discs in bearings. body: shaft and discs without bearings, free of supports.
+
+    bearings: with the node of each. internal_damping: b (s) of the turning damping b K.
+    """
+
+    body: Body
+    bearings: tuple[tuple[int, Bearing], ...] = ()
+    internal_damping: float = 0.0
+
+    def freeze(self, omega: float = 0.0, axis: ArrayLike | None = None) -> FrozenSystem:
+        """The frozen system at spin omega, rad/s, in the frame that does not spin.
+
+        axis: accepted when it is the shaft's, x, as sweeps pass it on. C = Ω 𝒢 and what a bearing's
+        damping has that is skew; K_D what internal damping and cross stiffness have that is skew.
+        Raises InputError.
+        """
+        if np.ndim(omega) != 0 or not abs(omega) <= RATE.largest:
+            raise InputError(f"omega: expected one finite spin about the shaft, got {omega!r}")
+        if axis is not None and not np.allclose(np.abs(unit_axis(axis)), [1.0, 0.0, 0.0]):
+            raise InputError(f"axis: a rotor spins about its shaft, (1, 0, 0), got {axis!r}")
+        n, b, spin = len(self.free), self.internal_damping, float(omega)
+        M, K, G, turning = self._matrices
+        support = self._support(spin) if self._varies else self._steady_support
+        return FrozenSystem(
+            M=Combination.of(n, (1.0,), (M,)),
+            C=_sum(n, (spin, G), (1.0, support.skew_damping)),
+            D=_sum(n, (b, K), (1.0, support.damping)),
+            K=_sum(n, (1.0, K), (1.0, support.stiffness)),
+            K_D=_sum(n, (-b * spin, turning), (1.0, support.skew_stiffness)),
+            rigid=support.rigid,
+            dofs=self.body.dofs.select(self.free),
+            frame="fixed",
+            parameters=dict(omega=spin),
+        )
+
+    @cached_property
+    def free(self) -> NDArray[np.intp]:
+        """Numbers of the unknowns that rigid bearings leave."""
+        held = [node for node, bearing in self.bearings if bearing.is_rigid]
+        dofs = self.body.dofs
+        lateral = (dofs.component == 1) | (dofs.component == 2)
+        return np.flatnonzero(~(np.isin(dofs.node, held) & lateral))
+
+    @cached_property
+    def _matrices(self) -> tuple[sp.csr_matrix, ...]:
+        """M, K, 𝒢 and K times the turn about the shaft, on the free unknowns."""
+        body, keep = self.body, self.free
+        K = body.operators.K.tocsr()
+        spinning = [f for f in body.families if isinstance(f, BeamFamily | RigidFamily)]
+        G = sp.csr_matrix(K.shape)
+        for family in spinning:
+            G = G + family.spin_gyroscopic()
+        every = (body.operators.M.tocsr(), K, G, K @ _turn_about_shaft(body.dofs))
+        return tuple(sp.csr_matrix(A[keep][:, keep]) for A in every)
+
+    @property
+    def _varies(self) -> bool:
+        return any(callable(b.stiffness) or callable(b.damping) for _, b in self.bearings)
+
+    @cached_property
+    def _steady_support(self) -> Support:
+        return self._support(0.0)
+
+    def _support(self, spin: float) -> Support:
+        """The bearings' matrices on the free unknowns, split into symmetric and skew parts."""
+        n, dofs = self.body.size, self.body.dofs
+        rows, cols, k, c = [], [], [], []
+        for node, bearing in self.bearings:
+            at = (dofs.index(node, 1), dofs.index(node, 2))
+            stiffness, damping = bearing.matrices(spin)
+            for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
+                rows.append(at[i])
+                cols.append(at[j])
+                k.append(stiffness[i, j])
+                c.append(damping[i, j])
+        keep = self.free
+        K, D = (sp.csr_matrix((v, (rows, cols)), shape=(n, n))[keep][:, keep] for v in (k, c))
+        symmetric = sp.csr_matrix(0.5 * (K + K.T))
+        damping_part = sp.csr_matrix(0.5 * (D + D.T))
+        skew = (sp.csr_matrix(K - symmetric), sp.csr_matrix(D - damping_part))
+        for A in skew:
+            A.eliminate_zeros()
+        return Support(symmetric, skew[0], damping_part, skew[1], unresisted(self._allowed, K))
+
+    @cached_property
+    def _allowed(self) -> Array:
+        """Rigid motions (free, m) that rigid bearings, supports and springs of the shaft allow."""
+        held = np.ones(self.body.size, dtype=bool)
+        held[self.free] = False
+        return self.body.unresisted(held)[self.free]
+
+
+def rotor(
+    segments: Sequence[tuple[float, Section]],
+    material: Material,
+    elements: int,
+    *,
+    discs: Sequence[Disc] = (),
+    bearings: Sequence[Bearing] = (),
+    theory: Theory = "timoshenko",
+    rotary_inertia: bool = True,
+    internal_damping: float = 0.0,
+    lateral: bool = True,
+    name: str = "rotor",
+) -> Rotor:
+    """A stepped shaft along x from 0, with discs and bearings, in a frame that does not spin.
+
+    segments: (length, axisymmetric section) from left to right. elements: of about equal length
+    over the whole shaft; every step, disc and bearing gets a node, so there may be a few more.
+    internal_damping: s. lateral: unknowns uy, uz, ry, rz only; else also stretch and twist.
+    Raises InputError.
+    """
+    if not segments:
+        raise InputError("segments: expected at least one (length, section)")
+    lengths = np.array([float(length) for length, _ in segments])
+    LENGTH.check(lengths, "segments: lengths")
+    if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 1:
+        raise InputError(f"elements: must be a whole number of at least 1, got {elements!r}")
+    if not (np.isfinite(internal_damping) and internal_damping >= 0.0):
+        raise InputError(f"internal_damping: must not be negative, got {internal_damping!r}")
+    steps = np.concatenate([[0.0], np.cumsum(lengths)])
+    x = _nodes(steps, [*discs, *bearings], elements)
+    middle = 0.5 * (x[1:] + x[:-1])
+    owner = np.searchsorted(steps, middle) - 1
+    dofs = DofMap.regular(x[:, None] * np.eye(3)[0], LATERAL if lateral else ALL)
+    families = []
+    for k, (_, section) in enumerate(segments):
+        mine = np.flatnonzero(owner == k)
+        pairs = chain(len(x) - 1)[mine]
+        ends, rule = dofs.coordinates[pairs], gauss(POINTS_UNIFORM)
+        frames = np.broadcast_to(np.eye(3), (len(pairs), len(rule.points), 3, 3))
+        stations = straight_stations(ends, frames, rule, section, material, theory, rotary_inertia)
+        families.append(BeamFamily(dofs, pairs, stations))
+    body = Body(dofs, tuple(families), np.zeros(len(dofs), dtype=bool), name=name)
+    for disc in discs:
+        inertia = (disc.polar, disc.diametral, disc.diametral)
+        body = attach_mass(body, _at(x, disc.at), disc.mass, inertia)
+    placed = tuple((_at(x, bearing.at), bearing) for bearing in bearings)
+    return Rotor(body, placed, float(internal_damping))
+
+
+def _nodes(steps: Array, parts: Sequence[Disc | Bearing], elements: int) -> Array:
+    """Node positions: all steps and parts, and equal elements between them."""
+    total = steps[-1]
+    for part in parts:
+        if not 0.0 <= part.at <= total:
+            kind = type(part).__name__.lower()
+            raise InputError(f"{kind} at {part.at!r}: the shaft reaches from 0 to {total:.6g} m")
+    marks = np.unique(np.concatenate([steps, [part.at for part in parts]]))
+    marks = marks[np.concatenate([[True], np.diff(marks) > 1e-9 * total])]
+    pieces = [
+        np.linspace(a, b, max(1, round((b - a) / total * elements)) + 1)[:-1]
+        for a, b in pairwise(marks)
+    ]
+    return np.append(np.concatenate(pieces), marks[-1])
+
+
+def _at(x: Array, where: float) -> int:
+    return int(np.argmin(abs(x - where)))
+
+
+def _turn_about_shaft(dofs: DofMap) -> sp.csr_matrix:
+    """q → e_x × q of every node's displacement and rotation, (n, n)."""
+    rows, cols, values = [], [], []
+    for (node, component), k in dofs.numbers.items():
+        base = 3 * (component // 3)
+        for other in range(3):
+            value = SKEW_UNITS[0][component - base, other]
+            if value and (node, base + other) in dofs.numbers:
+                rows.append(k)
+                cols.append(dofs.numbers[node, base + other])
+                values.append(value)
+    return sp.csr_matrix((values, (rows, cols)), shape=(len(dofs), len(dofs)))
+
+
+def _sum(n: int, *terms: tuple[float, sp.csr_matrix]) -> Combination:
+    return Combination((n, n), tuple((c, A) for c, A in terms if c != 0.0 and A.nnz))

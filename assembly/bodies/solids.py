@@ -1,0 +1,156 @@
+"""Bodies of solid and of plane elements from a mesh with named sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import meshio
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.bodies.body import Body
+from assembly.dofs import DofMap
+from assembly.elements.cells import CellBlock, corner_volume
+from assembly.elements.continuum import Continuum
+from assembly.elements.family import ElementFamily
+from assembly.elements.hub import Hub
+from assembly.elements.plane import PLANE_CELLS, State, plane_elements
+from assembly.elements.solid import SOLID_CELLS, solid_elements
+from assembly.errors import InputError, MeshError
+from assembly.magnitudes import LENGTH
+from assembly.materials.materials import Material, Orthotropic
+from assembly.materials.plausibility import check_mass, check_thickness
+from assembly.mesh.importers import Mesh, read_mesh
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Chosen = str | Iterable[int] | None
+Substance = Material | Orthotropic | Mapping[str, Material | Orthotropic]
+
+
+def solid(
+    mesh: str | Path | meshio.Mesh,
+    material: Substance,
+    clamped: Chosen = None,
+    pinned: Chosen = None,
+    name: str = "body",
+) -> Body:
+    """A body of Tet4, Tet10, Hex8 or Hex20 cells; unknowns ux, uy, uz (m) at every node.
+
+    mesh: a path meshio reads, or a mesh; coordinates in body axes, m. material: of all cells, or of
+    each named set of cells (together all cells, none twice). clamped: a named set or node
+    numbers that do not move. pinned: nodes held in place about which the body may turn: one node
+    (any axis) or several on a line (that axis); the moment of the inertia loads about the pin is
+    balanced by a couple on the nodes around it. Neither: the body is free.
+
+    Raises MeshError (unreadable file, inverted cell, unknown set or cell), MaterialError,
+    InputError.
+    """
+    found = read_mesh(mesh, SOLID_CELLS)
+    blocks, materials = _made_of(found, material)
+    _check_mass(found, blocks, materials)
+    return _body(found, solid_elements(found.points, blocks, materials), clamped, pinned, name)
+
+
+def plane(
+    mesh: str | Path | meshio.Mesh,
+    material: Substance,
+    clamped: Chosen = None,
+    pinned: Chosen = None,
+    thickness: float = 1.0,
+    state: State = "stress",
+    name: str = "body",
+) -> Body:
+    """A body of T3, T6, Q4 or Q8 cells in the x–y plane; unknowns ux, uy (m) at every node.
+
+    thickness: m. state: "stress" (thin) or "strain" (long). mesh, clamped and pinned as for
+    `solid`.
+    """
+    LENGTH.check(thickness, "thickness")
+    if state not in ("stress", "strain"):
+        raise InputError(f'state: expected "stress" or "strain", got {state!r}')
+    found = read_mesh(mesh, PLANE_CELLS)
+    if np.ptp(found.points[:, 2]) > 1e-9 * np.ptp(found.points, axis=0).max():
+        raise MeshError(f"{found.name}: a plane mesh must lie in a plane z = constant")
+    blocks, materials = _made_of(found, material)
+    check_thickness(thickness, float(np.ptp(found.points, axis=0).max()))
+    _check_mass(found, blocks, materials, thickness)
+    elements = plane_elements(found.points, blocks, materials, state, thickness)
+    return _body(found, elements, clamped, pinned, name)
+
+
+def _made_of(
+    mesh: Mesh, material: Substance
+) -> tuple[list[CellBlock], list[Material | Orthotropic]]:
+    """Blocks of cells of one material each, and the materials they name by number."""
+    if not isinstance(material, Mapping):
+        return list(mesh.blocks), [material]
+    absent = [label for label in material if label not in mesh.cell_sets]
+    if absent:
+        present = ", ".join(sorted(mesh.cell_sets)) or "none"
+        raise MeshError(
+            f'material: {mesh.name} has no set of cells named "{absent[0]}"; its sets are:'
+            f" {present}"
+        )
+    blocks = []
+    for k, block in enumerate(mesh.blocks):
+        belongs = np.stack([mesh.cell_sets[label][k] for label in material])
+        bad = np.flatnonzero(belongs.sum(axis=0) != 1)
+        if bad.size:
+            labels = [label for label, mask in zip(material, belongs, strict=True) if mask[bad[0]]]
+            where = f"in {' and in '.join(labels)}" if labels else "in no set with a material"
+            raise MeshError(f"material: element {bad[0]} of the {block.kind} cells is {where}")
+        for law, mask in enumerate(belongs):
+            if mask.any():
+                blocks.append(CellBlock(block.kind, block.nodes[mask], law, np.flatnonzero(mask)))
+    return blocks, list(material.values())
+
+
+def _check_mass(
+    mesh: Mesh,
+    blocks: list[CellBlock],
+    materials: list[Material | Orthotropic],
+    thickness: float = 1.0,
+) -> None:
+    sizes = (materials[b.law].rho * corner_volume(mesh.points, b) for b in blocks)
+    check_mass(thickness * sum(sizes), "mesh", mesh.name)
+
+
+def _body(mesh: Mesh, elements: Continuum, clamped: Chosen, pinned: Chosen, name: str) -> Body:
+    d = elements.dimension
+    dofs = DofMap.regular(mesh.points, range(d))
+    fixed = np.zeros(len(dofs), dtype=bool)
+    families: tuple[ElementFamily, ...] = (elements,)
+    if clamped is not None:
+        fixed[dofs.of_nodes(mesh.nodes_of(clamped, "clamped"))] = True
+    if pinned is not None:
+        nodes = mesh.nodes_of(pinned, "pinned")
+        fixed[dofs.of_nodes(nodes)] = True
+        if clamped is None:
+            families += (_hub(elements, nodes),)
+    return Body(dofs, families, fixed, name=name, sets=mesh.sets)
+
+
+def _hub(elements: Continuum, pinned: Index) -> Hub:
+    """The hub of the cells that touch the pinned nodes; MeshError when these leave no rotation."""
+    points = elements.points
+    pin = points[pinned].mean(axis=0)
+    size = np.ptp(points, axis=0).max()
+    _, spread, directions = np.linalg.svd(points[pinned] - pin, full_matrices=True)
+    rank = int((spread > 1e-9 * size).sum())
+    if elements.dimension == 2:
+        axes = np.array([[0.0], [0.0], [1.0]])
+        free = rank == 0
+    else:
+        axes = np.eye(3) if rank == 0 else directions[:1].T
+        free = rank <= 1
+    if not free:
+        raise MeshError(
+            f"pinned: {len(pinned)} nodes leave no rotation; pin one node"
+            + (", " if elements.dimension == 2 else " or nodes on one line, ")
+            + "or use clamped"
+        )
+    touching = [b.nodes[np.isin(b.nodes, pinned).any(axis=1)].ravel() for b in elements.blocks]
+    around = np.setdiff1d(np.concatenate(touching), pinned)
+    return Hub(elements, pin, axes, around)

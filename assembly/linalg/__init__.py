@@ -1,0 +1,1 @@
+"""Sparse operators: combinations of fixed matrices, factorizations, symmetry."""

@@ -1,0 +1,238 @@
+"""Linear combinations of fixed sparse matrices: the affine form of every matrix of an instant.
+
+An instant of a motion changes coefficients only. Code that needs the matrix of one instant calls
+`tocsr()`; code that sweeps (the reduced basis) reads `terms` and never forms it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import InputError
+from assembly.linalg.mirror import symmetry_of
+
+LARGEST = 1e150  # entry of a matrix: the squares of larger ones overflow
+
+
+@runtime_checkable
+class Operator(Protocol):
+    """What a term's matrix must offer; scipy sparse matrices do."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    def __matmul__(self, other: Any) -> Any: ...
+    def tocsr(self) -> Any: ...
+
+
+class Kronecker:
+    """The operator m ⊗ a of a scalar sparse matrix m (N, N) and a small dense a (d, d).
+
+    Isotropic interpolations have M = m ⊗ I₃, G(w) = m ⊗ w̃, S = m ⊗ ω̃ω̃ (DESIGN.md, section 2):
+    the unknowns are numbered node by node.
+    """
+
+    def __init__(self, m: sp.csr_matrix, a: NDArray[np.float64]) -> None:
+        self.m, self.a = m, np.asarray(a, dtype=float)
+        self.shape = (m.shape[0] * a.shape[0], m.shape[1] * a.shape[1])
+
+    def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
+        rows, d = self.m.shape[0], self.a.shape[0]
+        wide = other.reshape(self.m.shape[1], self.a.shape[1], -1)
+        turned = np.einsum("ij,njk->nik", self.a, wide)
+        product = self.m @ turned.reshape(self.m.shape[1], -1)
+        return np.asarray(product.reshape((rows * d, *other.shape[1:])))
+
+    def tocsr(self) -> sp.csr_matrix:
+        return sp.csr_matrix(sp.kron(self.m, self.a, format="csr"))
+
+    def mirror_symmetry(self) -> int:
+        """+1 symmetric, −1 skew, 0 neither."""
+        small = 1 if np.array_equal(self.a, self.a.T) else -int(np.array_equal(self.a, -self.a.T))
+        return symmetry_of(self.m) * small
+
+
+class Pattern:
+    """Where the entries of an instant's matrices are: one sparsity (n, n) that all of them share.
+
+    indices, indptr: as in a CSR matrix.
+    """
+
+    def __init__(self, n: int, indices: NDArray[np.intp], indptr: NDArray[np.intp]) -> None:
+        self.shape = (n, n)
+        self.indices, self.indptr = indices.astype(np.int32), indptr.astype(np.int32)
+        if len(indices) > np.iinfo(np.int32).max:
+            self.indices, self.indptr = indices, indptr
+
+    def tocsr(self, values: NDArray[np.float64]) -> sp.csr_matrix:
+        """The matrix of these values, without the zeros among them."""
+        arrays = (values.copy(), self.indices.copy(), self.indptr.copy())
+        matrix = sp.csr_matrix(arrays, shape=self.shape)
+        matrix.eliminate_zeros()
+        return matrix
+
+
+class Patterned:
+    """A matrix as its values on a pattern shared with others: a sum of such is a sum of rows."""
+
+    def __init__(self, pattern: Pattern, values: NDArray[np.float64]) -> None:
+        self.pattern, self.values, self.shape = pattern, values, pattern.shape
+
+    @cached_property
+    def _matrix(self) -> sp.csr_matrix:
+        return self.pattern.tocsr(self.values)
+
+    def tocsr(self) -> sp.csr_matrix:
+        return self._matrix
+
+    def __matmul__(self, other: Any) -> Any:
+        return self._matrix @ other
+
+
+class Lazy:
+    """An operator made at its first use and kept: most units of prestress are never asked for."""
+
+    def __init__(self, shape: tuple[int, int], make: Callable[[], Operator]) -> None:
+        self.shape, self._make = shape, make
+
+    @cached_property
+    def operator(self) -> Operator:
+        return self._make()
+
+    def tocsr(self) -> sp.csr_matrix:
+        return self.operator.tocsr()
+
+    def mirror_symmetry(self) -> int:
+        """+1 symmetric, −1 skew, 0 neither."""
+        return symmetry_of(self.operator)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.operator @ other
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Σ c_k A_k of operators of one shape. Terms whose coefficient is zero are dropped.
+
+    The A_k are the same Python objects at every instant of a model, so that a sweep can recognise
+    them and project each of them once.
+    """
+
+    shape: tuple[int, int]
+    terms: tuple[tuple[float, Any], ...] = ()
+
+    @classmethod
+    def of(cls, n: int, coefficients: Iterable[float], operators: Sequence[Any]) -> Combination:
+        pairs = zip(coefficients, operators, strict=True)
+        return cls((n, n), tuple((float(c), A) for c, A in pairs if c != 0.0))
+
+    @classmethod
+    def wrap(cls, matrix: Any, n: int, name: str) -> Combination:
+        """A combination from None, a dense or sparse matrix, or a combination; InputError if
+        misshapen.
+        """
+        if matrix is None:
+            return cls((n, n))
+        if isinstance(matrix, Combination):
+            found = matrix
+        else:
+            sparse = matrix if sp.issparse(matrix) else sp.csr_matrix(np.atleast_2d(matrix))
+            if not np.all(np.isfinite(sparse.data)):
+                raise InputError(f"{name}: has entries that are not finite numbers")
+            terms = ((1.0, sp.csr_matrix(sparse)),) if sparse.count_nonzero() else ()
+            found = cls(sparse.shape, terms)
+        if found.shape != (n, n):
+            raise InputError(f"{name}: expected shape ({n}, {n}), got {found.shape}")
+        return found
+
+    def __add__(self, other: Combination) -> Combination:
+        if self.shape != other.shape:
+            raise InputError(f"cannot add matrices of shapes {self.shape} and {other.shape}")
+        return Combination(self.shape, self.terms + other.terms)
+
+    def scaled(self, factor: float) -> Combination:
+        if factor == 0.0:
+            return Combination(self.shape)
+        return Combination(self.shape, tuple((factor * c, A) for c, A in self.terms))
+
+    @property
+    def is_zero(self) -> bool:
+        return not self.terms
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Every term is symmetric."""
+        return all(symmetry_of(A) == 1 for _, A in self.terms)
+
+    @property
+    def is_skew(self) -> bool:
+        """Every term is skew."""
+        return all(symmetry_of(A) == -1 for _, A in self.terms)
+
+    def tocsr(self) -> sp.csr_matrix:
+        """The matrix itself; Kronecker terms of one scalar matrix, and values on one pattern, are
+        summed before they are expanded.
+        """
+        total: sp.csr_matrix | None = None
+        shared: dict[int, tuple[Pattern, NDArray[np.float64]]] = {}
+        kron: dict[int, tuple[sp.csr_matrix, NDArray[np.float64]]] = {}
+        for c, A in self.terms:
+            if isinstance(A, Kronecker):
+                m, a = kron.get(id(A.m), (A.m, np.zeros_like(A.a)))
+                kron[id(A.m)] = (m, a + c * A.a)
+                continue
+            if isinstance(A, Patterned):
+                pattern, values = shared.get(id(A.pattern), (A.pattern, 0.0))
+                shared[id(A.pattern)] = (pattern, values + c * A.values)
+                continue
+            part = A.tocsr() * c
+            total = part if total is None else total + part
+        for m, a in _grouped(list(kron.values())):
+            part = Kronecker(m, a).tocsr()
+            total = part if total is None else total + part
+        for pattern, values in shared.values():
+            part = pattern.tocsr(values)
+            total = part if total is None else total + part
+        if total is None:
+            return sp.csr_matrix(self.shape)
+        total.sum_duplicates()
+        return sp.csr_matrix(total)
+
+    def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
+        """Σ c_k (A_k @ other): the matrix is not formed."""
+        out = np.zeros((self.shape[0], *other.shape[1:]), dtype=np.result_type(other, float))
+        for c, A in self.terms:
+            out += c * (A @ other)
+        return out
+
+
+def within_range(matrix: sp.csr_matrix, name: str) -> sp.csr_matrix:
+    """The matrix; InputError when an entry is not finite, or so large that products overflow."""
+    largest = float(max(matrix.data.max(), -matrix.data.min())) if matrix.nnz else 0.0
+    if not largest <= LARGEST:
+        raise InputError(
+            f"{name}: an entry has the size {largest:.3g}, which cannot be computed with (at most "
+            f"{LARGEST:.0e}); are all data in SI units?"
+        )
+    return matrix
+
+
+def _grouped(
+    pairs: list[tuple[sp.csr_matrix, NDArray[np.float64]]],
+) -> list[tuple[sp.csr_matrix, NDArray[np.float64]]]:
+    """The same sum Σ m ⊗ a with all multiples of m ⊗ I (mass, geometric stiffness) in one term."""
+    scalar: dict[int, sp.csr_matrix] = {}
+    others = []
+    for m, a in pairs:
+        d = len(a)
+        if a.shape == (d, d) and np.array_equal(a, a[0, 0] * np.eye(d)):
+            scalar[d] = scalar[d] + a[0, 0] * m if d in scalar else a[0, 0] * m
+        else:
+            others.append((m, a))
+    return others + [(m, np.eye(d)) for d, m in scalar.items()]

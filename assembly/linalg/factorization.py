@@ -1,0 +1,93 @@
+"""One factorization behind one call: PETSc's MUMPS for large matrices, scipy's SuperLU for small
+ones.
+
+The structure decides the method: Cholesky ("spd"), LDLᵀ ("symmetric") or LU ("general"). All
+matrices are real. On a complex PETSc build MUMPS works in complex arithmetic, where pivots have no
+sign: what depends on signs, positive definiteness and inertia, is then SuperLU's, in PETSc's
+nested-dissection order. The object owns its PETSc objects: call `destroy()` or use it as a context
+manager.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.linalg.mumps import MumpsFactor, complex_build, nested_dissection
+from assembly.linalg.superlu import SuperLUFactor, unpivoted_inertia
+
+Structure = Literal["spd", "symmetric", "general"]
+
+# Below this many unknowns SuperLU beats the start-up of a PETSc factorization.
+SMALL = 1500
+
+
+class Factorization:
+    """A⁻¹ of a sparse real A (n, n). `solve` takes (n,) or (n, k), real or complex.
+
+    Raises SingularSystemError when A is singular, or not positive definite where structure="spd".
+    """
+
+    def __init__(
+        self, A: sp.spmatrix, structure: Structure = "general", small: int = SMALL
+    ) -> None:
+        self.shape, self.structure = A.shape, structure
+        self._factor: MumpsFactor | SuperLUFactor
+        self._signless: sp.spmatrix | None = None
+        if A.shape[0] <= small:
+            self._factor = SuperLUFactor(A, structure)
+        elif structure == "spd" and complex_build():
+            self._factor = SuperLUFactor(A, structure, nested_dissection(A))
+        else:
+            self._factor = MumpsFactor(A, structure)
+            if structure == "symmetric" and complex_build():
+                self._signless = A
+
+    def solve(self, b: NDArray[Any]) -> NDArray[Any]:
+        """A⁻¹ b."""
+        return self._solve(b, transpose=False)
+
+    def solve_transposed(self, b: NDArray[Any]) -> NDArray[Any]:
+        """A⁻ᵀ b."""
+        return self._solve(b, transpose=self.structure == "general")
+
+    def _solve(self, b: NDArray[Any], transpose: bool) -> NDArray[Any]:
+        b = np.asarray(b)
+        if np.iscomplexobj(b):
+            return self._solve(b.real.copy(), transpose) + 1j * self._solve(
+                b.imag.copy(), transpose
+            )
+        return self._factor.solve(b, transpose)
+
+    @property
+    def negative_pivots(self) -> int:
+        """The negative inertia of a symmetric A (Sylvester), from MUMPS's LDLᵀ on a real build.
+
+        Raises ValueError for a factorization that was not made with structure="symmetric" by PETSc
+        (pass small=0 to have it so), SingularSystemError when a complex build cannot tell.
+        """
+        if not isinstance(self._factor, MumpsFactor) or self.structure != "symmetric":
+            raise ValueError("inertia needs structure='symmetric' and small=0")
+        if self._signless is not None:
+            return unpivoted_inertia(self._signless, nested_dissection(self._signless))
+        return self._factor.negative_pivots()
+
+    def destroy(self) -> None:
+        """Give the memory back."""
+        if isinstance(self._factor, MumpsFactor):
+            self._factor.destroy()
+
+    def __enter__(self) -> Factorization:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.destroy()

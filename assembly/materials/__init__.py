@@ -1,0 +1,1 @@
+"""Materials and sections, and the values that are plausible for them."""

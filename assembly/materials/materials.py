@@ -1,0 +1,90 @@
+"""Materials: what a volume of an elastic body is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import MaterialError
+from assembly.magnitudes import DENSITY, MODULUS
+from assembly.materials.plausibility import check_material
+
+
+@dataclass(frozen=True)
+class Material:
+    """A linear elastic isotropic material: E (Pa), nu (Poisson's ratio), rho (kg/m³).
+
+    Raises MaterialError when a constant is outside its physical range. Asks by a
+    PlausibilityWarning where no known material has such constants.
+    """
+
+    E: float
+    nu: float
+    rho: float
+    name: str = "material"
+
+    def __post_init__(self) -> None:
+        MODULUS.check(self.E, f"{self.name}: E", MaterialError)
+        DENSITY.check(self.rho, f"{self.name}: rho", MaterialError)
+        if not (np.isfinite(self.nu) and -1.0 < self.nu < 0.5):
+            raise MaterialError(f"{self.name}: nu must lie between -1 and 0.5, got {self.nu!r}")
+        check_material(self.E, self.nu, self.rho, self.name)
+
+    @property
+    def G(self) -> float:
+        """Shear modulus, Pa."""
+        return self.E / (2.0 * (1.0 + self.nu))
+
+
+@dataclass(frozen=True)
+class Orthotropic:
+    """A linear elastic material with three planes of symmetry, for solid and plane elements.
+
+    E: (E1, E2, E3), Pa. nu: (ν12, ν13, ν23), ν_ij the contraction along j under tension along i.
+    G: (G12, G13, G23), Pa. rho: kg/m³. axes: three rows, the material directions 1, 2, 3 in body
+    axes, orthonormal. Raises MaterialError for values that give no positive definite stiffness.
+    """
+
+    E: tuple[float, float, float]
+    nu: tuple[float, float, float]
+    G: tuple[float, float, float]
+    rho: float
+    axes: tuple[tuple[float, float, float], ...] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    name: str = "material"
+
+    def __post_init__(self) -> None:
+        for symbol, count in (("E", 3), ("nu", 3), ("G", 3)):
+            value = np.asarray(getattr(self, symbol), dtype=float)
+            if value.shape != (count,) or not np.all(np.isfinite(value)):
+                raise MaterialError(f"{self.name}: {symbol} must be three numbers, got {value}")
+            if symbol != "nu":
+                MODULUS.check(value, f"{self.name}: {symbol}", MaterialError)
+        DENSITY.check(self.rho, f"{self.name}: rho", MaterialError)
+        axes = np.asarray(self.axes, dtype=float)
+        if axes.shape != (3, 3) or np.abs(axes @ axes.T - np.eye(3)).max() > 1e-9:
+            raise MaterialError(f"{self.name}: axes must be three orthonormal directions")
+        if np.linalg.eigvalsh(self.compliance)[0] <= 0.0:
+            raise MaterialError(
+                f"{self.name}: nu = {self.nu} with E = {self.E} gives a stiffness that is not"
+                " positive definite"
+            )
+        check_material(self.E, None, self.rho, self.name)
+
+    @property
+    def compliance(self) -> NDArray[np.float64]:
+        """Normal strains per normal stress in material directions, (3, 3), 1/Pa."""
+        (E1, E2, E3), (nu12, nu13, nu23) = self.E, self.nu
+        return np.array(
+            [
+                [1.0 / E1, -nu12 / E1, -nu13 / E1],
+                [-nu12 / E1, 1.0 / E2, -nu23 / E2],
+                [-nu13 / E1, -nu23 / E2, 1.0 / E3],
+            ]
+        )
+
+
+steel = Material(E=210e9, nu=0.3, rho=7850.0, name="steel")
+aluminium = Material(E=70e9, nu=0.33, rho=2700.0, name="aluminium")
+titanium = Material(E=114e9, nu=0.34, rho=4430.0, name="titanium")

@@ -1,0 +1,152 @@
+"""Cross-sections of beams: areas, second moments, torsion and shear constants.
+
+A section lies in its own y–z plane, x along the beam. `rectangle(width, height)` has its width
+along y and its height along z: it bends in the x–y plane with E Iz, Iz = ∫y² dA = height·width³/12,
+and in the x–z plane with E Iy, Iy = ∫z² dA = width·height³/12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import MaterialError, SectionError
+from assembly.magnitudes import AREA, LENGTH, SECOND_MOMENT, SHEAR_COEFFICIENT
+from assembly.materials.materials import Material
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A cross-section about the beam's axis (its centroid), SI units.
+
+    A: area, m². Iy = ∫z² dA, Iz = ∫y² dA, Iyz = ∫yz dA, m⁴. J: Saint-Venant torsion constant, m⁴.
+    shear_y, shear_z: Timoshenko's shear coefficients k (shear stiffness k G A). Raises
+    SectionError.
+    """
+
+    A: float
+    Iy: float
+    Iz: float
+    J: float
+    shear_y: float = 1.0
+    shear_z: float = 1.0
+    Iyz: float = 0.0
+    name: str = "section"
+
+    def __post_init__(self) -> None:
+        limits = dict(A=AREA, Iy=SECOND_MOMENT, Iz=SECOND_MOMENT, J=SECOND_MOMENT)
+        limits |= dict(shear_y=SHEAR_COEFFICIENT, shear_z=SHEAR_COEFFICIENT)
+        for constant, limit in limits.items():
+            limit.check(getattr(self, constant), f"{self.name}: {constant}", SectionError)
+        if not np.isfinite(self.Iyz):
+            raise SectionError(f"{self.name}: Iyz must be finite, got {self.Iyz!r}")
+        if self.Iyz**2 >= self.Iy * self.Iz:
+            raise SectionError(
+                f"{self.name}: Iyz² must be smaller than Iy·Iz, got Iyz={self.Iyz!r}"
+            )
+
+    def compliance(self, material: Material, shear: bool = True) -> Array:
+        """(6, 6): strains (γ, κ) of unit resultants (N, V_y, V_z, T, M_y, M_z).
+
+        shear=False leaves the shear strains out (Euler–Bernoulli).
+        """
+        if not isinstance(material, Material):
+            raise MaterialError(
+                f"{self.name}: sections of beams are of isotropic material; give an orthotropic "
+                f"one as 6×6 section matrices (assembly.blade)"
+            )
+        E, G = material.E, material.G
+        C = np.zeros((6, 6))
+        C[0, 0] = 1.0 / (E * self.A)
+        if shear:
+            C[1, 1] = 1.0 / (self.shear_y * G * self.A)
+            C[2, 2] = 1.0 / (self.shear_z * G * self.A)
+        C[3, 3] = 1.0 / (G * self.J)
+        # M_y = E (Iy κ_y − Iyz κ_z), M_z = E (Iz κ_z − Iyz κ_y): σ = E (z κ_y − y κ_z).
+        bending = E * np.array([[self.Iy, -self.Iyz], [-self.Iyz, self.Iz]])
+        C[4:, 4:] = np.linalg.inv(bending)
+        return C
+
+    @property
+    def second_moments(self) -> Array:
+        """∫ s sᵀ dA (3, 3), m⁴, of the position s = (0, y, z) in the section."""
+        return np.array([[0.0, 0.0, 0.0], [0.0, self.Iz, self.Iyz], [0.0, self.Iyz, self.Iy]])
+
+    @property
+    def depth(self) -> float:
+        """Side (m) of the rectangle that has the section's larger radius of gyration."""
+        return float(np.sqrt(12.0 * max(self.Iy, self.Iz) / self.A))
+
+    @property
+    def polar_radius_squared(self) -> float:
+        """(Iy + Iz)/A, m²: the axial force's factor in torsional geometric stiffness (Wagner)."""
+        return (self.Iy + self.Iz) / self.A
+
+
+def rectangle(width: float, height: float, shear: float = 5.0 / 6.0) -> Section:
+    """A rectangle, width along y and height along z, m; `shear` is Timoshenko's coefficient.
+
+    The torsion constant is Saint-Venant's series (Timoshenko & Goodier, Theory of Elasticity,
+    §109).
+    """
+    _positive("rectangle", width=width, height=height)
+    long, short = max(width, height), min(width, height)
+    n = np.arange(1, 60, 2)
+    series = np.sum(np.tanh(n * np.pi * long / (2.0 * short)) / n**5)
+    # Σ 1/n⁵ over odd n beyond the series is its tail with tanh = 1 to round-off.
+    tail = 31.0 / 32.0 * 1.0369277551433699 - np.sum(1.0 / n**5)
+    J = long * short**3 * (1.0 / 3.0 - 64.0 * short / (np.pi**5 * long) * (series + tail))
+    A, Iy, Iz = width * height, width * height**3 / 12.0, height * width**3 / 12.0
+    return Section(A, Iy, Iz, float(J), shear, shear, name="rectangle")
+
+
+def circle(diameter: float, nu: float = 0.3, shear: float | None = None) -> Section:
+    """A full circle, m; shear coefficient 6(1+ν)/(7+6ν) (Cowper, J. Appl. Mech. 33, 1966)."""
+    _positive("circle", diameter=diameter)
+    k = 6.0 * (1.0 + nu) / (7.0 + 6.0 * nu) if shear is None else shear
+    second = np.pi * diameter**4 / 64.0
+    return Section(np.pi * diameter**2 / 4.0, second, second, 2.0 * second, k, k, name="circle")
+
+
+def tube(outer: float, inner: float, nu: float = 0.3, shear: float | None = None) -> Section:
+    """A round tube of outer and inner diameter, m; shear coefficient of Cowper (1966)."""
+    _positive("tube", outer=outer, inner=inner)
+    if inner >= outer:
+        raise SectionError(f"tube: inner diameter {inner!r} must be smaller than outer {outer!r}")
+    m2 = (inner / outer) ** 2
+    whole = (1.0 + m2) ** 2
+    cowper = 6.0 * (1.0 + nu) * whole / ((7.0 + 6.0 * nu) * whole + (20.0 + 12.0 * nu) * m2)
+    k = cowper if shear is None else shear
+    second = np.pi * (outer**4 - inner**4) / 64.0
+    area = np.pi * (outer**2 - inner**2) / 4.0
+    return Section(area, second, second, 2.0 * second, k, k, name="tube")
+
+
+def i_profile(width: float, height: float, flange: float, web: float) -> Section:
+    """A doubly symmetric I: flanges along y, web along z, m.
+
+    Two flanges of `width` and thickness `flange`, a web of thickness `web`, whole `height`.
+    Thin-walled shear coefficients (web area carries V_z, flanges 5/6 of V_y) and torsion constant
+    Σ b t³/3; warping restraint is not included.
+    """
+    _positive("i_profile", width=width, height=height, flange=flange, web=web)
+    if 2.0 * flange >= height or web >= width:
+        raise SectionError(
+            f"i_profile: flange {flange!r} and web {web!r} do not fit in {width!r} × {height!r}"
+        )
+    clear = height - 2.0 * flange
+    A = 2.0 * width * flange + clear * web
+    Iy = (width * height**3 - (width - web) * clear**3) / 12.0
+    Iz = (2.0 * flange * width**3 + clear * web**3) / 12.0
+    J = (2.0 * width * flange**3 + (height - flange) * web**3) / 3.0
+    shear_y = 5.0 / 6.0 * 2.0 * width * flange / A
+    return Section(A, Iy, Iz, J, shear_y, height * web / A, name="i_profile")
+
+
+def _positive(shape: str, **sizes: float) -> None:
+    for name, value in sizes.items():
+        LENGTH.check(value, f"{shape}: {name}", SectionError)

@@ -1,0 +1,173 @@
+"""Forces applied to a mechanism's bodies, with their stiffness.
+
+A force on a point at the lever s of a node works on u + θ×s + ½θ×(θ×s). A force that keeps its
+direction in space (dead) has the potential −f·x, whose second derivative is on the rotations only;
+one that turns with the node (follower) is f + θ×f, which has no potential:
+
+    dead      K_θθ = −[½(f sᵀ + s fᵀ) − (f·s) I]
+    follower  K_uθ = f̃,  K_θθ = ½ m̃,  m = s × f,
+
+the ½ because the moment conjugate to the rotation vector is (I − ½θ̃)(m + θ×m).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.bodies.body import Body
+from assembly.errors import MechanismError
+from assembly.kinematics import skew
+from assembly.mechanisms.joint_points import JointPoint, body_point
+from assembly.mechanisms.joints import GROUND, Point
+from assembly.mechanisms.rigid_state import RigidState
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Load:
+    """A force (2 or 3 components, N) on a point of a body, constant or a function of time (s).
+
+    In fixed axes; follower: in the body's axes, turning with the node too.
+    """
+
+    body: str
+    at: Point
+    force: ArrayLike | Callable[[float], ArrayLike]
+    follower: bool = False
+
+    def value(self, t: float) -> Array:
+        """The force (3,) at time t; MechanismError when it is not two or three finite numbers."""
+        given = self.force(t) if callable(self.force) else self.force
+        values = np.asarray(given, dtype=float).ravel()
+        if values.size not in (2, 3) or not np.all(np.isfinite(values)):
+            raise MechanismError(
+                f"load on {self.body!r} at t = {t:g} s: expected two or three finite numbers, N, "
+                f"got {given!r}"
+            )
+        return np.array([*values, 0.0][:3])
+
+
+@dataclass(frozen=True)
+class AppliedLoads:
+    """All loads of a mechanism, and the unknowns they act on."""
+
+    loads: tuple[Load, ...]
+    points: tuple[JointPoint, ...]
+    bodies: tuple[Body, ...]
+    planar: bool
+
+    @classmethod
+    def of(cls, loads: tuple[Load, ...], bodies: dict[str, Body], planar: bool) -> AppliedLoads:
+        """Raises MechanismError for a body or point that is not there."""
+        points = []
+        for load in loads:
+            if load.body == GROUND or load.body not in bodies:
+                raise MechanismError(f"load: no body {load.body!r}; bodies are {', '.join(bodies)}")
+            load.value(0.0)
+            points.append(body_point(f"load on {load.body!r}", load.body, load.at, bodies))
+        found = cls(loads, tuple(points), tuple(bodies.values()), planar)
+        for load, point, motion in zip(loads, points, found._motions, strict=True):
+            needs = load.follower or np.any(point.lever)
+            turns = np.diff(motion.indptr)[5] if planar else np.diff(motion.indptr)[3:].min()
+            if needs and not turns:
+                raise MechanismError(
+                    f"load on {load.body!r}: the node has no rotations to turn a force; use "
+                    f"a set of several nodes"
+                )
+        return found
+
+    @cached_property
+    def _offsets(self) -> Index:
+        return np.cumsum([0, *(body.size for body in self.bodies)])
+
+    @cached_property
+    def _motions(self) -> list[sp.csr_matrix]:
+        """Displacement and rotation of each load's node or nodes, (6, all unknowns)."""
+        out = []
+        for point in self.points:
+            entries = point.motion(self.bodies[point.body].dofs, self.planar)
+            rows, cols, weights = zip(*entries, strict=True)
+            shifted = np.array(cols) + self._offsets[point.body]
+            shape = (6, self._offsets[-1])
+            out.append(sp.csr_matrix((weights, (rows, shifted)), shape=shape))
+        return out
+
+    @cached_property
+    def touched(self) -> Index:
+        """Unknowns in which loads have a stiffness."""
+        stiff = [
+            motion.indices
+            for load, point, motion in zip(self.loads, self.points, self._motions, strict=True)
+            if load.follower or np.any(point.lever)
+        ]
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *stiff])).astype(np.intp)
+
+    @cached_property
+    def _unit_loads(self) -> list[Array]:
+        """For each load, the nodal loads (all unknowns, 3) of unit forces in body axes."""
+        out = []
+        for point, motion in zip(self.points, self._motions, strict=True):
+            wrench = np.concatenate([np.eye(3), skew(point.lever)])
+            out.append(np.asarray(motion.T @ wrench))
+        return out
+
+    def unit_loads(self, body: int) -> Array:
+        """Nodal loads (unknowns of the body, 3 a load) of the unit forces on one body."""
+        return self._units_of[body]
+
+    @cached_property
+    def _units_of(self) -> list[Array]:
+        return [self._find_units(body) for body in range(len(self.bodies))]
+
+    def _find_units(self, body: int) -> Array:
+        span = slice(self._offsets[body], self._offsets[body + 1])
+        mine = [
+            unit[span]
+            for unit, point in zip(self._unit_loads, self.points, strict=True)
+            if point.body == body
+        ]
+        empty = np.zeros((self._offsets[body + 1] - self._offsets[body], 0))
+        return np.concatenate([empty, *mine], axis=1)
+
+    def forces(self, state: RigidState) -> Array:
+        """Forces (loads, 3) at an instant, in body axes."""
+        out = np.zeros((len(self.loads), 3))
+        for k, (load, point) in enumerate(zip(self.loads, self.points, strict=True)):
+            value = load.value(state.t)
+            out[k] = value if load.follower else state.pose.R[point.body].T @ value
+        return out
+
+    def on_body(self, forces: Array, body: int) -> Array:
+        """The forces on one body, one after the other."""
+        mine = [k for k, point in enumerate(self.points) if point.body == body]
+        return np.asarray(forces[mine].ravel())
+
+    def nodal(self, forces: Array, body: int) -> Array:
+        """Nodal loads of the forces on one body, over its unknowns."""
+        return np.asarray(self._units_of[body] @ self.on_body(forces, body))
+
+    def stiffness(self, forces: Array, touched: Index) -> Array:
+        """Stiffness of the loads over the touched unknowns of the mechanism, (J, J)."""
+        out = np.zeros((len(touched), len(touched)))
+        for load, point, motion, f in zip(
+            self.loads, self.points, self._motions, forces, strict=True
+        ):
+            s = point.lever
+            local = np.zeros((6, 6))
+            if load.follower:
+                local[:3, 3:], local[3:, 3:] = skew(f), 0.5 * skew(np.cross(s, f))
+            else:
+                outer = np.outer(f, s)
+                local[3:, 3:] = (f @ s) * np.eye(3) - 0.5 * (outer + outer.T)
+            if np.any(local):
+                seen = motion[:, touched].toarray()
+                out += seen.T @ local @ seen
+        return out

@@ -1,0 +1,229 @@
+"""From the matrices of the bodies to those of the mechanism at one instant: TᵀXT on a fixed
+pattern.
+
+Joints touch few unknowns J; all others I are their own masters, and only their neighbours N ⊂ I
+couple to J. With the touched masters m of T_J (J, m),
+
+    TᵀXT = [[X_II, X_IJ T_J], [T_Jᵀ X_JI, T_Jᵀ X_JJ T_J]],
+
+where X_II only changes its coefficients and the other blocks are small and dense. All eight
+matrices of an instant are formed together, without a loop over unknowns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.bodies.body import Body
+from assembly.linalg.combination import Combination, Pattern, Patterned
+from assembly.mechanisms.jets import Jet
+from assembly.mechanisms.transformation import Partition
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+PART_NAMES = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D")
+M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D = range(8)
+
+
+# What multiplies a fixed matrix at an instant, by its place in a row of numbers: one, the twist
+# (v_O, ω), the coefficients of the motion (ω_iω_j, ε, a_O), those of the loading, forces and
+# moments of joints.
+ONE, TWIST, SPIN, PRODUCTS, SPIN_RATE, LOADING, JOINTS = 0, 1, 4, 7, 13, 19, 31
+
+
+@dataclass(frozen=True)
+class Term:
+    """A fixed matrix times `factor`: a term of a part, and the place of what multiplies it."""
+
+    part: int
+    place: int
+    matrix: Any
+    factor: float = 1.0
+
+
+class BodyStack:
+    """The fixed matrices of one body as rows of values on their common sparsity pattern.
+
+    joint_loads (n, k): unit forces and moments of joints; each gets its geometric stiffness.
+    stressed: whether the geometric matrices are wanted. units: the unit kinematics that occur.
+    """
+
+    def __init__(
+        self, body: Body, joint_loads: Array, stressed: bool, units: tuple[int, ...]
+    ) -> None:
+        ops = body.operators
+        a, b = body.rayleigh
+        terms = [Term(M, ONE, ops.M), Term(K, ONE, ops.K)]
+        terms += [Term(D, ONE, ops.M, a), Term(D, ONE, ops.K, b)]
+        terms += [Term(D, ONE, ops.D), Term(D, ONE, ops.d)]
+        terms += [Term(C, SPIN + i, G, 2.0) for i, G in enumerate(ops.G)]
+        terms += [Term(K_EPSILON, SPIN_RATE + i, G) for i, G in enumerate(ops.G)]
+        terms += [Term(K_OMEGA2, PRODUCTS + i, S) for i, S in enumerate(ops.S)]
+        terms += [Term(K_D, SPIN + i, A) for i, A in enumerate(ops.circulatory)]
+        if stressed:
+            terms += [Term(K_G, LOADING + i, ops.B[i]) for i in units]
+            terms += [Term(K_G, TWIST + i, B) for i, B in enumerate(ops.B_damper)]
+            response = body.static_response(joint_loads)
+            stiffened = [body.geometric(u, None) for u in response.T]
+            terms += [Term(K_G, JOINTS + i, B) for i, B in enumerate(stiffened)]
+        self._fill(body.size, [term for term in terms if term.factor != 0.0])
+
+    def _fill(self, size: int, terms: list[Term]) -> None:
+        """Values (terms, entries) on the union pattern, and what multiplies each."""
+        matrices = [sp.csr_matrix(term.matrix.tocsr()) for term in terms]
+        found = [(t, A, _keys(A, size)) for t, A in zip(terms, matrices, strict=True) if A.nnz]
+        # A carriage without mass has no matrix at all.
+        union = np.unique(np.concatenate([np.zeros(0, np.int64), *(keys for *_, keys in found)]))
+        self.rows, self.cols = union // size, union % size
+        self.values = np.zeros((len(found), len(union)))
+        for k, (term, A, keys) in enumerate(found):
+            self.values[k, np.searchsorted(union, keys)] = term.factor * A.data
+        self._part = np.array([term.part for term, *_ in found], dtype=np.intp)
+        self._place = np.array([term.place for term, *_ in found], dtype=np.intp)
+
+    def parts(self, twist: Array, motion: Array, loading: Array, joint_loads: Array) -> Array:
+        """Values (8, entries) of the named matrices at an instant.
+
+        twist (6,): of the body's frame; motion (12,): coefficients of its motion; loading (12,): of
+        what stresses it, gravity included. joint_loads (k,): multiples of the unit loads.
+        """
+        numbers = np.concatenate([[1.0], twist, motion, loading, joint_loads])
+        weights = np.zeros((8, len(self._part)))
+        weights[self._part, np.arange(len(self._part))] = numbers[self._place]
+        return np.asarray(weights @ self.values)
+
+
+def _keys(A: sp.csr_matrix, size: int) -> NDArray[np.int64]:
+    A.sum_duplicates()
+    rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(A.indptr))
+    return rows * size + A.indices
+
+
+class ReducedPattern:
+    """Where the values of all bodies, in a row, go in the matrices over the masters.
+
+    size: number of all unknowns. rows, cols: of every value. touched (J,): numbers of the joint
+    unknowns among all; partition: which of them are slaves. masters: the unknowns of the frozen
+    system.
+    """
+
+    def __init__(
+        self, size: int, rows: Index, cols: Index, touched: Index, partition: Partition
+    ) -> None:
+        self.size, self.touched, self.partition = size, touched, partition
+        free = np.ones(size, dtype=bool)
+        free[touched[partition.slaves]] = False
+        self.masters = np.flatnonzero(free)
+        place, reduced = _numbering(size, touched), _numbering(size, self.masters)
+        row_touched, col_touched = place[rows] >= 0, place[cols] >= 0
+        self.inner = np.flatnonzero(~row_touched & ~col_touched)
+        nj = np.flatnonzero(~row_touched & col_touched)
+        jn = np.flatnonzero(row_touched & ~col_touched)
+        jj = np.flatnonzero(row_touched & col_touched)
+        self.neighbours = np.unique(np.concatenate([rows[nj], cols[jn]]))
+        near = _numbering(size, self.neighbours)
+        J, N = len(touched), len(self.neighbours)
+        self._nj = (nj, near[rows[nj]] * J + place[cols[nj]])
+        self._jn = (jn, place[rows[jn]] * N + near[cols[jn]])
+        self._jj = (jj, place[rows[jj]] * J + place[cols[jj]])
+
+        m, beside = reduced[touched[partition.masters]], reduced[self.neighbours]
+        inner_pair = (reduced[rows[self.inner]], reduced[cols[self.inner]])
+        pairs = (inner_pair, _grid(beside, m), _grid(m, beside), _grid(m, m))
+        n = len(self.masters)
+        keys = np.concatenate([r * n + c for r, c in pairs])
+        self._order = np.argsort(keys, kind="stable")
+        ordered = keys[self._order]
+        self._pattern = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
+
+    def reduce(
+        self, values: Array, T: Jet, joint_K_G: Array, joint_K_D: Array
+    ) -> dict[str, Combination]:
+        """The named matrices over the masters, with K_transport.
+
+        values (8, entries) of all bodies; T (J, m) with rates; joint_K_G, joint_K_D (J, J): of
+        joints and loads, with a potential and without. C gets 2TᵀMṪ, and the stiffness
+        Tᵀ[(C + D)Ṫ + M T̈] (DESIGN.md, "Mechanisms") goes to K_transport but for TᵀDṪ, which no
+        potential has and which therefore is in K_D.
+        """
+        J, N = len(self.touched), len(self.neighbours)
+        T0, T1, T2 = T.data
+        XNJ = _dense(values, self._nj, (N, J))
+        XJN = _dense(values, self._jn, (J, N))
+        XJJ = _dense(values, self._jj, (J, J))
+        XJJ[K_G] += joint_K_G
+        XJJ[K_D] += joint_K_D
+        NJ, JJ = np.zeros((9, N, T0.shape[1])), np.zeros((9, J, T0.shape[1]))
+        NJ[:8], JJ[:8] = XNJ @ T0, XJJ @ T0
+        if np.any(T1) or np.any(T2):
+            for out, X in ((NJ, XNJ), (JJ, XJJ)):
+                out[8] = X[C] @ T1 + X[M] @ T2
+                out[K_D] += X[D] @ T1
+                out[C] += 2.0 * X[M] @ T1
+        JN = np.zeros((9, T0.shape[1], N))
+        JN[:8] = T0.T @ XJN
+        inner = np.zeros((9, len(self.inner)))
+        inner[:8] = values[:, self.inner]
+        blocks = [inner, NJ.reshape(9, -1), JN.reshape(9, -1), (T0.T @ JJ).reshape(9, -1)]
+        data = np.concatenate(blocks, axis=1)[:, self._order]
+        named = zip((*PART_NAMES, "K_transport"), data, strict=True)
+        return {
+            name: Combination(self._pattern.shape, ((1.0, Patterned(self._pattern, row)),))
+            for name, row in named
+            if np.any(row)
+        }
+
+    def reduce_vector(self, vector: Array, T: Array) -> Array:
+        """Tᵀ of a vector (size,) over all unknowns."""
+        full = vector.copy()
+        full[self.touched] = 0.0
+        full[self.touched[self.partition.masters]] = T.T @ vector[self.touched]
+        return np.asarray(full[self.masters])
+
+    def expand(self, vector: NDArray[np.inexact], T: Array) -> NDArray[np.inexact]:
+        """T of a vector (masters, ...): all unknowns of all bodies."""
+        full = np.zeros((self.size, *vector.shape[1:]), dtype=vector.dtype)
+        full[self.masters] = vector
+        full[self.touched] = np.tensordot(
+            T, full[self.touched[self.partition.masters]], axes=(1, 0)
+        )
+        return full
+
+    def matrix(self, T: Array, rate: bool = False) -> sp.csr_matrix:
+        """T (or one of its rates) as a sparse matrix (size, masters)."""
+        place = np.searchsorted(self.masters, self.touched[self.partition.masters])
+        rows, cols = np.repeat(self.touched, len(place)), np.tile(place, len(self.touched))
+        values = T.ravel()
+        if not rate:
+            inner = np.setdiff1d(np.arange(self.size), self.touched)
+            rows = np.concatenate([rows, inner])
+            cols = np.concatenate([cols, np.searchsorted(self.masters, inner)])
+            values = np.concatenate([values, np.ones(len(inner))])
+        shape = (self.size, len(self.masters))
+        out = sp.csr_matrix((values, (rows, cols)), shape=shape)
+        out.eliminate_zeros()
+        return out
+
+
+def _dense(values: Array, block: tuple[Index, Index], shape: tuple[int, int]) -> Array:
+    source, target = block
+    out = np.zeros((8, shape[0] * shape[1]))
+    out[:, target] = values[:, source]
+    return out.reshape(8, *shape)
+
+
+def _numbering(size: int, chosen: Index) -> Index:
+    """The place of each number among the chosen ones, −1 for the others."""
+    place = np.full(size, -1, dtype=np.intp)
+    place[chosen] = np.arange(len(chosen))
+    return place
+
+
+def _grid(rows: Index, cols: Index) -> tuple[Index, Index]:
+    return np.repeat(rows, len(cols)), np.tile(cols, len(rows))

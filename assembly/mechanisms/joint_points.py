@@ -1,0 +1,152 @@
+"""Where joints hold on to bodies: a node, a point of a rigid body, or a set of nodes.
+
+A set of nodes moves with its mean displacement and its best-fit rotation (a distributed coupling,
+which stiffens nothing). With arms X from the set's centre, S = Σ X Xᵀ and Θ = tr(S) I − S, the
+rotation vector of the polar decomposition of Σ (X + u) Xᵀ is to second order φ = φ₁ + φ₂,
+
+    Θ φ₁ = Σ X × u,    g·φ₂ = −½ φ₁ᵀ S h̃ φ₁ + Σ φ₁·(u × (X × h)),   h = Θ⁻¹ g.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.bodies.body import Body
+from assembly.dofs import DofMap
+from assembly.errors import MechanismError
+from assembly.kinematics import skew
+from assembly.mechanisms.jets import skews
+from assembly.mechanisms.joints import GROUND, Joint, Point
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+ON_NODE = 1e-6  # of the body's size: how near to a node a joint's point must be
+FLAT = 1e-10  # relative size of an inertia Θ below which a set does not show all rotations
+
+
+@dataclass(frozen=True)
+class JointPoint:
+    """A point of a body that a joint holds.
+
+    body: number, the ground last. nodes: none for the ground, one, or a set. point, lever (3,): in
+    body axes, m; the lever is from the node to the point.
+    """
+
+    body: int
+    nodes: Index
+    point: Array
+    lever: Array
+
+    def motion(self, dofs: DofMap, planar: bool) -> list[tuple[int, int, float]]:
+        """How the point's displacement and rotation (entries 0–5) follow from the body's unknowns.
+
+        Triples (entry, unknown, weight); entries that the body cannot show are missing.
+        """
+        numbers, k = dofs.numbers, len(self.nodes)
+        out = []
+        for node in self.nodes.tolist():
+            for component in range(3 if k > 1 else 6):
+                if (node, component) in numbers:
+                    out.append((component, numbers[node, component], 1.0 / k))
+        if k > 1:
+            turn = FittedRotation(dofs.coordinates[self.nodes], planar).first
+            for i, node in enumerate(self.nodes.tolist()):
+                for axis, component in np.ndindex(3, 3):
+                    weight = turn[axis, 3 * i + component]
+                    if weight != 0.0 and (node, component) in numbers:
+                        out.append((3 + axis, numbers[node, component], float(weight)))
+        return out
+
+
+@dataclass(frozen=True)
+class FittedRotation:
+    """The best-fit rotation of nodes X (k, 3), about z only when planar."""
+
+    X: Array
+    planar: bool
+
+    @cached_property
+    def arms(self) -> Array:
+        return np.asarray(self.X - self.X.mean(axis=0))
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """Θ⁻¹ (3, 3); zero where the nodes do not show the rotation (all on one line)."""
+        S = self.arms.T @ self.arms
+        theta = np.trace(S) * np.eye(3) - S
+        if self.planar:
+            return np.diag([0.0, 0.0, 1.0 / theta[2, 2] if theta[2, 2] > 0.0 else 0.0])
+        sizes = np.linalg.eigvalsh(theta)
+        return np.linalg.inv(theta) if sizes[0] > FLAT * sizes[2] else np.zeros((3, 3))
+
+    @cached_property
+    def first(self) -> Array:
+        """φ₁ by the displacements, (3, 3k)."""
+        return self._inverse @ skews(self.arms).transpose(1, 0, 2).reshape(3, -1)
+
+    def second(self, g: Array) -> Array:
+        """The Hessian of g·φ by the displacements, (3k, 3k)."""
+        h = self._inverse @ g
+        twist = self.arms.T @ self.arms @ skew(h)
+        sweep = -skews(np.cross(self.arms, h)).transpose(1, 0, 2).reshape(3, -1)
+        mixed = self.first.T @ sweep
+        return np.asarray(mixed + mixed.T - 0.5 * self.first.T @ (twist + twist.T) @ self.first)
+
+
+def joint_points(joint: Joint, bodies: dict[str, Body]) -> tuple[JointPoint, JointPoint]:
+    """The points of the first and the second body; MechanismError when there is no such point."""
+    first, second = (
+        body_point(f"joint {joint.name}", body, point, bodies)
+        for body, point in zip(joint.bodies, joint.at, strict=True)
+    )
+    return first, second
+
+
+def body_point(label: str, name: str, point: Point, bodies: dict[str, Body]) -> JointPoint:
+    """A point of a body, or of the ground; `label` says whose it is when there is none."""
+    none = np.zeros(0, dtype=np.intp)
+    if name == GROUND:
+        if isinstance(point, str | int):
+            raise MechanismError(f"{label}: a point of the ground needs coordinates, not {point!r}")
+        return JointPoint(len(bodies), none, _coordinates(label, point), np.zeros(3))
+    number, body = list(bodies).index(name), bodies[name]
+    nodes = body.dofs.coordinates
+    if isinstance(point, str):
+        chosen = np.unique(np.asarray(body.sets.get(point, none), dtype=np.intp))
+        if len(chosen) == 0:
+            raise MechanismError(
+                f"{label}: body {name!r} has no nodes {point!r}; it has "
+                f"{', '.join(body.sets) or 'no named sets'}"
+            )
+        return JointPoint(number, chosen, nodes[chosen].mean(axis=0), np.zeros(3))
+    if isinstance(point, int | np.integer):
+        if not 0 <= point < len(nodes):
+            raise MechanismError(
+                f"{label}: body {name!r} has nodes 0 to {len(nodes) - 1}, not {point}"
+            )
+        return JointPoint(number, np.array([point], dtype=np.intp), nodes[point], np.zeros(3))
+    X = _coordinates(label, point)
+    if len(nodes) == 1:
+        return JointPoint(number, np.zeros(1, dtype=np.intp), X, X - nodes[0])
+    distances = np.linalg.norm(nodes - X, axis=1)
+    node = int(distances.argmin())
+    if distances[node] > ON_NODE * np.ptp(nodes, axis=0).max():
+        raise MechanismError(
+            f"{label}: no node of body {name!r} at {X.tolist()}; the nearest is "
+            f"node {node} at {nodes[node].tolist()}"
+        )
+    return JointPoint(number, np.array([node], dtype=np.intp), nodes[node], np.zeros(3))
+
+
+def _coordinates(label: str, point: ArrayLike) -> Array:
+    values = np.asarray(point, dtype=float).ravel()
+    if values.size not in (2, 3) or not np.all(np.isfinite(values)):
+        raise MechanismError(
+            f"{label}: a point needs two or three finite coordinates, got {point!r}"
+        )
+    return np.array([*values, 0.0][:3])

@@ -1,0 +1,213 @@
+"""The joint conditions of a mechanism in one batch: values, gradients, their rates, second
+derivatives.
+
+With d = R_ab P_b + R_aᵀ(r_b − r_a) − X_a seen from the first body (a distance, P_b = X_b) or d =
+R_ab g (a direction, P_b = g) every condition is Φ = f·d − c, R_ab = R_aᵀR_b. A variation (u, θ) of
+each body's node, its rotation a rotation vector, moves a point at the lever s by u + θ×s +
+½θ×(θ×s).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.mechanisms.jets import Jet, cross, matrix_product, product, skews
+from assembly.mechanisms.joints import Condition
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Origins (B, 3) and rotations (B, 3, 3) of all bodies, with their rates or without; the ground
+    comes last."""
+
+    origin: Jet
+    rotation: Jet
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What the conditions have in common at one instant; all jets have one entry per condition."""
+
+    value: Jet
+    f: Jet
+    d: Jet
+    relative: Jet  # R_ab
+
+    @cached_property
+    def h(self) -> Jet:
+        """R_abᵀ f, the direction f seen from the second body."""
+        return product("rji,rj->ri", self.relative, self.f)
+
+    @cached_property
+    def turned(self) -> Jet:
+        """f × d."""
+        return cross(self.f, self.d)
+
+
+class JointRows:
+    """All conditions of a mechanism as arrays of m rows.
+
+    bodies (m, 2): numbers of the two bodies, the ground last. points (m, 2, 3): X_a and X_b in body
+    axes. levers (m, 2, 3): from the node that carries the point to the point.
+    """
+
+    def __init__(
+        self, conditions: Sequence[Condition], bodies: Index, points: Array, levers: Array
+    ) -> None:
+        self.conditions = tuple(conditions)
+        self.bodies = bodies
+        self._pairs, pair_of = np.unique(bodies, axis=0, return_inverse=True)
+        self._pair_of = pair_of.reshape(-1)  # numpy 2.0 gives it another shape
+        self.joints = [c.joint for c in conditions]
+        distance = np.array([c.direction is None for c in conditions], dtype=bool)
+        self.distance = distance.astype(float)[:, None]
+        self.carried = np.array(
+            [c.carried or not d for c, d in zip(conditions, distance, strict=True)]
+        )
+        self.held = np.array([c.held for c in conditions], dtype=bool)
+        self.driven = np.array(
+            [c.turning is not None or c.shifting is not None for c in conditions], dtype=bool
+        )
+        given = np.array([np.zeros(3) if c.direction is None else c.direction for c in conditions])
+        far = np.where(distance[:, None], points[:, 1], given)
+        self.far = far
+        self.near = points[:, 0] * self.distance
+        self.labels = [
+            f"driver of {joint}" if moved else f"joint {joint}"
+            for joint, moved in zip(self.joints, self.driven, strict=True)
+        ]
+        # A direction turns with its node like a point at the lever g.
+        self.rigid_levers = (self.near, far)
+        self.node_levers = (
+            levers[:, 0] * self.distance,
+            np.where(distance[:, None], levers[:, 1], given),
+        )
+        self.f = np.array([c.f for c in conditions])
+        self._driven_rows = np.flatnonzero(self.driven).tolist()
+        self._constant = np.zeros((3, len(conditions), 4))
+        self._constant[0, :, :3] = self.f
+
+    def __len__(self) -> int:
+        return len(self.conditions)
+
+    def laws(self, t: float, lag: Array | None = None) -> tuple[Jet, Jet]:
+        """The jets of f (m, 3) and c (m,) at time t: constant but for driven rows.
+
+        lag (m,): taken off the drivers' values, while a mechanism is being assembled.
+        """
+        both = self._constant.copy()
+        f, c = both[..., :3], both[..., 3]
+        for row in self._driven_rows:
+            condition = self.conditions[row]
+            if condition.turning is not None:
+                e1, e2, law = condition.turning
+                q, rate, second = law.at(t)
+                q -= 0.0 if lag is None else lag[row]
+                along, inward = np.cos(q) * e1 + np.sin(q) * e2, np.cos(q) * e2 - np.sin(q) * e1
+                f[:, row] = inward, -rate * along, -second * along - rate**2 * inward
+            elif condition.shifting is not None:
+                c[:, row] = condition.shifting.at(t)
+                c[0, row] -= 0.0 if lag is None else lag[row]
+        return Jet(f), Jet(c)
+
+    def evaluate(self, frames: Frames, t: float, lag: Array | None = None) -> Evaluated:
+        """Φ and its ingredients, each with the rates that the frames have."""
+        f, c = self.laws(t, lag)
+        if frames.rotation.data.shape[0] == 1:
+            f, c = Jet(f.data[:1]), Jet(c.data[:1])
+        a, b = self._pairs.T
+        towards = frames.rotation[a].transposed
+        relative = matrix_product(towards, frames.rotation[b])[self._pair_of]
+        gap = product("pik,pk->pi", towards, frames.origin[b] - frames.origin[a])[self._pair_of]
+        d = Jet(_times(relative.data, self.far) + gap.data * self.distance)
+        d.data[0] -= self.near
+        return Evaluated(product("ri,ri->r", f, d) - c, f, d, relative)
+
+    def drift(self, e: Evaluated, t: float) -> Array:
+        """∂Φ/∂t (m,): what the drivers change while all bodies rest."""
+        f, c = self.laws(t)
+        return np.asarray(np.einsum("ri,ri->r", f.rate, e.d.value) - c.rate)
+
+    def driver_errors(self, e: Evaluated) -> Array:
+        """How far each driver's angle (−π to π) or displacement is from its law, (m,)."""
+        out = np.where(self.driven, e.value.value, 0.0)
+        for row, condition in enumerate(self.conditions):
+            if condition.turning is not None:
+                e1, e2, _ = condition.turning
+                f, g = e.f.value[row], e.d.value[row]
+                along = np.cross(f, np.cross(e1, e2))
+                out[row] = np.arctan2(f @ g, along @ g)
+        return out
+
+    def reversed_joints(self, e: Evaluated) -> list[str]:
+        """Joints whose directions are opposite to what is meant."""
+        out = []
+        for row, condition in enumerate(self.conditions):
+            if condition.sense is not None:
+                ours, theirs = condition.sense
+                if ours @ e.relative.value[row] @ theirs < 0.0:
+                    out.append(condition.joint)
+        return list(dict.fromkeys(out))
+
+    def rigid_gradient(self, e: Evaluated) -> Jet:
+        """∂Φ by the motion (translation, rotation) of both frames in their axes, (m, 12)."""
+        return self._gradient(e, self._rigid_arms, np.ones(len(self)))
+
+    def node_gradient(self, e: Evaluated) -> Jet:
+        """∂Φ by the displacement and rotation of both nodes in body axes, (m, 12)."""
+        return self._gradient(e, self._node_arms, self.carried)
+
+    @cached_property
+    def _rigid_arms(self) -> tuple[Array, Array]:
+        return skews(self.rigid_levers[0]), skews(self.rigid_levers[1])
+
+    @cached_property
+    def _node_arms(self) -> tuple[Array, Array]:
+        return skews(self.node_levers[0]), skews(self.node_levers[1])
+
+    def _gradient(self, e: Evaluated, arms: tuple[Array, Array], carried: Array) -> Jet:
+        near, far = arms
+        out = np.empty((len(e.f.data), len(self), 12))
+        out[..., 0:3] = -e.f.data * self.distance
+        out[..., 3:6] = e.turned.data * carried[:, None] - _times(near, e.f.data)
+        out[..., 6:9] = e.h.data * self.distance
+        out[..., 9:] = _times(far, e.h.data)
+        return Jet(out)
+
+    def node_hessian(self, e: Evaluated) -> Array:
+        """∂²Φ by the displacement and rotation vectors of both nodes, (m, 12, 12), symmetric."""
+        f, d, R, h = e.f.value, e.d.value, e.relative.value, e.h.value
+        s, p = self.node_levers
+        ws, wp = self._node_arms
+        carried, shown = self.carried[:, None, None].astype(float), self.distance[:, :, None]
+        H = np.zeros((len(self), 12, 12))
+        wf = skews(f)
+        across = wf @ ws
+        H[:, 3:6, 3:6] = carried * (_turned_twice(f, d) + across + across.transpose(0, 2, 1))
+        H[:, 3:6, 3:6] -= _turned_twice(f, s)
+        H[:, 9:, 9:] = _turned_twice(h, p)
+        H[:, 3:6, 0:3] = -carried * shown * wf
+        H[:, 3:6, 6:9] = carried * shown * (wf @ R)
+        H[:, 3:6, 9:] = -carried * (wf @ R @ wp)
+        for block in (slice(0, 3), slice(6, 9), slice(9, 12)):
+            H[:, block, 3:6] = H[:, 3:6, block].transpose(0, 2, 1)
+        return H
+
+
+def _times(matrices: Array, vectors: Array) -> Array:
+    return np.asarray((matrices @ vectors[..., None])[..., 0])
+
+
+def _turned_twice(f: Array, s: Array) -> Array:
+    """∂²/∂θ² of f·½θ×(θ×s): ½(f sᵀ + s fᵀ) − (f·s) I, (m, 3, 3)."""
+    outer = f[:, :, None] * s[:, None, :]
+    dots = np.einsum("ri,ri->r", f, s)
+    return 0.5 * (outer + outer.transpose(0, 2, 1)) - dots[:, None, None] * np.eye(3)

@@ -1,0 +1,122 @@
+"""Joint reactions of the rigid motion by inverse dynamics: the multipliers of M q̈ + Φ_qᵀ λ = Q."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.kinematics import unit_coefficients
+from assembly.mechanisms.closure import Closure
+from assembly.mechanisms.jets import Jet
+from assembly.mechanisms.joint_rows import Evaluated
+from assembly.mechanisms.rigid_state import RigidState
+from assembly.mechanisms.topology import Topology
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Instant:
+    """What one instant of a mechanism is made of.
+
+    wrench (m, 12): the conditions' gradient by the motion of their two points; gradient: its jets
+    over the touched unknowns, (m, J). coefficients, loading (B, 12): the unit kinematics of every
+    body, as it moves and as its inertia loads it, weight included. forces (loads, 3): applied, in
+    body axes. multipliers (m,).
+    """
+
+    state: RigidState
+    evaluated: Evaluated
+    wrench: Array
+    gradient: Jet
+    coefficients: Array
+    loading: Array
+    forces: Array
+    multipliers: Array
+
+
+class InverseDynamics:
+    """Loads on all bodies of a mechanism, and the reactions they call for.
+
+    gravity (3,): m/s², fixed axes. Resultants are sums of the bodies' own finite-element loads, so
+    that loads and reactions balance to round-off and a statically determinate support of a body
+    carries nothing.
+    """
+
+    def __init__(self, topology: Topology, closure: Closure, gravity: Array) -> None:
+        self.topology, self.closure, self.gravity = topology, closure, gravity
+        self._fields = [body.dofs.rigid_fields() for body in topology.bodies.values()]
+        self._inertia = [body.operators.inertia_loads for body in topology.bodies.values()]
+        # Force and moment about the body's origin, per unit kinematics and per applied force.
+        pairs = list(zip(self._fields, self._inertia, strict=True))
+        self._by_motion = np.array([fields.T @ loads for fields, loads in pairs])
+        self._dampers = [body.operators.damper_loads for body in topology.bodies.values()]
+        dampers = zip(self._fields, self._dampers, strict=True)
+        self._by_twist = np.array([fields.T @ loads for fields, loads in dampers])
+        self._by_force = [
+            fields.T @ topology.applied.unit_loads(i) for i, fields in enumerate(self._fields)
+        ]
+
+    def instant(self, t: float) -> Instant:
+        """Rigid state, conditions and multipliers at time t (s)."""
+        state = self.closure.state(t)
+        e = self.closure.evaluate(state)
+        gradient = self.closure.rows.node_gradient(e)
+        spread = Jet(self.topology.spread(gradient.data))
+        omega, epsilon, acceleration = state.twist[:, 3:], state.rate[:, 3:], state.rate[:, :3]
+        weightless = acceleration - self.gravity @ state.pose.R
+        loading = unit_coefficients(omega, epsilon, weightless)
+        forces = self.topology.applied.forces(state)
+        return Instant(
+            state,
+            e,
+            gradient.value,
+            spread,
+            unit_coefficients(omega, epsilon, acceleration),
+            loading,
+            forces,
+            self._multipliers(state, loading, forces),
+        )
+
+    def _multipliers(self, state: RigidState, loading: Array, forces: Array) -> Array:
+        """λ (m,) of all conditions: J is square and regular, so Jᵀλ = Q has one solution."""
+        resultants = np.einsum("bij,bj->bi", self._by_motion, loading)
+        resultants += np.einsum("bij,bj->bi", self._by_twist, state.twist)
+        if len(forces):
+            for i, units in enumerate(self._by_force):
+                resultants[i] += units @ self.topology.applied.on_body(forces, i)
+        return state.jacobian.solve_transposed(resultants.reshape(-1)[self.closure.active])
+
+    def load(self, now: Instant, held: NDArray[np.bool_]) -> Array:
+        """Inertia, weight, dampers against the surroundings, applied loads and drivers that do not
+        hold, over all unknowns.
+        """
+        loads = [
+            units @ coefficients + dampers @ twist
+            for units, coefficients, dampers, twist in zip(
+                self._inertia, now.loading, self._dampers, now.state.twist, strict=True
+            )
+        ]
+        if len(now.forces):
+            applied = self.topology.applied
+            loads = [load + applied.nodal(now.forces, i) for i, load in enumerate(loads)]
+        load = np.concatenate(loads)
+        load[self.topology.touched] -= np.where(held, 0.0, now.multipliers) @ now.gradient.value
+        return load
+
+    def mobility(self, now: Instant, held: NDArray[np.bool_]) -> Array:
+        """Velocity fields (all unknowns, free drivers) per unit rate of each driver that does not
+        hold."""
+        free = np.flatnonzero(~held)
+        if not len(free):
+            return np.zeros((int(self.topology.offsets[-1]), 0))
+        unit = np.zeros((len(held), len(free)))
+        unit[free, np.arange(len(free))] = 1.0
+        twists = np.zeros((6 * len(self._fields), len(free)))
+        twists[self.closure.active] = now.state.jacobian.solve(unit)
+        parts = np.split(twists, len(self._fields))
+        return np.concatenate(
+            [fields @ part for fields, part in zip(self._fields, parts, strict=True)]
+        )

@@ -1,0 +1,340 @@
+"""How a mechanism hangs together: which node carries which joint, and which unknowns joints
+touch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
+
+from assembly.bodies.body import Body
+from assembly.dofs import COMPONENTS
+from assembly.errors import MechanismError
+from assembly.mechanisms.applied_loads import AppliedLoads, Load
+from assembly.mechanisms.joint_points import FittedRotation, JointPoint, joint_points
+from assembly.mechanisms.joint_rows import JointRows
+from assembly.mechanisms.joints import GROUND, Driver, Joint, conditions, driving_condition
+from assembly.mechanisms.rigid_state import Pose
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Bodies, joints, drivers, and the numbers that connect them.
+
+    points: of every joint, its first body's and its second's in turn. row_points (m, 2): the
+    numbers of the points that each condition ties. applied: the loads on the bodies.
+    """
+
+    bodies: dict[str, Body]
+    joints: tuple[Joint, ...]
+    drivers: tuple[Driver, ...]
+    planar: bool
+    rows: JointRows
+    points: tuple[JointPoint, ...]
+    row_points: Index
+    applied: AppliedLoads
+
+    @classmethod
+    def of(
+        cls,
+        bodies: dict[str, Body],
+        joints: tuple[Joint, ...],
+        drivers: tuple[Driver, ...],
+        loads: tuple[Load, ...],
+    ) -> Topology:
+        planar = _check_bodies(bodies)
+        if not joints:
+            raise MechanismError(
+                "joints: a mechanism needs at least one, to the ground or between bodies"
+            )
+        _check_names(bodies, joints, drivers)
+        numbers = {joint.name: k for k, joint in enumerate(joints)}
+        found = [(c, k) for k, joint in enumerate(joints) for c in conditions(joint, planar)]
+        for motor in drivers:
+            k = numbers[motor.joint]
+            found.append((driving_condition(motor, joints[k], planar), k))
+        points = tuple(point for joint in joints for point in joint_points(joint, bodies))
+        row_points = np.array([(2 * k, 2 * k + 1) for _, k in found], dtype=np.intp).reshape(-1, 2)
+        pairs = [(points[i], points[j]) for i, j in row_points]
+        rows = JointRows(
+            [c for c, _ in found],
+            np.array([[p.body for p in pair] for pair in pairs], dtype=np.intp),
+            np.array([[p.point for p in pair] for pair in pairs]),
+            np.array([[p.lever for p in pair] for pair in pairs]),
+        )
+        applied = AppliedLoads.of(loads, bodies, planar)
+        topology = cls(bodies, joints, drivers, planar, rows, points, row_points, applied)
+        topology.check_unknowns()
+        return topology
+
+    @cached_property
+    def offsets(self) -> Index:
+        """First unknown of each body among all, and their number at the end."""
+        return np.cumsum([0, *(body.size for body in self.bodies.values())])
+
+    @cached_property
+    def _read(self) -> NDArray[np.bool_]:
+        """Which of the 12 entries of a condition's gradient may differ from zero."""
+        read = np.ones((len(self.rows), 12), dtype=bool)
+        direction = self.rows.distance[:, 0] == 0.0
+        read[np.ix_(direction, [0, 1, 2, 6, 7, 8])] = False
+        still = ~direction & ~self.rows.carried & ~np.any(self.rows.node_levers[0], axis=1)
+        read[np.ix_(still, [3, 4, 5])] = False
+        still = ~direction & ~np.any(self.rows.node_levers[1], axis=1)
+        read[np.ix_(still, [9, 10, 11])] = False
+        if self.planar:
+            read[:, [2, 3, 4, 8, 9, 10]] = False
+        ground = self.rows.bodies == len(self.bodies)
+        return np.asarray(read & ~np.repeat(ground, 6, axis=1))
+
+    @cached_property
+    def units(self) -> Index:
+        """Points and entries (units, 2) through which joints load the bodies: forces and
+        moments."""
+        row, entry = np.nonzero(self._read)
+        return np.unique(np.stack([self.row_points[row, entry // 6], entry % 6], axis=1), axis=0)
+
+    @cached_property
+    def _unit_of(self) -> Index:
+        """The unit of each gradient entry, one past the last for none, (m, 12)."""
+        place = np.full((len(self.points), 6), len(self.units), dtype=np.intp)
+        place[tuple(self.units.T)] = np.arange(len(self.units))
+        spread = place[self.row_points].reshape(len(self.rows), 12)
+        return np.where(self._read, spread, len(self.units))
+
+    @cached_property
+    def motions(self) -> sp.csr_matrix:
+        """Displacements and rotations of all units from all unknowns, (units, unknowns)."""
+        place = {(int(p), int(e)): k for k, (p, e) in enumerate(self.units)}
+        rows, cols, weights = [], [], []
+        maps = list(self.bodies.values())
+        for number, point in enumerate(self.points):
+            if point.body == len(self.bodies):
+                continue
+            for entry, unknown, weight in point.motion(maps[point.body].dofs, self.planar):
+                if (number, entry) in place:
+                    rows.append(place[number, entry])
+                    cols.append(self.offsets[point.body] + unknown)
+                    weights.append(weight)
+        return sp.csr_matrix((weights, (rows, cols)), shape=(len(self.units), self.offsets[-1]))
+
+    def check_unknowns(self) -> None:
+        """MechanismError when a joint's nodes lack an unknown that the joint ties."""
+        missing = np.flatnonzero(np.diff(self.motions.indptr) == 0)
+        if len(missing):
+            number, entry = self.units[missing[0]]
+            body = list(self.bodies)[self.points[number].body]
+            what = "rotations" if entry >= 3 else COMPONENTS[entry]
+            raise MechanismError(
+                f"joint {self.joints[number // 2].name}: the node of body {body!r} has no {what}, "
+                f"which it ties; use another joint, or a set of several nodes"
+            )
+
+    @cached_property
+    def touched(self) -> Index:
+        """Unknowns (J,) that some condition reads, or that a load stiffens."""
+        return np.union1d(self.motions.indices, self.applied.touched).astype(np.intp)
+
+    @cached_property
+    def own(self) -> list[Index]:
+        """For each body, which of the units load it."""
+        body = np.array([self.points[p].body for p in self.units[:, 0]], dtype=np.intp)
+        return [np.flatnonzero(body == i) for i in range(len(self.bodies))]
+
+    def unit_loads(self, body: int) -> Array:
+        """Nodal loads of unit forces and moments of joints, (unknowns of the body, its units)."""
+        span = slice(self.offsets[body], self.offsets[body + 1])
+        return np.asarray(self.motions[self.own[body]][:, span].toarray().T)
+
+    @cached_property
+    def _seen(self) -> Array:
+        """`motions` over the touched unknowns, dense, with a row of zeros for "none"."""
+        dense = self.motions[:, self.touched].toarray()
+        return np.concatenate([dense, np.zeros((1, len(self.touched)))])
+
+    def on_units(self, gradient: Array) -> Array:
+        """Gradients (..., m, 12) as (..., m, units)."""
+        out = np.zeros((*gradient.shape[:-1], len(self.units) + 1))
+        rows = np.arange(len(self.rows))[:, None]
+        out[..., rows, self._unit_of] = np.where(self._read, gradient, 0.0)
+        return out[..., :-1]
+
+    def spread(self, gradient: Array) -> Array:
+        """Gradients (..., m, 12) over the touched unknowns, (..., m, J)."""
+        return np.asarray(self.on_units(gradient) @ self._seen[:-1])
+
+    def gather_hessian(self, factors: Array, gradient: Array, hessian: Array) -> Array:
+        """Σ factor_k ∇²Φ_k over the touched unknowns (J, J).
+
+        gradient (m, 12), hessian (m, 12, 12): by the displacements and rotation vectors of the
+        points; rotations of node sets are not linear in their unknowns, so the gradient matters
+        too.
+        """
+        count = len(self.units) + 1
+        on_units = np.zeros((count, count))
+        rows = np.broadcast_to(self._unit_of[:, :, None], hessian.shape)
+        cols = np.broadcast_to(self._unit_of[:, None, :], hessian.shape)
+        np.add.at(on_units, (rows, cols), factors[:, None, None] * hessian)
+        out = self._seen.T[:, :-1] @ on_units[:-1, :-1] @ self._seen[:-1]
+        wrench = factors @ self.on_units(gradient)
+        for number, (fitted, slots) in self._fitted.items():
+            mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)
+            g = np.zeros(3)
+            g[self.units[mine, 1] - 3] = wrench[mine]
+            known = np.flatnonzero(slots >= 0)
+            out[np.ix_(slots[known], slots[known])] += fitted.second(g)[np.ix_(known, known)]
+        return np.asarray(out)
+
+    @cached_property
+    def _fitted(self) -> dict[int, tuple[FittedRotation, Index]]:
+        """Best-fit rotations that joints use, and the touched unknowns (3k,) of their nodes."""
+        out = {}
+        turning = set(self.units[self.units[:, 1] >= 3, 0].tolist())
+        place = {int(unknown): k for k, unknown in enumerate(self.touched)}
+        for number in sorted(turning):
+            point = self.points[number]
+            if len(point.nodes) > 1:
+                dofs = list(self.bodies.values())[point.body].dofs
+                slots = np.full(3 * len(point.nodes), -1, dtype=np.intp)
+                for i, node in enumerate(point.nodes.tolist()):
+                    for c in range(3):
+                        unknown = dofs.numbers.get((node, c))
+                        if unknown is not None:
+                            slots[3 * i + c] = place.get(
+                                int(self.offsets[point.body]) + unknown, -1
+                            )
+                out[number] = (FittedRotation(dofs.coordinates[point.nodes], self.planar), slots)
+        return out
+
+    @cached_property
+    def length(self) -> float:
+        """A characteristic length, m: the farthest joint point from its frame's origin, or 1."""
+        far = max(float(np.abs(lever).max()) for lever in self.rows.rigid_levers)
+        return far if far > 0.0 else 1.0
+
+    @cached_property
+    def period(self) -> float | None:
+        """The period of all drivers, when it is one."""
+        periods = set()
+        for condition in self.rows.conditions:
+            if condition.turning is not None:
+                periods.add(condition.turning[2].period)
+            elif condition.shifting is not None:
+                law = condition.shifting
+                # A displacement repeats when it comes back; an angle when it has gone round.
+                returns = law.period is not None and np.isclose(
+                    law.at(0.0)[0], law.at(law.period)[0]
+                )
+                periods.add(law.period if returns else None)
+        return periods.pop() if len(periods) == 1 else None
+
+    def lever(self, joint: Joint) -> Array:
+        """From the second body's node to the joint's point (3,), m."""
+        return self.points[2 * self.joints.index(joint) + 1].lever
+
+    def initial_pose(self, given: Mapping[str, ArrayLike]) -> Pose:
+        """Frames to assemble from: at the ground's where nothing is given."""
+        unknown = set(given) - set(self.bodies)
+        if unknown:
+            raise MechanismError(
+                f"initial: no body {sorted(unknown)[0]!r}; bodies are {', '.join(self.bodies)}"
+            )
+        r, turn = np.zeros((len(self.bodies), 3)), np.zeros((len(self.bodies), 3))
+        expected = 3 if self.planar else 6
+        for i, name in enumerate(self.bodies):
+            values = np.asarray(given.get(name, np.zeros(expected)), dtype=float)
+            if values.shape != (expected,) or not np.all(np.isfinite(values)):
+                what = "x, y, angle" if self.planar else "x, y, z and a rotation vector"
+                raise MechanismError(f"initial: body {name!r} needs {what}, finite numbers")
+            if self.planar:
+                r[i, :2], turn[i, 2] = values[:2], values[2]
+            else:
+                r[i], turn[i] = values[:3], values[3:]
+        return Pose(r, Rotation.from_rotvec(turn).as_matrix())
+
+    def check_coordinates(self, preferred: Mapping[str, str]) -> None:
+        named = {joint.name: joint for joint in self.joints}
+        for joint, body in preferred.items():
+            if joint not in named or body not in named[joint].bodies:
+                where = named[joint].bodies if joint in named else tuple(named)
+                raise MechanismError(
+                    f"coordinates: {joint!r}: {body!r} is not one of {', '.join(where)}"
+                )
+            if GROUND in named[joint].bodies and body != GROUND:
+                raise MechanismError(
+                    f"coordinates: joint {joint} ties {body!r} to the ground: no choice"
+                )
+
+    def preference(self, preferred: Mapping[str, str], read: Array) -> Array:
+        """How gladly each touched unknown becomes a slave: those of a joint's other body first.
+
+        read (m, J): whether a condition depends on an unknown anywhere along the motion.
+        """
+        weight = np.ones(len(self.touched))
+        for k, joint in enumerate(self.joints):
+            keeper = joint.bodies.index(preferred.get(joint.name, joint.bodies[0]))
+            strong = 100.0 if joint.name in preferred else 2.0
+            rows = [row for row, name in enumerate(self.rows.joints) if name == joint.name]
+            other = np.intersect1d(
+                self._unknowns_of(2 * k + 1 - keeper), np.flatnonzero(read[rows].any(axis=0))
+            )
+            weight[other] = np.maximum(weight[other], strong)
+        return weight
+
+    def _unknowns_of(self, point: int) -> Index:
+        """Which touched unknowns a joint's point depends on."""
+        return np.flatnonzero(np.any(self._seen[:-1][self.units[:, 0] == point], axis=0))
+
+    def keepers(self, slaves: Index) -> dict[str, str]:
+        """The body whose unknowns remain at each joint."""
+        out = {}
+        for k, joint in enumerate(self.joints):
+            pair = [self._unknowns_of(2 * k + side) for side in (0, 1)]
+            gone = [int(np.isin(unknowns, slaves).sum()) for unknowns in pair]
+            out[joint.name] = joint.bodies[0] if gone[0] <= gone[1] else joint.bodies[1]
+            if len(pair[0]) == 0 or len(pair[1]) == 0:
+                out[joint.name] = joint.bodies[0] if len(pair[0]) == 0 else joint.bodies[1]
+        return out
+
+
+def _check_bodies(bodies: dict[str, Body]) -> bool:
+    """Whether all bodies are planar; MechanismError for mixtures and supported bodies."""
+    if not bodies:
+        raise MechanismError("bodies: a mechanism needs at least one")
+    kinds = set()
+    for name, body in bodies.items():
+        if name == GROUND:
+            raise MechanismError(f"bodies: {GROUND!r} is the fixed frame and needs no body")
+        if body.fixed.any() or len(body.hold):
+            raise MechanismError(
+                f"body {name!r}: is clamped or pinned; leave supports out, joints hold it"
+            )
+        kinds.add(bool(np.isin(body.dofs.component, (0, 1, 5)).all()))
+    if len(kinds) > 1:
+        raise MechanismError("bodies: all must be planar, or all in space")
+    return kinds.pop()
+
+
+def _check_names(
+    bodies: dict[str, Body], joints: tuple[Joint, ...], drivers: tuple[Driver, ...]
+) -> None:
+    names = [joint.name for joint in joints]
+    for joint in joints:
+        if names.count(joint.name) > 1:
+            raise MechanismError(f"joint {joint.name}: two joints have this name")
+        for body in joint.bodies:
+            if body != GROUND and body not in bodies:
+                raise MechanismError(
+                    f"joint {joint.name}: no body {body!r}; there are {GROUND}, {', '.join(bodies)}"
+                )
+    for motor in drivers:
+        if motor.joint not in names:
+            raise MechanismError(f"driver: no joint {motor.joint!r}; joints are {', '.join(names)}")

@@ -1,0 +1,125 @@
+"""δ = T(t) q: joints eliminate slave unknowns, with T, Ṫ, T̈ analytic (DESIGN.md, "Mechanisms").
+
+J δ = 0 touches the unknowns of joint nodes only. With δ = (slaves, masters), T_s = −J_s⁻¹ J_m, and
+differentiating J T = 0 gives J_s Ṫ_s = −(J̇ T)  and  J_s T̈_s = −(J̈ T + 2 J̇ Ṫ).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import MechanismError, SingularPositionError
+from assembly.mechanisms.jets import Jet
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+WORST_CONDITION = 1e10
+GOOD_ENOUGH = 4.0  # a choice of slaves at most this far from the best condition number is kept
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Which of the touched unknowns are slaves and which masters (numbers into the touched
+    ones)."""
+
+    slaves: Index
+    masters: Index
+
+    def transform(self, J: Jet, t: float) -> Jet:
+        """The jet of T_J (touched, masters); SingularPositionError where the slaves are not
+        determined."""
+        s, m = self.slaves, self.masters
+        T = np.zeros((3, J.data.shape[2], len(m)))
+        T[0, m, np.arange(len(m))] = 1.0
+        if len(s) == 0:
+            return Jet(T)
+        first, rate, second = J.data
+        Js = first[:, s]
+        inverse, condition = _inverse(Js)
+        if not condition < WORST_CONDITION:
+            raise SingularPositionError(
+                f"t = {t:.6g} s: the joint conditions do not determine the same unknowns as at "
+                f"other times (condition {condition:.1e}); name another body in `coordinates`"
+            )
+        T[0, s] = -inverse @ first[:, m]
+        T[1, s] = -inverse @ (rate @ T[0])
+        T[2, s] = -inverse @ (second @ T[0] + 2.0 * rate @ T[1])
+        return Jet(T)
+
+
+def _inverse(Js: Array) -> tuple[Array, float]:
+    """The inverse, and ‖J_s‖_F ‖J_s⁻¹‖_F: the condition number or a little more."""
+    try:
+        inverse = np.linalg.inv(Js)
+    except np.linalg.LinAlgError:
+        return np.full_like(Js, np.inf), np.inf
+    return inverse, float(np.linalg.norm(Js) * np.linalg.norm(inverse))
+
+
+def choose_partition(samples: list[Array], preference: Array) -> Partition:
+    """Slaves that keep J_s well conditioned at every sampled instant, the preferred ones where
+    possible.
+
+    samples: J (m, touched) at some instants. preference (touched,): the larger, the rather a slave.
+    Raises MechanismError when joints repeat what others impose on the elastic unknowns.
+    """
+    rows, touched = samples[0].shape
+    J = np.array(samples)
+    J = J / np.maximum(np.linalg.norm(J, axis=2, keepdims=True), np.finfo(float).tiny)
+    found = []
+    for weight in (preference, np.ones(touched), 1.0 / preference):
+        chosen = _greedy(J, weight)
+        for slaves in (chosen, _exchanged(J, chosen)):
+            found.append((np.sort(slaves), worst_condition(J, slaves)))
+    best = min(condition for _, condition in found)
+    if not best < WORST_CONDITION:
+        raise MechanismError(
+            f"the {rows} joint conditions on elastic unknowns are not independent: a joint repeats "
+            f"what others impose"
+        )
+    slaves = next(chosen for chosen, condition in found if condition <= GOOD_ENOUGH * best)
+    return Partition(slaves, np.setdiff1d(np.arange(touched), slaves))
+
+
+def worst_condition(J: Array, slaves: Index) -> float:
+    """The largest condition number of J_s over the sampled instants, J (k, m, touched)."""
+    return float(np.linalg.cond(J[:, :, slaves]).max()) if len(slaves) else 1.0
+
+
+def _greedy(J: Array, weight: Array) -> Index:
+    """QR with column pivoting of all samples (k, m, touched) at once: the pivot best in its worst
+    sample."""
+    chosen: list[int] = []
+    for _ in range(J.shape[1]):
+        sizes = np.linalg.norm(J, axis=1)
+        score = sizes.min(axis=0) * weight
+        score[chosen] = -1.0
+        column = int(score.argmax())
+        chosen.append(column)
+        direction = J[:, :, column] / np.maximum(sizes[:, column, None], np.finfo(float).tiny)
+        J = J - direction[:, :, None] * np.einsum("km,kmc->kc", direction, J)[:, None, :]
+    return np.array(chosen, dtype=np.intp)
+
+
+def _exchanged(J: Array, slaves: Index) -> Index:
+    """Slaves exchanged for masters one by one while the smallest |det J_s| of all samples grows.
+
+    Exchanging slave i for master j multiplies det J_s by the entry (i, j) of J_s⁻¹ J_m.
+    """
+    slaves = slaves.copy()
+    for _ in range(4 * J.shape[2]):
+        masters = np.setdiff1d(np.arange(J.shape[2]), slaves)
+        sizes = np.abs(np.linalg.det(J[:, :, slaves]))
+        if len(masters) == 0 or sizes.min() == 0.0:
+            return slaves
+        ratio = np.abs(np.linalg.solve(J[:, :, slaves], J[:, :, masters]))
+        grown = (sizes[:, None, None] * ratio).min(axis=0)
+        i, j = np.unravel_index(int(grown.argmax()), grown.shape)
+        if grown[i, j] <= 1.01 * sizes.min():
+            return slaves
+        slaves[i] = masters[j]
+    return slaves

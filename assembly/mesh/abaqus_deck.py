@@ -1,0 +1,220 @@
+"""Abaqus and CalculiX input decks: nodes, elements and named sets as a meshio mesh.
+
+meshio's own reader stops at comments inside a block, does not know plane strain, puts the sets of
+*ELEMENT on the wrong block when one has none, and drops sets of sets; so the deck is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import meshio
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import MeshError
+from assembly.mesh.text_files import read_text, regular_file, shown
+
+# Element types by shape and number of nodes. Variants (reduced, hybrid, incompatible modes) have
+# the same nodes; which formulation is used is ours.
+_KINDS: tuple[tuple[str, str, int], ...] = (
+    (r"C3D4H?", "tetra", 4),
+    (r"C3D10(H|I|M|MH|T|R)?", "tetra10", 10),
+    (r"C3D8(H|I|IH|R|RH|T|RT)?", "hexahedron", 8),
+    (r"C3D20(H|R|RH|T|RT|RI)?", "hexahedron20", 20),
+    (r"C3D6H?", "wedge", 6),
+    (r"C3D15H?", "wedge15", 15),
+    (r"(CPS|CPE|CAX|S|M3D|STRI|R3D|F3D)3(R|RS|H|T)?", "triangle", 3),
+    (r"((CPS|CPE|CAX|S|M3D)6(M|MH|H|T)?|STRI65)", "triangle6", 6),
+    (r"(CPS|CPE|CAX|S|M3D|R3D|F3D)4(R|I|H|RH|IH|RS|RSW|R5|T|RT|P)?", "quad", 4),
+    (r"(CPS|CPE|CAX|S|M3D)8(R|R5|H|RH|T|RT)?", "quad8", 8),
+    (r"(T3D2|T2D2|B31|B21|B33|B31R)H?", "line", 2),
+    (r"(T3D3|T2D3|B32|B22|B32R)H?", "line3", 3),
+)
+
+
+LARGEST_SET = 20_000_000  # members
+MOST_INCLUDES = 200
+LARGEST_NUMBER = 2**53
+
+
+@dataclass
+class _Deck:
+    """What has been read so far, by the deck's own numbers."""
+
+    nodes: dict[int, tuple[float, float, float]] = field(default_factory=dict)
+    elements: list[tuple[str, NDArray[np.int64]]] = field(default_factory=list)  # number, nodes
+    node_sets: dict[str, list[int]] = field(default_factory=dict)
+    element_sets: dict[str, list[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A keyword line with its options and the data lines below it."""
+
+    where: str
+    keyword: str
+    options: dict[str, str]
+    data: list[str]
+
+
+def read_deck(path: Path) -> meshio.Mesh:
+    """The mesh of a deck: nodes in its order, a block of cells per *ELEMENT, node and cell sets.
+
+    Raises MeshError, with the line, for what cannot be understood.
+    """
+    deck = _read(path)
+    place = {number: k for k, number in enumerate(deck.nodes)}
+    cells, numbers = [], []
+    for kind, table in deck.elements:
+        try:
+            nodes = [[place[n] for n in row] for row in table[:, 1:].tolist()]
+        except KeyError as fault:
+            raise MeshError(f"{path}: an element names node {fault}, which is not there") from None
+        cells.append((kind, np.array(nodes, dtype=np.intp).reshape(len(table), -1)))
+        numbers.append(table[:, 0])
+    point_sets = {}
+    for label, members in deck.node_sets.items():
+        absent = [n for n in members if n not in place]
+        if absent:
+            raise MeshError(f"{path}: set {label} names node {absent[0]}, which is not there")
+        point_sets[label] = np.array([place[n] for n in members], dtype=np.intp)
+    cell_sets = {
+        label: [np.flatnonzero(np.isin(block, members)) for block in numbers]
+        for label, members in deck.element_sets.items()
+    }
+    points = np.array(list(deck.nodes.values()))
+    return meshio.Mesh(points, cells, point_sets=point_sets, cell_sets=cell_sets)
+
+
+def node_table(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Node numbers (N,) and positions (N, 3) of a deck, in its order. Raises MeshError."""
+    deck = _read(path)
+    return np.array(list(deck.nodes)), np.array(list(deck.nodes.values()))
+
+
+def _read(path: Path) -> _Deck:
+    deck = _Deck()
+    for block in _blocks(path):
+        try:
+            if block.keyword == "*NODE":
+                _add_nodes(deck, block)
+            elif block.keyword == "*ELEMENT":
+                _add_elements(deck, block)
+            elif block.keyword == "*NSET":
+                _add_set(deck.node_sets, block, block.options.get("NSET"))
+            elif block.keyword == "*ELSET":
+                _add_set(deck.element_sets, block, block.options.get("ELSET"))
+        except ValueError as fault:
+            if isinstance(fault, MeshError):
+                raise
+            raise MeshError(f"{block.where}: {block.keyword}: {fault}") from None
+    if not deck.nodes:
+        raise MeshError(f"{path}: cannot be read as a mesh: it has no *NODE lines")
+    return deck
+
+
+def _blocks(
+    path: Path, within: tuple[Path, ...] = (), opened: list[Path] | None = None
+) -> Iterator[_Block]:
+    """Keyword blocks, comments left out, *INCLUDE followed.
+
+    within: the decks that include this one. opened: all that were opened so far.
+    """
+    text = read_text(path, MeshError)
+    chain = (*within, path.resolve())
+    opened = [] if opened is None else opened
+    opened.append(path)
+    block: _Block | None = None
+    for row, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("**") or not line.strip():
+            continue
+        if not line.startswith("*"):
+            if block is not None:
+                block.data.append(line)
+            continue
+        if block is not None:
+            yield block
+        keyword, *words = [word.strip() for word in line.split(",")]
+        pairs = [word.partition("=") for word in words if word]
+        options = {key.strip().upper(): value.strip() for key, _, value in pairs}
+        block = _Block(f"{path}, line {row}", keyword.upper(), options, [])
+        if block.keyword == "*INCLUDE":
+            included = regular_file(path.parent / options.get("INPUT", "").strip('"'), MeshError)
+            if included.resolve() in chain:
+                raise MeshError(f"{block.where}: {shown(included)} is included by itself")
+            if len(opened) >= MOST_INCLUDES:
+                raise MeshError(f"{block.where}: more than {MOST_INCLUDES} files are included")
+            yield from _blocks(included, chain, opened)
+            block = None
+    if block is not None:
+        yield block
+
+
+def _words(block: _Block) -> list[str]:
+    return [word.strip() for line in block.data for word in line.split(",") if word.strip()]
+
+
+def _number(word: str) -> int:
+    """A node or element number; ValueError for one that no program writes."""
+    number = int(word)
+    if abs(number) > LARGEST_NUMBER:
+        raise ValueError(f"a number with {len(word)} digits is too large")
+    return number
+
+
+def _add_nodes(deck: _Deck, block: _Block) -> None:
+    added = []
+    for line in block.data:
+        number, *position = [word for word in line.split(",") if word.strip()]
+        x = ([float(word) for word in position] + [0.0] * 3)[:3]
+        node = (x[0], x[1], x[2])
+        label = _number(number)
+        if deck.nodes.setdefault(label, node) != node:
+            raise ValueError(
+                f"node {label} has two positions (a deck of several parts must be flattened)"
+            )
+        added.append(label)
+    if "NSET" in block.options:
+        deck.node_sets.setdefault(block.options["NSET"], []).extend(added)
+
+
+def _add_elements(deck: _Deck, block: _Block) -> None:
+    label = block.options.get("TYPE", "").upper()
+    known = [(kind, count) for pattern, kind, count in _KINDS if re.fullmatch(pattern, label)]
+    if not known:
+        raise ValueError(f"element type {label or '(none)'} is not known")
+    kind, count = known[0]
+    numbers = np.array([_number(word) for word in _words(block)], dtype=np.int64)
+    if numbers.size % (count + 1):
+        raise ValueError(f"{label} needs a number and {count} nodes for each element")
+    table = numbers.reshape(-1, count + 1)
+    deck.elements.append((kind, table))
+    if "ELSET" in block.options:
+        deck.element_sets.setdefault(block.options["ELSET"], []).extend(table[:, 0].tolist())
+
+
+def _add_set(sets: dict[str, list[int]], block: _Block, label: str | None) -> None:
+    if label is None:
+        raise ValueError("the set has no name")
+    members = sets.setdefault(label, [])
+    if "GENERATE" in block.options:
+        for line in block.data:
+            first, last, *step = [_number(word) for word in line.split(",") if word.strip()]
+            numbers = range(first, last + 1, step[0] if step else 1)
+            if (last - first) // abs(numbers.step) > LARGEST_SET:
+                raise ValueError(f"set {label} has more than {LARGEST_SET} members")
+            members.extend(numbers)
+        return
+    for word in _words(block):
+        if word.lstrip("-").isdigit():
+            members.append(_number(word))
+        elif word in sets:
+            if len(members) + len(sets[word]) > LARGEST_SET:
+                raise ValueError(f"set {label} has more than {LARGEST_SET} members")
+            members.extend(sets[word])
+        else:
+            raise ValueError(f"set {label} names the set {word}, which is not there")

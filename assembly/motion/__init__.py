@@ -1,0 +1,1 @@
+"""Prescribed rigid motions of one body."""

@@ -1,0 +1,1 @@
+"""The frozen system: the named matrices of an instant and their null space."""

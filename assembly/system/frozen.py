@@ -1,0 +1,216 @@
+"""The frozen system: the named matrices of one instant.
+
+    M δ̈ + (C + D) δ̇ + [K + K(ε) + K(ω²) + K_G + K_D + K_T] δ = Q      (DESIGN.md, section 2)
+
+K_T collects the transport terms Tᵀ[(C + D)Ṫ + M T̈] of mechanisms; it is zero for one body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.dofs import DofMap
+from assembly.errors import InputError
+from assembly.linalg.combination import Combination, within_range
+from assembly.system.null_chain import NullChain, build_null_chain
+
+Array = NDArray[np.float64]
+
+PARTS = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
+DAMPING_PARTS = ("C", "D")
+CIRCULATORY_PARTS = ("K_epsilon", "K_D")
+STIFFNESS_PARTS = ("K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
+
+
+class FrozenSystem:
+    """The equations of the elastic vibration around one frozen instant of a rigid motion.
+
+    M, C, K and the optional D, K_epsilon, K_omega2, K_G, K_D, K_transport: (n, n), dense, sparse
+    or a `Combination` of fixed matrices. Q: (n,) load, N. rigid: (n, m) velocity fields of the free
+    mobilities, which K alone annihilates. dofs: which unknown is which, if known. frame: whose axes
+    the unknowns are in. parameters: what was frozen (t, omega, …), for the record. SI units
+    throughout.
+
+    Raises InputError when shapes disagree or an entry is not finite.
+    """
+
+    def __init__(
+        self,
+        M: Any,
+        C: Any = None,
+        K: Any = None,
+        *,
+        D: Any = None,
+        K_epsilon: Any = None,
+        K_omega2: Any = None,
+        K_G: Any = None,
+        K_D: Any = None,
+        K_transport: Any = None,
+        Q: ArrayLike | None = None,
+        rigid: ArrayLike | None = None,
+        dofs: DofMap | None = None,
+        frame: str = "body",
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        if isinstance(M, Combination):
+            n = M.shape[0]
+        else:
+            shape = M.shape if sp.issparse(M) else np.atleast_2d(M).shape
+            n = int(shape[0])
+        if n == 0:
+            raise InputError("M: the system has no unknowns left (is every node clamped?)")
+        given = dict(
+            M=M,
+            C=C,
+            D=D,
+            K=K,
+            K_epsilon=K_epsilon,
+            K_omega2=K_omega2,
+            K_G=K_G,
+            K_D=K_D,
+            K_transport=K_transport,
+        )
+        self.parts: dict[str, Combination] = {
+            name: Combination.wrap(given[name], n, name) for name in PARTS
+        }
+        self.n = n
+        self.Q = np.zeros(n) if Q is None else np.asarray(Q, dtype=float)
+        self.rigid = np.zeros((n, 0)) if rigid is None else np.asarray(rigid, dtype=float)
+        if self.Q.shape != (n,):
+            raise InputError(f"Q: expected shape ({n},), got {self.Q.shape}")
+        if self.rigid.ndim != 2 or self.rigid.shape[0] != n:
+            raise InputError(f"rigid: expected shape ({n}, m), got {self.rigid.shape}")
+        self.dofs = dofs
+        self.frame = frame
+        self.parameters = dict(parameters or {})
+
+    # The named matrices, each formed at its first use.
+
+    @cached_property
+    def M(self) -> sp.csr_matrix:
+        return within_range(self.parts["M"].tocsr(), "M")
+
+    @cached_property
+    def C(self) -> sp.csr_matrix:
+        return within_range(self.parts["C"].tocsr(), "C")
+
+    @cached_property
+    def D(self) -> sp.csr_matrix:
+        return within_range(self.parts["D"].tocsr(), "D")
+
+    @cached_property
+    def K(self) -> sp.csr_matrix:
+        return within_range(self.parts["K"].tocsr(), "K")
+
+    @cached_property
+    def K_epsilon(self) -> sp.csr_matrix:
+        return within_range(self.parts["K_epsilon"].tocsr(), "K_epsilon")
+
+    @cached_property
+    def K_omega2(self) -> sp.csr_matrix:
+        return within_range(self.parts["K_omega2"].tocsr(), "K_omega2")
+
+    @cached_property
+    def K_G(self) -> sp.csr_matrix:
+        return within_range(self.parts["K_G"].tocsr(), "K_G")
+
+    @cached_property
+    def K_D(self) -> sp.csr_matrix:
+        return within_range(self.parts["K_D"].tocsr(), "K_D")
+
+    @cached_property
+    def K_transport(self) -> sp.csr_matrix:
+        return within_range(self.parts["K_transport"].tocsr(), "K_transport")
+
+    def combined(self, names: tuple[str, ...]) -> Combination:
+        """The sum of several named parts as one combination."""
+        total = Combination((self.n, self.n))
+        for name in names:
+            total = total + self.parts[name]
+        return total
+
+    @cached_property
+    def damping(self) -> sp.csr_matrix:
+        """C + D, everything that multiplies the velocity, (n, n)."""
+        return within_range(self.combined(DAMPING_PARTS).tocsr(), "C + D")
+
+    @cached_property
+    def stiffness(self) -> sp.csr_matrix:
+        """Everything that multiplies the displacement, (n, n)."""
+        return within_range(self.combined(STIFFNESS_PARTS).tocsr(), "K")
+
+    def only(self, *names: str, **changes: Any) -> FrozenSystem:
+        """The same instant with only the named parts kept (M always): `system.only("C", "K")`.
+
+        Keyword arguments replace a part or an attribute (Q, rigid, dofs, frame, parameters).
+        """
+        unknown = set(names) - set(PARTS)
+        if unknown:
+            raise InputError(f"no such part: {sorted(unknown)[0]!r}; parts are {', '.join(PARTS)}")
+        kept: dict[str, Any] = {name: self.parts[name] for name in (*names, "M")}
+        kept |= dict(
+            Q=self.Q, rigid=self.rigid, dofs=self.dofs, frame=self.frame, parameters=self.parameters
+        )
+        kept |= changes
+        return FrozenSystem(**kept)
+
+    # Structure. A part that may be damping or circulatory counts as such, however small: the sizes
+    # of different parts are not compared.
+
+    @property
+    def symmetric_mass(self) -> bool:
+        return self.parts["M"].is_symmetric
+
+    @cached_property
+    def symmetric_damping(self) -> bool:
+        """Nothing gyroscopic: C and D are symmetric, or zero."""
+        return all(self.parts[name].is_symmetric for name in DAMPING_PARTS)
+
+    @cached_property
+    def symmetric_stiffness(self) -> bool:
+        """Nothing circulatory: no K(ε), no K_D, and every term of the other parts is symmetric."""
+        if not all(self.parts[name].is_zero for name in CIRCULATORY_PARTS):
+            return False
+        return all(self.parts[name].is_symmetric for name in STIFFNESS_PARTS)
+
+    @cached_property
+    def is_conservative(self) -> bool:
+        """True when C is skew and all else that acts is symmetric: no power enters or leaves."""
+        return self.parts["D"].is_zero and self.parts["C"].is_skew and self.symmetric_stiffness
+
+    @cached_property
+    def null_chain(self) -> NullChain | None:
+        """Right and left chains of the zero eigenvalues that `rigid` leaves, or None (DESIGN.md,
+        section 2).
+        """
+        return build_null_chain(self)
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
+        lines = [
+            f"frozen system: {self.n} unknowns in the {self.frame} frame"
+            + (f" at {shown}" if shown else "")
+        ]
+        for name in PARTS:
+            part = self.parts[name]
+            if part.is_zero:
+                continue
+            A = getattr(self, name)
+            kind = "symmetric" if part.is_symmetric else "skew" if part.is_skew else "general"
+            size = float(np.sqrt((A.data**2).sum())) if A.nnz else 0.0
+            lines.append(f"  {name:<12} {kind:<10} {A.nnz:>9} nonzeros   ‖·‖_F = {size:.4g}")
+        m = self.rigid.shape[1]
+        lines.append(f"  free mobilities: {m}")
+        return "\n".join(lines)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return "(" + ", ".join(f"{v:.6g}" for v in value.ravel()) + ")"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,171 @@
+"""The Jordan chains of the zero eigenvalues, built from the rigid velocity field (DESIGN.md,
+section 2).
+
+With x = (q, q̇) the instant is the pencil A x = λ B x, A = [[0, I], [−K, −C]], B = diag(I, M). For
+each V with K V = 0 and VᵀCV = 0 the eigenvalue 0 has a block of size two: x₁ = (V, 0), x₂ = (w, V)
+with K w = −C V. In general a null space of dimension m gives 2m − rank(WᵀCV) zeros, W the left
+null space of K. The chain cannot be longer when K is semidefinite and C skew: its third vector
+would need vᵀMv + (Cv)ᵀK⁺(Cv) = 0, a sum of a positive and a non-negative number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import SingularSystemError
+from assembly.linalg.factorization import Factorization, Structure
+
+if TYPE_CHECKING:
+    from assembly.system.frozen import FrozenSystem
+
+Array = NDArray[np.float64]
+
+ELASTIC_TOLERANCE = 1e-12  # of |K| |v|: round-off of a product with K
+MOTION_TOLERANCE = 1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …: the cancellation of DESIGN.md's identity
+
+
+@dataclass(frozen=True)
+class NullChain:
+    """Bases of the right and left invariant subspaces of the zero eigenvalues.
+
+    right, left: (2n, r) real, columns (q, q̇). The first `order_one` columns of `right` are the
+    eigenvectors (V, 0), the others the second chain vectors (w, V c). null, left_null: (n, m), the
+    right and left null spaces of the stiffness, mass-orthonormal and biorthogonal to the same size.
+    """
+
+    right: Array
+    left: Array
+    null: Array
+    left_null: Array
+
+    @property
+    def count(self) -> int:
+        """Number of zero eigenvalues, with multiplicity."""
+        return int(self.right.shape[1])
+
+
+class PinnedInverse:
+    """Solutions of K w = r and Kᵀ w = r for a singular K whose null spaces have dimension m.
+
+    As many unknowns are fixed as there are zeros, the best-conditioned choice for the null space
+    at hand, so the factorization stays as sparse and symmetric as K is (DESIGN.md, "The two zero
+    eigenvalues").
+    """
+
+    def __init__(self, K: sp.csr_matrix, null: Array, structure: Structure) -> None:
+        n, m = null.shape
+        _, _, order = la.qr(null.T, mode="economic", pivoting=True)
+        self.pins = np.sort(order[:m])
+        self.free = np.setdiff1d(np.arange(n), self.pins)
+        self.K = sp.csr_matrix(K)
+        inner = self.K[self.free][:, self.free]
+        self.factor = Factorization(inner, structure)
+
+    def solve(self, r: Array, transposed: bool = False) -> Array:
+        """One solution, zero at the pinned unknowns; r must be orthogonal to the opposite null
+        space.
+        """
+        w = np.zeros_like(r)
+        rhs = np.ascontiguousarray(r[self.free])
+        w[self.free] = self.factor.solve_transposed(rhs) if transposed else self.factor.solve(rhs)
+        return w
+
+    def left_null(self) -> Array:
+        """A basis (n, m) of the left null space, the identity at the pinned unknowns."""
+        coupling = self.K[self.pins][:, self.free].toarray().T
+        W = np.zeros((self.K.shape[0], len(self.pins)))
+        W[self.pins] = np.eye(len(self.pins))
+        W[self.free] = -self.factor.solve_transposed(coupling)
+        return W
+
+    def destroy(self) -> None:
+        self.factor.destroy()
+
+
+def null_fields(system: FrozenSystem) -> Array:
+    """The combinations (n, m) of `system.rigid` that the total stiffness annihilates,
+    mass-orthonormal.
+    """
+    R = system.rigid
+    if R.shape[1] == 0:
+        return R
+    gram = R.T @ (system.M @ R)
+    R = R @ la.inv(la.cholesky(gram, lower=False))
+    _, _, Zt = la.svd(system.stiffness @ R, full_matrices=False)
+    candidates = R @ Zt.T
+    residual = np.linalg.norm(system.stiffness @ candidates, axis=0)
+    bound = ELASTIC_TOLERANCE * np.linalg.norm(abs(system.K) @ abs(candidates), axis=0)
+    for name in ("K_epsilon", "K_omega2", "K_G", "K_D", "K_transport"):
+        bound += MOTION_TOLERANCE * np.linalg.norm(system.parts[name] @ candidates, axis=0)
+    return np.asarray(candidates[:, residual <= bound])
+
+
+def build_null_chain(system: FrozenSystem) -> NullChain | None:
+    """The chains of one instant, or None when no rigid field is in the null space of its stiffness.
+
+    Raises SingularSystemError when the stiffness has more zeros than `system.rigid` explains.
+    """
+    V = null_fields(system)
+    if V.shape[1] == 0:
+        return None
+    K, C, M = system.stiffness, system.damping, system.M
+    symmetric = system.symmetric_stiffness
+    inverse = PinnedInverse(K, V, "symmetric" if symmetric else "general")
+    try:
+        W = V if symmetric else inverse.left_null()
+        if not symmetric:
+            W = W @ la.inv(la.cholesky(W.T @ (M @ W), lower=False))
+        chained_right, chained_left = _chained(V, W, C)
+        right = _chain(V, chained_right, inverse, C, M, transposed=False)
+        left = _chain(W, chained_left, inverse, C, M, transposed=True)
+    finally:
+        inverse.destroy()
+    if not (np.all(np.isfinite(right)) and np.all(np.isfinite(left))):
+        raise SingularSystemError(
+            "the stiffness has more zero eigenvalues than the rigid fields given explain"
+        )
+    return NullChain(right, left, V, W)
+
+
+def _chained(V: Array, W: Array, C: sp.csr_matrix) -> tuple[Array, Array]:
+    """The right and left null vectors with a second chain vector: the null spaces of WᵀCV.
+
+    One decision on its rank for both sides: as many right as left chains.
+    """
+    U, sizes, Zt = la.svd(W.T @ (C @ V))
+    scale = max(
+        np.linalg.norm(abs(C) @ abs(V)) * np.linalg.norm(W),
+        np.linalg.norm(abs(C.T) @ abs(W)) * np.linalg.norm(V),
+    )
+    small = sizes <= 1e-12 * max(scale, np.finfo(float).tiny)
+    return V @ Zt[small].T, W @ U[:, small]
+
+
+def _chain(
+    V: Array,
+    chained: Array,
+    inverse: PinnedInverse,
+    C: sp.csr_matrix,
+    M: sp.csr_matrix,
+    transposed: bool,
+) -> Array:
+    """Right chains of the null vectors V, those of `chained` of length two; or left chains of W."""
+    damping = C.T if transposed else C
+    coupled = damping @ V
+    rhs = damping @ chained
+    w = -inverse.solve(rhs, transposed) if rhs.size else rhs
+    if transposed:
+        # Left vectors y = (y₁, y₂) of the pencil: Kᵀy₂ = 0, y₁ = Cᵀy₂; then Kᵀz₂ = −y₁, z₁ = Cᵀz₂
+        # + M y₂.
+        first = np.vstack([coupled, V])
+        second = np.vstack([damping @ w + M @ chained, w])
+    else:
+        first = np.vstack([V, np.zeros_like(V)])
+        second = np.vstack([w, chained])
+    return np.hstack([first, second])

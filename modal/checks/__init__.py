@@ -1,0 +1,1 @@
+"""Properties of frozen systems; frozen against unfrozen."""

@@ -1,0 +1,93 @@
+"""The result of a cross-check: rates and verdicts mode by mode, printable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from modal.checks.diagnosis import Diagnosis
+from modal.periodic.floquet import FloquetModes
+
+VARIABLES: dict[str, tuple[str, str]] = {
+    "frozen_rate": ("s-1", "mean over the motion of the frozen growth rate Re λ"),
+    "corrected_rate": ("s-1", "mean over the motion of the corrected growth rate σ"),
+    "transient_rate": ("s-1", "growth rate of the mode's coordinate in the full transient"),
+    "transient_uncertainty": ("s-1", "uncertainty of transient_rate"),
+    "floquet_rate": ("s-1", "real part of the Floquet exponent"),
+    "floquet_error": ("s-1", "error bound of floquet_rate"),
+    "mean_frequency": ("Hz", "mean over the motion of |Im λ| / 2π"),
+    "frozen_interval": ("s", "least frozen interval over the motion"),
+    "vibration_period": ("s", "2π over the mean of |λ|"),
+    "frozen_share": ("1", "share of the motion whose frozen interval is at least that period"),
+    "gain": ("1", "largest growth of the energy norm of a motion that starts in the mode"),
+    "verdict": ("1", "confirmed, frozen misleads, or undecided"),
+    "reason": ("1", "why the frozen verdict misleads"),
+    "remark": ("1", "explanation, or what to refine"),
+}
+
+
+@dataclass(frozen=True)
+class CrossCheck:
+    """The comparison, mode by mode: `dataset` over `mode`, and one `Diagnosis` a mode.
+
+    The diagnoses are about growth rates; `stands` is about the frozen modes themselves. floquet:
+    the exponents of a periodic motion, of all modes or of the slow ones (`floquet.method`).
+    """
+
+    dataset: xr.Dataset
+    diagnoses: tuple[Diagnosis, ...]
+    floquet: FloquetModes | None = None
+
+    @property
+    def confirmed(self) -> bool:
+        """Every mode's frozen growth rate holds."""
+        return all(d.outcome == "confirmed" for d in self.diagnoses)
+
+    @property
+    def misleading(self) -> bool:
+        """Some mode's frozen growth rate is wrong."""
+        return any(d.outcome == "frozen misleads" for d in self.diagnoses)
+
+    @property
+    def stands(self) -> NDArray[np.bool_]:
+        """Modes (m,) whose frozen interval is at least one of their own periods at every instant:
+        where it is shorter, the modes change before the vibration has gone round once."""
+        return np.asarray(self.dataset.frozen_share.values == 1.0)
+
+    def __str__(self) -> str:
+        names = f"{'frozen':>11} {'corrected':>11} {'transient':>11} {'Floquet':>11}"
+        lines = [
+            f"{'':4}  {'mean':>11} {'mean growth rate, 1/s':^47}   "
+            f"{'shortest':>11} {'vibration':>11}",
+            f"mode  {'freq., Hz':>11} {names}   {'interval, s':>11} {'period, s':>11}",
+        ]
+        d = self.dataset
+        for i, diagnosis in enumerate(self.diagnoses):
+            rates = [
+                f"{float(d[name][i]):+11.4g}" if np.isfinite(d[name][i]) else "          –"
+                for name in ("frozen_rate", "corrected_rate", "transient_rate", "floquet_rate")
+            ]
+            frequency, interval = float(d.mean_frequency[i]), float(d.frozen_interval[i])
+            period = float(d.vibration_period[i])
+            lines.append(
+                f"{int(d.mode[i]):4d}  {frequency:11.6g} {' '.join(rates)}   {interval:11.3g}"
+                f" {period:11.3g}"
+            )
+            lines.append(f"      growth rate {diagnosis}")
+            if not self.stands[i]:
+                lines.append(
+                    f"      frozen mode changes within one of its own periods in "
+                    f"{100.0 * (1.0 - float(d.frozen_share[i])):.0f} % of the motion"
+                )
+        return "\n".join(lines)
+
+
+class CrossCheckInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a cross-check; `partial` is the report of what was finished, or None."""
+
+    def __init__(self, message: str, partial: CrossCheck | None) -> None:
+        super().__init__(message)
+        self.partial = partial

@@ -1,0 +1,1 @@
+"""Datasets: variables, units, storage, fingerprints."""

@@ -1,0 +1,1 @@
+"""Eigenmodes of one frozen system, checked."""

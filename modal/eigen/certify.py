@@ -1,0 +1,163 @@
+"""Counts of eigenvalues that do not come from an eigensolver, and the search for what is missing.
+
+Definite conservative instants: the Hermitian L(σ) = K − σ²M + iσC has as many negative eigenvalues
+as there are ω in (0, σ) (each eigenvalue of L falls through zero once; DESIGN.md, section 3). Every
+other instant: the argument principle, the winding of det Q(z) around a circle
+(modal/eigen/winding.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
+from assembly.linalg.factorization import Factorization
+from assembly.system.null_chain import NullChain
+from modal.eigen.solvers.determinant import Determinant
+from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.solvers.shifted import real_form
+from modal.eigen.solvers.stiffness import factorize
+from modal.eigen.state import Complex, Quadratic
+from modal.eigen.winding import Circle, conjugated, missing_inside
+
+ATTEMPTS = 8
+STEP = 1e-2  # how far above the last wanted distance the count is taken, at most, relative
+GAP = 1e-4  # and at least, if that is to be had
+NEAR = 1e-4  # of |target|: distances below it are taken for this, in STEP and GAP
+MOVES = (1.0, 0.6, 1.4)  # of that step, for a radius that an eigenvalue turns out to be on
+
+Count = Callable[[Circle, Pairs], int]
+
+
+def inertia_count(quadratic: Quadratic, sigma: float) -> int:
+    """Number of ω in (0, σ) of a definite conservative instant, by MUMPS's LDLᵀ of L(σ).
+
+    Of a semidefinite one each pair of zero eigenvalues counts once. Real form of size 2n, whose
+    negative inertia is twice that of L. Raises AccuracyError when σ is an eigenvalue.
+    """
+    with Factorization(real_form(quadratic, 1j * sigma), "symmetric", small=0) as factor:
+        negative = factor.negative_pivots
+    if negative % 2:
+        raise AccuracyError(f"the inertia at σ = {sigma:.6g} rad/s is odd: σ is an eigenvalue")
+    return negative // 2
+
+
+def contour_count(quadratic: Quadratic, circle: Circle, known: Complex | None = None) -> int:
+    """Number of eigenvalues inside a circle, with multiplicity, by the winding of det Q.
+
+    known: eigenvalues that are known, inside or out, both of a pair: the more, the fewer complex
+    sparse factorizations it takes, some 17 for a circle about a real point when all inside are
+    known and 33 for another. Raises AccuracyError as `missing_inside`.
+    """
+    known = np.zeros(0, complex) if known is None else known
+    missing = missing_inside(Determinant(quadratic).log, circle, known)
+    return missing + int(circle.contains(known).sum())
+
+
+def certified(
+    quadratic: Quadratic,
+    chain: NullChain | None,
+    k: int,
+    target: complex,
+    find: Callable[[int, int], Pairs],
+) -> Pairs:
+    """At least the k modes nearest the target, complete by count; what was missed is searched for.
+
+    Eigenvalues that are infinite to round-off (a nearly singular M) are outside every circle.
+    find(k, seed) is a backend's search. Raises AccuracyError when it finds more than there are,
+    ConvergenceError when after several searches some are still missing.
+    """
+    zeros = 0 if chain is None else chain.count
+    count = _by_inertia if is_definite(quadratic, chain) else _by_winding
+    missing_from = count(quadratic, zeros)
+    asked, missing = k, 0
+    for attempt in range(ATTEMPTS):
+        found = find(asked, attempt)
+        distance = np.abs(found.eigenvalues - target)
+        finite = ~quadratic.infinite(found.eigenvalues)
+        distance = np.sort(distance[finite] if finite.any() else distance)
+        circle, missing = _counted(missing_from, found, distance, k, complex(target), zeros > 0)
+        if missing == 0:
+            return found
+        if missing < 0:
+            raise AccuracyError(f"{-missing} of the eigenvalues inside {circle} were found twice")
+        asked = min(2 * quadratic.n, asked + missing + 2)
+    raise ConvergenceError(f"{missing} eigenvalues inside {circle} could not be found", found)
+
+
+def is_definite(quadratic: Quadratic, chain: NullChain | None) -> bool:
+    """Conservative with K positive definite, but for the null space of the chain."""
+    if not quadratic.conservative:
+        return False
+    try:
+        factor, structure = factorize(quadratic, chain)
+    except SingularSystemError:
+        return False
+    factor.destroy()
+    return structure == "spd"
+
+
+def _by_inertia(quadratic: Quadratic, zeros: int) -> Count:
+    """All eigenvalues are on the axis: those inside have ω between the circle's two ends on it.
+
+    Half of the zeros move to small ω > 0 when K is made positive definite by a little; of a circle
+    that reaches below zero the mirror images of modes that are in it are not looked for.
+    """
+
+    def missing(circle: Circle, found: Pairs) -> int:
+        half = np.sqrt(circle.radius**2 - circle.centre.real**2)
+        low, high = circle.centre.imag - half, circle.centre.imag + half
+        below = inertia_count(quadratic, low) if low > 0.0 else zeros // 2
+        there = inertia_count(quadratic, high) - below
+        return there - int(circle.contains(found.eigenvalues).sum())
+
+    return missing
+
+
+def _by_winding(quadratic: Quadratic, zeros: int) -> Count:
+    determinant = Determinant(quadratic)
+
+    def missing(circle: Circle, found: Pairs) -> int:
+        return missing_inside(determinant.log, circle, conjugated(found.eigenvalues, zeros))
+
+    return missing
+
+
+def _counted(
+    missing_from: Count,
+    found: Pairs,
+    distance: NDArray[np.float64],
+    k: int,
+    target: complex,
+    loose: bool,
+) -> tuple[Circle, int]:
+    """A circle that holds the k nearest of those found, and how many it holds besides them.
+
+    distance: of the found to the target, ascending. loose: there are zeros, which the circle keeps
+    away from too: det Q has them to round-off only.
+    """
+    beyond = distance[min(k, len(distance)) - 1 :]
+    if loose:
+        beyond = np.sort(np.append(beyond, max(abs(target), beyond[0])))
+    inner, step = _gap(beyond, NEAR * abs(target))
+    for move in MOVES:
+        circle = Circle(target, inner + move * step)
+        try:
+            return circle, missing_from(circle, found)
+        except (AccuracyError, SingularSystemError):
+            if move == MOVES[-1]:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _gap(distance: NDArray[np.float64], least: float) -> tuple[float, float]:
+    """The first of these distances with a gap above it, and a step into the gap."""
+    for here, above in pairwise(distance):
+        size = max(here, least)
+        if above - here > 2.0 * GAP * size:
+            return float(here), float(min(0.5 * (above - here), STEP * size))
+    return float(distance[-1]), float(STEP * max(distance[-1], least))

@@ -1,0 +1,185 @@
+"""Removal of the zero eigenvalues of the rigid motion (DESIGN.md, "The two zero eigenvalues").
+
+Sparse: the oblique spectral projector P = I − X (YᵀBX)⁻¹ YᵀB of the right and left chains X, Y.
+Dense: the similarity transformation of Scutaru & Vlase, J. Appl. Math. 2012, 628503, (2.17)–(2.31),
+once for every chain vector, here for the pencil so that M⁻¹K is never formed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import SingularSystemError
+from assembly.linalg.factorization import Factorization, Structure
+from assembly.system.frozen import PARTS, FrozenSystem
+from assembly.system.null_chain import NullChain
+from modal.eigen.state import Quadratic, Real
+
+NULL_SHIFT = 1e-10  # of ‖K‖/‖M‖
+NULL_BLOCK = 16
+ROUND_OFF = 1e-14  # of ‖|K||v|‖: a product K v below it is zero
+HELD = 1e-9  # of ‖|K||V|‖: forces of K above it hold a motion
+
+
+class Projector:
+    """P = I − X (YᵀBX)⁻¹ YᵀB on states (q, v/scale), for real or complex blocks (2n, p).
+
+    Raises SingularSystemError when YᵀBX is singular: the Jordan chains are then longer than those
+    given.
+    """
+
+    def __init__(self, quadratic: Quadratic, chain: NullChain, scale: float = 1.0) -> None:
+        n = quadratic.n
+        self.X = np.vstack([chain.right[:n], chain.right[n:] / scale])
+        Y1, Y2 = chain.left[:n], chain.left[n:]
+        self.YB = np.hstack([Y1.T, (quadratic.M.T @ Y2).T * scale])
+        gram = self.YB @ self.X
+        sizes = np.outer(np.linalg.norm(self.YB, axis=1), np.linalg.norm(self.X, axis=0))
+        balanced = gram / np.sqrt(np.outer(sizes.max(axis=1), sizes.max(axis=0)))
+        if la.svdvals(balanced)[-1] < 1e-13 * la.svdvals(balanced)[0]:
+            raise SingularSystemError(
+                "a zero eigenvalue has a Jordan chain longer than the chains given"
+            )
+        self.coefficients = la.solve(gram, self.YB)
+
+    def __call__(self, x: NDArray[np.inexact]) -> NDArray[np.inexact]:
+        return np.asarray(x - self.X @ (self.coefficients @ x))
+
+
+def transposed_chain(quadratic: Quadratic, chain: NullChain) -> NullChain:
+    """The chain of the transposed quadratic (Mᵀ, Cᵀ, Kᵀ).
+
+    A left chain of z(λ) = z₀ + λz₁ is (Cᵀz₀, z₀), (Cᵀz₁ + Mᵀz₀, z₁); as right chain of the
+    transposed problem it is (z₀, 0), (z₁, z₀).
+    """
+    n, m = quadratic.n, chain.null.shape[1]
+    M, C = quadratic.M, quadratic.C
+    W, V = chain.left_null, chain.null
+    second = chain.left[:, m:]
+    chained = second[:n] - C.T @ second[n:]  # Mᵀz₀
+    z0 = W @ la.solve(W.T @ (M.T @ W), W.T @ chained)
+    right = np.hstack([np.vstack([W, 0 * W]), np.vstack([second[n:], z0])])
+    w, v0 = chain.right[:n, m:], chain.right[n:, m:]
+    left = np.hstack([np.vstack([C @ V, V]), np.vstack([C @ w + M @ v0, w])])
+    return NullChain(right, left, W, V)
+
+
+@dataclass(frozen=True)
+class DeflatedPencil:
+    """A dense pencil (A, B) (2n − r, 2n − r) with the zero eigenvalues gone, and the way back.
+
+    `lift(eigenvalues, Z)` returns the eigenvectors (2n, k) of the original pencil, `lift_left` the
+    left ones.
+    """
+
+    A: Real
+    B: Real
+    steps: tuple[tuple[int, Real, Real, Real, Real], ...]
+
+    @property
+    def matrix(self) -> Real:
+        """B⁻¹A, the matrix of size 2n − r of the 2012 paper (2n − 2 for one mobility)."""
+        return np.asarray(la.solve(self.B, self.A))
+
+    def lift(
+        self, eigenvalues: NDArray[np.complex128], Z: NDArray[np.complex128]
+    ) -> NDArray[np.complex128]:
+        """Eigenvectors of the original pencil from those of the deflated one."""
+        # An eigenvalue that is zero still, of a Jordan chain longer than those removed: its
+        # eigenvector is the one removed.
+        size = np.finfo(float).eps
+        eigenvalues = np.where(np.abs(eigenvalues) > size, eigenvalues, size)
+        for pivot, x, row_a, row_b, _ in reversed(self.steps):
+            # Row `pivot` of the transformed pencil reads (row_a − λ row_b)·z = λ α (B x)_pivot,
+            # here scaled to λ α.
+            alpha = (row_a @ Z - eigenvalues * (row_b @ Z)) / eigenvalues
+            grown = np.insert(Z, pivot, 0.0, axis=0)
+            Z = grown + x[:, None] * alpha
+        return Z
+
+    def lift_left(self, Z: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """Left eigenvectors of the original pencil from those of the deflated one.
+
+        The rows kept are those of the pencil less `factor` times row `pivot`.
+        """
+        for pivot, _, _, _, factor in reversed(self.steps):
+            Z = np.insert(Z, pivot, -(factor @ Z), axis=0)
+        return Z
+
+
+def deflate_by_similarity(A: Real, B: Real, chain: Real) -> DeflatedPencil:
+    """The transformation T of the 2012 paper, once for each column of `chain`, on A − λB.
+
+    chain: (2n, r) real, each column mapped by A into the span of B times those before it
+    (eigenvectors first, then second chain vectors). With x the eigenvector scaled to 1 at its
+    pivot, T is the identity with the pivot's column replaced by x: column `pivot` of AT vanishes,
+    and the row operation that clears the same column of BT leaves the other eigenvalues to the
+    pencil without that row and column. For B = I this is T⁻¹AT of equations (2.17)–(2.21).
+    """
+    A, B, chain = A.copy(), B.copy(), chain.copy()
+    steps = []
+    for _ in range(chain.shape[1]):
+        x = chain[:, 0]
+        image = B @ x
+        pivot = int(np.argmax(np.abs(x * image)))
+        if x[pivot] == 0.0 or image[pivot] == 0.0:
+            raise SingularSystemError(
+                "a chain vector and its image under B share no unknown to pivot on"
+            )
+        keep = np.delete(np.arange(len(x)), pivot)
+        factor = image[keep] / image[pivot]
+        x = x / x[pivot]
+        row_a, row_b = A[pivot, keep], B[pivot, keep]
+        steps.append((pivot, x, row_a / (B @ x)[pivot], row_b / (B @ x)[pivot], factor))
+        # T acts on columns: the kept columns are unchanged; the rows lose their share of the
+        # pivot's.
+        A = A[np.ix_(keep, keep)] - np.outer(factor, row_a)
+        B = B[np.ix_(keep, keep)] - np.outer(factor, row_b)
+        rest = chain[:, 1:]
+        chain = (rest - np.outer(x, rest[pivot]))[keep]
+    return DeflatedPencil(A, B, tuple(steps))
+
+
+def with_null_space(system: FrozenSystem, seed: int = 0) -> FrozenSystem | None:
+    """The same instant with the null space of its stiffness as `rigid`, or None when it has none.
+
+    For matrices that come without their rigid fields. Block inverse iteration with K + sM, s far
+    below every elastic frequency squared; a shape counts as null when ‖Kv‖ ≤ 1e-14 ‖|K||v|‖, which
+    round-off can make: a soft spring beside a stiff body holds it. The block grows until one of its
+    shapes does not.
+    """
+    quadratic = Quadratic(system)
+    K, M, n = quadratic.K, quadratic.M, quadratic.n
+    shifted = sp.csr_matrix(K + NULL_SHIFT * quadratic.frequency_scale**2 * M)
+    structure: Structure = "symmetric" if quadratic.symmetric_stiffness else "general"
+    random, width = np.random.default_rng(seed), min(n, NULL_BLOCK)
+    with Factorization(shifted, structure) as factor:
+        while True:
+            V = random.standard_normal((n, width))
+            for _ in range(4):
+                V = la.qr(factor.solve(np.ascontiguousarray(M @ V)), mode="economic")[0]
+            _, _, Zt = la.svd(K @ V, full_matrices=False)
+            V = V @ Zt.T
+            size = np.linalg.norm(abs(K) @ np.abs(V), axis=0)
+            small = np.linalg.norm(K @ V, axis=0) <= ROUND_OFF * size
+            if width == n or not small.all():
+                break
+            width = min(n, 4 * width)
+    return system.only(*PARTS, rigid=V[:, small]) if small.any() else None
+
+
+def without_stiffness(system: FrozenSystem) -> Real:
+    """The motions (n, k) among those of `with_null_space` that K itself annihilates.
+
+    The others are held by K, and what motion adds to it cancels it just there: the onset of a
+    divergence or a critical speed, no rigid motion.
+    """
+    V, K = system.rigid, system.K
+    _, forces, Zt = la.svd(K @ V, full_matrices=False)
+    size = np.linalg.norm(abs(K) @ np.abs(V))
+    return np.asarray(V @ Zt[forces <= HELD * size].T)

@@ -1,0 +1,247 @@
+"""Eigenpairs made accurate by inverse iteration on the quadratic itself, both sides at once.
+
+An eigensolver of the first-order form is backward stable for that form only: with eigenvalues many
+orders apart, or next to a nearly defective zero, the pairs it gives of Q(λ)x = 0 can be far above
+round-off. With σ about the eigenvalues of a group, x ← Q(σ)⁻¹Q′(σ)x and ȳ ← Q(σ)⁻ᵀQ′(σ)ᵀȳ converge
+to its right and left vectors (Mehrmann and Voss, GAMM-Mitt. 27 (2004) 121, section 3), and the
+quadratic compressed to both spans, Yᴴ(Q(σ) + μQ′(σ) + μ²M)X, has the eigenvalues μ = λ − σ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from assembly.errors import SingularSystemError
+from modal.eigen.doubles import NEXT, UNEVEN, separated, turned, unevenness
+from modal.eigen.solvers.pairs import Pairs, clusters
+from modal.eigen.solvers.shifted import ShiftedOperator
+from modal.eigen.state import Complex, Quadratic, Real, times
+
+GOAL = 1e-12  # backward error above which a pair is made better
+CHEAP = 500  # unknowns up to which it is asked of the equilibrated instant too
+STEPS = 2  # of inverse iteration with one factor
+ROUNDS = 4  # factors for one group
+REGROUPS = 4
+ASIDE = 1e-10  # relative step aside when σ is an eigenvalue to the last digit
+ROUNDING = 10.0 * np.finfo(float).eps
+INDEPENDENT = 1e-3  # what may be left of the least singular value of a group's unit vectors
+
+Group = tuple[int, ...]
+
+
+def sharpened(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
+    """The same pairs; those of the first `count` above GOAL are iterated where that helps.
+
+    Groups that meet are iterated again as one, from where they came, so no eigenpair takes the
+    place of another.
+    """
+    first = np.arange(min(count, len(pairs.eigenvalues)))
+    poor = np.flatnonzero(~(_error(quadratic, pairs.take(first)) <= GOAL))
+    if poor.size == 0:
+        return pairs
+    values, better, groups = pairs.eigenvalues, dict[Group, Pairs](), list[Group]()
+    for _ in range(REGROUPS):
+        met = [g for g in _joined(groups, clusters(values)) if np.isin(poor, g).any()]
+        if met == groups:
+            return _with(pairs, [better[g] for g in groups], groups)
+        groups, values = met, np.array(pairs.eigenvalues)
+        for g in groups:
+            if g not in better:
+                better[g] = _better(quadratic, pairs.take(np.array(g)))
+            values[list(g)] = better[g].eigenvalues
+    return pairs
+
+
+def doubles_resolved(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
+    """The same pairs; of the first `count`, those r ± iδ that are double real ones as two.
+
+    LAPACK returns a semisimple double real eigenvalue as such a pair, δ at the round-off of its own
+    problem (modal/eigen/doubles.py). It is two real ones when real vectors, by themselves or
+    iterated, solve the quadratic as well as any do.
+    """
+    lam = pairs.eigenvalues[:count]
+    near = np.flatnonzero((lam.imag > 0.0) & (lam.imag <= NEXT * np.abs(lam)))
+    near = near[unevenness(turned(pairs.right[:, near])) <= UNEVEN]
+    for j in near[::-1]:
+        two = pairs.take(np.array([j])).doubled(np.array([0]))
+        if not np.all(_error(quadratic, two) <= GOAL):
+            two = _better(quadratic, two)
+        if np.all(_error(quadratic, two) <= GOAL):
+            pairs = _with(pairs.doubled(np.array([j])), [two], [(int(j), int(j) + 1)])
+    return pairs
+
+
+def left_of(quadratic: Quadratic, pairs: Pairs, left: Complex, poor: Iterable[int]) -> Complex:
+    """Left vectors (n, k) of the pairs; those numbered `poor`, with their groups, by iteration."""
+    left = np.array(left, dtype=complex)
+    for g in clusters(pairs.eigenvalues):
+        if np.isin(list(poor), g).any():
+            found = iterated(quadratic, pairs.take(np.array(g)))
+            if found is not None and found.left is not None:
+                left[:, g] = found.left
+    return left
+
+
+def iterated(quadratic: Quadratic, group: Pairs) -> Pairs | None:
+    """The group's pairs, right and left, by inverse iteration about its mean.
+
+    None when Q(σ) is singular there and a step aside, or the compressed problem has no such pairs.
+    """
+    spans = _spans(quadratic, group)
+    if spans is None:
+        return None
+    sigma, X, Yc, solves = spans
+    constant = quadratic.residual(np.full(X.shape[1], sigma), X)
+    slope, mass = _slope(quadratic, sigma, X), times(quadratic.M, X)
+    A0, A1, A2 = (Yc.T @ image for image in (constant, slope, mass))
+    real = sigma.imag == 0.0 and not group.eigenvalues.imag.any()
+    if real:
+        mu, right, left = _smallest(A0.real, A1.real, A2.real, abs(sigma))
+    else:
+        mu, right, left = _smallest(A0, A1, A2, abs(sigma))
+    values = sigma + mu
+    if len(values) < len(group.eigenvalues):
+        return None
+    if real:
+        values, right, left = separated(values, right, left, abs(sigma))
+        if values.imag.any():
+            return None
+    distance = np.abs(group.eigenvalues[:, None] - values[None, :])
+    order = linear_sum_assignment(distance)[1]
+    X, Yc, values = X @ right[:, order], Yc @ left[:, order].conj(), values[order]
+    # What moves by less than the round-off of yᴴQ(σ)x is as good as it was.
+    noise = np.einsum("ij,ij->j", np.abs(Yc), quadratic.terms(values, X))
+    pairing = np.abs(np.einsum("ij,ij->j", Yc, _slope(quadratic, sigma, X)))
+    moved = np.abs(values - group.eigenvalues) * pairing > ROUNDING * noise
+    values = np.where(moved, values, group.eigenvalues)
+    return replace(group, eigenvalues=values, right=X, left=Yc.conj(), solves=group.solves + solves)
+
+
+def _spans(quadratic: Quadratic, group: Pairs) -> tuple[complex, Complex, Complex, int] | None:
+    """σ, and orthonormal bases of the right and the conjugate left vectors that belong to it."""
+    mean = complex(group.eigenvalues.mean())
+    for sigma in (mean, mean * (1.0 + ASIDE)):
+        try:
+            operator = ShiftedOperator(quadratic, None, sigma)
+        except SingularSystemError:
+            continue
+        try:
+            opposite = operator.transposed()
+            X, Yc = group.right, _left_start(group)
+            if sigma.imag == 0.0:
+                X, Yc = X.real + 0j, Yc.real + 0j
+            for _ in range(STEPS):
+                X = _orthonormal(operator.solve(_slope(quadratic, sigma, X)) + 0j)
+                Yc = _orthonormal(opposite.solve(_slope(quadratic.transposed, sigma, Yc)) + 0j)
+        except FloatingPointError:
+            continue
+        finally:
+            operator.destroy()
+        return sigma, X, Yc, operator.solves + opposite.solves
+    return None
+
+
+def _left_start(group: Pairs) -> Complex:
+    """Conjugates of left vectors to start from: the right ones and noise where there are none."""
+    if group.left is not None:
+        return group.left.conj()
+    X = group.right
+    noise = np.random.default_rng(0).standard_normal(X.shape)
+    return np.asarray(X.conj() + noise * np.linalg.norm(X, axis=0) / len(X))
+
+
+def _orthonormal(X: Complex) -> Complex:
+    """FloatingPointError when X, the solution of a singular system, is not finite."""
+    if not np.all(np.isfinite(X)):
+        raise FloatingPointError("a solve did not stay finite")
+    return np.asarray(la.qr(X / np.abs(X).max(axis=0), mode="economic")[0])
+
+
+def _slope(quadratic: Quadratic, sigma: complex, X: Complex) -> Complex:
+    """Q′(σ)X = (2σM + C)X."""
+    return times(quadratic.M, X) * (2.0 * sigma) + times(quadratic.C, X)
+
+
+def _smallest(
+    A0: NDArray[Any], A1: NDArray[Any], A2: NDArray[Any], size: float
+) -> tuple[Complex, ...]:
+    """The p smallest eigenvalues μ of A0 + μA1 + μ²A2 (p, p), right and left vectors.
+
+    size: what μ is measured in.
+    """
+    p = len(A0)
+    A1, A2 = size * A1, size**2 * A2
+    weight = max(np.linalg.norm(A1), np.linalg.norm(A2)) or 1.0
+    zero, one = np.zeros((p, p)), np.eye(p)
+    A = np.block([[zero, one], [-A0 / weight, -A1 / weight]])
+    B = np.block([[one, zero], [zero, A2 / weight]])
+    nu, left, right = la.eig(A, B, left=True, right=True)
+    finite = np.flatnonzero(np.isfinite(nu))
+    pick = finite[np.argsort(np.abs(nu[finite]), kind="stable")[:p]]
+    return size * nu[pick], _unit(right[:p, pick]), _unit(left[p:, pick])
+
+
+def _unit(X: Complex) -> Complex:
+    norms = np.linalg.norm(X, axis=0)
+    return np.asarray(X / np.where(norms > 0.0, norms, 1.0))
+
+
+def _better(quadratic: Quadratic, group: Pairs) -> Pairs:
+    """The group iterated while that makes it better and costs none of its vectors.
+
+    Each round starts from the eigenvalues of the one before: the error is squared.
+    """
+    error = _error(quadratic, group).max()
+    for _ in range(ROUNDS):
+        if error <= GOAL:
+            break
+        found = iterated(quadratic, group)
+        if found is None:
+            break
+        after = _error(quadratic, found).max()
+        kept = la.svdvals(found.right)[-1] >= INDEPENDENT * la.svdvals(_unit(group.right))[-1]
+        if after >= error or not kept:
+            break
+        group, error = found, after
+    return group
+
+
+def _error(quadratic: Quadratic, pairs: Pairs) -> Real:
+    """Backward errors (p,), where a factor costs little the larger of two.
+
+    The second is of the unknowns scaled to a unit diagonal of M/‖M‖ + K/‖K‖. Where units differ by
+    many orders the first sees the stiffest of them only.
+    """
+    error = quadratic.backward_error(pairs.eigenvalues, pairs.right)
+    if quadratic.n > CHEAP or pairs.factorization == "Cholesky":
+        return error
+    scaled, d = quadratic.equilibrated
+    return np.maximum(error, scaled.backward_error(pairs.eigenvalues, pairs.right / d[:, None]))
+
+
+def _joined(groups: list[Group], others: list[list[int]]) -> list[Group]:
+    """The finest grouping of the indices in which members of one group of either list share one."""
+    joined = [set(g) for g in others]
+    for group in groups:
+        apart = [g for g in joined if not g.isdisjoint(group)]
+        joined = [g for g in joined if g.isdisjoint(group)] + [set().union(*apart)]
+    return sorted(tuple(sorted(g)) for g in joined)
+
+
+def _with(pairs: Pairs, better: list[Pairs], groups: list[Group]) -> Pairs:
+    """The pairs with those of the groups in place of what was there."""
+    # LAPACK's vectors are real where every eigenvalue is.
+    values, right = np.array(pairs.eigenvalues), np.array(pairs.right, dtype=complex)
+    left = None if pairs.left is None else np.array(pairs.left, dtype=complex)
+    for group, found in zip(groups, better, strict=True):
+        values[list(group)], right[:, list(group)] = found.eigenvalues, found.right
+        if left is not None and found.left is not None:
+            left[:, list(group)] = found.left
+    return replace(pairs, eigenvalues=values, right=right, left=left)

@@ -1,0 +1,284 @@
+"""The eigenmodes of one frozen instant, always checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from assembly.errors import (
+    AccuracyError,
+    ConvergenceError,
+    FrozenMotionError,
+    InputError,
+    SingularSystemError,
+)
+from assembly.system.frozen import FrozenSystem
+from assembly.system.null_chain import NullChain, null_fields
+from modal.eigen.certify import certified
+from modal.eigen.deflation import with_null_space, without_stiffness
+from modal.eigen.finish import Task, finish
+from modal.eigen.modes import Modes
+from modal.eigen.solvers.block import solve_block
+from modal.eigen.solvers.dense import solve_dense
+from modal.eigen.solvers.krylov import solve_krylov
+from modal.eigen.solvers.operator import InverseOperator
+from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.solvers.parts import solve_parts
+from modal.eigen.solvers.scipy import arnoldi
+from modal.eigen.solvers.slepc import krylov_schur
+from modal.eigen.solvers.window import Window, solve_beside
+from modal.eigen.state import Quadratic, Real
+from modal.eigen.units import units_far_apart
+
+Backend = Literal["slepc", "scipy", "dense"]
+ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "ARPACK Arnoldi")}
+
+# A Krylov space for k modes of fewer unknowns than this would be most of the state space.
+DENSE_BELOW = 20
+
+# Up to this size a definite instant is looked through for independent parts first, and LAPACK is
+# taken where a Krylov space would be most of the state space.
+SMALL = 500
+
+# Up to this size LAPACK is asked when a sparse method stops short.
+LAST_RESORT = 100
+
+# |λ| relative to √(‖K‖/‖M‖) below which K may be singular and is looked at.
+SINGULAR = 1e-6
+
+
+def solve(
+    system: FrozenSystem,
+    k: int = 10,
+    backend: Backend = "slepc",
+    certify: bool = False,
+    *,
+    target: complex | None = None,
+    deflation: Literal["auto"] | NullChain | None = "auto",
+    tolerance: float = 1e-10,
+    seed: int = 0,
+) -> Modes:
+    """The k modes of smallest |λ| (rad/s) or nearest to `target`, fewer if there are fewer.
+
+    backend: "slepc", "scipy" or "dense" (the reference). certify: confirm by a count that none is
+        missing, from zero up or around the target (modal/eigen/certify.py).
+    deflation: "auto" removes the zero eigenvalues of the rigid motion by `system.null_chain`; None
+    keeps them; a NullChain is used as given. tolerance: largest backward error handed out.
+    Raises InputError for bad arguments, SingularSystemError for a stiffness that is singular beyond
+    the rigid motion, ConvergenceError whose `partial` is the Modes that converged, AccuracyError
+    when the check fails.
+    """
+    if not isinstance(k, (int, np.integer)) or k < 1:
+        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    if backend not in ("slepc", "scipy", "dense"):
+        raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
+    point = as_target(target)
+
+    def run(given: FrozenSystem, quadratic: Quadratic, rigid: Real | None = None) -> Modes:
+        chain = _chain(given, deflation)
+        free = given.rigid if rigid is None else rigid
+        task = Task(free, quadratic, chain, k, backend, tolerance, point, certify)
+        if backend == "dense" or _is_small(task):
+            return _dense(task)
+        try:
+            return _sparse(task, seed) if point == 0.0 else _window(task, seed)
+        except (AccuracyError, ConvergenceError):
+            # Clusters that accumulate, as of overdamped modes, can stall a Krylov method.
+            if given.n > LAST_RESORT:
+                raise
+            return _dense(task)
+
+    quadratic = Quadratic(system)
+    if quadratic.norms[0] == 0.0:
+        raise InputError("M: is zero; a mode needs mass")
+    if isinstance(deflation, NullChain):
+        return run(system, quadratic)
+    units = units_far_apart(system, quadratic)
+    if units is not None:
+        system, quadratic = units.system, Quadratic(units.system)
+    try:
+        if deflation == "auto":
+            modes = _with_found_null_space(system, quadratic, run)
+        else:
+            modes = run(system, quadratic)
+    except ConvergenceError as stopped:
+        if units is not None and isinstance(stopped.partial, Modes):
+            raise ConvergenceError(str(stopped), units.restored(stopped.partial)) from None
+        raise
+    return modes if units is None else units.restored(modes)
+
+
+def _is_small(task: Task) -> bool:
+    """Whether LAPACK is to find all modes: there are hardly more than a Krylov space would span."""
+    n, k = task.quadratic.n, task.k
+    there = 2 * n - (0 if task.chain is None else task.chain.count)
+    return n < max(DENSE_BELOW, k + 2) or (there <= 4 * k + 4 and n <= SMALL) or there == 0
+
+
+def _with_found_null_space(
+    system: FrozenSystem, quadratic: Quadratic, run: Callable[..., Modes]
+) -> Modes:
+    """Run; if the stiffness looks singular beyond `rigid`, again with its whole null space."""
+    fault: FrozenMotionError | None = None
+    try:
+        modes = run(system, quadratic)
+        floor = SINGULAR * quadratic.frequency_scale
+        if np.all(np.abs(modes.eigenvalues) > floor):
+            return modes
+    except (SingularSystemError, AccuracyError, ConvergenceError) as found:
+        fault = found
+    try:
+        completed = with_null_space(system)
+    except SingularSystemError:
+        completed = None
+    if completed is not None and completed.rigid.shape[1] > _nulls(system):
+        return run(completed, Quadratic(completed), without_stiffness(completed))
+    if fault is not None:
+        raise fault
+    return modes
+
+
+def _nulls(system: FrozenSystem) -> int:
+    """Number of rigid fields in the null space of the stiffness that the system knows of."""
+    return int(null_fields(system).shape[1])
+
+
+def as_target(target: complex | None) -> complex:
+    """The point to look near, in the upper half plane; InputError when it is not finite."""
+    if target is None:
+        return 0.0
+    try:
+        point = complex(target)
+    except (TypeError, ValueError):
+        raise InputError(f"target: expected a number in rad/s, got {target!r}") from None
+    if not np.isfinite(point):
+        raise InputError(f"target: expected a finite number in rad/s, got {target!r}")
+    return point if point.imag >= 0.0 else point.conjugate()
+
+
+def _chain(system: FrozenSystem, deflation: str | NullChain | None) -> NullChain | None:
+    if deflation is None or isinstance(deflation, NullChain):
+        return deflation
+    if deflation != "auto":
+        raise InputError(f'deflation: expected "auto", None or a NullChain, got {deflation!r}')
+    return system.null_chain
+
+
+def _dense(task: Task) -> Modes:
+    def find(k: int, seed: int) -> Pairs:
+        return solve_dense(task.quadratic, task.chain)
+
+    return finish(task, search(task, find), certified=task.certify or None)
+
+
+def search(task: Task, find: Callable[[int, int], Pairs]) -> Pairs:
+    """One search, or searches until the count is right."""
+    if task.certify:
+        return certified(task.quadratic, task.chain, task.k, task.target, find)
+    return find(task.k, 0)
+
+
+def _sparse(task: Task, seed: int) -> Modes:
+    if (
+        task.backend == "slepc"
+        and task.quadratic.n <= SMALL
+        and task.quadratic.conservative
+        and task.chain is None
+    ):
+        small = solve_parts(task.quadratic, task.k)
+        if small is not None:
+            return _small(task, small)
+    operator = InverseOperator(task.quadratic, task.chain)
+    engine, method = ENGINES[task.backend]
+
+    def adjoint() -> Pairs:
+        return solve_krylov(operator.transposed(), task.k + 1, engine, method, seed)
+
+    def find(k: int, attempt: int) -> Pairs:
+        if operator.definite and task.chain is None and task.backend == "slepc":
+            return solve_block(operator, k, seed + attempt)
+        return solve_krylov(operator, k, engine, method, seed + attempt)
+
+    try:
+        found = search(task, find)
+        step = 0.25 * float(np.abs(found.eigenvalues[: task.k]).max(initial=0.0))
+        try:
+            return finish(task, found, adjoint, task.certify or None)
+        except AccuracyError:
+            if task.certify or step == 0.0:
+                raise
+        return _beside(task, step, seed)
+    except ConvergenceError as stopped:
+        raise _with_modes(stopped, task, adjoint) from None
+    finally:
+        operator.destroy()
+
+
+def _small(task: Task, pairs: Pairs) -> Modes:
+    """Every part has given its k smallest; left vectors are the right ones."""
+
+    def known(*_: int) -> Pairs:
+        return pairs
+
+    return finish(task, search(task, known), known, task.certify or None)
+
+
+def _beside(task: Task, step: float, seed: int) -> Modes:
+    engine, method = ENGINES[task.backend]
+    zeros = 0 if task.chain is None else task.chain.count
+    found, operator = solve_beside(
+        task.quadratic, zeros, task.k, step, engine, f"{method} beside zero", seed
+    )
+
+    def adjoint() -> Pairs:
+        count = len(found.eigenvalues) + zeros
+        return solve_krylov(operator.transposed(), count, engine, method, seed)
+
+    try:
+        return finish(task, found, adjoint)
+    finally:
+        operator.destroy()
+
+
+def _window(task: Task, seed: int) -> Modes:
+    engine, method = ENGINES[task.backend]
+    window = Window(task.quadratic, task.chain, task.target, engine, method)
+    count = task.k + 2
+
+    def adjoint() -> Pairs:
+        return window.adjoint(count, seed)
+
+    def find(k: int, attempt: int) -> Pairs:
+        return window.find(k, seed + attempt)
+
+    try:
+        found = search(task, find)
+        count = len(found.eigenvalues)
+        return finish(task, found, adjoint, task.certify or None)
+    except ConvergenceError as stopped:
+        raise _with_modes(stopped, task, adjoint) from None
+    finally:
+        window.destroy()
+
+
+def _with_modes(
+    stopped: ConvergenceError, task: Task, adjoint: Callable[[], Pairs]
+) -> ConvergenceError:
+    """The same error whose `partial` is the Modes that converged, not a backend's pairs.
+
+    The transposed problem may stop short too: then the modes that both sides have.
+    """
+    partial = stopped.partial
+    if not isinstance(partial, Pairs):
+        return ConvergenceError(str(stopped), None)
+
+    for count in range(len(partial.eigenvalues), 0, -1):
+        try:
+            modes = finish(replace(task, k=count), partial, adjoint)
+            return ConvergenceError(str(stopped), modes)
+        except AccuracyError:
+            continue
+    return ConvergenceError(str(stopped), None)

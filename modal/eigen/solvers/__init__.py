@@ -1,0 +1,1 @@
+"""Eigensolvers behind one interface."""

@@ -1,0 +1,201 @@
+"""The dense reference: LAPACK on the scaled first-order form of an instant.
+
+Conservative with positive definite stiffness K = LLᵀ, L⁻¹ML⁻ᵀ = NNᵀ, G = L⁻¹CL⁻ᵀ: in the
+coordinates (Lᵀq, NᵀLᵀv) the inverse state operator is the skew matrix S = [[−G, −N], [Nᵀ, 0]], S y
+= y/λ, so iS is Hermitian and every eigenvalue is exactly imaginary. A semidefinite one with plain
+zeros is brought to that form. Otherwise the pencil, deflated by the 2012 paper's transformation
+when there is a null chain, is solved for 1/λ, which favours the small |λ| that are wanted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg as la
+
+from assembly.system.null_chain import NullChain
+from modal.eigen.deflation import deflate_by_similarity
+from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.solvers.skew import largest_of_skew
+from modal.eigen.state import Complex, Quadratic, Real, companion, unit_diagonal
+
+SINGULAR = 1e-14  # reciprocal condition below which 1/λ is not formed
+MEND = 1e-10  # residual of a pair of 1/λ, relative, from which QZ is asked too
+GAP = 1e-3  # relative distance of both spectra to the radius where they are joined
+COUPLED = 1e-12  # of its terms' size: VᵀCV that is not round-off
+
+
+def equilibrated(quadratic: Quadratic) -> tuple[Real, Real, Real, Real, float]:
+    """Dense M, C, K of the scaled problem, the column scaling d and the frequency scale γ.
+
+    q = d·q̂ makes the diagonal of K/‖K‖ + M/‖M‖ one (lengths and rotations then compare), λ = γλ̂.
+    """
+    m, _, k = quadratic.norms
+    gamma = quadratic.frequency_scale
+    M, C, K = (A.toarray() for A in (quadratic.M, quadratic.C, quadratic.K))
+    d = unit_diagonal(np.diag(M), np.diag(K), m, k)
+    outer = np.outer(d, d) / (gamma**2 * m)
+    return M * outer * gamma**2, C * outer * gamma, K * outer, d, gamma
+
+
+def solve_dense(quadratic: Quadratic, chain: NullChain | None, k: int | None = None) -> Pairs:
+    """All eigenpairs with Im λ ≥ 0 (or the k smallest when definite), smallest |λ| first."""
+    if chain is not None and chain.count == 2 * quadratic.n:
+        nothing = np.zeros((quadratic.n, 0), dtype=complex)
+        return Pairs(np.zeros(0, dtype=complex), nothing, "none", "zeros only", left=nothing)
+    M, C, K, d, gamma = equilibrated(quadratic)
+    if quadratic.conservative:
+        if chain is None:
+            found = definite(M, C, K, k)
+        else:
+            found = definite_but_for(chain.null / d[:, None], M, C, K, k)
+        if found is not None:
+            theta, X = found
+            X = d[:, None] * X
+            return Pairs(1j * gamma * theta, X, "Cholesky", "dense Hermitian").nearest(0.0)
+    return _general(M, C, K, chain, d, gamma).upper().nearest(0.0)
+
+
+def definite(M: Real, C: Real, K: Real, k: int | None = None) -> tuple[Real, Complex] | None:
+    """Frequencies ω > 0, ascending, and vectors of λ = iω; None unless K and M are definite.
+
+    M, K (n, n) symmetric, C skew, dense. k: how many of the smallest.
+    """
+    try:
+        L = la.cholesky(K, lower=True)
+        N = la.cholesky(
+            la.solve_triangular(L, la.solve_triangular(L, M, lower=True).T, lower=True), lower=True
+        )
+    except la.LinAlgError:
+        return None
+    n = len(M)
+    G = la.solve_triangular(L, la.solve_triangular(L, C, lower=True).T, lower=True).T
+    S = np.zeros((2 * n, 2 * n))
+    S[:n, :n] = -0.5 * (G - G.T)
+    S[:n, n:] = -N
+    S[n:, :n] = N.T
+    tau, Y = largest_of_skew(S, n if k is None else min(k, n))
+    return 1.0 / tau, la.solve_triangular(L, Y[:n], lower=True, trans="T")
+
+
+def definite_but_for(
+    V: Real, M: Real, C: Real, K: Real, k: int | None = None
+) -> tuple[Real, Complex] | None:
+    """As `definite` for K ≥ 0 with KV = 0, VᵀCV = 0, V (n, m), without the 2m zeros; else None.
+
+    With q = V a + E b, E the unit vectors of all but m well-chosen unknowns, the rows of V,
+    divided by λ, read a = −(VᵀMV)⁻¹(VᵀME + VᵀCE/λ) b. What is left for b is a problem of size n − m
+    of the same structure, with EᵀKE + (VᵀCE)ᵀ(VᵀMV)⁻¹VᵀCE as stiffness, positive definite.
+    """
+    n, m = V.shape
+    MV, CV = M @ V, C @ V
+    if np.abs(V.T @ CV).max() > COUPLED * np.linalg.norm(np.abs(C) @ np.abs(V)) * np.abs(V).max():
+        return None
+    pins = la.qr(V.T, mode="economic", pivoting=True)[2][:m]
+    rest = np.setdiff1d(np.arange(n), pins)
+    L = la.cholesky(V.T @ MV, lower=True)
+    mass = la.solve_triangular(L, MV[rest].T, lower=True)
+    coupling = -la.solve_triangular(L, CV[rest].T, lower=True)
+    inner = np.ix_(rest, rest)
+    cross = mass.T @ coupling
+    found = definite(
+        M[inner] - mass.T @ mass,
+        C[inner] - cross + cross.T,
+        K[inner] + coupling.T @ coupling,
+        k,
+    )
+    if found is None:
+        return None
+    theta, b = found
+    X = np.zeros((n, len(theta)), dtype=complex)
+    X[rest] = b
+    return theta, X - V @ la.solve_triangular(
+        L, mass @ b + coupling @ b / (1j * theta), lower=True, trans="T"
+    )
+
+
+def _general(M: Real, C: Real, K: Real, chain: NullChain | None, d: Real, gamma: float) -> Pairs:
+    """All eigenpairs of the pencil, left vectors too, by LAPACK.
+
+    For 1/λ, which is accurate for the small λ, as far as its pairs are any good; beyond, and for a
+    singular K, by QZ, which is for the large.
+    """
+    n = len(d)
+    A, B = companion(M, C, K)
+    deflated = None
+    if chain is not None:
+        scaled = np.vstack([chain.right[:n] / d[:, None], chain.right[n:] / (gamma * d[:, None])])
+        deflated = deflate_by_similarity(A, B, scaled / np.linalg.norm(scaled, axis=0))
+        A, B = deflated.A, deflated.B
+
+    def pairs(triple: tuple[Complex, Complex, Complex], how: str) -> Pairs:
+        lam, Y, Z = triple
+        if deflated is not None:
+            Y, Z = deflated.lift_left(Y), deflated.lift(lam, Z)
+        # The larger of the two halves of the state carries the shape with the smaller error.
+        small = np.abs(lam) < 1.0
+        X = np.where(small[None, :], Z[:n], Z[n:] / np.where(small, 1.0, lam)[None, :])
+        return Pairs(lam, X, how, "dense LAPACK", left=Y[n:])
+
+    inverse = _inverse(A, B)
+    if inverse is None:
+        found = pairs(_qz(A, B), "none")
+    else:
+        found = pairs(inverse, "LU")
+        error = _residual(M, C, K, found)
+        if not np.all(error <= MEND):
+            found = _spliced(found, pairs(_qz(A, B), "none"), error)
+    return found.rescaled(gamma, d)
+
+
+def _inverse(A: Real, B: Real) -> tuple[Complex, Complex, Complex] | None:
+    """Finite eigenvalues, left and right vectors of A − λB from A⁻¹B; None for a singular A."""
+    lu, pivots, info = la.lapack.dgetrf(A)
+    if info != 0 or la.lapack.dgecon(lu, np.linalg.norm(A, 1))[0] <= SINGULAR:
+        return None
+    inverse, Y, Z = la.eig(la.lu_solve((lu, pivots), B), left=True)
+    finite = np.abs(inverse) > 1e-15 * np.abs(inverse).max(initial=0.0)
+    Y = la.lu_solve((lu, pivots), Y[:, finite], trans=1)
+    return 1.0 / inverse[finite], Y, Z[:, finite]
+
+
+def _qz(A: Real, B: Real) -> tuple[Complex, Complex, Complex]:
+    """Finite eigenvalues, left and right vectors of A − λB."""
+    eigenvalues, Y, Z = la.eig(A, B, left=True)
+    finite = np.isfinite(eigenvalues)
+    return eigenvalues[finite], Y[:, finite], Z[:, finite]
+
+
+def _residual(M: Real, C: Real, K: Real, pairs: Pairs) -> Real:
+    """‖Q(λ)x‖/((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖) with Frobenius norms."""
+    lam, X = pairs.eigenvalues, pairs.right
+    m, c, k = (np.linalg.norm(A) for A in (M, C, K))
+    size = np.abs(lam)
+    residual = np.linalg.norm((M @ X) * lam**2 + (C @ X) * lam + K @ X, axis=0)
+    return np.asarray(residual / ((size**2 * m + size * c + k) * np.linalg.norm(X, axis=0)))
+
+
+def _spliced(small: Pairs, large: Pairs, error: Real) -> Pairs:
+    """Those of `small` (of the errors given) below a radius, those of `large` above it.
+
+    The radius is in a gap of both spectra, below the first of `small` that is poor, with as many
+    of either inside; zero when there is none.
+    """
+    few, many = np.abs(small.eigenvalues), np.abs(large.eigenvalues)
+    poor = few[~(error <= MEND)].min()
+    edges = np.append(np.sort(few[few < poor]), poor)
+    for inner, outer in zip(edges[-2::-1], edges[:0:-1], strict=True):
+        radius = np.sqrt(inner * outer)
+        clear = np.abs(many / radius - 1.0).min() > GAP and outer > (1.0 + 4.0 * GAP) * inner
+        if clear and (few < radius).sum() == (many < radius).sum():
+            a, b = (
+                small.take(np.flatnonzero(few < radius)),
+                large.take(np.flatnonzero(many > radius)),
+            )
+            return Pairs(
+                np.concatenate([a.eigenvalues, b.eigenvalues]),
+                np.hstack([a.right, b.right]),
+                small.factorization,
+                small.method,
+                left=np.hstack([np.asarray(a.left), np.asarray(b.left)]),
+            )
+    return large

@@ -1,0 +1,112 @@
+"""What every backend hands back, and the choice of one of each conjugate pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal.eigen.doubles import turned
+from modal.eigen.state import Complex, Real
+
+TIE = 1e-9  # relative difference of distances that does not order a pair λ, −λ̄
+CLUSTER = 1e-6  # relative distance below which eigenvalues are one group
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Eigenpairs of one instant as a backend found them: all it has, best first.
+
+    eigenvalues (k,) rad/s; right (n, k) displacement parts; factorization: the factor used
+    ("Cholesky", "LDLᵀ", "LU", "none"); method: the algorithm; solves: systems with the stiffness
+    solved; left (n, k): left vectors y, yᴴQ(λ) = 0, where the backend has them.
+    """
+
+    eigenvalues: Complex
+    right: Complex
+    factorization: str
+    method: str
+    solves: int = 0
+    left: Complex | None = None
+
+    @property
+    def total(self) -> int:
+        """Number of eigenvalues with the conjugates of those above the real axis."""
+        return len(self.eigenvalues) + int((self.eigenvalues.imag > 0.0).sum())
+
+    def take(self, index: np.ndarray) -> Pairs:
+        """Those numbered, in that order; the same object when that is all of them as they are."""
+        if index.dtype != bool and np.array_equal(index, np.arange(len(self.eigenvalues))):
+            return self
+        left = None if self.left is None else self.left[:, index]
+        return replace(
+            self, eigenvalues=self.eigenvalues[index], right=self.right[:, index], left=left
+        )
+
+    def joined(self, other: Pairs) -> Pairs:
+        """These and those of the other, said to be made as these were."""
+        both = self.left is not None and other.left is not None
+        return replace(
+            self,
+            eigenvalues=np.concatenate([self.eigenvalues, other.eigenvalues]),
+            right=np.hstack([self.right, other.right]),
+            left=np.hstack([self.left, other.left]) if both else None,  # type: ignore[list-item]
+        )
+
+    def rescaled(self, gamma: float, d: Real) -> Pairs:
+        """λ times γ, unknowns times d, of a problem that was solved in λ/γ and q/d."""
+        left = None if self.left is None else d[:, None] * self.left
+        return replace(
+            self, eigenvalues=gamma * self.eigenvalues, right=d[:, None] * self.right, left=left
+        )
+
+    def upper(self) -> Pairs:
+        """One of each conjugate pair, Im λ ≥ 0; real eigenvalues each once.
+
+        What round-off made a pair of is seen to later (`inverse_iteration.doubles_resolved`).
+        """
+        return self.take(np.flatnonzero(self.eigenvalues.imag >= 0.0))
+
+    def doubled(self, double: NDArray[np.intp]) -> Pairs:
+        """With two real eigenpairs in place of each of those numbered: of x = a + ib, a and b."""
+        index = np.sort(np.concatenate([np.arange(len(self.eigenvalues)), double]))
+        second = np.diff(index, prepend=-1) == 0
+        which = np.isin(index, double)
+        made = self.take(index)
+
+        def parts(X: Complex) -> Complex:
+            whole = turned(X)
+            return np.where(which, np.where(second, whole.imag, whole.real), X)
+
+        return replace(
+            made,
+            eigenvalues=np.where(which, made.eigenvalues.real, made.eigenvalues),
+            right=parts(made.right),
+            left=None if made.left is None else parts(made.left),
+        )
+
+    def nearest(self, target: complex) -> Pairs:
+        """Sorted by distance to the target; distances equal to 1e-9 by Re λ, then Im λ."""
+        distance = np.abs(self.eigenvalues - target)
+        order = np.argsort(distance, kind="stable")
+        steps = np.diff(distance[order]) > TIE * distance[order][1:]
+        level = np.empty(len(order), dtype=int)
+        level[order] = np.concatenate([[0], np.cumsum(steps)])[: len(order)]
+        return self.take(np.lexsort((self.eigenvalues.imag, self.eigenvalues.real, level)))
+
+
+def clusters(eigenvalues: Complex, tolerance: float = CLUSTER) -> list[list[int]]:
+    """Groups of indices whose eigenvalues chain together within the relative tolerance."""
+    groups: list[list[int]] = []
+    remaining = list(range(len(eigenvalues)))
+    while remaining:
+        group, frontier = [remaining[0]], [remaining.pop(0)]
+        while frontier:
+            value = eigenvalues[frontier.pop()]
+            near = [j for j in remaining if abs(eigenvalues[j] - value) <= tolerance * abs(value)]
+            remaining = [j for j in remaining if j not in near]
+            group += near
+            frontier += near
+        groups.append(group)
+    return groups

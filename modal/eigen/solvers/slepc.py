@@ -1,0 +1,107 @@
+"""SLEPc's Krylov–Schur method for a real operator given as a Python callable.
+
+On a complex build the Schur vectors are complex. The conjugate of an eigenvector of a real operator
+is one too, so their real and imaginary parts together span a real invariant subspace.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+
+from assembly.errors import ConvergenceError
+from modal.eigen.solvers.krylov import Apply, Invariant, orthonormal
+from modal.eigen.state import Complex, Real, in_parts
+
+RESTARTS = 300
+ATTEMPTS = 4
+PETSC_ERR_LIB = 76  # an error in a library that PETSc or SLEPc calls
+SAME = 1e-5  # singular value below which real and imaginary parts repeat each other
+
+
+class _Shell:
+    """The context of a PETSc shell matrix; on complex builds real and imaginary parts are applied
+    apart."""
+
+    def __init__(self, apply: Apply) -> None:
+        self.apply = apply
+
+    def mult(self, matrix: Any, x: Any, y: Any) -> None:
+        values = x.getArray(readonly=True)
+        if np.any(np.imag(values)):
+            y.setArray(self.apply(values.real.copy()) + 1j * self.apply(values.imag.copy()))
+        elif np.iscomplexobj(values):
+            y.setArray(self.apply(values.real.copy()).astype(complex))
+        else:
+            y.setArray(self.apply(np.array(values)))
+
+
+def krylov_schur(apply: Apply, start: Real, count: int, tolerance: float) -> Invariant:
+    """The invariant subspace of the `count` eigenvalues of largest modulus (see
+    `krylov.Engine`).
+
+    LAPACK cannot always reorder the projected Schur form of a nearly defective problem (xTREXC:
+    blocks too close to swap), which SLEPc takes for a fault: a space of another size is then tried.
+    """
+    from petsc4py import PETSc
+
+    n = len(start)
+    for attempt in range(ATTEMPTS):
+        try:
+            return _krylov_schur(
+                apply, start, count, tolerance, max(2 * count, count + 16) + attempt
+            )
+        except PETSc.Error as fault:
+            if fault.ierr != PETSC_ERR_LIB:
+                raise
+            reason = str(fault).splitlines()[-1]
+    raise ConvergenceError(
+        f"SLEPc's projected problem for {count} of {n} eigenvalues failed: {reason}", None
+    )
+
+
+def _krylov_schur(apply: Apply, start: Real, count: int, tolerance: float, ncv: int) -> Invariant:
+    from petsc4py import PETSc
+    from slepc4py import SLEPc
+
+    n = len(start)
+    shell = PETSc.Mat().createPython((n, n), _Shell(apply), comm=PETSc.COMM_SELF)
+    eps = SLEPc.EPS().create(PETSc.COMM_SELF)
+    first: Any = None
+    space: list[Any] = []
+    try:
+        shell.setUp()
+        first = shell.createVecRight()
+        first.setArray(start)
+        eps.setOperators(shell)
+        eps.setProblemType(SLEPc.EPS.ProblemType.NHEP)
+        eps.setType(SLEPc.EPS.Type.KRYLOVSCHUR)
+        eps.setWhichEigenpairs(SLEPc.EPS.Which.LARGEST_MAGNITUDE)
+        count = min(count, n)
+        eps.setDimensions(nev=count, ncv=min(n, ncv))
+        eps.setTolerances(tolerance, RESTARTS)
+        eps.setInitialSpace([first])
+        eps.solve()
+        converged = eps.getConverged()
+        space = eps.getInvariantSubspace() if converged else []
+        basis = np.zeros((n, 0))
+        if space:
+            found = np.stack([v.getArray(readonly=True) for v in space], axis=1)
+            basis = orthonormal(real_span(found) if np.iscomplexobj(found) else found)
+        return Invariant(basis, complete=converged >= count)
+    finally:
+        for owned in (*space, first, eps, shell):
+            if owned is not None:
+                owned.destroy()
+
+
+def real_span(vectors: Complex) -> Real:
+    """A real orthonormal basis of the real and imaginary parts of orthonormal vectors.
+
+    The parts of both members of a pair are the same twice: of singular values (1, 0) then, and in
+    between for a member alone.
+    """
+    U, sizes, _ = la.svd(in_parts(vectors), full_matrices=False)
+    return np.asarray(U[:, sizes > SAME])

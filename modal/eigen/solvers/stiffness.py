@@ -1,0 +1,66 @@
+"""K⁻¹, or a generalised inverse of a singular K, from the cheapest real factorization K allows."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from assembly.errors import SingularSystemError
+from assembly.linalg.factorization import Factorization
+from assembly.system.null_chain import NullChain, PinnedInverse
+from modal.eigen.state import Quadratic, Real
+
+
+class StiffnessInverse(Protocol):
+    """K⁻¹, or a generalised inverse of a singular K."""
+
+    def solve(self, r: Real) -> Real: ...
+    def solve_transposed(self, r: Real) -> Real: ...
+    def destroy(self) -> None: ...
+
+
+def balanced(load: Real, chain: NullChain, quadratic: Quadratic) -> Real:
+    W = chain.left_null
+    return np.asarray(
+        load - quadratic.M @ (W @ np.linalg.solve(W.T @ (quadratic.M @ W), W.T @ load))
+    )
+
+
+def elastic(x: Real, chain: NullChain, quadratic: Quadratic) -> Real:
+    V = chain.null
+    return np.asarray(x - V @ np.linalg.solve(V.T @ (quadratic.M @ V), V.T @ (quadratic.M @ x)))
+
+
+class _Pinned:
+    """PinnedInverse behind the two calls of a factorization."""
+
+    def __init__(self, inverse: PinnedInverse) -> None:
+        self.inverse = inverse
+
+    def solve(self, r: Real) -> Real:
+        return np.asarray(self.inverse.solve(r))
+
+    def solve_transposed(self, r: Real) -> Real:
+        return np.asarray(self.inverse.solve(r, transposed=True))
+
+    def destroy(self) -> None:
+        self.inverse.destroy()
+
+
+def factorize(quadratic: Quadratic, chain: NullChain | None) -> tuple[StiffnessInverse, str]:
+    """The cheapest factorization that K allows, and its structure: "spd", "symmetric" or "general".
+
+    Raises SingularSystemError when K is singular and no null chain explains it.
+    """
+    K = quadratic.K
+    structures = ["spd", "symmetric"] if quadratic.symmetric_stiffness else ["general"]
+    for structure in structures:
+        try:
+            if chain is None:
+                return Factorization(K, structure), structure  # type: ignore[arg-type]
+            return _Pinned(PinnedInverse(K, chain.null, structure)), structure  # type: ignore[arg-type]
+        except SingularSystemError:
+            if structure == structures[-1]:
+                raise
+    raise AssertionError("unreachable")

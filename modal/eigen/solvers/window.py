@@ -1,0 +1,143 @@
+"""The modes nearest a target away from zero, with a proof that none nearer was left out.
+
+The operator T of `shifted` ranks by |θ|, not by distance. Of all λ within a distance d of τ, where
+d < b = |Im τ|, a λ at d straight below τ has the smallest |θ|, (b − d) / (d (2b − d)): it is the
+farthest, and the modulus of the Möbius map (λ − Re τ)/(λ − τ̄) is the least there. Modes are asked
+for until the least |θ| found is below that at the distance of the k-th nearest. Where the window is
+wide, all from zero up are the fewer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assembly.errors import ConvergenceError, SingularSystemError
+from assembly.system.null_chain import NullChain
+from modal.eigen.solvers.krylov import Engine, solve_krylov
+from modal.eigen.solvers.operator import InverseOperator
+from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.solvers.shifted import ShiftedOperator
+from modal.eigen.state import Complex, Quadratic
+
+ASIDE = 1e-5  # relative step aside when the target is an eigenvalue
+CLOSE = 1e7  # growth of a random state from which it is one: other eigenvalues would drown
+WIDE = 0.35  # d/b from which there are more ω with |θ| above the bound than below b + d, about
+WIDEST = 0.9  # d/b from which it must be from zero, K regular or not
+MORE = 1.1  # of the number of modes that are expected to be enough
+MOST = 4.0  # growth of the number asked for at a time
+
+
+class Window:
+    """The search for the modes nearest a target; owns its factorization: call `destroy()`."""
+
+    def __init__(
+        self,
+        quadratic: Quadratic,
+        chain: NullChain | None,
+        target: complex,
+        engine: Engine,
+        method: str,
+    ) -> None:
+        self.target, self.engine, self.method = target, engine, method
+        shifted = _shifted(quadratic, chain, target)
+        self.operator: ShiftedOperator | InverseOperator = shifted
+        self.aside = abs(shifted.tau - target)
+        self.height = abs(shifted.tau.imag) or np.inf  # b; T about a real τ ranks by distance
+        self.wide = WIDE
+
+    def find(self, k: int, seed: int = 0) -> Pairs:
+        """At least the k nearest modes (Im λ ≥ 0), nearest first, if there are so many.
+
+        Raises ConvergenceError when all were asked for and some did not come.
+        """
+        n, asked, shifted = self.operator.quadratic.n, k + k // 12 + 2, self.operator
+        while True:
+            found = solve_krylov(self.operator, asked, self.engine, self.method, seed)
+            distance = float(np.sort(np.abs(found.eigenvalues - self.target))[:k].max())
+            if found.total >= self.operator.rank or distance == 0.0:
+                return found.nearest(self.target)
+            if asked >= n and (self.height == np.inf or self.operator is not shifted):
+                raise ConvergenceError(
+                    f"{self.method}: {found.total} of {self.operator.rank} eigenvalues found, the "
+                    f"{k} nearest {self.target:.6g} rad/s perhaps not among them",
+                    found.nearest(self.target),
+                )
+            # T has θ = 0 at a zero eigenvalue, which no search with it shows.
+            if distance >= self.wide * self.height or asked >= n:
+                self._look_from_zero()
+                asked = 2 * k + 2
+                continue
+            short = self._short(found.eigenvalues[:asked], distance)
+            if short <= 1.0:
+                return found.nearest(self.target)
+            asked = min(n, int(min(MORE * short, MOST) * asked) + 2)
+
+    def _short(self, seen: Complex, distance: float) -> float:
+        """How many times as many show all up to the distance, about; these do if not above 1."""
+        if isinstance(self.operator, InverseOperator):
+            return float((abs(self.target) + distance) / np.abs(seen).max()) ** 2
+        bound = least_gain(distance + self.aside, self.height)
+        return float(self.operator.gain(seen).min() / (self.operator.scale * bound))
+
+    def _look_from_zero(self) -> None:
+        """With the inverse about zero; if K is singular, about τ as long as there is a bound."""
+        try:
+            inverse = InverseOperator(self.operator.quadratic, self.operator.chain)
+        except SingularSystemError:
+            if self.wide == WIDEST:
+                raise
+            self.wide = WIDEST
+            return
+        self.operator.destroy()
+        self.operator, self.wide = inverse, np.inf
+
+    def adjoint(self, count: int, seed: int = 0) -> Pairs:
+        """As many modes of the transposed problem, by the same operator and factor."""
+        return solve_krylov(self.operator.transposed(), count, self.engine, self.method, seed)
+
+    def destroy(self) -> None:
+        self.operator.destroy()
+
+
+def least_gain(d: float, b: float) -> float:
+    """The least |θ| of the λ no farther than d from τ, d < b = |Im τ|; b infinite: of a real τ."""
+    return (b - d) / (d * (2.0 * b - d)) if np.isfinite(b) else 1.0 / d
+
+
+def _shifted(quadratic: Quadratic, chain: NullChain | None, target: complex) -> ShiftedOperator:
+    """T about the target, or a little above it when the target is an eigenvalue."""
+    aside = target * (1.0 + ASIDE)
+    try:
+        operator = ShiftedOperator(quadratic, chain, target)
+    except SingularSystemError:
+        return ShiftedOperator(quadratic, chain, aside)
+    if np.linalg.norm(operator.start(0)) < CLOSE * np.sqrt(operator.size):
+        return operator
+    operator.destroy()
+    return ShiftedOperator(quadratic, chain, aside)
+
+
+def solve_beside(
+    quadratic: Quadratic, zeros: int, k: int, step: float, engine: Engine, method: str, seed: int
+) -> tuple[Pairs, ShiftedOperator]:
+    """The k smallest |λ|, `zeros` zeros left out, from a shift to −step instead of zero.
+
+    For an instant with a nearly defective pair next to zero: in the inverse about zero its
+    coupling, ~1/|λ|², drowns the elastic modes; about a point |λ_elastic| away it does not. Modes
+    are asked for until the farthest from −step is farther than the k-th can be.
+    """
+    operator = ShiftedOperator(quadratic, None, complex(-step))
+    n, asked = quadratic.n, k + zeros + 2
+    try:
+        while True:
+            found = solve_krylov(operator, asked, engine, method, seed).nearest(0.0)
+            lam = found.eigenvalues
+            every = asked >= n or found.total >= operator.rank
+            wanted = lam[zeros : zeros + k]
+            near = np.sort(np.abs(lam + step))[:asked]
+            if every or near.max() >= np.abs(wanted).max(initial=0.0) + step:
+                return found.take(np.arange(zeros, len(lam))), operator
+            asked = min(n, asked + max(2, k // 2))
+    except BaseException:
+        operator.destroy()
+        raise

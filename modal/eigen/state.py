@@ -1,0 +1,223 @@
+"""The quadratic eigenproblem of an instant, its first-order form, and how well a pair solves it.
+
+    Q(λ) x = (λ² M + λ C + K) x = 0,  C = Coriolis + damping, K = every stiffness     (DESIGN.md,
+    section 2)
+
+First-order pencil A z = λ B z with z = (x, λx), A = [[0, I], [−K, −C]], B = diag(I, M). A left
+vector yᴴQ(λ) = 0 makes the pencil's left vector (Cᵀy + λ̄Mᵀy, y), so the pairing of the pencil is
+yᴴ(2λM + C)x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.system.frozen import FrozenSystem
+
+Real = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+INFINITE = 1e-12  # of ‖M‖: a mass of a shape that round-off moves by a thousandth or more
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Which of M, C, K are symmetric; conservative: M and K are, and C is skew."""
+
+    mass: bool
+    damping: bool
+    stiffness: bool
+    conservative: bool
+
+
+class Quadratic:
+    """M, C, K (n, n) of one instant with what is known of their structure.
+
+    What the parts of the instant say decides, not the sums: a circulatory part may be far below the
+    round-off of the stiffest unknowns and yet make soft ones unstable.
+    """
+
+    def __init__(self, system: FrozenSystem) -> None:
+        self._set(system.M, system.damping, system.stiffness, structure_of(system))
+
+    def _set(
+        self, M: sp.csr_matrix, C: sp.csr_matrix, K: sp.csr_matrix, structure: Structure
+    ) -> None:
+        self.M, self.C, self.K, self.n = M, C, K, M.shape[0]
+        self.structure = structure
+        self._images: tuple[Complex, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        M: sp.csr_matrix,
+        C: sp.csr_matrix,
+        K: sp.csr_matrix,
+        structure: Structure | None = None,
+    ) -> Quadratic:
+        """A quadratic of plain matrices; the structure is read off them unless it is known."""
+        made = cls.__new__(cls)
+        made._set(M, C, K, structure or structure_of(FrozenSystem(M=M, C=C, K=K)))
+        return made
+
+    @property
+    def conservative(self) -> bool:
+        """M and K symmetric, C skew, so the spectrum is symmetric to the imaginary axis (P3)."""
+        return self.structure.conservative
+
+    @cached_property
+    def reversible(self) -> bool:
+        """The spectrum is symmetric to the imaginary axis: conservative, or nothing in C."""
+        return self.conservative or self.C.count_nonzero() == 0
+
+    @property
+    def symmetric_stiffness(self) -> bool:
+        return self.structure.stiffness
+
+    @property
+    def symmetric(self) -> bool:
+        """M, C and K all symmetric: the left vectors are the conjugate right ones."""
+        return self.structure.mass and self.structure.damping and self.structure.stiffness
+
+    @cached_property
+    def transposed(self) -> Quadratic:
+        """Mᵀ, Cᵀ, Kᵀ: its right vectors are the conjugates of the left vectors here."""
+        M, C, K = (sp.csr_matrix(A.T) for A in (self.M, self.C, self.K))
+        return Quadratic.of(M, C, K, self.structure)
+
+    @cached_property
+    def equilibrated(self) -> tuple[Quadratic, Real]:
+        """The quadratic in unknowns q/d with d (n,), the diagonal of M/‖M‖ + K/‖K‖ then one."""
+        m, _, k = self.norms
+        d = unit_diagonal(self.M.diagonal(), self.K.diagonal(), m, k)
+        D = sp.diags(d)
+        M, C, K = (sp.csr_matrix(D @ A @ D) for A in (self.M, self.C, self.K))
+        return Quadratic.of(M, C, K, self.structure), d
+
+    @cached_property
+    def norms(self) -> tuple[float, float, float]:
+        """Upper bounds √(‖·‖₁‖·‖∞) of the 2-norms of M, C, K."""
+        mirrored = self.conservative
+        return bound(self.M, mirrored), bound(self.C, mirrored), bound(self.K, mirrored)
+
+    @cached_property
+    def frequency_scale(self) -> float:
+        """√(‖K‖/‖M‖), rad/s.
+
+        The scaling of Fan, Lin and Van Dooren, SIAM J. Matrix Anal. Appl. 26 (2004) 252.
+        """
+        m, _, k = self.norms
+        return float(np.sqrt(k / m)) if m > 0.0 and k > 0.0 else 1.0
+
+    def images(self, X: Complex) -> tuple[Complex, Complex, Complex]:
+        """MX, CX and KX, (n, k) each.
+
+        Those of the last X are kept: every check of the same vectors asks for them.
+        """
+        if not self._images or self._images[0] is not X:
+            self._images = (X, *(times(A, X) for A in (self.M, self.C, self.K)))
+        _, MX, CX, KX = self._images
+        return MX, CX, KX
+
+    def residual(self, eigenvalues: Complex, X: Complex) -> Complex:
+        """Q(λ_j) x_j for every column, (n, k)."""
+        lam = eigenvalues[None, :]
+        MX, CX, KX = self.images(X)
+        return np.asarray(MX * lam**2 + CX * lam + KX)
+
+    def terms(self, eigenvalues: Complex, X: Complex) -> Real:
+        """(|λ|²|M| + |λ||C| + |K|)|x| for every column, (n, k): what the residual's terms sum."""
+        size, sizes = np.abs(eigenvalues), np.abs(X)
+        inertia = (abs(self.M) @ sizes) * size**2 + (abs(self.C) @ sizes) * size
+        return np.asarray(inertia + abs(self.K) @ sizes)
+
+    def weights(self, eigenvalues: Complex) -> Real:
+        """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ for every eigenvalue."""
+        m, c, k = self.norms
+        size = np.abs(eigenvalues)
+        return np.asarray(size**2 * m + size * c + k)
+
+    def infinite(self, eigenvalues: Complex) -> NDArray[np.bool_]:
+        """Eigenvalues that are infinite to round-off: (∞, x) has backward error ‖Mx‖/(‖M‖‖x‖).
+
+        Q(λ)x = 0 bounds it by (|λ|‖C‖ + ‖K‖)/(|λ|²‖M‖). Such λ come from a nearly singular M, and
+        round-off in M moves them anywhere.
+        """
+        m, c, k = self.norms
+        size = np.abs(eigenvalues)
+        with np.errstate(over="ignore"):
+            return np.asarray(size * c + k <= INFINITE * size**2 * m)
+
+    def backward_error(self, eigenvalues: Complex, X: Complex) -> Real:
+        """‖Q(λ)x‖₂ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖₂) of every pair.
+
+        Tisseur, Linear Algebra Appl. 309 (2000) 339, Theorem 1.
+        """
+        size = np.linalg.norm(X, axis=0) * self.weights(eigenvalues)
+        residual = np.linalg.norm(self.residual(eigenvalues, X), axis=0)
+        return np.asarray(residual / np.where((size == 0.0) & (residual == 0.0), 1.0, size))
+
+    def pairing(self, eigenvalues: Complex, left: Complex, right: Complex) -> Complex:
+        """yᴴ(2λM + C)x of every column, (k,)."""
+        MX, CX, _ = self.images(right)
+        derivative = MX * (2.0 * eigenvalues) + CX
+        return np.asarray((left.conj() * derivative).sum(axis=0))
+
+
+def structure_of(system: FrozenSystem) -> Structure:
+    """The structure of an instant, from its parts."""
+    mass = system.symmetric_mass
+    return Structure(
+        mass, system.symmetric_damping, system.symmetric_stiffness, mass and system.is_conservative
+    )
+
+
+def unit_diagonal(mass: Real, stiffness: Real, m: float, k: float) -> Real:
+    """d (n,) with which d_i² (|M_ii|/m + |K_ii|/k) = 1: lengths and rotations then compare."""
+    diagonal = np.abs(stiffness) / max(k, np.finfo(float).tiny) + np.abs(mass) / m
+    return np.asarray(1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)))
+
+
+def times(A: sp.csr_matrix, X: Complex) -> Complex:
+    """A X of a real sparse A and a complex block, without a complex copy of A."""
+    wide = A @ np.ascontiguousarray(X, dtype=complex).view(float)  # (n, 2k): Re x_1, Im x_1, …
+    return np.asarray(wide.view(complex))
+
+
+def in_parts(X: NDArray[np.inexact]) -> Real:
+    """(n, 2k): the real parts of the columns of X (n, k), then the imaginary parts."""
+    return np.hstack([X.real, X.imag])
+
+
+def from_parts(wide: NDArray[np.inexact]) -> Complex:
+    """X (n, k) from `in_parts`."""
+    k = wide.shape[1] // 2
+    return np.asarray(wide[:, :k] + 1j * wide[:, k:])
+
+
+def companion(M: Real, C: Real, K: Real) -> tuple[Real, Real]:
+    """Dense A and B (2n, 2n) of the first-order form, for the reference."""
+    n = len(M)
+    A, B = np.zeros((2 * n, 2 * n)), np.eye(2 * n)
+    A[:n, n:] = np.eye(n)
+    A[n:, :n] = -K
+    A[n:, n:] = -C
+    B[n:, n:] = M
+    return A, B
+
+
+def bound(A: sp.csr_matrix, mirrored: bool = False) -> float:
+    """√(‖A‖₁‖A‖∞) ≥ ‖A‖₂; mirrored: A is symmetric or skew, its two norms the same."""
+    if A.nnz == 0:
+        return 0.0
+    size = np.abs(A.data)
+    rows = sp.csr_matrix((size, A.indices, A.indptr), shape=A.shape) @ np.ones(A.shape[1])
+    if mirrored:
+        return float(rows.max())
+    columns = np.bincount(A.indices, weights=size, minlength=A.shape[1])
+    return float(np.sqrt(columns.max()) * np.sqrt(rows.max()))

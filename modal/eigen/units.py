@@ -1,0 +1,49 @@
+"""Instants whose unknowns are in units many orders apart, solved in units that compare.
+
+Normwise methods see only the stiffest unknowns of such an instant: what the others hold is below
+their round-off. With q = d q̂, d making the diagonal of M/‖M‖ + K/‖K‖ one (van der Sluis, Numer.
+Math. 14 (1969) 14), the eigenvalues are the same, x = d x̂ and y = d ŷ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import scipy.sparse as sp
+
+from assembly.system.frozen import PARTS, FrozenSystem
+from modal.eigen.finish import condition_numbers, upright
+from modal.eigen.modes import Modes
+from modal.eigen.state import Quadratic, Real, unit_diagonal
+
+APART = 1e4  # largest d over smallest from which it matters: its square is lost of 1e16
+
+
+class Units:
+    """The instant in units that compare, and the way back for its modes."""
+
+    def __init__(self, system: FrozenSystem, quadratic: Quadratic, d: Real) -> None:
+        self.quadratic, self.d = quadratic, d
+        D = sp.diags(d)
+        parts = {name: D @ getattr(system, name) @ D for name in PARTS}
+        self.system = FrozenSystem(**parts, rigid=system.rigid / d[:, None])
+
+    def restored(self, modes: Modes) -> Modes:
+        """The modes in the instant's own units, with their errors and condition there."""
+        lam, X, Y = modes.eigenvalues, self.d[:, None] * modes.right, self.d[:, None] * modes.left
+        phase = upright(X)
+        X, Y = X * phase, Y * phase
+        return replace(
+            modes,
+            right=X,
+            left=Y,
+            backward_error=self.quadratic.backward_error(lam, X),
+            condition_number=condition_numbers(self.quadratic, lam, X, Y),
+        )
+
+
+def units_far_apart(system: FrozenSystem, quadratic: Quadratic) -> Units | None:
+    """The units to solve an instant in, or None when its own will do."""
+    m, _, k = quadratic.norms
+    d = unit_diagonal(quadratic.M.diagonal(), quadratic.K.diagonal(), m, k)
+    return Units(system, quadratic, d) if d.max() > APART * d.min() else None

@@ -1,0 +1,1 @@
+"""Stability maps over parameters."""

@@ -1,0 +1,108 @@
+"""The points of a stability map: the product of its parameter axes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import InputError
+from assembly.system.frozen import FrozenSystem
+from modal.maps.store import Slices
+from modal.reduction.reducer import spread
+
+Array = NDArray[np.float64]
+
+TRAINING_SIDE = {2: 5, 3: 4}  # points a side of the first training grid, by number of parameters
+NOT_SWEPT = ("axis",)  # vectors that are one value
+
+
+class Model(Protocol):
+    """Anything that freezes: a body, a mechanism, or an object of your own."""
+
+    def freeze(self, *args: Any, **kwargs: Any) -> FrozenSystem: ...
+
+
+def split(
+    parameters: Mapping[str, Any], fixed: dict[str, Any]
+) -> tuple[dict[str, Array], dict[str, Any]]:
+    """The swept axes and the constants. Raises InputError."""
+    axes: dict[str, Array] = {}
+    constants = dict(fixed)
+    for name, value in parameters.items():
+        array = np.asarray(value) if not isinstance(value, str) else None
+        if name in NOT_SWEPT or array is None or array.ndim != 1 or array.dtype.kind not in "fiu":
+            constants[name] = value
+            continue
+        values = array.astype(float)
+        if not (
+            values.size and np.all(np.isfinite(values)) and len(np.unique(values)) == len(values)
+        ):
+            raise InputError(f"{name}: expected finite numbers, each once, got {value!r}")
+        axes[name] = values
+    if len(axes) < 2:
+        raise InputError(
+            "stability_map: needs arrays of two or more parameters of freeze, got "
+            + (", ".join(axes) or "none")
+        )
+    return axes, constants
+
+
+class Grid:
+    """The points of a map: the product of the axes, with the constants.
+
+    model: has `freeze`, where that is asked for.
+    """
+
+    def __init__(self, model: Any, axes: Mapping[str, Array], constants: Mapping[str, Any]) -> None:
+        self.model, self.axes, self.constants = model, dict(axes), dict(constants)
+        self.names = tuple(axes)
+        self.shape = tuple(len(values) for values in axes.values())
+
+    def freeze(self, point: Mapping[str, Any]) -> FrozenSystem:
+        """The frozen system of a point; InputError when the model knows no such parameter."""
+        try:
+            system: FrozenSystem = self.model.freeze(**self.constants, **point)
+            return system
+        except TypeError as fault:
+            if "argument" in str(fault):
+                raise InputError(f"model.freeze: {fault}") from None
+            raise
+
+    def point(self, index: Sequence[int]) -> dict[str, float]:
+        return {
+            name: float(values[i])
+            for (name, values), i in zip(self.axes.items(), index, strict=True)
+        }
+
+    def points(self, tile: Slices) -> list[dict[str, float]]:
+        ranges = [range(s.start, s.stop) for s in tile]
+        return [self.point(index) for index in itertools.product(*ranges)]
+
+    def training(self) -> list[dict[str, float]]:
+        """Chebyshev-like points on every axis, both ends included."""
+        side = TRAINING_SIDE.get(len(self.shape), 3)
+        return [
+            self.point(i) for i in itertools.product(*(spread(size, side) for size in self.shape))
+        ]
+
+    def sampled(self, count: int = 4) -> list[dict[str, float]]:
+        """The corners of the grid and `count` seeded random points."""
+        corners = itertools.product(*(sorted({0, size - 1}) for size in self.shape))
+        return [self.point(i) for i in corners] + self.drawn(count, seed=43)
+
+    def drawn(self, count: int, seed: int) -> list[dict[str, float]]:
+        """Seeded random points of the grid."""
+        rng = np.random.default_rng(seed)
+        total = int(np.prod(self.shape))
+        chosen = np.sort(rng.choice(total, size=min(count, total), replace=False))
+        return [
+            self.point(index) for index in zip(*np.unravel_index(chosen, self.shape), strict=True)
+        ]
+
+
+def named(point: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.6g}" for name, value in point.items())

@@ -1,0 +1,283 @@
+"""How the points of a stability map are solved: from one certified basis, or one by one.
+
+Both give a tile (a chunk of the map) as columns of the dataset, and a tile's result depends on
+nothing but what `prepare` made, so that tiles may be computed in any order and by any run.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
+from assembly.system.frozen import FrozenSystem
+from modal.maps.grid import Grid, named
+from modal.maps.store import VARIABLES, Prints, Slices
+from modal.proofs.codes import MODES, PROOFS
+from modal.proofs.judge import STABLE, Verdict, judge
+from modal.proofs.proving import ProvingReducer
+from modal.proofs.verdict import ALL_MODES, UNDECIDED, WORDS, stability
+from modal.provenance.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
+from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
+from modal.reduction.reducer import spread
+from modal.reduction.spot_check import full_modes, spot_check
+
+Array = NDArray[np.float64]
+# Verdicts, and the tolerance each point still needs (infinite: none).
+Judged = tuple[Sequence[Verdict | None], Array]
+
+VALIDATION = 60  # seeded random points that complete the training
+SOME = 12  # points of a tile that a private basis is first grown on
+SHARPEST = 1e-10  # tolerance that a growth rate near zero may ask for
+NOISE = 100.0  # round-off of an eigenvalue, times this, is no growth rate
+
+
+class Method(Protocol):
+    """What a map asks of the way its points are solved."""
+
+    solver: str
+
+    def prepare(self) -> Mapping[str, NDArray[Any]] | None:
+        """Make what all tiles share, and hand out what has to be kept with the map."""
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on with what was kept."""
+
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        """The columns of a tile's points, row by row."""
+
+    def prints(self) -> Prints:
+        """The fingerprints that say which model a stored map is of."""
+
+    def destroy(self) -> None:
+        """Give back factorizations."""
+
+
+def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -> Method:
+    first, last = (
+        [pick(size) for size in grid.shape] for pick in (lambda size: 0, lambda size: size - 1)
+    )
+    if shares_operators(grid.freeze, [grid.point(first), grid.point(last)]):
+        return ReducedMethod(grid, k, tolerance, checks, threads)
+    return FullMethod(grid, k)
+
+
+class FullMethod:
+    """Every point by itself, through modal.solve."""
+
+    solver = "full solve at every point"
+
+    def __init__(self, grid: Grid, k: int) -> None:
+        self.grid, self.k = grid, k
+
+    def prepare(self) -> dict[str, Array] | None:
+        return None
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        pass
+
+    def prints(self) -> PointPrints:
+        drawn = self.grid.sampled()
+        probe = Probe(self.grid.freeze(drawn[0]))
+        return PointPrints(
+            self.grid.points, drawn, lambda point: probe.system(self.grid.freeze(point)), ROWS
+        )
+
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        points = self.grid.points(tile)
+        return columns(
+            [self.verdict(point) for point in points], np.ones(len(points), dtype=np.int8)
+        )
+
+    def verdict(self, point: Mapping[str, float]) -> Verdict:
+        """Raises the solver's error with the point's name in front."""
+        system = self.grid.freeze(point)
+        try:
+            found = judge(*full_modes(system, self.k))
+            return found if found.unstable_modes else on_all_modes(system, found)
+        except ConvergenceError as fault:
+            raise ConvergenceError(f"at {named(point)}: {fault}", fault.partial) from fault
+        except (SingularSystemError, AccuracyError) as fault:
+            raise type(fault)(f"at {named(point)}: {fault}") from fault
+
+    def destroy(self) -> None:
+        pass
+
+
+class ReducedMethod:
+    """All points from one certified basis."""
+
+    solver = "certified reduced basis"
+
+    def __init__(self, grid: Grid, k: int, tolerance: float, checks: int, threads: int) -> None:
+        self.grid, self.k, self.tolerance, self.checks, self.threads = (
+            grid,
+            k,
+            tolerance,
+            checks,
+            threads,
+        )
+        training = grid.training()
+        self.family = AffineFamily(grid.freeze, training[0])
+        both = self.family.coefficients(training + grid.drawn(VALIDATION, seed=3))
+        self.training, self.validation = (
+            both.take(slice(len(training))),
+            both.take(slice(len(training), None)),
+        )
+        self.span = both
+        self.reducer: ProvingReducer | None = None
+        self._last: tuple[Slices, tuple[AffineFamily, Coefficients]] | None = None
+
+    def prints(self) -> FamilyPrints:
+        first = self.grid.freeze(self.grid.training()[0])
+        return FamilyPrints(self.family, first, self.span, self.coefficients)
+
+    def coefficients(self, tile: Slices) -> tuple[AffineFamily, Coefficients]:
+        """Those of a tile's points and the operators they are for; the last tile's are kept."""
+        if self._last is None or self._last[0] != tile:
+            self._last = tile, self.family.extended(self.grid.points(tile))
+        return self._last[1]
+
+    def prepare(self) -> dict[str, NDArray[Any]]:
+        """Grow the basis on the training points, complete it on random ones, check it."""
+        self.reducer = ProvingReducer(
+            self.family, self.span, self.k, self.tolerance, self.threads
+        )
+        self.reducer.train(self.training)
+        self.reducer.train(self.validation)
+        drawn = self.grid.drawn(4 * self.checks, seed=9)
+        self.compared = spot_check(self.reducer, drawn, self.checks)
+        return self.reducer.arrays()
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.reducer = ProvingReducer.restored(
+            self.family, self.span, arrays, self.tolerance, self.threads
+        )
+
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        """The points of a tile: in a local basis, those it does not settle in the shared one, what
+        is then left in a private extension of that; those of operators never seen before in full.
+        """
+        assert self.reducer is not None
+        points = self.grid.points(tile)
+        _, at = self.coefficients(tile)
+        known = self.reducer.projected.matrices.shape[0]
+        tables = (at.mass, at.damping, at.stiffness)
+        seen = ~np.any([table[:, known:].any(axis=1) for table in tables], axis=0)
+        at = Coefficients(*(table[:, :known] for table in tables))
+        verdicts: list[Verdict | None] = [None] * len(points)
+        needed = np.where(seen, self.tolerance, np.inf)
+        for stage in (self._local, self._shared, self._private):
+            left = np.flatnonzero(np.isfinite(needed))
+            if left.size:
+                judged, needed[left] = stage(at, left, needed[left], tile)
+                for p, verdict in zip(left, judged, strict=True):
+                    verdicts[p] = verdict or verdicts[p]
+        full = FullMethod(self.grid, self.k)
+        for p in np.flatnonzero(~seen):
+            verdicts[p] = full.verdict(points[p])
+        bounded = np.isfinite(self.reducer.prover.box.at(at).circulatory)
+        for p, verdict in enumerate(verdicts):
+            if verdict is not None and verdict.proof == MODES and seen[p] and bounded[p]:
+                verdicts[p] = on_all_modes(self.grid.freeze(points[p]), verdict)
+        return columns([v for v in verdicts if v is not None], (~seen).astype(np.int8))
+
+    def _local(
+        self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
+    ) -> Judged:
+        """In a basis from the tile's corners and middle."""
+        assert self.reducer is not None
+        anchors = anchor_points(tuple(s.stop - s.start for s in tile))
+        if len(left) < 4 * len(anchors):
+            return [None] * len(left), needed
+        return self._verdicts(self.reducer.local(at.take(anchors)), at.take(left), proved=True)
+
+    def _shared(
+        self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
+    ) -> Judged:
+        """In the basis of the whole map."""
+        assert self.reducer is not None
+        return self._verdicts(self.reducer, at.take(left))
+
+    def _private(
+        self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
+    ) -> Judged:
+        """In a basis that grows for these points only: on some of them, then where that fails."""
+        assert self.reducer is not None
+        private = self.reducer.branch(max(float(needed.min()), SHARPEST))
+        private.train(at.take(left[spread(len(left), SOME)]))
+        modes, certificate, rigid = private.solve(at.take(left))
+        failing = left[private.accepted(modes, certificate, rigid).max(axis=1) > 1.0]
+        if failing.size:
+            private.train(at.take(failing))
+        return self._verdicts(private, at.take(left))
+
+    def _verdicts(
+        self, reducer: ProvingReducer, at: Coefficients, proved: bool = False
+    ) -> tuple[list[Verdict], Array]:
+        """Verdicts, and the tolerance that each point still needs: infinite where it is settled.
+
+        A point is settled when its bounds hold the tolerance and no growth rate that stands out of
+        round-off is hidden by its bound; proved: and when it is unstable, or proved not to be, or
+        nothing can prove it.
+        """
+        modes, certificate, rigid, proof = reducer.proved(at)
+        k = reducer.wanted
+        accepted = reducer.accepted(modes, certificate, rigid).max(axis=1) <= 1.0
+        lam = np.where(rigid, np.nan, modes.eigenvalues)[:, :k]
+        bounds = certificate.error_bound[:, :k]
+        noise = (NOISE * certificate.round_off * modes.condition)[:, :k]
+        size = np.abs(lam.real)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            hidden = np.where((size > noise) & (size <= bounds), 0.5 * size / np.abs(lam), np.inf)
+        needed = np.nanmin(np.where(np.isnan(hidden), np.inf, hidden), axis=1)
+        needed = np.where(accepted, needed, np.minimum(needed, self.tolerance))
+        verdicts = [judge(*each) for each in zip(lam, bounds, proof, strict=True)]
+        if proved:
+            open_ = np.array([verdict.proof == MODES for verdict in verdicts])
+            open_ &= np.isfinite(reducer.prover.box.at(at).circulatory)
+            needed = np.where(open_, np.minimum(needed, self.tolerance), needed)
+        return verdicts, needed
+
+    def destroy(self) -> None:
+        if self.reducer is not None:
+            self.reducer.destroy()
+
+
+def on_all_modes(system: FrozenSystem, found: Verdict) -> Verdict:
+    """The verdict on all modes of a small system whose lowest ones are stable, where it is known.
+
+    Where damping gives energy, as the changing mass of a mechanism does at an instant, growth of
+    higher modes is that of the instant only, and the verdict stays with the lowest modes.
+    """
+    if system.n > ALL_MODES:
+        return found
+    result = stability(system)
+    if result.verdict == WORDS[STABLE]:
+        return replace(found, proof=PROOFS.index(result.proof))
+    if result.verdict == UNDECIDED or not result.box.dissipative:
+        return found
+    return Verdict(
+        result.growth_rate, result.error_bound, result.critical_frequency, result.unstable_modes,
+        WORDS.index(result.verdict), PROOFS.index(result.proof),
+    )  # fmt: skip
+
+
+def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:
+    """Numbers of the corners and the middle of a tile of that shape, row by row."""
+    corners = itertools.product(*({0, size - 1} for size in shape))
+    chosen = {*corners, tuple(size // 2 for size in shape)}
+    return np.array(sorted(int(np.ravel_multi_index(c, shape)) for c in chosen))
+
+
+def columns(verdicts: Sequence[Verdict], source: NDArray[np.int8]) -> dict[str, NDArray[Any]]:
+    """Verdicts of points as the columns of the dataset."""
+    names = [name for name in VARIABLES if name not in ("source", "done")]
+    return {name: np.array([getattr(v, name) for v in verdicts]) for name in names} | {
+        "source": source
+    }

@@ -1,0 +1,357 @@
+"""A stability map on disk: a zarr group written tile by tile, resumable after any interruption.
+
+Each tile is one chunk of every variable; `done` is written last, and zarr puts a chunk in place by
+renaming a finished file, so a killed run leaves every tile either whole or not done. The group
+itself appears under its name only when complete with coordinates, attributes and the reduced basis
+that all tiles share (modal/data/folder.py).
+
+A stored tile is accepted when its digest is right (modal/data/integrity.py) and its fingerprint is
+that of the model at the tile's points (modal/provenance/fingerprint.py); a damaged tile is computed
+again, a map of another model is refused.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import xarray as xr
+import zarr
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from assembly.errors import StorageError
+from modal.data.folder import discard, lock, release, remove_leftovers, remove_stale, replacing
+from modal.data.integrity import (
+    CHECKSUMS,
+    DIGEST,
+    checksum,
+    described,
+    digest,
+    of_attributes,
+    put,
+    readable,
+    reserve,
+)  # fmt: skip
+from modal.provenance.fingerprint import agree
+
+VARIABLES: dict[str, tuple[str, float | int | bool, str, str]] = {
+    "growth_rate": ("float64", np.nan, "s-1", "largest growth rate over the elastic modes"),
+    "unstable_modes": ("int32", 0, "1", "elastic modes whose growth rate exceeds its error bound"),
+    "verdict": ("int8", 0, "1", "stability of the elastic modes"),
+    "proof": ("int8", 0, "1", "what the verdict rests on"),
+    "critical_frequency": ("float64", np.nan, "Hz", "frequency of the mode of largest growth rate"),
+    "error_bound": ("float64", np.nan, "s-1", "error bound of the growth rate"),
+    "source": ("int8", 0, "1", "how the point was solved"),
+    "done": ("bool", False, "1", "the point is finished"),
+}
+FLAGS = {
+    "verdict": ("stable", "divergence", "flutter"),
+    "proof": ("lowest_modes_only", "energy", "count", "lyapunov", "unstable_mode"),
+    "source": ("reduced", "full"),
+}
+UNITS = {
+    "omega": "rad s-1",
+    "epsilon": "rad s-2",
+    "acceleration": "m s-2",
+    "t": "s",
+    "speed_rpm": "rpm",
+}
+LONG_NAMES = {"omega": "angular velocity", "epsilon": "angular acceleration", "t": "time"}
+IDENTITY = (  # what makes a study the same
+    "title", "model", "parameters", "fixed", "modes", "tolerance", "unknowns", "breaks",
+)  # fmt: skip
+COLUMNS = tuple(name for name in VARIABLES if name != "done")  # what a tile's digest is of
+BASIS = "basis/"
+MODEL, TILE_PRINTS, DIGESTS = "tiles/model", "tiles/fingerprint", "tiles/digest"
+
+Slices = tuple[slice, ...]
+
+
+class Prints(Protocol):
+    """The fingerprints that say which model a map is of: `model` (N, 2), of a tile (rows, 2)."""
+
+    model: NDArray[np.float64]
+    rows: int
+
+    def tile(self, tile: Slices) -> NDArray[np.float64]: ...
+
+
+class MapStore:
+    """The map of one study, in memory (path None) or in a zarr group at `path`."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        axes: Mapping[str, NDArray[np.float64]],
+        tile: tuple[int, ...],
+        attributes: Mapping[str, Any],
+        prints: Prints | None = None,
+    ) -> None:
+        self.path, self.axes, self.tile, self.prints = path, dict(axes), tile, prints
+        self.attributes = dict(attributes) | {"parameters": ", ".join(axes)}
+        self.shape = tuple(len(values) for values in axes.values())
+        blocks = (-(-size // step) for size, step in zip(self.shape, tile, strict=True))
+        self.finished_tiles = np.zeros(tuple(blocks), dtype=bool)
+        self._group: Any = None
+        self._lock: int | None = None
+
+    def exists(self) -> bool:
+        """True when this very study is stored; StorageError when something else has the name, or
+        the store is damaged.
+        """
+        if self.path is None or not self.path.exists():
+            return False
+        try:
+            group = zarr.open_group(self.path, mode="r")
+            stored: dict[str, Any] = dict(group.attrs)
+            checksums = dict(stored[CHECKSUMS])
+        except Exception as fault:  # damaged files raise exceptions of any kind
+            raise StorageError(
+                f"{self.path}: exists and is not a stability map, or its zarr.json is damaged "
+                f"({type(fault).__name__}); give another store"
+            ) from None
+        if checksums.get("attributes") != of_attributes(stored):
+            raise self._damaged("zarr.json")
+        for name in IDENTITY:
+            if stored.get(name) != self.attributes.get(name):
+                raise StorageError(
+                    f"{self.path}: holds another study ({name} is {_short(stored.get(name))}, "
+                    f"asked for {_short(self.attributes.get(name))}); give another store"
+                )
+        for name, values in self.axes.items():
+            if not np.array_equal(self._sound(group, name, checksums), values):
+                raise StorageError(
+                    f"{self.path}: holds a map over other parameter values ({name}); give another "
+                    "store"
+                )
+        for name in (*VARIABLES, TILE_PRINTS, DIGESTS):
+            self._sound(group, name, checksums, values=False)
+        if self.prints and not agree(self._sound(group, MODEL, checksums), self.prints.model):
+            raise self._other_model("")
+        return True
+
+    def create(self, basis: Mapping[str, NDArray[Any]] | None) -> None:
+        """A new empty map, with the reduced basis its tiles will use."""
+        if self.path is None:
+            self._group = zarr.open_group(zarr.storage.MemoryStore(), mode="w", zarr_format=3)
+            self._fill(self._group, basis or {})
+            return
+        with storage_faults(self.path, "nothing was stored yet"):
+            former = lock(self.path) if self.path.exists() else None
+            try:
+                with replacing(self.path) as made:
+                    self._fill(zarr.open_group(made, mode="w", zarr_format=3), basis or {})
+            finally:
+                release(former)
+            self._open()
+
+    def reopen(self) -> dict[str, NDArray[Any]]:
+        """Go on with a stored map; returns the arrays of its basis. Damaged tiles are not done.
+
+        Raises StorageError when the basis is damaged.
+        """
+        assert self.path is not None
+        with storage_faults(self.path, "it is left as it was"):
+            remove_stale(self.path)
+            self._open()
+            checksums: dict[str, str] = dict(self._group.attrs[CHECKSUMS])
+            basis = {
+                name.removeprefix(BASIS): self._sound(self._group, name, checksums)
+                for name in checksums
+                if name.startswith(BASIS)
+            }
+            if self._lock is not None:
+                remove_leftovers(self.path)
+            self._verify()
+        return basis
+
+    def compare(self, quiet: bool | None = None) -> None:
+        """Compare the model with every finished tile. Raises StorageError when one is of another
+        model. quiet: no bar on stderr (None: when it is not a terminal).
+        """
+        assert self.prints is not None
+        stored = np.asarray(self._group[TILE_PRINTS][...])
+        places = np.argwhere(self.finished_tiles)
+        for place in tqdm(places, desc="stored tiles compared", disable=quiet, leave=False):
+            tile = self._slices(place)
+            if not agree(stored[tuple(place)], self.prints.tile(tile)):
+                ranges = zip(self.axes.items(), tile, strict=True)
+                where = [
+                    f"{name} = {values[s.start]:.6g} … {values[s.stop - 1]:.6g}"
+                    for (name, values), s in ranges
+                ]
+                raise self._other_model(" at " + ", ".join(where))
+
+    def close(self) -> None:
+        """From now on other processes may write the map."""
+        release(self._lock)
+        self._lock = None
+
+    def _open(self) -> None:
+        assert self.path is not None
+        self._lock = lock(self.path)
+        self._group = zarr.open_group(self.path, mode="r+")
+
+    def _fill(self, group: Any, basis: Mapping[str, NDArray[Any]]) -> None:
+        names = tuple(self.axes)
+        sums: dict[str, str] = {}
+        for name, values in self.axes.items():
+            words = dict(units=UNITS.get(name, "1"), long_name=LONG_NAMES.get(name, name))
+            sums[name] = put(group, name, values, (name,), words)
+        for name, (dtype, fill, units, long_name) in VARIABLES.items():
+            attributes: dict[str, Any] = dict(units=units, long_name=long_name)
+            if name in FLAGS:
+                attributes["flag_values"] = list(range(len(FLAGS[name])))
+                attributes["flag_meanings"] = " ".join(FLAGS[name])
+            sums[name] = reserve(group, name, self.shape, self.tile, dtype, fill, names, attributes)
+        for name, values in basis.items():
+            sums[BASIS + name] = put(group, BASIS + name, values)
+        if self.prints:
+            sums[MODEL] = put(group, MODEL, self.prints.model)
+            places, one = self.finished_tiles.shape, (1,) * self.finished_tiles.ndim
+            for name, dtype, last in (
+                (TILE_PRINTS, "float64", (self.prints.rows, 2)),
+                (DIGESTS, "uint8", (DIGEST,)),
+            ):
+                sums[name] = reserve(group, name, places + last, one + last, dtype, 0)
+        group.attrs.update(self.attributes)
+        group.attrs[CHECKSUMS] = sums | {"attributes": of_attributes(dict(group.attrs))}
+
+    def _verify(self) -> None:
+        """Find out which tiles are finished; what there is of others is removed."""
+        places = list(np.ndindex(self.finished_tiles.shape))
+        tiles = [self._slices(place) for place in places]
+        columns, sound = {}, np.ones(len(tiles), dtype=bool)
+        for name in (*VARIABLES, TILE_PRINTS, DIGESTS):
+            by_point = name in VARIABLES
+            columns[name], readable_here = readable(
+                self._group[name], tiles if by_point else places
+            )
+            sound &= readable_here
+        for place, tile, whole in zip(places, tiles, sound, strict=True):
+            values = {name: columns[name][tile] for name in VARIABLES}
+            own = self._digest(tile, values, columns[TILE_PRINTS][place])
+            done = whole and values["done"].all()
+            if done and np.array_equal(own, columns[DIGESTS][place]):
+                self.finished_tiles[place] = True
+            else:
+                self._discard(place)
+
+    def _discard(self, place: tuple[int, ...]) -> None:
+        """Remove the files of a tile: a damaged chunk cannot be written over in part."""
+        assert self.path is not None
+        numbers = [str(i) for i in place]
+        for name in ("done", *COLUMNS):
+            discard(self.path.joinpath(name, "c", *numbers))
+        discard(self.path.joinpath(TILE_PRINTS, "c", *numbers, "0", "0"))
+        discard(self.path.joinpath(DIGESTS, "c", *numbers, "0"))
+
+    def _digest(
+        self, tile: Slices, values: Mapping[str, NDArray[Any]], fingerprint: NDArray[np.float64]
+    ) -> NDArray[np.uint8]:
+        """Of a tile's values, its place, and the map it belongs to."""
+        corner = [[int(s.start), int(s.stop)] for s in tile]
+        columns = [np.asarray(values[name], dtype=VARIABLES[name][0]) for name in COLUMNS]
+        return digest(self._group.attrs[CHECKSUMS], corner, *columns, fingerprint)
+
+    def _sound(
+        self, group: Any, name: str, checksums: Mapping[str, str], values: bool = True
+    ) -> NDArray[Any]:
+        """The values of an array that is as it was written, or StorageError. Without `values`,
+        only its description is read.
+        """
+        try:
+            for parent in name.split("/")[:-1]:
+                dict(group[parent].attrs)
+            found = np.asarray(group[name][...]) if values else np.zeros(0)
+            if checksum(described(group[name]), found) == checksums[name]:
+                return found
+        except Exception:  # damaged files raise exceptions of any kind
+            pass
+        raise self._damaged(name)
+
+    def _damaged(self, name: str) -> StorageError:
+        return StorageError(
+            f"{self.path}: {name} is damaged, missing or edited; remove the folder and compute the "
+            "map again, or give another store"
+        )
+
+    def _other_model(self, where: str) -> StorageError:
+        return StorageError(
+            f"{self.path}: holds a map of another model (the fingerprint of its matrices "
+            f"differs{where}); give another store"
+        )
+
+    def _slices(self, place: Iterable[int]) -> Slices:
+        parts = zip(place, self.tile, self.shape, strict=True)
+        return tuple(
+            slice(int(i) * step, min(int(i) * step + step, size)) for i, step, size in parts
+        )
+
+    def tiles(self) -> list[Slices]:
+        """The tiles that are not done, in order."""
+        return [self._slices(place) for place in np.argwhere(~self.finished_tiles)]
+
+    @property
+    def finished(self) -> int:
+        """Points that are done."""
+        tiles = map(self._slices, np.argwhere(self.finished_tiles))
+        return sum(int(np.prod([s.stop - s.start for s in tile])) for tile in tiles)
+
+    def write(self, tile: Slices, values: Mapping[str, NDArray[Any]]) -> None:
+        """Store one tile; its `done` comes last. Raises StorageError; what was finished stays."""
+        total = int(np.prod(self.shape))
+        place = tuple(s.start // step for s, step in zip(tile, self.tile, strict=True))
+        with storage_faults(
+            self.path, lambda: f"{self.finished} of {total} points are kept; go on with resume=True"
+        ):
+            for name in COLUMNS:
+                self._group[name][tile] = values[name]
+            if self.prints:
+                fingerprint = self.prints.tile(tile)
+                self._group[TILE_PRINTS][place] = fingerprint
+                self._group[DIGESTS][place] = self._digest(tile, values, fingerprint)
+            self._group["done"][tile] = True
+        self.finished_tiles[place] = True
+
+    def dataset(self) -> xr.Dataset:
+        """The map as it stands; `source` in words."""
+        names = tuple(self.axes)
+        variables: dict[str, Any] = {}
+        for name in VARIABLES:
+            array = self._group[name]
+            attributes = dict(array.attrs)
+            data = array[...]
+            if name == "source":
+                data = np.array(FLAGS["source"])[data]
+                attributes = {key: attributes[key] for key in ("units", "long_name")}
+            variables[name] = (names, data, attributes)
+        axes = {name: ((name,), self.axes[name], dict(self._group[name].attrs)) for name in names}
+        kept = {key: value for key, value in self._group.attrs.items() if key != CHECKSUMS}
+        return xr.Dataset(variables, coords=axes, attrs=kept)
+
+
+@contextmanager
+def storage_faults(path: Path | None, state: Any) -> Iterator[None]:
+    """Turn the operating system's refusals into one StorageError line that says what is kept."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as fault:
+        reason = (
+            "the disk is full"
+            if fault.errno in (errno.ENOSPC, errno.EDQUOT)
+            else fault.strerror or str(fault)
+        )
+        kept = state() if callable(state) else state
+        raise StorageError(f"{path}: {reason}; {kept}") from None
+
+
+def _short(value: Any) -> str:
+    return "missing" if value is None else str(value)

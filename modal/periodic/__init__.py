@@ -1,0 +1,1 @@
+"""Floquet analysis of periodic motions."""

@@ -1,0 +1,77 @@
+"""A matrix function of time in coordinates of one scale, sampled at many instants at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from modal.reduction.interpolation import Interpolant
+from modal.transient.equations import Instant
+
+Array = NDArray[np.float64]
+Matrix = Callable[[float], Array]
+
+EPS = float(np.finfo(float).eps)
+# Of the largest stiffness: softer shapes are scaled as if they had this one, so that the round-off
+# of the stiff ones stays small in them.
+SOFTEST = 1e-8
+
+
+@dataclass(frozen=True)
+class Balanced:
+    """L A(t) L⁻¹ with a constant L (N, N), `root`, and its inverse.
+
+    Displacements and velocities get sizes that can be compared; eigenvalues do not change.
+    """
+
+    matrix: Matrix
+    root: Array
+    inverse: Array
+
+    @classmethod
+    def diagonal(cls, matrix: Matrix, t: float) -> Balanced:
+        """Scaled by the powers of two that balance A(t)."""
+        values = np.asarray(matrix(t), dtype=float)
+        _, (scale, _) = la.matrix_balance(values, permute=False, separate=True)
+        return cls._of(matrix, np.diag(1.0 / scale), np.diag(scale))
+
+    @classmethod
+    def energy(cls, matrix: Matrix, here: Instant) -> Balanced:
+        """In the coordinates whose 2-norm is the energy of an instant: A of an undamped model is
+        nearly skew there, and its propagation nearly orthogonal."""
+        root = energy_root(here, SOFTEST)
+        return cls._of(matrix, root, la.inv(root))
+
+    @classmethod
+    def _of(cls, matrix: Matrix, root: Array, inverse: Array) -> Balanced:
+        # The table of a polynomial is transformed once, other matrices whenever they are made.
+        if isinstance(matrix, Interpolant):
+            return cls(matrix.mapped(root, inverse), root, inverse)
+        return cls(lambda t: np.asarray(root @ matrix(t) @ inverse), root, inverse)
+
+    def many(self, times: Array) -> Array:
+        """The matrices at `times` (m,): (m, N, N)."""
+        if isinstance(self.matrix, Interpolant):
+            return self.matrix.many(times)
+        return np.stack([self.matrix(float(t)) for t in times])
+
+    def restored(self, vectors: NDArray[Any]) -> NDArray[Any]:
+        """Vectors (N, m) of these coordinates in those of A."""
+        return np.asarray(self.inverse @ vectors)
+
+
+def energy_root(here: Instant, softest: float = EPS) -> Array:
+    """A square root L (2n, 2n) of the energy of an instant on x = (q, q̇): ‖L x‖² is twice it.
+
+    With |S|, the absolute value of the symmetric stiffness, so that it is a norm past a divergence
+    too; eigenvalues below `softest` of the largest count as that.
+    """
+    sizes, shapes = la.eigh(here.potential.toarray())
+    floor = softest * np.abs(sizes).max()
+    stiffness = np.sqrt(np.maximum(np.abs(sizes), floor))[:, None] * shapes.T
+    return np.asarray(la.block_diag(stiffness, la.cholesky(here.M.toarray())))

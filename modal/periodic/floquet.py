@@ -1,0 +1,239 @@
+"""Floquet multipliers and exponents of periodic motions.
+
+x(t + T) = P x(t) for the monodromy P = Φ(t0 + T, t0); its eigenvalues μ are the multipliers, and
+log(μ)/T the exponents, whose imaginary parts are defined up to whole multiples of 2π/T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from assembly.errors import InputError
+from modal.data.progress import counted, phase
+from modal.periodic.arnoldi import arnoldi_multipliers
+from modal.periodic.balanced import Balanced
+from modal.periodic.magnus import propagator_factors
+from modal.periodic.periodicity import check_period
+from modal.periodic.product_eigen import product_modes
+from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
+from modal.reduction.interpolation import Interpolant, periodic_interpolant
+from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+Method = Literal["dense", "reduced", "arnoldi"]
+Verdict = Literal["stable", "unstable", "undecided"]
+
+DENSE_LIMIT = 60  # unknowns of a second-order model up to which the whole monodromy is made
+TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
+REDUCED_TOLERANCE = 1e-5  # of log μ
+ARNOLDI_TOLERANCE = 1e-9  # relative, of the eigenvalues of the discrete map
+STEPS = 400  # Gauss steps of order 4 a period
+FASTEST = 2e3  # rad a period of the fastest mode that the dense monodromy follows by default
+RESOLVED = 1e-3  # of growth a period: a bound above this decides nothing
+
+
+@dataclass(frozen=True)
+class FloquetModes:
+    """Multipliers μ (m,), largest first, and what belongs to them.
+
+    exponents (m,): log(μ)/T, 1/s, Im in (−π/T, π/T]. vectors (N, m): Floquet vectors at t0, on x
+    of x' = A x or on (q, q̇), unit 2-norm. error (m,): bound on the error of the exponents, 1/s,
+    from the errors of the propagation and the condition of the eigenvalue; where it is infinite
+    the multiplier is below what those errors let be seen, and Re of the exponent is an upper
+    bound. period: T, s. interpolated: what the matrices of a model with freeze(t) were read off,
+    or None where every instant was made. Multipliers beyond the range of numbers are 0 or inf;
+    their exponents are right.
+    """
+
+    period: float
+    t0: float
+    multipliers: Complex
+    exponents: Complex
+    vectors: Complex
+    error: Array
+    method: str
+    interpolated: Interpolant | None = None
+
+    @property
+    def growth_rate(self) -> float:
+        """The largest real part of the exponents, 1/s."""
+        return float(self.exponents.real.max())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether these are all multipliers, and not those of the lowest modes alone."""
+        return len(self.multipliers) == len(self.vectors)
+
+    @property
+    def growth_bound(self) -> float:
+        """Upper bound on the growth rate of the modes of this list, 1/s."""
+        error = np.where(np.isfinite(self.error), self.error, 0.0)
+        return float((self.exponents.real + error).max())
+
+    @property
+    def verdict(self) -> Verdict:
+        """On the modes of this list: unstable where an exponent exceeds its error, stable where
+        none does and all of them are known to a thousandth of growth a period, else undecided."""
+        if np.any(self.exponents.real > self.error):
+            return "unstable"
+        return "stable" if self.growth_bound * self.period <= RESOLVED else "undecided"
+
+    @property
+    def is_stable(self) -> bool:
+        """The verdict is "stable": of all modes where `is_complete`, else of these."""
+        return self.verdict == "stable"
+
+    def __str__(self) -> str:
+        count = len(self.multipliers)
+        scope = "all" if self.is_complete else "others were not computed"
+        lines = [
+            f"Floquet: period {self.period:.6g} s, {self.method}, "
+            f"{self.verdict} in {count} multipliers ({scope})",
+            "    |multiplier|     growth rate, 1/s    frequency, Hz    error, 1/s",
+        ]
+        if self.interpolated is not None:
+            lines.insert(1, f"  {self.interpolated}")
+        for mu, s, e in zip(self.multipliers, self.exponents, self.error, strict=True):
+            hertz = abs(s.imag) / (2 * np.pi)
+            lines.append(f"  {abs(mu):14.9g} {s.real:+20.9e} {hertz:16.6g} {e:13.1e}")
+        return "\n".join(lines)
+
+
+def floquet(
+    model: Any,
+    period: float,
+    *,
+    t0: float = 0.0,
+    method: Method | None = None,
+    k: int = 12,
+    tolerance: float | None = None,
+    breaks: Sequence[float] = (),
+    steps: int | None = None,
+    basis: Any = None,
+    progress: bool | None = False,
+) -> FloquetModes:
+    """Floquet multipliers and exponents of a model that repeats itself after `period`, s.
+
+    model: a callable A(t) of x' = A(t) x, an object with freeze(t), or a FrozenSystem. method:
+    "dense", the whole monodromy (the default for callables and for up to 60 slow unknowns);
+    "reduced", the k slowest modes on the space of the frozen modes at several instants (the
+    default beyond), or on `basis` (n, r); "arnoldi", the k largest multipliers of the full sparse
+    model, matrix-free, with `steps` Gauss steps of order 4 a period (400). tolerance: relative
+    error of the factors of the dense monodromy (1e-12), error of log μ ("reduced", 1e-5), or
+    relative residual of the eigenvalues ("arnoldi", 1e-9). breaks: instants within the period
+    where the matrices jump ("dense" only). Multipliers of any size, from growth beyond the range
+    of numbers to decay below round-off, come from the eigenvalues of a product of factors that is
+    never multiplied out (`modal.product_eigen`). progress: bars on stderr; None shows them on a
+    terminal.
+    Raises InputError when the model does not repeat itself, ConvergenceError.
+    """
+    if not (np.isfinite(period) and period > 0.0):
+        raise InputError(f"period: expected a positive number of seconds, got {period!r}")
+    if not is_second_order(model):
+        if method not in (None, "dense"):
+            raise InputError(f'method: a callable A(t) takes "dense", got {method!r}')
+        first_order = FirstOrderModel(model, t0)
+        check_period(first_order, period, t0, breaks)
+        return _dense(first_order, period, t0, tolerance or TOLERANCE, breaks, progress)
+    equations = SecondOrderModel(model)
+    check_period(equations, period, t0, breaks)
+    chosen = method or suitable_method(equations, period, t0)
+    if chosen == "dense":
+        return _dense(equations, period, t0, tolerance or TOLERANCE, breaks, progress)
+    if breaks:
+        raise InputError(f'breaks: only method="dense" takes them, and the method is "{chosen}"')
+    if chosen == "reduced":
+        if basis is None:
+            basis = reduced_basis(model, period, t0, k, progress)
+        A, smooth = reduced_motion(model, basis, period, t0, progress)
+        found = reduced_floquet(model, A, basis, period, t0, k, tolerance, progress)
+        return replace(found, interpolated=smooth)
+    if chosen == "arnoldi":
+        logs, vectors, error = arnoldi_multipliers(
+            model, period, t0, k, steps or STEPS, tolerance or ARNOLDI_TOLERANCE
+        )
+        return _of_logs(logs, vectors, error, period, t0, chosen)
+    raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
+
+
+def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Method:
+    """The default method: "dense" for few unknowns, and no frequency so high that following all of
+    them would take long; else "reduced"."""
+    if equations.at(t0).system.n > DENSE_LIMIT:
+        return "reduced"
+    fastest = np.abs(la.eigvals(equations.first_order(t0))).max()
+    return "dense" if fastest * period <= FASTEST else "reduced"
+
+
+def reduced_floquet(
+    model: Any,
+    A: Balanced,
+    basis: Array,
+    period: float,
+    t0: float,
+    k: int,
+    tolerance: float | None = None,
+    progress: bool | None = False,
+) -> FloquetModes:
+    """Floquet modes of a model on a basis (n, r), from its A(t) there; both must repeat themselves
+    after `period`."""
+    wanted = tolerance or REDUCED_TOLERANCE
+    found = reduced_multipliers(model, A, basis, period, t0, k, wanted, progress)
+    return _of_logs(*found, period, t0, "reduced")
+
+
+def _dense(
+    equations: FirstOrderModel | SecondOrderModel,
+    period: float,
+    t0: float,
+    tolerance: float,
+    breaks: Sequence[float],
+    progress: bool | None,
+) -> FloquetModes:
+    smooth, deviation = None, 0.0
+    if isinstance(equations, SecondOrderModel) and not equations.constant and not breaks:
+        exact = equations.first_order
+        with counted(exact, "matrices of the motion", "instant", progress) as sampled:
+            smooth = periodic_interpolant(sampled, t0, period)
+    if smooth is not None:
+        # What an error of that relative size in A makes of Φ, in the norm of energy: ∫ ‖δA‖ dt.
+        deviation = smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())
+    matrix = smooth or equations.first_order
+    A = (
+        Balanced.energy(matrix, equations.at(t0))
+        if isinstance(equations, SecondOrderModel)
+        else Balanced.diagonal(matrix, t0 + 0.5 * (min(breaks, default=t0 + period) - t0))
+    )
+    with phase("Floquet: the whole monodromy", progress):
+        made = propagator_factors(A, t0, t0 + period, tolerance, breaks)
+    modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
+    vectors = A.restored(modes.vectors)
+    found = _of_logs(modes.logs, vectors, modes.error, period, t0, "dense")
+    return replace(found, interpolated=smooth)
+
+
+def _of_logs(
+    logs: Complex, vectors: Complex, error: Array, period: float, t0: float, method: str
+) -> FloquetModes:
+    """From log μ, Im in (−π, π], and its errors; μ itself may be beyond the range of numbers."""
+    order = np.argsort(-logs.real, kind="stable")
+    logs, vectors = logs[order], vectors[:, order]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        sizes = np.exp(logs.real)
+        multipliers = np.where(np.isfinite(sizes), sizes * np.exp(1j * logs.imag), np.inf)
+    return FloquetModes(
+        period,
+        t0,
+        multipliers,
+        logs / period,
+        vectors / np.linalg.norm(vectors, axis=0),
+        error[order] / period,
+        method,
+    )

@@ -1,0 +1,66 @@
+"""Does a model repeat itself after a given time?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from assembly.errors import InputError
+from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS
+from modal.transient.equations import FirstOrderModel, SecondOrderModel
+
+CHECKS = 7  # instants of the period, irrationally spaced: on no symmetry of a motion
+PERIODIC = 1e-6  # of a matrix's size: how well it must repeat itself
+VARIATION = 1e-3  # of its variation within the period: so that a very short time is no period
+ROUND_OFF = 1e-11  # of a matrix's size: changes this small are no changes
+NEGLIGIBLE = 1e-12  # of the whole stiffness or velocity matrix: parts this small do not matter
+EDGE = 1e-6  # of the period: instants this near a jump of the matrices are not compared
+
+
+def check_period(
+    equations: FirstOrderModel | SecondOrderModel, period: float, t0: float, breaks: Sequence[float]
+) -> None:
+    """InputError unless every matrix at t + T is that at t, for several t of the period.
+
+    Whole multiples of the shortest period are periods. Each part of a model (M, C, D, K, …) is
+    compared by itself, an entry of a callable's A(t) with the largest of its row.
+    """
+    golden = 0.5 * (np.sqrt(5.0) - 1.0)
+    times = [
+        float(t)
+        for t in t0 + period * (np.arange(1, CHECKS + 1) * golden % 1.0)
+        if all(abs(t - b) > EDGE * period for b in breaks)
+    ]
+    here, later = ([_matrices(equations, t + shift) for t in times] for shift in (0.0, period))
+    whole = {name: max(_largest(m[name]) for m in here) for name in here[0]}
+    stiffness = max((whole[name] for name in STIFFNESS_PARTS if name in whole), default=0.0)
+    for name, size in whole.items():
+        reference = stiffness if name in STIFFNESS_PARTS else size
+        if name in DAMPING_PARTS:
+            reference = float(np.sqrt(whole["M"] * stiffness))
+        if size <= NEGLIGIBLE * reference:
+            continue
+        gaps = np.array([_largest(b[name] - a[name]) for a, b in zip(here, later, strict=True)])
+        within = max(_largest(a[name] - b[name]) for a, b in combinations(here, 2))
+        worst = int(np.argmax(gaps))
+        if gaps[worst] > min(PERIODIC * size, max(VARIATION * within, ROUND_OFF * size)):
+            raise InputError(
+                f"period: the model does not repeat itself after {period:.6g} s "
+                f"(from t = {times[worst]:.6g} s, {name} changes by {gaps[worst] / size:.1e} "
+                "of its size)"
+            )
+
+
+def _matrices(equations: FirstOrderModel | SecondOrderModel, t: float) -> dict[str, Any]:
+    """The matrices of an instant by name: the parts of a model, the rows of A(t)."""
+    if isinstance(equations, SecondOrderModel):
+        parts = equations.at(t).system.parts
+        return {name: parts[name].tocsr() for name in PARTS}
+    return {f"row {i + 1} of A": row for i, row in enumerate(equations.first_order(t))}
+
+
+def _largest(matrix: Any) -> float:
+    return float(abs(matrix).max())

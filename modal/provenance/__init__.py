@@ -1,0 +1,1 @@
+"""Whose results these are: fingerprints of models."""

@@ -1,0 +1,209 @@
+"""Fingerprints: numbers by which the matrices of two models are distinguished.
+
+A matrix A is represented by yᵀ(SAS)x for seeded random vectors x, y of entries ±1. The diagonal S
+scales the mass, damping and stiffness of the first point to entries of order one, so that a soft
+spring beside a stiff solid counts. A fingerprint has rows (value, size). Two fingerprints agree
+where every pair of values differs by at most TOLERANCE × size: bits may differ between machines and
+BLAS libraries, models may not.
+
+Two models whose fingerprints of a matrix agree differ in it by less than about TOLERANCE of its
+scaled Frobenius norm, except by a coincidence of random numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
+from modal.reduction.affine import ROLES, AffineFamily, Coefficients, Point
+from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+
+Array = NDArray[np.float64]
+Slices = tuple[slice, ...]
+
+TOLERANCE = 1e-9
+FLOOR = 1e-3  # share of its group's size that a quantity's size is at least: round-off is no change
+TIMES = 8  # instants of a period at which a periodic model is sampled
+ROWS = 2 + 2 * len(PARTS)  # of the fingerprint of one system
+GROUPS = {"M": 0} | dict.fromkeys(DAMPING_PARTS, 1) | dict.fromkeys(STIFFNESS_PARTS, 2)
+
+
+def agree(one: Array, other: Array) -> bool:
+    """Whether two fingerprints are of the same matrices, to TOLERANCE."""
+    if one.shape != other.shape:
+        return False
+    allowed = TOLERANCE * np.maximum(one[..., 1], other[..., 1])
+    return bool(np.all(np.abs(one[..., 0] - other[..., 0]) <= allowed))
+
+
+def summed(rows: Array) -> Array:
+    """One fingerprint (N, 2) of several (P, N, 2): values with seeded random weights, sizes as a
+    root mean square.
+    """
+    rng = np.random.default_rng(31)
+    weights = rng.uniform(0.5, 1.5, len(rows)) * rng.choice([-1.0, 1.0], len(rows))
+    values = np.tensordot(weights, rows[..., 0], axes=1)
+    return np.stack([values, np.sqrt((rows[..., 1] ** 2).sum(axis=0))], axis=-1)
+
+
+class Probe:
+    """The random vectors and scales for systems of n degrees of freedom.
+
+    first: the system whose diagonals of M and K give the scales.
+    """
+
+    def __init__(self, first: FrozenSystem) -> None:
+        self.n = first.n
+        mass, stiffness = (np.abs(first.parts[name].tocsr().diagonal()) for name in ("M", "K"))
+        mass = _filled(mass, np.ones(self.n))
+        stiffness = _filled(stiffness, mass)
+        self.scales = (mass**-0.5, (mass * stiffness) ** -0.25, stiffness**-0.5)
+        signs = np.random.default_rng(29).choice([-1.0, 1.0], (3, self.n))
+        self.x, self.y = signs[0], signs[1:]
+
+    def matrix(self, operator: Any, group: int) -> Array:
+        """Rows (2, 2) of an operator that acts as mass (0), damping (1) or stiffness (2)."""
+        scale = self.scales[group]
+        image = scale * np.asarray(operator @ (scale * self.x)[:, None])[:, 0]
+        return np.column_stack([self.y @ image, np.full(2, np.linalg.norm(image))])
+
+    def rigid(self, fields: Array) -> Array:
+        """The row (1, 2) of the space that the rigid fields span."""
+        share = np.linalg.norm(la.qr(fields, mode="economic")[0].T @ self.x) if fields.size else 0.0
+        return np.array([[share / np.sqrt(self.n), 1.0]])
+
+    def system(self, system: FrozenSystem) -> Array:
+        """Rows (ROWS, 2) of a frozen system: its size, its rigid fields, and every part."""
+        if system.n != self.n:
+            return Probe(system).system(system)
+        rows = np.array([self.matrix(system.parts[name], GROUPS[name]) for name in PARTS])
+        total = np.zeros(3)
+        np.maximum.at(total, [GROUPS[name] for name in PARTS], rows[:, 0, 1])
+        total[1] = max(total[1], float(np.sqrt(total[0] * total[2])))
+        rows[:, :, 1] += FLOOR * total[[GROUPS[name] for name in PARTS]][:, None]
+        head = np.array([[self.n, 1.0]])
+        return np.vstack([head, self.rigid(system.rigid), rows.reshape(-1, 2)])
+
+
+class FamilyPrints:
+    """Fingerprints of a map from an affine family: each operator, and the coefficients of points.
+
+    first: a frozen system of the family. span: the coefficients of the points that the basis is
+    made for; the operators these have are the known ones. coefficients: those of a tile, with the
+    family that has all of the tile's operators.
+    """
+
+    def __init__(
+        self,
+        family: AffineFamily,
+        first: FrozenSystem,
+        span: Coefficients,
+        coefficients: Callable[[Slices], tuple[AffineFamily, Coefficients]],
+    ) -> None:
+        self.coefficients = coefficients
+        self.probe = Probe(first)
+        tables = _tables(span)
+        self.known = tables.shape[-1]
+        self.rows = len(ROLES) * (self.known + 2)
+        self.largest = np.abs(tables).max(axis=0)
+        operators = np.zeros((len(ROLES), self.known, 2, 2))
+        for group, j in np.argwhere(self.largest > 0.0):
+            operators[group, j] = self.probe.matrix(family.terms[j].operator, int(group))
+        head = np.array([[first.n, 1.0]])
+        rigid, operators = self.probe.rigid(family.rigid), operators.reshape(-1, 2)
+        self.model = np.vstack([head, rigid, operators, self._known(tables)])
+
+    def tile(self, tile: Slices) -> Array:
+        """The fingerprint (rows, 2) of the points of a tile together."""
+        family, at = self.coefficients(tile)
+        tables = _tables(at)
+        others = np.zeros((len(tables), len(ROLES), 2, 2))  # of operators that are not known ones
+        for group, j in np.argwhere(tables[:, :, self.known :].any(axis=0)):
+            rows = self.probe.matrix(family.terms[self.known + j].operator, int(group))
+            c = tables[:, group, self.known + j, None]
+            others[:, group, :, 0] += c * rows[:, 0]
+            others[:, group, :, 1] += np.abs(c) * rows[:, 1]
+        others = others.reshape(len(tables), -1, 2)
+        return np.vstack([self._known(tables[:, :, : self.known]), summed(others)])
+
+    def _known(self, tables: Array) -> Array:
+        size = np.abs(tables) + FLOOR * self.largest
+        return summed(np.stack([tables, size], axis=-1).reshape(len(tables), -1, 2))
+
+
+class PointPrints:
+    """Fingerprints of a map that is solved point by point.
+
+    points: those of a tile. drawn: points that represent the model as a whole. of: the fingerprint
+    (rows, 2) of one point.
+    """
+
+    def __init__(
+        self,
+        points: Callable[[Slices], Sequence[Point]],
+        drawn: Sequence[Point],
+        of: Callable[[Point], Array],
+        rows: int,
+    ) -> None:
+        self.points, self.of, self.rows = points, of, rows
+        self.model = np.vstack([of(point) for point in drawn])
+
+    def tile(self, tile: Slices) -> Array:
+        """The fingerprint (rows, 2) of the points of a tile together."""
+        return summed(np.array([self.of(point) for point in self.points(tile)]))
+
+
+class Periodic:
+    """Fingerprints of models and callables A(t) that repeat after a period."""
+
+    rows = 1 + ROWS
+
+    def __init__(self) -> None:
+        self._probe: Probe | None = None
+        self._balance: Array | None = None
+
+    def of(self, model: Any, period: float, seed: Sequence[int]) -> Array:
+        """Rows of the period, s, and of the matrices at TIMES seeded instants in it."""
+        times = period * np.random.default_rng([37, *seed]).uniform(size=TIMES)
+        if is_second_order(model):
+            equations = SecondOrderModel(model)
+            samples = [self._system(equations.at(float(t)).system) for t in times]
+        else:
+            matrices = FirstOrderModel(model, 0.0)
+            samples = [self._matrix(matrices.first_order(float(t))) for t in times]
+        return np.vstack([[[period, abs(period)]], summed(np.array(samples))])
+
+    def _system(self, system: FrozenSystem) -> Array:
+        self._probe = self._probe or Probe(system)
+        return self._probe.system(system)
+
+    def _matrix(self, A: NDArray[Any]) -> Array:
+        """Rows of the dense matrix of a first-order system, scaled by balancing the first one."""
+        n = len(A)
+        if self._balance is None or len(self._balance) != n:
+            scaling = la.matrix_balance(np.abs(A), permute=False, separate=True)[1][0]
+            self._balance = np.asarray(scaling, dtype=float)
+        x, *y = np.random.default_rng(29).choice([-1.0, 1.0], (3, n))
+        image = (A @ (self._balance * x)) / self._balance
+        rows = np.zeros((ROWS, 2))
+        rows[0] = n, 1.0
+        rows[1:5, 0] = [part for s in y for part in (np.real(s @ image), np.imag(s @ image))]
+        rows[1:5, 1] = np.linalg.norm(image)
+        return rows
+
+
+def _tables(at: Coefficients) -> Array:
+    """(P, role, J)."""
+    return np.stack([at.mass, at.damping, at.stiffness], axis=1)
+
+
+def _filled(values: Array, pattern: Array) -> Array:
+    """Positive values everywhere: zeros are replaced by multiples of the pattern."""
+    there = values > 0.0
+    ratio = float(np.mean(values[there] / pattern[there])) if there.any() else 1.0
+    return np.where(there, values, ratio * pattern)

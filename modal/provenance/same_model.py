@@ -1,0 +1,47 @@
+"""Fingerprints of what is tracked: by them a run goes on with its own model only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.system.frozen import FrozenSystem
+from modal.provenance.fingerprint import ROWS, FamilyPrints, Probe
+from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.coefficient_table import BLOCK, CoefficientTable
+
+Array = NDArray[np.float64]
+
+DRAWN = 8  # values at which a model that is solved value by value is frozen once more
+
+
+def family_prints(
+    family: AffineFamily, first: FrozenSystem, span: Coefficients, table: CoefficientTable
+) -> Array:
+    """Of an affine family at all values of a sweep, (rows, 2)."""
+
+    def block(where: Any) -> tuple[AffineFamily, Coefficients]:
+        return family, table.block(where[0].start // BLOCK)
+
+    prints = FamilyPrints(family, first, span, block)
+    starts = range(0, table.count, BLOCK)
+    return np.vstack([prints.model, *(prints.tile((slice(n, n + BLOCK),)) for n in starts)])
+
+
+def drawn_prints(freeze: Callable[[float], FrozenSystem], at: Array) -> Array:
+    """Of the first and last value and a seeded draw of others, (rows, 2).
+
+    Rows of a value where the model cannot be frozen are zero.
+    """
+    probe = Probe(freeze(float(at[0])))
+    numbers = np.random.default_rng(41).permutation(len(at))[:DRAWN]
+    rows = []
+    for value in at[np.unique([0, *numbers, len(at) - 1])].tolist():
+        try:
+            rows.append(probe.system(freeze(value)))
+        except Exception:  # raised again, and named, when the sweep comes there
+            rows.append(np.zeros((ROWS, 2)))
+    return np.vstack(rows)

@@ -1,0 +1,1 @@
+"""Certified reduced bases of families of frozen systems."""

@@ -1,0 +1,195 @@
+"""A model as an affine family: fixed operators and, for every point of a sweep, their coefficients.
+
+    M(p) = Σ_j m_j(p) A_j,   C(p) + D(p) = Σ_j c_j(p) A_j,   K_total(p) = Σ_j k_j(p) A_j
+
+The A_j are recognised by identity: a `Combination` of one body holds the same Python objects at
+every instant (DESIGN.md, section 2: nothing is reassembled along a motion). One G_i serves Coriolis
+and Euler terms.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import InputError
+from assembly.linalg.combination import Combination, within_range
+from assembly.linalg.mirror import symmetry_of
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+
+Array = NDArray[np.float64]
+Point = Mapping[str, Any]
+Freeze = Callable[[Point], FrozenSystem]
+
+ROLES: tuple[tuple[str, ...], ...] = (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
+COMMON = 1e-8  # sine of an angle between motions that are the same
+
+
+class Term:
+    """One fixed operator A_j: products with A and Aᵀ; symmetry +1, −1, or 0 for neither."""
+
+    def __init__(self, operator: Any) -> None:
+        self.operator = operator
+        self.symmetry = symmetry_of(operator)
+        self._transposed: Any = None
+
+    def apply(self, X: Array, transposed: bool = False) -> Array:
+        if not transposed or self.symmetry == 1:
+            return np.asarray(self.operator @ X)
+        if self.symmetry == -1:
+            return -np.asarray(self.operator @ X)
+        if self._transposed is None:
+            self._transposed = sp.csr_matrix(self.operator.tocsr().T)
+        return np.asarray(self._transposed @ X)
+
+    def symmetric_part(self) -> sp.csr_matrix:
+        A = self.operator.tocsr()
+        if self.symmetry == 1:
+            return sp.csr_matrix(A)
+        if self.symmetry == -1:
+            return sp.csr_matrix(A.shape)
+        return sp.csr_matrix(0.5 * (A + A.T))
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """The multipliers of every operator at P points: mass, damping, stiffness, each (P, J)."""
+
+    mass: Array
+    damping: Array
+    stiffness: Array
+
+    def __len__(self) -> int:
+        return len(self.mass)
+
+    def take(self, index: Any) -> Coefficients:
+        return Coefficients(self.mass[index], self.damping[index], self.stiffness[index])
+
+    def padded(self, count: int) -> Coefficients:
+        """With zero columns up to `count` operators: later ones do not act at earlier points."""
+        missing = count - self.mass.shape[1]
+        if missing == 0:
+            return self
+        parts = (self.mass, self.damping, self.stiffness)
+        return Coefficients(*(np.pad(part, ((0, 0), (0, missing))) for part in parts))
+
+
+class AffineFamily:
+    """The operators a model's instants share, and the coefficients of any of its points.
+
+    freeze: a point (parameters by name) → FrozenSystem. `coefficients` may meet operators it has
+    not seen (an operator whose coefficient was zero so far); they are appended to `terms`. rigid
+    (n, m): the motions that are rigid at every point met so far.
+    """
+
+    def __init__(self, freeze: Freeze, sample: Point) -> None:
+        self.freeze = freeze
+        self.terms: list[Term] = []
+        self._number: dict[int, int] = {}
+        first = freeze(sample)
+        self.n, self.rigid = first.n, first.rigid
+        self._register(first)
+
+    def _register(self, system: FrozenSystem) -> None:
+        for part in system.parts.values():
+            for _, operator in part.terms:
+                if id(operator) not in self._number:
+                    self._number[id(operator)] = len(self.terms)
+                    self.terms.append(Term(operator))
+        if system.rigid is not self.rigid:
+            self.rigid = common_motions(self.rigid, system.rigid)
+
+    def coefficients(self, points: Sequence[Point]) -> Coefficients:
+        """The multipliers at the points. Raises InputError when the model changes its size."""
+        rows: list[list[dict[int, float]]] = []
+        for point in points:
+            system = self.freeze(point)
+            if system.n != self.n:
+                raise InputError(
+                    f"model: has {system.n} unknowns at {dict(point)}, {self.n} elsewhere"
+                )
+            self._register(system)
+            rows.append([self._row(system, names) for names in ROLES])
+        tables = []
+        for role in range(len(ROLES)):
+            table = np.zeros((len(rows), len(self.terms)))
+            for k, row in enumerate(rows):
+                for j, c in row[role].items():
+                    table[k, j] = c
+            tables.append(table)
+        return Coefficients(*tables)
+
+    def extended(self, points: Sequence[Point]) -> tuple[AffineFamily, Coefficients]:
+        """The multipliers at the points, and the family with the operators that are new there.
+
+        This family stays as it is: what was projected for it stays all of it.
+        """
+        other = copy.copy(self)
+        other.terms, other._number = list(self.terms), dict(self._number)
+        return other, other.coefficients(points)
+
+    def _row(self, system: FrozenSystem, names: tuple[str, ...]) -> dict[int, float]:
+        row: dict[int, float] = {}
+        for name in names:
+            for c, operator in system.parts[name].terms:
+                j = self._number[id(operator)]
+                row[j] = row.get(j, 0.0) + c
+        return row
+
+    def symmetric_part(self, weights: Array) -> sp.csr_matrix:
+        """The symmetric part of Σ_j w_j A_j, formed."""
+        kept = [j for j, term in enumerate(self.terms) if term.symmetry != -1 and weights[j] != 0.0]
+        plain = [j for j in kept if self.terms[j].symmetry == 1]
+        total = Combination.of(
+            self.n, [weights[j] for j in plain], [self.terms[j].operator for j in plain]
+        ).tocsr()
+        for j in kept:
+            if self.terms[j].symmetry == 0:
+                total = total + weights[j] * self.terms[j].symmetric_part()
+        return within_range(sp.csr_matrix(total), "M or K")
+
+    def conservative(self, at: Coefficients) -> NDArray[np.bool_]:
+        """Points (P,) where M and K are made of symmetric operators and C + D of skew ones."""
+        symmetry = np.array([term.symmetry for term in self.terms])
+        count = at.mass.shape[1]
+        wrong = (at.mass != 0.0) & (symmetry[:count] != 1)
+        wrong |= (at.stiffness != 0.0) & (symmetry[:count] != 1)
+        wrong |= (at.damping != 0.0) & (symmetry[:count] != -1)
+        return np.asarray(~wrong.any(axis=1))
+
+
+def common_motions(first: Array, second: Array) -> Array:
+    """A basis (n, k) of the motions that both spans (n, m) contain; `first` when it is contained.
+
+    A film without cross-coupled stiffness at rest resists at speed what it leaves free at rest.
+    """
+    if np.array_equal(first, second) or first.shape[1] == 0:
+        return first
+    A, B = la.orth(first), la.orth(second)
+    outside = A - B @ (B.T @ A)
+    _, sizes, Zt = la.svd(outside, full_matrices=False)
+    inside = sizes <= COMMON
+    return first if inside.all() else np.asarray(A @ Zt[inside].T)
+
+
+def shares_operators(freeze: Freeze, points: Sequence[Point]) -> bool:
+    """True when freezing the same points again brings no new operator objects: the model is affine.
+
+    A mechanism's matrices T(t)ᵀ(·)T(t) are made anew at each instant; it is not.
+    """
+    known: dict[int, Any] = {}
+    for point in points:
+        for part in freeze(point).parts.values():
+            known.update({id(operator): operator for _, operator in part.terms})
+    for point in points:
+        for part in freeze(point).parts.values():
+            if any(id(operator) not in known for _, operator in part.terms):
+                return False
+    return True

@@ -1,0 +1,151 @@
+"""How far an eigenvalue of the reduced problem can be from the model's own.
+
+For λ, right u and left w of the reduced problem, r = T(λ)u and l = T(λ)ᴴw their residuals in the
+full one, T(λ) = λ²M + λ(C + D) + K, and d = wᴴT′(λ)u: since Vᵀr = Vᵀl = 0 the error is of second
+order,
+
+    λ_exact − λ ≈ −lᴴ T(λ)⁻¹ r / d   on the complement of V
+
+(for conservative points Kato–Temple's theorem applied to the inverse state operator, where
+Galerkin's λ is exactly its Rayleigh quotient). On that complement T(λ) is K_ref up to a relative β
+= (|λ|/ω_c)², ω_c the frequency up to which the basis holds all reference modes, and lᴴK_ref⁻¹r ≤
+‖l‖‖r‖ in the K_ref⁻¹ norm, ‖r‖²_{K⁻¹} ≤ ‖K⁻¹r‖_M ‖r‖_{M⁻¹}, both of which are sketched
+(modal/reduction/basis.py). With e_i² the resulting bound of mode i alone, coupling to another mode
+j adds min(e_i e_j, e_i² e_j²/|λ_i − λ_j|); near a defective pair the square-root law takes over
+(`coupled`). Round-off of the small eigenproblem is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal.reduction.affine import Coefficients
+from modal.reduction.basis import UNDERESTIMATE, Projected
+from modal.reduction.reduced_eigen import SmallModes
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+AMPLIFICATION = 8.0  # the most that 1/(1 − β) is trusted for
+ROUND_OFF = 8.0 * np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known about the eigenvalues of P points, k each.
+
+    error_bound, rad/s; residual, relative, in the energy norm; perturbation, rad/s: the change of
+    the state matrix that would explain the error, of which round_off is unavoidable. right, left:
+    bounds of the norms of the residuals r and l dual to K_ref; pairing d.
+    """
+
+    error_bound: Array
+    residual: Array
+    perturbation: Array
+    round_off: Array
+    right: Array
+    left: Array
+    pairing: Complex
+
+
+def certify(projected: Projected, at: Coefficients, modes: SmallModes) -> Certificate:
+    """The error bound of every eigenvalue of every point."""
+    lam = modes.eigenvalues
+    right = dual_norms(projected, at, lam, modes.right, transposed=False)
+    same = modes.exact.all()
+    left = right if same else dual_norms(projected, at, lam, modes.left, transposed=True)
+    derivative = derivative_pairing(projected, at, modes)
+    pairing = np.abs(derivative)
+    amplification = _amplification(np.abs(lam), projected)
+    own = (
+        amplification * UNDERESTIMATE**2 * left * right / np.maximum(pairing, np.finfo(float).tiny)
+    )
+    if projected.complete:
+        own = np.zeros_like(own)
+    round_off = np.broadcast_to(ROUND_OFF * modes.spread[:, None], own.shape)
+    own = own + round_off * modes.condition
+    energy = np.abs(lam) * np.sqrt(2.0) * mass_norm(projected, at, modes.right)
+    residual = right * UNDERESTIMATE / np.maximum(energy, np.finfo(float).tiny)
+    return Certificate(
+        coupled(own, lam, modes.condition),
+        residual,
+        own / modes.condition,
+        round_off,
+        UNDERESTIMATE * right,
+        UNDERESTIMATE * left,
+        derivative,
+    )
+
+
+def dual_norms(
+    projected: Projected, at: Coefficients, lam: Complex, vectors: Complex, transposed: bool
+) -> Array:
+    """√(‖K_ref⁻¹r‖_M ‖r‖_{M⁻¹}) ≥ ‖r‖ in the K_ref⁻¹ norm, (P, k), from the sketches."""
+    weak = projected.weak_transposed if transposed else projected.weak
+    strong = projected.strong_transposed if transposed else projected.strong
+    at_lambda = (lam.conj() if transposed else lam)[..., None]
+    out = np.ones(lam.shape)
+    for sketch in (weak, strong):
+        J, p, r = sketch.shape
+        flat = sketch.reshape(J, p * r)
+        total = np.zeros((*lam.shape, p), dtype=complex)
+        for power, part in ((2, at.mass), (1, at.damping), (0, at.stiffness)):
+            if not np.any(part):
+                continue
+            image = np.matmul((part @ flat).reshape(-1, p, r), vectors).transpose(0, 2, 1)
+            total += image * at_lambda**power
+        out *= np.linalg.norm(total, axis=2)
+    return np.sqrt(out)
+
+
+def derivative_pairing(projected: Projected, at: Coefficients, modes: SmallModes) -> Complex:
+    """wᴴ(2λM + E)u, (P, k)."""
+    J, r, _ = projected.matrices.shape
+    flat = projected.matrices.reshape(J, r * r)
+    Mu = np.matmul((at.mass @ flat).reshape(-1, r, r), modes.right)
+    Eu = np.matmul((at.damping @ flat).reshape(-1, r, r), modes.right)
+    return np.asarray(
+        np.einsum("prk,prk->pk", modes.left.conj(), 2.0 * modes.eigenvalues[:, None, :] * Mu + Eu)
+    )
+
+
+def mass_norm(projected: Projected, at: Coefficients, vectors: Complex) -> Array:
+    """√(uᴴMu), (P, k)."""
+    J, r, _ = projected.matrices.shape
+    Mu = np.matmul((at.mass @ projected.matrices.reshape(J, r * r)).reshape(-1, r, r), vectors)
+    return np.asarray(np.sqrt(np.maximum(np.einsum("prk,prk->pk", vectors.conj(), Mu).real, 0.0)))
+
+
+def _amplification(size: Array, projected: Projected) -> Array:
+    """1/(1 − (|λ|/ω_c)²), at least 1 and at most AMPLIFICATION."""
+    if projected.resolved <= 0.0:
+        return np.ones_like(size)
+    beta = np.minimum((size / projected.resolved) ** 2, 1.0 - 1.0 / AMPLIFICATION)
+    return np.asarray(1.0 / (1.0 - beta))
+
+
+def coupled(own: Array, lam: Complex, condition: Array) -> Array:
+    """Own bounds e_i² (P, k) with what coupling adds and the square-root law takes away.
+
+    Near a defective pair e_i² = κE grows without bound while the shift stays below 2(E + √(E κ
+    gap)): an eigenvalue of a 2×2 block of departure κ·gap from normality, perturbed by E. The
+    partner is the nearest mode (conjugates included) that is about as ill-conditioned.
+    """
+    k = lam.shape[1]
+    diagonal = np.eye(k, dtype=bool)
+    gap = np.abs(lam[:, :, None] - lam[:, None, :])
+    mirrored = np.abs(lam[:, :, None] - lam.conj()[:, None, :])
+    product = np.sqrt(own[:, :, None] * own[:, None, :])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = np.fmin(product, product**2 / gap)
+    shift[:, diagonal] = 0.0
+    total = own + np.nansum(shift, axis=2)
+    gap[:, diagonal] = np.inf
+    mirrored[diagonal & (lam.imag == 0.0)[:, :, None]] = np.inf
+    partner = condition[:, None, :] >= 0.25 * condition[:, :, None]
+    nearest = np.where(partner, np.fmin(gap, mirrored), np.inf).min(axis=2)
+    root = 2.0 * (own / condition + np.sqrt(own * nearest))
+    return np.asarray(np.fmin(total, root))

@@ -1,0 +1,222 @@
+"""The small eigenproblems of many points at once: (λ²M_p + λE_p + K_p) q = 0 of order r, dense.
+
+Conservative points with positive definite K_p = LLᵀ: in the coordinates (Lᵀq, v) the state matrix
+is the skew S = [[0, Lᵀ], [−L, −E]], −iS is Hermitian, and every eigenvalue comes out exactly
+imaginary. Others: the state matrix in the coordinates (Ω q, v), Ω the reference frequencies, which
+is skew but for what motion adds. All coordinates are M-orthonormal (M_p = I unless mass varies,
+which a Cholesky factor then absorbs).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from modal.eigen.doubles import separated
+from modal.reduction.affine import Coefficients
+from modal.reduction.basis import Projected
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+BATCH = 25  # points whose matrices are formed together: a few megabytes
+
+
+@dataclass(frozen=True)
+class SmallModes:
+    """The k lowest eigenpairs of P points, one of each conjugate pair.
+
+    eigenvalues (P, k) rad/s; right, left (P, r, k): q and w with wᴴ(λ²M + λE + K) = 0; condition
+    (P, k) of λ as an eigenvalue of the scaled state matrix; spread (P,): the largest |λ| of the
+    point, for round-off; exact (P,): True where eigenvalues are exactly imaginary by structure. NaN
+    fills modes that do not exist.
+    """
+
+    eigenvalues: Complex
+    right: Complex
+    left: Complex
+    condition: Array
+    spread: Array
+    exact: NDArray[np.bool_]
+
+    def take(self, index: NDArray[np.intp]) -> SmallModes:
+        """The modes index (P, k′) of every point."""
+        pick = index[:, None, :]
+        return replace(
+            self,
+            eigenvalues=np.take_along_axis(self.eigenvalues, index, 1),
+            right=np.take_along_axis(self.right, pick, 2),
+            left=np.take_along_axis(self.left, pick, 2),
+            condition=np.take_along_axis(self.condition, index, 1),
+        )
+
+    def first(self, k: int) -> SmallModes:
+        """The first k modes of every point."""
+        return replace(
+            self,
+            eigenvalues=self.eigenvalues[:, :k],
+            right=self.right[:, :, :k],
+            left=self.left[:, :, :k],
+            condition=self.condition[:, :k],
+        )
+
+    def points(self, index: NDArray[np.intp] | slice) -> SmallModes:
+        return SmallModes(
+            self.eigenvalues[index],
+            self.right[index],
+            self.left[index],
+            self.condition[index],
+            self.spread[index],
+            self.exact[index],
+        )
+
+    @classmethod
+    def joined(cls, parts: list[SmallModes]) -> SmallModes:
+        names = ("eigenvalues", "right", "left", "condition", "spread", "exact")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def solve_points(
+    projected: Projected,
+    at: Coefficients,
+    conservative: NDArray[np.bool_],
+    k: int,
+    threads: int = 1,
+    every: bool = False,
+) -> SmallModes:
+    """The k eigenpairs of smallest |λ| at every point of `at`; every: all, where not exact."""
+    starts = range(0, len(at), BATCH)
+
+    def batch(start: int) -> SmallModes:
+        index = slice(start, min(start + BATCH, len(at)))
+        return _solve_batch(projected, at.take(index), conservative[index], k, every)
+
+    if threads > 1 and len(starts) > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            return SmallModes.joined(list(pool.map(batch, starts)))
+    return SmallModes.joined([batch(start) for start in starts])
+
+
+def _solve_batch(
+    projected: Projected, at: Coefficients, conservative: NDArray[np.bool_], k: int, every: bool
+) -> SmallModes:
+    r = projected.size
+    flat = projected.matrices.reshape(len(projected.matrices), r * r)
+    E, K = ((c @ flat).reshape(-1, r, r) for c in (at.damping, at.stiffness))
+    N = _mass_factors(projected, at, flat)
+    if N is not None:
+        E, K = _congruence(N, E), _congruence(N, K)
+    wide = 2 * r if every else k
+    out: list[SmallModes | None] = [
+        _skew(E[p], K[p], k, wide) if conservative[p] else None for p in range(len(at))
+    ]
+    rest = [p for p, found in enumerate(out) if found is None]
+    if rest:
+        general = _general(E[rest], K[rest], projected.frequency, wide)
+        for i, p in enumerate(rest):
+            out[p] = general.points(slice(i, i + 1))
+    modes = SmallModes.joined([found for found in out if found is not None])
+    return modes if N is None else _unscaled(modes, N)
+
+
+def _mass_factors(projected: Projected, at: Coefficients, flat: Array) -> Array | None:
+    """Cholesky factors N of M_p = NNᵀ, or None where the mass is the reference's at every point."""
+    r = projected.size
+    reference = np.eye(r).ravel()
+    rows = np.unique(at.mass, axis=0)
+    if all(np.abs(row @ flat - reference).max() < 1e-12 for row in rows):
+        return None
+    return np.asarray(np.linalg.cholesky((at.mass @ flat).reshape(-1, r, r)))
+
+
+def _congruence(N: Array, A: Array) -> Array:
+    """N⁻¹ A N⁻ᵀ of every point, (P, r, r)."""
+    half = np.linalg.solve(N, A)
+    return np.asarray(np.linalg.solve(N, half.transpose(0, 2, 1)).transpose(0, 2, 1))
+
+
+def _unscaled(modes: SmallModes, N: Array) -> SmallModes:
+    """Vectors N⁻ᵀ q of the unscaled problem."""
+    back = N.transpose(0, 2, 1).astype(complex)
+    right, left = (np.linalg.solve(back, X) for X in (modes.right, modes.left))
+    return replace(modes, right=right, left=left)
+
+
+def _skew(E: Array, K: Array, k: int, wide: int) -> SmallModes | None:
+    """Conservative: E skew, K symmetric, `wide` columns. None when K is not positive definite."""
+    r = len(K)
+    L, info = la.lapack.dpotrf(0.5 * (K + K.T), lower=1, clean=1)
+    if info != 0:
+        return None
+    H = np.zeros((2 * r, 2 * r), dtype=complex)
+    H[:r, r:] = -1j * L.T
+    H[r:, :r] = 1j * L
+    H[r:, r:] = 0.5j * (E - E.T)
+    count = min(k, r)
+    # zheevr reads the lower triangle only: the eigenvalues of −iS are real by construction.
+    omega, Z = la.eigh(
+        H, subset_by_index=[r, r + count - 1], driver="evr", overwrite_a=True, check_finite=False
+    )
+    if omega[0] <= 0.0:
+        return None
+    q = Z[r:] / (1j * omega)
+    spread = float(np.linalg.norm(L) + np.linalg.norm(E))
+    modes = SmallModes(
+        (1j * omega)[None], q[None], q[None], np.ones((1, count)), np.array([spread]),
+        np.array([True]),
+    )  # fmt: skip
+    return _filled(modes, wide)
+
+
+def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
+    """Any E and K (P, r, r). numpy's batched LAPACK lets other threads run, scipy's does not."""
+    P, r, _ = K.shape
+    A = np.zeros((P, 2 * r, 2 * r))
+    A[:, np.arange(r), r + np.arange(r)] = frequency
+    A[:, r:, :r] = -K / frequency
+    A[:, r:, r:] = -E
+    spread = np.linalg.norm(A, axis=(1, 2))
+    try:
+        lam, X = np.linalg.eig(A)
+        Y = np.linalg.inv(X).conj().transpose(0, 2, 1)
+    except np.linalg.LinAlgError:
+        # An exactly defective matrix has no inverse of eigenvectors: left ones by themselves.
+        both = [la.eig(a, left=True, right=True, check_finite=False) for a in A]
+        lam, Y, X = (np.stack([found[i] for found in both]) for i in range(3))
+    lam, X, Y = separated(lam, X, Y, spread)
+    upper = lam.imag >= 0.0
+    size = np.where(upper, np.abs(lam), np.inf)
+    order = np.lexsort((lam.real, lam.imag, size), axis=1)[:, :k]
+    lam = np.where(np.take_along_axis(upper, order, 1), np.take_along_axis(lam, order, 1), np.nan)
+    X, Y = (np.take_along_axis(vectors, order[:, None, :], 2) for vectors in (X, Y))
+    pairing = np.abs(np.einsum("prk,prk->pk", Y.conj(), X))
+    condition = np.linalg.norm(X, axis=1) * np.linalg.norm(Y, axis=1)
+    condition = condition / np.maximum(pairing, np.finfo(float).tiny)
+    missing = np.isnan(lam)
+    condition[missing] = np.nan
+    right, left = X[:, :r] / frequency[:, None], Y[:, r:]
+    modes = SmallModes(
+        lam.astype(complex), right.astype(complex), left.astype(complex), condition, spread,
+        np.zeros(P, dtype=bool),
+    )  # fmt: skip
+    return _filled(modes, k)
+
+
+def _filled(modes: SmallModes, k: int) -> SmallModes:
+    """With NaN up to k modes a point."""
+    missing = k - modes.eigenvalues.shape[1]
+    if missing <= 0:
+        return modes
+    wide = ((0, 0), (0, missing))
+    deep = ((0, 0), (0, 0), (0, missing))
+    return replace(
+        modes,
+        eigenvalues=np.pad(modes.eigenvalues, wide, constant_values=np.nan),
+        condition=np.pad(modes.condition, wide, constant_values=np.nan),
+        right=np.pad(modes.right, deep, constant_values=np.nan),
+        left=np.pad(modes.left, deep, constant_values=np.nan),
+    )

@@ -1,0 +1,272 @@
+"""A basis that grows where its certificate says so (DESIGN.md, section 3).
+
+It starts from the lowest modes of a reference stiffness and grows, where an eigenvalue's error
+bound exceeds the tolerance, by K_ref⁻¹ × residual: all residuals above the tolerance are compressed
+to their few dominant combinations, which one block solve turns into new vectors.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from modal.eigen.finish import most_rigid
+from modal.eigen.state import in_parts
+from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.basis import ReducedBasis, stacked
+from modal.reduction.certificate import Certificate, certify
+from modal.reduction.local_basis import GUARD, local
+from modal.reduction.reduced_eigen import SmallModes, solve_points
+from modal.reduction.reference import Reference
+
+Array = NDArray[np.float64]
+
+ROUNDS = 30  # of growth before a basis is given up
+WIDEST = 16  # vectors added in one round
+FAR_BELOW = 1e-4  # of the tolerance
+REACH = 200  # reference modes after which a higher reach is left to the full solves that check
+SOUNDINGS = 24  # points at which the reach of the starting basis is examined
+
+
+class Reducer:
+    """A basis for the points of one family, k modes each, grown until `tolerance` holds.
+
+    tolerance: of the eigenvalues' error bounds, relative to |λ| (or to a hundredth of the first
+    reference frequency where λ is smaller). threads: of the small eigenproblems. reach: frequency,
+    rad/s, up to which the first vectors hold all modes of K_ref at least.
+    """
+
+    wanted: int
+    coordinates: Array  # of a local basis in the shared one, (r, s)
+
+    def __init__(
+        self,
+        family: AffineFamily,
+        span: Coefficients,
+        k: int,
+        tolerance: float = 1e-6,
+        threads: int = 1,
+        reach: float = 0.0,
+    ) -> None:
+        self._set(family, k, tolerance, threads)
+        self.reference = Reference(family, span.padded(len(family.terms)))
+        count = 2 * (k + family.rigid.shape[1]) + 6
+        self.start = self.reference.start(count)
+        self.basis = ReducedBasis(family, self.reference, self.start)
+        self._resolve(count)
+        few = span.take(spread(len(span), SOUNDINGS))
+        while (
+            self.basis.resolved < max(self.needed(few), reach)
+            and not self.basis.complete
+            and count < REACH
+        ):
+            count *= 2
+            self.start = self.reference.start(count)
+            self.basis.include(self.start.V)
+            self._resolve(count)
+
+    def _resolve(self, count: int) -> None:
+        """The basis holds the `count` lowest reference modes: note up to which frequency."""
+        self.projected = self.basis.projected()
+        last = min(count, self.projected.size) - 1
+        self.basis.resolved = float(self.projected.frequency[last])
+        self.projected = self.basis.projected()
+
+    def needed(self, at: Coefficients) -> float:
+        """The frequency, rad/s, below which all reference modes must be in the basis.
+
+        A shape u with uᴴK_ref u ≥ ω_c² that motion softens by s (K ≥ K_ref − sM) and a Coriolis
+        matrix of norm g turns has λ² + (uᴴEu)λ + uᴴKu = 0, hence |λ|² + g|λ| ≥ ω_c² − s. To stay
+        above the last mode wanted: ω_c² ≥ λ_k² + gλ_k + s. Norms are those in the present basis.
+        """
+        r = self.projected.size
+        modes, _, _ = self.solve(at)
+        last = np.nanmax(np.abs(modes.eigenvalues[:, : self.wanted]), axis=1)
+        flat = self.projected.matrices.reshape(-1, r * r)
+        at = at.padded(len(flat))
+        E, K = ((part @ flat).reshape(-1, r, r) for part in (at.damping, at.stiffness))
+        K = K - np.diag(self.projected.frequency**2)
+        gyroscopic = np.linalg.norm(0.5 * (E - E.transpose(0, 2, 1)), 2, axis=(1, 2))
+        softening = -np.linalg.eigvalsh(0.5 * (K + K.transpose(0, 2, 1)))[:, 0]
+        square = last**2 + gyroscopic * last + np.maximum(softening, 0.0)
+        return float(np.sqrt(square.max()))
+
+    def _set(self, family: AffineFamily, k: int, tolerance: float, threads: int) -> None:
+        self.family, self.tolerance, self.threads = family, tolerance, threads
+        self.wanted = k
+        self.extra = 2 * family.rigid.shape[1]
+
+    @property
+    def floor(self) -> float:
+        """Below this |λ| the tolerance is absolute, rad/s."""
+        m = self.family.rigid.shape[1]
+        return 0.01 * float(self.projected.frequency[min(m, self.projected.size - 1)])
+
+    def solve(self, at: Coefficients) -> tuple[SmallModes, Certificate, NDArray[np.bool_]]:
+        """Modes of the points in the present basis, elastic ones first; which are rigid (P, k′)."""
+        at = at.padded(len(self.projected.matrices))
+        modes, rigid = self.solved(at)
+        return modes, certify(self.projected, at, modes), rigid
+
+    def solved(
+        self, at: Coefficients, every: bool = False
+    ) -> tuple[SmallModes, NDArray[np.bool_]]:
+        """The lowest modes of the points, or all of them, and which are rigid (P, k′)."""
+        at = at.padded(len(self.projected.matrices))
+        conservative = self.family.conservative(at)
+        modes = solve_points(
+            self.projected, at, conservative, self.wanted + self.extra, self.threads, every
+        )
+        rigid = self._rigid(at, modes)
+        return self._trimmed(modes, rigid) if self.extra else (modes, rigid)
+
+    def _rigid(self, at: Coefficients, modes: SmallModes) -> NDArray[np.bool_]:
+        q = modes.right
+        if not self.extra:
+            return np.zeros(modes.eigenvalues.shape, dtype=bool)
+        share = (np.abs(np.einsum("mr,prk->pmk", self.projected.overlap, q)) ** 2).sum(axis=1)
+        share = share / (np.abs(q) ** 2).sum(axis=1)
+        return most_rigid(share, modes.eigenvalues, self.extra)
+
+    def _trimmed(
+        self, modes: SmallModes, rigid: NDArray[np.bool_]
+    ) -> tuple[SmallModes, NDArray[np.bool_]]:
+        """Elastic modes first, by |λ|, then the rigid ones."""
+        index = np.argsort(rigid, axis=1, kind="stable")
+        return modes.take(index), np.take_along_axis(rigid, index, 1)
+
+    def accepted(
+        self, modes: SmallModes, certificate: Certificate, rigid: NDArray[np.bool_]
+    ) -> Array:
+        """error_bound / allowed (P, k′) of the wanted elastic modes, at most 1 where it holds.
+
+        An eigenvalue so ill-conditioned (about to coalesce with another, or with its negative at
+        zero) that no basis can reach the tolerance counts as accepted when the perturbation behind
+        its bound is at round-off or far below the tolerance; its bound says what is known.
+        """
+        allowed = self.tolerance * np.maximum(np.abs(modes.eigenvalues), self.floor)
+        small = np.maximum(FAR_BELOW * allowed, 4.0 * certificate.round_off)
+        ratio = np.fmin(certificate.error_bound / allowed, certificate.perturbation / small)
+        ratio[rigid | np.isnan(ratio)] = 0.0
+        ratio[:, self.wanted :] = 0.0
+        return np.asarray(ratio)
+
+    def train(self, at: Coefficients) -> bool:
+        """Grow the basis until every point of `at` is accepted; False when it cannot."""
+        at = at.padded(len(self.projected.matrices))
+        for _ in range(ROUNDS):
+            modes, certificate, rigid = self.solve(at)
+            ratio = self.accepted(modes, certificate, rigid)
+            if ratio.max(initial=0.0) <= 1.0:
+                return True
+            worst = np.flatnonzero(ratio.max(axis=1) > 1.0)
+            if not self._grow(at.take(worst), modes.points(worst), ratio[worst]):
+                return False
+        return False
+
+    def _grow(self, at: Coefficients, modes: SmallModes, ratio: Array) -> bool:
+        """One round: dominant combinations of the failing residuals, right and left."""
+        if self.basis.complete:
+            return False
+        blocks = [self._columns(at, modes, ratio, transposed=False)]
+        if not modes.exact.all():
+            blocks.append(self._columns(at, modes, ratio, transposed=True))
+        sketch = np.hstack([block[0] for block in blocks])
+        _, sizes, Wt = la.svd(sketch, full_matrices=False)
+        count = int(np.clip((sizes > 0.7).sum(), 1, WIDEST))
+        residuals = np.zeros((self.family.n, count))
+        offset = 0
+        for (block, coefficients), transposed in zip(blocks, (False, True), strict=False):
+            mix = Wt[:count, offset : offset + block.shape[1]].T
+            offset += block.shape[1]
+            for j, term in enumerate(self.family.terms):
+                if np.any(coefficients[j]):
+                    residuals += term.apply(
+                        np.asarray(self.basis.lift(coefficients[j] @ mix), dtype=float), transposed
+                    )
+        added = self.basis.grow(residuals)
+        self.projected = self.basis.projected()
+        return added > 0
+
+    def _columns(
+        self, at: Coefficients, modes: SmallModes, ratio: Array, transposed: bool
+    ) -> tuple[Array, Array]:
+        """Real residual columns of the failing modes: Θ sketches (p, c), coordinates (J, r, c).
+
+        Scaled so that a column of norm 1 just meets the tolerance (the bound goes with the square).
+        """
+        points, index = np.nonzero(ratio > 1.0)
+        vectors = (modes.left if transposed else modes.right)[points, :, index].T
+        lam = modes.eigenvalues[points, index]
+        gamma = stacked(at.take(points), (lam.conj() if transposed else lam)[:, None])[:, 0]
+        weak = self.projected.weak_transposed if transposed else self.projected.weak
+        complex_coordinates = gamma.T[:, None, :] * vectors[None]
+        sketch = np.einsum("jpr,jrc->pc", weak, complex_coordinates, optimize=True)
+        scale = np.sqrt(ratio[points, index]) / np.maximum(
+            np.linalg.norm(sketch, axis=0), np.finfo(float).tiny
+        )
+        sketch, coordinates = sketch * scale, complex_coordinates * scale
+        return (
+            in_parts(sketch),
+            np.concatenate([coordinates.real, coordinates.imag], axis=2),
+        )
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """All that `restored` needs to go on bit by bit where this reducer stands."""
+        return self.basis.arrays() | {
+            "weights": self.reference.weights,
+            "shift": np.array([self.reference.shift]),
+            "wanted": np.array([self.wanted]),
+        }
+
+    @classmethod
+    def restored(
+        cls,
+        family: AffineFamily,
+        span: Coefficients,
+        arrays: Mapping[str, NDArray[np.generic]],
+        tolerance: float,
+        threads: int = 1,
+    ) -> Self:
+        """The reducer whose `arrays` were kept; nothing is factorized until a basis has to grow."""
+        made = cls.__new__(cls)
+        made._set(family, int(np.asarray(arrays["wanted"])[0]), tolerance, threads)
+        span = span.padded(len(family.terms))
+        made.reference = Reference(
+            family, span, (np.asarray(arrays["weights"], dtype=float), float(arrays["shift"][0]))
+        )
+        made.basis = ReducedBasis.restored(family, made.reference, arrays)
+        made.projected = made.basis.projected()
+        return made
+
+    def local(self, at: Coefficients) -> Self:
+        """A reducer of few vectors for points near those of `at`; not one that grows."""
+        at = at.padded(len(self.projected.matrices))
+        count = min(self.wanted + self.extra + GUARD + 1, self.projected.size)
+        modes = solve_points(self.projected, at, self.family.conservative(at), count)
+        other = copy.copy(self)
+        other.projected, other.coordinates = local(self.projected, modes, self.tolerance)
+        return other
+
+    def branch(self, tolerance: float) -> Self:
+        """A reducer that grows on its own from here; this one keeps its basis."""
+        other = copy.copy(self)
+        other.tolerance = tolerance
+        other.basis = copy.copy(self.basis)
+        return other
+
+    def destroy(self) -> None:
+        self.reference.destroy()
+
+
+def spread(count: int, wanted: int) -> NDArray[np.intp]:
+    """`wanted` indices spread over range(count) like Chebyshev points, both ends included."""
+    if count <= wanted:
+        return np.arange(count)
+    x = 0.5 * (1.0 - np.cos(np.pi * np.arange(wanted) / (wanted - 1)))
+    return np.unique(np.round(x * (count - 1)).astype(np.intp))

@@ -1,0 +1,159 @@
+"""The one reference operator of a sweep: K_ref, its factorization, and the first basis vectors.
+
+K_ref is the symmetric part of the stiffness at the middle of the sweep's coefficients, with as much
+mass added as makes it positive definite (rigid motions, softening). It is the preconditioner that
+turns residuals into new basis vectors and the norm in which residuals are measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import SingularSystemError
+from assembly.linalg.factorization import Factorization
+from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.mass_basis import MassBasis
+
+Array = NDArray[np.float64]
+
+KRYLOV = 2.4  # vectors of the starting space for each one kept
+BLOCK = 8  # right-hand sides a solve of the starting Krylov space takes together
+INVERSE_STEPS = 2  # of the look for a singular K_ref
+SINGULAR = 1e-14  # of the mean of |K_jj|/M_jj: eigenvalues below are round-off
+SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
+
+
+class Reference:
+    """K_ref = Σ_j k_j sym(A_j) + σ M_ref, factorized once. `solves` counts right-hand sides.
+
+    mass (n, n) sparse M_ref of the operators' mass_weights (J,); weights (J,) k_j; shift σ,
+    (rad/s)². Weights and shift that are given (by a sweep that goes on) are used as they are, and
+    the factorization waits until it is needed. Raises SingularSystemError when no shift serves (M
+    is not positive definite).
+    """
+
+    def __init__(
+        self, family: AffineFamily, at: Coefficients, chosen: tuple[Array, float] | None = None
+    ) -> None:
+        self.family = family
+        self.mass_weights = middle(at.mass)
+        self.mass = family.symmetric_part(self.mass_weights)
+        self.solves = 0
+        self._factor: Factorization | None = None
+        if not float(self.mass.diagonal().min()) > 0.0:
+            raise SingularSystemError(
+                "M: must be positive definite, and has a diagonal entry that is not positive"
+            )
+        if chosen is None:
+            self.weights, self.shift = self._choose(at)
+        else:
+            self.weights, self.shift = chosen
+
+    def _choose(self, at: Coefficients) -> tuple[Array, float]:
+        """The weights and shift of the first candidate that is positive definite.
+
+        The middle of the sweep is nearest to all points; where it is too soft, the first point
+        (often rest) comes next, then the middle with more and more mass.
+        """
+        for weights, shift in self._candidates(at):
+            try:
+                self._factor = self._factorize(weights, shift)
+            except SingularSystemError:
+                continue
+            if self._lowest() > SINGULAR * self._mean_square(weights):
+                return weights, shift
+            self.destroy()
+        raise SingularSystemError(
+            f"no shift up to {shift:.3g} (rad/s)² makes the stiffness positive definite"
+        )
+
+    def _candidates(self, at: Coefficients) -> Iterator[tuple[Array, float]]:
+        center = middle(at.stiffness)
+        free = self.family.rigid.shape[1] > 0
+        start = 1e-9 * self._mean_square(center) if free else 0.0
+        yield center, start
+        yield at.stiffness[0], start
+        first = start or 1e-9 * self._mean_square(center)
+        for k in range(1, SHIFTS):
+            yield center, first * 30.0**k
+
+    def _lowest(self) -> float:
+        """About the lowest eigenvalue of (K_ref, M_ref), (rad/s)²: inverse iteration.
+
+        Round-off can make a Cholesky factor of a singular stiffness, as of a shaft that nothing but
+        cross-coupled films holds.
+        """
+        x = np.random.default_rng(13).standard_normal((self.family.n, 1))
+        for _ in range(INVERSE_STEPS):
+            image = self.mass @ x
+            image = image / np.sqrt(float((x * image).sum()))
+            x = self.solve(image)
+        return float((x * image).sum() / (x * (self.mass @ x)).sum())
+
+    def _mean_square(self, weights: Array) -> float:
+        """The mean of |K_jj|/M_jj, (rad/s)²."""
+        diagonal = self.family.symmetric_part(weights).diagonal()
+        return float(np.mean(np.abs(diagonal) / self.mass.diagonal()))
+
+    def _factorize(self, weights: Array, shift: float) -> Factorization:
+        K = self.family.symmetric_part(weights)
+        return Factorization(K if shift == 0.0 else sp.csr_matrix(K + shift * self.mass), "spd")
+
+    @property
+    def factor(self) -> Factorization:
+        """The factorization of K_ref; made now if weights and shift were given."""
+        if self._factor is None:
+            self._factor = self._factorize(self.weights, self.shift)
+        return self._factor
+
+    def solve(self, block: Array) -> Array:
+        """K_ref⁻¹ block, (n, k)."""
+        self.solves += block.shape[1]
+        return np.asarray(self.factor.solve(block))
+
+    def start(self, count: int) -> MassBasis:
+        """Approximate lowest modes of (K_ref, M_ref), `count` of them.
+
+        A block Krylov space of K_ref⁻¹M from a seeded random block, larger than what is kept.
+        """
+        n = self.family.n
+        space = MassBasis(self.mass)
+        if n <= KRYLOV * count:
+            space.append(*space.directions(np.eye(n)))
+            return space
+        rng = np.random.default_rng(11)
+        block = self.solve(self.mass @ rng.standard_normal((n, BLOCK)))
+        inverse = np.zeros((0, 0))  # Vᵀ M K_ref⁻¹ M V, the Ritz matrix of K_ref⁻¹M
+        while space.size < min(KRYLOV * count, n - BLOCK):
+            block, product = space.directions(block)
+            if block.shape[1] == 0:
+                break
+            space.append(block, product)
+            block = self.solve(product)
+            new = space.MV.T @ block
+            side = len(inverse)
+            grown = np.zeros((space.size, space.size))
+            grown[:side, :side] = inverse
+            grown[:, side:] = new
+            grown[side:, :] = new.T
+            inverse = grown
+        theta, Y = la.eigh(inverse)
+        Y = Y[:, np.argsort(-theta)[:count]]
+        kept = MassBasis(self.mass)
+        kept.append(space.V @ Y, space.MV @ Y)
+        return kept
+
+    def destroy(self) -> None:
+        if self._factor is not None:
+            self._factor.destroy()
+            self._factor = None
+
+
+def middle(values: Array) -> Array:
+    """Halfway between the extremes of every column."""
+    return np.asarray(0.5 * (values.min(axis=0) + values.max(axis=0)))

@@ -1,0 +1,122 @@
+"""A few drawn points of a sweep looked at in full order: has the basis missed or bent a mode?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from modal.eigen.solve import solve
+from modal.reduction.affine import Coefficients, Point
+from modal.reduction.reducer import Reducer
+from modal.reduction.refinement import refined
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+SAME = 1e-12  # relative difference of products with the point's own matrices and with the family's
+
+
+def full_modes(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
+    """The k lowest elastic eigenvalues of an instant and their error bounds, from a full solve."""
+    modes = solve(system, k=min(k + 2 * system.rigid.shape[1], system.n))
+    elastic = np.flatnonzero(np.asarray(modes.kind) == "elastic")[:k]
+    return modes.eigenvalues[elastic], modes.error_bound[elastic]
+
+
+def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | None = None) -> int:
+    """Compare the reduced eigenvalues with full ones at the first `wanted` points that allow it.
+
+    k: how many of smallest |λ|, by default all that the basis is made for.
+
+    The full ones come from the sweep's own factorization, by refinement from the reduced modes and
+    a random start (modal/reduction/refinement.py); where that does not converge, or something is
+    free to move, from a solve of the point by itself. A point whose solve fails (a stiffness that
+    is singular just there) is passed over. Returns how many were compared. Raises AccuracyError
+    when the two sets of eigenvalues differ by more than the bounds.
+    """
+    compared = 0
+    count = reducer.wanted if k is None else min(k, reducer.wanted)
+    for point in points:
+        if compared == wanted:
+            break
+        extended, at = reducer.family.extended([point])
+        if len(extended.terms) > len(reducer.projected.matrices):
+            continue  # has an operator of its own: it is solved in full anyway
+        modes, certificate, rigid = reducer.solve(at)
+        elastic = np.flatnonzero(~rigid[0] & np.isfinite(modes.eigenvalues[0]))[: reducer.wanted]
+        found, bound = modes.eigenvalues[0, elastic], certificate.error_bound[0, elastic]
+        try:
+            exact, exact_bound = _full(reducer, point, at, modes.right[0], modes.left[0], count)
+        except (SingularSystemError, ConvergenceError, AccuracyError):
+            continue
+        floor = reducer.floor * reducer.tolerance
+        where = ", ".join(f"{name} = {value}" for name, value in point.items())
+        missing = unmatched(found, bound, exact, exact_bound, floor)
+        if missing is not None:
+            raise AccuracyError(
+                f"reduced basis: at {where} λ = {missing:.8g} rad/s of the full problem is not "
+                "within the error bound of any reduced eigenvalue"
+            )
+        invented = unmatched(exact, exact_bound, found[:count], bound[:count], floor)
+        if invented is not None:
+            raise AccuracyError(
+                f"reduced basis: at {where} no eigenvalue of the full problem is within the error "
+                f"bound of λ = {invented:.8g} rad/s"
+            )
+        compared += 1
+    return compared
+
+
+def _full(
+    reducer: Reducer, point: Point, at: Coefficients, right: Complex, left: Complex, k: int
+) -> tuple[Complex, Array]:
+    """The k lowest elastic eigenvalues of the point and their bounds, in full order."""
+    family, reference = reducer.family, reducer.reference
+    system = family.freeze(point)
+    known = at.mass.shape[1] == len(reference.weights)
+    if known and not system.rigid.shape[1] and same_operators(system, reducer, at):
+        shapes = np.hstack([right, left[:, : 0 if family.conservative(at)[0] else None]])
+        shapes = reducer.basis.lift(shapes[:, np.isfinite(shapes).all(axis=0)])
+        try:
+            exact = refined(family, reference, at, shapes, k, reducer.tolerance, reducer.floor)
+            return exact.eigenvalues, exact.error_bound
+        except ConvergenceError:
+            pass  # a point far from the reference: a factorization of its own decides
+    return full_modes(system, k)
+
+
+def same_operators(system: FrozenSystem, reducer: Reducer, at: Coefficients) -> bool:
+    """Whether M, C + D and K of the point are what the family takes them for, by one product."""
+    x = np.random.default_rng(17).standard_normal((system.n, 1))
+    groups = ((("M",), at.mass), (DAMPING_PARTS, at.damping), (STIFFNESS_PARTS, at.stiffness))
+    for names, coefficients in groups:
+        own = system.combined(names) @ x
+        images = [
+            c * term.apply(x)
+            for c, term in zip(coefficients[0], reducer.family.terms, strict=True)
+            if c != 0.0
+        ]
+        if np.linalg.norm(own - sum(images)) > SAME * sum(np.linalg.norm(i) for i in images):
+            return False
+    return True
+
+
+def unmatched(
+    found: Complex, bound: Array, exact: Complex, exact_bound: Array, floor: float
+) -> complex | None:
+    """The first of `exact` that lies within no bound of a `found` of its own, or None.
+
+    One to one, so that half of a double eigenvalue is missed. The last may be missing: another of
+    about equal size can have taken its place.
+    """
+    apart = np.abs(found[None] - exact[:-1, None])
+    apart = np.minimum(apart, np.abs(found.conj()[None] - exact[:-1, None]))
+    far = apart > bound[None] + exact_bound[:-1, None] + floor
+    rows, columns = linear_sum_assignment(far)
+    wrong = np.setdiff1d(np.arange(len(exact) - 1), rows[~far[rows, columns]])
+    return complex(exact[wrong[0]]) if wrong.size else None

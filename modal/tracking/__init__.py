@@ -1,0 +1,1 @@
+"""Following modes over a parameter or time."""

@@ -1,0 +1,142 @@
+"""Events along tracks: crossings, veerings with their gap, onsets and ends of flutter and
+divergence, critical damping.
+
+What happens between two instants is settled there (modal/tracking/following.py). What is left to do
+with all instants known: a crossing that an instant hits exactly, and the veerings whose two
+eigenvalues do not part again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal.tracking import hermite
+from modal.tracking.onsets import ROUND_OFF
+
+Real = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+NAMES = (
+    "none",
+    "crossing",
+    "veering",
+    "critical damping",
+    "unresolved",
+    "split",
+    "divergence onset",
+    "flutter onset",
+)
+# The distance of two eigenvalues grows to this multiple of a veering's gap on both sides of it.
+DIP = np.sqrt(2.0)
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """What happens between instants `index` − 1 and `index` to track `first`, with track `second`
+    or −1: at which parameter, least distance (rad/s), what.
+    """
+
+    index: int
+    first: int
+    second: int
+    at: float
+    gap: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class Events:
+    """event (T, R) one of NAMES, the most severe one of the step before; partner (T, R) the other
+    track, −1 for none; gap (T, R) rad/s of veerings or NaN; place (T, R) where, or NaN. all: every
+    event once, in order.
+    """
+
+    event: NDArray[np.str_]
+    partner: NDArray[np.int32]
+    gap: Real
+    place: Real
+    all: tuple[Meeting, ...]
+
+
+def find_events(at: Real, eigenvalues: Complex, slope: Complex, meetings: list[Meeting]) -> Events:
+    """All events of T instants and R tracks.
+
+    at (T,); eigenvalues (T, R), Im ≥ 0, rad/s; slope (T, R) their derivative. meetings: what was
+    settled between instants.
+    """
+    found = [m for m in meetings if m.kind != "veering" or _parts(m, eigenvalues, meetings)]
+    pairs = {
+        (m.index, min(m.first, m.second), max(m.first, m.second)) for m in meetings if m.second >= 0
+    }
+    R = eigenvalues.shape[1]
+    for i in range(R):
+        for j in range(i + 1, R):
+            found += _exact_crossings(at, eigenvalues, slope, pairs, i, j)
+    direction = 1.0 if len(at) < 2 or at[-1] > at[0] else -1.0
+    found.sort(key=lambda m: (direction * m.at, m.first, m.second))
+    grade, shape = np.zeros(eigenvalues.shape, dtype=int), eigenvalues.shape
+    partner = np.full(shape, -1, dtype=np.int32)
+    gap, place = np.full((2, *shape), np.nan)
+    for m in found:
+        level = NAMES.index(m.kind)
+        for one, other in ((m.first, m.second), (m.second, m.first)):
+            if one >= 0 and level > grade[m.index, one]:
+                grade[m.index, one], partner[m.index, one] = level, other
+                gap[m.index, one] = m.gap if m.kind == "veering" else np.nan
+                place[m.index, one] = m.at
+    return Events(np.array(NAMES)[grade], partner, gap, place, tuple(found))
+
+
+def _parts(m: Meeting, eigenvalues: Complex, meetings: list[Meeting]) -> bool:
+    """Whether the two eigenvalues of a veering part again before they meet anew, on both sides."""
+    pair = {m.first, m.second}
+    others = [n.index for n in meetings if n is not m and {n.first, n.second} == pair]
+    start = max((n for n in others if n < m.index), default=0)
+    end = min((n for n in others if n > m.index), default=len(eigenvalues))
+    distance = np.abs(eigenvalues[start:end, m.first] - eigenvalues[start:end, m.second])
+    before, after = distance[: m.index - start], distance[m.index - start :]
+    sides = [np.nanmax(x) if np.isfinite(x).any() else 0.0 for x in (before, after)]
+    return bool(min(sides) >= DIP * m.gap)
+
+
+def _exact_crossings(
+    at: Real,
+    eigenvalues: Complex,
+    slope: Complex,
+    settled: set[tuple[int, int, int]],
+    i: int,
+    j: int,
+) -> list[Meeting]:
+    """Crossings of two tracks that meet at an instant: their order changes over it."""
+    both = np.flatnonzero(np.isfinite(eigenvalues[:, i]) & np.isfinite(eigenvalues[:, j]))
+    if len(both) < 2:
+        return []
+    lam = eigenvalues[both][:, [i, j]]
+    difference, size = lam[:, 0] - lam[:, 1], np.abs(lam).max(axis=1)
+    turning = np.abs(lam.imag).min(axis=1)
+    apart = (np.abs(difference.imag) > ROUND_OFF * size) & (turning > ROUND_OFF * size)
+    order = np.where(apart, np.sign(difference.imag), 0.0)
+    ordered = np.flatnonzero(order)
+    changes = np.flatnonzero(order[ordered[1:]] != order[ordered[:-1]])
+    found = []
+    for p, q in zip(ordered[changes], ordered[changes + 1], strict=True):
+        inside = range(int(both[p]) + 1, int(both[q]) + 1)
+        locked = difference[p + 1 : q]
+        if any((n, i, j) in settled for n in inside) or np.any(
+            np.abs(locked) > ROUND_OFF * size[p + 1 : q]
+        ):
+            continue
+        n, m = both[p], both[q]
+        if q > p + 1:
+            place = float(at[both[p + 1]])
+        else:
+            step = at[m] - at[n]
+            rates = [(slope[x, i] - slope[x, j]).imag * step for x in (n, m)]
+            rates = [float(x) if np.isfinite(x) else 0.0 for x in rates]
+            ends = float(difference[p].imag), float(difference[q].imag)
+            place = float(at[n] + hermite.root(*ends, *rates) * step)
+        found.append(Meeting(int(m), i, j, place, 0.0, "crossing"))
+    return found

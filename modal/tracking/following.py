@@ -1,0 +1,193 @@
+"""One step of following modes: match, look closer where the match is in doubt, settle every
+meeting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assembly.errors import FrozenMotionError, InputError
+from modal.tracking.encounters import Encounter, continued, examine, swapped_pairs
+from modal.tracking.inspection import Doubt, Search, inspect
+from modal.tracking.matching import Match, Overlap, align, assign
+from modal.tracking.snapshot import Complex, Mask, Snapshot
+
+# Halvings spent on a mode that merges with another: more do not help.
+FUTILE = 1
+# Where a step is cut in two: the first part of it where the modes can be found.
+HALVES = (0.5, 0.45, 0.55)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a match is believed. Raises InputError for parts outside 0 … 1.
+
+    clear_mac: below it a step is halved. known_mac: from it on a mode that enters the window is one
+    that left it. least_mac: below it a mode has ended. halvings: how often a step may be halved.
+    crossing: relative least distance of two eigenvalues below which they cross. edge: part of the
+    window's largest |λ| from which on a mode may leave it. location: to which an onset is located,
+    as a part of the sweep. extra: instants that may be spent on the events of one step.
+    """
+
+    clear_mac: float = 0.8
+    known_mac: float = 0.8
+    least_mac: float = 0.3
+    halvings: int = 6
+    crossing: float = 1e-6
+    edge: float = 0.9
+    location: float = 1e-5
+    extra: int = 120
+
+    def __post_init__(self) -> None:
+        for name in ("clear_mac", "known_mac", "least_mac", "crossing", "edge", "location"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise InputError(f"{name}: expected 0 to 1, got {getattr(self, name)!r}")
+        for name in ("halvings", "extra"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
+                raise InputError(f"{name}: expected a whole number, got {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True)
+class Step:
+    """From instant a to instant b: the match, b with its clusters aligned, what happens on the way,
+    the overlaps.
+    """
+
+    match: Match
+    b: Snapshot
+    encounters: tuple[Encounter, ...]
+    overlap: Overlap
+
+
+@dataclass(frozen=True)
+class Follower:
+    """Follows the modes of an instant to the next.
+
+    solve(s): the modes at an extra instant, which is not stored. rules: when a match is believed.
+    span: length of the sweep.
+    """
+
+    solve: Callable[[float], Snapshot]
+    rules: Rules
+    span: float
+
+    def follow(self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask) -> Step:
+        """The modes of a at b.
+
+        slope (Ka,): dλ/ds on each mode's branch at a, the best guess known. watched (Ka,): modes
+        worth extra instants; the others only guard the window.
+        """
+        search = Search(self.rules.location * self.span, self.rules.extra)
+        return self._follow(a, b, slope, watched, self.rules.halvings, search)
+
+    def _follow(
+        self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask, left: int, search: Search
+    ) -> Step:
+        rules = self.rules
+        b = align(b, a)
+        overlap = Overlap.between(align(a, b), b)
+        predicted = a.eigenvalues + slope * (b.at - a.at)
+        match = assign(a, b, overlap, predicted)
+        heeded = watched & ~overlap.merging if left <= rules.halvings - FUTILE else watched
+        if left > 0 and _doubtful(a, b, match, predicted, heeded, rules).any():
+            middle = self._between(a, b, HALVES)
+            return self._through(a, middle, b, slope, watched, left - 1, search)
+        match = replace(match, target=np.where(match.mac >= rules.least_mac, match.target, -1))
+        met = []
+        pairs = swapped_pairs(a, b, match, watched)
+        if pairs:
+            curve = np.arange(a.size)  # the shape each mode is on: it changes at every veering
+            certainty = match.certainty.copy()
+            for i, j in pairs:
+                found = examine(a, b, match, overlap, i, j, self.solve, rules.crossing)
+                if found is None and left > 0:
+                    middle = self._between(a, b, HALVES)
+                    return self._through(a, middle, b, slope, watched, left - 1, search)
+                p, q = (int(np.flatnonzero(curve == m)[0]) for m in (i, j))
+                if found is None:  # no smaller step tells: the shapes go on as they are
+                    found = Encounter(p, q, 0.5 * (a.at + b.at), 0.0, "unresolved")
+                    certainty[[p, q]] = 0.0
+                met.append(replace(found, first=p, second=q))
+                if found.kind == "veering":
+                    curve[[p, q]] = curve[[q, p]]
+                    certainty[[p, q]] = certainty[[p, q]].min()
+            target, mirrored = match.target[curve], match.mirrored[curve]
+            table = np.where(mirrored[:, None], overlap.mirrored_mac, overlap.mac)
+            mac = np.where(target >= 0, table[np.arange(a.size), target], 0.0)
+            match = Match(target, mirrored, mac, certainty)
+        events = inspect(a, b, match, watched, met, search)
+        if isinstance(events, Doubt):
+            search.left -= 1
+            part = (events.at - a.at) / (b.at - a.at)
+            try:
+                middle = self._between(a, b, (part, 0.9 * part, 0.1 + 0.9 * part))
+            except FrozenMotionError:
+                events = [*met, events.unresolved()]
+            else:
+                return self._through(a, middle, b, slope, watched, left, search)
+        return Step(match, b, tuple(events), overlap)
+
+    def _between(self, a: Snapshot, b: Snapshot, parts: Iterable[float]) -> Snapshot:
+        """The modes part of the way from a to b, at the first part where they can be found (a
+        defective instant has none).
+        """
+        fault: FrozenMotionError | None = None
+        for part in parts:
+            try:
+                return self.solve(a.at + part * (b.at - a.at))
+            except FrozenMotionError as found:
+                fault = fault or found
+        assert fault is not None
+        raise fault
+
+    def _through(
+        self,
+        a: Snapshot,
+        middle: Snapshot,
+        b: Snapshot,
+        slope: Complex,
+        watched: Mask,
+        left: int,
+        search: Search,
+    ) -> Step:
+        """The modes of a at b by way of an extra instant."""
+        first = self._follow(a, middle, slope, watched, left, search)
+        middle, one = first.b, first.match
+        kept = np.flatnonzero(one.target >= 0)
+        onward = np.zeros(middle.size, dtype=complex)
+        branch = (continued(middle, one)[kept] - a.eigenvalues[kept]) / (middle.at - a.at)
+        onward[one.target[kept]] = np.where(one.mirrored[kept], branch.conj(), branch)
+        seen = np.zeros(middle.size, dtype=bool)
+        seen[one.target[kept]] = watched[kept]
+        second = self._follow(middle, b, onward, seen, left, search)
+        two = second.match
+        target = np.where(one.target >= 0, two.target[one.target], -1)
+        mirrored = one.mirrored ^ np.where(one.target >= 0, two.mirrored[one.target], False)
+        overlap = Overlap.between(align(a, second.b), second.b)
+        table = np.where(mirrored[:, None], overlap.mirrored_mac, overlap.mac)
+        mac = np.where(target >= 0, table[np.arange(a.size), target], 0.0)
+        origin = np.full(middle.size + 1, -1)  # the last one stands for −1, no mode
+        origin[one.target[kept]] = kept
+        later = tuple(
+            replace(e, first=int(origin[e.first]), second=int(origin[e.second]))
+            for e in second.encounters
+            if origin[e.first] >= 0 and (e.second < 0 or origin[e.second] >= 0)
+        )
+        sooner = tuple(
+            e if e.newborn < 0 else replace(e, newborn=int(two.target[e.newborn]))
+            for e in first.encounters
+        )
+        onward_certainty = np.where(one.target >= 0, two.certainty[one.target], 0.0)
+        match = Match(target, mirrored, mac, np.minimum(one.certainty, onward_certainty))
+        return Step(match, second.b, sooner + later, overlap)
+
+
+def _doubtful(
+    a: Snapshot, b: Snapshot, match: Match, predicted: Complex, watched: Mask, rules: Rules
+) -> Mask:
+    """The watched modes without a clear continuation, other than by leaving the window."""
+    window = rules.edge * np.abs(b.eigenvalues).max(initial=0.0)
+    return np.asarray(watched & (match.mac < rules.clear_mac) & (np.abs(predicted) < window))

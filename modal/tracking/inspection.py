@@ -1,0 +1,358 @@
+"""What happens to modes between two matched instants: is it known, or where is a cut needed?
+
+Eigenvalues and their slopes at both instants give a cubic between them. A step is settled when no
+event can lie inside it, or when the event is located: an onset between two instants no further
+apart than the tolerance, a veering at the least distance of its two eigenvalues. Else the step is
+cut where the event is expected, and both parts are looked at again. When the extra instants run
+out, the event is reported as "unresolved".
+
+A veering is told from the mere approach of two modes at the place of least distance g by how fast
+the shapes turn into each other there. Δ = (λ_i − λ_j)² = g² + c²s² of a pure veering means the
+angle ½ atan(cs/g), a rate of c/2g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from modal.tracking import hermite
+from modal.tracking.encounters import Encounter
+from modal.tracking.matching import CLUSTER, Match
+from modal.tracking.onsets import find_onsets, growth_floor
+from modal.tracking.snapshot import Complex, Mask, Real, Snapshot
+
+# Part of the turning of a pure veering from which on an approach is one.
+TURN = 0.6
+# Part of it, as predicted from afar, from which on an approach is followed to its least distance.
+SUSPECTED = 0.25
+# A veering is closer than this part of the frequency; modes further apart merely change.
+WIDEST = 0.25
+# A veering is located to this part of its width.
+OF_WIDTH = 1e-2
+# The error of the cubic may be this part of a distance to an event.
+CLEAR = 0.5
+# An onset predicted by the cubic is bracketed by this part of the tolerance on either side.
+BRACKET = 0.45
+
+
+@dataclass
+class Search:
+    """tolerance: to which an onset is located, in units of the swept value. left: extra instants
+    that may still be spent on the step.
+    """
+
+    tolerance: float
+    left: int
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A step is not settled: where to cut it, and whose event it is about."""
+
+    at: float
+    first: int
+    second: int = -1
+
+    def unresolved(self) -> Encounter:
+        return Encounter(self.first, self.second, self.at, 0.0, "unresolved")
+
+
+@dataclass(frozen=True)
+class _Branches:
+    """The followed modes of a step: their numbers at a, values at both ends on their own branches,
+    and slopes times the length of the step. steady: without the breathing of a motion.
+    """
+
+    number: np.ndarray
+    lam: tuple[Complex, Complex]
+    slope: tuple[Complex, Complex]
+    steady: tuple[Complex, Complex]
+    steady_slope: tuple[Complex, Complex]
+
+
+def inspect(
+    a: Snapshot, b: Snapshot, match: Match, watched: Mask, met: list[Encounter], search: Search
+) -> Doubt | list[Encounter]:
+    """All that happens between a and b, or where to cut.
+
+    match: of a with b, every meeting of two modes settled, by `met`. watched (Ka,).
+    """
+    length = b.at - a.at
+    fine = abs(length) <= search.tolerance
+    onsets = list(_onsets(a, b, match, watched))
+    if onsets and not fine and search.left > 0:
+        return Doubt(_onset_place(a, b, match, onsets[0], search), onsets[0].first)
+    if fine or a.variation is None or b.variation is None:
+        return [*met, *onsets]
+    placed: list[Encounter] = []
+    for e in met:
+        place = _crossing_place(a, b, match, e, search) if e.kind == "crossing" else e
+        if isinstance(place, Doubt):
+            return place
+        placed.append(place)
+    branches = _branches(a, b, match, watched)
+    changed = [e.first for e in onsets]
+    hidden = _hidden_onset(a, b, match, branches, changed)
+    if hidden is not None:
+        return hidden if search.left > 0 else [*placed, *onsets, hidden.unresolved()]
+    settled = {frozenset((e.first, e.second)) for e in met}
+    veerings = _veerings(a, b, branches, match, settled, search)
+    return veerings if isinstance(veerings, Doubt) else [*placed, *onsets, *veerings]
+
+
+def _crossing_place(
+    a: Snapshot, b: Snapshot, match: Match, e: Encounter, search: Search
+) -> Encounter | Doubt:
+    """A crossing where the cubic has it, or a cut next to that where the cubic does not say it to
+    the tolerance.
+    """
+    pair = [e.first, e.second]
+    branches = _branches(a, b, match, np.isin(np.arange(a.size), pair))
+    if len(branches.number) < 2:
+        return e
+    ends = [complex(x[0] - x[1]) for x in (*branches.lam, *branches.slope)]
+    start, end, slope, onward = (x.imag for x in ends)
+    if not np.all(np.isfinite(ends)) or start * end >= 0.0:
+        return e
+    length, tau = b.at - a.at, hermite.root(start, end, slope, onward)
+    off = float(hermite.error(*(np.asarray(x) for x in ends))) / abs(end - start)
+    aside = np.clip(3.0 * off, search.tolerance / abs(length), 0.25)
+    wide = tau - aside if tau >= 0.5 else tau + aside
+    if off * abs(length) <= search.tolerance or search.left <= 0 or not 0.01 < wide < 0.99:
+        return replace(e, at=a.at + tau * length)
+    return Doubt(a.at + wide * length, e.first, e.second)
+
+
+def _branches(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> _Branches:
+    assert a.variation is not None and b.variation is not None
+    number = np.flatnonzero(watched & (match.target >= 0))
+    target, mirrored, length = match.target[number], match.mirrored[number], b.at - a.at
+
+    def onward(values: Complex) -> Complex:
+        return np.where(mirrored, values[target].conj(), values[target])
+
+    return _Branches(
+        number,
+        (a.eigenvalues[number], onward(b.eigenvalues)),
+        (length * a.variation.slope[number], length * onward(b.variation.slope)),
+        (a.variation.steady[number], onward(b.variation.steady)),
+        (length * a.variation.steady_slope[number], length * onward(b.variation.steady_slope)),
+    )
+
+
+def steady_values(s: Snapshot) -> tuple[Complex, Real]:
+    """Eigenvalues that decide on stability, and their error, rad/s."""
+    size = np.abs(s.eigenvalues)
+    with np.errstate(invalid="ignore"):  # a defective value: infinite × 0
+        bound = s.condition_number * s.backward_error * size
+    error: Real = np.where(s.backward_error > 0.0, bound, 0.0)
+    if s.variation is None:
+        return s.eigenvalues, error
+    return s.variation.steady, error + np.nan_to_num(s.variation.doubt)
+
+
+def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[Encounter]:
+    """What begins or ends from a to b, somewhere between them."""
+    if _same_regimes(a, b, match):
+        return
+    begun = np.setdiff1d(np.arange(b.size), match.target)
+    rows = a.size + len(begun)
+    lam = np.full((2, rows), complex(np.nan, np.nan))
+    error, elastic = np.zeros((2, rows)), np.zeros((2, rows), dtype=bool)
+    kept = np.flatnonzero(match.target >= 0)
+    target = match.target[kept]
+    (lam[0, : a.size], error[0, : a.size]), (onward, error_b) = steady_values(a), steady_values(b)
+    lam[1, kept], error[1, kept] = onward[target], error_b[target]
+    lam[1, a.size :], error[1, a.size :] = onward[begun], error_b[begun]
+    elastic[0, : a.size] = watched & (a.kind == "elastic")
+    elastic[1, kept] = elastic[0, kept] & (b.kind[target] == "elastic")
+    done = set()
+    for onset in find_onsets(lam, error, elastic):
+        first, second = onset.track, onset.partner
+        if first >= a.size or (first, onset.kind) in done:
+            continue
+        done.add((first, onset.kind))
+        newborn = int(begun[second - a.size]) if second >= a.size else -1
+        partner = -1 if second >= a.size else second
+        middle = 0.5 * (a.at + b.at)
+        yield Encounter(first, partner, middle, 0.0, onset.kind, newborn)
+
+
+def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
+    """Whether every mode goes on, and oscillates and grows at b as it does at a."""
+    if a.size != b.size or match.target.min(initial=0) < 0:
+        return False
+    flags = []
+    for s in (a, b):
+        lam, error = steady_values(s)
+        floor = growth_floor(lam)
+        flags.append(np.stack([np.abs(lam.imag) > floor, lam.real > floor + error]))
+    return np.array_equal(flags[0], flags[1][:, match.target]) and bool(flags[0][0].all())
+
+
+def _onset_place(a: Snapshot, b: Snapshot, match: Match, onset: Encounter, search: Search) -> float:
+    """Where to cut a step with an onset inside: next to the zero of the growth rate where that is
+    smooth, half-way where modes lock or cease to oscillate.
+    """
+    length, i = b.at - a.at, onset.first
+    if onset.second < 0 and onset.kind in ("flutter onset", "split") and a.variation is not None:
+        j = int(match.target[i])
+        one, two = a.variation, b.variation
+        if two is not None and one.steady[i].imag != 0.0 and two.steady[j].imag != 0.0:
+            ends = (one.steady[i].real, two.steady[j].real)
+            slopes = (one.steady_slope[i].real * length, two.steady_slope[j].real * length)
+            if ends[0] * ends[1] < 0.0 and np.all(np.isfinite(slopes)):
+                tau = hermite.root(*ends, *slopes)
+                aside = BRACKET * search.tolerance / abs(length)
+                tau = tau - aside if tau >= 0.5 else tau + aside
+                return a.at + float(np.clip(tau, aside, 1.0 - aside)) * length
+    return a.at + 0.5 * length
+
+
+def _hidden_onset(
+    a: Snapshot, b: Snapshot, match: Match, branches: _Branches, changed: list[int]
+) -> Doubt | None:
+    """Where a mode may begin and cease to grow, or to oscillate, inside the step."""
+    (one, two), (slope, onward) = branches.steady, branches.steady_slope
+    error = [steady_values(s)[1] for s in (a, b)]
+    target = match.target[branches.number]
+    level = np.maximum(
+        growth_floor(one) + error[0][branches.number], growth_floor(two) + error[1][target]
+    )
+    elastic = (a.kind[branches.number] == "elastic") & (b.kind[target] == "elastic")
+    moves = (np.abs(one.imag) > growth_floor(one)) & (np.abs(two.imag) > growth_floor(two))
+    usable = elastic & moves & np.isfinite(slope) & np.isfinite(onward)
+    usable &= ~np.isin(branches.number, changed)
+    length = b.at - a.at
+    for part in ("real", "imag"):
+        ends = [getattr(x, part) for x in (one, two, slope, onward)]
+        between = hermite.along(hermite.coefficients(*ends))
+        off = hermite.error(*ends)
+        if part == "real":
+            grows = ends[0] > level
+            usable_here = usable & (grows == (ends[1] > level))
+            sign_each = np.where(grows, -1.0, 1.0)
+            extreme = (sign_each * (between - level)).max(axis=0)
+            reached = usable_here & (extreme + off > 0.0) & (off > level)
+            reached |= usable_here & (extreme > 0.0)
+            curve = -sign_each * between
+        else:
+            same = ends[0] * ends[1] > 0.0
+            curve = np.sign(ends[0]) * between
+            reached = usable & same & (curve.min(axis=0) - off < 0.0)
+        for p in np.flatnonzero(reached):
+            tau = hermite.lowest(curve[:, p])
+            tau = tau if 0.02 < tau < 0.98 else 0.5
+            return Doubt(a.at + tau * length, int(branches.number[p]))
+    return None
+
+
+def _veerings(
+    a: Snapshot,
+    b: Snapshot,
+    branches: _Branches,
+    match: Match,
+    settled: set[frozenset[int]],
+    search: Search,
+) -> Doubt | list[Encounter]:
+    """The least distances of two modes inside the step that are veerings."""
+    number, length, found = branches.number, b.at - a.at, []
+    p, q = np.triu_indices(len(number), 1)
+    lam, slope = branches.lam, branches.slope
+    d = [x[p] - x[q] for x in (*lam, *slope)]
+    size = np.maximum(np.abs(lam[0])[p], np.abs(lam[0])[q])
+    apart = (np.abs(d[0]) > CLUSTER * size) & (np.abs(d[1]) > CLUSTER * size)
+    turning = [np.minimum(np.abs(x.imag)[p], np.abs(x.imag)[q]) > CLUSTER * size for x in lam]
+    usable = apart & turning[0] & turning[1] & np.isfinite(d[2]) & np.isfinite(d[3])
+    usable &= d[0].imag * d[1].imag > 0.0
+    approach = ((d[0].conj() * d[2]).real < 0.0) & ((d[1].conj() * d[3]).real >= 0.0)
+    between = hermite.along(hermite.coefficients(*d))
+    off = hermite.error(*d)
+    nearest = np.abs(between).min(axis=0)
+    passes = (between.imag * np.sign(d[0].imag)).min(axis=0) < 0.0
+    unclear = usable & (passes | (off > CLEAR * nearest))
+    for n in np.flatnonzero(usable & (approach | unclear)):
+        i, j = int(number[p[n]]), int(number[q[n]])
+        if frozenset((i, j)) in settled:
+            continue
+        ends = [x[n] for x in d]
+        dip = _dip(ends) if approach[n] and not passes[n] else None
+        if dip is not None and not unclear[n]:
+            if dip.gap > 2.0 * WIDEST * size[n] or not _suspected(a, b, match, i, j, ends, dip):
+                continue
+        if dip is None:
+            if not unclear[n]:
+                continue
+            # Two crossings inside the step have the other order between them.
+            order = between[:, n].imag * np.sign(ends[0].imag)
+            tau = hermite.lowest(order if passes[n] else np.abs(between[:, n]))
+            tau = tau if 0.02 < tau < 0.98 else 0.5
+            doubt = Doubt(a.at + tau * length, i, j)
+        else:
+            width = dip.gap / max(abs(ends[2]), abs(ends[3]), 1e-300)
+            near = max(search.tolerance / abs(length), OF_WIDTH * width)
+            if min(dip.tau, 1.0 - dip.tau) <= near:
+                at_b = dip.tau > 0.5
+                turn = _turn(b if at_b else a, *(_numbers(match, i, j) if at_b else (i, j)))
+                place = a.at + dip.tau * length
+                narrow = dip.gap <= WIDEST * size[n]
+                if narrow and 2.0 * turn * abs(length) * dip.gap >= TURN * dip.speed:
+                    found.append(Encounter(i, j, place, dip.gap, "veering"))
+                continue
+            doubt = Doubt(a.at + dip.tau * length, i, j)
+        if search.left > 0:
+            return doubt
+        found.append(doubt.unresolved())
+    return found
+
+
+@dataclass(frozen=True)
+class _Dip:
+    """Least distance of two eigenvalues: τ, rad/s, and √(Δ″/2) there, per length of the step."""
+
+    tau: float
+    gap: float
+    speed: float
+
+
+def _dip(ends: list[complex]) -> _Dip:
+    """From the cubic of Δ = (λ_i − λ_j)² over the step."""
+    start, end, slope, onward = ends
+    squares = start**2, end**2, 2.0 * start * slope, 2.0 * end * onward
+    c = hermite.coefficients(*(np.asarray(x) for x in squares))
+    tau = hermite.lowest(np.abs(hermite.along(c)))
+    bend = abs(complex(c[2] + 3.0 * c[3] * tau))
+    return _Dip(tau, float(np.sqrt(np.abs(hermite.value(c, tau)))), float(np.sqrt(bend)))
+
+
+def _numbers(match: Match, i: int, j: int) -> tuple[int, int]:
+    return int(match.target[i]), int(match.target[j])
+
+
+def _turn(s: Snapshot, i: int, j: int) -> float:
+    """How fast the shapes of two modes turn into each other, rad per unit of the swept value."""
+    assert s.variation is not None
+    change = s.variation.change[0]
+    distance = abs(s.eigenvalues[i] - s.eigenvalues[j])
+    return float(np.sqrt(abs(change[i, j] * change[j, i])) / max(distance, 1e-300))
+
+
+def _suspected(
+    a: Snapshot, b: Snapshot, match: Match, i: int, j: int, ends: list[complex], dip: _Dip
+) -> bool:
+    """Whether the shapes turn, at either end, as they do on the way to a veering of this gap.
+
+    At distance D a veering of gap g turns by 2θ′ = g √(D² − g²)/D² × |d|D|/ds| … and g follows.
+    """
+    length = abs(b.at - a.at)
+    one, two = _turn(a, i, j), _turn(b, *_numbers(match, i, j))
+    for turn, distance, slope in ((one, ends[0], ends[2]), (two, ends[1], ends[3])):
+        wide = 4.0 * (turn * length) ** 2 * abs(distance) ** 2
+        along = abs((np.conj(distance) * slope).real) / abs(distance)
+        predicted = abs(distance) * np.sqrt(wide / max(along**2 + wide, 1e-300))
+        if predicted >= SUSPECTED * dip.gap:
+            return True
+    return False

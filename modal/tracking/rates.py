@@ -1,0 +1,149 @@
+"""What freezing leaves out, to first order: the corrected growth rate.
+
+With B ẋ = A(t) x, x = (q, q̇), and a(t) x_i(t) exp ∫λ_i for the i-th mode, the product with the
+left vector gives ȧ yᴴBx + a yᴴBẋ = 0 up to the coupling with other modes, so that
+
+    σ = Re[λ − (yᴴBẋ)/(yᴴBx)],   x of unit energy.
+
+B = diag(I, M(t)) and A are of the same instant, so a mass that changes needs no further term. A
+phase of x(t) adds an imaginary number only; its size matters, and is fixed by the energy E = q̇ᴴMq̇
++ qᴴ sym(K) q. With x moved so that yᴴBẋ = 0, this is σ = Re λ + ½ d/dt ln xᴴEx, and
+
+    ẋ_i = Σ_j c_j x_j,   c_j = y_jᴴ(Ȧ − λ_iḂ)x_i / (λ_i − λ_j),
+
+over the other modes of the window and all conjugates. Modes outside the window enter through the
+product of two small quantities only: the modes of a conservative instant are orthogonal in E, so
+they drop out, and for others they count as the damping times the speed of the motion. Everything is
+of the instant alone (modal/tracking/variation.py); how far away the next instant is does not
+matter.
+
+Where the energy is not positive along a track (a mode at or past flutter has none) the size is
+√(qᴴMq), the amplitude of the displacement, instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from modal.tracking.matching import CLUSTER, clusters
+from modal.tracking.snapshot import Complex, Real, Snapshot
+
+# The energy of a mode counts as positive above this part of |λ|² qᴴMq.
+POSITIVE = 1e-2
+
+
+@dataclass(frozen=True)
+class InstantRates:
+    """Of the K modes of one instant, per unit of the swept value; NaN where that is not known.
+
+    slope, curvature (K,): dλ/ds, d²λ/ds². by_energy, by_amplitude (K,): ½ d/ds ln of the energy and
+    of the squared amplitude of a mode that moves with yᴴBẋ = 0. coupling (K,): largest
+    |y_jᴴ(A′ − λ_iB′)x_i| / |λ_i − λ_j|². steady (K,): λ without the terms by which a motion moves
+    energy to and fro, rad/s; steady_slope (K,), and doubt (K,) of it, rad/s.
+    """
+
+    slope: Complex
+    curvature: Complex
+    by_energy: Real
+    by_amplitude: Real
+    coupling: Real
+    steady: Complex
+    steady_slope: Complex
+    doubt: Real
+
+
+def instant_rates(s: Snapshot, moving: bool) -> InstantRates:
+    """The rates of an instant from its modes and its variation; the slope alone where nothing
+    moves.
+    """
+    K, v = s.size, s.variation
+    if v is None:
+        unknown, nothing = np.full(K, complex(np.nan, np.nan)), np.full(K, np.nan)
+        return InstantRates(
+            unknown, unknown, nothing, nothing, nothing, s.eigenvalues, unknown, nothing
+        )
+    if not moving:
+        nothing = np.zeros(K)
+        return InstantRates(
+            v.slope, v.curvature, nothing, nothing, nothing, v.steady, v.steady_slope, v.doubt
+        )
+    apart, mirrored = distances(s.eigenvalues)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mixing = np.stack([v.change[0] / apart, v.change[1] / mirrored])
+        speed = np.nan_to_num(mixing, nan=0.0, posinf=0.0, neginf=0.0)
+        grown = np.diagonal(v.energy) + 2.0 * _moved(speed, s.energy_gram, v.energy_twin)
+        wider = np.diagonal(v.mass) + 2.0 * _moved(speed, s.mass_gram, v.mass_twin)
+        by_energy = 0.5 * grown.real / np.diagonal(s.energy_gram).real
+        by_amplitude = 0.5 * wider.real / np.diagonal(s.mass_gram).real
+    coupling = _worst(mixing, s.eigenvalues, s.energy_gram)
+    return InstantRates(
+        v.slope, v.curvature, by_energy, by_amplitude, coupling, v.steady, v.steady_slope, v.doubt
+    )
+
+
+def distances(lam: Complex) -> tuple[Complex, Complex]:
+    """λ_i − λ_j and λ_i − λ̄_j at [j, i], NaN inside a cluster: it is one subspace."""
+    near = CLUSTER * np.abs(lam)
+    found = []
+    for other in (lam, lam.conj()):
+        apart = lam[None, :] - other[:, None]
+        found.append(np.where(np.abs(apart) <= near, np.nan, apart))
+    return found[0], found[1]
+
+
+def _moved(speed: Complex, gram: Complex, twin: Complex) -> Complex:
+    """x_iᴴ E ẋ_i for each mode, ẋ_i = Σ_j speed[0, j, i] x_j + speed[1, j, i] x̄_j."""
+    return np.asarray(np.einsum("ij,ji->i", gram, speed[0]) + np.einsum("ij,ji->i", twin, speed[1]))
+
+
+def _worst(mixing: Complex, lam: Complex, gram: Complex) -> Real:
+    """The largest coupling of each mode i (K,); mixing (2, j, i): part of ẋ_i along x_j and x̄_j.
+
+    Modes of one eigenvalue are one subspace: what counts is the energy of the part that lies in it,
+    whatever its basis.
+    """
+    energy = np.diag(gram).real
+    with np.errstate(invalid="ignore", divide="ignore"):
+        positive = (energy > 0.0)[:, None] & (energy > 0.0)
+        ratio = np.sqrt(np.where(positive, energy[:, None] / energy, 1.0))
+        distance = np.abs(np.stack(distances(lam)))
+        found = np.abs(mixing) * ratio / distance
+        for members in clusters(lam):
+            if not np.all(energy[members] > 0.0):
+                continue
+            G = gram[np.ix_(members, members)]
+            for block, form in ((0, G), (1, G.conj())):
+                c = mixing[block][members]
+                part = (c.conj() * (form @ c)).sum(axis=0).real
+                whole = np.sqrt(np.maximum(part, 0.0) / np.where(energy > 0.0, energy, np.nan))
+                found[block][members] = whole / distance[block][members]
+    return np.asarray(np.max(np.where(np.isfinite(found), found, 0.0), axis=(0, 1)))
+
+
+@dataclass(frozen=True)
+class History:
+    """T instants of R tracks over time; NaN where a track has no value.
+
+    eigenvalues (T, R), rad/s. speed, curvature (T, R): dλ/dt, d²λ/dt². energy (T, R): twice the
+    energy at qᴴMq = 1.
+    by_energy, by_amplitude, mixing (T, R): of `InstantRates`, per second.
+    """
+
+    eigenvalues: Complex
+    speed: Complex
+    curvature: Complex
+    energy: Real
+    by_energy: Real
+    by_amplitude: Real
+    mixing: Real
+
+
+def growth_rate_corrected(history: History) -> Real:
+    """σ(t), (T, R) 1/s; NaN where the model is not known next to an instant."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = history.energy / np.abs(history.eigenvalues) ** 2
+        positive = np.all((share > POSITIVE) | np.isnan(history.energy), axis=0)
+    size = np.where(positive[None, :], history.by_energy, history.by_amplitude)
+    return np.asarray(history.eigenvalues.real + size)

@@ -1,0 +1,96 @@
+"""A tracking run: from the first instant, or from where a stored one stands, to the last."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from modal.tracking.sources import BasisError, Source
+from modal.tracking.store import TrackStore
+from modal.tracking.sweep import Sweep
+from modal.tracking.tracks import Recorder
+
+# The source of modes for a backend; of the stored run if there is one to go on with.
+MakeSource = Callable[[str, TrackStore | None], Source]
+# An empty record that takes its modes from a source.
+MakeRecord = Callable[[Source], Recorder]
+
+
+class Run:
+    """source and recorder are those of the run; held: its folder, or None."""
+
+    source: Source
+    recorder: Recorder
+
+    def __init__(
+        self, sweep: Sweep, make: MakeSource, record: MakeRecord, held: TrackStore | None
+    ) -> None:
+        self._sweep, self._make, self._record, self._held = sweep, make, record, held
+        self._sources: list[Source] = []
+
+    def begin(self, backend: str, resume: bool) -> None:
+        """Make the source and the record; with resume=True those of the stored run, if any."""
+        held = self._held
+        stored = held if held is not None and resume and held.exists() else None
+        self.source = self._make(backend, stored)
+        self._sources.append(self.source)
+        self.recorder = self._record(self.source)
+        if stored is not None:
+            stored.restore(self.recorder)
+        elif held is not None:
+            held.create(self.source.prints(), self.source.arrays(), self.source.description)
+
+    def follow(self, backend: str, progress: bool | None) -> None:
+        """Record every instant that is left.
+
+        Where backend="auto" took a reduced basis that turns out not good enough for an instant, the
+        run begins again with full solves.
+        """
+        try:
+            self._follow(progress)
+        except BasisError:
+            if backend != "auto":
+                raise
+            self.begin("slepc", resume=False)
+            self._follow(progress)
+
+    def _follow(self, progress: bool | None) -> None:
+        source, recorder, held = self.source, self.recorder, self._held
+        at = self._sweep.at
+        for value in _shown(at, recorder.count, self._sweep.name, progress):
+            snapshot = source.snapshot(float(value))
+            basis = source.arrays() if held and held.growths != source.growths else None
+            if held is not None and basis is not None:
+                recorder.bring(len(snapshot.right))
+                held.grow(recorder, source.growths, basis)
+            recorder.add(snapshot, self._sweep.spin(float(value)))
+            if held is not None:
+                held.flush(recorder, source.description)
+        self.keep()
+
+    def keep(self) -> None:
+        """Write what is finished and not yet written."""
+        if self._held is not None:
+            self._held.flush(self.recorder, self.source.description, now=True)
+
+    def close(self) -> None:
+        """Give back what the sources and the folder hold."""
+        for source in self._sources:
+            source.close()
+        if self._held is not None:
+            self._held.close()
+
+
+def _shown(
+    at: NDArray[np.float64], first: int, name: str, progress: bool | None
+) -> Iterable[float]:
+    """The values from number `first` on, behind a bar."""
+    hidden = not sys.stderr.isatty() if progress is None else not progress
+    return tqdm(
+        at[first:], desc=f"modes over {name}", unit="instant", file=sys.stderr, disable=hidden,
+        leave=False, initial=first, total=len(at),
+    )  # fmt: skip

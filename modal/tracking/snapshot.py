@@ -1,0 +1,205 @@
+"""The modes of one instant, scaled so that they can be compared with those of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from modal.tracking.variation import Variation
+from modal.tracking.whirl import WhirlForms
+
+Real = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+Matrix: TypeAlias = NDArray[np.float64] | sp.spmatrix
+
+# |yᴴBx| below this part of |y||B||x|: a defective value (rigid chains), whose left and right
+# vectors say nothing.
+DEFECTIVE = 1e-6
+
+
+class ModesLike(Protocol):
+    """What tracking reads of `modal.Modes`."""
+
+    @property
+    def eigenvalues(self) -> Complex: ...
+    @property
+    def right(self) -> Complex: ...
+    @property
+    def left(self) -> Complex: ...
+    @property
+    def backward_error(self) -> Real: ...
+    @property
+    def condition_number(self) -> Real: ...
+    @property
+    def kind(self) -> NDArray[np.str_]: ...
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The modes of one instant, scaled for comparison with those of another.
+
+    at: time (s) or parameter. eigenvalues (K,) rad/s, Im ≥ 0. right (n, K): q with qᴴMq = 1. left
+    (n, K): u, scaled so that yᴴBx = 1. dual (n, 2K): Mᵀu and (C + D)ᵀu. inertia (n, K): Mq of the
+    defective modes, zero elsewhere, or None. mass_gram, energy_gram (K, K): q_iᴴMq_j and λ̄_iλ_j
+    q_iᴴMq_j + q_iᴴ sym(K) q_j, whose diagonal is twice the energy. whirling: forms of the whirl
+    number, or None. variation: change with the swept value, or None.
+    """
+
+    at: float
+    eigenvalues: Complex
+    right: Complex
+    left: Complex
+    dual: Complex
+    defective: Mask
+    inertia: Complex | None
+    mass_gram: Complex
+    energy_gram: Complex
+    backward_error: Real
+    condition_number: Real
+    kind: NDArray[np.str_]
+    whirling: WhirlForms | None = None
+    variation: Variation | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of modes K."""
+        return len(self.eigenvalues)
+
+    @property
+    def whirl(self) -> Real | None:
+        """−1 … 1 about the axis, (K,), or None."""
+        return None if self.whirling is None else self.whirling.number
+
+    def window(self, V: Real) -> tuple[Complex, Complex, Complex]:
+        """Eigenvalues (K,), right and left vectors (m, K) in the orthonormal basis V (n, m)."""
+        return self.eigenvalues, V.T @ self.right, V.T @ self.left
+
+    def mode(self, i: int) -> Snapshot:
+        """The same instant with one of its modes only."""
+        K, only = self.size, slice(i, i + 1)
+        return replace(
+            self,
+            eigenvalues=self.eigenvalues[only],
+            right=self.right[:, only].copy(),
+            left=self.left[:, only].copy(),
+            dual=self.dual[:, [i, K + i]],
+            defective=self.defective[only],
+            inertia=None if self.inertia is None else self.inertia[:, only].copy(),
+            mass_gram=self.mass_gram[only, only],
+            energy_gram=self.energy_gram[only, only],
+            backward_error=self.backward_error[only],
+            condition_number=self.condition_number[only],
+            kind=self.kind[only],
+            whirling=None if self.whirling is None else self.whirling.take(only),
+            variation=None if self.variation is None else self.variation.take(only),
+        )
+
+    def carried(self, embedding: Real, M: Real, C: Real) -> Snapshot:
+        """The same modes in the coordinates of a larger basis.
+
+        embedding (m, n): the vectors of the old basis in the new one. M, C (m, m): mass and
+        velocity matrix of the instant in the new basis.
+        """
+        right, left = embedding @ self.right, embedding @ self.left
+        dual = np.concatenate([M.T @ left, C.T @ left], axis=1)
+        inertia = None if self.inertia is None else np.where(self.defective, M @ right, 0.0)
+        return replace(self, right=right, left=left, dual=dual, inertia=inertia)
+
+    @classmethod
+    def of(cls, at: float, M: Matrix, C: Matrix, modes: ModesLike) -> Snapshot:
+        """From mass M and velocity matrix C + D (n, n) and the modes of the instant, scaled
+        anyhow."""
+        Q, U = np.asarray(modes.right, dtype=complex), np.asarray(modes.left, dtype=complex)
+        lam = np.asarray(modes.eigenvalues, dtype=complex)
+        scaled = _scaled(lam, Q, U, M @ Q, C @ Q, M.T @ U, C.T @ U)
+        return cls._from(at, scaled, modes)
+
+    @classmethod
+    def batch(cls, at: Real, M: Real, C: Real, modes: list[ModesLike]) -> list[Snapshot]:
+        """The same for P instants of equally many modes at once: M, C (P, n, n) dense."""
+        Q = np.stack([m.right for m in modes])
+        U = np.stack([m.left for m in modes])
+        lam = np.stack([m.eigenvalues for m in modes])
+        MT, CT = M.transpose(0, 2, 1), C.transpose(0, 2, 1)
+        scaled = _scaled(lam, Q, U, _times(M, Q), _times(C, Q), _times(MT, U), _times(CT, U))
+        return [cls._from(float(s), scaled.take(n), modes[n]) for n, s in enumerate(at)]
+
+    @classmethod
+    def _from(cls, at: float, scaled: _Scaled, modes: ModesLike) -> Snapshot:
+        return cls(
+            at=float(at),
+            eigenvalues=scaled.eigenvalues,
+            right=np.ascontiguousarray(scaled.right),
+            left=np.ascontiguousarray(scaled.left),
+            dual=np.ascontiguousarray(scaled.dual),
+            defective=scaled.defective,
+            inertia=np.where(scaled.defective, scaled.inertia, 0.0)
+            if scaled.defective.any()
+            else None,
+            mass_gram=scaled.mass_gram,
+            energy_gram=scaled.energy_gram,
+            backward_error=np.asarray(modes.backward_error, dtype=float),
+            condition_number=np.asarray(modes.condition_number, dtype=float),
+            kind=np.asarray(modes.kind).astype(str),
+        )
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """The arrays of a snapshot, or of several with a leading axis."""
+
+    eigenvalues: Complex
+    right: Complex
+    left: Complex
+    inertia: Complex
+    dual: Complex
+    defective: Mask
+    mass_gram: Complex
+    energy_gram: Complex
+
+    def take(self, n: int) -> _Scaled:
+        return _Scaled(
+            self.eigenvalues[n],
+            self.right[n],
+            self.left[n],
+            self.inertia[n],
+            self.dual[n],
+            self.defective[n],
+            self.mass_gram[n],
+            self.energy_gram[n],
+        )
+
+
+def _scaled(
+    lam: Complex, Q: Complex, U: Complex, MQ: Complex, CQ: Complex, MU: Complex, CU: Complex
+) -> _Scaled:
+    """Mass-normalised right vectors and biorthonormal left ones; λ (…, K), the others (…, n, K)."""
+    square = np.abs((Q.conj() * MQ).sum(axis=-2, keepdims=True))
+    size = np.sqrt(np.where(square > 0.0, square, 1.0))
+    Q, MQ, CQ = Q / size, MQ / size, CQ / size
+    pairing = 2.0 * lam * (MU.conj() * Q).sum(axis=-2) + (CU.conj() * Q).sum(axis=-2)
+    bulk = 2.0 * np.abs(lam) * np.linalg.norm(MU, axis=-2) + np.linalg.norm(CU, axis=-2)
+    defective = np.abs(pairing) <= DEFECTIVE * bulk * np.linalg.norm(Q, axis=-2)
+    scale = np.where(defective, 1.0, pairing.conj())[..., None, :]
+    # Kq = −(λ²M + λ(C + D))q, so the energy needs no product with the stiffness.
+    row, column = lam[..., None, :], lam[..., :, None]
+    QH = np.swapaxes(Q.conj(), -1, -2)
+    mass_gram: Complex = np.matmul(QH, MQ)
+    strain = -(mass_gram * row**2 + (QH @ CQ) * row)
+    symmetric = 0.5 * (strain + np.swapaxes(strain.conj(), -1, -2))
+    energy_gram = column.conj() * row * mass_gram + symmetric
+    dual = np.concatenate([MU / scale, CU / scale], axis=-1)
+    return _Scaled(lam, Q, U / scale, MQ, dual, defective, mass_gram, energy_gram)
+
+
+def _times(A: Real, X: Complex) -> Complex:
+    """A real (P, n, n) times a complex (P, n, K), in real arithmetic."""
+    K = X.shape[-1]
+    wide = A @ np.concatenate([X.real, X.imag], axis=-1)
+    return np.asarray(wide[..., :K] + 1j * wide[..., K:])

@@ -1,0 +1,364 @@
+"""Where the snapshots of a tracking run come from: full solves, or one reduced basis for all
+instants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly import FrozenSystem
+from assembly.errors import AccuracyError
+from modal.eigen.critical import with_zeros
+from modal.eigen.modes import Modes
+from modal.provenance.same_model import drawn_prints, family_prints
+from modal.reduction.affine import AffineFamily, Coefficients, Point, shares_operators
+from modal.reduction.certificate import Certificate
+from modal.reduction.coefficient_table import BLOCK, CoefficientTable
+from modal.reduction.reduced_eigen import SmallModes
+from modal.reduction.reduction import Reducer, spread
+from modal.reduction.spot_check import spot_check
+from modal.tracking.snapshot import Complex, ModesLike, Real, Snapshot
+from modal.tracking.variation import (
+    Neighbourhood,
+    Triple,
+    Variation,
+    projected,
+    variation,
+    window_space,
+)
+from modal.tracking.whirl import ReducedWhirl, Whirl
+
+Freeze = Callable[[float], FrozenSystem]
+Solver = Callable[[FrozenSystem, int], ModesLike]
+# What a stored run goes on with, basis and description, if its fingerprints agree with these.
+Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
+
+# Below this many instants a basis costs more than it saves.
+WORTH_A_BASIS = 8
+# Instants the basis is first grown on, and those it is completed on.
+TRAINING, SAMPLE = 5, 60
+
+
+class Source(Protocol):
+    """Modes at any value of the swept parameter."""
+
+    description: str
+    growths: int  # how often a basis has grown since it was made
+
+    def snapshot(self, at: float) -> Snapshot:
+        """The modes at one value."""
+        ...
+
+    def carried(self, snapshot: Snapshot) -> Snapshot:
+        """An earlier snapshot in the coordinates of the latest ones."""
+        ...
+
+    def prints(self) -> NDArray[np.float64]:
+        """Fingerprints of the model over the sweep, (rows, 2)."""
+        ...
+
+    def arrays(self) -> Mapping[str, NDArray[Any]] | None:
+        """The reduced basis as it stands, for a run that goes on with it; None without one."""
+        ...
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
+
+class FullSource:
+    """Every instant solved by itself. count: modes asked for; solver(system, count). at: the values
+    of the sweep. around: what lies next to them. kept(prints): what a run that goes on with was
+    described as.
+    """
+
+    growths = 0
+
+    def __init__(
+        self,
+        freeze: Freeze,
+        at: NDArray[np.float64],
+        count: int,
+        solver: Solver,
+        name: str,
+        whirl: Whirl | None,
+        around: Neighbourhood,
+        kept: Kept | None = None,
+    ) -> None:
+        self.description, self._at, self._around = name, at, around
+        self._freeze, self._count, self._solver, self._whirl = freeze, count, solver, whirl
+        if kept is not None:
+            self.description = kept(self.prints())[1]
+        self._named = self.description != name
+
+    def snapshot(self, at: float) -> Snapshot:
+        system = self._freeze(at)
+        # A free mobility brings two eigenvalues, which must not crowd the elastic modes out.
+        modes = self._solver(system, self._count + 2 * system.rigid.shape[1])
+        if isinstance(modes, Modes):
+            modes = with_zeros(system, modes)
+        if not self._named:
+            parts = (getattr(modes, part, "") for part in ("backend", "method", "factorization"))
+            self.description = ", ".join(str(p) for p in parts if p) or self.description
+            self._named = True
+        found = Snapshot.of(at, system.M, system.damping, modes)
+        found = replace(found, variation=self._variation(system, found))
+        if self._whirl is None:
+            return found
+        return replace(found, whirling=self._whirl.forms(system, found.right))
+
+    def _variation(self, system: FrozenSystem, found: Snapshot) -> Variation | None:
+        """None where the model cannot be frozen next to the instant."""
+        stencil = self._around.stencil(found.at, found.eigenvalues)
+        if stencil is None:
+            return None
+        V = window_space(found.right, found.left)
+        try:
+            triples = [
+                projected(system if n == stencil.centre else self._around.near(float(s)), V)
+                for n, s in enumerate(stencil.values)
+            ]
+        except Exception:  # what the model raises at an instant itself is raised there
+            return None
+        return variation(stencil, triples, *found.window(V), self._around.rate)
+
+    def carried(self, snapshot: Snapshot) -> Snapshot:
+        return snapshot
+
+    def prints(self) -> NDArray[np.float64]:
+        return drawn_prints(self._freeze, self._at)
+
+    def arrays(self) -> None:
+        return None
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class _SmallInstant:
+    """The modes of one instant in the coordinates of the basis."""
+
+    eigenvalues: Complex
+    right: Complex
+    left: Complex
+    backward_error: Real
+    condition_number: Real
+    kind: NDArray[np.str_]
+
+
+class BasisError(AccuracyError):
+    """The basis cannot be made good enough for some instant."""
+
+
+class ReducedSource:
+    """All instants from one certified reduced basis (modal/reduction/reducer.py), in its own
+    coordinates.
+
+    name, at: the swept parameter and its values. The basis is grown on SAMPLE of them until the
+    error bound of every eigenvalue there is below accuracy |λ|, and compared with full solves at
+    `checks` values of a seeded draw (modal/reduction/spot_check.py), the lowest `checked` modes.
+    The values are then solved BLOCK at a time; where a block does not hold the accuracy, the basis
+    grows, and `carried` brings earlier snapshots into its coordinates. An extra instant is taken
+    from the basis as it is. Condition numbers are those of the scaled state matrix, and backward
+    errors what makes condition number × backward error × |λ| the certified bound of the error, as
+    it is for full solves. Where the model cannot be frozen at a value, the basis is made for those
+    before it, and `snapshot` there raises what the model raises. kept(prints): the arrays of a run
+    that goes on, and its description; nothing is then trained or checked anew. Raises BasisError
+    when the basis cannot be made good enough, AccuracyError when a full solve differs.
+    """
+
+    def __init__(
+        self,
+        freeze: Freeze,
+        name: str,
+        at: NDArray[np.float64],
+        count: int,
+        accuracy: float,
+        whirl: Whirl | None,
+        around: Neighbourhood,
+        checks: int = 1,
+        checked: int | None = None,
+        kept: Kept | None = None,
+    ) -> None:
+        self._name, self._freeze, self._accuracy = name, freeze, accuracy
+        self._full_whirl, self._around = whirl, around
+        self._family = AffineFamily(lambda point: freeze(float(point[name])), {name: float(at[0])})
+        self._table = CoefficientTable(self._family, name, freeze, at)
+        self._at = at[: self._table.count]
+        self._block: dict[float, Snapshot] = {}
+        self._sample = sample = self._table.take(spread(len(self._at), SAMPLE))
+        self.growths = 0
+        if kept is not None:
+            arrays = kept(self.prints())[0]
+            self._reducer = Reducer.restored(self._family, sample, arrays, accuracy)
+        else:
+            self._reducer = Reducer(self._family, sample, count, accuracy)
+        try:
+            if kept is None:
+                self._reducer.train(sample.take(spread(len(sample), TRAINING)))
+                self._train(sample)
+                drawn = np.random.default_rng(13).permutation(len(self._at))[: 4 * checks]
+                points = [{name: float(self._at[n])} for n in drawn]
+                spot_check(self._reducer, points, checks, checked)
+            self._settle()
+        except BaseException:
+            self.close()
+            raise
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The basis as it stands, for a run that goes on with it."""
+        return self._reducer.arrays()
+
+    def prints(self) -> NDArray[np.float64]:
+        first = self._freeze(float(self._at[0]))
+        return family_prints(self._family, first, self._sample, self._table)
+
+    def close(self) -> None:
+        """Give back the factorization."""
+        self._reducer.destroy()
+
+    def snapshot(self, at: float) -> Snapshot:
+        if at not in self._block:
+            rising = self._at[0] <= self._at[-1]
+            place = int(np.searchsorted(self._at if rising else -self._at, at if rising else -at))
+            if place == len(self._at) or self._at[place] != at:
+                return self._extra(at)
+            self._load(place // BLOCK)
+        return self._block[at]
+
+    def carried(self, snapshot: Snapshot) -> Snapshot:
+        """A snapshot from before the last growth of the basis, in its present coordinates."""
+        M, C = self._matrices(self._coefficients(snapshot.at))
+        return snapshot.carried(self._embedding, M[0], C[0])
+
+    def _train(self, at: Coefficients) -> None:
+        reducer = self._reducer
+        if reducer.train(at):
+            return
+        ratio = reducer.accepted(*reducer.solve(at)).max()
+        raise BasisError(
+            f"track: an error bound stays {ratio:.3g} times above the accuracy "
+            f"{self._accuracy:g} with {reducer.projected.size} basis vectors"
+        )
+
+    def _settle(self) -> None:
+        """Make what follows from the basis as it is now."""
+        reducer, whirl = self._reducer, self._full_whirl
+        projected = reducer.projected
+        self._flat = projected.matrices.reshape(len(projected.matrices), -1)
+        self._rotation = reducer.basis.rotation
+        self._whirl: ReducedWhirl | None = None
+        if whirl is not None:
+            basis = np.asarray(reducer.basis.lift(np.eye(projected.size)), dtype=float)
+            self._whirl = whirl.reduced(self._freeze(float(self._at[0])), basis)
+        self.description = f"reduced basis of {projected.size} vectors, accuracy {self._accuracy:g}"
+
+    def _load(self, number: int) -> None:
+        """Solve a block; the basis grows first where it does not hold the accuracy there."""
+        at, reducer = self._table.block(number), self._reducer
+        modes, certificate, rigid = reducer.solve(at)
+        if reducer.accepted(modes, certificate, rigid).max() > 1.0:
+            before = self._rotation
+            self._train(at)
+            self._settle()
+            self._embedding = self._rotation[: len(before)].T @ before
+            self.growths += 1
+            modes, certificate, _ = reducer.solve(at)
+        values = self._at[number * BLOCK : (number + 1) * BLOCK]
+        self._block = dict(
+            zip(values.tolist(), self._snapshots(values, at, modes, certificate), strict=True)
+        )
+
+    def _extra(self, at: float) -> Snapshot:
+        coefficients = self._coefficients(at)
+        modes, certificate, _ = self._reducer.solve(coefficients)
+        return self._snapshots(np.array([at]), coefficients, modes, certificate)[0]
+
+    def _coefficients(self, at: float) -> Coefficients:
+        return self._family.coefficients([{self._name: at}]).padded(len(self._flat))
+
+    def _matrices(self, at: Coefficients) -> tuple[Real, Real]:
+        """M and C + D of instants in the coordinates of the basis, (P, r, r)."""
+        r = self._reducer.projected.size
+        at = at.padded(len(self._flat))
+        M, C = ((part @ self._flat).reshape(-1, r, r) for part in (at.mass, at.damping))
+        return M, C
+
+    def _snapshots(
+        self,
+        at: NDArray[np.float64],
+        coefficients: Coefficients,
+        small: SmallModes,
+        certificate: Certificate,
+    ) -> list[Snapshot]:
+        lam = small.eigenvalues
+        size = np.abs(lam)
+        error = certificate.error_bound / (small.condition * np.where(size > 0.0, size, 1.0))
+        modes: list[ModesLike] = []
+        for n in range(len(at)):
+            there = np.isfinite(lam[n])  # fewer real eigenvalues or modes than asked for
+            modes.append(
+                _SmallInstant(
+                    lam[n, there],
+                    small.right[n][:, there],
+                    small.left[n][:, there],
+                    error[n, there],
+                    small.condition[n, there],
+                    np.full(int(there.sum()), "elastic"),
+                )
+            )
+        M, C = self._matrices(coefficients)
+        if np.isfinite(lam).all():
+            found = Snapshot.batch(at, M, C, modes)
+        else:
+            found = [Snapshot.of(float(s), M[n], C[n], modes[n]) for n, s in enumerate(at)]
+        found = [
+            replace(one, variation=self._variation(one, coefficients.take([n])))
+            for n, one in enumerate(found)
+        ]
+        if self._whirl is None:
+            return found
+        return [replace(one, whirling=self._whirl.forms(one.right)) for one in found]
+
+    def _variation(self, found: Snapshot, centre: Coefficients) -> Variation | None:
+        """None where the model cannot be frozen next to the instant."""
+        stencil = self._around.stencil(found.at, found.eigenvalues)
+        if stencil is None:
+            return None
+        try:
+            points = [
+                centre if n == stencil.centre else self._coefficients(float(s))
+                for n, s in enumerate(stencil.values)
+            ]
+        except Exception:  # what the model raises at an instant itself is raised there
+            return None
+        r, small = len(found.right), self._flat
+        V = np.eye(r)
+        if self._around.rate is not None:
+            V = window_space(found.right, found.left)
+            small = (V.T @ small.reshape(-1, r, r) @ V).reshape(len(small), -1)
+        m = V.shape[1]
+        triples: list[Triple] = []
+        for point in points:
+            at = point.padded(len(small))
+            M, C, K = ((part @ small).reshape(m, m) for part in (at.mass, at.damping, at.stiffness))
+            triples.append((M, C, K))
+        return variation(stencil, triples, *found.window(V), self._around.rate)
+
+
+def reducible(freeze: Freeze, at: NDArray[np.float64]) -> bool:
+    """Whether the instants share their operators, with nothing free to move."""
+    if freeze(float(at[0])).rigid.shape[1]:
+        return False
+    ends: list[Point] = [{"at": float(at[0])}]
+    try:
+        freeze(float(at[len(at) // 2]))
+        ends.append({"at": float(at[len(at) // 2])})
+    except Exception:  # raised again, and named, when the sweep comes there
+        pass
+    return shares_operators(lambda p: freeze(float(p["at"])), ends)

@@ -1,0 +1,194 @@
+"""A tracking run on disk: what it needs to go on after any interruption as if there was none.
+
+A folder of .npz files, each written whole under another name and then moved
+(modal/data/checkpoint.py):
+
+    study.npz      what is tracked, and the fingerprints of the model
+    basis-N.npz    the reduced basis after its N-th growth
+    rows-N.npz     the numbers of instants from N on
+    state.npz      how many instants are finished, and the vectors the next one is compared with
+
+The state is written last and names the basis it belongs to; rows that it does not count yet are
+written again. Nothing of a finished instant is computed anew, so a run that goes on equals an
+unbroken one bit by bit on the same machine.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import StorageError
+from modal.data.checkpoint import PARTIAL, load, save
+from modal.data.folder import lock, release, remove_leftovers
+from modal.data.packing import packed, unpacked
+from modal.provenance.fingerprint import agree
+from modal.tracking.events import Meeting
+from modal.tracking.tracks import Recorder, State
+
+INTERVAL = 10.0  # s after which finished instants are written
+STUDY, STATE, ROWS = "study.npz", "state.npz", "rows."
+
+
+class TrackStore:
+    """The folder of one run. settings: what must be the same for a run to go on.
+
+    Raises StorageError, in one line, when the folder holds something else, is damaged, is in use or
+    cannot be written.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self.path, self._settings = path, dict(settings)
+        self._run = {"run": ""}
+        self._written = State()
+        self.growths = 0  # of the basis, as written
+        self._due = time.monotonic() + INTERVAL
+        self._lock: int | None = None
+        self._study: Mapping[str, NDArray[Any]] = {}
+        self._size, self._description = 0, ""
+
+    @property
+    def finished(self) -> int:
+        """Instants on disk."""
+        return self._written.count
+
+    def exists(self) -> bool:
+        """Whether a run is stored to go on with."""
+        return (self.path / STATE).exists()
+
+    def create(
+        self,
+        prints: NDArray[np.float64],
+        basis: Mapping[str, NDArray[Any]] | None,
+        description: str,
+    ) -> None:
+        """Begin a new run, in place of an earlier one. basis: None for full solves."""
+        self._open()
+        self._run = {"run": uuid.uuid4().hex}
+        self._written, self.growths = State(), 0
+        with self._faults():
+            for file in [self.path / STATE, *self.path.glob("rows-*"), *self.path.glob("basis-*")]:
+                file.unlink(missing_ok=True)
+            arrays = {"prints": prints, "run": np.array(self._run["run"])}
+            arrays["reduced"] = np.array(basis is not None)
+            save(self.path / STUDY, arrays, self._settings)
+            self._save(basis or {}, self._written, description)
+
+    def open(self) -> bool:
+        """Take the stored run; whether it has a reduced basis. StorageError if it is another."""
+        self._open()
+        self._study = load(self.path / STUDY, self._settings)
+        self._run = {"run": str(self._study["run"])}
+        return bool(self._study["reduced"])
+
+    def reopen(self, prints: NDArray[np.float64]) -> tuple[Mapping[str, NDArray[Any]], str]:
+        """The basis of the stored run and its description. prints: of the model that goes on."""
+        if not agree(self._study["prints"], prints):
+            raise self.other_model()
+        head = load(self.path / STATE, self._run)
+        self.growths, self._description = int(head["growths"]), str(head["description"])
+        basis = load(self.path / f"basis-{self.growths}.npz", self._run)
+        self._size = basis["V"].shape[1] if "V" in basis else 0
+        return basis, self._description
+
+    def other_model(self) -> StorageError:
+        """What to raise when the stored run is of another model."""
+        return StorageError(f"{self.path}: holds a run of another model; give another store")
+
+    def restore(self, recorder: Recorder) -> None:
+        """Put the finished instants back."""
+        state: State = unpacked(State, "state", load(self.path / STATE, self._run))
+        meetings = list[Meeting]()
+        start = 0
+        while start < state.count:
+            arrays = load(self.path / f"rows-{start}.npz", self._run)
+            block = {n[len(ROWS) :]: a for n, a in arrays.items() if n.startswith(ROWS)}
+            recorder.rows.restore(start, block)
+            meetings += unpacked(list[Meeting], "meetings", arrays)
+            start += len(block["at"])
+        if (start, len(meetings)) != (state.count, state.meetings):
+            raise StorageError(f"{self.path}: is damaged: rows and state do not agree")
+        recorder.restore(state, meetings)
+        self._written = state
+
+    def grow(self, recorder: Recorder, growths: int, basis: Mapping[str, NDArray[Any]]) -> None:
+        """Write a basis that has grown, with what is finished in its coordinates."""
+        before, self.growths = self.growths, growths
+        with self._faults():
+            try:
+                self._save(basis, recorder.state, self._description, recorder)
+            except BaseException:
+                self.growths = before
+                raise
+            (self.path / f"basis-{before}.npz").unlink(missing_ok=True)
+
+    def flush(self, recorder: Recorder, description: str, now: bool = False) -> None:
+        """Write what is finished since the last time; now=False: only when that is due."""
+        # The first instant takes its final form when the second is there.
+        if recorder.count < 2 or not (now or time.monotonic() >= self._due):
+            return
+        if self._size and len(recorder.state.recent[-1].right) != self._size:
+            return  # stopped while the basis grew: what was written before stays
+        if recorder.state is self._written:
+            return
+        with self._faults():
+            self._save(None, recorder.state, description, recorder)
+        self._due = time.monotonic() + INTERVAL
+
+    def close(self) -> None:
+        """Give the folder back."""
+        release(self._lock)
+        self._lock = None
+
+    def _save(
+        self,
+        basis: Mapping[str, NDArray[Any]] | None,
+        state: State,
+        description: str,
+        recorder: Recorder | None = None,
+    ) -> None:
+        """Basis, rows and then the state, each file whole."""
+        if basis is not None:
+            save(self.path / f"basis-{self.growths}.npz", dict(basis), self._run)
+            self._size = basis["V"].shape[1] if "V" in basis else 0
+        start = self._written.count
+        if recorder is not None and state.count > start:
+            rows = {ROWS + n: a for n, a in recorder.rows.block(start, state.count).items()}
+            rows |= packed(recorder.meetings[self._written.meetings :], "meetings")
+            save(self.path / f"rows-{start}.npz", rows, self._run)
+        head = {"growths": np.array(self.growths), "description": np.array(description)}
+        save(self.path / STATE, packed(state, "state") | head, self._run)
+        self._written, self._description = state, description
+
+    def _open(self) -> None:
+        """Make the folder, or take one that holds a run; no other process may have it."""
+        if self._lock is not None:
+            return
+        other = StorageError(f"{self.path}: exists and is not a tracking run; give another store")
+        with self._faults():
+            if self.path.exists() and not self.path.is_dir():
+                raise other
+            self.path.mkdir(parents=True, exist_ok=True)
+            left = [p for p in self.path.iterdir() if not p.name.endswith(PARTIAL)]
+            if left and not (self.path / STUDY).exists():
+                raise other
+            self._lock = lock(self.path)
+            remove_leftovers(self.path)
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """One line that says what is kept."""
+        try:
+            yield
+        except OSError as fault:
+            own = isinstance(fault, StorageError)
+            reason = str(fault) if own else f"{self.path}: {fault.strerror}"
+            kept = f"; {self.finished} instants are kept" if self.finished else ""
+            raise StorageError(reason + kept) from None

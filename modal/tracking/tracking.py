@@ -1,0 +1,297 @@
+"""Following modes along a motion or over a parameter: `modal.track`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from assembly import FrozenSystem
+from assembly.errors import (
+    ConvergenceError,
+    FrozenMotionError,
+    InputError,
+    SingularSystemError,
+    StorageError,
+)
+from modal.data.datasets import constants_text, provenance, tracks_dataset
+from modal.data.integrity import checksum
+from modal.eigen.solve import Backend
+from modal.eigen.solve import solve as solve_instant
+from modal.tracking.following import Rules
+from modal.tracking.run import Run
+from modal.tracking.snapshot import ModesLike
+from modal.tracking.sources import (
+    WORTH_A_BASIS,
+    BasisError,
+    FullSource,
+    ReducedSource,
+    Solver,
+    Source,
+    reducible,
+)
+from modal.tracking.store import TrackStore
+from modal.tracking.sweep import Sweep
+from modal.tracking.tracks import Recorder
+from modal.tracking.variables import variables
+from modal.tracking.variation import Neighbourhood
+from modal.tracking.whirl import Whirl
+
+BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
+
+
+class TrackingInterrupted(KeyboardInterrupt):
+    """Ctrl-C while tracking; `partial` is the dataset of the instants that were finished, or
+    None.
+    """
+
+    def __init__(self, message: str, partial: xr.Dataset | None) -> None:
+        super().__init__(message)
+        self.partial = partial
+
+
+def track(
+    model: Any,
+    times: ArrayLike | None = None,
+    k: int = 6,
+    *,
+    guard: int | None = None,
+    backend: str = "auto",
+    accuracy: float = 1e-8,
+    solver: Solver | None = None,
+    rate: float | None = None,
+    tolerance: float = 0.05,
+    rules: Rules | None = None,
+    whirl_axis: ArrayLike | None = None,
+    checks: int = 1,
+    store: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: bool | None = None,
+    **parameters: Any,
+) -> xr.Dataset:
+    """Follow the modes of a model along a motion, or over one parameter given as a one-dimensional
+    array.
+
+        track(mechanism, times=times, k=6)
+        track(blade, omega=speeds, axis=(0, 0, 1), k=6)
+
+    model: anything with `freeze(t, **parameters)` (times, s) or `freeze(**parameters)`; parameters
+    that are not the array are passed on as they are.
+    k: elastic modes of smallest |λ| followed at every instant, with the rigid ones below them;
+    `guard` more are solved so that a mode may pass the window's edge and come back. The dataset has
+    a row for every mode that was among them at any instant: those of the first instant, then those
+    that came in, in the order they came; NaN where a mode is outside the window.
+    backend: "slepc", "scipy" or "dense" solve every instant by itself; "reduced" takes all of them
+    from one certified basis with eigenvalues to `accuracy` |λ|; "auto" does that where instants
+    share their operators and nothing is free to move, else "slepc". solver(system, k): another
+    source of modes.
+    rate: speed of the parameter, units per second, if it changes in time; for omega it is the
+    epsilon given beside it, if any. Else the parameter is steady at every point,
+    growth_rate_corrected is growth_rate and frozen_interval infinite.
+    tolerance: of frozen_interval, on drift and coupling. rules: when a match is believed.
+    whirl_axis: axis of the whirl direction, `axis` if that is given.
+    checks: values of a seeded draw at which a reduced basis is compared with a full solve.
+    store: a folder that receives what is finished every ten seconds; resume=True goes on with a run
+    that was interrupted, whatever ended it, and equals an unbroken one bit by bit.
+    progress: a bar on stderr; None shows it on a terminal.
+
+    Returns the dataset "tracks" of DESIGN.md, section 5, with `coupling`, `partner`, `gap` (rad/s),
+    `event_at`, all events along the dimension "occurrence" and, where displacements and an axis are
+    known, `whirl` and `whirl_number`. Raises InputError for arguments that cannot be used;
+    AccuracyError when a full solve differs from the basis; StorageError when the store holds
+    something else or cannot be written; where a later instant fails, for whatever reason,
+    ConvergenceError whose `partial` is the dataset of those before it; TrackingInterrupted, the
+    same, on Ctrl-C.
+    """
+    guard = 2 + k // 4 if guard is None else guard
+    _check(k, guard, checks, accuracy, tolerance, rules)
+    rules = rules or Rules()
+    axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
+    sweep = Sweep.of(model, times, parameters, axis)
+    name, at = sweep.name, sweep.at
+    speed = 1.0 if name == "time" else _rate(rate, name, parameters)
+    if name == "time" and rate is not None:
+        raise InputError("rate: it is the speed of a parameter; leave it out over times")
+    whirl = None if axis is None else Whirl(axis)
+    held = None
+    if store is not None:
+        settings = _study(sweep, int(k), int(guard), backend, solver, accuracy, speed, rules, axis)
+        held = TrackStore(Path(store), settings)
+    elif resume:
+        raise InputError("resume: give store, the folder of the run to go on with")
+
+    def make(backend: str, stored: TrackStore | None) -> Source:
+        count = int(k) + int(guard)
+        verified = (int(checks), int(k))
+        return _source(sweep, count, backend, solver, accuracy, whirl, speed, verified, stored)
+
+    def record(source: Source) -> Recorder:
+        return Recorder(int(k), source.snapshot, rules, speed, sweep.span, source.carried)
+
+    run = Run(sweep, make, record, held)
+
+    def finished() -> xr.Dataset | None:
+        recorder = run.recorder
+        if not recorder.count:
+            return None
+        values, events = variables(recorder, tolerance)
+        attributes = provenance(
+            title=f"modes followed over {name}",
+            model=type(model).__name__,
+            model_parameters=sweep.constant,
+            solver=run.source.description,
+            modes_followed=int(k),
+            modes_guarding=int(guard),
+            tracking_rules=asdict(rules),
+            frozen_interval_tolerance=tolerance,
+            rate="none" if name == "time" or speed is None else speed,
+            instants=f"{recorder.count} of {len(at)}",
+            extra_instants=recorder.state.extra,
+        )
+        return tracks_dataset(name, at[: recorder.count], values, attributes, events)
+
+    try:
+        try:
+            run.begin(backend, resume)
+        except KeyboardInterrupt:
+            raise TrackingInterrupted("stopped before the first instant", None) from None
+        try:
+            run.follow(backend, progress)
+        except KeyboardInterrupt:
+            run.keep()
+            raise TrackingInterrupted(
+                f"stopped after {run.recorder.count} of {len(at)} instants", finished()
+            ) from None
+        except StorageError:
+            raise
+        except Exception as fault:
+            # Whatever stops a model on its way, what was finished before is handed over.
+            count = run.recorder.count
+            arithmetic = isinstance(fault, FrozenMotionError) and isinstance(fault, ArithmeticError)
+            if not count and not arithmetic:
+                raise
+            run.keep()
+            what = (
+                str(fault)
+                if isinstance(fault, FrozenMotionError)
+                else f"{type(fault).__name__}: {fault}"
+            )
+            where = sweep.place(float(at[count]))
+            raise ConvergenceError(f"{where}: {what}", partial=finished()) from fault
+    finally:
+        run.close()
+    done = finished()
+    assert done is not None
+    return done
+
+
+def _study(
+    sweep: Sweep,
+    k: int,
+    guard: int,
+    backend: str,
+    solver: Solver | None,
+    accuracy: float,
+    rate: float | None,
+    rules: Rules,
+    axis: ArrayLike | None,
+) -> dict[str, Any]:
+    """What must be the same for a stored run to go on, beside the model's matrices."""
+    at = sweep.at
+    return {
+        "title": "tracks",
+        "model": type(sweep.model).__name__,
+        "values": f"{sweep.name}: {at[0]:g} to {at[-1]:g}, {len(at)} values ({checksum(at)[:12]})",
+        "fixed": constants_text(sweep.constant),
+        "k": k,
+        "guard": guard,
+        "backend": backend if solver is None else _solver_name(solver),
+        "accuracy": float(accuracy),
+        "rate": rate,
+        "rules": asdict(rules),
+        "whirl_axis": None if axis is None else np.asarray(axis, dtype=float).tolist(),
+    }
+
+
+def _solver_name(solver: Solver) -> str:
+    return str(getattr(solver, "__name__", type(solver).__name__))
+
+
+def _check(k: Any, guard: Any, checks: Any, accuracy: Any, tolerance: Any, rules: Any) -> None:
+    whole = (int, np.integer)
+    if not isinstance(k, whole) or isinstance(k, bool) or k < 1:
+        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    if not isinstance(guard, whole) or guard < 0:
+        raise InputError(f"guard: expected a whole number of modes, 0 or more, got {guard!r}")
+    if not isinstance(checks, whole) or checks < 0:
+        raise InputError(f"checks: expected a whole number of values, 0 or more, got {checks!r}")
+    for key, value in (("accuracy", accuracy), ("tolerance", tolerance)):
+        if not 0.0 < value < np.inf:
+            raise InputError(f"{key}: expected a positive number, got {value!r}")
+    if rules is not None and not isinstance(rules, Rules):
+        raise InputError(f"rules: expected modal.following.Rules, got {type(rules).__name__}")
+
+
+def _rate(rate: float | None, name: str, parameters: Mapping[str, Any]) -> float | None:
+    """Speed of the parameter, None for one that is steady."""
+    if rate is None and name == "omega" and np.ndim(parameters.get("epsilon", 0.0)) == 0:
+        rate = parameters.get("epsilon", 0.0)
+    if rate is not None and not np.isfinite(rate):
+        raise InputError(f"rate: expected a finite number of units per second, got {rate!r}")
+    return float(rate) if rate else None
+
+
+def _source(
+    sweep: Sweep,
+    count: int,
+    backend: str,
+    solver: Solver | None,
+    accuracy: float,
+    whirl: Whirl | None,
+    rate: float | None,
+    checks: tuple[int, int],
+    stored: TrackStore | None,
+) -> Source:
+    """The source of modes that `backend` and `solver` ask for, or that of a stored run.
+
+    checks: at how many values, and of how many modes, a basis is verified.
+    """
+    freeze, at = sweep.freeze, sweep.at
+    around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
+    reduced = stored.open() if stored is not None else False
+    kept = None if stored is None else stored.reopen
+    if solver is not None:
+        return FullSource(freeze, at, count, solver, _solver_name(solver), whirl, around, kept)
+    if backend not in BACKENDS:
+        raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
+    asked = backend == "reduced"
+    worth = asked or (backend == "auto" and len(at) >= WORTH_A_BASIS)
+    if reduced if stored is not None else worth:
+        usable = reducible(freeze, at)
+        if stored is not None and not usable:
+            raise stored.other_model()
+        if asked and not usable:
+            raise InputError(
+                "backend: a reduced basis needs instants that share their operators, and nothing "
+                "free to move; take another backend"
+            )
+        try:
+            if usable:
+                return ReducedSource(
+                    freeze, sweep.name, at, count, accuracy, whirl, around, *checks, kept
+                )
+        except (BasisError, ConvergenceError, SingularSystemError):
+            if asked or stored is not None:
+                raise
+    chosen = "slepc" if backend == "auto" else backend
+
+    def full(system: FrozenSystem, wanted: int) -> ModesLike:
+        return solve_instant(system, wanted, backend=cast(Backend, chosen))
+
+    return FullSource(freeze, at, count, full, chosen, whirl, around, kept)

@@ -1,0 +1,164 @@
+"""The record of a tracking run: which mode of each instant is on which track.
+
+Of the instants that lie behind only numbers are kept (modal/tracking/rows.py); vectors are held of
+the last two instants and of modes that left the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from modal.tracking.events import Meeting
+from modal.tracking.following import Follower, Rules, Step
+from modal.tracking.matching import Overlap, align, clusters
+from modal.tracking.rows import Rows
+from modal.tracking.snapshot import Index, Mask, Snapshot
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run stands after `count` instants.
+
+    recent: the last two snapshots. ended: the last shape of each track that left the window.
+    visible (R,): tracks that are reported. extra: extra instants. meetings: how many are settled.
+    """
+
+    count: int = 0
+    recent: tuple[Snapshot, ...] = ()
+    ended: Mapping[int, Snapshot] = field(default_factory=dict)
+    visible: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    extra: int = 0
+    meetings: int = 0
+
+
+class Recorder:
+    """Takes the snapshots of successive instants and follows every mode of the window.
+
+    k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
+    them. solve(s): the modes at an extra instant. rate: speed of the parameter, 1 for time, None
+    for a parameter that is steady at each value. span: length of the sweep. carry(snapshot): the
+    same modes in the coordinates of the latest snapshots.
+
+    `state` is replaced in one assignment, after all of an instant is written: an interruption at
+    any moment leaves the record of whole instants.
+    """
+
+    def __init__(
+        self,
+        k: int,
+        solve: Callable[[float], Snapshot],
+        rules: Rules,
+        rate: float | None,
+        span: float,
+        carry: Callable[[Snapshot], Snapshot] | None = None,
+    ) -> None:
+        self.k, self.rules, self.rate = k, rules, rate
+        self.rows, self.state = Rows(rate is not None), State()
+        self._meetings: list[Meeting] = []
+        self._solve, self._carry = solve, carry
+        self._follower = Follower(self._extra, rules, span)
+        self._extras = 0
+
+    @property
+    def count(self) -> int:
+        """Instants recorded."""
+        return self.state.count
+
+    @property
+    def meetings(self) -> list[Meeting]:
+        """What was settled between instants."""
+        return self._meetings[: self.state.meetings]
+
+    def restore(self, state: State, meetings: list[Meeting]) -> None:
+        """Go on from a state; the rows are put back already."""
+        self.state, self._meetings = state, meetings
+
+    def add(self, snapshot: Snapshot, spin: float = np.nan) -> None:
+        """Record the next instant. spin: of the rotation there, rad/s."""
+        if not self.count:
+            self.rows.put(0, snapshot, spin, np.arange(snapshot.size))
+            self.state = State(1, (snapshot,), {}, self._lowest(snapshot))
+            return
+        self.bring(len(snapshot.right))
+        del self._meetings[self.state.meetings :]
+        self._extras = self.state.extra
+        a = self.state.recent[-1]
+        if self.count == 1 and clusters(a.eigenvalues):
+            # Nothing came before: the next instant says which basis goes on.
+            a = align(a, snapshot)
+            self.rows.put(0, a, float(self.rows.single("spin", 1)[0]), np.arange(a.size))
+            self.state = replace(self.state, recent=(a,))
+        index = self.rows.index(self.count - 1, len(self.state.visible))
+        present = np.flatnonzero(index >= 0)
+        track = np.full(a.size, -1)
+        track[index[present]] = present
+        watched = np.zeros(a.size, dtype=bool)
+        watched[index[present]] = self.state.visible[present]
+        slope = np.zeros(a.size, dtype=complex)
+        if a.variation is not None:
+            slope = np.nan_to_num(a.variation.slope, nan=0.0)
+        step = self._follower.follow(a, snapshot, slope, watched)
+        onward, lowest = step.match.target, self._lowest(step.b)
+        entering = (track >= 0) & ~watched & (onward >= 0) & lowest[onward]
+        if entering.any():  # what happens to them on the way in is reported too
+            step = self._follower.follow(a, snapshot, slope, watched | entering)
+        self._extend(a, step, spin, index, track)
+
+    def bring(self, size: int) -> None:
+        """Bring what is held into the coordinates of a basis of `size` vectors."""
+        state = self.state
+        if self._carry is not None and state.count and len(state.recent[-1].right) != size:
+            recent = tuple(self._carry(s) for s in state.recent)
+            ended = {row: self._carry(s) for row, s in state.ended.items()}
+            self.state = replace(state, recent=recent, ended=ended)
+
+    def _lowest(self, snapshot: Snapshot) -> Mask:
+        """The k lowest elastic modes and the rigid ones below them, (K,)."""
+        elastic = np.cumsum(snapshot.kind == "elastic")
+        return np.asarray((elastic <= self.k) & ((elastic < self.k) | (snapshot.kind == "elastic")))
+
+    def _extra(self, at: float) -> Snapshot:
+        self._extras += 1
+        return self._solve(at)
+
+    def _extend(self, a: Snapshot, step: Step, spin: float, index: Index, track: Index) -> None:
+        b, match, state = step.b, step.match, self.state
+        n, present = state.count, np.flatnonzero(index >= 0)
+        onward = np.full(len(index), -1, dtype=np.intp)
+        onward[present] = match.target[index[present]]
+        ended = dict(state.ended)
+        for row in np.flatnonzero((index >= 0) & (onward < 0)):
+            ended[int(row)] = a.mode(int(index[row]))
+        new = self._returned(b, ended, onward, np.setdiff1d(np.arange(b.size), onward))
+        there = np.concatenate([onward, new])
+        row_of = np.full(b.size, -1)
+        row_of[there[there >= 0]] = np.flatnonzero(there >= 0)
+        for e in step.encounters:
+            first = int(track[e.first])
+            second = int(track[e.second]) if e.second >= 0 else -1
+            if e.newborn >= 0:
+                second = int(row_of[e.newborn])
+            if first >= 0 and (second >= 0 or e.second < 0):
+                self._meetings.append(Meeting(n, first, second, e.at, e.gap, e.kind))
+        self.rows.put(n, b, spin, there, match)
+        visible = np.concatenate([state.visible, np.zeros(len(new), dtype=bool)])
+        visible |= (there >= 0) & self._lowest(b)[there]
+        self.state = State(n + 1, (a, b), ended, visible, self._extras, len(self._meetings))
+
+    def _returned(
+        self, b: Snapshot, ended: dict[int, Snapshot], onward: Index, new: Index
+    ) -> Index:
+        """Put modes that come back on the track they left (in `onward`); what is left is new."""
+        for row, last in list(ended.items()):
+            if not new.size:
+                break
+            overlap = Overlap.between(last, b)
+            best = int(new[np.argmax(overlap.mac[0, new])])
+            if overlap.mac[0, best] > self.rules.known_mac:
+                onward[row] = best
+                new = new[new != best]
+                del ended[row]
+        return new

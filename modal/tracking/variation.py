@@ -1,0 +1,326 @@
+"""How the modes of an instant change with the swept value, from the matrices next to that instant.
+
+The matrices M, C (all that multiplies the velocity) and K at s and at a few values within a small
+step h of it give M′, C′, K′ and, along a motion, M″ and C″. They are projected on the real space of
+the right and left vectors of the window, which holds these eigenpairs exactly, so everything below
+is small and dense. With x = (q, λq), y = (Cᵀu + λ̄Mᵀu, u) and yᴴBx = 1,
+
+    y_jᴴ(A′ − λ_i B′)x_i = −u_jᴴ(λ_i² M′ + λ_i C′ + K′) q_i
+
+is the slope dλ/ds for j = i and drives mode i into mode j otherwise. The spacing of the sweep does
+not enter. The curvature follows by differentiating once more, with x_i′ = Σ_j c_j x_j,
+
+    λ_i″ = y_iᴴ(A″ − λ_iB″ − 2λ_i′B′)x_i
+           + 2 Σ_{j≠i} y_iᴴ(A′ − λ_iB′)x_j y_jᴴ(A′ − λ_iB′)x_i / (λ_i − λ_j)
+
+over the modes of the window and all conjugates (Lancaster, Numer. Math. 6 (1964) 377).
+
+Along a motion the equations hold two terms by which energy goes to and fro between motion and
+vibration: Ṁ in C, and half the rate of C's skew part in K (K(ε) of one body). Without them,
+
+    M q̈ + (C − Ṁ) q̇ + (K − ½ d/dt skew C) q = 0,
+
+the equations of an undamped motion are conservative at every instant. The real parts of these
+eigenvalues show damping and instability alone: to first order in the damping they are the growth
+rates of the action, the adiabatic invariant of an undamped motion (Landau and Lifshitz, Mechanics,
+§49). The real projection keeps the structure: without damping they are zero to the error of the
+stencil.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from assembly.system.frozen import FrozenSystem
+
+Real = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+Triple = tuple[Real, Real, Real]
+
+# Relative distance up to which eigenvalues are one cluster.
+CLUSTER = 1e-6
+# Relative singular value below which a direction of the window's space is round-off.
+INDEPENDENT = 1e-10
+# Relative size below which a part of a matrix is round-off.
+PRESENT = 1e-12
+# The step of the stencil: this part of the fastest mode's 1/|λ| along a motion, …
+OF_PERIOD = 0.1
+# … at most this part of the sweep, …
+OF_SWEEP = 1e-3
+# … and at least this part of the value itself, below which it cancels.
+OF_VALUE = 1e-8
+
+
+@dataclass(frozen=True)
+class Stencil:
+    """Values next to `at` inside the sweep and the weights of derivatives.
+
+    values (P,); first, check (P,): weights of d/ds and of d/ds of lower order; second (P,): of
+    d²/ds².
+    """
+
+    values: Real
+    first: Real
+    check: Real
+    second: Real
+    centre: int
+
+    @classmethod
+    def near(cls, at: float, step: float, low: float, high: float, moving: bool) -> Stencil:
+        """Five values along a motion, three over a steady parameter; one-sided at the ends."""
+        reach = 2 if moving else 1
+        step = min(step, (high - low) / (2 * reach))
+        down = min(reach, int((at - low) / step + 1e-9))
+        up = min(reach, int((high - at) / step + 1e-9))
+        offsets = np.arange(-reach, reach + 1) + (reach - down) - (reach - up)
+        values = at + step * offsets
+        near = np.sort(np.argsort(np.abs(offsets), kind="stable")[: max(2, 2 * reach - 1)])
+        whole = tuple(offsets.tolist())
+        first, second = _weights(whole, 1) / step, _weights(whole, 2) / step**2
+        check = np.zeros(len(offsets))
+        check[near] = _weights(tuple(offsets[near].tolist()), 1) / step
+        return cls(values, first, check, second, int(np.flatnonzero(offsets == 0)[0]))
+
+
+@lru_cache(maxsize=64)
+def _weights(offsets: tuple[int, ...], order: int) -> Real:
+    """Weights w with Σ w_m f(offset_m) = f^(order)(0), exact to degree len − 1."""
+    x = np.array(offsets, dtype=float)
+    right = np.zeros(len(x))
+    if order < len(x):
+        right[order] = 1.0 if order == 1 else 2.0
+    return np.asarray(np.linalg.solve(np.vander(x, increasing=True).T, right))
+
+
+def step_length(size: float, rate: float | None, low: float, high: float) -> float:
+    """The step of the stencil; size: the largest |λ| of the window; rate: of the swept value."""
+    longest = OF_SWEEP * (high - low)
+    if rate is None or size == 0.0:
+        return longest
+    shortest = OF_VALUE * max(abs(low), abs(high))
+    return min(max(OF_PERIOD * abs(rate) / size, shortest), longest)
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """What lies next to the instants of a sweep.
+
+    near: the frozen system at any value between `low` and `high`. rate: speed of the swept value,
+    units per second, or None where it is steady at each instant.
+    """
+
+    near: Callable[[float], FrozenSystem]
+    low: float
+    high: float
+    rate: float | None
+
+    def stencil(self, at: float, eigenvalues: Complex) -> Stencil | None:
+        """The stencil for an instant with these modes; None where the sweep is one value."""
+        if self.high <= self.low:
+            return None
+        size = float(np.abs(eigenvalues).max(initial=0.0))
+        step = step_length(size, self.rate, self.low, self.high)
+        return Stencil.near(at, step, self.low, self.high, self.rate is not None)
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Change of K modes per unit of the swept value.
+
+    change (2, K, K): y_jᴴ(A′ − λ_iB′)x_i at [0, j, i], with the conjugate of y_j at [1, j, i].
+    curvature (K,): d²λ/ds² along a motion, zero over a steady parameter.
+    energy, mass (K, K): x_iᴴE′x_j and q_iᴴM′q_j. energy_twin, mass_twin (K, K): x_iᴴE x̄_j and
+    q_iᴴM q̄_j. steady (K,): λ without the terms that only move energy to and fro, rad/s;
+    steady_slope (K,) its derivative; doubt (K,): difference to a stencil of lower order, rad/s.
+    """
+
+    change: Complex
+    curvature: Complex
+    energy: Complex
+    mass: Complex
+    energy_twin: Complex
+    mass_twin: Complex
+    steady: Complex
+    steady_slope: Complex
+    doubt: Real
+
+    @property
+    def slope(self) -> Complex:
+        """dλ/ds of each mode, (K,)."""
+        return np.asarray(np.diagonal(self.change[0]))
+
+    def take(self, only: slice) -> Variation:
+        """Of some of the modes."""
+        parts = {
+            name: getattr(self, name)[..., only, only]
+            for name in ("change", "energy", "mass", "energy_twin", "mass_twin")
+        }
+        names = ("curvature", "steady", "steady_slope", "doubt")
+        single = {name: getattr(self, name)[only] for name in names}
+        return Variation(**parts, **single)
+
+    def turned(self, turn: Complex, back: Complex) -> Variation:
+        """In the basis right @ turn, left @ back of the same modes (modal.matching.align)."""
+        row = turn.conj().T
+        change = np.stack([back.conj().T @ self.change[0] @ turn, back.T @ self.change[1] @ turn])
+        return replace(
+            self,
+            change=change,
+            energy=row @ self.energy @ turn,
+            mass=row @ self.mass @ turn,
+            energy_twin=row @ self.energy_twin @ turn.conj(),
+            mass_twin=row @ self.mass_twin @ turn.conj(),
+        )
+
+
+def window_space(right: Complex, left: Complex) -> Real:
+    """Real orthonormal basis V (n, m) of the right and left vectors; the identity where n is
+    small.
+    """
+    n, K = right.shape
+    if n <= 4 * K:
+        return np.eye(n)
+    columns = np.hstack([right.real, right.imag, left.real, left.imag])
+    size = np.linalg.norm(columns, axis=0)
+    Q, R, _ = la.qr(columns / np.where(size > 0.0, size, 1.0), mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    return np.asarray(Q[:, diagonal > INDEPENDENT * diagonal[0]])
+
+
+def projected(system: FrozenSystem, V: Real) -> Triple:
+    """VᵀMV, Vᵀ(C + D)V and VᵀKV, with all damping and all stiffness."""
+    M, C, K = (V.T @ (A @ V) for A in (system.M, system.damping, system.stiffness))
+    return M, C, K
+
+
+def variation(
+    stencil: Stencil,
+    triples: list[Triple],
+    eigenvalues: Complex,
+    right: Complex,
+    left: Complex,
+    rate: float | None,
+) -> Variation:
+    """From M, C, K (m, m) at the values of the stencil and the modes (m, K) in their coordinates.
+
+    right: qᴴMq = 1; left: of any size. rate: of the swept value along a motion, or None.
+    """
+    stacks = [np.stack([triple[i] for triple in triples]) for i in range(3)]
+    M, C, K = (stack[stencil.centre] for stack in stacks)
+    # From the instant's own matrices, so that constant ones have no derivative at all.
+    changes = [stack - stack[stencil.centre] for stack in stacks]
+    M1, C1, K1 = (np.tensordot(stencil.first, change, 1) for change in changes)
+    lam, Q = eigenvalues, right
+    pairing = _pairing(M, C, lam, left, Q)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        U = left / pairing.conj()
+        change = -np.stack([W @ _quadratic(M1, C1, K1, lam, Q) for W in (U.conj().T, U.T)])
+    S, S1, row = 0.5 * (K + K.T), 0.5 * (K1 + K1.T), Q.conj().T
+    mass, mass_twin = row @ M1 @ Q, row @ M @ Q.conj()
+    product, twin = np.outer(lam.conj(), lam), np.outer(lam.conj(), lam.conj())
+    energy = product * mass + row @ S1 @ Q
+    energy_twin = twin * mass_twin + row @ S @ Q.conj()
+    steady, slope, doubt = lam, np.diagonal(change[0]), np.zeros(len(lam))
+    curvature = np.zeros(len(lam), dtype=complex)
+    if rate is not None:
+        M2, C2, K2 = (np.tensordot(stencil.second, change, 1) for change in changes)
+        curvature = _curvature((M1, C1, K1), (M2, C2, K2), change, lam, Q, U)
+        taken = _breathing(stencil, stacks, rate)
+        if taken is not None:
+            steady, slope, doubt = taken(lam, Q, U)
+    return Variation(
+        change, curvature, energy, mass, energy_twin, mass_twin, steady, slope, doubt
+    )
+
+
+def _curvature(
+    first: Triple, second: Triple, change: Complex, lam: Complex, Q: Complex, U: Complex
+) -> Complex:
+    """d²λ/ds² (K,) from the first and second derivatives of M, C, K; a cluster counts as one."""
+    M1, C1, _ = first
+    slope = np.diagonal(change[0])
+    out = -(U.conj() * (_quadratic(*second, lam, Q) + 2.0 * slope * (M1 @ Q * lam))).sum(axis=0)
+    for block, (shapes, others) in enumerate(((Q, lam), (Q.conj(), lam.conj()))):
+        apart = lam[:, None] - others
+        near = np.abs(apart) <= CLUSTER * np.abs(lam)[:, None]
+        # y_iᴴ(A′ − λ_iB′)x_j at [i, j]: its lower block is −(λ_iλ_jM′ + λ_jC′ + K′)q_j.
+        back = -U.conj().T @ _quadratic(M1, C1, first[2], others, shapes)
+        back -= (U.conj().T @ (M1 @ shapes)) * others * apart
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(near, 0.0, back * change[block].T / apart)
+        out += 2.0 * terms.sum(axis=1)
+    return np.asarray(out)
+
+
+Steady = Callable[[Complex, Complex, Complex], tuple[Complex, Complex, Real]]
+
+
+def _breathing(stencil: Stencil, stacks: list[Real], rate: float) -> Steady | None:
+    """The eigenvalues without the terms that move energy to and fro; None where there are none."""
+    M, C, K = (stack[stencil.centre] for stack in stacks)
+    M1, C1, K1 = (np.tensordot(stencil.first, stack, 1) for stack in stacks)
+    M2, C2 = (np.tensordot(stencil.second, stack, 1) for stack in stacks[:2])
+    other_M, other_C = (np.tensordot(stencil.check, stack, 1) for stack in stacks[:2])
+    in_C = np.abs(C + C.T).max(initial=0.0) > PRESENT * np.abs(C).max(initial=0.0)
+    in_K = np.abs(K - K.T).max(initial=0.0) > PRESENT * np.abs(K).max(initial=0.0)
+    if not (in_C or in_K):
+        return None
+    a, b = (rate if in_C else 0.0), (0.5 * rate if in_K else 0.0)
+    C0, K0 = C - a * M1, K - b * _skew(C1)
+    C01, K01 = C1 - a * M2, K1 - b * _skew(C2)
+
+    def taken(lam: Complex, Q: Complex, U: Complex) -> tuple[Complex, Complex, Real]:
+        found, X, Y = _matched(M, C0, K0, C, lam, Q, U)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = -(Y.conj() * _quadratic(M1, C01, K01, found, X)).sum(axis=0)
+            slope = slope / _pairing(M, C0, found, Y, X)
+            dM, dC = a * (M1 - other_M), b * _skew(C1 - other_C)
+            doubt = np.abs((U.conj() * ((dM @ Q) * lam + dC @ Q)).sum(axis=0))
+        return found, slope, doubt
+
+    return taken
+
+
+def _skew(A: Real) -> Real:
+    return 0.5 * (A - A.T)
+
+
+def _quadratic(M: Real, C: Real, K: Real, lam: Complex, Q: Complex) -> Complex:
+    return np.asarray((M @ Q) * lam**2 + (C @ Q) * lam + K @ Q)
+
+
+def _pairing(M: Real, C: Real, lam: Complex, U: Complex, Q: Complex) -> Complex:
+    return np.asarray((U.conj() * ((M @ Q) * (2.0 * lam) + C @ Q)).sum(axis=0))
+
+
+def _matched(
+    M: Real, C: Real, K: Real, own: Real, lam: Complex, Q: Complex, U: Complex
+) -> tuple[Complex, Complex, Complex]:
+    """The eigenpairs of M, C, K that the modes λ, Q, U of the near problem M, own, … become."""
+    values, X, Y = _eigenpairs(M, C, K)
+    ahead = (U.conj().T @ (M @ X)) * (lam[:, None] + values) + U.conj().T @ (own @ X)
+    behind = (Y.conj().T @ (M @ Q)) * (values[:, None] + lam) + Y.conj().T @ (C @ Q)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.abs(ahead * (behind / _pairing(M, C, values, Y, X)[:, None]).T)
+        distance = np.abs(lam[:, None] - values) / np.maximum(np.abs(lam)[:, None], np.abs(values))
+        cost = np.where(np.isfinite(share), -np.minimum(share, 1.0), 0.0) + distance
+    _, chosen = linear_sum_assignment(np.nan_to_num(cost, nan=0.0, posinf=2.0))
+    return values[chosen], X[:, chosen], Y[:, chosen]
+
+
+def _eigenpairs(M: Real, C: Real, K: Real) -> tuple[Complex, Complex, Complex]:
+    """All eigenpairs with Im λ ≥ 0: values, right and left vectors (m, …)."""
+    m = len(M)
+    A = np.zeros((2 * m, 2 * m))
+    A[:m, m:] = np.eye(m)
+    A[m:] = -np.linalg.solve(M, np.hstack([K, C]))
+    values, Y, X = la.eig(A, left=True, right=True, check_finite=False)
+    upper = values.imag >= 0.0
+    return values[upper], X[:m, upper], np.linalg.solve(M.T, Y[m:, upper])

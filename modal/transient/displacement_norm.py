@@ -1,0 +1,66 @@
+"""What adaptive steps measure: a state (q, q̇) by the displacement that comes of it.
+
+    ‖(q, q̇)‖² = qᵀM q + (M q̇)ᵀ (K + M/T²)⁻¹ (M q̇)
+
+In modal coordinates that is Σ a_j² + ȧ_j²/(ω_j² + 1/T²): the squared amplitudes of all modes, of a
+free mobility its drift over the run's time T. The exact undamped motion keeps it, so errors made
+anywhere in a run add up to no more than their sum in this norm; and a fast mode counts by how far
+it moves, not by how quickly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import SingularSystemError
+from assembly.linalg.factorization import Factorization
+from modal.transient.equations import SecondOrderModel
+
+Array = NDArray[np.float64]
+
+
+class DisplacementNorm:
+    """The norm of a model over a span of time, s: M of each instant, K + M/T² of the first.
+
+    Where K is not positive semidefinite, M/T² alone is taken for K + M/T². Owns a factorization:
+    call `destroy()`.
+    """
+
+    def __init__(self, equations: SecondOrderModel, span: tuple[float, float]) -> None:
+        self.equations, self.span = equations, span
+        self._made: Factorization | None = None
+
+    @property
+    def _factor(self) -> Factorization:
+        """Made when it is asked for: fixed steps measure nothing."""
+        if self._made is None:
+            here = self.equations.at(self.span[0])
+            drift = here.M / (self.span[1] - self.span[0]) ** 2
+            K = here.system.K
+            try:
+                self._made = Factorization(sp.csr_matrix(0.5 * (K + K.T) + drift), "spd")
+            except SingularSystemError:
+                self._made = Factorization(sp.csr_matrix(drift), "spd")
+        return self._made
+
+    def __call__(self, t: float, q: Array, v: Array) -> float:
+        M = self.equations.at(t).M
+        momentum = M @ v
+        return float(np.sqrt(max(q @ (M @ q) + momentum @ self._factor.solve(momentum), 0.0)))
+
+    def destroy(self) -> None:
+        """Release the factorization."""
+        if self._made is not None:
+            self._made.destroy()
+
+
+class PlainNorm:
+    """|x| of x' = A(t) x."""
+
+    def __call__(self, t: float, x: Array, rate: Array) -> float:
+        return float(np.linalg.norm(x))
+
+    def destroy(self) -> None:
+        """Nothing to release."""

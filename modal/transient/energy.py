@@ -1,0 +1,88 @@
+"""Energy of the vibration and the work that changes it: property P6 (DESIGN.md, section 2).
+
+E = ½ q̇ᵀM q̇ + ½ qᵀ S q with S the symmetric stiffness (all but the circulatory part). Along a
+solution
+
+    dE/dt = q̇ᵀ[F − (C + D) q̇ − (K − S) q] + ½ q̇ᵀ Ṁ q̇ + ½ qᵀ Ṡ q,
+
+so the energy defect E(t) − E(0) − ∫ (right-hand side) dt is zero for the exact solution. In a
+frame that turns at constant ω this E is the Jacobi integral of the vibration, and the right-hand
+side is zero without damping and loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal.transient.equations import FirstOrderModel, SecondOrderModel
+from modal.transient.integrators.stages import Stages
+
+Array = NDArray[np.float64]
+Load = Callable[[float], Array]
+
+
+class EnergyLedger:
+    """Energy at instants and work over steps, of a second-order model."""
+
+    def __init__(self, equations: SecondOrderModel, load: Load) -> None:
+        self.equations, self.load = equations, load
+
+    def energy(self, t: float, q: Array, v: Array) -> float:
+        """E at t, J."""
+        here = self.equations.at(t)
+        return float(0.5 * (v @ (here.M @ v) + q @ (here.potential @ q)))
+
+    def work(self, t: float, h: float, stages: Stages) -> float:
+        """∫ dE/dt over the step from t to t + h, J, by the step's own quadrature.
+
+        Ṁ and Ṡ come from the polynomial through the step's two ends and its stages.
+        """
+        total = 0.0
+        for c, b, q, v in zip(stages.nodes, stages.weights, stages.q, stages.v, strict=True):
+            here = self.equations.at(t + c * h)
+            power = v @ (
+                self.load(t + c * h) - here.velocity @ v - here.stiffness @ q + here.potential @ q
+            )
+            total += b * h * power
+        return float(total) + self._parametric(t, h, stages)
+
+    def _parametric(self, t: float, h: float, stages: Stages) -> float:
+        if self.equations.constant:
+            return 0.0
+        nodes = np.concatenate([[0.0], stages.nodes, [1.0]])
+        rates = differentiation(nodes)[1:-1]
+        matrices = [self.equations.at(t + c * h) for c in nodes]
+        total = 0.0
+        for rate, b, q, v in zip(rates, stages.weights, stages.q, stages.v, strict=True):
+            forms = [0.5 * (v @ (m.M @ v) + q @ (m.potential @ q)) for m in matrices]
+            total += b * float(rate @ np.array(forms))
+        return total
+
+
+class FirstOrderLedger:
+    """½|x|² of x' = A(t) x in the place of an energy; its rate is xᵀA x."""
+
+    def __init__(self, model: FirstOrderModel) -> None:
+        self.model = model
+
+    def energy(self, t: float, q: Array, v: Array) -> float:
+        """½|x|²."""
+        return float(0.5 * (q @ q))
+
+    def work(self, t: float, h: float, stages: Stages) -> float:
+        """∫ xᵀA x dt over the step."""
+        powers = np.einsum("si,si->s", stages.q, stages.v)
+        return float(h * (stages.weights @ powers))
+
+
+def differentiation(nodes: Array) -> Array:
+    """Matrix (m, m) of the derivative at the nodes of the polynomial through values at the
+    nodes."""
+    powers = np.arange(len(nodes))
+    values = nodes[:, None] ** powers
+    slopes = np.zeros_like(values)
+    slopes[:, 1:] = powers[1:] * nodes[:, None] ** (powers[1:] - 1)
+    return np.asarray(np.linalg.solve(values.T, slopes.T).T)

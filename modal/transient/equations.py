@@ -1,0 +1,170 @@
+"""The full, unfrozen equations of a model, as the integrators and Floquet analysis read them.
+
+A model is a `FrozenSystem` (constant coefficients), an object with `freeze(t)` that returns one
+(time-varying M, C, K, Q), or a plain callable A(t) for x' = A(t) x, dense.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import InputError, SingularSystemError
+from assembly.system.frozen import STIFFNESS_PARTS, FrozenSystem
+
+Array = NDArray[np.float64]
+
+REMEMBERED = 8  # instants kept: the stages of one step and the step's two ends
+CONSERVATIVE_STIFFNESS = tuple(name for name in STIFFNESS_PARTS if name != "K_D")
+
+
+class Instant:
+    """The matrices of one instant, split as energy needs them.
+
+    M q̈ + V q̇ + S q = F with V = C + D; S = S_s + S_n, where S_s is the symmetric part of all
+    stiffness that a potential can carry and S_n the rest (Euler, circulatory).
+    """
+
+    def __init__(self, system: FrozenSystem) -> None:
+        self.system = system
+
+    @cached_property
+    def M(self) -> sp.csr_matrix:
+        """The mass matrix."""
+        return self.system.M
+
+    @cached_property
+    def velocity(self) -> sp.csr_matrix:
+        """V = C + D."""
+        return self.system.damping
+
+    @cached_property
+    def stiffness(self) -> sp.csr_matrix:
+        """S, everything on the displacement."""
+        return self.system.stiffness
+
+    @cached_property
+    def potential(self) -> sp.csr_matrix:
+        """S_s."""
+        conservative = self.system.combined(CONSERVATIVE_STIFFNESS).tocsr()
+        return (0.5 * (conservative + conservative.T)).tocsr()
+
+    @cached_property
+    def coriolis(self) -> sp.csr_matrix:
+        """C without the damping D."""
+        return self.system.C
+
+    @cached_property
+    def gyroscopic(self) -> sp.csr_matrix:
+        """G, half the skew part of C: the momentum is p = M q̇ + G q (paper 1401, eq. 8)."""
+        return (0.25 * (self.coriolis - self.coriolis.T)).tocsr()
+
+
+class SecondOrderModel:
+    """M(t) q̈ + [C(t) + D(t)] q̇ + K(t) q = Q(t) of a model, n unknowns, instants made on
+    demand."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.constant = isinstance(model, FrozenSystem)
+        self._freeze = freezer(model)
+        self._seen: OrderedDict[float, Instant] = OrderedDict()
+        self._single = Instant(model) if isinstance(model, FrozenSystem) else None
+
+    def at(self, t: float) -> Instant:
+        """The instant at time t, s. Raises InputError when the number of unknowns changes."""
+        if self._single is not None:
+            return self._single
+        found = self._seen.get(t)
+        if found is None:
+            found = Instant(self._freeze(t))
+            if self._seen and found.system.n != next(iter(self._seen.values())).system.n:
+                raise InputError(
+                    f"model: freeze({t:.6g}) has another number of unknowns than before"
+                )
+            self._seen[t] = found
+            if len(self._seen) > REMEMBERED:
+                self._seen.popitem(last=False)
+        else:
+            self._seen.move_to_end(t)
+        return found
+
+    def first_order(self, t: float) -> Array:
+        """A(t) = [[0, I], [−M⁻¹K, −M⁻¹(C + D)]], dense (2n, 2n), on x = (q, q̇)."""
+        here = self.at(t)
+        return dense_state_matrix(
+            here.M.toarray(), here.velocity.toarray(), here.stiffness.toarray()
+        )
+
+
+class FirstOrderModel:
+    """x' = A(t) x of a plain callable, dense; every value is checked for its shape and
+    finiteness."""
+
+    def __init__(self, matrix: Callable[[float], Any], t0: float = 0.0) -> None:
+        self._matrix = matrix
+        self.n = 0
+        self.n = self.first_order(t0).shape[0]
+
+    def first_order(self, t: float) -> Array:
+        """A(t), (n, n)."""
+        A = np.asarray(self._matrix(float(t)), dtype=float)
+        size = self.n or (A.shape[0] if A.ndim else 0)
+        if A.shape != (size, size) or size == 0:
+            raise InputError(f"A(t): expected a square matrix, got shape {A.shape} at t = {t:.6g}")
+        if not np.all(np.isfinite(A)):
+            raise InputError(f"A(t): has entries that are not finite numbers at t = {t:.6g}")
+        return A
+
+
+def dense_state_matrix(M: Array, V: Array, K: Array) -> Array:
+    """[[0, I], [−M⁻¹K, −M⁻¹V]]; SingularSystemError when M is not positive definite."""
+    n = M.shape[0]
+    try:
+        factor = la.cho_factor(M)
+    except la.LinAlgError:
+        raise SingularSystemError(f"the {n}×{n} mass matrix is not positive definite") from None
+    A = np.zeros((2 * n, 2 * n))
+    A[:n, n:] = np.eye(n)
+    A[n:] = -la.cho_solve(factor, np.hstack([K, V]))
+    return A
+
+
+def is_second_order(model: Any) -> bool:
+    """True for a frozen system or an object with `freeze`; False for a plain callable A(t).
+
+    Raises InputError for anything else.
+    """
+    if isinstance(model, FrozenSystem) or hasattr(model, "freeze"):
+        return True
+    if callable(model):
+        return False
+    raise InputError(
+        "model: expected a FrozenSystem, an object with freeze(t), or a callable A(t), "
+        f"got {type(model).__name__}"
+    )
+
+
+def freezer(model: Any) -> Callable[[float], FrozenSystem]:
+    """`model.freeze` as a function of time alone; InputError when it does not take a time."""
+    if isinstance(model, FrozenSystem):
+        return lambda t: model
+    parameters = inspect.signature(model.freeze).parameters.values()
+    named = {p.name for p in parameters}
+    if "t" in named:
+        return lambda t: model.freeze(t=t)
+    first = next(iter(parameters), None)
+    if first is not None and first.name == "time":
+        return lambda t: model.freeze(t)
+    raise InputError(
+        f"model: {type(model).__name__}.freeze takes no time; give the body a motion, or freeze it "
+        "at a constant one and pass the frozen system"
+    )

@@ -1,0 +1,127 @@
+"""Hamilton's first-order form in displacement and momentum (paper 1401, eq. 8–13, corrected).
+
+    p = M q̇ + G q,    q̇ = M⁻¹(p − G q),    ṗ = Gᵀ q̇ − S q − D q̇ − N q + F
+
+G = G(ω) of one body, in general half the skew part of C; S the symmetric stiffness (the elastic K
+counts once: the paper's −½[k]{δ} in eq. 13 is a misprint); N what has no potential. The Euler
+matrix K(ε) and Ṁ do not appear: they are Ġ and the symmetric part of C, which the derivative of p
+brings back. That holds when C + Cᵀ = 2 Ṁ and the skew part of the stiffness is Ġ, that is for the
+consistent form of DESIGN.md (transport=True); models that are not of this form are told apart
+here and refused.
+
+The paper's momentum also has the constant terms of the rigid motion, ∫ρNᵀ(ṙ_O + ω̃ r): they shift
+p by a function of time, whose derivative is part of the load Q, and change nothing in q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import InputError
+from modal.transient.equations import SecondOrderModel
+
+Array = NDArray[np.float64]
+
+SAMPLES = 3  # instants of the span where the form is checked
+DIFFERENCE = 1e-6  # of the span: step of the central differences
+TOLERANCE = 1e-5  # of ‖Ṁ‖, ‖Ġ‖ and the part's own size: what central differences can tell
+
+
+@dataclass(frozen=True)
+class CanonicalInstant:
+    """M, G, S and what does no potential work: damping D on q̇ and N on q, each (n, n)."""
+
+    M: sp.csr_matrix
+    G: sp.csr_matrix
+    S: sp.csr_matrix
+    D: sp.csr_matrix
+    N: sp.csr_matrix
+
+    @cached_property
+    def on_displacement(self) -> sp.csr_matrix:
+        """S + N, what −ṗ has of q."""
+        return (self.S + self.N).tocsr()
+
+    @cached_property
+    def on_velocity(self) -> sp.csr_matrix:
+        """Gᵀ − D, what ṗ has of q̇."""
+        return (self.G.T - self.D).tocsr()
+
+    def momentum(self, q: Array, v: Array) -> Array:
+        """p = M q̇ + G q."""
+        return np.asarray(self.M @ v + self.G @ q)
+
+
+class CanonicalModel:
+    """The canonical form of a second-order model over a span of time.
+
+    Raises InputError when the model is not of Lagrange's form (see the module's docstring).
+    """
+
+    def __init__(self, equations: SecondOrderModel, t_span: tuple[float, float]) -> None:
+        self.equations = equations
+        self.mass_is_constant, self.gyroscopic_is_constant = self._inspect(*t_span)
+        self._single: CanonicalInstant | None = None
+
+    def at(self, t: float) -> CanonicalInstant:
+        """The canonical matrices at t."""
+        if self.equations.constant and self._single is not None:
+            return self._single
+        here = self.equations.at(t)
+        D, N = here.system.D, here.system.K_D
+        if self.mass_is_constant:
+            D = D + 0.5 * (here.coriolis + here.coriolis.T)
+        if self.gyroscopic_is_constant:
+            N = N + (here.stiffness - here.system.K_D - here.potential)
+        found = CanonicalInstant(here.M, here.gyroscopic, here.potential, D.tocsr(), N.tocsr())
+        if self.equations.constant:
+            self._single = found
+        return found
+
+    def _inspect(self, t0: float, t1: float) -> tuple[bool, bool]:
+        if self.equations.constant:
+            return True, True
+        mass, gyroscopic = True, True
+        rates = []
+        for t in np.linspace(t0, t1, SAMPLES + 2)[1:-1]:
+            delta = DIFFERENCE * (t1 - t0)
+            before, here, after = (self.equations.at(s) for s in (t - delta, t, t + delta))
+            M_rate = (after.M - before.M) / (2.0 * delta)
+            G_rate = (after.gyroscopic - before.gyroscopic) / (2.0 * delta)
+            mass &= _largest(M_rate) == 0.0
+            gyroscopic &= _largest(G_rate) == 0.0
+            rates.append((float(t), here, M_rate, G_rate))
+        for t, here, M_rate, G_rate in rates:
+            if not mass:
+                self._compare(
+                    "C + Cᵀ", "2 dM/dt", t, 0.5 * (here.coriolis + here.coriolis.T), M_rate
+                )
+            if not gyroscopic:
+                skew = here.stiffness - here.system.K_D - here.potential
+                self._compare("the skew part of K", "half the rate of C's", t, skew, G_rate)
+        return mass, gyroscopic
+
+    def _compare(
+        self, name: str, law: str, t: float, found: sp.csr_matrix, due: sp.csr_matrix
+    ) -> None:
+        size = max(_largest(found), _largest(due))
+        if _largest(found - due) > TOLERANCE * size + 1e-9 * self._scale(t, name):
+            gap = _largest(found - due) / size
+            raise InputError(
+                f"formalism: Hamilton's form needs {name} = {law}; at t = {t:.6g} s they differ by "
+                f"{gap:.1e} of their size: put damping in D and circulatory terms in K_D, use "
+                'transport=True, or formalism="lagrange"'
+            )
+
+    def _scale(self, t: float, name: str) -> float:
+        here = self.equations.at(t)
+        return _largest(here.coriolis if name.startswith("C") else here.stiffness)
+
+
+def _largest(A: sp.csr_matrix) -> float:
+    return float(abs(A.data).max()) if A.nnz else 0.0

@@ -1,0 +1,153 @@
+"""Gauss collocation: implicit midpoint (one stage, order 2) and Gauss of order 4 (two stages), or
+6.
+
+For Hamilton's form q̇ = M⁻¹(p − Gq), ṗ = Gᵀq̇ − Sq − Dq̇ − Nq + F, and for x' = A(t) x. The
+methods are symplectic and keep every quadratic invariant exactly (Hairer, Lubich & Wanner,
+Geometric Numerical Integration, IV.2): with constant coefficients and no load the energy is kept
+to round-off.
+
+With stage velocities V_i, q_i = q + h Σ a_ij V_j, and stage forces R_j, the stage equations are
+
+    M_i V_i + G_i q_i = p + h Σ_j a_ij R_j,   R_j = (G_jᵀ − D_j) V_j − (S_j + N_j) q_j + F_j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import InputError
+from modal.transient.equations import FirstOrderModel
+from modal.transient.hamilton import CanonicalInstant, CanonicalModel
+from modal.transient.integrators.solver import StepSolver
+from modal.transient.integrators.stages import Stages, State
+
+Array = NDArray[np.float64]
+Load = Callable[[float], Array]
+
+
+class Tableau:
+    """Nodes c, weights b and coefficients a of the s-stage Gauss method, on [0, 1]; order 2 s."""
+
+    def __init__(self, stages: int) -> None:
+        if stages not in (1, 2, 3):
+            raise InputError(f"stages: expected 1, 2 or 3, got {stages}")
+        points, weights = np.polynomial.legendre.leggauss(stages)
+        self.order = 2 * stages
+        self.c, self.b = 0.5 * (points + 1.0), 0.5 * weights
+        # a_ij = ∫_0^{c_i} ℓ_j: exact on the monomials, so solve Σ_j a_ij c_j^k = c_i^{k+1}/(k+1).
+        powers = np.arange(stages)
+        vandermonde = self.c[:, None] ** powers
+        moments = self.c[:, None] ** (powers + 1) / (powers + 1)
+        self.a = la.solve(vandermonde.T, moments.T).T
+
+
+class Gauss:
+    """Gauss collocation of Hamilton's form; `State.carried` is the momentum p (n,), N·s."""
+
+    def __init__(self, canonical: CanonicalModel, load: Load, stages: int = 1) -> None:
+        self.tableau = Tableau(stages)
+        self.order = self.tableau.order
+        self.canonical, self.load = canonical, load
+        self.solver, self._mass_solver = StepSolver(), StepSolver()
+        self._constant_matrix: dict[float, sp.csr_matrix] = {}  # the last few step lengths
+
+    def start(self, t: float, h: float, q: Array, v: Array) -> State:
+        """The state at t, with its momentum."""
+        return State(q, v, self.canonical.at(t).momentum(q, v))
+
+    def step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
+        """From t to t + h."""
+        a, b, c = self.tableau.a, self.tableau.b, self.tableau.c
+        times = [t + h * ci for ci in c]
+        at = [self.canonical.at(ti) for ti in times]
+        q, p = state.q, state.carried
+        loads = [self.load(ti) for ti in times]
+        known = [F - here.on_displacement @ q for F, here in zip(loads, at, strict=True)]
+        rhs = [
+            p - at[i].G @ q + h * sum(a[i, j] * known[j] for j in range(len(c)))
+            for i in range(len(c))
+        ]
+        V = self.solver.solve(self._matrix(h, at), np.concatenate(rhs)).reshape(len(c), -1)
+        q_stage = q + h * (a @ V)
+        force = [
+            F - here.on_displacement @ qi + here.on_velocity @ vi
+            for F, here, qi, vi in zip(loads, at, q_stage, V, strict=True)
+        ]
+        q_new = q + h * (b @ V)
+        p_new = p + h * sum(bi * Ri for bi, Ri in zip(b, force, strict=True))
+        end = self.canonical.at(t + h)
+        v_new = self._mass_solver.solve(end.M, p_new - end.G @ q_new)
+        return State(q_new, v_new, p_new), Stages(c, b, q_stage, V)
+
+    def _matrix(self, h: float, at: list[CanonicalInstant]) -> sp.csr_matrix:
+        constant = self.canonical.equations.constant
+        if constant and h in self._constant_matrix:
+            return self._constant_matrix[h]
+        matrix = step_matrix(self.tableau.a, h, at)
+        if constant:
+            self._constant_matrix = {**dict(list(self._constant_matrix.items())[-2:]), h: matrix}
+        return matrix
+
+    def change_step(self, t: float, state: State, new: float) -> State:
+        """Nothing depends on the step's length."""
+        return state
+
+    def destroy(self) -> None:
+        self.solver.destroy()
+        self._mass_solver.destroy()
+
+
+def step_matrix(a: Array, h: float, at: list[CanonicalInstant]) -> sp.csr_matrix:
+    """The matrix (s n, s n) of the stage velocities: block (i, j) is
+
+    δ_ij M_i + h a_ij (G_i − G_jᵀ + D_j) + h² Σ_k a_ik a_kj (S_k + N_k).
+    """
+    s = len(at)
+    stiffness = [here.on_displacement for here in at]
+    blocks: list[list[Any]] = []
+    for i in range(s):
+        row = []
+        for j in range(s):
+            block = (h * a[i, j]) * (at[i].G - at[j].on_velocity)
+            for k in range(s):
+                block = block + (h * h * a[i, k] * a[k, j]) * stiffness[k]
+            row.append(block + at[i].M if i == j else block)
+        blocks.append(row)
+    return sp.csr_matrix(sp.bmat(blocks, format="csr")) if s > 1 else sp.csr_matrix(blocks[0][0])
+
+
+class DenseGauss:
+    """Gauss collocation of x' = A(t) x, dense; q is x and v is x'."""
+
+    def __init__(self, model: FirstOrderModel, stages: int = 1) -> None:
+        self.tableau = Tableau(stages)
+        self.order = self.tableau.order
+        self.model = model
+
+    def start(self, t: float, h: float, q: Array, v: Array) -> State:
+        """The state at t; v is replaced by A(t) x."""
+        return State(q, self.model.first_order(t) @ q, q)
+
+    def step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
+        """From t to t + h: (δ_ij I − h A_i a_ij) k_j = A_i x."""
+        a, b, c = self.tableau.a, self.tableau.b, self.tableau.c
+        s, n = len(c), self.model.n
+        A = np.stack([self.model.first_order(t + h * ci) for ci in c])
+        matrix = np.eye(s * n) - h * np.einsum("ij,imn->imjn", a, A).reshape(s * n, s * n)
+        slopes = la.solve(matrix, (A @ state.q).ravel()).reshape(s, n)
+        x = state.q + h * (b @ slopes)
+        stages = Stages(c, b, state.q + h * (a @ slopes), slopes)
+        return State(x, self.model.first_order(t + h) @ x, x), stages
+
+    def change_step(self, t: float, state: State, new: float) -> State:
+        """Nothing depends on the step's length."""
+        return state
+
+    def destroy(self) -> None:
+        """Nothing to release."""

@@ -1,0 +1,100 @@
+"""Generalised-α for Lagrange's second-order form (Chung & Hulbert, J. Appl. Mech. 60, 1993, 371).
+
+    M ā + V v̄ + K q̄ = F  at t* = t_n + (1 − α_f) h,   x̄ = (1 − α) x_{n+1} + α x_n
+    q_{n+1} = q_n + h v_n + h² [(½ − β) a_n + β a_{n+1}]
+    v_{n+1} = v_n + h [(1 − γ) a_n + γ a_{n+1}]
+
+with α_m = (2ρ − 1)/(ρ + 1), α_f = ρ/(ρ + 1), γ = ½ − α_m + α_f, β = ¼ (1 − α_m + α_f)², their
+eqs. 14–25.
+
+The carried a_n stands for the acceleration at t_n + (α_m − α_f) h (Jay & Negrut 2007), so ā
+belongs to t*, and with every matrix taken at t* the method stays of second order for time-varying
+M, C and K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.errors import InputError
+from modal.transient.equations import SecondOrderModel
+from modal.transient.integrators.solver import StepSolver
+from modal.transient.integrators.stages import Stages, State
+
+Array = NDArray[np.float64]
+Load = Callable[[float], Array]
+
+
+class GeneralizedAlpha:
+    """rho_infinity: spectral radius at infinite frequency, 0 … 1; 1 keeps the energy (no
+    damping)."""
+
+    order = 2
+
+    def __init__(self, equations: SecondOrderModel, load: Load, rho_infinity: float = 1.0) -> None:
+        if not 0.0 <= rho_infinity <= 1.0:
+            raise InputError(f"rho_infinity: expected a number from 0 to 1, got {rho_infinity}")
+        rho = float(rho_infinity)
+        self.alpha_m = (2.0 * rho - 1.0) / (rho + 1.0)
+        self.alpha_f = rho / (rho + 1.0)
+        self.gamma = 0.5 - self.alpha_m + self.alpha_f
+        self.beta = 0.25 * (1.0 - self.alpha_m + self.alpha_f) ** 2
+        self.equations, self.load = equations, load
+        self.solver, self._mass_solver = StepSolver(), StepSolver()
+        self._constant_matrix: dict[float, sp.csr_matrix] = {}  # the last few step lengths
+
+    def start(self, t: float, h: float, q: Array, v: Array) -> State:
+        """The state at t; the acceleration is taken where the method expects it."""
+        shifted = t + (self.alpha_m - self.alpha_f) * h
+        a = self._acceleration(t, q, v)
+        if shifted != t:
+            ahead = shifted - t
+            a = self._acceleration(shifted, q + ahead * v + 0.5 * ahead**2 * a, v + ahead * a)
+        return State(q, v, a)
+
+    def _acceleration(self, t: float, q: Array, v: Array) -> Array:
+        here = self.equations.at(t)
+        return self._mass_solver.solve(
+            here.M, self.load(t) - here.velocity @ v - here.stiffness @ q
+        )
+
+    def step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
+        """From t to t + h."""
+        am, af, beta, gamma = self.alpha_m, self.alpha_f, self.beta, self.gamma
+        q, v, a = state.q, state.v, state.carried
+        t_star = t + (1.0 - af) * h
+        here = self.equations.at(t_star)
+        q_known = q + (1.0 - af) * (h * v + h * h * (0.5 - beta) * a)
+        v_known = v + (1.0 - af) * h * (1.0 - gamma) * a
+        S = self._constant_matrix.get(h) if self.equations.constant else None
+        if S is None:
+            S = (
+                (1.0 - am) * here.M
+                + ((1.0 - af) * gamma * h) * here.velocity
+                + ((1.0 - af) * beta * h * h) * here.stiffness
+            ).tocsr()
+            if self.equations.constant:
+                self._constant_matrix = {**dict(list(self._constant_matrix.items())[-2:]), h: S}
+        rhs = self.load(t_star) - here.velocity @ v_known - here.stiffness @ q_known
+        rhs -= am * (here.M @ a)
+        a_new = self.solver.solve(S, rhs)
+        q_new = q + h * v + h * h * ((0.5 - beta) * a + beta * a_new)
+        v_new = v + h * ((1.0 - gamma) * a + gamma * a_new)
+        middle = Stages(
+            np.array([0.5]), np.array([1.0]), (0.5 * (q + q_new))[None], (0.5 * (v + v_new))[None]
+        )
+        return State(q_new, v_new, a_new), middle
+
+    def change_step(self, t: float, state: State, new: float) -> State:
+        """The state as a step of length `new` expects it: a_n moves to t + (α_m − α_f) new."""
+        if self.alpha_m == self.alpha_f:
+            return state
+        return self.start(t, new, state.q, state.v)
+
+    def destroy(self) -> None:
+        self.solver.destroy()
+        self._mass_solver.destroy()

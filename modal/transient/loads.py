@@ -1,0 +1,202 @@
+"""Loads on the vibration: harmonic, impulse, tabulated, and the rigid motion's own inertia.
+
+Where a load acts (`at`) is an unknown's number, a pair (node, component) such as (10, "ux"), or a
+vector (n,) of generalised forces that the amplitude multiplies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assembly.errors import InputError
+from assembly.system.frozen import FrozenSystem
+
+Array = NDArray[np.float64]
+Place: TypeAlias = "int | tuple[int, str] | ArrayLike"
+
+COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")  # DofMap's order
+
+
+class Load(Protocol):
+    """A generalised force as a function of time.
+
+    events: the instants where it is not smooth; no adaptive step passes over one of them. shortest:
+    its shortest cycle, s.
+    """
+
+    @property
+    def events(self) -> tuple[float, ...]: ...
+    @property
+    def shortest(self) -> float: ...
+    def force(self, t: float, system: FrozenSystem) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Harmonic:
+    """amplitude · sin(frequency · t + phase): N (or N·m), rad/s, rad."""
+
+    at: Place
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+
+    @property
+    def events(self) -> tuple[float, ...]:
+        return ()
+
+    @property
+    def shortest(self) -> float:
+        return 2.0 * np.pi / abs(self.frequency) if self.frequency else np.inf
+
+    def force(self, t: float, system: FrozenSystem) -> Array:
+        size = self.amplitude * np.sin(self.frequency * t + self.phase)
+        return size * direction(self.at, system)
+
+
+@dataclass(frozen=True)
+class Impulse:
+    """A half-sine blow of total momentum `impulse` (N·s) from `start` (s) for `duration` (s)."""
+
+    at: Place
+    impulse: float
+    duration: float
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.duration > 0.0:
+            raise InputError(f"impulse: duration must be positive, got {self.duration} s")
+
+    @property
+    def events(self) -> tuple[float, ...]:
+        return (self.start, self.start + self.duration)
+
+    @property
+    def shortest(self) -> float:
+        return 2.0 * self.duration
+
+    def force(self, t: float, system: FrozenSystem) -> Array:
+        phase = (t - self.start) / self.duration
+        if not 0.0 < phase < 1.0:
+            return np.zeros(system.n)
+        # ∫ sin(π s) ds over [0, 1] is 2/π.
+        size = 0.5 * np.pi * self.impulse / self.duration * np.sin(np.pi * phase)
+        return size * direction(self.at, system)
+
+
+@dataclass(frozen=True)
+class Tabulated:
+    """Forces `values` (N) at increasing `times` (s), straight lines between, zero outside."""
+
+    at: Place
+    times: ArrayLike
+    values: ArrayLike
+
+    def __post_init__(self) -> None:
+        times, values = np.asarray(self.times, dtype=float), np.asarray(self.values, dtype=float)
+        if times.ndim != 1 or times.shape != values.shape or times.size < 2:
+            raise InputError(
+                "tabulated load: times and values must be two lists of one length, 2 or more; got "
+                f"shapes {times.shape} and {values.shape}"
+            )
+        if not (np.all(np.isfinite(times)) and np.all(np.isfinite(values))):
+            raise InputError("tabulated load: times and values must be finite numbers")
+        if np.any(np.diff(times) <= 0.0):
+            k = int(np.argmax(np.diff(times) <= 0.0))
+            raise InputError(f"tabulated load: times must increase, but entry {k + 1} does not")
+
+    @property
+    def events(self) -> tuple[float, ...]:
+        return tuple(float(t) for t in np.asarray(self.times))
+
+    @property
+    def shortest(self) -> float:
+        return 4.0 * float(np.diff(np.asarray(self.times, dtype=float)).min())
+
+    def force(self, t: float, system: FrozenSystem) -> Array:
+        size = np.interp(t, np.asarray(self.times), np.asarray(self.values), left=0.0, right=0.0)
+        return float(size) * direction(self.at, system)
+
+
+@dataclass(frozen=True)
+class InertiaLoads:
+    """The rigid motion's own inertia loads, and whatever else the model puts in Q(t), times
+    `factor`."""
+
+    factor: float = 1.0
+
+    @property
+    def events(self) -> tuple[float, ...]:
+        return ()
+
+    @property
+    def shortest(self) -> float:
+        return np.inf
+
+    def force(self, t: float, system: FrozenSystem) -> Array:
+        return self.factor * system.Q
+
+
+def unknown(at: Any, system: FrozenSystem) -> int:
+    """The number of an unknown given as a number or a pair (node, component); InputError
+    otherwise."""
+    if isinstance(at, (int, np.integer)) and not isinstance(at, bool):
+        if not -system.n <= at < system.n:
+            raise InputError(
+                f"unknown {at}: the system has {system.n} unknowns, 0 to {system.n - 1}"
+            )
+        return int(at) % system.n
+    if isinstance(at, (tuple, list)) and len(at) == 2:
+        node, component = at
+        if system.dofs is None:
+            raise InputError(f"unknown {at!r}: the model does not name its unknowns; give a number")
+        if component not in COMPONENTS:
+            raise InputError(f"unknown {at!r}: the component is one of {', '.join(COMPONENTS)}")
+        return system.dofs.index(int(node), COMPONENTS.index(component))
+    raise InputError(f'unknown {at!r}: expected a number or a pair such as (10, "ux")')
+
+
+def direction(at: Any, system: FrozenSystem) -> Array:
+    """The generalised force (n,) of a unit amplitude."""
+    pair = isinstance(at, (tuple, list)) and len(at) == 2 and isinstance(at[1], str)
+    if pair or np.ndim(at) == 0:
+        unit = np.zeros(system.n)
+        unit[unknown(at, system)] = 1.0
+        return unit
+    vector = np.asarray(at, dtype=float)
+    if vector.shape != (system.n,) or not np.all(np.isfinite(vector)):
+        raise InputError(
+            f"load: expected {system.n} finite generalised forces, got shape {vector.shape}"
+        )
+    return vector
+
+
+def total_force(
+    loads: Sequence[Load], system_at: Callable[[float], FrozenSystem]
+) -> Callable[[float], Array]:
+    """The sum of the loads as a function of time."""
+
+    def force(t: float) -> Array:
+        system = system_at(t)
+        total = np.zeros(system.n)
+        for load in loads:
+            total += load.force(t, system)
+        return total
+
+    return force
+
+
+def check_resolved(loads: Sequence[Load], span: tuple[float, float], step: float) -> None:
+    """InputError when a blow within the span is shorter than four steps: they would not see it."""
+    for load in loads:
+        if not isinstance(load, Impulse) or load.duration >= 4.0 * step:
+            continue
+        if load.start < span[1] and load.start + load.duration > span[0]:
+            raise InputError(
+                f"step: {step:.6g} s is too long for an impulse of {load.duration:.6g} s; "
+                f"take {0.25 * load.duration:.6g} s or less, or let the steps adapt"
+            )

@@ -1,0 +1,105 @@
+"""What a transient leaves behind: probes and energy over time, as a dataset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from assembly.errors import InputError
+from assembly.system.frozen import FrozenSystem
+from modal.data.datasets import provenance
+from modal.transient.loads import COMPONENTS, unknown
+
+Array = NDArray[np.float64]
+
+DEFAULT_PROBES = 6
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Numbers of the unknowns that are recorded, and their names."""
+
+    indices: NDArray[np.intp]
+    labels: tuple[str, ...]
+
+
+def chosen_probes(probes: Any, n: int, system: FrozenSystem | None) -> Probes:
+    """The probes asked for; by default the last node's unknowns, or up to six spread evenly.
+
+    Raises InputError for an unknown that does not exist.
+    """
+    dofs = system.dofs if system is not None else None
+    if probes is None:
+        if dofs is not None:
+            chosen = [int(k) for k in np.flatnonzero(dofs.node == dofs.node.max())]
+        else:
+            count = min(n, DEFAULT_PROBES)
+            chosen = [int(k) for k in np.linspace(0, n - 1, count).round()]
+    elif isinstance(probes, str):
+        if probes != "all":
+            raise InputError(f'probes: expected "all" or a list, got {probes!r}')
+        chosen = list(range(n))
+    elif system is None:
+        chosen = [int(k) for k in probes]
+        if any(not 0 <= k < n for k in chosen):
+            raise InputError(f"probes: numbers run from 0 to {n - 1}, got {chosen}")
+    else:
+        chosen = [unknown(at, system) for at in probes]
+    if not chosen:
+        raise InputError("probes: the list is empty")
+    if dofs is None:
+        labels = tuple(f"unknown {k}" for k in chosen)
+    else:
+        labels = tuple(f"node {dofs.node[k]} {COMPONENTS[dofs.component[k]]}" for k in chosen)
+    return Probes(np.array(chosen, dtype=np.intp), labels)
+
+
+class Recorder:
+    """Rows of a transient as they come."""
+
+    def __init__(self, probes: Probes) -> None:
+        self.probes = probes
+        self._rows: dict[str, list[Any]] = {name: [] for name in VARIABLES}
+
+    def add(self, t: float, q: Array, v: Array, energy: float, defect: float) -> None:
+        chosen = self.probes.indices
+        for name, value in zip(VARIABLES, (t, q[chosen], v[chosen], energy, defect), strict=True):
+            self._rows[name].append(value)
+
+    def arrays(self) -> dict[str, Array]:
+        return {name: np.array(rows, dtype=float) for name, rows in self._rows.items()}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self._rows = {name: list(arrays[name]) for name in VARIABLES}
+
+    def dataset(self, attributes: dict[str, Any]) -> xr.Dataset:
+        """The transient dataset of DESIGN.md, section 5."""
+        arrays = self.arrays()
+        variables = {}
+        for name, (dims, units, long_name) in VARIABLES.items():
+            variables[name] = (dims, arrays[name], {"units": units, "long_name": long_name})
+        times = variables.pop("time")
+        return xr.Dataset(
+            variables,
+            coords={
+                "time": times,
+                "probe": ("probe", list(self.probes.labels), {"long_name": "recorded unknown"}),
+                "unknown": (
+                    "probe", self.probes.indices, {"units": "1", "long_name": "its number"},
+                ),
+            },
+            attrs=provenance() | attributes,
+        )  # fmt: skip
+
+
+VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "time": (("time",), "s", "time"),
+    "displacement": (("time", "probe"), "m", "elastic displacement (rotations: rad)"),
+    "velocity": (("time", "probe"), "m s-1", "elastic velocity (rotations: rad/s)"),
+    "energy": (("time",), "J", "kinetic and potential energy of the vibration in its moving frame"),
+    "energy_defect": (("time",), "J", "energy less its initial value and less the work done"),
+}

@@ -1,0 +1,45 @@
+"""The step a transient takes when none is asked for: fine enough for what is of interest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+
+from modal.eigen.solve import solve
+from modal.transient.equations import SecondOrderModel
+from modal.transient.loads import Load
+
+MODES = 2  # lowest frozen modes at the start that are resolved …
+PER_CYCLE = {2: 120, 4: 40, 6: 20}  # … by so many steps a cycle, and so is every load, by order
+PER_TURN = 200  # steps a period of the rigid motion
+LEAST = 200  # steps of the whole span
+DENSE = 100  # unknowns up to which LAPACK gives the modes
+
+
+def default_step(
+    equations: SecondOrderModel,
+    span: tuple[float, float],
+    loads: Sequence[Load],
+    model: Any,
+    order: int,
+) -> float:
+    """s: a part (1/120 for order 2) of the shortest cycle of the two lowest modes and the loads.
+
+    Also at most 1/200 of the span and of `model.period`. Frequencies beyond are not resolved; the
+    integrators stay stable and ask for none. Raises what `modal.solve` raises.
+    """
+    here = equations.at(span[0]).system
+    if here.n <= DENSE:
+        sizes = np.sort(np.abs(la.eigvals(equations.first_order(span[0]))))[: 2 * MODES]
+    else:
+        sizes = np.abs(solve(here, k=MODES).eigenvalues)
+    cycles = [2.0 * np.pi / sizes.max()] if sizes.max() > 0.0 else []
+    cycles += [load.shortest for load in loads]
+    step = min(cycles, default=np.inf) / PER_CYCLE[order]
+    period = getattr(model, "period", None)
+    if period is not None:
+        step = min(step, period / PER_TURN)
+    return float(min(step, (span[1] - span[0]) / LEAST))

@@ -1,0 +1,173 @@
+"""Moving an integrator through a span of time: fixed steps, or steps that halve and double.
+
+Positions are counted on a dyadic grid of each piece of the span, so that every run lands on its
+end exactly and a run that was interrupted continues on the same instants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import ConvergenceError
+from modal.transient.integrators.stages import Integrator, Stages, State
+
+Array = NDArray[np.float64]
+Norm = Callable[[float, Array, Array], float]
+
+DEEPEST = 40  # halvings of the span before a step is called too small
+FIRST = 5  # halvings at the start: the largest step is 1/32 of the span
+LEAST = 2  # … and a quarter of a piece between two events
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A step that stands: from `start` (s) by `length` (s) to `state`, by its parts with their
+    stages."""
+
+    start: float
+    length: float
+    state: State
+    parts: tuple[tuple[float, float, Stages], ...]
+    fraction: float
+
+
+@dataclass
+class FixedSteps:
+    """`count` equal steps over t_span; `done` of them are behind."""
+
+    integrator: Integrator
+    t_span: tuple[float, float]
+    count: int
+    done: int = 0
+
+    def time(self, k: int) -> float:
+        t0, t1 = self.t_span
+        return t0 + (t1 - t0) * (k / self.count)
+
+    @property
+    def first_length(self) -> float:
+        return (self.t_span[1] - self.t_span[0]) / self.count
+
+    def run(self, state: State) -> Iterator[Accepted]:
+        h = self.first_length
+        while self.done < self.count:
+            t = self.time(self.done)
+            state, stages = self.integrator.step(t, h, state)
+            self.done += 1
+            yield Accepted(t, h, state, ((t, h, stages),), self.done / self.count)
+
+    def position(self) -> dict[str, Any]:
+        return dict(done=self.done)
+
+    def restore(self, position: dict[str, Any]) -> None:
+        self.done = int(position["done"])
+
+
+@dataclass
+class AdaptiveSteps:
+    """Step doubling: a step h is compared with two of h/2, which are kept.
+
+    The difference over 2^p − 1 estimates the error of the two (order p); it may be `tolerance`
+    times the step's share of the span, relative to the largest state (q, q̇) met so far (by
+    rejected steps too, which is what gives a start at rest its scale), in the norm given.
+    With steps so chosen the errors of a whole run add up to `tolerance` or less, unless the motion
+    itself amplifies them. No step passes over one of `events`, the instants where a load is not
+    smooth. Raises ConvergenceError when a step would be shorter than 2^−40 of its piece.
+    """
+
+    integrator: Integrator
+    t_span: tuple[float, float]
+    tolerance: float
+    norm: Norm
+    events: tuple[float, ...] = ()
+    piece: int = 0
+    level: int = -1
+    ticks: int = 0
+    largest: float = 0.0
+
+    def __post_init__(self) -> None:
+        t0, t1 = self.t_span
+        inner = sorted({float(t) for t in self.events if t0 < t < t1})
+        self.ends = [t0, *inner, t1]
+        if self.level < 0:
+            self.level = self._coarsest(0)
+
+    @property
+    def first_length(self) -> float:
+        return self._length(self.level + 1)
+
+    def _coarsest(self, piece: int) -> int:
+        """Halvings of a piece whose steps are at most 2^−FIRST of the span, and a quarter of it."""
+        t0, t1 = self.t_span
+        share = (self.ends[piece + 1] - self.ends[piece]) / (t1 - t0)
+        return max(LEAST, FIRST + int(np.ceil(np.log2(share))))
+
+    def _length(self, level: int) -> float:
+        return float(np.ldexp(self.ends[self.piece + 1] - self.ends[self.piece], -level))
+
+    def run(self, state: State) -> Iterator[Accepted]:
+        while self.piece < len(self.ends) - 1:
+            for accepted in self._run_piece(state):
+                state = accepted.state
+                yield accepted
+
+    def _run_piece(self, state: State) -> Iterator[Accepted]:
+        total = 1 << DEEPEST
+        order = self.integrator.order
+        start, end = self.ends[self.piece], self.ends[self.piece + 1]
+        t0, t1 = self.t_span
+        coarsest = self._coarsest(self.piece)
+        while self.ticks < total:
+            t = start + (end - start) * (self.ticks / total)
+            h = self._length(self.level)
+            coarse, _ = self.integrator.step(t, h, self.integrator.change_step(t, state, h))
+            half = self.integrator.change_step(t, state, 0.5 * h)
+            middle, first = self.integrator.step(t, 0.5 * h, half)
+            fine, second = self.integrator.step(t + 0.5 * h, 0.5 * h, middle)
+            ratio = self._error(t + h, coarse, fine, state) / (h / (t1 - t0))
+            if not ratio <= 1.0:
+                self.level += 1
+                if self.level >= DEEPEST:
+                    raise ConvergenceError(
+                        f"transient: no step meets tolerance {self.tolerance:.1e} at t = {t:.9g} s"
+                    )
+                continue
+            state = fine
+            self.ticks += total >> self.level
+            parts = ((t, 0.5 * h, first), (t + 0.5 * h, 0.5 * h, second))
+            aligned = self.ticks % (total >> (self.level - 1)) == 0
+            if ratio < 0.5 / 2.0**order and self.level > coarsest and aligned:
+                self.level -= 1
+            reached = (start + (end - start) * (self.ticks / total) - t0) / (t1 - t0)
+            if self.ticks == total:
+                self.piece += 1
+                reached = (end - t0) / (t1 - t0)
+                if self.piece < len(self.ends) - 1:
+                    self.ticks, self.level = 0, self._coarsest(self.piece)
+                    yield Accepted(t, h, state, parts, reached)
+                    return
+            yield Accepted(t, h, state, parts, reached)
+
+    def _error(self, t: float, coarse: State, fine: State, before: State) -> float:
+        """The estimated error over what is allowed for the whole span."""
+        sizes = (self.norm(t, fine.q, fine.v), self.norm(t, before.q, before.v))
+        self.largest = max(*sizes, self.largest)
+        gap = self.norm(t, fine.q - coarse.q, fine.v - coarse.v)
+        if not np.isfinite(gap):
+            return np.inf
+        if gap == 0.0:
+            return 0.0
+        return gap / (2.0**self.integrator.order - 1.0) / self.largest / self.tolerance
+
+    def position(self) -> dict[str, Any]:
+        return dict(piece=self.piece, level=self.level, ticks=self.ticks, largest=self.largest)
+
+    def restore(self, position: dict[str, Any]) -> None:
+        self.piece = int(position["piece"])
+        self.level, self.ticks = int(position["level"]), int(position["ticks"])
+        self.largest = float(position["largest"])

@@ -1,0 +1,282 @@
+"""Time integration of the full, unfrozen equations of a model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from tqdm import tqdm
+
+from assembly.errors import InputError
+from modal.data import checkpoint as checkpoints
+from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
+from modal.transient.energy import EnergyLedger, FirstOrderLedger
+from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.transient.hamilton import CanonicalModel
+from modal.transient.integrators.gauss import DenseGauss, Gauss
+from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
+from modal.transient.integrators.stages import Integrator, State
+from modal.transient.loads import Load, check_resolved, total_force
+from modal.transient.records import Recorder, chosen_probes
+from modal.transient.step_length import default_step
+from modal.transient.stepping import Accepted, AdaptiveSteps, FixedSteps
+
+Array = NDArray[np.float64]
+Formalism = Literal["lagrange", "hamilton"]
+
+METHODS = {"lagrange": ("generalized-alpha",), "hamilton": ("midpoint", "gauss4", "gauss6")}
+STAGES = {"midpoint": 1, "gauss4": 2, "gauss6": 3}
+DEFAULT_TOLERANCE = 1e-6
+
+
+def integrate(
+    model: Any,
+    t_span: tuple[float, float],
+    initial: Any = None,
+    formalism: Formalism = "lagrange",
+    *,
+    method: str | None = None,
+    step: float | None = None,
+    tolerance: float | None = None,
+    rho_infinity: float = 1.0,
+    loads: Sequence[Load] = (),
+    probes: Any = None,
+    every: int = 1,
+    checkpoint: str | Path | None = None,
+    checkpoint_interval: float = 30.0,
+    resume: bool = False,
+    progress: bool = False,
+) -> xr.Dataset:
+    """Transient of M(t) q̈ + (C + D)(t) q̇ + K(t) q = loads, or of x' = A(t) x.
+
+    model: a FrozenSystem (constant coefficients), an object with freeze(t), or a callable A(t).
+    t_span: (start, end), s. initial: (q, v) of n numbers each, or (q, v) stacked in one vector
+    (2n,), or None for rest; of a complex mode shape the real part is taken. For a callable, x
+    (n,). formalism: "lagrange", generalised-α of order 2 with `rho_infinity` (1 keeps the energy,
+    less damps high frequencies); "hamilton", method "midpoint" (order 2, default), "gauss4" or
+    "gauss6". A callable is integrated by Gauss collocation ("gauss4" by default). step: fixed, s,
+    shortened to divide the span. tolerance: of steps that adapt, the relative error of the whole
+    run, in the displacement now and to come (`modal.displacement_norm`). With neither, a fixed
+    step resolves the two lowest frozen modes at the start and the loads (`modal.step_length`); a
+    callable adapts to 1e-6. loads: modal.Harmonic, Impulse,
+    Tabulated, InertiaLoads. None acts by default: the vibration alone. probes: numbers of
+    unknowns or pairs (node, "uy"); "all"; by default the last node's. every: steps between two
+    records. checkpoint: a file written every `checkpoint_interval` seconds of work, from which
+    `resume=True` goes on with the same result as an unbroken run.
+
+    Returns dims (time, probe): displacement, velocity (m, m/s; rad, rad/s for rotations), and
+    energy, energy_defect (J) over time. The defect is E − E(0) − work done, zero for the exact
+    solution. Raises InputError, ConvergenceError, SingularSystemError, StorageError.
+    """
+    span = _checked_span(t_span)
+    if not (isinstance(every, int) and every >= 1):
+        raise InputError(f"every: expected a whole number of steps from 1 up, got {every!r}")
+    run = _second_order if is_second_order(model) else _first_order
+    integrator, ledger, norm, first, rows, name = run(
+        model, span, initial, formalism, method, rho_infinity, tuple(loads), probes
+    )
+    if step is None and tolerance is None and isinstance(ledger, EnergyLedger):
+        step = default_step(ledger.equations, span, loads, model, integrator.order)
+    steps = _steps(integrator, span, step, tolerance, norm, tuple(loads))
+    settings = dict(
+        t_span=list(span),
+        method=name,
+        step=step,
+        tolerance=tolerance,
+        rho_infinity=rho_infinity,
+        unknowns=len(first[0]),
+        probes=list(rows.labels),
+        every=every,
+        loads=repr(tuple(loads)),
+        model=type(model).__name__,
+    )
+    recorder = Recorder(rows)
+    file = None if checkpoint is None else Path(checkpoint)
+    try:
+        if resume and file is not None and file.exists():
+            state, energies = _restore(checkpoints.load(file, settings), steps, recorder)
+        else:
+            state = integrator.start(span[0], steps.first_length, *first)
+            energies = _Energies(ledger.energy(span[0], state.q, state.v))
+            recorder.add(span[0], state.q, state.v, energies.initial, 0.0)
+        saved = time.monotonic()
+        bar = tqdm(total=1.0, desc=name, disable=not progress, bar_format="{l_bar}{bar}| {elapsed}")
+        since = 0
+        with bar:
+            for accepted in steps.run(state):
+                energies.work += _work(ledger, accepted)
+                since += 1
+                ended = accepted.fraction >= 1.0
+                if since == every or ended:
+                    since = 0
+                    t = span[1] if ended else accepted.start + accepted.length
+                    E = ledger.energy(t, accepted.state.q, accepted.state.v)
+                    recorder.add(
+                        t,
+                        accepted.state.q,
+                        accepted.state.v,
+                        E,
+                        E - energies.initial - energies.work,
+                    )
+                    if file and (ended or time.monotonic() - saved >= checkpoint_interval):
+                        _save(file, settings, accepted.state, energies, steps, recorder)
+                        saved = time.monotonic()
+                bar.update(accepted.fraction - bar.n)
+    finally:
+        integrator.destroy()
+        norm.destroy()
+    order = integrator.order
+    return recorder.dataset(
+        {"formalism": formalism, "solver": name, "order": order, **_described(settings, model)}
+    )
+
+
+class _Energies:
+    def __init__(self, initial: float, work: float = 0.0) -> None:
+        self.initial, self.work = initial, work
+
+
+def _work(ledger: Any, accepted: Accepted) -> float:
+    return float(sum(ledger.work(t, h, stages) for t, h, stages in accepted.parts))
+
+
+def _checked_span(t_span: Any) -> tuple[float, float]:
+    try:
+        t0, t1 = (float(t) for t in t_span)
+    except (TypeError, ValueError):
+        raise InputError(f"t_span: expected (start, end) in seconds, got {t_span!r}") from None
+    if not (np.isfinite(t0) and np.isfinite(t1) and t1 > t0):
+        raise InputError(f"t_span: expected finite start < end in seconds, got {t_span!r}")
+    return t0, t1
+
+
+def _steps(
+    integrator: Integrator,
+    span: tuple[float, float],
+    step: float | None,
+    tolerance: float | None,
+    norm: Any,
+    loads: tuple[Load, ...],
+) -> FixedSteps | AdaptiveSteps:
+    if step is not None and tolerance is not None:
+        raise InputError("step, tolerance: give one of the two (fixed steps, or steps that adapt)")
+    if step is not None:
+        if not (np.isfinite(step) and step > 0.0):
+            raise InputError(f"step: expected a positive number of seconds, got {step!r}")
+        check_resolved(loads, span, step)
+        count = max(1, int(np.ceil((span[1] - span[0]) / step * (1.0 - 1e-12))))
+        return FixedSteps(integrator, span, count)
+    wanted = DEFAULT_TOLERANCE if tolerance is None else tolerance
+    if not 0.0 < wanted < 1.0:
+        raise InputError(f"tolerance: expected a number between 0 and 1, got {tolerance!r}")
+    events = tuple(t for load in loads for t in load.events)
+    return AdaptiveSteps(integrator, span, wanted, norm, events)
+
+
+def _second_order(
+    model: Any, span: Any, initial: Any, formalism: str, method: str | None, rho: float,
+    loads: tuple[Load, ...], probes: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    if formalism not in METHODS:
+        raise InputError(f'formalism: expected "lagrange" or "hamilton", got {formalism!r}')
+    name = method or METHODS[formalism][0]
+    if name not in METHODS[formalism]:
+        accepted = " or ".join(f'"{m}"' for m in METHODS[formalism])
+        raise InputError(f"method: {formalism} takes {accepted}, got {method!r}")
+    equations = SecondOrderModel(model)
+    start = equations.at(span[0]).system
+    force = total_force(loads, lambda t: equations.at(t).system)
+    integrator: Integrator
+    if name == "generalized-alpha":
+        integrator = GeneralizedAlpha(equations, force, rho)
+    else:
+        integrator = Gauss(CanonicalModel(equations, span), force, STAGES[name])
+    first = initial_state(initial, start.n)
+    rows = chosen_probes(probes, start.n, start)
+    norm = DisplacementNorm(equations, span)
+    return integrator, EnergyLedger(equations, force), norm, first, rows, name
+
+
+def _first_order(
+    model: Any, span: Any, initial: Any, formalism: str, method: str | None, rho: float,
+    loads: tuple[Load, ...], probes: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    name = method or "gauss4"
+    if name not in STAGES:
+        raise InputError(f"method: a callable A(t) takes {', '.join(STAGES)}, got {method!r}")
+    if loads:
+        raise InputError(
+            "loads: a callable A(t) has no unknowns to load; give a model with freeze(t)"
+        )
+    equations = FirstOrderModel(model, span[0])
+    x = _vector(initial, equations.n, "initial")
+    rows = chosen_probes(probes, equations.n, None)
+    integrator = DenseGauss(equations, STAGES[name])
+    return (
+        integrator, FirstOrderLedger(equations), PlainNorm(), (x, np.zeros_like(x)), rows, name,
+    )  # fmt: skip
+
+
+def initial_state(initial: Any, n: int) -> tuple[Array, Array]:
+    """Displacement and velocity (n,) from None, a pair, or a stacked (2n,) vector; real parts."""
+    if initial is None:
+        return np.zeros(n), np.zeros(n)
+    if isinstance(initial, (tuple, list)) and len(initial) == 2 and np.ndim(initial[0]) == 1:
+        return _vector(initial[0], n, "initial displacement"), _vector(
+            initial[1], n, "initial velocity"
+        )
+    stacked = _vector(initial, 2 * n, "initial")
+    return stacked[:n].copy(), stacked[n:].copy()
+
+
+def _vector(value: ArrayLike | None, n: int, name: str) -> Array:
+    vector = np.array(np.real(np.asarray(value)), dtype=float) if value is not None else None
+    if vector is None or vector.shape != (n,):
+        got = "nothing" if vector is None else f"shape {vector.shape}"
+        raise InputError(f"{name}: expected {n} numbers, got {got}")
+    if not np.all(np.isfinite(vector)):
+        raise InputError(f"{name}: has entries that are not finite numbers")
+    return vector
+
+
+def _save(
+    file: Path,
+    settings: dict[str, Any],
+    state: State,
+    energies: _Energies,
+    steps: Any,
+    rec: Recorder,
+) -> None:
+    arrays = dict(
+        q=state.q,
+        v=state.v,
+        carried=state.carried,
+        energies=np.array([energies.initial, energies.work]),
+    ) | {f"record_{name}": value for name, value in rec.arrays().items()}
+    for name, value in steps.position().items():
+        arrays[f"position_{name}"] = np.asarray(value)
+    checkpoints.save(file, arrays, settings)
+
+
+def _restore(
+    arrays: dict[str, NDArray[Any]], steps: Any, recorder: Recorder
+) -> tuple[State, _Energies]:
+    prefix = "position_"
+    steps.restore({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
+    prefix = "record_"
+    recorder.restore({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
+    energies = _Energies(*(float(x) for x in arrays["energies"]))
+    return State(arrays["q"], arrays["v"], arrays["carried"]), energies
+
+
+def _described(settings: dict[str, Any], model: Any) -> dict[str, Any]:
+    shown = {k: v for k, v in settings.items() if k not in ("probes", "t_span", "method")}
+    parameters = getattr(model, "parameters", None)
+    if parameters:
+        shown["model_parameters"] = str(parameters)
+    return {k: ("none" if v is None else v) for k, v in shown.items()}

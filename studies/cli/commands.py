@@ -1,0 +1,150 @@
+"""The command line: frozen-motion list | run | track | map | check (same as python -m studies).
+
+Exit codes: 0 done; 2 bad input, with one line that says what, where and what would be right; 3 a
+solve or a write failed, what was finished is kept; 130 interrupted (Ctrl-C), 143 (SIGTERM), 129
+(SIGHUP), what was finished is kept.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from assembly.errors import FrozenMotionError, InputError
+from assembly.materials.plausibility import PlausibilityWarning
+from studies.cli.questions import STRICT
+
+EXIT_INPUT, EXIT_FAILED = 2, 3
+
+
+# A file that is missing gets our own one-line error, so click does not check paths.
+MODEL = click.argument("model", metavar="MODEL.toml", type=Path)
+MODES = click.option("--modes", type=click.IntRange(min=1), help="How many modes.")
+OUT = click.option("--out", type=Path, help="Folder for data and figures.")
+RESUME = click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
+FORCE = click.option("--force", is_flag=True, help="Overwrite what another study left there.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="frozen-motion")
+def app() -> None:
+    """Natural frequencies and stability of elastic parts along their motion."""
+
+
+@app.command("list")
+def list_studies() -> None:
+    """List the studies and their settings."""
+    from studies.registry import all_studies
+
+    for study in all_studies():
+        click.echo(f"{study.name:<16} {study.summary}")
+        for name, default in study.settings.items():
+            click.echo(f"    {name} = {default}")
+
+
+@app.command()
+@click.argument("name", metavar="STUDY")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting.")
+@OUT
+@FORCE
+@STRICT
+def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> None:
+    """Run a study: a short table here, data, figures and report.html under --out."""
+    from studies.cli import html_report
+    from studies.registry import study
+    from studies.reporting.output import OutputFolder
+    from studies.reporting.ranges import parse_settings
+
+    chosen = study(name)
+    arguments = parse_settings(chosen.main, settings)
+    folder = OutputFolder(out or Path("outputs") / name, name, force)
+    dataset = chosen.main(**arguments, out=folder, progress=sys.stderr.isatty())
+    numbers = chosen.report(dataset)
+    html_report.write(folder, chosen, arguments, dataset, numbers)
+    _finish(numbers, folder.written)
+
+
+@app.command()
+@MODEL
+@click.option("--times", metavar="START:STOP:COUNT", help="Instants, s.")
+@click.option("--over", metavar="NAME=START:STOP:COUNT", help="A parameter instead of time.")
+@MODES
+@OUT
+@RESUME
+@FORCE
+@STRICT
+def track(
+    model: Path,
+    times: str | None,
+    over: str | None,
+    modes: int | None,
+    out: Path | None,
+    resume: bool,
+    force: bool,
+) -> None:
+    """Follow the modes of a model along its motion, or over a parameter (a Campbell diagram)."""
+    from studies.cli.runs import run_track
+
+    _finish(*run_track(model, times, over, modes, out, resume, force))
+
+
+@app.command("map")
+@MODEL
+@click.option("--x", required=True, metavar="NAME=START:STOP:COUNT", help="First parameter.")
+@click.option("--y", required=True, metavar="NAME=START:STOP:COUNT", help="Second parameter.")
+@MODES
+@OUT
+@RESUME
+@FORCE
+@STRICT
+def stability_map(
+    model: Path, x: str, y: str, modes: int | None, out: Path | None, resume: bool, force: bool
+) -> None:
+    """Map the stability of a model over two parameters."""
+    from studies.cli.runs import run_map
+
+    _finish(*run_map(model, x, y, modes, out, resume, force))
+
+
+@app.command()
+@MODEL
+@click.option("--times", metavar="START:STOP:COUNT", help="Instants, s; default one period.")
+@MODES
+@STRICT
+def check(model: Path, times: str | None, modes: int | None) -> None:
+    """Check the properties P1-P6, compare with time integration, and give the verdict."""
+    from studies.cli.check import run_check
+
+    run_check(model, times, modes, click.echo)
+
+
+def _finish(report: str, written: list[Path]) -> None:
+    click.echo(report)
+    for path in written:
+        click.echo(f"wrote {click.format_filename(path)}")
+
+
+def run_app(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code; every failure is one line on stderr."""
+    try:
+        app.main(args=arguments, prog_name="frozen-motion", standalone_mode=False)
+    except click.ClickException as fault:
+        return fail(fault.format_message(), EXIT_INPUT)
+    except InputError as fault:
+        return fail(str(fault), EXIT_INPUT)
+    except FrozenMotionError as fault:
+        return fail(str(fault), EXIT_FAILED)
+    except PlausibilityWarning as question:
+        return fail(f"{question} (an error by --strict)", EXIT_INPUT)
+    except click.Abort:
+        # click turns Ctrl-C inside a command into Abort.
+        raise KeyboardInterrupt from None
+    return 0
+
+
+def fail(message: str, code: int) -> int:
+    """Say why in one line and hand the exit code on."""
+    click.echo(f"frozen-motion: {' '.join(message.split())}", err=True)
+    return code

@@ -1,0 +1,173 @@
+"""Animations: a mechanism or a turning body moves and vibrates in one of its modes.
+
+The motion is true to scale; the vibration is enlarged to a fixed share of the picture and slowed
+down to a few cycles a turn, both of which the caption says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import modal
+from assembly import Body, FrozenSystem, Mechanism
+from studies.figures.motion import Frame, Strand
+from studies.reporting.output import OutputFolder
+
+Array = NDArray[np.float64]
+
+SHARE = 0.07  # of the mechanism's size: the largest displacement shown
+FRAMES, CYCLES, FRAMES_A_SECOND = 48, 6, 16
+DPI, COLOURS = 72, 48
+
+
+def mechanism_frames(
+    mechanism: Mechanism,
+    period: float,
+    mode: int = 0,
+    outlines: Mapping[str, ArrayLike] | None = None,
+    frames: int = FRAMES,
+) -> list[Frame]:
+    """A mechanism over one period (s) in its elastic mode number `mode`, followed by its shape.
+
+    outlines: for a rigid body, the points (P, 2) in its axes that a line shall connect; it is a
+    square otherwise.
+    """
+    drawn: list[Frame] = []
+    follower = Follower(mode)
+    for k in range(frames):
+        t = period * k / frames
+        q = follower.shape(mechanism.freeze(t))
+        phase = np.exp(2j * np.pi * CYCLES * k / frames)
+        drawn.append(_strands(mechanism, t, np.real(q * phase), dict(outlines or {})))
+    return enlarged(drawn)
+
+
+def turning_frames(body: Body, shape: NDArray[np.inexact], frames: int = FRAMES) -> list[Frame]:
+    """A body that turns once about z through its origin in a mode (n,)."""
+
+    def place(angle: float) -> tuple[Array, Array]:
+        c, s = np.cos(angle), np.sin(angle)
+        return np.zeros(3), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+    return moving_frames(body, place, shape, 2.0 * np.pi, frames)
+
+
+def moving_frames(
+    body: Body,
+    place: Callable[[float], tuple[Array, Array]],
+    shape: NDArray[np.inexact],
+    period: float,
+    frames: int = FRAMES,
+) -> list[Frame]:
+    """A body, its nodes in one row, that moves in the x–y plane while it vibrates in a mode (n,).
+
+    place: origin (3,) and rotation (3, 3), body to fixed axes, at a time from 0 to `period`. shape:
+    over the unknowns its supports leave.
+    """
+    whole = np.zeros(body.size, dtype=complex)
+    whole[body.free] = shape
+    drawn: list[Frame] = []
+    for k in range(frames):
+        r, R = place(period * k / frames)
+        phase = np.exp(2j * np.pi * CYCLES * k / frames)
+        moved = np.real(body.dofs.displacement(whole * phase))
+        rest = r + body.dofs.coordinates @ R.T
+        drawn.append([Strand(body.name, rest[:, :2], (rest + moved @ R.T)[:, :2])])
+    return enlarged(drawn)
+
+
+class Follower:
+    """One mode from instant to instant: the one most like the last, with the last one's phase."""
+
+    def __init__(self, mode: int, spare: int = 3) -> None:
+        self.mode, self.count = mode, mode + 1 + spare
+        self._last: NDArray[np.complex128] | None = None
+
+    def shape(self, system: FrozenSystem) -> NDArray[np.complex128]:
+        """The mode's shape (n,) at the next instant, of unit mass norm."""
+        found = modal.solve(system, k=self.count)
+        elastic = found.right[:, found.kind == "elastic"]
+        if self._last is None:
+            self._last = elastic[:, self.mode]
+            return self._last
+        overlap = self._last.conj() @ (system.M @ elastic)
+        best = int(np.argmax(np.abs(overlap)))
+        self._last = elastic[:, best] * (np.abs(overlap[best]) / overlap[best])
+        return self._last
+
+
+def enlarged(frames: list[Frame]) -> list[Frame]:
+    """The same frames with displacements brought to `SHARE` of the picture's size."""
+    points = np.concatenate([s.rest for f in frames for s in f])
+    size = float(np.ptp(points, axis=0).max())
+    largest = max(float(np.abs(s.moved - s.rest).max()) for f in frames for s in f)
+    factor = SHARE * size / largest if largest > 0.0 else 0.0
+    return [
+        [Strand(s.name, s.rest, s.rest + factor * (s.moved - s.rest)) for s in frame]
+        for frame in frames
+    ]
+
+
+def write_gif(
+    out: OutputFolder, name: str, frames: list[Frame], title: str, caption: str = ""
+) -> None:
+    """The frames as a small GIF that repeats for ever."""
+    import matplotlib.pyplot as plt
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    from studies.figures import motion
+    from studies.figures.style import figure
+
+    pictures = []
+    with figure(width=6.4, height=motion.height_of(frames)) as (drawn, (ax,)):
+        artists = motion.still(frames[0], ax)
+        motion.frame_all(frames, ax)
+        ax.set_title(title)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        drawn.set_dpi(DPI)
+        canvas = FigureCanvasAgg(drawn)
+        canvas.draw()
+        # The layout of the first frame stays: finding it anew takes most of a frame's time.
+        drawn.set_layout_engine("none")
+        for frame in frames:
+            motion.advance(artists, frame)
+            canvas.draw()
+            picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+            pictures.append(picture.quantize(COLOURS, method=Image.Quantize.FASTOCTREE))
+        plt.close(drawn)
+    with out.file(name) as path:
+        pictures[0].save(
+            path,
+            save_all=True,
+            append_images=pictures[1:],
+            duration=round(1000 / FRAMES_A_SECOND),
+            loop=0,
+        )
+    out.captions[name] = caption or (
+        f"{title}: the motion is to scale, the vibration enlarged and slowed down to {CYCLES} "
+        "cycles a turn."
+    )
+
+
+def _strands(
+    mechanism: Mechanism, t: float, q: Array, outlines: Mapping[str, ArrayLike]
+) -> list[Strand]:
+    strands = []
+    deployed, unknowns = mechanism.deployed(t, q), mechanism.recover(t, q)
+    poses = mechanism.position(t)
+    for name, (nodes, moved) in deployed.items():
+        if name not in outlines:
+            strands.append(Strand(name, nodes[:, :2], (nodes + np.real(moved))[:, :2]))
+            continue
+        # A rigid body: its outline moves with its frame and with its own three unknowns.
+        r, R = poses[name]
+        points = np.asarray(outlines[name], dtype=float)
+        ux, uy, turn = np.real(unknowns[name])
+        shift = np.array([ux, uy]) + turn * np.stack([-points[:, 1], points[:, 0]], axis=1)
+        rest = r[:2] + points @ R[:2, :2].T
+        strands.append(Strand(name, rest, rest + shift @ R[:2, :2].T))
+    return strands

@@ -1,0 +1,184 @@
+"""The measured-motion study's data: fits, kinematics, frequencies, and how noise comes through."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from assembly import Kinematics
+from assembly.motion.markers import FittedMotion, Uncertainty, fit_markers
+from studies.measured_motion.bar import bar, frequency, frequency_deviation
+from studies.measured_motion.record import MARKERS, TABLE_2, KnownMotion, extremes, record
+
+Array = NDArray[np.float64]
+
+NOISES = (0.1, 1.0, 10.0)  # times the noise of the study
+SWEPT = 13  # instants of the sweep over noises
+
+
+def fitted(
+    known: KnownMotion, rate: float, noise: float, smoothing: float, seed: int
+) -> FittedMotion:
+    """The motion fitted to a record of it; smoothing: time between knots, as a share of a turn."""
+    times, markers = record(known, rate, noise, seed)
+    return fit_markers(times, markers, MARKERS, smoothing=smoothing * known.period)
+
+
+def kinematics(
+    motions: list[KnownMotion],
+    fits: list[FittedMotion],
+    instants: int,
+    rate: float,
+    smoothing: float,
+) -> xr.Dataset:
+    """ω_z, ε_z, a_x, a_y: true, fitted, standard deviation, and what smoothing alone takes away."""
+    size = (len(motions), instants, 4)
+    true, found, spread, smoothed = (np.empty(size) for _ in range(4))
+    for i, (known, fit) in enumerate(zip(motions, fits, strict=True)):
+        noiseless = fitted(known, rate, 0.0, smoothing, 0)
+        for k, t in enumerate(np.linspace(0.0, known.period, instants)):
+            true[i, k], found[i, k] = in_plane(known.at(t)), in_plane(fit.at(t))
+            smoothed[i, k] = in_plane(noiseless.at(t))
+            spread[i, k] = in_plane(fit.uncertainty(t))
+    dims = ("regime", "turn", "quantity")
+    noted = {"units": "rad s-1, rad s-2, m s-2, m s-2"}
+    table = ("regime", "marker", "extreme")
+    return xr.Dataset(
+        {
+            "kinematics_true": (dims, true, noted | {"long_name": "known motion"}),
+            "kinematics_fitted": (dims, found, noted | {"long_name": "fitted to the markers"}),
+            "kinematics_deviation": (dims, spread, noted | {"long_name": "standard deviation"}),
+            "kinematics_smoothing": (
+                dims,
+                smoothed - true,
+                noted | {"long_name": "error of the fit without noise"},
+            ),
+            "noise_found": (
+                "regime",
+                np.array([fit.noise for fit in fits]),
+                {"units": "m", "long_name": "noise estimated from the rigid fit"},
+            ),
+            "marker_extremes": (
+                table,
+                np.array([extremes(known) for known in motions]),
+                {"units": "m s-1, m s-2", "long_name": "speed and acceleration of the markers"},
+            ),
+            "marker_extremes_paper": (
+                table,
+                TABLE_2,
+                {"units": "m s-1, m s-2", "long_name": "printed in the paper's Table 2"},
+            ),
+            "speed": (
+                "regime",
+                np.array([known.speed for known in motions]),
+                {"units": "rad s-1", "long_name": "crank speed"},
+            ),
+        },
+        coords={
+            "regime": np.arange(1, len(motions) + 1),
+            "turn": (
+                "turn",
+                np.linspace(0.0, 1.0, instants),
+                {"units": "1", "long_name": "part of a turn"},
+            ),
+            "quantity": ["omega_z", "epsilon_z", "a_x", "a_y"],
+            "marker": [1, 2],
+            "extreme": ["v min", "v max", "a min", "a max"],
+        },
+    )
+
+
+def in_plane(values: Kinematics | Uncertainty) -> Array:
+    """(ω_z, ε_z, a_x, a_y) of kinematics or of their deviations."""
+    return np.array([values.omega[2], values.epsilon[2], *values.acceleration[:2]])
+
+
+def frequencies(
+    motions: list[KnownMotion], fits: list[FittedMotion], instants: int, modes: int, elements: int
+) -> xr.Dataset:
+    """Frequencies along the true and the fitted motion, and their standard deviation."""
+    body = bar(elements)
+    size = (len(motions), instants, modes)
+    true, found, spread = (np.empty(size) for _ in range(3))
+    for i, (known, fit) in enumerate(zip(motions, fits, strict=True)):
+        for k, t in enumerate(np.linspace(0.0, known.period, instants)):
+            true[i, k] = frequency(body, known.at(t), modes)
+            found[i, k] = frequency(body, fit.at(t), modes)
+            spread[i, k] = frequency_deviation(body, fit, t, modes)
+    dims, hertz = ("regime", "turn", "mode"), {"units": "Hz"}
+    return xr.Dataset(
+        {
+            "frequency_true": (dims, true, hertz | {"long_name": "frequency, known motion"}),
+            "frequency_fitted": (dims, found, hertz | {"long_name": "frequency, fitted motion"}),
+            "frequency_deviation": (dims, spread, hertz | {"long_name": "standard deviation"}),
+            "frequency_at_rest": (
+                "mode",
+                frequency(body, Kinematics(), modes),
+                hertz | {"long_name": "frequency at rest"},
+            ),
+        },
+        coords={"mode": np.arange(1, modes + 1)},
+    )
+
+
+def scatter(
+    known: KnownMotion,
+    rate: float,
+    noise: float,
+    smoothing: float,
+    repeats: int,
+    elements: int,
+    seed: int,
+) -> xr.Dataset:
+    """The first frequency from `repeats` records at half a turn, beside its predicted deviation;
+    and its error over the turn for noise ten times smaller and ten times larger.
+    """
+    body, t = bar(elements), 0.5 * known.period
+    found = np.empty(repeats)
+    for r in range(repeats):
+        fit = fitted(known, rate, noise, smoothing, seed + 100 + r)
+        found[r] = frequency(body, fit.at(t), 1)[0]
+    predicted = frequency_deviation(body, fit, t, 1)[0]
+    turn = np.linspace(0.0, known.period, SWEPT)
+    true = np.array([frequency(body, known.at(s), 1)[0] for s in turn])
+    error, expected = np.empty(len(NOISES)), np.empty(len(NOISES))
+    for k, factor in enumerate(NOISES):
+        fit = fitted(known, rate, factor * noise, smoothing, seed + 200 + k)
+        seen = np.array([frequency(body, fit.at(s), 1)[0] for s in turn])
+        spread = np.array([frequency_deviation(body, fit, s, 1)[0] for s in turn])
+        error[k] = np.sqrt(np.mean((seen - true) ** 2))
+        expected[k] = np.sqrt(np.mean(spread**2))
+    hertz = {"units": "Hz"}
+    return xr.Dataset(
+        {
+            "repeated_frequency": (
+                "repeat",
+                found,
+                hertz | {"long_name": "first frequency at half a turn, records with new noise"},
+            ),
+            "repeated_true": (
+                (),
+                frequency(body, known.at(t), 1)[0],
+                hertz | {"long_name": "first frequency at half a turn, known motion"},
+            ),
+            "repeated_predicted": ((), predicted, hertz | {"long_name": "predicted deviation"}),
+            "swept_error": (
+                "swept_noise",
+                error,
+                hertz | {"long_name": "error of the first frequency over a turn, rms"},
+            ),
+            "swept_predicted": (
+                "swept_noise",
+                expected,
+                hertz | {"long_name": "predicted standard deviation, rms"},
+            ),
+        },
+        coords={
+            "swept_noise": (
+                "swept_noise",
+                noise * np.array(NOISES),
+                {"units": "m", "long_name": "noise of a marker's coordinate"},
+            )
+        },
+    )

@@ -1,0 +1,1 @@
+"""Model files: from TOML to a model that can be frozen."""

@@ -1,0 +1,133 @@
+"""A model file made into something that can be frozen: over time, or over parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import assembly
+from assembly.bodies.turning_checks import check_support
+from assembly.errors import InputError, ModelFileError
+from assembly.materials.plausibility import located
+from studies.model_files.bodies import build_body
+from studies.model_files.mechanisms import build_mechanism
+from studies.model_files.motions import build_motion
+from studies.model_files.reading import read_model_file
+from studies.model_files.schema import ModelSpec, RampSpec, SpinSpec
+from studies.reporting.ranges import nearest
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model and its file. `motion` has freeze(t); `body` is the body of a one-body model."""
+
+    path: Path
+    spec: ModelSpec
+    motion: Any
+    body: assembly.Body | None
+
+    @property
+    def period(self) -> float | None:
+        """The time (s) after which the motion repeats, or None."""
+        return getattr(self.motion, "period", None)
+
+    def family(self, names: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
+        """What to freeze over the named parameters, and the values of the others.
+
+        One body: omega, epsilon (along the motion's axis). A mechanism: speed_rpm of its driver, or
+        NAME_rpm of driver NAME, and turn (a fraction of the period) or t. ModelFileError otherwise.
+        """
+        known = self._parameters()
+        for name in names:
+            if name not in known:
+                raise ModelFileError(f"{self.path}: no parameter {name!r}; {nearest(name, known)}")
+        if self.body is not None:
+            with located(f"{self.path}: body.{next(iter(self.spec.body))}."):
+                check_support(self.body, np.asarray(self._constant()["axis"]))
+            return self.body, {k: v for k, v in known.items() if k not in names} | self._constant()
+        return MechanismFamily(self.spec, self.path), {}
+
+    def _parameters(self) -> dict[str, float]:
+        if self.body is None:
+            drivers = {f"{name}_rpm": d.speed_rpm for name, d in self.spec.driver.items()}
+            single = next(iter(drivers.values()))
+            return (
+                drivers
+                | ({"speed_rpm": single} if len(drivers) == 1 else {})
+                | dict(t=0.0, turn=0.0)
+            )
+        motion = self.spec.motion
+        if isinstance(motion, SpinSpec | RampSpec):
+            return dict(omega=motion.omega, epsilon=motion.epsilon)
+        return dict(omega=0.0, epsilon=0.0)
+
+    def _constant(self) -> dict[str, Any]:
+        motion = self.spec.motion
+        axis = motion.axis if isinstance(motion, SpinSpec | RampSpec) else [0.0, 0.0, 1.0]
+        return dict(axis=axis, prestress=self.spec.analysis.prestress_argument)
+
+
+class MechanismFamily:
+    """A mechanism whose driver speeds (rpm) and instant are parameters of freeze()."""
+
+    def __init__(self, spec: ModelSpec, path: Path) -> None:
+        self.spec, self.path = spec, path
+        self._at_speeds = lru_cache(maxsize=8)(self._build)
+
+    def _build(self, speeds: tuple[tuple[str, float], ...]) -> assembly.Mechanism:
+        with located(f"{self.path}: "):
+            return build_mechanism(self.spec, self.path.parent, dict(speeds))
+
+    def freeze(self, **parameters: float) -> assembly.FrozenSystem:
+        """The frozen system at t (s), or at a fraction `turn` of the period, at driver speeds."""
+        speeds = {name: motor.speed_rpm for name, motor in self.spec.driver.items()}
+        for name in speeds:
+            speeds[name] = parameters.get(f"{name}_rpm", parameters.get("speed_rpm", speeds[name]))
+        mechanism = self._at_speeds(tuple(speeds.items()))
+        t = parameters.get("t", 0.0)
+        if "turn" in parameters:
+            if mechanism.period is None:
+                raise InputError("turn: the motion does not repeat; use t (s)")
+            t = parameters["turn"] * mechanism.period
+        analysis = self.spec.analysis
+        return mechanism.freeze(
+            t, transport=analysis.transport, prestress=self.spec.analysis.prestress_argument
+        )
+
+
+class FrozenMechanism:
+    """A mechanism with the analysis settings of its model file; freeze(t) takes only the time."""
+
+    def __init__(self, mechanism: assembly.Mechanism, spec: ModelSpec) -> None:
+        self.mechanism, self.spec = mechanism, spec
+
+    @property
+    def period(self) -> float | None:
+        return self.mechanism.period
+
+    def freeze(self, t: float) -> assembly.FrozenSystem:
+        analysis = self.spec.analysis
+        return self.mechanism.freeze(
+            t, transport=analysis.transport, prestress=self.spec.analysis.prestress_argument
+        )
+
+
+def load_model(path: str | Path) -> LoadedModel:
+    """Read, check and build a model file. Raises ModelFileError with one line."""
+    path = Path(path)
+    spec = read_model_file(path)
+    try:
+        with located(f"{path}: "):
+            if spec.joint:
+                mechanism = build_mechanism(spec, path.parent)
+                return LoadedModel(path, spec, FrozenMechanism(mechanism, spec), None)
+            body = build_body(next(iter(spec.body)), spec, path.parent)
+            return LoadedModel(path, spec, build_motion(body, spec, path.parent), body)
+    except InputError as fault:
+        if str(fault).startswith(str(path)):
+            raise
+        raise ModelFileError(f"{path}: {fault}") from None

@@ -1,0 +1,119 @@
+"""Where a run writes: one folder, claimed by one study, every file whole or absent."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assembly.errors import StorageError, StudyError
+from assembly.mesh.text_files import shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
+MARKER = "study.json"
+
+
+class OutputFolder:
+    """A folder that belongs to one study; it is made and marked when the first file is written.
+
+    Raises StudyError when the path is a file, or holds something that is not this study's (unless
+    `force`); StorageError when it cannot be written.
+    """
+
+    def __init__(self, path: str | Path, study: str, force: bool = False) -> None:
+        self.path, self.study = Path(path), study
+        self.written: list[Path] = []
+        self.captions: dict[str, str] = {}
+        self._claimed = False
+        self._check(force)
+
+    def _check(self, force: bool) -> None:
+        for place in (self.path, *self.path.parents):
+            try:
+                is_folder = stat.S_ISDIR(place.stat().st_mode)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except (OSError, ValueError) as fault:
+                reason = getattr(fault, "strerror", None) or "NUL in the name"
+                raise StudyError(f"--out {shown(self.path)}: {reason}; give a folder") from None
+            if not is_folder:
+                raise StudyError(f"--out {self.path}: {place} is a file; give a folder")
+        if force or not self.path.is_dir() or not any(self.path.iterdir()):
+            return
+        marker = self.path / MARKER
+        owner = None
+        if marker.is_file():
+            try:
+                owner = json.loads(marker.read_text(encoding="utf-8")).get("study")
+            except (json.JSONDecodeError, AttributeError):
+                owner = None
+        if owner != self.study:
+            holds = f"results of {owner!r}" if owner else "files of something else"
+            raise StudyError(
+                f"--out {self.path}: holds {holds}; give another folder, or --force to overwrite"
+            )
+
+    def claim(self) -> Path:
+        """Make the folder and mark it as this study's; returns its path."""
+        if not self._claimed:
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+            except OSError as fault:
+                raise StorageError(f"--out {self.path}: cannot be made: {fault.strerror}") from None
+            self._claimed = True
+            self.write_json(MARKER, {"study": self.study})
+            self.written.clear()
+        return self.path
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[Path]:
+        """A path to write to; it becomes `name` only when the block ends well."""
+        target = self.claim() / name
+        temporary: str | None = None
+        try:
+            handle, temporary = tempfile.mkstemp(
+                prefix=".", suffix=target.suffix, dir=self.path, text=False
+            )
+            os.close(handle)
+            yield Path(temporary)
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, target)
+        except OSError as fault:
+            raise StorageError(
+                f"{target}: could not be written: {fault.strerror or fault}"
+            ) from None
+        finally:
+            if temporary is not None:
+                Path(temporary).unlink(missing_ok=True)
+        self.written.append(target)
+
+    def write_json(self, name: str, content: Any) -> None:
+        with self.file(name) as path:
+            path.write_text(json.dumps(content, indent=1, default=str) + "\n", encoding="utf-8")
+
+    def write_text(self, name: str, content: str) -> None:
+        with self.file(name) as path:
+            path.write_text(content, encoding="utf-8")
+
+    def write_dataset(self, name: str, dataset: Dataset) -> None:
+        """NetCDF-4 through h5netcdf, complex numbers stored natively."""
+        from modal.data.storage import write_dataset
+
+        self.written.append(write_dataset(dataset, self.claim() / name))
+
+    def write_figure(self, name: str, figure: Figure, caption: str = "") -> None:
+        """The figure as a picture, with what it shows for the report; it is closed afterwards."""
+        import matplotlib.pyplot as plt
+
+        with self.file(name) as path:
+            figure.savefig(path, dpi=150, format=Path(name).suffix.lstrip("."))
+        plt.close(figure)
+        self.captions[name] = caption

@@ -1,0 +1,109 @@
+"""Ranges and settings as the command line writes them: start:stop:count and key=value."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import InputError, StudyError
+from assembly.mesh.text_files import shown
+
+MOST_POINTS = 1_000_000
+LARGEST = 1e24  # of a time or a parameter
+
+
+def parse_range(text: str, option: str) -> NDArray[np.float64]:
+    """`start:stop:count` as that many equally spaced numbers, ends included.
+
+    Raises InputError naming the option when the text is not of that form.
+    """
+    fields, text = text.split(":"), shown(text)
+    try:
+        start, stop = float(fields[0]), float(fields[1])
+        count = int(fields[2])
+        if len(fields) != 3 or not max(abs(start), abs(stop)) <= LARGEST:
+            raise ValueError
+    except (ValueError, IndexError):
+        raise InputError(f"{option} {text}: expected start:stop:count, as in 0:400:100") from None
+    if not 2 <= count <= MOST_POINTS:
+        raise InputError(f"{option} {text}: count must be between 2 and {MOST_POINTS}, got {count}")
+    if start == stop:
+        raise InputError(f"{option} {text}: start and stop are the same")
+    return np.linspace(start, stop, count)
+
+
+def parse_axis(text: str, option: str) -> tuple[str, NDArray[np.float64]]:
+    """`name=start:stop:count`."""
+    name, equals, numbers = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f"{option} {text}: expected name=start:stop:count, as in omega=0:400:100")
+    return name.strip(), parse_range(numbers, f"{option} {name}=")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest known word, or all of them."""
+    known = sorted(known)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(known)}"
+
+
+def parse_settings(function: Callable[..., Any], settings: Iterable[str]) -> dict[str, Any]:
+    """Keyword arguments for a study's main() from `key=value` texts, by its annotations.
+
+    Raises StudyError for an unknown key (naming the nearest) or a value of the wrong type.
+    """
+    hints = typing.get_type_hints(function)
+    known = {
+        name
+        for name, p in inspect.signature(function).parameters.items()
+        if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD) and name not in ("out", "progress")
+    }
+    found: dict[str, Any] = {}
+    for text in settings:
+        key, equals, value = text.partition("=")
+        key = key.strip().replace("-", "_")
+        if not equals:
+            raise StudyError(f"--set {text}: expected key=value")
+        if key not in known:
+            hint = nearest(key, known)
+            raise StudyError(f"--set {shown(text)}: unknown key {shown(key)!r}; {hint}")
+        found[key] = convert(value.strip(), hints[key], shown(f"--set {key}={value}"))
+    return found
+
+
+def convert(value: str, kind: Any, where: str) -> Any:
+    """The text as a bool, int, float, str, or one of a Literal's words."""
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        options = [k for k in typing.get_args(kind) if k is not type(None)]
+        if len(options) < len(typing.get_args(kind)) and value.lower() == "none":
+            return None
+        return convert(value, options[0], where)
+    if origin is typing.Literal:
+        words = [str(word) for word in typing.get_args(kind)]
+        if value not in words:
+            raise StudyError(f"{where}: expected one of {', '.join(words)}")
+        return value
+    if kind is bool:
+        if value.lower() in ("true", "yes", "1", "on"):
+            return True
+        if value.lower() in ("false", "no", "0", "off"):
+            return False
+        raise StudyError(f"{where}: expected true or false")
+    if kind in (int, float):
+        try:
+            number = kind(value)
+        except ValueError:
+            what = "a whole number" if kind is int else "a number"
+            raise StudyError(f"{where}: expected {what}") from None
+        if not np.isfinite(number):
+            raise StudyError(f"{where}: expected a finite number")
+        return number
+    return value

@@ -1,0 +1,198 @@
+"""A bar that turns about one end and vibrates along itself: Vlase, Nicolescu & Marin, Mathematics
+2020, 8, 1401, example a and section c.
+
+Lagrange's second-order and Hamilton's first-order equations of the same bar, integrated from rest
+under the centrifugal load and a sinusoidal force at the free end. Two things are put right: the
+elastic term of Hamilton's equation (13) is −[k]{δ}, not −½[k]{δ} (with the half, frequencies come
+out √2 too low), and the mass is ∫ρNᵀN. Two are assumptions, since the paper does not print them:
+the force's amplitude and the damping, here proportional to the stiffness.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+import assembly
+import modal
+from assembly.errors import InputError
+from modal.data.datasets import provenance
+from studies.figures.animation import turning_frames, write_gif
+from studies.reporting.output import OutputFolder
+from studies.rotating_bar import figures as rotating_bar_figures
+from studies.rotating_bar import timing as rotating_bar_timing
+from studies.rotating_bar.bar import (
+    EXCITATION,
+    LENGTH,
+    OMEGA,
+    frozen,
+    model,
+    transient,
+    wave_speed,
+)
+from studies.rotating_bar.exact import continuum_frequencies, element_frequencies, response
+from studies.rotating_bar.parameters import parameter_studies
+from studies.rotating_bar.summary import report
+
+__all__ = ["main", "report"]
+
+MODES = 4
+
+
+def main(
+    *,
+    elements: int = 10,
+    force: float = 1000.0,
+    duration: float = 0.1,
+    step: float = 2e-5,
+    damping_ratio: float = 0.02,
+    timing_repeats: int = 3,
+    timing_duration: float = 0.01,
+    out: OutputFolder | None = None,
+    progress: bool = False,
+) -> xr.Dataset:
+    """The rotating bar of paper 1401: axial vibration by Lagrange's and by Hamilton's equations.
+
+    elements: of the bar. force: amplitude at the free end, N. duration: simulated, s. step: of both
+    integrators, s. damping_ratio: of the first mode in the damped runs. timing_repeats,
+    timing_duration: runs of each formalism for Table 3 (0 for none), and their simulated time, s.
+    Returns displacements of all nodes by both formalisms beside the closed form, frequencies,
+    parameter studies and times.
+    """
+    if not (elements >= 2 and duration > 0.0 and step > 0.0 and timing_duration > 0.0):
+        raise InputError("elements: at least 2; duration, step, timing_duration: positive")
+    dataset = xr.merge(
+        [
+            frequencies(elements),
+            responses(elements, force, duration, step, damping_ratio),
+            parameter_studies(elements, force, duration, progress),
+        ],
+        combine_attrs="override",
+    )
+    if timing_repeats > 0:
+        load = modal.Harmonic(at=-1, amplitude=force, frequency=EXCITATION)
+        dataset = dataset.merge(
+            rotating_bar_timing.compare(
+                lambda count: frozen(model(count, damping_ratio=damping_ratio)),
+                load,
+                timing_duration,
+                timing_repeats,
+            )
+        )
+    dataset.attrs = provenance() | dict(
+        title="rotating bar, axial vibration (paper 1401)",
+        elements=elements,
+        force=force,
+        step=step,
+        damping_ratio=damping_ratio,
+        omega=OMEGA,
+        excitation=EXCITATION,
+    )
+    if out is not None:
+        out.write_dataset("rotating-bar.nc", dataset)
+        rotating_bar_figures.draw(dataset, out)
+        _animate(elements, out)
+    return dataset
+
+
+def _animate(elements: int, out: OutputFolder) -> None:
+    body = model(elements)
+    mode = modal.solve(frozen(body), k=1)
+    write_gif(
+        out,
+        "rotating-bar.gif",
+        turning_frames(body, mode.right[:, 0]),
+        f"first axial mode, {mode.frequency[0]:.1f} Hz",
+    )
+
+
+def frequencies(elements: int, count: int = MODES) -> xr.Dataset:
+    """Frequencies at 0 and 15 rad/s beside the closed forms, and what eq. (13) as printed gives."""
+    count = min(count, elements)
+    speeds = np.array([0.0, OMEGA])
+    found = np.empty((2, count))
+    for i, omega in enumerate(speeds):
+        found[i] = modal.solve(frozen(model(elements), omega), k=count).eigenvalues.imag
+    c = wave_speed()
+    exact = [element_frequencies(elements, LENGTH, c, w, count) for w in speeds]
+    continuum = [continuum_frequencies(LENGTH, c, w, count) for w in speeds]
+    misprinted = modal.solve(_with_half_stiffness(frozen(model(elements))), k=count)
+    dims, units = ("omega", "mode"), {"units": "rad s-1"}
+    return xr.Dataset(
+        {
+            "natural": (dims, found, units | {"long_name": "natural frequency"}),
+            "natural_exact": (dims, np.array(exact), units | {"long_name": "of the element chain"}),
+            "natural_continuum": (
+                dims,
+                np.array(continuum),
+                units | {"long_name": "of the continuous bar"},
+            ),
+            "natural_misprint": (
+                ("mode",),
+                misprinted.eigenvalues.imag,
+                units | {"long_name": "with −½[k] of equation (13) as printed, at 15 rad/s"},
+            ),
+        },
+        coords={
+            "omega": ("omega", speeds, {"units": "rad s-1", "long_name": "angular velocity"}),
+            "mode": np.arange(1, count + 1),
+        },
+    )
+
+
+def _with_half_stiffness(system: assembly.FrozenSystem) -> assembly.FrozenSystem:
+    return system.only("K_omega2", K=system.parts["K"].scaled(0.5))
+
+
+def responses(
+    elements: int, force: float, duration: float, step: float, damping_ratio: float
+) -> xr.Dataset:
+    """Displacements of all nodes, with and without damping, by both formalisms and exactly."""
+    runs = []
+    ratios = (0.0, damping_ratio)
+    for ratio in ratios:
+        system = frozen(model(elements, damping_ratio=ratio))
+        both = [
+            transient(system, force, EXCITATION, duration, "lagrange", None, step),
+            transient(system, force, EXCITATION, duration, "hamilton", "midpoint", step),
+            transient(system, force, EXCITATION, duration, "hamilton", "gauss6", step),
+        ]
+        scheme = xr.DataArray(
+            ["lagrange", "hamilton", "hamilton, order 6"], dims="scheme", name="scheme"
+        )
+        run = xr.concat([_nodal(b) for b in both], dim=scheme, combine_attrs="override")
+        push = np.zeros(system.n)
+        push[-1] = force
+        exact = response(system, push, EXCITATION, run["time"].values)
+        run["displacement_exact"] = (
+            ("time", "node"),
+            np.hstack([np.zeros((len(exact), 1)), exact]),
+            {"units": "m", "long_name": "axial displacement, closed form"},
+        )
+        runs.append(run)
+    found = xr.concat(
+        runs, dim=xr.DataArray(list(ratios), dims="damping", attrs={"units": "1"}, name="damping")
+    )
+    found["damping"].attrs = {"units": "1", "long_name": "damping ratio of the first mode"}
+    return found
+
+
+def _nodal(run: xr.Dataset) -> xr.Dataset:
+    """Displacements by the paper's node numbers, 1 on the axis, which does not move."""
+    moved = run["displacement"].values
+    displacement = np.hstack([np.zeros((len(moved), 1)), moved])
+    return xr.Dataset(
+        {
+            "displacement": (
+                ("time", "node"),
+                displacement,
+                {"units": "m", "long_name": "axial displacement"},
+            ),
+            "energy": run["energy"],
+            "energy_defect": run["energy_defect"],
+        },
+        coords={
+            "time": ("time", run["time"].values, {"units": "s", "long_name": "time"}),
+            "node": np.arange(1, displacement.shape[1] + 1),
+        },
+    )

@@ -1,0 +1,89 @@
+"""The slider-crank of the study: an elastic connecting rod, an elastic or rigid crank, a slider."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import assembly
+from assembly import Body, Material, Mechanism, MechanismError, Section
+from assembly.bodies.beams import Theory
+from assembly.mechanisms.joints import Point
+
+
+def model(
+    crank: float = 0.15,
+    rod: float = 0.30,
+    speed_rpm: float = 1500.0,
+    *,
+    elements: int = 20,
+    section: Section | None = None,
+    crank_section: Section | None = None,
+    material: Material = assembly.steel,
+    elastic_crank: bool = True,
+    slider_mass: float = 0.5,
+    offset: float = 0.0,
+    driven: bool = True,
+    rayleigh: tuple[float, float] = (0.0, 0.0),
+    theory: Theory = "timoshenko",
+) -> Mechanism:
+    """The mechanism, its crank at x at t = 0 and turning at constant speed.
+
+    crank, rod: lengths, m. offset: of the slide from the crank's axis, m. section: of the rod
+    (default 10 mm in the plane of motion, 20 mm across); crank_section: of the crank (default 30
+    mm, 20 mm). elements: per elastic link. slider_mass: kg. driven: whether the motor also holds
+    the crank's elastic rotation. rayleigh: (a, b) of D = a M + b K in both links. Raises
+    MechanismError when the crank cannot turn over.
+    """
+    if not rod > crank + abs(offset):
+        raise MechanismError(
+            f"crank = {crank:g} m must be shorter than rod = {rod:g} m"
+            + (f" less the offset {abs(offset):g} m" if offset else "")
+            + ", or it cannot turn over"
+        )
+    rod_section = section or assembly.rectangle(0.01, 0.02)
+    wide = crank_section or assembly.rectangle(0.03, 0.02)
+
+    def link(length: float, shape: Section, name: str) -> Body:
+        beam = assembly.beam(
+            length,
+            shape,
+            material,
+            elements,
+            planar=True,
+            theory=theory,
+            name=name,
+        )
+        return beam.with_damping(*rayleigh)
+
+    if elastic_crank:
+        first = link(crank, wide, "crank")
+        base: Point = "start"
+        tip: Point = "end"
+    else:
+        mass = material.rho * wide.A * crank
+        first = assembly.rigid_body(
+            mass, mass * crank**2 / 12.0, centre=(0.5 * crank, 0.0, 0.0), planar=True, name="crank"
+        )
+        base, tip = (0.0, 0.0), (crank, 0.0)
+    across = np.arcsin(offset / rod)
+    return Mechanism(
+        {
+            "crank": first,
+            "rod": link(rod, rod_section, "rod"),
+            "slider": assembly.rigid_body(slider_mass, planar=True, name="slider"),
+        },
+        [
+            assembly.revolute("ground", (0.0, 0.0), "crank", base, name="A"),
+            assembly.revolute("crank", tip, "rod", "start", name="B"),
+            assembly.revolute("rod", "end", "slider", (0.0, 0.0), name="C"),
+            assembly.prismatic(
+                "ground", (0.0, offset), "slider", (0.0, 0.0), axis=(1.0, 0.0), name="D"
+            ),
+        ],
+        [assembly.driver("A", speed_rpm * 2.0 * np.pi / 60.0, held=driven)],
+        initial={
+            "rod": (crank, 0.0, across),
+            "slider": (crank + rod * np.cos(across), offset, 0.0),
+        },
+        name="slider-crank",
+    )

@@ -1,0 +1,195 @@
+"""The wind water pump with two degrees of mobility: Vlase, Negrean, Marin & Năstac, Mathematics
+2020, 8, 805, section 5 and appendix B, with an elastic lever BC'.
+
+The loop closure is derived here with one set of angles (the paper's (22)–(23) and (A6) use two, and
+(A17) has the slide's velocity with the wrong sign). The paper prints no dimension of the pump and
+takes its motion from a recording; l1, l2, h and all else are assumptions, in studies/
+wind_pump_model.py, with a crank at 140 rpm and a slide that swings with it. Its Figure 6 can
+therefore be compared in kind, not in numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+import assembly
+import modal
+from assembly.errors import InputError
+from modal.data.datasets import provenance
+from studies.reporting.output import OutputFolder
+from studies.wind_pump import figures as wind_pump_figures
+from studies.wind_pump.machine import Pump, mechanism
+from studies.wind_pump.rigid import FORCES, joint_forces, motion
+from studies.wind_pump.summary import report
+from studies.wind_pump.terms import eigenvalues_over_turn, pinned_frequency, stress_shift
+
+__all__ = ["main", "report"]
+
+Array = NDArray[np.float64]
+JOINTS = ("A", "B", "C", "D")
+# Sixth-order central first difference.
+DIFFERENCE = {1: 3.0 / 4.0, 2: -3.0 / 20.0, 3: 1.0 / 60.0}
+
+
+def main(
+    *,
+    speed_rpm: float = 140.0,
+    elements: int = 10,
+    instants: int = 121,
+    modes: int = 2,
+    l1: float = 0.10,
+    l2: float = 0.60,
+    h: float = 0.35,
+    width: float = 0.008,
+    out: OutputFolder | None = None,
+    progress: bool = False,
+) -> xr.Dataset:
+    """The wind water pump of paper 805: kinematics, joint forces, and the lever's eigenvalues.
+
+    speed_rpm: of the crank. elements: of the lever BC'. instants, modes: over one turn. l1, l2, h:
+    crank, lever and swing, m; width: of the lever in the plane, m (assumed: the paper prints none).
+    Returns kinematics, joint forces by both routes, eigenvalues with and without K_G and transport
+    terms, and the share of every term. Raises MechanismError when the loop does not close.
+    """
+    if instants < 8 or modes < 1 or not speed_rpm > 0.0:
+        raise InputError("instants: at least 8; modes: at least 1; speed_rpm: positive")
+    pump = Pump(l1=l1, l2=l2, h=h, width=width, speed_rpm=speed_rpm)
+    pumping = mechanism(pump, elements)
+    times = np.linspace(0.0, 2.0 * np.pi / pump.omega, instants)
+    dataset = xr.merge(
+        [
+            rigid_motion(pump, times),
+            forces_both_ways(pump, pumping, times),
+            eigenvalues_over_turn(pumping, times, modes, progress),
+        ],
+        combine_attrs="override",
+    )
+    first = np.arange(1, modes + 1)
+    dataset["shift_by_hand"] = (
+        ("time", "mode"),
+        np.stack([stress_shift(pump, times, n) for n in first], axis=1),
+        {"units": "Hz", "long_name": "first-order shift by the axial force of a pinned beam"},
+    )
+    dataset["pinned_frequency"] = (
+        "mode",
+        np.array([pinned_frequency(pump, n) for n in first]),
+        {"units": "Hz", "long_name": "of the lever pinned at both ends, at rest"},
+    )
+    dataset.attrs = provenance() | dict(
+        title="wind water pump (paper 805)",
+        speed_rpm=speed_rpm,
+        elements=elements,
+        assumed=str(pump),
+    )
+    tracks = modal.track(pumping, times=times[:: max(1, instants // 60)], k=modes)
+    dataset.attrs["against_unfrozen"] = str(modal.crosscheck(pumping, tracks))
+    if out is not None:
+        out.write_dataset("wind-pump.nc", dataset)
+        wind_pump_figures.draw(dataset, out)
+        _animate(pump, pumping, out)
+    return dataset
+
+
+def rigid_motion(pump: Pump, times: Array) -> xr.Dataset:
+    """Angles of lever and swing and their derivatives by the loop closure, with the largest
+    difference from finite differences, relative to the largest value.
+    """
+    found = [motion(pump, t) for t in times]
+    step = 2.0 * np.pi / pump.omega / 600.0
+    angles = np.array([m.angles for m in found])
+    rates = np.array([m.angle_rates for m in found])
+    accelerations = np.array([m.angle_accelerations for m in found])
+    centres = np.array([m.a for m in found])
+    checks = {
+        "angular velocity": (rates, lambda t: motion(pump, t).angles),
+        "angular acceleration": (accelerations, lambda t: motion(pump, t).angle_rates),
+        "acceleration": (centres, lambda t: _velocities(pump, t)),
+    }
+    gaps = []
+    for values, integral in checks.values():
+        derived = np.array(
+            [
+                sum(
+                    c * (integral(t + j * step) - integral(t - j * step))
+                    for j, c in DIFFERENCE.items()
+                )
+                / step
+                for t in times
+            ]
+        )
+        gaps.append(np.abs(derived - values).max() / np.abs(values).max())
+    dims = ("time", "link")
+    return xr.Dataset(
+        {
+            "angle": (dims, angles, {"units": "rad", "long_name": "angle"}),
+            "angular_velocity": (
+                dims,
+                rates,
+                {"units": "rad s-1", "long_name": "angular velocity"},
+            ),
+            "angular_acceleration": (
+                dims,
+                accelerations,
+                {"units": "rad s-2", "long_name": "angular acceleration"},
+            ),
+            "difference_check": (
+                "checked",
+                np.array(gaps),
+                {"units": "1", "long_name": "largest relative difference from finite differences"},
+            ),
+        },
+        coords={"time": _time(times), "link": ["lever", "swing"], "checked": list(checks)},
+    )
+
+
+def _time(times: Array) -> tuple[str, Array, dict[str, str]]:
+    return "time", times, {"units": "s", "long_name": "time"}
+
+
+def _velocities(pump: Pump, t: float) -> Array:
+    """Velocities (10,) of the paper's {a}: A q̇, since A is the derivative of the places by q."""
+    now = motion(pump, t)
+    return np.asarray(now.A @ now.rate)
+
+
+def forces_both_ways(pump: Pump, pumping: assembly.Mechanism, times: Array) -> xr.Dataset:
+    """Joint forces and drives by the reduced equations (A43)–(A46) and by the general mechanism."""
+    reduced, projected, general = (np.empty((len(times), n)) for n in (10, 2, 10))
+    for k, t in enumerate(times):
+        reduced[k], projected[k] = joint_forces(pump, t)
+        reactions, drives = pumping.reactions(t), pumping.driving(t)
+        general[k, :8] = np.concatenate([reactions[name].force[:2] for name in JOINTS])
+        general[k, 8:] = drives["A"], drives["guide"]
+    dims = ("time", "force")
+    units = {"units": "N or N m"}
+    return xr.Dataset(
+        {
+            "joint_force": (dims, reduced, units | {"long_name": "by the reduced equations (A43)"}),
+            "joint_force_general": (
+                dims,
+                general,
+                units | {"long_name": "by the general mechanism"},
+            ),
+            "drive_projected": (
+                ("time", "drive"),
+                projected,
+                units | {"long_name": "drives by the projection (A46)"},
+            ),
+        },
+        coords={"time": _time(times), "force": list(FORCES), "drive": list(FORCES[8:])},
+    )
+
+
+def _animate(pump: Pump, pumping: assembly.Mechanism, out: OutputFolder) -> None:
+    from studies.figures.animation import mechanism_frames, write_gif
+
+    a, b = 0.03, 0.018
+    outlines = {
+        "crank": [(0.0, 0.0), (pump.l1, 0.0)],
+        "swing": [(pump.h, 0.0), (0.0, 0.0), pump.centre3],
+        "slide": [(-a, -b), (a, -b), (a, b), (-a, b), (-a, -b)],
+    }
+    frames = mechanism_frames(pumping, 2.0 * np.pi / pump.omega, 0, outlines)
+    write_gif(out, "wind-pump.gif", frames, "wind pump: first mode of the lever BC'")

@@ -1,0 +1,136 @@
+"""The rooms of the packages and the arrows between them: imports point one way.
+
+`ROOMS` lists the rooms from the ground up. A file may import from its own room and from those
+listed before it, and from no other. `python tests/test_architecture.py` prints the arrows.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+ROOMS = (
+    "assembly.errors",
+    "assembly.magnitudes",
+    "assembly.kinematics",
+    "assembly.linalg",
+    "assembly.materials",
+    "assembly.dofs",
+    "assembly.system",
+    "assembly.elements",
+    "assembly.mesh",
+    "assembly.bodies",
+    "assembly.motion",
+    "assembly.mechanisms",
+    "assembly.gallery",
+    "assembly",
+    "modal.data",
+    "modal.eigen",
+    "modal.reduction",
+    "modal.proofs",
+    "modal.transient",
+    "modal.provenance",
+    "modal.tracking",
+    "modal.maps",
+    "modal.periodic",
+    "modal.checks",
+    "modal",
+    "studies.reporting",
+    "studies.figures",
+    "studies.model_files",
+    "studies.registry",
+    "studies.STUDY",
+    "studies.cli",
+    "studies",
+    "studies.__main__",
+)
+FILES = sorted(
+    p for package in ("assembly", "modal", "studies") for p in (ROOT / package).rglob("*.py")
+)
+
+
+def room_of(module: str) -> str:
+    """The room of a module or package, by its dotted name."""
+    parts = module.split(".")
+    name = ".".join(parts[:2])
+    if name in ROOMS:
+        return name
+    return "studies.STUDY" if parts[0] == "studies" and len(parts) > 1 else parts[0]
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path: Path) -> set[str]:
+    """Modules of the three packages that a file imports, for its types too."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            base = ROOT / Path(*node.module.split("."))
+            for alias in node.names:
+                inner = (base / alias.name).with_suffix(".py").exists() or (
+                    base / alias.name
+                ).is_dir()
+                names.add(f"{node.module}.{alias.name}" if inner else node.module)
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return {name for name in names if name.split(".")[0] in ("assembly", "modal", "studies")}
+
+
+def arrows() -> dict[tuple[str, str], set[str]]:
+    """Arrows between rooms, each with the files that make it."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for path in FILES:
+        here = room_of(module_of(path))
+        for name in imported(path):
+            there = room_of(name)
+            if there != here:
+                found.setdefault((here, there), set()).add(str(path.relative_to(ROOT)))
+    return found
+
+
+@pytest.mark.parametrize("arrow", sorted(arrows()), ids=" → ".join)
+def test_imports_point_down(arrow: tuple[str, str]) -> None:
+    here, there = arrow
+    assert ROOMS.index(there) < ROOMS.index(here), sorted(arrows()[arrow])
+
+
+def test_a_study_imports_of_another_only_its_machine_and_its_rigid_motion() -> None:
+    for path in FILES:
+        here = module_of(path)
+        for name in imported(path):
+            if room_of(here) == room_of(name) == "studies.STUDY":
+                study, part = name.split(".")[1], name.split(".")[2:3]
+                assert study == here.split(".")[1] or part in (["machine"], ["rigid"]), here
+
+
+def test_no_module_lies_beside_the_rooms() -> None:
+    """Only the few words everyone uses stand in a package's own folder."""
+    allowed = {
+        "assembly": {"__init__", "errors", "magnitudes", "kinematics", "dofs", "gallery"},
+        "modal": {"__init__"},
+        "studies": {"__init__", "__main__", "registry"},
+    }
+    for package, names in allowed.items():
+        assert {path.stem for path in (ROOT / package).glob("*.py")} <= names
+
+
+def test_no_room_has_the_name_of_a_public_function() -> None:
+    import assembly
+    import modal
+
+    for package in (assembly, modal):
+        folder = Path(str(package.__file__)).parent
+        rooms = {path.name for path in folder.iterdir() if path.is_dir()}
+        assert not rooms & set(package.__all__)
+
+
+if __name__ == "__main__":
+    for (here, there), files in sorted(arrows().items()):
+        print(f"{here:<22} → {there:<22} {len(files)} files")
