@@ -1,4 +1,4 @@
-"""The studies by name. A study is one folder with one documented main() that returns its dataset."""
+"""The studies by name: each a folder with one documented main() that returns its dataset."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ def write(
     others = [path.name for path in out.written if path.suffix not in PICTURES]
     settings = study.settings | dict(arguments)
     given = " ".join(shlex.quote(f"{k}={v}") for k, v in arguments.items())
-    page = Template(resources.files("studies.cli").joinpath("report_template.html").read_text("utf-8"))
+    template = resources.files("studies.cli").joinpath("report_template.html")
+    page = Template(template.read_text("utf-8"))
     out.write_text(
         PAGE,
         page.substitute(
