@@ -31,9 +31,13 @@ def rotor_model(rng: Generator, elements: int = 0) -> assembly.Rotor:
     if rng.random() < 0.5:
         bearings.append(_film(rng, float(rng.uniform(0.2, 0.8)) * length))
     return assembly.rotor(
-        [(length, assembly.circle(2.0 * radius))], assembly.steel, count, discs=discs[: int(rng.integers(0, 3))],
-        bearings=bearings, internal_damping=spread(rng, 1e-7, 1e-4) * rng.choice([0.0, 1.0]),
-    )  # fmt: skip
+        [(length, assembly.circle(2.0 * radius))],
+        assembly.steel,
+        count,
+        discs=discs[: int(rng.integers(0, 3))],
+        bearings=bearings,
+        internal_damping=spread(rng, 1e-7, 1e-4) * rng.choice([0.0, 1.0]),
+    )
 
 
 def _bearing(rng: Generator, at: float, k: float) -> Bearing:

@@ -85,7 +85,7 @@ class Interrupt:
     [
         ("modal.tracking.solve_instant", 30, ["P6", "stopped after 29 of 81"], ["Floquet"]),
         (
-            "modal.crosscheck.follow_transients",
+            "modal.checks.crosscheck.follow_transients",
             1,
             ["P6", "stopped before the transient was finished", "+0"],
             ["multipliers"],

@@ -12,7 +12,7 @@ import assembly
 import modal
 import modal.proofs.verdict
 from assembly.bodies.rotors import Bearing
-from assembly.errors import InputError
+from assembly.errors import ConvergenceError, InputError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
 from modal.proofs.forms import Forms
@@ -266,6 +266,23 @@ def test_weak_cross_stiffness_beside_a_stiff_link_is_seen(together: bool) -> Non
     result = modal.stability(FrozenSystem(M=np.eye(4), D=1e-3 * np.eye(4), **parts))
     assert result.verdict == "flutter"
     assert result.growth_rate == pytest.approx(0.034854897, abs=result.error_bound)
+
+
+def test_a_failure_of_lapacks_qz_iteration_is_an_error_of_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It happens once in 4,000 machines of benchmarks.verdicts (LAPACK info = 2)."""
+
+    def eig(A: Array, B: Array | None = None, **options: bool) -> object:
+        if B is not None:
+            raise la.LinAlgError("generalized eig algorithm (ggev) did not converge")
+        return la.eig(A, **options)
+
+    monkeypatch.setattr("modal.solvers.dense.la.eig", eig)
+    K = np.array([[1.0, 1.0], [1.0, 1.0]])
+    system = FrozenSystem(M=I2, D=np.diag([0.1, 0.2]), K=K, K_D=0.0 * I2)
+    with pytest.raises(ConvergenceError, match="did not converge"):
+        modal.solve(system, k=4, backend="dense", deflation=None)
 
 
 @pytest.mark.parametrize("seed", range(4))
