@@ -100,6 +100,6 @@ def _verdict(
     except ConvergenceError as fault:
         where = ", ".join(f"{name} = {value:.6g}" for name, value in point.items())
         raise ConvergenceError(f"at {where}: {fault}", partial=fault.partial) from fault
-    # Of a mode without an error only an upper bound is known: below zero it is not the critical one.
+    # Where the error is infinite the exponent is an upper bound: below zero it is not critical.
     counted = np.isfinite(found.error) | (found.exponents.real > 0.0)
     return judge(found.exponents[counted], found.error[counted])
