@@ -12,20 +12,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 
-<<<<<<< HEAD:modal/eigen/solvers/dense.py
+from assembly.errors import ConvergenceError
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import deflate_by_similarity
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.skew import largest_of_skew
 from modal.eigen.state import Complex, Quadratic, Real, companion, unit_diagonal
-=======
-from assembly.errors import ConvergenceError
-from assembly.system.null_chain import NullChain
-from modal.eigen.deflation import deflate_by_similarity
-from modal.solvers.pairs import Pairs
-from modal.solvers.skew import largest_of_skew
-from modal.eigen.state import Complex, Quadratic, Real, companion, unit_diagonal
->>>>>>> lane-adversary:modal/solvers/dense.py
 
 SINGULAR = 1e-14  # reciprocal condition below which 1/λ is not formed
 MEND = 1e-10  # residual of a pair of 1/λ, relative, from which QZ is asked too
