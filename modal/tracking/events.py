@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.tracking import hermite
 from modal.tracking.onsets import ROUND_OFF
-from modal.tracking.tracking import hermite
 
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from modal.tracking import hermite
 from modal.tracking.encounters import Encounter
 from modal.tracking.matching import CLUSTER, Match
 from modal.tracking.onsets import find_onsets, growth_floor
 from modal.tracking.snapshot import Complex, Mask, Real, Snapshot
-from modal.tracking.tracking import hermite
 
 # Part of the turning of a pure veering from which on an approach is one.
 TURN = 0.6
