@@ -40,7 +40,7 @@ RUNS: dict[str, Any] = {
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("run", RUNS)
-@pytest.mark.parametrize("size", [1e200, 1e300, 1e308])
+@pytest.mark.parametrize("size", [1e200, 1e300, 5e307])
 def test_a_stiffness_that_overflows_is_one_clear_error(size: float, run: str) -> None:
     with pytest.raises(InputError, match="an entry has the size") as fault:
         RUNS[run](Stiff(size))

@@ -278,7 +278,7 @@ def test_a_failure_of_lapacks_qz_iteration_is_an_error_of_the_package(
             raise la.LinAlgError("generalized eig algorithm (ggev) did not converge")
         return la.eig(A, **options)
 
-    monkeypatch.setattr("modal.solvers.dense.la.eig", eig)
+    monkeypatch.setattr("modal.eigen.solvers.dense.la.eig", eig)
     K = np.array([[1.0, 1.0], [1.0, 1.0]])
     system = FrozenSystem(M=I2, D=np.diag([0.1, 0.2]), K=K, K_D=0.0 * I2)
     with pytest.raises(ConvergenceError, match="did not converge"):
