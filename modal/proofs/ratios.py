@@ -196,9 +196,7 @@ def lanczos(
     ]
 
 
-def _widened(
-    T: Array, skew: bool, semidefinite: bool, n: int, exact: bool
-) -> tuple[float, float]:
+def _widened(T: Array, skew: bool, semidefinite: bool, n: int, exact: bool) -> tuple[float, float]:
     """Bounds from the Ritz matrix T of k steps; exact: the space is invariant."""
     k = len(T)
     if k == 0:
