@@ -83,7 +83,12 @@ class Interrupt:
 @pytest.mark.parametrize(
     "where, after, kept, missing",
     [
-        ("modal.tracking.tracking.solve_instant", 30, ["P6", "stopped after 29 of 81"], ["Floquet"]),
+        (
+            "modal.tracking.tracking.solve_instant",
+            30,
+            ["P6", "stopped after 29 of 81"],
+            ["Floquet"],
+        ),
         (
             "modal.checks.crosscheck.follow_transients",
             1,
