@@ -22,8 +22,9 @@ from modal.eigen.solvers import determinant
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.determinant import Determinant
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.state import Complex, Quadratic
+from modal.eigen.state import Quadratic
 from modal.eigen.winding import FIRST, Circle, conjugated, missing_inside
+from modal.types import Complex
 
 INSTANTS: dict[str, Callable[[], FrozenSystem]] = {
     **{name: partial(gyroscopic, 30, 8, **options) for name, options in STRUCTURES.items()},

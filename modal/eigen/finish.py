@@ -14,8 +14,9 @@ from assembly.system.null_chain import NullChain
 from modal.eigen.inverse_iteration import doubles_resolved, sharpened
 from modal.eigen.modes import Modes
 from modal.eigen.solvers.pairs import Pairs, clusters
-from modal.eigen.state import Complex, Quadratic, Real
+from modal.eigen.state import Quadratic
 from modal.eigen.structure import corrected, left_vectors, restore_axis
+from modal.types import Array, Complex, Mask
 
 RIGID_SHARE = 0.5  # of a mode's kinetic energy in the rigid fields: it counts as rigid
 
@@ -24,7 +25,7 @@ RIGID_SHARE = 0.5  # of a mode's kinetic energy in the rigid fields: it counts a
 class Task:
     """What was asked of one instant. rigid (n, m): its rigid motions."""
 
-    rigid: Real
+    rigid: Array
     quadratic: Quadratic
     chain: NullChain | None
     k: int
@@ -78,14 +79,14 @@ def finish(
     )
 
 
-def condition_numbers(quadratic: Quadratic, lam: Complex, X: Complex, Y: Complex) -> Real:
+def condition_numbers(quadratic: Quadratic, lam: Complex, X: Complex, Y: Complex) -> Array:
     """(|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖‖y‖ / (|λ| |yᴴ(2λM + C)x|) of every mode."""
     size = _sizes(lam, X) * _sizes(lam, Y) * quadratic.weights(lam)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(size / (np.abs(lam) * np.abs(quadratic.pairing(lam, Y, X))))
 
 
-def _sizes(lam: Complex, X: Complex) -> Real:
+def _sizes(lam: Complex, X: Complex) -> Array:
     """‖x‖ of every column; in a cluster, whose members a perturbation mixes, the norm of them all.
 
     With YᴴQ′X the identity on the cluster, E changes its eigenvalues by those of −YᴴEX, which
@@ -133,7 +134,7 @@ def _kind(task: Task, lam: Complex, X: Complex) -> NDArray[np.str_]:
     return np.where(most_rigid(share[None], lam[None], left)[0], "rigid", "elastic")
 
 
-def most_rigid(share: Real, lam: Complex, count: int) -> NDArray[np.bool_]:
+def most_rigid(share: Array, lam: Complex, count: int) -> Mask:
     """Modes (P, k) that are rigid motions, of P points: `count` eigenvalues of each at most.
 
     Parameters

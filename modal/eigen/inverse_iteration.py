@@ -22,7 +22,8 @@ from assembly.errors import SingularSystemError
 from modal.eigen.doubles import NEXT, UNEVEN, separated, turned, unevenness
 from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.eigen.solvers.shifted import ShiftedOperator
-from modal.eigen.state import Complex, Quadratic, Real, times
+from modal.eigen.state import Quadratic, times
+from modal.types import Array, Complex
 
 GOAL = 1e-12  # backward error above which a pair is made better
 CHEAP = 500  # unknowns up to which it is asked of the equilibrated instant too
@@ -213,7 +214,7 @@ def _better(quadratic: Quadratic, group: Pairs) -> Pairs:
     return group
 
 
-def _error(quadratic: Quadratic, pairs: Pairs) -> Real:
+def _error(quadratic: Quadratic, pairs: Pairs) -> Array:
     """Backward errors (p,), where a factor costs little the larger of two.
 
     The second is of the unknowns scaled to a unit diagonal of M/‖M‖ + K/‖K‖. Where units differ by

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.eigen.state import Complex, Real
+from modal.types import Array, Complex
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Modes:
     eigenvalues: Complex
     right: Complex
     left: Complex
-    backward_error: Real
-    condition_number: Real
+    backward_error: Array
+    condition_number: Array
     kind: NDArray[np.str_]
     deflated: int
     factorization: str
@@ -52,23 +52,23 @@ class Modes:
         return len(self.eigenvalues)
 
     @property
-    def frequency(self) -> Real:
+    def frequency(self) -> Array:
         """|Im λ| / 2π, (k,) Hz."""
         return np.abs(self.eigenvalues.imag) / (2.0 * np.pi)
 
     @property
-    def damping_ratio(self) -> Real:
+    def damping_ratio(self) -> Array:
         """−Re λ / |λ|, (k,); zero for a zero eigenvalue."""
         size = np.abs(self.eigenvalues)
         return np.asarray(-self.eigenvalues.real / np.where(size > 0.0, size, 1.0) + 0.0)
 
     @property
-    def growth_rate(self) -> Real:
+    def growth_rate(self) -> Array:
         """Re λ, (k,) 1/s."""
         return np.asarray(self.eigenvalues.real)
 
     @property
-    def error_bound(self) -> Real:
+    def error_bound(self) -> Array:
         """First-order bound of |δλ|, (k,) rad/s: condition number × backward error × |λ|.
 
         Infinite for a defective eigenvalue, which no first-order bound covers.

@@ -30,8 +30,9 @@ from modal.eigen.solvers.parts import solve_parts
 from modal.eigen.solvers.scipy import arnoldi
 from modal.eigen.solvers.slepc import krylov_schur
 from modal.eigen.solvers.window import Window, solve_beside
-from modal.eigen.state import Quadratic, Real
+from modal.eigen.state import Quadratic
 from modal.eigen.units import units_far_apart
+from modal.types import Array
 
 Backend = Literal["slepc", "scipy", "dense"]
 ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "ARPACK Arnoldi")}
@@ -77,7 +78,7 @@ def solve(
         raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
     point = as_target(target)
 
-    def run(given: FrozenSystem, quadratic: Quadratic, rigid: Real | None = None) -> Modes:
+    def run(given: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
         chain = _chain(given, deflation)
         free = given.rigid if rigid is None else rigid
         task = Task(free, quadratic, chain, k, backend, tolerance, point, certify)

@@ -23,10 +23,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, SingularSystemError
-from modal.eigen.state import Complex
+from modal.types import Complex, Mask
 
 FIRST, MOST = 16, 256  # steps of half a circle that p is fitted to
 SHARE = 3  # points to a term of p
@@ -44,7 +43,7 @@ class Circle:
     centre: complex
     radius: float
 
-    def contains(self, points: Complex) -> NDArray[np.bool_]:
+    def contains(self, points: Complex) -> Mask:
         return np.asarray(np.abs(points - self.centre) < self.radius)
 
     def __str__(self) -> str:

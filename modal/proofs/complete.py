@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from modal.proofs.couplings import couple_skew, coupling, orthonormal, padded
 from modal.proofs.family_box import Group, PointBoxes, groups
@@ -38,9 +37,7 @@ from modal.reduction.basis import Projected
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference import Reference
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex, Mask
 
 STEPS = 24  # of Lanczos for the bounds on the complement
 HARMLESS = 0.02  # share of θ that a bound may have before it is taken as it is
@@ -236,7 +233,7 @@ class Completeness:
         weights = self.reference.weights
         return at.stiffness - np.pad(weights, (0, at.stiffness.shape[1] - len(weights)))
 
-    def _known(self, at: Coefficients) -> NDArray[np.bool_]:
+    def _known(self, at: Coefficients) -> Mask:
         """Points (P,) whose coefficients are combinations of the groups."""
         known = np.ones(len(at), dtype=bool)
         for table, found in ((self._changed(at), self.changes), (at.damping, self.damping)):
@@ -261,9 +258,7 @@ class Completeness:
             total += np.abs(group.factor(at.damping)) * size
         return total
 
-    def stable_stiffness(
-        self, forms: Forms, projected: Projected, at: Coefficients
-    ) -> NDArray[np.bool_]:
+    def stable_stiffness(self, forms: Forms, projected: Projected, at: Coefficients) -> Mask:
         """Points (P,) where the symmetric part of all stiffness is positive definite."""
         r = projected.size
         S = (at.stiffness @ projected.matrices.reshape(-1, r * r)).reshape(-1, r, r)
@@ -282,9 +277,9 @@ class Completeness:
         modes: SmallModes,
         pairing: Complex,
         residuals: tuple[Array, Array],
-        skipped: NDArray[np.bool_],
+        skipped: Mask,
         floor: Array,
-    ) -> NDArray[np.bool_]:
+    ) -> Mask:
         """Points (P,) where as many modes of the full problem as of the reduced one grow faster
         than `floor`.
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from modal.reduction.basis import UNDERESTIMATE, Projected
 from modal.reduction.reference import Reference
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 
 def coupling(projected: Projected, image: tuple[Array, Array], weights: Array) -> float:

@@ -16,8 +16,7 @@ from modal.reduction.certificate import Certificate, derivative_pairing
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference import Reference
-
-Array = NDArray[np.float64]
+from modal.types import Array, Index, Mask
 
 PREFIX = "proof_"  # of the names under which the bounds are stored
 REACH = 2.5  # the starting basis holds modes of K_ref up to this times W² + γW
@@ -102,7 +101,7 @@ class Prover:
         at: Coefficients,
         modes: SmallModes,
         certificate: Certificate,
-        rigid: NDArray[np.bool_],
+        rigid: Mask,
     ) -> NDArray[np.int8]:
         """What proves that all unstable modes of the points (P,) are among the first ones.
 
@@ -141,9 +140,9 @@ class Prover:
         boxes: PointBoxes,
         modes: SmallModes,
         certificate: Certificate,
-        index: NDArray[np.intp],
-        rigid: NDArray[np.bool_],
-    ) -> NDArray[np.bool_]:
+        index: Index,
+        rigid: Mask,
+    ) -> Mask:
         assert self._completeness is not None
         known = certificate.right.shape[1]
         residuals = []

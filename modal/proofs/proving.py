@@ -16,6 +16,7 @@ from modal.reduction.basis import Projected
 from modal.reduction.certificate import Certificate, certify
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reducer import SOUNDINGS, Reducer, spread
+from modal.types import Mask
 
 MOST = 60  # modes of a point that are certified so that its box is covered
 
@@ -56,9 +57,7 @@ class ProvingReducer(Reducer):
         count = inside[np.isfinite(radius)].sum(axis=1).max(initial=0)
         self.wanted = int(min(max(self.wanted, count), MOST))
 
-    def proved(
-        self, at: Coefficients
-    ) -> tuple[SmallModes, Certificate, NDArray[np.bool_], NDArray[np.int8]]:
+    def proved(self, at: Coefficients) -> tuple[SmallModes, Certificate, Mask, NDArray[np.int8]]:
         """As `solve`, with what proves that no other mode is unstable (modal/proofs/codes.py)."""
         at = at.padded(len(self.projected.matrices))
         shared = self.projected if self._parent is None else self._parent

@@ -14,7 +14,6 @@ from assembly.linalg.combination import Combination, Kronecker
 from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.system.null_chain import null_fields
 from modal.eigen.solve import solve
-from modal.eigen.state import Complex, Real
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
 from modal.proofs.forms import Forms
@@ -22,6 +21,7 @@ from modal.proofs.judge import judge
 from modal.proofs.lyapunov import decays
 from modal.proofs.one_state import examine
 from modal.proofs.ratios import is_definite, is_semidefinite, lowest_ratio, skew_ratio
+from modal.types import Array, Complex
 
 WORDS = ("stable", "divergence", "flutter")
 UNDECIDED = "undecided"
@@ -207,7 +207,7 @@ def _large(system: FrozenSystem, k: int) -> Stability:
     return result
 
 
-def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Real]:
+def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
     """The k lowest elastic eigenvalues and their error bounds."""
     modes = solve(system, k=min(k + 2 * system.rigid.shape[1], 2 * system.n))
     elastic = np.asarray(modes.kind) == "elastic"
@@ -220,7 +220,7 @@ def _without_modes(proof: int, box: Box) -> Stability:
     )
 
 
-def _conclude(eigenvalues: Complex, bound: Real, proof: int, box: Box) -> Stability:
+def _conclude(eigenvalues: Complex, bound: Array, proof: int, box: Box) -> Stability:
     """The verdict on the modes examined; without a proof others may be unstable."""
     if not len(eigenvalues) and proof != MODES:
         return _without_modes(proof, box)

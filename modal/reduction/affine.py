@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.linalg.combination import Combination, within_range
 from assembly.linalg.mirror import symmetry_of
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from modal.types import Array, Mask
 
-Array = NDArray[np.float64]
 Point = Mapping[str, Any]
 Freeze = Callable[[Point], FrozenSystem]
 
@@ -155,7 +154,7 @@ class AffineFamily:
                 total = total + weights[j] * self.terms[j].symmetric_part()
         return within_range(sp.csr_matrix(total), "M or K")
 
-    def conservative(self, at: Coefficients) -> NDArray[np.bool_]:
+    def conservative(self, at: Coefficients) -> Mask:
         """Points (P,) where M and K are made of symmetric operators and C + D of skew ones."""
         symmetry = np.array([term.symmetry for term in self.terms])
         count = at.mass.shape[1]

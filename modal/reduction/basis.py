@@ -28,9 +28,7 @@ from numpy.typing import NDArray
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reference import Reference
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex, Index
 
 SKETCHES = 32
 UNDERESTIMATE = 2.0  # by which a sketched norm may be too small (see above)
@@ -52,7 +50,7 @@ class Projected:
     strong: Array
     weak_transposed: Array
     strong_transposed: Array
-    symmetry: NDArray[np.intp]
+    symmetry: Index
     frequency: Array
     overlap: Array
     resolved: float

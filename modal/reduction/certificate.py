@@ -20,14 +20,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import UNDERESTIMATE, Projected
 from modal.reduction.reduced_eigen import SmallModes
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 AMPLIFICATION = 8.0  # the most that 1/(1 − β) is trusted for
 ROUND_OFF = 8.0 * np.finfo(float).eps

@@ -23,8 +23,7 @@ from modal.reduction.certificate import Certificate, certify
 from modal.reduction.local_basis import GUARD, local
 from modal.reduction.reduced_eigen import SmallModes, solve_points
 from modal.reduction.reference import Reference
-
-Array = NDArray[np.float64]
+from modal.types import Array, Index, Mask
 
 ROUNDS = 30  # of growth before a basis is given up
 WIDEST = 16  # vectors added in one round
@@ -107,15 +106,13 @@ class Reducer:
         m = self.family.rigid.shape[1]
         return 0.01 * float(self.projected.frequency[min(m, self.projected.size - 1)])
 
-    def solve(self, at: Coefficients) -> tuple[SmallModes, Certificate, NDArray[np.bool_]]:
+    def solve(self, at: Coefficients) -> tuple[SmallModes, Certificate, Mask]:
         """Modes of the points in the present basis, elastic ones first; which are rigid (P, k′)."""
         at = at.padded(len(self.projected.matrices))
         modes, rigid = self.solved(at)
         return modes, certify(self.projected, at, modes), rigid
 
-    def solved(
-        self, at: Coefficients, every: bool = False
-    ) -> tuple[SmallModes, NDArray[np.bool_]]:
+    def solved(self, at: Coefficients, every: bool = False) -> tuple[SmallModes, Mask]:
         """The lowest modes of the points, or all of them, and which are rigid (P, k′)."""
         at = at.padded(len(self.projected.matrices))
         conservative = self.family.conservative(at)
@@ -125,7 +122,7 @@ class Reducer:
         rigid = self._rigid(at, modes)
         return self._trimmed(modes, rigid) if self.extra else (modes, rigid)
 
-    def _rigid(self, at: Coefficients, modes: SmallModes) -> NDArray[np.bool_]:
+    def _rigid(self, at: Coefficients, modes: SmallModes) -> Mask:
         q = modes.right
         if not self.extra:
             return np.zeros(modes.eigenvalues.shape, dtype=bool)
@@ -133,16 +130,12 @@ class Reducer:
         share = share / (np.abs(q) ** 2).sum(axis=1)
         return most_rigid(share, modes.eigenvalues, self.extra)
 
-    def _trimmed(
-        self, modes: SmallModes, rigid: NDArray[np.bool_]
-    ) -> tuple[SmallModes, NDArray[np.bool_]]:
+    def _trimmed(self, modes: SmallModes, rigid: Mask) -> tuple[SmallModes, Mask]:
         """Elastic modes first, by |λ|, then the rigid ones."""
         index = np.argsort(rigid, axis=1, kind="stable")
         return modes.take(index), np.take_along_axis(rigid, index, 1)
 
-    def accepted(
-        self, modes: SmallModes, certificate: Certificate, rigid: NDArray[np.bool_]
-    ) -> Array:
+    def accepted(self, modes: SmallModes, certificate: Certificate, rigid: Mask) -> Array:
         """error_bound / allowed (P, k′) of the wanted elastic modes, at most 1 where it holds.
 
         An eigenvalue so ill-conditioned (about to coalesce with another, or with its negative at
@@ -264,7 +257,7 @@ class Reducer:
         self.reference.destroy()
 
 
-def spread(count: int, wanted: int) -> NDArray[np.intp]:
+def spread(count: int, wanted: int) -> Index:
     """`wanted` indices spread over range(count) like Chebyshev points, both ends included."""
     if count <= wanted:
         return np.arange(count)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from modal.reduction.affine import AffineFamily, Freeze, Point
@@ -18,11 +17,10 @@ from modal.reduction.basis import ReducedBasis
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reducer import Reducer, spread
 from modal.reduction.spot_check import spot_check
+from modal.types import Array, Complex, Mask
 
 __all__ = ["Reducer", "Sweep", "spread", "sweep"]
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 TRAINING = 9  # points the basis is first grown on
 
@@ -41,8 +39,8 @@ class Sweep:
     eigenvalues: Complex
     error_bound: Array
     residual: Array
-    rigid: NDArray[np.bool_]
-    exact: NDArray[np.bool_]
+    rigid: Mask
+    exact: Mask
     size: int
     solves: int
     basis: ReducedBasis

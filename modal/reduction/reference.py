@@ -12,14 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 KRYLOV = 2.4  # vectors of the starting space for each one kept
 BLOCK = 8  # right-hand sides a solve of the starting Krylov space takes together

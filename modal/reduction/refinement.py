@@ -23,9 +23,7 @@ from modal.reduction.basis import Projected, ReducedBasis, stacked
 from modal.reduction.certificate import coupled, derivative_pairing, mass_norm
 from modal.reduction.reduced_eigen import SmallModes, solve_points
 from modal.reduction.reference import Reference
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex, Index, Mask
 
 PROBE, PROBE_STEPS = 8, 3  # columns and steps of the random Krylov space
 GUARD = 1  # Ritz pairs beyond those wanted that have to be settled too
@@ -52,7 +50,7 @@ class _Looked:
     right: Array
     left: Array
 
-    def directions(self, index: NDArray[np.intp]) -> Array:
+    def directions(self, index: Index) -> Array:
         """Real and imaginary parts of K_ref⁻¹ r and l of some of the pairs."""
         chosen = np.concatenate([index, index + len(self.own)])
         return np.hstack([block[:, chosen] for block in (self.right, self.left) if block.size])
@@ -99,7 +97,7 @@ def refined(
     raise ConvergenceError(f"refinement: {settled.sum()} of {len(settled)} modes settled", None)
 
 
-def _outside(lam: Complex, residual: Array, k: int) -> NDArray[np.bool_]:
+def _outside(lam: Complex, residual: Array, k: int) -> Mask:
     """Guards that are known to be beyond the k-th mode, or well enough to be put in order."""
     size = np.abs(lam)
     known = (size * (1.0 - residual) > size[:k].max()) | (residual <= SETTLED)
@@ -109,7 +107,7 @@ def _outside(lam: Complex, residual: Array, k: int) -> NDArray[np.bool_]:
 
 def _carried(
     before: Complex, own: Array, residual: Array, lam: Complex
-) -> tuple[Array, Array, NDArray[np.intp]]:
+) -> tuple[Array, Array, Index]:
     """Bounds and residuals of pairs that are as they were when they settled; which are not."""
     bounds, residuals = np.full(len(lam), np.nan), np.full(len(lam), np.nan)
     for value, bound, size in zip(before, own, residual, strict=True):

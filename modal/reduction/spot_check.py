@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
@@ -14,9 +13,7 @@ from modal.eigen.solve import solve
 from modal.reduction.affine import Coefficients, Point
 from modal.reduction.reducer import Reducer
 from modal.reduction.refinement import refined
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 SAME = 1e-12  # relative difference of products with the point's own matrices and with the family's
 

@@ -17,7 +17,8 @@ from modal.eigen.solvers.krylov import Engine, solve_krylov
 from modal.eigen.solvers.operator import InverseOperator
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shifted import ShiftedOperator
-from modal.eigen.state import Complex, Quadratic
+from modal.eigen.state import Quadratic
+from modal.types import Complex
 
 ASIDE = 1e-5  # relative step aside when the target is an eigenvalue
 CLOSE = 1e7  # growth of a random state from which it is one: other eigenvalues would drown
