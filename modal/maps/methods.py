@@ -145,7 +145,9 @@ class ReducedMethod:
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the basis on the training points, complete it on random ones, check it."""
-        self.reducer = ProvingReducer(self.family, self.span, self.k, self.tolerance, self.threads)
+        self.reducer = ProvingReducer(
+            self.family, self.span, self.k, self.tolerance, self.threads
+        )
         self.reducer.train(self.training)
         self.reducer.train(self.validation)
         drawn = self.grid.drawn(4 * self.checks, seed=9)

@@ -235,7 +235,9 @@ def variation(
         taken = _breathing(stencil, stacks, rate)
         if taken is not None:
             steady, slope, doubt = taken(lam, Q, U)
-    return Variation(change, curvature, energy, mass, energy_twin, mass_twin, steady, slope, doubt)
+    return Variation(
+        change, curvature, energy, mass, energy_twin, mass_twin, steady, slope, doubt
+    )
 
 
 def _curvature(
