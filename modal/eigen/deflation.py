@@ -18,7 +18,7 @@ from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
 from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.system.null_chain import NullChain
-from modal.eigen.state import Quadratic
+from modal.eigen.quadratic import Quadratic
 from modal.types import Array, Complex
 
 NULL_SHIFT = 1e-10  # of ‖K‖/‖M‖

@@ -11,8 +11,8 @@ from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import AccuracyError, ConvergenceError
 from modal.eigen.inverse_iteration import GOAL, ROUNDING, left_of
+from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
-from modal.eigen.state import Quadratic, times
 from modal.types import Array, Complex, Mask
 
 AXIS_TOLERANCE = 1e-12  # relative error of the inverse operator's compression, see restore_axis

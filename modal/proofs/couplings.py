@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg as la
 
 from modal.reduction.basis import UNDERESTIMATE, Projected
-from modal.reduction.reference import Reference
+from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array
 
 
@@ -52,7 +52,7 @@ def dual_norm(weak: Array, strong: Array) -> float:
     return UNDERESTIMATE * float(np.sqrt(np.linalg.norm(weak, 2) * np.linalg.norm(strong, 2)))
 
 
-def orthonormal(reference: Reference, V: Array) -> tuple[tuple[Array, Array], float]:
+def orthonormal(reference: ReferenceOperator, V: Array) -> tuple[tuple[Array, Array], float]:
     """X (n, c) of the span of V with XᵀK_refX = I, and K_refX; the median of xᵀK_refx of V's."""
     KV = reference.shift * (reference.mass @ V)
     for weight, term in zip(reference.weights, reference.family.terms, strict=False):

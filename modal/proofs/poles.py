@@ -3,7 +3,7 @@
     Q_vv(iω)⁻¹ = Σ x_k y_kᴴ / ((iω − λ_k) y_kᴴ(2λ_kM + E)x_k),
     Q_zv(iω) x_k = r_k + (iω − λ_k) [(iω + λ_k) M_zv + E_zv] x_k,
 
-r_k the residual of the pair (modal/proofs/complete.py).
+r_k the residual of the pair (modal/proofs/completeness.py).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg as la
 
-from modal.eigen.doubles import separated
+from modal.eigen.double_eigenvalues import separated
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import Projected
 from modal.types import Array, Complex, Index, Mask

@@ -15,14 +15,14 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from modal.eigen.finish import most_rigid
-from modal.eigen.state import in_parts
+from modal.eigen.checked_modes import most_rigid
+from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import ReducedBasis, stacked
-from modal.reduction.certificate import Certificate, certify
+from modal.reduction.error_bounds import ErrorBounds, error_bounds
 from modal.reduction.local_basis import GUARD, local
 from modal.reduction.reduced_eigen import SmallModes, solve_points
-from modal.reduction.reference import Reference
+from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index, Mask
 
 ROUNDS = 30  # of growth before a basis is given up
@@ -53,7 +53,7 @@ class Reducer:
         reach: float = 0.0,
     ) -> None:
         self._set(family, k, tolerance, threads)
-        self.reference = Reference(family, span.padded(len(family.terms)))
+        self.reference = ReferenceOperator(family, span.padded(len(family.terms)))
         count = 2 * (k + family.rigid.shape[1]) + 6
         self.start = self.reference.start(count)
         self.basis = ReducedBasis(family, self.reference, self.start)
@@ -106,11 +106,11 @@ class Reducer:
         m = self.family.rigid.shape[1]
         return 0.01 * float(self.projected.frequency[min(m, self.projected.size - 1)])
 
-    def solve(self, at: Coefficients) -> tuple[SmallModes, Certificate, Mask]:
+    def solve(self, at: Coefficients) -> tuple[SmallModes, ErrorBounds, Mask]:
         """Modes of the points in the present basis, elastic ones first; which are rigid (P, k′)."""
         at = at.padded(len(self.projected.matrices))
         modes, rigid = self.solved(at)
-        return modes, certify(self.projected, at, modes), rigid
+        return modes, error_bounds(self.projected, at, modes), rigid
 
     def solved(self, at: Coefficients, every: bool = False) -> tuple[SmallModes, Mask]:
         """The lowest modes of the points, or all of them, and which are rigid (P, k′)."""
@@ -135,7 +135,7 @@ class Reducer:
         index = np.argsort(rigid, axis=1, kind="stable")
         return modes.take(index), np.take_along_axis(rigid, index, 1)
 
-    def accepted(self, modes: SmallModes, certificate: Certificate, rigid: Mask) -> Array:
+    def accepted(self, modes: SmallModes, certificate: ErrorBounds, rigid: Mask) -> Array:
         """error_bound / allowed (P, k′) of the wanted elastic modes, at most 1 where it holds.
 
         An eigenvalue so ill-conditioned (about to coalesce with another, or with its negative at
@@ -230,7 +230,7 @@ class Reducer:
         made = cls.__new__(cls)
         made._set(family, int(np.asarray(arrays["wanted"])[0]), tolerance, threads)
         span = span.padded(len(family.terms))
-        made.reference = Reference(
+        made.reference = ReferenceOperator(
             family, span, (np.asarray(arrays["weights"], dtype=float), float(arrays["shift"][0]))
         )
         made.basis = ReducedBasis.restored(family, made.reference, arrays)

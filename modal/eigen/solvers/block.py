@@ -13,10 +13,10 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
-from modal.eigen.solvers.operator import InverseOperator
+from modal.eigen.quadratic import Quadratic, from_parts, in_parts
+from modal.eigen.solvers.inverse_operator import InverseOperator
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.skew import largest_of_skew
-from modal.eigen.state import Quadratic, from_parts, in_parts
 from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
@@ -97,7 +97,7 @@ class _Basis:
         m = self.m
         Mr, Cr = self.Mr[:m, :m], self.Cr[:m, :m]
         N = _factor(0.5 * (Mr + Mr.T))
-        S = np.zeros((2 * m, 2 * m))  # of modal.solvers.dense, with L = I
+        S = np.zeros((2 * m, 2 * m))  # as in solvers/dense.py, with L = I
         S[:m, :m] = -0.5 * (Cr - Cr.T)
         S[:m, m:] = -N
         S[m:, :m] = N.T
@@ -188,13 +188,13 @@ def _residual(basis: _Basis, omega: Array, Y: Complex, before: Mask) -> tuple[Ar
     width = WIDTH if basis.quadratic.n > LARGE else len(omega)
     while True:
         rest = np.flatnonzero(~done)[:width]
-        residual, passed = _look(basis, omega[rest], Y[:, rest])
+        residual, passed = _evaluate(basis, omega[rest], Y[:, rest])
         done[rest[passed]] = True
         if done.all() or not passed.all():
             return residual[:, np.tile(~passed, 2)], done
 
 
-def _look(basis: _Basis, omega: Array, Y: Complex) -> tuple[Array, Mask]:
+def _evaluate(basis: _Basis, omega: Array, Y: Complex) -> tuple[Array, Mask]:
     """Q(iω)x of some pairs, in parts, and which of them pass."""
     Y = Y / np.linalg.norm(Y, axis=0)
     residual = basis.times(1, in_parts(Y))

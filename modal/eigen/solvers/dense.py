@@ -14,9 +14,9 @@ import scipy.linalg as la
 
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import deflate_by_similarity
+from modal.eigen.quadratic import Quadratic, companion, unit_diagonal
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.skew import largest_of_skew
-from modal.eigen.state import Quadratic, companion, unit_diagonal
 from modal.types import Array, Complex
 
 SINGULAR = 1e-14  # reciprocal condition below which 1/λ is not formed

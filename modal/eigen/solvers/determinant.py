@@ -15,7 +15,7 @@ import scipy.sparse.linalg as spla
 from assembly.errors import AccuracyError, SingularSystemError
 from assembly.linalg.factorization import SMALL
 from assembly.linalg.mumps import nested_dissection
-from modal.eigen.state import Quadratic
+from modal.eigen.quadratic import Quadratic
 from modal.types import Index
 
 PIVOT = 0.1  # a diagonal entry this large, of the largest in its column, is kept as the pivot

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from modal.eigen.doubles import turned
+from modal.eigen.double_eigenvalues import rotated
 from modal.types import Array, Complex, Index
 
 TIE = 1e-9  # relative difference of distances that does not order a pair λ, −λ̄
@@ -75,7 +75,7 @@ class Pairs:
         made = self.take(index)
 
         def parts(X: Complex) -> Complex:
-            whole = turned(X)
+            whole = rotated(X)
             return np.where(which, np.where(second, whole.imag, whole.real), X)
 
         return replace(

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse.linalg as spla
 
 from assembly.errors import ConvergenceError
+from modal.eigen.quadratic import in_parts
 from modal.eigen.solvers.krylov import Apply, Invariant, orthonormal
-from modal.eigen.state import in_parts
 from modal.types import Array, Complex
 
 ATTEMPTS = 3

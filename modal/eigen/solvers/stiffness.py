@@ -9,7 +9,7 @@ import numpy as np
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.system.null_chain import NullChain, PinnedInverse
-from modal.eigen.state import Quadratic
+from modal.eigen.quadratic import Quadratic
 from modal.types import Array
 
 

@@ -1,7 +1,7 @@
 """Sweeps with a certified reduced basis: one factorization for all instants (DESIGN.md, section 3).
 
 Works for models whose instants are combinations of the same operators (every single body).
-Mechanisms are not: `modal.affine.shares_operators` tells, and they are solved instant by instant.
+Mechanisms are not: `affine.shares_operators` tells, and they are solved instant by instant.
 """
 
 from __future__ import annotations

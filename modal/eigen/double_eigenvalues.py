@@ -20,13 +20,13 @@ UNEVEN = 1e6  # ‖a‖/‖b‖ from which b is no vector of its own: a defectiv
 ROUND_OFF = 64.0 * np.finfo(float).eps  # of the matrix, times the condition of the eigenvalue
 
 
-def turned(x: NDArray[np.inexact]) -> Complex:
+def rotated(x: NDArray[np.inexact]) -> Complex:
     """Vectors (..., n, k) whose real and imaginary parts are orthogonal, the real one longer."""
     return np.asarray(x * np.exp(-0.5j * np.angle((x**2).sum(axis=-2, keepdims=True))))
 
 
 def unevenness(x: Complex) -> Array:
-    """‖a‖/‖b‖ (..., k) of vectors a + ib from `turned`."""
+    """‖a‖/‖b‖ (..., k) of vectors a + ib from `rotated`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.linalg.norm(x.real, axis=-2) / np.linalg.norm(x.imag, axis=-2))
 

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.dense import definite
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.state import Quadratic
 from modal.types import Array
 
 LARGEST = 80  # unknowns of a part up to which LAPACK beats the block method

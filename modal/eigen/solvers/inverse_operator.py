@@ -17,9 +17,9 @@ import scipy.linalg as la
 
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import Projector, transposed_chain
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.stiffness import balanced, elastic, factorize
-from modal.eigen.state import Quadratic
 from modal.types import Array, Complex
 
 DEPENDENT = 1e-8  # energy of a combination of unit states below which they are made anew

@@ -26,7 +26,7 @@ SINGULAR = 1e-14  # of the mean of |K_jj|/M_jj: eigenvalues below are round-off
 SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
 
 
-class Reference:
+class ReferenceOperator:
     """K_ref = Σ_j k_j sym(A_j) + σ M_ref, factorized once. `solves` counts right-hand sides.
 
     mass (n, n) sparse M_ref of the operators' mass_weights (J,); weights (J,) k_j; shift σ,

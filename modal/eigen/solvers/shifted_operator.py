@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from assembly.linalg.factorization import Factorization, Structure
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import Projector, transposed_chain
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.state import Quadratic
 from modal.types import Array, Complex
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
