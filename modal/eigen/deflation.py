@@ -1,8 +1,8 @@
-"""Removal of the zero eigenvalues of the rigid motion (DESIGN.md, "The two zero eigenvalues").
+"""Removal of the zero eigenvalues of the rigid motion (docs/theory.md, "The two zero eigenvalues").
 
 Sparse: the oblique spectral projector P = I − X (YᵀBX)⁻¹ YᵀB of the right and left chains X, Y.
-Dense: the similarity transformation of Scutaru & Vlase, J. Appl. Math. 2012, 628503, (2.17)–(2.31),
-once for every chain vector, here for the pencil so that M⁻¹K is never formed.
+Dense: the similarity transformation of Scutaru and Vlase (J. Appl. Math. 2012, 628503, equations
+2.17 to 2.31), once for every chain vector, here for the pencil so that M⁻¹K is never formed.
 """
 
 from __future__ import annotations

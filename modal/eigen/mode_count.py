@@ -1,9 +1,9 @@
-"""Counts of eigenvalues that do not come from an eigensolver, and the search for what is missing.
+"""Counts of eigenvalues without an eigensolver, and the search for modes that a solver missed.
 
-Definite conservative instants: the Hermitian L(σ) = K − σ²M + iσC has as many negative eigenvalues
-as there are ω in (0, σ) (each eigenvalue of L falls through zero once; DESIGN.md, section 3). Every
-other instant: the argument principle, the winding of det Q(z) around a circle
-(modal/eigen/winding.py).
+Definite conservative systems: the Hermitian L(σ) = K − σ²M + iσC has as many negative eigenvalues
+as there are ω in (0, σ), because each eigenvalue of L decreases through zero once
+(docs/numerics.md, "Counting"). Every other system: the argument principle, the winding of det Q(z)
+around a circle (modal/eigen/winding.py).
 """
 
 from __future__ import annotations

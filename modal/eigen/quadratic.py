@@ -1,11 +1,11 @@
-"""The quadratic eigenproblem of an instant, its first-order form, and how well a pair solves it.
+"""The quadratic eigenproblem of a frozen system, its first-order form, and its backward errors.
 
-    Q(λ) x = (λ² M + λ C + K) x = 0,  C = Coriolis + damping, K = every stiffness     (DESIGN.md,
-    section 2)
+    Q(λ) x = (λ² M + λ C + K) x = 0
 
-First-order pencil A z = λ B z with z = (x, λx), A = [[0, I], [−K, −C]], B = diag(I, M). A left
-vector yᴴQ(λ) = 0 makes the pencil's left vector (Cᵀy + λ̄Mᵀy, y), so the pairing of the pencil is
-yᴴ(2λM + C)x.
+C is the sum of the Coriolis and damping matrices, K the sum of all stiffness (docs/theory.md, "One
+body in a moving frame"). The first-order pencil is A z = λ B z with z = (x, λx),
+A = [[0, I], [−K, −C]], B = diag(I, M). A left vector yᴴQ(λ) = 0 gives the left vector
+(Cᵀy + λ̄Mᵀy, y) of the pencil, so the pairing of the pencil is yᴴ(2λM + C)x.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     M(p) = Σ_j m_j(p) A_j,   C(p) + D(p) = Σ_j c_j(p) A_j,   K_total(p) = Σ_j k_j(p) A_j
 
 The A_j are recognised by identity: a `Combination` of one body holds the same Python objects at
-every instant (DESIGN.md, section 2: nothing is reassembled along a motion). One G_i serves Coriolis
-and Euler terms.
+every instant, because nothing is reassembled along a motion (docs/theory.md, "One body in a moving
+frame"). One G_i serves both the Coriolis and the Euler terms.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""A basis that grows where its certificate says so (DESIGN.md, section 3).
+"""A reduced basis that grows where an error bound exceeds the tolerance (docs/numerics.md,
+"Sweeps and maps").
 
-It starts from the lowest modes of a reference stiffness and grows, where an eigenvalue's error
-bound exceeds the tolerance, by K_ref⁻¹ × residual: all residuals above the tolerance are compressed
-to their few dominant combinations, which one block solve turns into new vectors.
+It starts from the lowest modes of a reference stiffness. Where the error bound of an eigenvalue
+exceeds the tolerance, it grows by K_ref⁻¹ × residual: all residuals above the tolerance are
+compressed to their few dominant combinations, which one block solve turns into new vectors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Sweeps with a certified reduced basis: one factorization for all instants (DESIGN.md, section 3).
+"""Sweeps with a certified reduced basis: one factorization serves all points (docs/numerics.md,
+"Sweeps and maps").
 
-Works for models whose instants are combinations of the same operators (every single body).
-Mechanisms are not: `affine.shares_operators` tells, and they are solved instant by instant.
+The model's instants must be combinations of the same operators, as those of a single body are. A
+mechanism is not such a model (`affine.shares_operators` tests it) and is solved point by point.
 """
 
 from __future__ import annotations

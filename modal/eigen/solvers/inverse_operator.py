@@ -1,11 +1,11 @@
-"""The inverse state operator of an instant, the one thing the sparse solvers iterate with.
+"""The inverse state operator of a frozen system, which the sparse solvers iterate with.
 
-    S: (q, v) → γ (−K⁻¹(M v + C q), q),   S z = (γ/λ) z for z = (x, λx)           (DESIGN.md,
-    section 3)
+    S: (q, v) → γ (−K⁻¹(M v + C q), q),   S z = (γ/λ) z for z = (x, λx)
 
-On states (q, v/γ), so that both halves of the wanted vectors have like size; γ is about the
-smallest |λ|. One real factorization of K; with a null chain K is pinned and S restricted to the
-range of the spectral projector, where it is the exact inverse.
+The states are (q, v/γ), so that both halves of the requested vectors have similar size; γ is about
+the smallest |λ|. S needs one real factorization of K. With a null chain some degrees of freedom of
+K are fixed and S is restricted to the range of the spectral projector, where it is the exact
+inverse (docs/numerics.md, "Deflation").
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class InverseOperator:
 def ritz(operator: InverseOperator, basis: Array, method: str) -> Pairs:
     """The pairs (Im λ ≥ 0) of an invariant subspace, by Rayleigh–Ritz after one more step.
 
-    A definite conservative operator is skew in the M* = diag(K, M) inner product: its small matrix
-    is made exactly skew, and every eigenvalue is exactly imaginary (DESIGN.md, section 3).
+    A definite conservative operator is skew in the inner product of diag(K, M). Its projected
+    matrix is made exactly skew, so every eigenvalue is exactly imaginary.
     """
     load = operator.load(basis)
     W = operator.apply(basis)
