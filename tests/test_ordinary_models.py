@@ -12,10 +12,10 @@ from quadratics import upper_spectrum
 import assembly
 from assembly import FrozenSystem
 from modal import Modes, solve
+from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.inverse_operator import InverseOperator
 from modal.eigen.solvers.krylov import solve_krylov
-from modal.eigen.solvers.operator import InverseOperator
 from modal.eigen.solvers.slepc import krylov_schur
-from modal.eigen.state import Quadratic
 
 BACKENDS = ("dense", "scipy", "slepc")
 SECTION = assembly.rectangle(0.05, 0.02)

@@ -12,7 +12,7 @@ import assembly
 from assembly import FrozenSystem
 from modal import solve
 from modal.eigen.deflation import Projector, deflate_by_similarity, transposed_chain
-from modal.eigen.state import Quadratic, companion
+from modal.eigen.quadratic import Quadratic, companion
 
 # Real machines: no value of them is questioned.
 pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")

@@ -12,8 +12,8 @@ from assembly.system.frozen import FrozenSystem
 from modal.checks.property_report import Property, PropertyReport, judged, skipped
 from modal.checks.symmetry import is_pinned, symmetry_classes
 from modal.eigen.modes import Modes
+from modal.eigen.quadratic import Quadratic, bound
 from modal.eigen.solve import solve
-from modal.eigen.state import Quadratic, bound
 
 RAYLEIGH_BOUND = 1e-9  # of the sum of the terms' sizes
 CHAIN_BOUND = 1e-9

@@ -20,7 +20,7 @@ from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import FrozenSystem
 from modal.checks.property_report import Property, judged, skipped
-from modal.eigen.state import bound
+from modal.eigen.quadratic import bound
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from modal.data.datasets import provenance, tracks_dataset
-from modal.eigen.doubles import separated
+from modal.eigen.double_eigenvalues import separated
 from modal.tracking.frozen_interval import drift_interval
 from modal.transient.equations import FirstOrderModel
 

@@ -2,7 +2,7 @@
 assignment.
 
 With x = (q, λq) and the left vector y = ((C + D)ᵀu + λ̄Mᵀu, u) of the pencil
-(modal/eigen/state.py), the overlap of mode i at instant a with mode j at instant b is
+(modal/eigen/quadratic.py), the overlap of mode i at instant a with mode j at instant b is
 
     O_ij = y_iᴴ B x_j / y_iᴴ B x_i,    y_iᴴ B x_j = u_iᴴ [(λ_i + λ_j) M + C + D] q_j,    M, C + D of
     instant a,

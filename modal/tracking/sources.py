@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from assembly import FrozenSystem
 from assembly.errors import AccuracyError
-from modal.eigen.critical import with_zeros
 from modal.eigen.modes import Modes
+from modal.eigen.zero_modes import with_zeros
 from modal.provenance.same_model import drawn_prints, family_prints
 from modal.reduction.affine import AffineFamily, Coefficients, Point, shares_operators
-from modal.reduction.certificate import Certificate
 from modal.reduction.coefficient_table import BLOCK, CoefficientTable
+from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.reduction import Reducer, spread
 from modal.reduction.spot_check import spot_check
+from modal.reduction.sweep import Reducer, spread
 from modal.tracking.snapshot import Complex, ModesLike, Real, Snapshot
 from modal.tracking.variation import (
     Neighbourhood,
@@ -294,7 +294,7 @@ class ReducedSource:
         at: NDArray[np.float64],
         coefficients: Coefficients,
         small: SmallModes,
-        certificate: Certificate,
+        certificate: ErrorBounds,
     ) -> list[Snapshot]:
         lam = small.eigenvalues
         size = np.abs(lam)

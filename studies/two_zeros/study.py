@@ -23,7 +23,7 @@ from assembly.errors import FrozenMotionError, InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import provenance
 from modal.eigen.deflation import deflate_by_similarity
-from modal.eigen.state import companion
+from modal.eigen.quadratic import companion
 from studies.reporting.output import OutputFolder
 from studies.two_zeros import figures as two_zeros_figures
 from studies.two_zeros.interval import interval_over_turn
