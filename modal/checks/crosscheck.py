@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from modal.checks.crosscheck_report import CrossCheck, CrossCheckInterrupted
@@ -19,8 +19,7 @@ from modal.periodic.periodicity import check_period
 from modal.tracking.frozen_callable import tracks_of_callable
 from modal.tracking.tracking import track
 from modal.transient.equations import SecondOrderModel, is_second_order
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 CALLABLE_INSTANTS = 65
 

@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Complex
 
 EVEN = 1e-9  # relative scatter of the sampling interval
 SIGNIFICANT = 1e-6  # of the largest singular value: what the matrix pencil takes for signal

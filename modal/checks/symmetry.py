@@ -14,15 +14,13 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import FrozenSystem
 from modal.checks.property_report import Property, judged, skipped
 from modal.eigen.state import bound
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 CLASS_BOUND = 1e-12  # of the matrix's largest entry
 COUPLE_BOUND = 1e-9  # of the couple

@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.maps.store import Slices
 from modal.reduction.reducer import spread
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 TRAINING_SIDE = {2: 5, 3: 4}  # points a side of the first training grid, by number of parameters
 NOT_SWEPT = ("axis",)  # vectors that are one value

@@ -26,8 +26,8 @@ from modal.provenance.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.reducer import spread
 from modal.reduction.spot_check import full_modes, spot_check
+from modal.types import Array
 
-Array = NDArray[np.float64]
 # Verdicts, and the tolerance each point still needs (infinite: none).
 Judged = tuple[Sequence[Verdict | None], Array]
 
@@ -145,9 +145,7 @@ class ReducedMethod:
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the basis on the training points, complete it on random ones, check it."""
-        self.reducer = ProvingReducer(
-            self.family, self.span, self.k, self.tolerance, self.threads
-        )
+        self.reducer = ProvingReducer(self.family, self.span, self.k, self.tolerance, self.threads)
         self.reducer.train(self.training)
         self.reducer.train(self.validation)
         drawn = self.grid.drawn(4 * self.checks, seed=9)

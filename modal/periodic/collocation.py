@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from modal.data.progress import shown
 from modal.periodic.balanced import Balanced
 from modal.transient.integrators.gauss import Tableau
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 STAGES = 3
 ORDER = 2 * STAGES

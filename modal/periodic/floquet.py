@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.data.progress import counted, phase
@@ -24,9 +23,8 @@ from modal.periodic.product_eigen import product_modes
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.types import Array, Complex
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 Method = Literal["dense", "reduced", "arnoldi"]
 Verdict = Literal["stable", "unstable", "undecided"]
 

@@ -14,12 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, InputError
 from modal.periodic.balanced import Balanced
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 ORDER = 6
 FIRST_STEPS = 8

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.reduction.affine import ROLES, AffineFamily, Coefficients, Point
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Slices = tuple[slice, ...]
 
 TOLERANCE = 1e-9

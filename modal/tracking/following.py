@@ -13,7 +13,8 @@ from assembly.errors import FrozenMotionError, InputError
 from modal.tracking.encounters import Encounter, continued, examine, swapped_pairs
 from modal.tracking.inspection import Doubt, Search, inspect
 from modal.tracking.matching import Match, Overlap, align, assign
-from modal.tracking.snapshot import Complex, Mask, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Complex, Mask
 
 # Halvings spent on a mode that merges with another: more do not help.
 FUTILE = 1

@@ -15,9 +15,7 @@ from modal.data.datasets import provenance, tracks_dataset
 from modal.eigen.doubles import separated
 from modal.tracking.frozen_interval import drift_interval
 from modal.transient.equations import FirstOrderModel
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 DIFFERENCE = 1e-4  # of the span: step of the central differences in time, of order 4
 TOLERANCE = 0.05  # of frozen_interval, as in modal.track

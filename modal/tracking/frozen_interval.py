@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.tracking.rates import History
-
-Real = NDArray[np.float64]
+from modal.types import Real
 
 FLOOR = 1e-4  # of |λ|: growth rates closer than this damping ratio count as equal
 

@@ -22,7 +22,8 @@ from modal.tracking import hermite
 from modal.tracking.encounters import Encounter
 from modal.tracking.matching import CLUSTER, Match
 from modal.tracking.onsets import find_onsets, growth_floor
-from modal.tracking.snapshot import Complex, Mask, Real, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Complex, Mask, Real
 
 # Part of the turning of a pure veering from which on an approach is one.
 TURN = 0.6

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from modal.tracking.snapshot import Complex, Index, Mask, Real, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Complex, Index, Mask, Real
 
 # Relative distance below which eigenvalues are one cluster: their own vectors are then round-off,
 # the span is not.

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly import FrozenSystem
 from assembly.errors import InputError
 from assembly.kinematics import unit_axis
-
-Real = NDArray[np.float64]
+from modal.types import Real
 
 # Vectors, never swept over.
 VECTORS = ("axis",)

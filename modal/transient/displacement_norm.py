@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from modal.transient.equations import SecondOrderModel
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 
 class DisplacementNorm:

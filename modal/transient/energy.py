@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
 from modal.transient.integrators.stages import Stages
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Load = Callable[[float], Array]
 
 

@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError, SingularSystemError
 from assembly.system.frozen import STIFFNESS_PARTS, FrozenSystem
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 REMEMBERED = 8  # instants kept: the stages of one step and the step's two ends
 CONSERVATIVE_STIFFNESS = tuple(name for name in STIFFNESS_PARTS if name != "K_D")

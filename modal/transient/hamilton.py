@@ -20,12 +20,10 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.transient.equations import SecondOrderModel
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 SAMPLES = 3  # instants of the span where the form is checked
 DIFFERENCE = 1e-6  # of the span: step of the central differences

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Place: TypeAlias = "int | tuple[int, str] | ArrayLike"
 
 COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")  # DofMap's order

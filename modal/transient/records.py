@@ -13,8 +13,7 @@ from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import provenance
 from modal.transient.loads import COMPONENTS, unknown
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 DEFAULT_PROBES = 6
 

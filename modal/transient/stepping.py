@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError
 from modal.transient.integrators.stages import Integrator, Stages, State
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Norm = Callable[[float, Array, Array], float]
 
 DEEPEST = 40  # halvings of the span before a step is called too small

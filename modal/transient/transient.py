@@ -25,8 +25,8 @@ from modal.transient.loads import Load, check_resolved, total_force
 from modal.transient.records import Recorder, chosen_probes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import Accepted, AdaptiveSteps, FixedSteps
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Formalism = Literal["lagrange", "hamilton"]
 
 METHODS = {"lagrange": ("generalized-alpha",), "hamilton": ("midpoint", "gauss4", "gauss6")}

@@ -19,15 +19,14 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.transient.equations import FirstOrderModel
 from modal.transient.hamilton import CanonicalInstant, CanonicalModel
 from modal.transient.integrators.solver import StepSolver
 from modal.transient.integrators.stages import Stages, State
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Load = Callable[[float], Array]
 
 

@@ -18,14 +18,13 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.transient.equations import SecondOrderModel
 from modal.transient.integrators.solver import StepSolver
 from modal.transient.integrators.stages import Stages, State
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Load = Callable[[float], Array]
 
 

@@ -7,12 +7,10 @@ from collections import OrderedDict
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 DENSE = 64  # below this LAPACK beats the overhead of a sparse solve
 KEPT = 3  # a step-doubling controller alternates between h and h/2
