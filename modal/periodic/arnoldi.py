@@ -18,7 +18,7 @@ from assembly.linalg.factorization import Factorization
 from modal.eigen.solve import solve
 from modal.periodic.product_eigen import logs_of
 from modal.transient.equations import SecondOrderModel
-from modal.transient.integrators.gauss import Tableau
+from modal.transient.integrators.tableau import Tableau
 from modal.types import Array, Complex
 
 ORDER = 4

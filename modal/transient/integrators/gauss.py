@@ -20,30 +20,14 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.errors import InputError
 from modal.transient.equations import FirstOrderModel
 from modal.transient.hamilton import CanonicalInstant, CanonicalModel
 from modal.transient.integrators.solver import StepSolver
 from modal.transient.integrators.stages import Stages, State
+from modal.transient.integrators.tableau import Tableau
 from modal.types import Array
 
 Load = Callable[[float], Array]
-
-
-class Tableau:
-    """Nodes c, weights b and coefficients a of the s-stage Gauss method, on [0, 1]; order 2 s."""
-
-    def __init__(self, stages: int) -> None:
-        if stages not in (1, 2, 3):
-            raise InputError(f"stages: expected 1, 2 or 3, got {stages}")
-        points, weights = np.polynomial.legendre.leggauss(stages)
-        self.order = 2 * stages
-        self.c, self.b = 0.5 * (points + 1.0), 0.5 * weights
-        # a_ij = ∫_0^{c_i} ℓ_j: exact on the monomials, so solve Σ_j a_ij c_j^k = c_i^{k+1}/(k+1).
-        powers = np.arange(stages)
-        vandermonde = self.c[:, None] ** powers
-        moments = self.c[:, None] ** (powers + 1) / (powers + 1)
-        self.a = la.solve(vandermonde.T, moments.T).T
 
 
 class Gauss:
@@ -138,7 +122,7 @@ class DenseGauss:
         a, b, c = self.tableau.a, self.tableau.b, self.tableau.c
         s, n = len(c), self.model.n
         A = np.stack([self.model.first_order(t + h * ci) for ci in c])
-        matrix = np.eye(s * n) - h * np.einsum("ij,imn->imjn", a, A).reshape(s * n, s * n)
+        matrix = self.tableau.stage_matrix(h, A[None])[0]
         slopes = la.solve(matrix, (A @ state.q).ravel()).reshape(s, n)
         x = state.q + h * (b @ slopes)
         stages = Stages(c, b, state.q + h * (a @ slopes), slopes)
