@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.maps.store import Slices
 from modal.reduction.reducer import spread
+from modal.tracking.over import VECTORS, check_over
 from modal.types import Array
 
 TRAINING_SIDE = {2: 5, 3: 4}  # points a side of the first training grid, by number of parameters
-NOT_SWEPT = ("axis",)  # vectors that are one value
 
 
 class Model(Protocol):
@@ -25,28 +26,48 @@ class Model(Protocol):
 
 
 def split(
-    parameters: Mapping[str, Any], fixed: dict[str, Any]
+    parameters: Mapping[str, Any],
+    fixed: Mapping[str, Any],
+    over: Mapping[str, ArrayLike] | None = None,
 ) -> tuple[dict[str, Array], dict[str, Any]]:
-    """The swept axes and the constants. Raises InputError."""
-    axes: dict[str, Array] = {}
-    constants = dict(fixed)
-    for name, value in parameters.items():
-        array = np.asarray(value) if not isinstance(value, str) else None
-        if name in NOT_SWEPT or array is None or array.ndim != 1 or array.dtype.kind not in "fiu":
-            constants[name] = value
-            continue
-        values = array.astype(float)
-        if not (
-            values.size and np.all(np.isfinite(values)) and len(np.unique(values)) == len(values)
-        ):
-            raise InputError(f"{name}: expected finite numbers, each once, got {value!r}")
-        axes[name] = values
+    """The swept axes and the constants: from `over`, else from the keyword arrays.
+
+    Raises InputError.
+    """
+    if over is None:
+        swept = {name: value for name, value in parameters.items() if _is_swept(name, value)}
+    else:
+        check_over(over, parameters)
+        swept = dict(over)
+    constants = dict(fixed) | {k: v for k, v in parameters.items() if k not in swept}
+    axes = {name: _axis(name, value) for name, value in swept.items()}
     if len(axes) < 2:
         raise InputError(
             "stability_map: needs arrays of two or more parameters of freeze, got "
             + (", ".join(axes) or "none")
         )
     return axes, constants
+
+
+def _is_swept(name: str, value: Any) -> bool:
+    if name in VECTORS or isinstance(value, str):
+        return False
+    array = np.asarray(value)
+    return array.ndim == 1 and array.dtype.kind in "fiu"
+
+
+def _axis(name: str, value: ArrayLike) -> Array:
+    """The values of one axis. Raises InputError."""
+    array = np.asarray(value)
+    values = array.astype(float) if array.dtype.kind in "fiu" else np.empty(0)
+    if not (
+        values.ndim == 1
+        and values.size
+        and np.all(np.isfinite(values))
+        and len(np.unique(values)) == len(values)
+    ):
+        raise InputError(f"{name}: expected finite numbers, each once, got {value!r}")
+    return values
 
 
 class Grid:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from assembly.errors import InputError
@@ -30,6 +31,7 @@ TILE_POINTS = 100
 def stability_map(
     model: Model,
     *,
+    over: Mapping[str, ArrayLike] | None = None,
     k: int = 6,
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -53,7 +55,7 @@ def stability_map(
     tiles, or cannot be written, AccuracyError when a check fails; what was finished stays in the
     store. Tiles of the store that are damaged are computed again.
     """
-    axes, constants = split(parameters, dict(fixed or {}))
+    axes, constants = split(parameters, fixed or {}, over)
     if not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
     if not 0.0 < tolerance < 1.0:

@@ -61,6 +61,7 @@ def track(
     times: ArrayLike | None = None,
     k: int = 6,
     *,
+    over: Mapping[str, ArrayLike] | None = None,
     guard: int | None = None,
     backend: str = "auto",
     accuracy: float = 1e-8,
@@ -113,7 +114,7 @@ def track(
     _check(k, guard, checks, accuracy, tolerance, rules)
     rules = rules or Rules()
     axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
-    sweep = Sweep.of(model, times, parameters, axis)
+    sweep = Sweep.of(model, times, parameters, axis, over)
     name, at = sweep.name, sweep.at
     speed = 1.0 if name == "time" else _rate(rate, name, parameters)
     if name == "time" and rate is not None:
