@@ -1,5 +1,4 @@
-"""Properties P1–P5 of DESIGN.md section 2, measured on one instant (P6, the energy balance, needs a
-transient)."""
+"""Properties P1 to P5 of a frozen system. P6, the energy balance, needs a transient."""
 
 from __future__ import annotations
 
@@ -23,12 +22,43 @@ CONSERVATIVE = ("C", "K", "K_omega2", "K_G")
 
 
 def properties(system: FrozenSystem, k: int = 6) -> PropertyReport:
-    """P1–P5 of one instant, on its k lowest modes where modes are needed.
+    """Check the properties P1 to P5 of a frozen system.
 
-    P1 and P3 are of the conservative part, M, C, K, K(ω²) and the symmetric part of K_G: what does
-    work at the instant, K(ε), damping, a couple that turns with the body, is left out, the stress
-    it makes is not. P2 of M, C, K alone; P4 of every named matrix; P5 of a body pinned on its axis
-    of rotation. What does not apply says why. Raises InputError for a bad k.
+    Parameters
+    ----------
+    system : FrozenSystem
+        Frozen system of one instant.
+    k : int, default 6
+        Number of lowest modes on which P1 and P3 are checked.
+
+    Returns
+    -------
+    PropertyReport
+        Each property with the number found, its bound and a verdict. Printable.
+
+    Raises
+    ------
+    InputError
+        `k` cannot be used.
+
+    Notes
+    -----
+    P1: −ω² uᴴMu − ω γ + uᴴ(K + K(ω²) + K_G)u = 0 with γ = −i uᴴCu real, for an eigenpair
+    (iω, u). P2: 2m − rank(VᵀCV) zero eigenvalues of m free mobilities V. P3: the spectrum is
+    symmetric under λ → −λ and λ → λ̄. P4: the symmetry class of every matrix. P5: for a body pinned
+    on its axis of rotation, (K + K(ε) + K(ω²) + K_G + K_D) v = 0 with its rigid rotation v.
+    P1 and P3 are checked on the conservative part: M, C, K, K(ω²) and the symmetric part of K_G.
+    P2 is checked on M, C and K. P1 and P2 are those of Scutaru & Vlase 2012 in the form that holds
+    for complex modes; see docs/theory.md.
+
+    Examples
+    --------
+    >>> import assembly, modal
+    >>> blade = assembly.beam(length=1.0, section=assembly.rectangle(0.05, 0.02),
+    ...                       material=assembly.steel, elements=4, clamped="start")
+    >>> report = modal.properties(blade.freeze(omega=(0, 0, 100.0)), k=2)
+    >>> report.ok
+    True
     """
     found = (
         list(_spectral(conservative_part(system), k))
