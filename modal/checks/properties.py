@@ -14,10 +14,10 @@ from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
 from modal.eigen.state import Quadratic, bound
 
-RAYLEIGH_BOUND = 1e-9  # of the sum of the terms' sizes
+RAYLEIGH_BOUND = 1e-9  # of the sum of the sizes of the terms
 CHAIN_BOUND = 1e-9
 SPECTRUM_BOUND = 1e-10  # backward error of the mirrored pair
-PINNED_BOUND = 1e-10  # the acceptance of the identity in DESIGN.md
+PINNED_BOUND = 1e-10  # of the sum of the norms of the terms
 CONSERVATIVE = ("C", "K", "K_omega2", "K_G")
 
 
@@ -90,7 +90,7 @@ def _spectral(system: FrozenSystem, k: int) -> list[Property]:
     try:
         modes = solve(system, k)
     except (AccuracyError, ConvergenceError, SingularSystemError) as fault:
-        reason = f"no modes to look at: {fault}"
+        reason = f"no modes were found: {fault}"
         return [skipped("P1", rayleigh, reason), skipped("P3", mirror, reason)]
     if len(modes) == 0:
         reason = "no eigenvalue but the zeros of the rigid motion"
@@ -108,7 +108,7 @@ def _rayleigh(quadratic: Quadratic, modes: Modes, statement: str) -> Property:
     gamma = -1j * (u.conj() * (quadratic.C @ u)).sum(axis=0)
     stiff = (u.conj() * (quadratic.K @ u)).sum(axis=0)
     defect = np.abs(-(omega**2) * m - omega * gamma + stiff)
-    # The sizes are of the sums' terms: their own cancellation is round-off, not a defect.
+    # Sizes of the terms of the sums: their cancellation is round-off, not a defect.
     sizes = (
         omega**2 * np.abs(m)
         + np.abs(omega * gamma)
@@ -198,8 +198,8 @@ def _pinned(system: FrozenSystem) -> Property:
         return skipped("P5", statement, "its dampers differ by direction across the axis")
     total = system.only("K", "K_epsilon", "K_omega2", "K_G", "K_D").stiffness @ v
     scale = np.linalg.norm(system.K_omega2 @ v) + np.linalg.norm(system.K_epsilon @ v)
-    # What the product K v loses to rounding is no fault of the assembly, and can be above the bound
-    # at low speed: entries of K v cancel from the size of |K| |v|.
+    # The rounding error of the product K v is no defect of the assembly. It can exceed the bound at
+    # low speed, where the terms of K v of size |K| |v| cancel.
     rounding = np.finfo(float).eps * np.linalg.norm(abs(system.K) @ abs(v)) / scale
     found = float(np.linalg.norm(total) / scale)
     return judged("P5", statement, found, PINNED_BOUND + float(rounding))

@@ -150,7 +150,7 @@ def tile_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def attributes(grid: Grid, method: Method, k: int, tolerance: float) -> dict[str, Any]:
-    """Provenance, and what tells one study from another."""
+    """Provenance, and the attributes that identify a study."""
     system = grid.freeze(grid.point([0] * len(grid.shape)))
     return provenance() | {
         "title": "stability map",

@@ -1,5 +1,4 @@
-"""Parametric resonances announced by mean frequencies: ω̄_i ± ω̄_j ≈ k · 2π/T (DESIGN.md, section
-2)."""
+"""Parametric resonances predicted by mean frequencies: ω̄_i ± ω̄_j ≈ k · 2π/T."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ TOLERANCE = 0.05  # of frozen_interval, as in modal.track
 def tracks_of_callable(matrix: Any, at: Array) -> xr.Dataset:
     """The variables of a tracks dataset that a matrix alone defines, one row a mode (Im λ ≥ 0).
 
-    Energy is the 2-norm. σ = Re[λ − yᴴẋ/yᴴx] for x of unit norm (DESIGN.md, section 2); the
-    frozen interval is that of `modal.frozen_interval` at 5 %.
+    Energy is the 2-norm. σ = Re[λ − yᴴẋ/yᴴx] for x of unit norm (docs/theory.md, "What freezing
+    leaves out"). The frozen interval has a tolerance of 5 % (modal/tracking/frozen_interval.py).
     """
     model = FirstOrderModel(matrix, float(at[0]))
     delta = DIFFERENCE * float(at[-1] - at[0])

@@ -176,14 +176,14 @@ def track(
     name, at = sweep.name, sweep.at
     speed = 1.0 if name == "time" else _rate(rate, name, parameters)
     if name == "time" and rate is not None:
-        raise InputError("rate: it is the speed of a parameter; leave it out over times")
+        raise InputError("rate: it is the rate of a parameter; omit it over times")
     whirl = None if axis is None else Whirl(axis)
     held = None
     if store is not None:
         settings = _study(sweep, int(k), int(guard), backend, solver, accuracy, speed, rules, axis)
         held = TrackStore(Path(store), settings)
     elif resume:
-        raise InputError("resume: give store, the folder of the run to go on with")
+        raise InputError("resume: give store, the folder of the run to continue")
 
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
@@ -230,7 +230,7 @@ def track(
         except StorageError:
             raise
         except Exception as fault:
-            # Whatever stops a model on its way, what was finished before is handed over.
+            # Any exception of the model ends the run; the error carries the finished instants.
             count = run.recorder.count
             arithmetic = isinstance(fault, FrozenMotionError) and isinstance(fault, ArithmeticError)
             if not count and not arithmetic:
@@ -261,7 +261,7 @@ def _study(
     rules: Rules,
     axis: ArrayLike | None,
 ) -> dict[str, Any]:
-    """What must be the same for a stored run to go on, beside the model's matrices."""
+    """Settings that must be the same to continue a stored run, besides the model's matrices."""
     at = sweep.at
     return {
         "title": "tracks",
@@ -294,7 +294,7 @@ def _check(k: Any, guard: Any, checks: Any, accuracy: Any, tolerance: Any, rules
         if not 0.0 < value < np.inf:
             raise InputError(f"{key}: expected a positive number, got {value!r}")
     if rules is not None and not isinstance(rules, Rules):
-        raise InputError(f"rules: expected modal.following.Rules, got {type(rules).__name__}")
+        raise InputError(f"rules: expected tracking.following.Rules, got {type(rules).__name__}")
 
 
 def _rate(rate: float | None, name: str, parameters: Mapping[str, Any]) -> float | None:
@@ -317,9 +317,9 @@ def _source(
     checks: tuple[int, int],
     stored: TrackStore | None,
 ) -> Source:
-    """The source of modes that `backend` and `solver` ask for, or that of a stored run.
+    """The source of modes that `backend` and `solver` select, or that of a stored run.
 
-    checks: at how many values, and of how many modes, a basis is verified.
+    checks: number of values at which a basis is verified, and number of modes.
     """
     freeze, at = sweep.freeze, sweep.at
     around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
@@ -337,8 +337,8 @@ def _source(
             raise stored.other_model()
         if asked and not usable:
             raise InputError(
-                "backend: a reduced basis needs instants that share their operators, and nothing "
-                "free to move; take another backend"
+                "backend: a reduced basis needs instants that share their operators and no free "
+                "mobility; choose another backend"
             )
         try:
             if usable:

@@ -1,10 +1,9 @@
-"""Gauss collocation: implicit midpoint (one stage, order 2) and Gauss of order 4 (two stages), or
-6.
+"""Gauss collocation of order 2 (implicit midpoint rule, one stage), 4 (two stages) and 6 (three).
 
 For Hamilton's form q̇ = M⁻¹(p − Gq), ṗ = Gᵀq̇ − Sq − Dq̇ − Nq + F, and for x' = A(t) x. The
-methods are symplectic and keep every quadratic invariant exactly (Hairer, Lubich & Wanner,
-Geometric Numerical Integration, IV.2): with constant coefficients and no load the energy is kept
-to round-off.
+methods are symplectic and conserve every quadratic invariant exactly (Hairer, Lubich & Wanner,
+Geometric Numerical Integration, IV.2): with constant coefficients and no load the energy is
+conserved to round-off.
 
 With stage velocities V_i, q_i = q + h Σ a_ij V_j, and stage forces R_j, the stage equations are
 

@@ -1,4 +1,4 @@
-"""Linear solves along a transient: one factorization for as long as the matrix stays the same."""
+"""Linear solves along a transient: one factorization as long as the matrix stays the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEPT = 3  # a step-doubling controller alternates between h and h/2
 
 
 class StepSolver:
-    """Solves S x = b; S is factorized anew only when its entries differ from those kept."""
+    """Solves S x = b. S is factorized only when its entries differ from those of a stored factor."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, tuple[sp.csr_matrix, _Dense | Factorization]] = OrderedDict()
