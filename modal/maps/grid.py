@@ -20,7 +20,7 @@ TRAINING_SIDE = {2: 5, 3: 4}  # points a side of the first training grid, by num
 
 
 class Model(Protocol):
-    """Anything that freezes: a body, a mechanism, or an object of your own."""
+    """An object with a method `freeze`: a body, a mechanism, or an object of your own."""
 
     def freeze(self, *args: Any, **kwargs: Any) -> FrozenSystem: ...
 
@@ -73,7 +73,7 @@ def _axis(name: str, value: ArrayLike) -> Array:
 class Grid:
     """The points of a map: the product of the axes, with the constants.
 
-    model: has `freeze`, where that is asked for.
+    model: has `freeze`, where the grid freezes points.
     """
 
     def __init__(self, model: Any, axes: Mapping[str, Array], constants: Mapping[str, Any]) -> None:
@@ -82,7 +82,7 @@ class Grid:
         self.shape = tuple(len(values) for values in axes.values())
 
     def freeze(self, point: Mapping[str, Any]) -> FrozenSystem:
-        """The frozen system of a point; InputError when the model knows no such parameter."""
+        """The frozen system of a point; InputError when the model has no such parameter."""
         try:
             system: FrozenSystem = self.model.freeze(**self.constants, **point)
             return system

@@ -1,4 +1,4 @@
-"""Fingerprints of what is tracked: by them a run goes on with its own model only."""
+"""Fingerprints of a tracked model: a stored run continues with the same model only."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def track(
         `growth_rate_corrected` then equals `growth_rate` and `frozen_interval` is infinite.
     tolerance : float, default 0.05
         Limit of the drift of λ and of the coupling in `frozen_interval`, relative.
-    rules : modal.tracking.following.Rules, optional
+    rules : modal.Rules, optional
         Thresholds of the matching and of the location of events.
     whirl_axis : array_like, shape (3,), optional
         Axis of the whirl direction. Default: the parameter `axis`.
@@ -294,7 +294,7 @@ def _check(k: Any, guard: Any, checks: Any, accuracy: Any, tolerance: Any, rules
         if not 0.0 < value < np.inf:
             raise InputError(f"{key}: expected a positive number, got {value!r}")
     if rules is not None and not isinstance(rules, Rules):
-        raise InputError(f"rules: expected tracking.following.Rules, got {type(rules).__name__}")
+        raise InputError(f"rules: expected modal.Rules, got {type(rules).__name__}")
 
 
 def _rate(rate: float | None, name: str, parameters: Mapping[str, Any]) -> float | None:

@@ -17,7 +17,7 @@ KEPT = 3  # a step-doubling controller alternates between h and h/2
 
 
 class StepSolver:
-    """Solves S x = b. S is factorized only when its entries differ from those of a stored factor."""
+    """Solves S x = b. S is factorized only when its entries differ from those of stored factors."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, tuple[sp.csr_matrix, _Dense | Factorization]] = OrderedDict()
