@@ -1,4 +1,4 @@
-"""Array types of the annotations in modal."""
+"""Array types, once for all rooms."""
 
 from __future__ import annotations
 

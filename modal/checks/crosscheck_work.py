@@ -21,9 +21,7 @@ from modal.data.datasets import provenance
 from modal.periodic.floquet import FloquetModes
 from modal.periodic.resonance import announced
 from modal.transient.equations import freezer, is_second_order
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 SHARED = 0.3  # of a mode's largest part in any Floquet vector: it takes part in this one
 RESONANCE_WIDTH = 0.15  # of 2π/T

@@ -12,9 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from modal.checks.unfrozen import Unfrozen
 from modal.data.progress import shown
 from modal.periodic.collocation import ORDER
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 RECORDS = 61  # instants at which coordinates are taken, of a period where there is one
 RESOLUTION = 0.25  # |λ| h of the fastest mode followed, in steps of order 6

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from modal.data.progress import counted, shown
 from modal.periodic.balanced import Balanced, energy_root
@@ -21,9 +20,8 @@ from modal.periodic.collocation import monodromy
 from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.reduction.interpolation import chebyshev_interpolant, periodic_interpolant
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.types import Array, Complex
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 Matrix = Callable[[float], Array]
 
 INSTANTS = 12  # whose frozen modes span the reduced space

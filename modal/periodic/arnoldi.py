@@ -12,17 +12,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError
 from assembly.linalg.factorization import Factorization
 from modal.eigen.solve import solve
 from modal.periodic.product_eigen import logs_of
 from modal.transient.equations import SecondOrderModel
-from modal.transient.integrators.gauss import Tableau
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.transient.integrators.tableau import Tableau
+from modal.types import Array, Complex
 
 ORDER = 4
 SEED = 20

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from modal.reduction.interpolation import Interpolant
 from modal.transient.equations import Instant
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Matrix = Callable[[float], Array]
 
 EPS = float(np.finfo(float).eps)

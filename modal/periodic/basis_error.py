@@ -12,14 +12,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.linalg.factorization import Factorization
 from modal.periodic.balanced import Balanced
 from modal.transient.equations import freezer
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 # For K + ω₁²M, positive definite, in the place of K − ω²M, and for two instants in that of a mean.
 SAFETY = 4.0

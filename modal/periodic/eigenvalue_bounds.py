@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 from scipy.linalg.lapack import ztrsen
 from scipy.optimize import linear_sum_assignment
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 LARGEST_CLUSTER = 4
 SHARP = 1e-9  # of |μ|: a bound at which larger clusters are not tried

@@ -17,8 +17,7 @@ from assembly.errors import InputError
 from assembly.system.frozen import PARTS, FrozenSystem
 from modal.eigen.solve import solve
 from modal.transient.equations import freezer
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 INDEPENDENT = 1e-4  # of the largest singular value, in the energy norm
 

@@ -14,14 +14,14 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, InputError
 from modal.periodic.balanced import Balanced
-
-Array = NDArray[np.float64]
+from modal.transient.integrators.tableau import Tableau
+from modal.types import Array
 
 ORDER = 6
+NODES = Tableau(ORDER // 2).c
 FIRST_STEPS = 8
 GROWTH = 1.5  # of the number of steps; not 2, so that no two grids share the place of a jump
 MOST_STEPS = 1 << 16
@@ -157,8 +157,7 @@ def exponents(A: Balanced, starts: Array, h: float) -> Array | None:
 
     None where the steps are so long that the commutators outgrow h A: the series does not converge.
     """
-    offset = np.sqrt(0.15)  # the Gauss points of three stages are ½ and ½ ± √15/10
-    first, second, third = (A.many(starts + h * c) for c in (0.5 - offset, 0.5, 0.5 + offset))
+    first, second, third = (A.many(starts + h * c) for c in NODES)
     a1 = h * second
     a2 = (np.sqrt(15.0) * h / 3.0) * (third - first)
     a3 = (10.0 * h / 3.0) * (third - 2.0 * second + first)

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from modal.types import Array
 
 RANGE = np.log(1e2)  # of the moduli inside a block: larger ones are split as soon as they converge
 SWEEPS_PER_ROW = 8  # of N: the widest gap of a block of N moduli over RANGE converges by then

@@ -18,9 +18,7 @@ from modal.periodic.magnus import SPREAD
 from modal.periodic.product_eigen import EPS, product_modes
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.transient.equations import SecondOrderModel
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 INSTANTS = 8  # of a period, whose frozen modes span the basis
 GUARD = 2  # modes more than asked for in the basis

@@ -1,14 +1,11 @@
-"""Parametric resonances announced by mean frequencies: ω̄_i ± ω̄_j ≈ k · 2π/T (DESIGN.md, section
-2)."""
+"""Parametric resonances predicted by mean frequencies: ω̄_i ± ω̄_j ≈ k · 2π/T."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-Array = NDArray[np.float64]
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ import numpy as np
 
 from assembly.errors import FrozenMotionError
 from modal.tracking.matching import CLUSTER, Match, Overlap, align
-from modal.tracking.snapshot import Complex, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Complex
 
 Kind = Literal[
     "crossing",

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from modal.tracking import hermite
 from modal.tracking.onsets import ROUND_OFF
-
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Complex, Real
 
 NAMES = (
     "none",

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+from modal.types import Complex, Index, Mask, Real
+
 OnsetKind = Literal["flutter onset", "divergence onset", "split", "critical damping"]
 
 # Relative size below which a rate or a difference of eigenvalues is round-off.

@@ -28,7 +28,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from modal.tracking.matching import CLUSTER, clusters
-from modal.tracking.snapshot import Complex, Real, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Complex, Real
 
 # The energy of a mode counts as positive above this part of |λ|² qᴴMq.
 POSITIVE = 1e-2

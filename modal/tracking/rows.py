@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from modal.tracking.matching import Match
 from modal.tracking.rates import instant_rates
-from modal.tracking.snapshot import Index, Real, Snapshot
+from modal.tracking.snapshot import Snapshot
 from modal.tracking.table import Table
+from modal.types import Index, Real
 
 KINDS = ("", "elastic", "rigid")
 NOTHING = complex(np.nan, np.nan)

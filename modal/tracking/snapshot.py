@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 
 from modal.tracking.variation import Variation
 from modal.tracking.whirl import WhirlForms
+from modal.types import Complex, Mask, Real
 
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 Matrix: TypeAlias = NDArray[np.float64] | sp.spmatrix
 
 # |yᴴBx| below this part of |y||B||x|: a defective value (rigid chains), whose left and right

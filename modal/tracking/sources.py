@@ -21,7 +21,7 @@ from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.spot_check import spot_check
 from modal.reduction.sweep import Reducer, spread
-from modal.tracking.snapshot import Complex, ModesLike, Real, Snapshot
+from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.variation import (
     Neighbourhood,
     Triple,
@@ -31,6 +31,7 @@ from modal.tracking.variation import (
     window_space,
 )
 from modal.tracking.whirl import ReducedWhirl, Whirl
+from modal.types import Complex, Real
 
 Freeze = Callable[[float], FrozenSystem]
 Solver = Callable[[FrozenSystem, int], ModesLike]

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly import FrozenSystem
 from assembly.errors import InputError
 from assembly.kinematics import unit_axis
+from modal.tracking.over import VECTORS, check_over
+from modal.types import Real
 
-Real = NDArray[np.float64]
-
-# Vectors, never swept over.
-VECTORS = ("axis",)
 # Parameters that are the speed of rotation.
 SPEEDS = ("omega", "speed_rpm")
 
@@ -47,6 +45,7 @@ class Sweep:
         times: ArrayLike | None,
         parameters: Mapping[str, Any],
         axis: ArrayLike | None,
+        over: Mapping[str, ArrayLike] | None = None,
     ) -> Sweep:
         """From what `modal.track` is given. Raises InputError when that is not one sweep."""
         if not callable(getattr(model, "freeze", None)):
@@ -54,6 +53,9 @@ class Sweep:
                 f"model: expected an object with a method freeze, got {type(model).__name__}"
             )
         about = None if axis is None else unit_axis(axis)
+        if over is not None:
+            name, values = _only(over, times, parameters)
+            return cls(model, name, _values(name, values), dict(parameters), about)._accepted()
         if times is not None:
             found = cls(model, "time", _values("times", times), dict(parameters), about)
             return found._accepted()
@@ -65,7 +67,8 @@ class Sweep:
         if len(arrays) != 1:
             names = ", ".join(arrays) or "none"
             raise InputError(
-                f"track: give times, or exactly one parameter as an array; arrays found: {names}"
+                "track: give times, over, or exactly one parameter as an array; "
+                f"arrays found: {names}"
             )
         name = arrays[0]
         constant = {key: value for key, value in parameters.items() if key != name}
@@ -163,6 +166,18 @@ class Sweep:
         if omega.size == 1:
             return float(omega.reshape(()))
         return float(omega @ self.axis) if self.axis is not None and omega.size == 3 else np.nan
+
+
+def _only(
+    over: Mapping[str, ArrayLike], times: ArrayLike | None, parameters: Mapping[str, Any]
+) -> tuple[str, ArrayLike]:
+    """The one parameter of an explicit sweep. Raises InputError."""
+    check_over(over, parameters)
+    if times is not None:
+        raise InputError("track: give times or over, not both")
+    if len(over) != 1:
+        raise InputError(f"over: track needs exactly one parameter, got {', '.join(over)}")
+    return next(iter(over.items()))
 
 
 def _values(name: str, values: ArrayLike) -> Real:

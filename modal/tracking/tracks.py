@@ -15,7 +15,8 @@ from modal.tracking.events import Meeting
 from modal.tracking.following import Follower, Rules, Step
 from modal.tracking.matching import Overlap, align, clusters
 from modal.tracking.rows import Rows
-from modal.tracking.snapshot import Index, Mask, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Index, Mask
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,11 @@ from functools import lru_cache
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.system.frozen import FrozenSystem
+from modal.types import Complex, Real
 
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 Triple = tuple[Real, Real, Real]
 
 # Relative distance up to which eigenvalues are one cluster.
@@ -258,9 +256,7 @@ def variation(
         taken = _breathing(stencil, stacks, rate)
         if taken is not None:
             steady, slope, doubt = taken(lam, Q, U)
-    return Variation(
-        change, curvature, energy, mass, energy_twin, mass_twin, steady, slope, doubt
-    )
+    return Variation(change, curvature, energy, mass, energy_twin, mass_twin, steady, slope, doubt)
 
 
 def _curvature(

@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assembly import DofMap, FrozenSystem
 from assembly.kinematics import skew, unit_axis
-
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Complex, Real
 
 # A mode with less than this part of its mass norm across the axis does not whirl; a whirl number
 # below it is planar.
