@@ -8,13 +8,10 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.kinematics import skew
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index, Inexact, Mask
 
 COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")
 
@@ -42,7 +39,7 @@ class DofMap:
     def __len__(self) -> int:
         return len(self.node)
 
-    def select(self, mask: NDArray[np.bool_] | Index) -> DofMap:
+    def select(self, mask: Mask | Index) -> DofMap:
         """The map of a subset of the unknowns (all nodes keep their numbers)."""
         return DofMap(self.coordinates, self.node[mask], self.component[mask])
 
@@ -96,7 +93,7 @@ class DofMap:
                     values.append(unit[component, other])
         return sp.csr_matrix((values, (rows, cols)), shape=(len(self), len(self)))
 
-    def displacement(self, vector: NDArray[np.inexact]) -> NDArray[np.inexact]:
+    def displacement(self, vector: Inexact) -> Inexact:
         """Nodal displacements (N, 3) of a vector (n,) of unknowns; absent unknowns count as
         zero.
         """

@@ -9,7 +9,6 @@ from typing import Literal
 
 import meshio
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
 from assembly.bodies.solids import plane, solid
@@ -18,9 +17,8 @@ from assembly.errors import InputError
 from assembly.materials.materials import Material, Orthotropic, steel
 from assembly.mechanisms.joints import driver, revolute
 from assembly.mechanisms.mechanism import Mechanism
+from assembly.types import Array, Index
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 Triple = tuple[float, float, float]
 
 ELEMENTS = {

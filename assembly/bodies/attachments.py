@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.elements.bar import BarFamily
@@ -16,8 +16,7 @@ from assembly.elements.spring import SpringFamily, SurroundingsDamperFamily
 from assembly.errors import InputError
 from assembly.kinematics import as_vector
 from assembly.magnitudes import INERTIA_ENTRY, MASS
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 
 def attach_mass(

@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
 from assembly.bodies.blade_files import FROM_BEAMDYN
@@ -21,8 +20,7 @@ from assembly.errors import InputError
 from assembly.magnitudes import POSITION
 from assembly.materials.section_frames import section_axes
 from assembly.mesh.text_files import read_text, shown
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 MOST_STATIONS = 1_000_000
 AXES = [2, 0, 1]  # (x, y, z) along the blade first, from (x, y, z) with z along it

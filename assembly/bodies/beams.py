@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.dofs import COMPONENTS, DofMap
@@ -23,8 +23,8 @@ from assembly.materials.materials import Material
 from assembly.materials.plausibility import check_mass, check_slenderness
 from assembly.materials.section_frames import section_axes, turned
 from assembly.materials.sections import Section
+from assembly.types import Array, Index
 
-Array = NDArray[np.float64]
 End = Literal["start", "end", "both"] | None
 Theory = Literal["timoshenko", "euler-bernoulli"]
 
@@ -175,7 +175,7 @@ def check_theory(theory: str) -> None:
         raise InputError(f'theory: expected "timoshenko" or "euler-bernoulli", got {theory!r}')
 
 
-def chain(elements: int) -> NDArray[np.intp]:
+def chain(elements: int) -> Index:
     """Connectivity (elements, 2) of nodes in a row."""
     first = np.arange(elements)
     return np.stack([first, first + 1], axis=1)

@@ -15,13 +15,11 @@ import csv
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.bodies.blades import BladeTable, rigid_section_mass, uncoupled_stiffness
 from assembly.errors import InputError
 from assembly.mesh.text_files import read_text
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 # (γx, γy, γz, κx, κy, κz) along the blade first, from BeamDyn's order of the same with z along it.
 FROM_BEAMDYN = np.array([2, 0, 1, 5, 3, 4])

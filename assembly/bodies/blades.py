@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline, make_interp_spline
 
 from assembly.bodies.beams import End, Theory, chain, check_theory, supported
@@ -24,8 +24,7 @@ from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError, SectionError
 from assembly.magnitudes import ENTRY, POSITION
 from assembly.materials.section_frames import section_axes, turned
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 POINTS = 7  # a curve's arc length and a section's turn are not polynomials
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.nonlinear import equilibrium
 from assembly.dofs import DofMap
@@ -27,9 +27,8 @@ from assembly.linalg.factorization import Factorization
 from assembly.magnitudes import DAMPING_MASS, DAMPING_STIFFNESS
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted
+from assembly.types import Array, Index, Mask
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Prestress = Literal["linear", "nonlinear"] | None
 
 WITHOUT_PRESTRESS = (
@@ -50,10 +49,10 @@ class Body:
     dofs: DofMap
     families: tuple[ElementFamily, ...]
     fixed: Mask
-    hold: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    hold: Index = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     rayleigh: tuple[float, float] = (0.0, 0.0)
     name: str = "body"
-    sets: Mapping[str, NDArray[np.intp]] = field(default_factory=dict)
+    sets: Mapping[str, Index] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -61,7 +60,7 @@ class Body:
         return len(self.dofs)
 
     @cached_property
-    def free(self) -> NDArray[np.intp]:
+    def free(self) -> Index:
         """Numbers of the unknowns that supports leave."""
         return np.flatnonzero(~self.fixed)
 
@@ -293,7 +292,7 @@ class Body:
 class BodyOperators:
     """The fixed matrices of a body on a chosen set of its unknowns, each made once."""
 
-    def __init__(self, body: Body, keep: NDArray[np.intp]) -> None:
+    def __init__(self, body: Body, keep: Index) -> None:
         self.body, self.keep, self.n = body, keep, len(keep)
         slices: dict[int, sp.csr_matrix] = {}
 
@@ -383,7 +382,7 @@ def sum_operators(operators: list[Any], size: int) -> Any:
     return sp.csr_matrix(total)
 
 
-def restrict(A: Any, keep: NDArray[np.intp], slices: dict[int, sp.csr_matrix]) -> Any:
+def restrict(A: Any, keep: Index, slices: dict[int, sp.csr_matrix]) -> Any:
     """A on the kept unknowns; Kronecker form survives when whole nodes are kept or dropped.
 
     `slices` remembers the slice of each scalar matrix: terms of one m stay recognisably of one m.

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.dofs import COMPONENTS, DofMap
@@ -29,9 +29,7 @@ from assembly.kinematics import (
 from assembly.linalg.combination import Kronecker
 from assembly.linalg.mirror import is_symmetric
 from assembly.magnitudes import ENTRY, POSITION
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 # Names of the unit kinematics: ω_iω_j, ε_i, a_O,i.
 UNITS = ("xx", "yy", "zz", "xy", "xz", "yz", "ex", "ey", "ez", "ax", "ay", "az")

@@ -12,16 +12,13 @@ from typing import Any
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
 from assembly.bodies.matrices import from_matrices
 from assembly.errors import InputError
 from assembly.mesh.abaqus_deck import node_table
 from assembly.mesh.text_files import read_text, regular_file
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import AnyArray, Array, Index
 
 DIRECTIONS = (1, 2, 3, 4, 5, 6)
 
@@ -175,7 +172,7 @@ def _solid_body(M: sp.csr_matrix, K: sp.csr_matrix, X: Array, dofs: Index) -> Bo
     return from_matrices(M[kept][:, kept], K[kept][:, kept], X[nodes], rows)
 
 
-def _places(numbers: NDArray[Any], wanted: NDArray[Any], where: Path) -> Index:
+def _places(numbers: AnyArray, wanted: AnyArray, where: Path) -> Index:
     """Positions in the node list of the program's node numbers."""
     order = np.argsort(numbers)
     place = np.searchsorted(numbers, wanted, sorter=order)

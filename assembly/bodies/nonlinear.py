@@ -20,17 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
 from assembly.kinematics import Kinematics
 from assembly.linalg.combination import Combination
 from assembly.linalg.factorization import Factorization
+from assembly.types import Array
 
 if TYPE_CHECKING:
     from assembly.bodies.body import Body
 
-Array = NDArray[np.float64]
 
 LOAD_STEPS = (1, 4, 16, 64)
 ITERATIONS = 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.bodies.beams import PLANAR, SPATIAL, Theory, uniform_stations
 from assembly.bodies.body import Body
@@ -14,8 +13,7 @@ from assembly.errors import InputError
 from assembly.magnitudes import LENGTH
 from assembly.materials.materials import Material
 from assembly.materials.sections import Section
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 POINTS = 7
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.attachments import attach_mass
 from assembly.bodies.beams import POINTS_UNIFORM, Theory, chain, straight_stations
@@ -32,8 +32,8 @@ from assembly.materials.materials import Material
 from assembly.materials.sections import Section
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted
+from assembly.types import Array, Index
 
-Array = NDArray[np.float64]
 Coefficients = float | ArrayLike | Callable[[float], ArrayLike]
 LATERAL = (1, 2, 4, 5)
 ALL = (0, 1, 2, 3, 4, 5)
@@ -144,7 +144,7 @@ class Rotor:
         )
 
     @cached_property
-    def free(self) -> NDArray[np.intp]:
+    def free(self) -> Index:
         """Numbers of the unknowns that rigid bearings leave."""
         held = [node for node, bearing in self.bearings if bearing.is_rigid]
         dofs = self.body.dofs

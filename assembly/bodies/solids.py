@@ -7,7 +7,6 @@ from pathlib import Path
 
 import meshio
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
@@ -22,9 +21,8 @@ from assembly.magnitudes import LENGTH
 from assembly.materials.materials import Material, Orthotropic
 from assembly.materials.plausibility import check_mass, check_thickness
 from assembly.mesh.importers import Mesh, read_mesh
+from assembly.types import Index
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 Chosen = str | Iterable[int] | None
 Substance = Material | Orthotropic | Mapping[str, Material | Orthotropic]
 

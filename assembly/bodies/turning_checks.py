@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
 from assembly.materials.plausibility import ask, check_speed
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 OFF_AXIS = 1e-3  # distance of the centre of mass from the axis over the size of the body
 

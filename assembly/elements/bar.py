@@ -6,15 +6,14 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.errors import MeshError
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, acceleration_units
-
-Array = NDArray[np.float64]
+from assembly.types import Array, Index
 
 
 class BarFamily(ElementFamily):
@@ -29,7 +28,7 @@ class BarFamily(ElementFamily):
     def __init__(
         self,
         dofs: DofMap,
-        connectivity: NDArray[np.intp],
+        connectivity: Index,
         EA: ArrayLike,
         mass_per_length: ArrayLike,
         lumped: bool = False,

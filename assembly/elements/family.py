@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.kinematics import UNIT_COUNT
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 
 class ElementFamily:

@@ -22,14 +22,11 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.elements.continuum import Continuum
 from assembly.elements.family import ElementFamily
 from assembly.kinematics import SKEW_UNITS
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 
 class Hub(ElementFamily):

@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_rotation import jacobian, moved_by, spin_transposed, turned_by
 from assembly.elements.section_inertia import cross_matrices
+from assembly.types import AnyArray, Array, Index
 
-Array = NDArray[np.float64]
 ALL = (0, 1, 2, 3, 4, 5)
 
 
@@ -31,7 +30,7 @@ class OffsetFamily(ElementFamily):
     """
 
     def __init__(
-        self, dofs: DofMap, inner: ElementFamily, inner_dofs: DofMap, holder: NDArray[np.intp]
+        self, dofs: DofMap, inner: ElementFamily, inner_dofs: DofMap, holder: Index
     ) -> None:
         self.size, self.inner = len(dofs), inner
         self.arms = inner_dofs.coordinates - dofs.coordinates[holder]
@@ -92,7 +91,7 @@ class OffsetFamily(ElementFamily):
         moved = np.concatenate([d[:, :3] + moved_by(d[:, 3:], self.arms), d[:, 3:]], axis=1)
         return self.inner_map.vector(moved)
 
-    def _pulled(self, phi: NDArray[Any], force: Array) -> NDArray[Any]:
+    def _pulled(self, phi: AnyArray, force: Array) -> AnyArray:
         """Moments (N, 3) on φ of forces (N, 3) at the ends of the turned arms."""
         return spin_transposed(phi, np.cross(self.arms + 0.0 * phi, turned_by(-phi, force)))
 

@@ -6,25 +6,21 @@ section 2): `SectionInertia.load_work`, here with the whole body in place of a s
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_rotation import inertia_gradient, jacobian
 from assembly.elements.section_inertia import SectionInertia
-
-Array = NDArray[np.float64]
+from assembly.types import AnyArray, Array, Index
 
 
 class RigidFamily(ElementFamily):
     """Rigid masses at nodes (E,); inertia about each node: m (E,), η (E, 3), J (E, 3, 3)."""
 
-    def __init__(self, dofs: DofMap, nodes: NDArray[np.intp], inertia: SectionInertia) -> None:
+    def __init__(self, dofs: DofMap, nodes: Index, inertia: SectionInertia) -> None:
         self.size, self.inertia = len(dofs), inertia
         self.points = dofs.coordinates[nodes]
         self.map = ElementMap(dofs, nodes[:, None], (0, 1, 2, 3, 4, 5))
@@ -54,7 +50,7 @@ class RigidFamily(ElementFamily):
         turn[:, 3:, 3:] = self.inertia.load_work(self.points, unit)
         return self.map.matrix(turn)
 
-    def _gradient(self, y: NDArray[Any], coefficients: Array) -> NDArray[Any]:
+    def _gradient(self, y: AnyArray, coefficients: Array) -> AnyArray:
         force, (moment,) = inertia_gradient(
             self.inertia, self.points, y[..., :3], [y[..., 3:]], coefficients
         )

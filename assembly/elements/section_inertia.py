@@ -11,12 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 # Identity, the six P_ij of ω̃ω̃, the three ẽ_i: the order of `inertia_forms`.
 _FORMS = np.stack([np.eye(3), *CENTRIPETAL_UNITS, *SKEW_UNITS])

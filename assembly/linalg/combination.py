@@ -13,10 +13,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.linalg.mirror import symmetry_of
+from assembly.types import AnyArray, Array, Index
 
 LARGEST = 1e150  # entry of a matrix: the squares of larger ones overflow
 
@@ -38,11 +38,11 @@ class Kronecker:
     the unknowns are numbered node by node.
     """
 
-    def __init__(self, m: sp.csr_matrix, a: NDArray[np.float64]) -> None:
+    def __init__(self, m: sp.csr_matrix, a: Array) -> None:
         self.m, self.a = m, np.asarray(a, dtype=float)
         self.shape = (m.shape[0] * a.shape[0], m.shape[1] * a.shape[1])
 
-    def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
+    def __matmul__(self, other: AnyArray) -> AnyArray:
         rows, d = self.m.shape[0], self.a.shape[0]
         wide = other.reshape(self.m.shape[1], self.a.shape[1], -1)
         turned = np.einsum("ij,njk->nik", self.a, wide)
@@ -64,13 +64,13 @@ class Pattern:
     indices, indptr: as in a CSR matrix.
     """
 
-    def __init__(self, n: int, indices: NDArray[np.intp], indptr: NDArray[np.intp]) -> None:
+    def __init__(self, n: int, indices: Index, indptr: Index) -> None:
         self.shape = (n, n)
         self.indices, self.indptr = indices.astype(np.int32), indptr.astype(np.int32)
         if len(indices) > np.iinfo(np.int32).max:
             self.indices, self.indptr = indices, indptr
 
-    def tocsr(self, values: NDArray[np.float64]) -> sp.csr_matrix:
+    def tocsr(self, values: Array) -> sp.csr_matrix:
         """The matrix of these values, without the zeros among them."""
         arrays = (values.copy(), self.indices.copy(), self.indptr.copy())
         matrix = sp.csr_matrix(arrays, shape=self.shape)
@@ -81,7 +81,7 @@ class Pattern:
 class Patterned:
     """A matrix as its values on a pattern shared with others: a sum of such is a sum of rows."""
 
-    def __init__(self, pattern: Pattern, values: NDArray[np.float64]) -> None:
+    def __init__(self, pattern: Pattern, values: Array) -> None:
         self.pattern, self.values, self.shape = pattern, values, pattern.shape
 
     @cached_property
@@ -180,8 +180,8 @@ class Combination:
         summed before they are expanded.
         """
         total: sp.csr_matrix | None = None
-        shared: dict[int, tuple[Pattern, NDArray[np.float64]]] = {}
-        kron: dict[int, tuple[sp.csr_matrix, NDArray[np.float64]]] = {}
+        shared: dict[int, tuple[Pattern, Array]] = {}
+        kron: dict[int, tuple[sp.csr_matrix, Array]] = {}
         for c, A in self.terms:
             if isinstance(A, Kronecker):
                 m, a = kron.get(id(A.m), (A.m, np.zeros_like(A.a)))
@@ -204,7 +204,7 @@ class Combination:
         total.sum_duplicates()
         return sp.csr_matrix(total)
 
-    def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
+    def __matmul__(self, other: AnyArray) -> AnyArray:
         """Σ c_k (A_k @ other): the matrix is not formed."""
         out = np.zeros((self.shape[0], *other.shape[1:]), dtype=np.result_type(other, float))
         for c, A in self.terms:
@@ -224,8 +224,8 @@ def within_range(matrix: sp.csr_matrix, name: str) -> sp.csr_matrix:
 
 
 def _grouped(
-    pairs: list[tuple[sp.csr_matrix, NDArray[np.float64]]],
-) -> list[tuple[sp.csr_matrix, NDArray[np.float64]]]:
+    pairs: list[tuple[sp.csr_matrix, Array]],
+) -> list[tuple[sp.csr_matrix, Array]]:
     """The same sum Σ m ⊗ a with all multiples of m ⊗ I (mass, geometric stiffness) in one term."""
     scalar: dict[int, sp.csr_matrix] = {}
     others = []

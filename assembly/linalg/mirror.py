@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 ROUND_OFF = 1e-14  # of √(r_i r_j), r_i the largest entry of row i: unequal by round-off
 SMALL = 300  # unknowns up to which a full matrix is the faster one to look at

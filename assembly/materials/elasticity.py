@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.materials.materials import Material, Orthotropic
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 
 def elasticity(material: Material | Orthotropic) -> Array:

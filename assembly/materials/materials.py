@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import MaterialError
 from assembly.magnitudes import DENSITY, MODULUS
 from assembly.materials.plausibility import check_material
+from assembly.types import Array
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Orthotropic:
         check_material(self.E, None, self.rho, self.name)
 
     @property
-    def compliance(self) -> NDArray[np.float64]:
+    def compliance(self) -> Array:
         """Normal strains per normal stress in material directions, (3, 3), 1/Pa."""
         (E1, E2, E3), (nu12, nu13, nu23) = self.E, self.nu
         return np.array(

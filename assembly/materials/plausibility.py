@@ -13,11 +13,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.materials.known_materials import material_questions
-
-Array = NDArray[np.float64]
 
 # A drill string is 40,000 times as long as it is wide, a helicopter blade 30 times, and lengths in
 # mm make a part that is 5 times as long 5,000 times as long.

@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import MaterialError, SectionError
 from assembly.magnitudes import AREA, LENGTH, SECOND_MOMENT, SHEAR_COEFFICIENT
 from assembly.materials.materials import Material
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.errors import MechanismError
@@ -26,9 +26,7 @@ from assembly.kinematics import skew
 from assembly.mechanisms.joint_points import JointPoint, body_point
 from assembly.mechanisms.joints import GROUND, Point
 from assembly.mechanisms.rigid_state import RigidState
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 
 @dataclass(frozen=True)

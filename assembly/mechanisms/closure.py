@@ -13,14 +13,12 @@ from bisect import bisect_right
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import MechanismError, RedundantConstraintError, SingularPositionError
 from assembly.mechanisms.jacobian import SINGULAR, Jacobian
 from assembly.mechanisms.joint_rows import Evaluated, JointRows
 from assembly.mechanisms.rigid_state import Pose, RigidState, between, moving_frames, resting_frames
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 NEWTON_STEPS = 12
 ASSEMBLY_STEPS = 200

@@ -23,9 +23,7 @@ from assembly.bodies.body import Body
 from assembly.linalg.combination import Combination, Pattern, Patterned
 from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.transformation import Partition
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index, Inexact
 
 PART_NAMES = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D")
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D = range(8)
@@ -186,7 +184,7 @@ class ReducedPattern:
         full[self.touched[self.partition.masters]] = T.T @ vector[self.touched]
         return np.asarray(full[self.masters])
 
-    def expand(self, vector: NDArray[np.inexact], T: Array) -> NDArray[np.inexact]:
+    def expand(self, vector: Inexact, T: Array) -> Inexact:
         """T of a vector (masters, ...): all unknowns of all bodies."""
         full = np.zeros((self.size, *vector.shape[1:]), dtype=vector.dtype)
         full[self.masters] = vector

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
@@ -21,9 +21,7 @@ from assembly.errors import MechanismError
 from assembly.kinematics import skew
 from assembly.mechanisms.jets import skews
 from assembly.mechanisms.joints import GROUND, Joint, Point
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 ON_NODE = 1e-6  # of the body's size: how near to a node a joint's point must be
 FLAT = 1e-10  # relative size of an inertia Θ below which a set does not show all rotations

@@ -14,13 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.mechanisms.jets import Jet, cross, matrix_product, product, skews
 from assembly.mechanisms.joints import Condition
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 
 @dataclass(frozen=True)

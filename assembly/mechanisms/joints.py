@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from assembly.errors import MechanismError
 from assembly.kinematics import unit_axis
 from assembly.motion.laws import Law, as_law
+from assembly.types import Array
 
-Array = NDArray[np.float64]
 # A named node set (several nodes: their mean displacement and best-fit rotation), a node number, or
 # coordinates: of a node, or any of a rigid body and the ground.
 Point = str | int | Sequence[float]

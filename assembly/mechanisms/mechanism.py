@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body, Prestress
 from assembly.dofs import DofMap
@@ -32,9 +32,7 @@ from assembly.mechanisms.transformation import Partition, choose_partition
 from assembly.motion.motion import FunctionMotion
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Inexact, Mask
 
 SAMPLES = 32  # instants at which the choice of slaves is tried
 PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
@@ -233,9 +231,7 @@ class Mechanism:
             parameters=dict(t=float(t)),
         )
 
-    def recover(
-        self, t: float, q: NDArray[np.inexact], driven: bool | None = None
-    ) -> dict[str, NDArray[np.inexact]]:
+    def recover(self, t: float, q: Inexact, driven: bool | None = None) -> dict[str, Inexact]:
         """All unknowns of every body, in its own axes, from those of the frozen system (n, ...)."""
         held = self._held(driven)
         _, pattern = self._pattern(held, True)
@@ -246,8 +242,8 @@ class Mechanism:
         return dict(zip(self.bodies, parts, strict=True))
 
     def deployed(
-        self, t: float, q: NDArray[np.inexact] | None = None, driven: bool | None = None
-    ) -> dict[str, tuple[Array, NDArray[np.inexact]]]:
+        self, t: float, q: Inexact | None = None, driven: bool | None = None
+    ) -> dict[str, tuple[Array, Inexact]]:
         """Nodes (N, 3) in fixed axes and their displacements (N, 3) in fixed axes, by body."""
         pose = self.state(t).pose
         shapes = {} if q is None else self.recover(t, q, driven)
@@ -271,7 +267,7 @@ class Mechanism:
 
     # Bookkeeping.
 
-    def _rigid(self, now: Instant, held: NDArray[np.bool_]) -> Array:
+    def _rigid(self, now: Instant, held: Mask) -> Array:
         """Velocity fields (all unknowns, m) of the free mobilities that no spring resists."""
         return unresisted(self._dynamics.mobility(now, held), *self._frame_stiffness)
 
@@ -292,7 +288,7 @@ class Mechanism:
             found = self._master_dofs[id(pattern)] = self.dofs.select(pattern.masters)
         return found
 
-    def _held(self, driven: bool | None) -> NDArray[np.bool_]:
+    def _held(self, driven: bool | None) -> Mask:
         """Which conditions tie elastic unknowns: all joints, and the drivers that hold."""
         rows = self.closure.rows
         if driven is None:
@@ -303,7 +299,7 @@ class Mechanism:
         """Rigid state, conditions and multipliers at time t (s)."""
         return self._dynamics.instant(t)
 
-    def _T(self, now: Instant, held: NDArray[np.bool_]) -> Jet:
+    def _T(self, now: Instant, held: Mask) -> Jet:
         return self._partitions(tuple(held)).transform(now.gradient[held], now.state.t)
 
     def _frame_of(self, held: tuple[bool, ...]) -> str:
@@ -333,9 +329,7 @@ class Mechanism:
             found[held] = chosen
         return found[held]
 
-    def _pattern(
-        self, held: NDArray[np.bool_], stressed: bool
-    ) -> tuple[list[BodyStack], ReducedPattern]:
+    def _pattern(self, held: Mask, stressed: bool) -> tuple[list[BodyStack], ReducedPattern]:
         key = (tuple(held), stressed)
         if key not in self._reduced:
             partition = self._partitions(tuple(held))

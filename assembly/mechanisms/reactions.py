@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.kinematics import unit_coefficients
 from assembly.mechanisms.closure import Closure
@@ -13,8 +12,7 @@ from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
-
-Array = NDArray[np.float64]
+from assembly.types import Array, Mask
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class InverseDynamics:
                 resultants[i] += units @ self.topology.applied.on_body(forces, i)
         return state.jacobian.solve_transposed(resultants.reshape(-1)[self.closure.active])
 
-    def load(self, now: Instant, held: NDArray[np.bool_]) -> Array:
+    def load(self, now: Instant, held: Mask) -> Array:
         """Inertia, weight, dampers against the surroundings, applied loads and drivers that do not
         hold, over all unknowns.
         """
@@ -106,7 +104,7 @@ class InverseDynamics:
         load[self.topology.touched] -= np.where(held, 0.0, now.multipliers) @ now.gradient.value
         return load
 
-    def mobility(self, now: Instant, held: NDArray[np.bool_]) -> Array:
+    def mobility(self, now: Instant, held: Mask) -> Array:
         """Velocity fields (all unknowns, free drivers) per unit rate of each driver that does not
         hold."""
         free = np.flatnonzero(~held)

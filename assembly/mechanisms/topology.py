@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from assembly.bodies.body import Body
@@ -20,9 +20,7 @@ from assembly.mechanisms.joint_points import FittedRotation, JointPoint, joint_p
 from assembly.mechanisms.joint_rows import JointRows
 from assembly.mechanisms.joints import GROUND, Driver, Joint, conditions, driving_condition
 from assembly.mechanisms.rigid_state import Pose
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index, Mask
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class Topology:
         return np.cumsum([0, *(body.size for body in self.bodies.values())])
 
     @cached_property
-    def _read(self) -> NDArray[np.bool_]:
+    def _read(self) -> Mask:
         """Which of the 12 entries of a condition's gradient may differ from zero."""
         read = np.ones((len(self.rows), 12), dtype=bool)
         direction = self.rows.distance[:, 0] == 0.0

@@ -9,13 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import MechanismError, SingularPositionError
 from assembly.mechanisms.jets import Jet
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 WORST_CONDITION = 1e10
 GOOD_ENOUGH = 4.0  # a choice of slaves at most this far from the best condition number is kept

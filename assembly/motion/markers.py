@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import BSpline
 from scipy.spatial.transform import Rotation
 
@@ -25,8 +25,7 @@ from assembly.errors import MotionError
 from assembly.kinematics import Kinematics, skew
 from assembly.magnitudes import POSITION
 from assembly.motion.motion import check_inside, check_times
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 DEGREE = 5
 

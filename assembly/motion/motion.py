@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline
 
@@ -19,8 +19,7 @@ from assembly.kinematics import Kinematics, as_vector, unit_axis
 from assembly.magnitudes import POSITION
 from assembly.motion.laws import Harmonic, Law, Uniform
 from assembly.system.frozen import FrozenSystem
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 LONGEST_TIME, SHORTEST_STEP = 1e15, 1e-15  # s, of a record
 

@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.linalg.combination import Combination, within_range
 from assembly.system.null_chain import NullChain, build_null_chain
-
-Array = NDArray[np.float64]
 
 PARTS = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 DAMPING_PARTS = ("C", "D")

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
+from assembly.types import Array
 
 if TYPE_CHECKING:
     from assembly.system.frozen import FrozenSystem
 
-Array = NDArray[np.float64]
 
 ELASTIC_TOLERANCE = 1e-12  # of |K| |v|: round-off of a product with K
 MOTION_TOLERANCE = 1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …: the cancellation of DESIGN.md's identity

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 ROUND_OFF = 1e-12  # of what a row of K could exert: a product K v below it is zero
 DEPENDENT = 1e-12  # singular value below which motions, of unit size, depend on others
