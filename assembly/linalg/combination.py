@@ -13,10 +13,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.linalg.mirror import symmetry_of
-from assembly.types import AnyArray, Array, Index
+from assembly.types import Array, Index
 
 LARGEST = 1e150  # entry of a matrix: the squares of larger ones overflow
 
@@ -42,7 +43,7 @@ class Kronecker:
         self.m, self.a = m, np.asarray(a, dtype=float)
         self.shape = (m.shape[0] * a.shape[0], m.shape[1] * a.shape[1])
 
-    def __matmul__(self, other: AnyArray) -> AnyArray:
+    def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
         rows, d = self.m.shape[0], self.a.shape[0]
         wide = other.reshape(self.m.shape[1], self.a.shape[1], -1)
         turned = np.einsum("ij,njk->nik", self.a, wide)
@@ -204,7 +205,7 @@ class Combination:
         total.sum_duplicates()
         return sp.csr_matrix(total)
 
-    def __matmul__(self, other: AnyArray) -> AnyArray:
+    def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
         """Σ c_k (A_k @ other): the matrix is not formed."""
         out = np.zeros((self.shape[0], *other.shape[1:]), dtype=np.result_type(other, float))
         for c, A in self.terms:
