@@ -52,10 +52,21 @@ def block(
 
 
 def reference_block(element: str = "hex20") -> Body:
-    """A steel block of exactly 28,080 unknowns (DESIGN.md, section 3), clamped at x = 0.
+    """The steel block of the benchmarks: 28,080 degrees of freedom, clamped at x = 0.
 
-    element: "hex20", 39×7×7 cells, 4.2 million nonzeros in K, or "hex8", 39×15×14 cells, 2.0
-    million.
+    Parameters
+    ----------
+    element : {"hex20", "hex8"}
+        "hex20": 39×7×7 cells, 4.2 million nonzeros in K. "hex8": 39×15×14 cells, 2.0 million.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For another element.
     """
     counts = {"hex20": (39, 7, 7), "hex8": (39, 15, 14)}
     if element not in counts:

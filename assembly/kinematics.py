@@ -1,6 +1,4 @@
-"""Rigid-motion kinematics of one instant, and the affine coefficients that go with them
-(DESIGN.md, section 2).
-"""
+"""Rigid-motion kinematics of one instant, and the coefficients of the affine matrices."""
 
 from __future__ import annotations
 

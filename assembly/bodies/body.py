@@ -1,7 +1,7 @@
-"""A body: element families on common unknowns, supports, and the frozen system of any rigid motion.
+"""A body: element families on common degrees of freedom, supports, and its frozen system.
 
 Nothing is reassembled along a motion: every matrix is a combination of fixed matrices, one per
-unit of ω_i, ω_iω_j, ε_i, a_O,i (DESIGN.md, section 2).
+unit of ω_i, ω_iω_j, ε_i, a_O,i (docs/theory.md, "One body in a moving frame").
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 For solids G and S follow from M and the node coordinates alone: their interpolation is isotropic,
 so M holds one scalar mass m_ab for every pair of nodes, the same for all directions, and G(w) = m ⊗
-w̃, K(ω²) = m ⊗ ω̃ω̃ (DESIGN.md, section 2). The stress, and so K_G, does not follow from M and K:
+w̃, K(ω²) = m ⊗ ω̃ω̃. The stress, and so K_G, does not follow from M and K:
 it is given, or left out.
 """
 

@@ -9,8 +9,8 @@ is equilibrium with the load on the deformed one (the inertia load, and that of 
 the surroundings, is linear in X + δ). Newton's
 method with the exact tangent, in as many load steps as it needs. Small vibrations about the result
 then have the stiffness ∂f/∂δ + K(ε) + K(ω²) + K_D + ½ M̃, M the couple that a ball pin needs in this
-equilibrium (`Body.held_couples`): K_G is ∂f/∂δ + ½ M̃ − K. (DESIGN.md, section 2, "Mechanisms" and
-K_G.)
+equilibrium (`Body.held_couples`): K_G is ∂f/∂δ + ½ M̃ − K (docs/theory.md,
+"Geometric stiffness is not optional").
 """
 
 from __future__ import annotations

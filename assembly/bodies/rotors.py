@@ -1,6 +1,6 @@
 """Axisymmetric rotors in a frame that does not spin: shafts, discs and bearings.
 
-The shaft lies along x. Its spin Ω enters as the gyroscopic matrix Ω 𝒢 alone (DESIGN.md, section 2):
+The shaft lies along x. Its spin Ω enters as the gyroscopic matrix Ω 𝒢 alone (docs/theory.md):
 a section's spin I_p Ω t turns with it, d(I_p Ω φ × t)/dt = −I_p Ω t̃ φ̇. Supports that differ in y
 and z, and bearings with cross coefficients, stay constant. Internal damping turns with the shaft:
 force −b K (q̇ − Ω t × q), circulatory in this frame (Genta, Dynamics of Rotating Systems, 2005).

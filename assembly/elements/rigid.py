@@ -1,7 +1,8 @@
 """Rigid bodies and lumped masses with inertia, at nodes of a body.
 
-The second-order turn φ×s + ½φ×(φ×s) of every mass point is in K_G of the inertia load (DESIGN.md,
-section 2): `SectionInertia.load_work`, here with the whole body in place of a section.
+The second-order displacement φ×s + ½φ×(φ×s) of every mass point contributes to K_G of the inertia
+load (docs/theory.md, "Geometric stiffness is not optional"): `SectionInertia.load_work`, here with
+the whole body in place of a section.
 """
 
 from __future__ import annotations

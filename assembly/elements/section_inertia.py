@@ -72,7 +72,8 @@ class SectionInertia:
     def load_work(self, X: Array, unit: int) -> Array:
         """Hessian (..., 3, 3) on φ of minus the second-order work of one unit's inertia load.
 
-        With F = ∫ f sᵀ dm, f = −(A(X + s) + a): tr(F) I − ½(F + Fᵀ) (DESIGN.md, section 2).
+        With F = ∫ f sᵀ dm, f = −(A(X + s) + a): tr(F) I − ½(F + Fᵀ). See docs/theory.md,
+        "Geometric stiffness is not optional".
         """
         a = np.einsum("ij,...j->...i", _A[unit], X) + _A0[unit]
         F = -(a[..., :, None] * self.eta[..., None, :] + _A[unit] @ self.J)

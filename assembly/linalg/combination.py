@@ -35,8 +35,8 @@ class Operator(Protocol):
 class Kronecker:
     """The operator m ⊗ a of a scalar sparse matrix m (N, N) and a small dense a (d, d).
 
-    Isotropic interpolations have M = m ⊗ I₃, G(w) = m ⊗ w̃, S = m ⊗ ω̃ω̃ (DESIGN.md, section 2):
-    the unknowns are numbered node by node.
+    Isotropic interpolations have M = m ⊗ I₃, G(w) = m ⊗ w̃, S = m ⊗ ω̃ω̃. The degrees of
+    freedom are numbered node by node.
     """
 
     def __init__(self, m: sp.csr_matrix, a: Array) -> None:

@@ -147,8 +147,8 @@ class ReducedPattern:
 
         values (8, entries) of all bodies; T (J, m) with rates; joint_K_G, joint_K_D (J, J): of
         joints and loads, with a potential and without. C gets 2TᵀMṪ, and the stiffness
-        Tᵀ[(C + D)Ṫ + M T̈] (DESIGN.md, "Mechanisms") goes to K_transport but for TᵀDṪ, which no
-        potential has and which therefore is in K_D.
+        Tᵀ[(C + D)Ṫ + M T̈] (docs/theory.md, "Mechanisms") goes to K_transport, except
+        TᵀDṪ, which has no potential and is part of K_D.
         """
         J, N = len(self.touched), len(self.neighbours)
         T0, T1, T2 = T.data

@@ -1,8 +1,8 @@
 """Mechanisms: bodies tied by joints and moved by drivers, frozen at any time.
 
-Rigid motion from the loop closure, joint reactions from inverse dynamics, prestress of every body
-from its inertia loads and its reactions, and elastic unknowns tied by δ = T(t) q (DESIGN.md,
-"Mechanisms").
+The loop closure gives the rigid motion, inverse dynamics the joint reactions, inertia loads and
+reactions the prestress of every body, and δ = T(t) q ties the elastic degrees of freedom
+(docs/theory.md, "Mechanisms").
 """
 
 from __future__ import annotations

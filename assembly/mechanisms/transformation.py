@@ -1,6 +1,6 @@
-"""δ = T(t) q: joints eliminate slave unknowns, with T, Ṫ, T̈ analytic (DESIGN.md, "Mechanisms").
+"""δ = T(t) q: joints eliminate dependent (slave) degrees of freedom; T, Ṫ, T̈ are analytic.
 
-J δ = 0 touches the unknowns of joint nodes only. With δ = (slaves, masters), T_s = −J_s⁻¹ J_m, and
+See docs/theory.md, "Mechanisms". J δ = 0 involves the degrees of freedom of joint nodes only. With δ = (slaves, masters), T_s = −J_s⁻¹ J_m, and
 differentiating J T = 0 gives J_s Ṫ_s = −(J̇ T)  and  J_s T̈_s = −(J̈ T + 2 J̇ Ṫ).
 """
 

@@ -1,6 +1,6 @@
-"""The frozen system: the named matrices of one instant.
+"""The frozen system: the named matrices of one instant (docs/theory.md).
 
-    M δ̈ + (C + D) δ̇ + [K + K(ε) + K(ω²) + K_G + K_D + K_T] δ = Q      (DESIGN.md, section 2)
+    M δ̈ + (C + D) δ̇ + [K + K(ε) + K(ω²) + K_G + K_D + K_T] δ = Q
 
 K_T collects the transport terms Tᵀ[(C + D)Ṫ + M T̈] of mechanisms; it is zero for one body.
 """
@@ -184,8 +184,9 @@ class FrozenSystem:
 
     @cached_property
     def null_chain(self) -> NullChain | None:
-        """Right and left chains of the zero eigenvalues that `rigid` leaves, or None (DESIGN.md,
-        section 2).
+        """Right and left Jordan chains of the zero eigenvalues that `rigid` leaves, or None.
+
+        See docs/theory.md, "The two zero eigenvalues".
         """
         return build_null_chain(self)
 

@@ -1,5 +1,6 @@
-"""The Jordan chains of the zero eigenvalues, built from the rigid velocity field (DESIGN.md,
-section 2).
+"""The Jordan chains of the zero eigenvalues, built from the rigid velocity field.
+
+See docs/theory.md, "The two zero eigenvalues", and Scutaru and Vlase (2012).
 
 With x = (q, q̇) the instant is the pencil A x = λ B x, A = [[0, I], [−K, −C]], B = diag(I, M). For
 each V with K V = 0 and VᵀCV = 0 the eigenvalue 0 has a block of size two: x₁ = (V, 0), x₂ = (w, V)
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 
 ELASTIC_TOLERANCE = 1e-12  # of |K| |v|: round-off of a product with K
-MOTION_TOLERANCE = 1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …: the cancellation of DESIGN.md's identity
+MOTION_TOLERANCE = (
+    1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …: the cancellation in (K + K(ε) + K(ω²) + K_G) v = 0
+)
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,8 @@ class NullChain:
 class PinnedInverse:
     """Solutions of K w = r and Kᵀ w = r for a singular K whose null spaces have dimension m.
 
-    As many unknowns are fixed as there are zeros, the best-conditioned choice for the null space
-    at hand, so the factorization stays as sparse and symmetric as K is (DESIGN.md, "The two zero
-    eigenvalues").
+    As many degrees of freedom are fixed as there are zeros. The choice is the best conditioned one
+    for the given null space. The factorization stays as sparse and symmetric as K is.
     """
 
     def __init__(self, K: sp.csr_matrix, null: Array, structure: Structure) -> None:
