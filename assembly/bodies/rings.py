@@ -29,10 +29,35 @@ def ring(
     rotary_inertia: bool = True,
     name: str = "ring",
 ) -> Body:
-    """A free ring of circular elements about body z, centred on the origin.
+    """A free ring of circular beam elements about body z, centred on the origin.
 
-    radius: of the section's centroid, m. The section's width (y) is radial, its height (z) along
-    the ring's axis. theory, planar, rotary_inertia: as for `beam`. Raises InputError.
+    Parameters
+    ----------
+    radius : float
+        Radius of the section's centroid, m.
+    section : Section
+        Its width (y) is radial, its height (z) along the ring's axis.
+    material : Material
+        Isotropic material.
+    elements : int
+        Number of elements, at least 3.
+    theory : {"timoshenko", "euler-bernoulli"}
+        With or without shear strain.
+    planar : bool
+        Degrees of freedom ux, uy, rz only.
+    rotary_inertia : bool
+        False neglects the inertia of section rotations, except about the beam's own axis.
+    name : str
+        Name of the body.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For a value that cannot be used.
     """
     LENGTH.check(radius, "radius")
     if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 3:

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 
 ELASTIC_TOLERANCE = 1e-12  # of |K| |v|: round-off of a product with K
-MOTION_TOLERANCE = (
-    1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …: the cancellation in (K + K(ε) + K(ω²) + K_G) v = 0
-)
+MOTION_TOLERANCE = 1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …, which cancel in the sum with K v
 
 
 @dataclass(frozen=True)
