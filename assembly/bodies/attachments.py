@@ -105,7 +105,8 @@ def attach_spring(
     Examples
     --------
     >>> import assembly
-    >>> body = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 4, clamped="start")
+    >>> section = assembly.rectangle(0.05, 0.02)
+    >>> body = assembly.beam(1.0, section, assembly.steel, 4, clamped="start")
     >>> held = assembly.attach_spring(body, "end", stiffness=1e4, damping=2.0)
     >>> node = held.dofs.index(4, 1) - 6  # the clamp removes six degrees of freedom
     >>> change = held.freeze().K - body.freeze().K

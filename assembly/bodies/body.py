@@ -129,7 +129,8 @@ class Body:
     def damper_loads(self) -> Array:
         """Forces of the dampers against the surroundings, (n, 6), N and N·m.
 
-        They are −d(v_O + ω̃X) per unit of v_O,i and ω_i, with the forces of the hub of a pinned body.
+        They are −d(v_O + ω̃X) per unit of v_O,i and ω_i, and the forces of the hub of a pinned
+        body.
         """
         return self._balanced(self._damper_forces)
 
@@ -184,8 +185,8 @@ class Body:
             Acceleration of the frame's origin in body axes, m/s²; a scalar is along `axis`.
         velocity : float or array_like, shape (3,)
             Velocity of the frame's origin in body axes, m/s; a scalar is along `axis`. Only dampers
-            against the surroundings (`attach_damper`) depend on it: they resist the steady motion of
-            their node by −d(v_O + ω̃X), which is part of Q and of the prestress.
+            against the surroundings (`attach_damper`) depend on it: they resist the steady motion
+            of their node by −d(v_O + ω̃X), which is part of Q and of the prestress.
         axis : array_like, shape (3,), optional
             Direction of scalar arguments.
         prestress : {"linear", "nonlinear", None}
@@ -213,7 +214,8 @@ class Body:
         Examples
         --------
         >>> import assembly
-        >>> body = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 10, clamped="start")
+        >>> section = assembly.rectangle(0.05, 0.02)
+        >>> body = assembly.beam(1.0, section, assembly.steel, 10, clamped="start")
         >>> system = body.freeze(omega=100.0, axis=(0, 0, 1))
         >>> system.n
         60
@@ -388,7 +390,7 @@ class Body:
         return total if couples is None else sp.csr_matrix(total.tocsr() + couples)
 
     def held_couples(self, reaction: Array) -> sp.csr_matrix | None:
-        """½ M̃ on the rotations of each held node, M the couple that holds it; None without such nodes.
+        """½ M̃ on the rotations of each held node, M the couple that holds it; None without these.
 
         The couple of a pin rotates with its node. On the rotation vector its virtual work is
         ½ (φ × M)·δφ beyond M·δφ. It vanishes for a hinge and in the plane.

@@ -118,17 +118,52 @@ def from_matrices(
     geometric: Mapping[str, Any] | None = None,
     name: str = "body",
 ) -> Body:
-    """A body from mass and stiffness matrices (n, n) of a finite-element program, SI units.
+    """A body from mass and stiffness matrices of a finite-element program, SI units.
 
-    coordinates: (N, 3) or (N, 2), m, in body axes. dofs: which unknown is which, a DofMap or (n, 2)
-    rows of node (from 0) and component (0–2 for x, y, z), or (N, d) unknown numbers (−1 for none);
-    None means every component of node 0, then node 1, …. clamped: nodes that do not move.
-    geometric: K_G (n, n) per unit of ω_iω_j ("xx", …, "yz"), ε_i ("ex", …) or a_O,i ("ax", …), for
-    the units the motion has. Unknowns that the program already removed make the inertia loads of
-    their neighbours incomplete: give matrices before supports where these matter.
+    Parameters
+    ----------
+    M, K : array_like or sparse matrix, shape (n, n)
+        Symmetric mass and stiffness matrices. Give them before supports are removed where the
+        inertia loads at the supports matter.
+    coordinates : array_like, shape (N, 3) or (N, 2)
+        Node positions, m, body axes.
+    dofs : DofMap or array_like, optional
+        Node and component of each degree of freedom: a DofMap; (n, 2) rows of node (from 0) and
+        component (0–2 for x, y, z); or (N, d) numbers of degrees of freedom, −1 for none. None:
+        every component of node 0, then node 1, and so on.
+    clamped : iterable of int, optional
+        Nodes that do not move.
+    geometric : mapping of str to matrix, optional
+        K_G (n, n) per unit of ω_iω_j ("xx", "yy", "zz", "xy", "xz", "yz"), ε_i ("ex", "ey", "ez")
+        or a_O,i ("ax", "ay", "az"), for the units that the motion has.
+    name : str
+        Name of the body.
 
-    Raises InputError: shapes that disagree, M or K not symmetric, rotations or coupled directions
-    in M.
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For shapes that disagree, M or K not symmetric, rotations or coupled directions in M.
+
+    Notes
+    -----
+    With an isotropic interpolation M = m ⊗ I₃ for a scalar mass matrix m, so that G(w) = m ⊗ w̃
+    and K(ω²) = m ⊗ ω̃ω̃. The stress does not follow from M and K: K_G is given, or left out with
+    ``freeze(..., prestress=None)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import assembly
+    >>> M, K = np.diag([2.0, 2.0]), np.diag([800.0, 200.0])
+    >>> body = assembly.from_matrices(M, K, [[1.0, 0.0]], geometric={"zz": np.zeros((2, 2))})
+    >>> system = body.freeze(omega=(0, 0, 5.0))
+    >>> print(system.C.toarray())
+    [[  0. -20.]
+     [ 20.   0.]]
     """
     X = np.zeros((len(np.atleast_2d(coordinates)), 3))
     given = np.atleast_2d(np.asarray(coordinates, dtype=float))

@@ -1,4 +1,4 @@
-"""Rigid bodies: three degrees of freedom in the plane, six in space, at the origin of their frame."""
+"""Rigid bodies: one node at the origin of the frame, with three or six degrees of freedom."""
 
 from __future__ import annotations
 

@@ -121,8 +121,16 @@ class Lazy:
 class Combination:
     """Σ c_k A_k of operators of one shape. Terms whose coefficient is zero are dropped.
 
-    The A_k are the same Python objects at every instant of a model, so that a sweep can recognise
-    them and project each of them once.
+    The A_k are the same Python objects at every instant of a model. A sweep recognises them and
+    projects each of them once.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the matrix.
+    terms : tuple of (float, operator)
+        Coefficients c_k and operators A_k: sparse matrices, or objects with `shape`, `@` and
+        `tocsr()`.
     """
 
     shape: tuple[int, int]
@@ -130,13 +138,43 @@ class Combination:
 
     @classmethod
     def of(cls, n: int, coefficients: Iterable[float], operators: Sequence[Any]) -> Combination:
+        """The combination of coefficients and operators of one length.
+
+        Parameters
+        ----------
+        n : int
+            The matrix is (n, n).
+        coefficients : iterable of float
+        operators : sequence of operators
+
+        Returns
+        -------
+        Combination
+        """
         pairs = zip(coefficients, operators, strict=True)
         return cls((n, n), tuple((float(c), A) for c, A in pairs if c != 0.0))
 
     @classmethod
     def wrap(cls, matrix: Any, n: int, name: str) -> Combination:
-        """A combination from None, a dense or sparse matrix, or a combination; InputError if
-        misshapen.
+        """A combination from a matrix in any form.
+
+        Parameters
+        ----------
+        matrix : None, array_like, sparse matrix or Combination
+            None is zero.
+        n : int
+            The matrix must be (n, n).
+        name : str
+            Name in error messages.
+
+        Returns
+        -------
+        Combination
+
+        Raises
+        ------
+        InputError
+            For another shape, or entries that are not finite.
         """
         if matrix is None:
             return cls((n, n))
@@ -158,27 +196,35 @@ class Combination:
         return Combination(self.shape, self.terms + other.terms)
 
     def scaled(self, factor: float) -> Combination:
+        """The combination times a factor."""
         if factor == 0.0:
             return Combination(self.shape)
         return Combination(self.shape, tuple((factor * c, A) for c, A in self.terms))
 
     @property
     def is_zero(self) -> bool:
+        """Whether there are no terms."""
         return not self.terms
 
     @property
     def is_symmetric(self) -> bool:
-        """Every term is symmetric."""
+        """Whether every term is symmetric."""
         return all(symmetry_of(A) == 1 for _, A in self.terms)
 
     @property
     def is_skew(self) -> bool:
-        """Every term is skew."""
+        """Whether every term is skew."""
         return all(symmetry_of(A) == -1 for _, A in self.terms)
 
     def tocsr(self) -> sp.csr_matrix:
-        """The matrix itself; Kronecker terms of one scalar matrix, and values on one pattern, are
-        summed before they are expanded.
+        """The matrix itself.
+
+        Kronecker terms of one scalar matrix, and values on one pattern, are summed before they are
+        expanded.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix
         """
         total: sp.csr_matrix | None = None
         shared: dict[int, tuple[Pattern, Array]] = {}

@@ -28,8 +28,14 @@ FASTEST = 2_000.0  # m/s: flywheels of carbon fibre reach 1,400
 class PlausibilityWarning(UserWarning):
     """A value that is probably a mistake, such as a modulus in MPa.
 
-    key: the argument, or the place in a model file. value: as given, None where nothing is.
-    question: in words.
+    Parameters
+    ----------
+    key : str
+        The argument, or the place in a model file.
+    value : object
+        The value; None where there is none.
+    question : str
+        The question to the user.
     """
 
     def __init__(self, key: str, value: Any, question: str) -> None:
