@@ -11,9 +11,10 @@ forces on the hub, the nodes of the cells around the pin, through the hub's best
 
 because Rᵀv = (tr(B) I − B) θ for the rotation v = θ × X, so that K_G v has −θ × f from the hub,
 which cancels the remainder of the prestress: (K + K(ε) + K(ω²) + K_G) v = 0 holds for any axis
-(docs/theory.md, "Geometric stiffness is not optional"). In the plane, and whenever the couple vanishes, the term is symmetric
-(there it is the Hessian of −Tφ for a torque T). In space B − Bᵀ is the couple itself: one that
-turns with the body is not conservative, and K_G then has the skew part ½ Φ M̃ Φᵀ.
+(docs/theory.md, "Geometric stiffness is not optional"). In the plane, and whenever the couple
+vanishes, the term is symmetric: it is the Hessian of −Tφ for a torque T. In space B − Bᵀ is the
+couple itself. A couple that rotates with the body is not conservative, and K_G then has the skew
+part ½ Φ M̃ Φᵀ.
 """
 
 from __future__ import annotations

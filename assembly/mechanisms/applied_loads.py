@@ -31,9 +31,18 @@ from assembly.types import Array, Index
 
 @dataclass(frozen=True)
 class Load:
-    """A force (2 or 3 components, N) on a point of a body, constant or a function of time (s).
+    """A force on a point of a body.
 
-    In fixed axes; follower: in the body's axes, turning with the node too.
+    Parameters
+    ----------
+    body : str
+        Name of the body.
+    at : str, int or sequence of float
+        Point of the body: a named node set, a node number, or coordinates in body axes, m.
+    force : array_like or callable
+        Two or three components, N, or a function of time (s) that returns them; fixed axes.
+    follower : bool
+        The force is in the body's axes and rotates with the node as well.
     """
 
     body: str
@@ -42,7 +51,23 @@ class Load:
     follower: bool = False
 
     def value(self, t: float) -> Array:
-        """The force (3,) at time t; MechanismError when it is not two or three finite numbers."""
+        """The force at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        ndarray, shape (3,)
+            N.
+
+        Raises
+        ------
+        MechanismError
+            When it is not two or three finite numbers.
+        """
         given = self.force(t) if callable(self.force) else self.force
         values = np.asarray(given, dtype=float).ravel()
         if values.size not in (2, 3) or not np.all(np.isfinite(values)):

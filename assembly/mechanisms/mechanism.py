@@ -40,9 +40,16 @@ PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
 
 @dataclass(frozen=True)
 class Reaction:
-    """What a joint exerts on its second body at its point, and the opposite on its first.
+    """The force and moment of a joint on its second body at its point; the first body gets the opposite.
 
-    force (3,), N, and moment (3,), N·m, in fixed axes; a driver's share included.
+    Parameters
+    ----------
+    joint : str
+        Name of the joint.
+    force : ndarray, shape (3,)
+        N, fixed axes, the driver's share included.
+    moment : ndarray, shape (3,)
+        N·m, fixed axes, the driver's share included.
     """
 
     joint: str
@@ -53,14 +60,69 @@ class Reaction:
 class Mechanism:
     """Elastic and rigid bodies, joints and drivers.
 
-    bodies: by name; all planar (unknowns ux, uy, rz) or all in space, without supports: joints hold
-    them; "ground" is always there. initial: position of a body's frame to assemble from at t = 0,
-    (x, y, angle) in the plane, (x, y, z, rotation vector) in space; it picks the branch.
-    coordinates: for a joint, the body whose axes its displacements are in (default: the first
-    named, where that is well conditioned along the motion). loads: applied forces. gravity: m/s²,
-    fixed axes. period: of the motion, s, where drivers do not tell.
+    Parameters
+    ----------
+    bodies : mapping of str to Body
+        Bodies by name, without supports: joints hold them. All are planar (ux, uy, rz) or all in
+        space. "ground" is always present.
+    joints : sequence of Joint
+        Joints.
+    drivers : sequence of Driver
+        Motors.
+    loads : sequence of Load
+        Applied forces.
+    initial : mapping of str to array_like, optional
+        Approximate position of body frames at t = 0, which selects the branch of the closure:
+        (x, y, angle) in the plane, (x, y, z, rotation vector) in space; m and rad.
+    coordinates : mapping of str to str, optional
+        For a joint, the body whose axes its displacements are in. Default: the first body named,
+        where that is well conditioned along the motion.
+    gravity : array_like, shape (3,)
+        m/s², fixed axes.
+    period : float, optional
+        Period of the motion, s, where the drivers do not determine it.
+    name : str
+        Name of the mechanism.
 
-    Raises MechanismError, RedundantConstraintError, SingularPositionError.
+    Raises
+    ------
+    MechanismError
+        For parts that do not fit together.
+    RedundantConstraintError
+        When some joints repeat the conditions of others.
+    SingularPositionError
+        When the mechanism cannot be assembled.
+
+    Notes
+    -----
+    δ = T(t) q ties the elastic displacements at the joints: M_r = TᵀMT,
+    C_r = Tᵀ[(C + D)T + 2MṪ], K_r = Tᵀ[K T + (C + D)Ṫ + M T̈] (the manual, "Theory").
+
+    Examples
+    --------
+    A slider-crank: crank 0.1 m, rod 0.3 m, 50 rad/s.
+
+    >>> import assembly
+    >>> section, steel = assembly.rectangle(0.02, 0.01), assembly.steel
+    >>> crank, rod = (
+    ...     assembly.beam(length, section, steel, 4, planar=True) for length in (0.1, 0.3)
+    ... )
+    >>> mechanism = assembly.Mechanism(
+    ...     {"crank": crank, "rod": rod, "piston": assembly.rigid_body(0.2, 1e-4, planar=True)},
+    ...     [
+    ...         assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
+    ...         assembly.revolute("crank", "end", "rod", "start", name="B"),
+    ...         assembly.revolute("rod", "end", "piston", "origin", name="C"),
+    ...         assembly.prismatic("ground", (0, 0), "piston", "origin", axis=(1, 0), name="D"),
+    ...     ],
+    ...     [assembly.driver("A", 50.0)],
+    ...     initial={"rod": (0.1, 0, 0), "piston": (0.4, 0, 0)},
+    ... )
+    >>> origin, rotation = mechanism.position(0.0)["piston"]
+    >>> print(origin.round(6))
+    [0.4 0.  0. ]
+    >>> mechanism.freeze(t=0.01).n
+    24
     """
 
     def __init__(
@@ -106,29 +168,109 @@ class Mechanism:
         return self.closure.period
 
     def state(self, t: float) -> RigidState:
-        """Positions, velocities and accelerations of all bodies at t (s)."""
+        """Positions, velocities and accelerations of all bodies at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        RigidState
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
         return self.closure.state(t)
 
     def position(self, t: float) -> dict[str, tuple[Array, Array]]:
-        """Origin (3,), m, and rotation (3, 3), body to fixed axes, of every body."""
+        """Position of every body's frame at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        dict of str to (ndarray, ndarray)
+            Origin (3,), m, fixed axes, and rotation (3, 3) from body to fixed axes.
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
         pose = self.state(t).pose
         return {name: (pose.r[i], pose.R[i]) for i, name in enumerate(self.bodies)}
 
     def kinematics(self, t: float) -> dict[str, Kinematics]:
-        """ω, ε, acceleration and velocity of the origin of every body, in its own axes."""
+        """Kinematics of every body's frame at time t, in its own axes.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        dict of str to Kinematics
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
         state = self.state(t)
         return {name: state.kinematics(i) for i, name in enumerate(self.bodies)}
 
     def motion(self, body: str) -> FunctionMotion:
-        """The prescribed motion of one body's frame, for `assembly.moving` of a body by itself.
+        """The motion of one body's frame, for `assembly.moving` of this body alone.
 
-        Its own inertia stresses it then, without the joint reactions that `freeze` has.
+        The prestress is then that of the body's own inertia, without joint reactions.
+
+        Parameters
+        ----------
+        body : str
+            Name of the body.
+
+        Returns
+        -------
+        FunctionMotion
+
+        Raises
+        ------
+        MechanismError
+            For an unknown body.
         """
         self._number(body)
         return FunctionMotion(lambda t: self.kinematics(t)[body], self.period)
 
     def place(self, t: float, body: str, point: ArrayLike) -> tuple[Array, Array, Array]:
-        """Position, velocity and acceleration (3,) in fixed axes of a body's point (body axes)."""
+        """Position, velocity and acceleration of a point of a body's frame at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        body : str
+            Name of the body.
+        point : array_like, shape (2,) or (3,)
+            Body axes, m.
+
+        Returns
+        -------
+        position, velocity, acceleration : ndarray, shape (3,)
+            Fixed axes, m, m/s, m/s².
+
+        Raises
+        ------
+        MechanismError
+            For an unknown body.
+        """
         i, frames = self._number(body), self.state(t).frames
         X = as_vector([*np.ravel(point), 0.0][:3], "point")
         r, v, a = frames.origin.data[:, i] + frames.rotation.data[:, i] @ X
@@ -140,7 +282,23 @@ class Mechanism:
         return list(self.bodies).index(body)
 
     def reactions(self, t: float) -> dict[str, Reaction]:
-        """What every joint exerts on its second body at time t."""
+        """Force and moment of every joint on its second body at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        dict of str to Reaction
+            By the joint's name.
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
         now = self.instant(t)
         wrench = -now.multipliers[:, None] * now.wrench
         out: dict[str, Reaction] = {}
@@ -156,10 +314,23 @@ class Mechanism:
         return out
 
     def driving(self, t: float) -> dict[str, float]:
-        """The force (N) or torque (N·m) every driver exerts along its joint's motion, by joint.
+        """Force or torque of every driver along its joint's motion at time t.
 
-        Of a cylindrical joint that both turns and slides driven: "joint angle", "joint
-        displacement".
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        dict of str to float
+            N or N·m, by the joint's name. For a cylindrical joint with two drivers the keys are
+            "joint angle" and "joint displacement".
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
         """
         values = self.instant(t).multipliers
         rows = np.flatnonzero(self.closure.rows.driven)
@@ -173,7 +344,25 @@ class Mechanism:
     # Elastic unknowns.
 
     def transformation(self, t: float, driven: bool | None = None) -> tuple[Any, Any, Any]:
-        """T, Ṫ, T̈ as sparse matrices (all unknowns, masters)."""
+        """The matrices T, Ṫ, T̈ of δ = T(t) q.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        driven : bool, optional
+            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
+
+        Returns
+        -------
+        T, rate, second : scipy.sparse.csr_matrix
+            (all degrees of freedom, independent ones).
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
         held = self._held(driven)
         _, pattern = self._pattern(held, True)
         T = self._T(self.instant(t), held)
@@ -187,12 +376,31 @@ class Mechanism:
         prestress: Prestress = "linear",
         driven: bool | None = None,
     ) -> FrozenSystem:
-        """The frozen system at time t (s).
+        """The frozen system at one time.
 
-        transport: with Ṫ and T̈ (consistent), or without, the literal equation (1.2) of the 2012
-        paper, for which C is exactly skew. prestress: "linear" or None (no K_G). driven: whether
-        drivers hold the elastic unknowns too; None keeps what each driver says. Raises
-        SingularPositionError.
+        Parameters
+        ----------
+        t : float
+            s.
+        transport : bool
+            True: with Ṫ and T̈, consistent with time integration. False: without them, equation (1.2)
+            of Scutaru and Vlase (2012), for which C is exactly skew.
+        prestress : {"linear", None}
+            With or without K_G.
+        driven : bool, optional
+            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
+
+        Returns
+        -------
+        FrozenSystem
+            The matrices over the independent degrees of freedom.
+
+        Raises
+        ------
+        InputError
+            For another value of `prestress`.
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
         """
         if prestress not in ("linear", None):
             raise InputError(
@@ -232,7 +440,27 @@ class Mechanism:
         )
 
     def recover(self, t: float, q: Inexact, driven: bool | None = None) -> dict[str, Inexact]:
-        """All unknowns of every body, in its own axes, from those of the frozen system (n, ...)."""
+        """All degrees of freedom of every body from those of the frozen system.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        q : ndarray, shape (n, ...)
+            Independent degrees of freedom, real or complex.
+        driven : bool, optional
+            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
+
+        Returns
+        -------
+        dict of str to ndarray
+            By body, in its own axes.
+
+        Raises
+        ------
+        InputError
+            For another length of `q`.
+        """
         held = self._held(driven)
         _, pattern = self._pattern(held, True)
         if len(q) != len(pattern.masters):
@@ -244,7 +472,22 @@ class Mechanism:
     def deployed(
         self, t: float, q: Inexact | None = None, driven: bool | None = None
     ) -> dict[str, tuple[Array, Inexact]]:
-        """Nodes (N, 3) in fixed axes and their displacements (N, 3) in fixed axes, by body."""
+        """Nodes and their displacements in fixed axes.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        q : ndarray, shape (n,), optional
+            Degrees of freedom of the frozen system, real or complex; zero by default.
+        driven : bool, optional
+            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
+
+        Returns
+        -------
+        dict of str to (ndarray, ndarray)
+            By body: positions (N, 3) of the rigid motion and displacements (N, 3), m.
+        """
         pose = self.state(t).pose
         shapes = {} if q is None else self.recover(t, q, driven)
         out = {}
@@ -256,7 +499,7 @@ class Mechanism:
 
     @cached_property
     def dofs(self) -> DofMap:
-        """The unknowns of all bodies one after the other; nodes numbered through, in body axes."""
+        """The degrees of freedom of all bodies in sequence; nodes numbered in sequence, body axes."""
         maps = [body.dofs for body in self.bodies.values()]
         first = np.cumsum([0, *(len(m.coordinates) for m in maps)])
         return DofMap(
