@@ -100,7 +100,7 @@ class DofMap:
         try:
             return self.numbers[node, component]
         except KeyError:
-            raise InputError(f"node {node} has no unknown {COMPONENTS[component]}") from None
+            raise InputError(f"node {node} has no DOF {COMPONENTS[component]}") from None
 
     def of_nodes(
         self, nodes: Index | Sequence[int], components: Sequence[int] | None = None

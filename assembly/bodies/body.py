@@ -342,7 +342,7 @@ class Body:
         inner = np.flatnonzero(~self.held)
         if inner.size:
             if np.array_equal(self.held, self.fixed):
-                K = self.supported.K.tocsr()  # of a million unknowns one copy is enough
+                K = self.supported.K.tocsr()  # of a million DOFs one copy is enough
             else:
                 K = self.operators.K.tocsr()[inner][:, inner]
             with Factorization(K, "spd") as factor:
@@ -415,7 +415,7 @@ class Body:
 
 
 class BodyOperators:
-    """The fixed matrices of a body on a chosen set of its unknowns, each made once."""
+    """The fixed matrices of a body on a subset of its DOFs, each computed once."""
 
     def __init__(self, body: Body, keep: Index) -> None:
         self.body, self.keep, self.n = body, keep, len(keep)
@@ -452,7 +452,7 @@ class BodyOperators:
         return np.zeros((self.n, 6)) if not self.B_damper else self.body.damper_loads[self.keep]
 
     def stretched(self, tangent: sp.csr_matrix) -> Combination:
-        """K_G of a stretched shape: its tangent, over all unknowns of the body, less K."""
+        """K_G of a stretched shape: its tangent, over all DOFs of the body, less K."""
         return Combination.of(self.n, (1.0, -1.0), (restrict(tangent, self.keep, {}), self.K))
 
     @cached_property
@@ -484,7 +484,7 @@ class BodyOperators:
 
 
 def _allowed(fields: Array, fixed: Mask, scale: float) -> Array:
-    """The combinations of rigid fields (n, k) that do not move the fixed unknowns."""
+    """The combinations of rigid fields (n, k) that do not move the fixed DOFs."""
     if not fixed.any():
         return fields
     triangle = la.qr(fields[fixed], mode="economic")[1]
@@ -493,7 +493,7 @@ def _allowed(fields: Array, fixed: Mask, scale: float) -> Array:
 
 
 def sum_operators(operators: list[Any], size: int) -> Any:
-    """The sum; a single operator that is not empty is handed on as it is (Kronecker stays
+    """The sum; a single operator that is not empty is returned as it is (Kronecker stays
     Kronecker).
     """
     present = [A for A in operators if _nonzero(A)]
@@ -508,7 +508,7 @@ def sum_operators(operators: list[Any], size: int) -> Any:
 
 
 def restrict(A: Any, keep: Index, slices: dict[int, sp.csr_matrix]) -> Any:
-    """A on the kept unknowns; Kronecker form survives when whole nodes are kept or dropped.
+    """A on the kept DOFs; Kronecker form survives when whole nodes are kept or dropped.
 
     `slices` remembers the slice of each scalar matrix: terms of one m stay recognisably of one m.
     """

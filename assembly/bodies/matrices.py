@@ -3,7 +3,7 @@
 For solids G and S follow from M and the node coordinates alone: their interpolation is isotropic,
 so M holds one scalar mass m_ab for every pair of nodes, the same for all directions, and G(w) = m ⊗
 w̃, K(ω²) = m ⊗ ω̃ω̃. The stress, and so K_G, does not follow from M and K:
-it is given, or left out.
+it is given by the user, or left out.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class GivenMatrices(ElementFamily):
     def scalar_mass(self) -> sp.csr_matrix:
         """m (N, N) of the displacement interpolation, kg.
 
-        Raises InputError when M is not m ⊗ I on the unknowns there are (rotations, coupled
+        Raises InputError when M is not m ⊗ I on the DOFs there are (rotations, coupled
         directions).
         """
         return scalar_mass(self._M, self.dofs)
 
     @property
     def regular(self) -> bool:
-        """Whether the unknowns are the same leading components at every node, node by node."""
+        """Whether the DOFs are the same leading components at every node, node by node."""
         d, count = int(self.dofs.component.max()) + 1, len(self.dofs.coordinates)
         expected = DofMap.regular(self.dofs.coordinates, range(d))
         return (
@@ -72,7 +72,7 @@ class GivenMatrices(ElementFamily):
         )
 
     def _spread(self, unit: Array) -> Any:
-        """m ⊗ unit on the unknowns there are."""
+        """m ⊗ unit on the DOFs there are."""
         if self.regular:
             d = self.size // len(self.dofs.coordinates)
             return Kronecker(self.scalar_mass, unit[:d, :d])
@@ -103,7 +103,7 @@ class GivenMatrices(ElementFamily):
             return self._geometric[unit]
         load = "this load" if unit is None else f'unit "{UNITS[unit]}"'
         raise InputError(
-            f"K_G: M and K of another program say nothing of the stress under {load}; give"
+            f"K_G: M and K of another program do not determine the stress under {load}; give"
             ' geometric={"zz": ...} to from_matrices, or freeze with prestress=None'
         )
 
@@ -204,7 +204,7 @@ def scalar_mass(M: sp.csr_matrix, dofs: DofMap) -> sp.csr_matrix:
     if crossed.any():
         k = int(np.flatnonzero(crossed)[0])
         raise InputError(
-            f"M: unknowns {whole.row[k]} and {whole.col[k]} couple directions"
+            f"M: DOFs {whole.row[k]} and {whole.col[k]} couple directions"
             f" {COMPONENTS[first[k]]} and {COMPONENTS[second[k]]}; G and S follow from M for"
             " isotropic interpolation only"
         )
@@ -240,7 +240,7 @@ def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int
         found = DofMap.regular(X, range(dimension))
         if len(found) != n:
             raise InputError(
-                f"dofs: {n} unknowns are not {dimension} at each of {len(X)} nodes; give"
+                f"dofs: {n} DOFs are not {dimension} at each of {len(X)} nodes; give"
                 " dofs=(node, component) rows"
             )
     else:
@@ -251,7 +251,7 @@ def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int
             raise InputError(f"dofs: expected (n, 2) rows of node and component, got {rows.shape}")
         found = DofMap(X, rows[:, 0], rows[:, 1])
     if len(found) != n:
-        raise InputError(f"dofs: the map has {len(found)} unknowns, the matrices {n}")
+        raise InputError(f"dofs: the map has {len(found)} DOFs, the matrices {n}")
     if found.node.min() < 0 or found.node.max() >= len(X):
         raise InputError(f"dofs: node numbers must lie between 0 and {len(X) - 1}")
     if found.component.min() < 0 or found.component.max() > 5:
@@ -262,11 +262,11 @@ def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int
 
 
 def _rows_of(table: Index, n: int) -> Index:
-    """(node, component) rows of a table (N, d) of unknown numbers; negative where there is none."""
+    """(node, component) rows of a table (N, d) of DOF numbers; negative where there is none."""
     node, component = np.nonzero(table >= 0)
     numbers = table[node, component]
     if not np.array_equal(np.sort(numbers), np.arange(n)):
-        raise InputError(f"dofs: the table must name each unknown from 0 to {n - 1} once")
+        raise InputError(f"dofs: the table must name each DOF from 0 to {n - 1} once")
     rows = np.empty((n, 2), dtype=np.intp)
     rows[numbers] = np.column_stack([node, component])
     return rows

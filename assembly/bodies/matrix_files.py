@@ -217,7 +217,7 @@ def _check_whole(labels: Array, path: str | Path) -> None:
 
 
 def _solid_body(M: sp.csr_matrix, K: sp.csr_matrix, X: Array, dofs: Index) -> Body:
-    """The body of the unknowns that carry mass, on the nodes that have any."""
+    """The body of the DOFs that carry mass, on the nodes that have any."""
     rotation = dofs[:, 1] > 2
     if rotation.any() and np.any(M.diagonal()[rotation] != 0.0):
         raise InputError("rotations with mass: only the matrices of solids can be imported")

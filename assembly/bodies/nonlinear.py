@@ -40,7 +40,7 @@ STEP_TOLERANCE = (
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """Displacement (n,) of all unknowns, m and rad, and ∂f/∂δ + ½ M̃ (n, n) there; n before
+    """Displacement (n,) of all DOFs, m and rad, and ∂f/∂δ + ½ M̃ (n, n) there; n before
     supports.
     """
 
@@ -87,7 +87,7 @@ class _Problem:
         self.symmetric = not np.any(coefficients[6:9]) and not ops.B_damper
 
     def excess(self, share: float, u: Array) -> Array:
-        """Internal less external force (n,): zero at the free unknowns, the reaction at others."""
+        """Internal less external force (n,): zero at the free DOFs, the reaction at others."""
         coefficients = share * self.coefficients
         force = np.sum([f.internal_force(u, coefficients) for f in self.body.families], axis=0)
         return np.asarray(force + share * ((self.softening + self.hub) @ u - self.load))

@@ -229,7 +229,7 @@ class Rotor:
 
     @cached_property
     def _matrices(self) -> tuple[sp.csr_matrix, ...]:
-        """M, K, 𝒢 and K times the turn about the shaft, on the free unknowns."""
+        """M, K, 𝒢 and K times the turn about the shaft, on the free DOFs."""
         body, keep = self.body, self.free
         K = body.operators.K.tocsr()
         spinning = [f for f in body.families if isinstance(f, BeamFamily | RigidFamily)]
@@ -248,7 +248,7 @@ class Rotor:
         return self._support(0.0)
 
     def _support(self, spin: float) -> Support:
-        """The bearings' matrices on the free unknowns, split into symmetric and skew parts."""
+        """The bearings' matrices on the free DOFs, split into symmetric and skew parts."""
         n, dofs = self.body.size, self.body.dofs
         rows, cols, k, c = [], [], [], []
         for node, bearing in self.bearings:

@@ -28,7 +28,7 @@ from assembly.types import Array, Index
 
 
 class BeamFamily(ElementFamily):
-    """Beam elements between nodes connectivity (E, 2) of a body with unknowns `dofs`."""
+    """Beam elements between nodes connectivity (E, 2) of a body with DOFs `dofs`."""
 
     def __init__(self, dofs: DofMap, connectivity: Index, stations: Stations) -> None:
         self.size, self.stations = len(dofs), stations
@@ -115,7 +115,7 @@ class BeamFamily(ElementFamily):
         return np.einsum("eikj,k->eij", self._inertia[:, :, 1:], coefficients[:9])
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """Forces of the geometrically exact beam, and the inertia of turned sections beyond the
+        """Forces of the geometrically exact beam, and the inertia of rotated sections beyond the
         linear one. Rotation vectors must stay below π, an element's own bend below 1 rad.
         """
         d = self.map.gather(u)

@@ -46,7 +46,7 @@ class Law:
 class Continuum(ElementFamily):
     """Cells of any supported kinds and materials on common nodes.
 
-    cells: of dimension d, 2 (unknowns ux, uy at each node) or 3. laws: of the materials that the
+    cells: of dimension d, 2 (DOFs ux, uy at each node) or 3. laws: of the materials that the
     blocks of cells name by number.
     """
 

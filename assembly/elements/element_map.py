@@ -1,4 +1,4 @@
-"""The unknowns of elements with few nodes, and sums of element arrays over them."""
+"""The DOFs of elements with few nodes, and sums of element arrays over them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assembly.types import Array, Index
 
 
 class ElementMap:
-    """Adds element matrices (E, d, d) and vectors (E, d, ...) into those of a body's unknowns.
+    """Adds element matrices (E, d, d) and vectors (E, d, ...) into those of a body's DOFs.
 
     connectivity (E, a): nodes. components: those of each node that the element acts on, d = a times
     their number; what the body does not have is left out.
@@ -47,5 +47,5 @@ class ElementMap:
         return out
 
     def gather(self, u: Array) -> Array:
-        """The element values (E, d) of a global vector (size,), zero for absent unknowns."""
+        """The element values (E, d) of a global vector (size,), zero for absent DOFs."""
         return np.where(self._present, u[np.where(self._present, self.index, 0)], 0.0)

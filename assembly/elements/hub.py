@@ -1,6 +1,6 @@
 """The hub of a pinned continuum: the couple that holds the prescribed rotation about the pin.
 
-A body without rotational unknowns that turns about a pin feels the moment of its loads there: of
+A body without rotational DOFs that turns about a pin feels the moment of its loads there: of
 inertia, −Σ m X × AX with A = ω̃ω̃ or ε̃, and of dampers against the surroundings. Something must
 balance it: the motor's torque, and the bearing couple when the axis is not principal. It acts as
 forces on the hub, the nodes of the cells around the pin, through the hub's best-fit rotation
@@ -59,7 +59,7 @@ class Hub(ElementFamily):
         return np.asarray(turned @ self.axes)
 
     def _spread(self, nodal: Array) -> Array:
-        """(hub nodes, 3, k) placed among all unknowns, (size, k)."""
+        """(hub nodes, 3, k) placed among all DOFs, (size, k)."""
         d = self.continuum.dimension
         out = np.zeros((len(self.continuum.points), d, nodal.shape[2]))
         out[self.nodes] = nodal[:, :d]

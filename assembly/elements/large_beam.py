@@ -1,6 +1,6 @@
 """Large displacements of beam elements: the geometrically exact beam on the elements' own fields.
 
-Strains in the section's turned axes (Simo, Comput. Methods Appl. Mech. Eng. 49, 1985), with
+Strains in the section's rotated axes (Simo, Comput. Methods Appl. Mech. Eng. 49, 1985), with
 R = exp(φ̃), t the undeformed tangent and c the tension centre:
     Γ = Rᵀr′ − t,  κ = axial(RᵀR′),
     axial strain  Γ·t + |t + Γ + κ × c| − 1 − t·(Γ + κ × c) + ½ r² (t·κ)²,
@@ -152,7 +152,7 @@ class LargeBeam:
         """Of the strains, and of the inertia load on the moved points."""
         phi = d.reshape(-1, 2, 6)[..., 3:]
         if np.linalg.norm(phi, axis=-1).max() > np.pi:
-            raise ConvergenceError("a beam has turned by more than π")
+            raise ConvergenceError("a beam has rotated by more than π")
         if np.linalg.norm(phi[:, 1] - phi[:, 0], axis=-1).max() > MOST_BENT:
             raise ConvergenceError("a beam element has bent by more than 1 rad: use more of them")
         return self._forces(d, coefficients)

@@ -54,7 +54,7 @@ def turned_by(phi: AnyArray, v: AnyArray) -> AnyArray:
 
 
 def spin_of(phi: AnyArray, rate: AnyArray) -> AnyArray:
-    """T φ̇ = axial(Rᵀ Ṙ) = φ̇ − f₂ φ × φ̇ + f₃ φ × (φ × φ̇), in the turned axes."""
+    """T φ̇ = axial(Rᵀ Ṙ) = φ̇ − f₂ φ × φ̇ + f₃ φ × (φ × φ̇), in the rotated axes."""
     _, f2, f3 = series(phi)
     across = np.cross(phi, rate)
     return rate - f2 * across + f3 * np.cross(phi, across)
@@ -127,7 +127,7 @@ def inertia_gradient(
 
     a = (X + u) @ A.T + a_O
     force = inertia.m[..., None] * a + to_body(inertia.eta) @ A.T
-    # In the section's turned axes: A becomes RᵀAR, column by column.
+    # In the section's rotated axes: A becomes RᵀAR, column by column.
     columns = [to_section(to_body(e) @ A.T) for e in np.eye(3)]
     product = np.stack(columns, axis=-1) @ inertia.J
     couple = np.stack(

@@ -1,4 +1,4 @@
-"""Elements whose nodes hang on a body's nodes by rigid arms.
+"""Elements whose nodes are connected to a body's nodes by rigid arms.
 
 An inner node at arm r from node a moves by u + φ × r + ½ φ × (φ × r) and turns by φ. The second
 order lets the force g that the arm passes to the inner node work on it: g rᵀ, made symmetric, less
@@ -23,7 +23,7 @@ ALL = (0, 1, 2, 3, 4, 5)
 
 
 class OffsetFamily(ElementFamily):
-    """A family on nodes of its own, hung on a body's nodes.
+    """A family on nodes of its own, connected rigidly to a body's nodes.
 
     dofs: of the body. inner: the family, made on inner_dofs. holder (N,): the body's node that
     holds each inner node; the arms are the differences of their positions.
@@ -98,7 +98,7 @@ class OffsetFamily(ElementFamily):
     def internal_force(self, u: Array, coefficients: Array) -> Array:
         """The inner family's forces at the ends of the turned arms."""
         inner = self.inner.internal_force(self._inner_motion(u), coefficients)
-        # Both count inertia beyond the linear one of their own unknowns.
+        # Both count inertia beyond the linear one of their own DOFs.
         linear = self._linear_inertia(coefficients)
         load = self.inner.inertia_loads() @ coefficients
         whole = inner + linear @ self._inner_motion(u) - load

@@ -61,7 +61,7 @@ class RigidFamily(ElementFamily):
         return np.einsum("ekij,k->eij", self.inertia.forms()[:, 1:], coefficients[:9])
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """The inertia of the turned bodies beyond the linear one."""
+        """The inertia of the rotated bodies beyond the linear one."""
         y = self.map.gather(u)
         forces = self._gradient(y, coefficients)
         forces = forces + self.inertia.loads(self.points) @ coefficients

@@ -97,7 +97,7 @@ class Patterned:
 
 
 class Lazy:
-    """An operator made at its first use and kept: most units of prestress are never asked for."""
+    """An operator computed at its first use and stored: most units of prestress are not needed."""
 
     def __init__(self, shape: tuple[int, int], make: Callable[[], Operator]) -> None:
         self.shape, self._make = shape, make

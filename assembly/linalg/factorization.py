@@ -22,7 +22,7 @@ from assembly.types import AnyArray
 
 Structure = Literal["spd", "symmetric", "general"]
 
-# Below this many unknowns SuperLU beats the start-up of a PETSc factorization.
+# Below this many DOFs SuperLU beats the start-up of a PETSc factorization.
 SMALL = 1500
 
 

@@ -20,7 +20,7 @@ from assembly.types import Array, Index
 
 BLOCK = 2**24  # entries of a block of right-hand sides solved together, 128 MiB, but
 NARROWEST = 16  # columns at least: fewer cost more each
-LARGE = 100_000  # unknowns from which memory that was given back is returned to the system
+LARGE = 100_000  # DOFs from which freed memory is returned to the system
 
 
 def complex_build() -> bool:
@@ -31,7 +31,7 @@ def complex_build() -> bool:
 
 
 def nested_dissection(A: sp.spmatrix) -> Index:
-    """The order of the unknowns of a symmetric pattern that PETSc's nested dissection gives."""
+    """The order of the DOFs of a symmetric pattern that PETSc's nested dissection gives."""
     matrix = _petsc_matrix(A)
     try:
         rows, columns = matrix.getOrdering("nd")
@@ -153,7 +153,7 @@ class MumpsFactor:
 
 
 def return_memory() -> None:
-    """Let the C library return free memory: Open MPI tells it to keep what MUMPS gave back."""
+    """Lets the C library return free memory: Open MPI sets it to keep what MUMPS has freed."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
         if trim is not None:

@@ -21,7 +21,7 @@ BACKWARD = 1e-12  # ‖LDLᵀ − A‖ / ‖A‖ up to which the signs of D are 
 
 
 class SuperLUFactor:
-    """A = LU in real arithmetic; order: the unknowns' order to eliminate in, SuperLU's if None."""
+    """A = LU in real arithmetic; order: the DOFs' order to eliminate in, SuperLU's if None."""
 
     def __init__(self, A: sp.spmatrix, structure: str, order: Index | None = None) -> None:
         self.order = order

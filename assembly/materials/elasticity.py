@@ -20,7 +20,7 @@ def elasticity(material: Material | Orthotropic) -> Array:
 
 
 def _orthotropic(material: Orthotropic) -> Array:
-    """c from the engineering constants, turned from material directions into body axes."""
+    """c from the engineering constants, rotated from material directions into body axes."""
     c = np.zeros((3, 3, 3, 3))
     normal = np.linalg.inv(material.compliance)
     for i in range(3):

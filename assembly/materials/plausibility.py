@@ -1,4 +1,4 @@
-"""Questions about values that can be computed with and that hardly anybody means.
+"""Questions about values that are possible but probably a mistake.
 
 A modulus given in MPa or a length in mm gives a model that runs and answers wrongly. Each check
 compares a value with what real materials and machines have, and asks in one line by a

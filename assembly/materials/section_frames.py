@@ -1,4 +1,4 @@
-"""Axes of beam sections, and section matrices turned from them into body axes."""
+"""Axes of beam sections, and section matrices rotated from them into body axes."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ SURELY_REGULAR = 1e-4  # LAPACK's estimate of 1/‖S‖₁‖S⁻¹‖₁, n tim
 
 
 class Jacobian:
-    """∂Φ/∂(rigid unknowns) J (m, m), regular or not.
+    """∂Φ/∂(rigid DOFs) J (m, m), regular or not.
 
     rows, columns (m,): positive scales that bring all entries to one unit; S = rows J columns.
     """

@@ -1,13 +1,13 @@
 """From the matrices of the bodies to those of the mechanism at one instant: TᵀXT on a fixed
 pattern.
 
-Joints touch few unknowns J; all others I are their own masters, and only their neighbours N ⊂ I
+Joints touch few DOFs J; all others I are their own masters, and only their neighbours N ⊂ I
 couple to J. With the touched masters m of T_J (J, m),
 
     TᵀXT = [[X_II, X_IJ T_J], [T_Jᵀ X_JI, T_Jᵀ X_JJ T_J]],
 
 where X_II only changes its coefficients and the other blocks are small and dense. All eight
-matrices of an instant are formed together, without a loop over unknowns.
+matrices of an instant are formed together, without a loop over DOFs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class BodyStack:
     """The fixed matrices of one body as rows of values on their common sparsity pattern.
 
     joint_loads (n, k): unit forces and moments of joints; each gets its geometric stiffness.
-    stressed: whether the geometric matrices are wanted. units: the unit kinematics that occur.
+    stressed: whether the geometric matrices are needed. units: the unit kinematics that occur.
     """
 
     def __init__(
@@ -106,8 +106,8 @@ def _keys(A: sp.csr_matrix, size: int) -> NDArray[np.int64]:
 class ReducedPattern:
     """Where the values of all bodies, in a row, go in the matrices over the masters.
 
-    size: number of all unknowns. rows, cols: of every value. touched (J,): numbers of the joint
-    unknowns among all; partition: which of them are slaves. masters: the unknowns of the frozen
+    size: number of all DOFs. rows, cols: of every value. touched (J,): numbers of the joint
+    DOFs among all; partition: which of them are slaves. masters: the DOFs of the frozen
     system.
     """
 
@@ -178,14 +178,14 @@ class ReducedPattern:
         }
 
     def reduce_vector(self, vector: Array, T: Array) -> Array:
-        """Tᵀ of a vector (size,) over all unknowns."""
+        """Tᵀ of a vector (size,) over all DOFs."""
         full = vector.copy()
         full[self.touched] = 0.0
         full[self.touched[self.partition.masters]] = T.T @ vector[self.touched]
         return np.asarray(full[self.masters])
 
     def expand(self, vector: Inexact, T: Array) -> Inexact:
-        """T of a vector (masters, ...): all unknowns of all bodies."""
+        """T of a vector (masters, ...): all DOFs of all bodies."""
         full = np.zeros((self.size, *vector.shape[1:]), dtype=vector.dtype)
         full[self.masters] = vector
         full[self.touched] = np.tensordot(

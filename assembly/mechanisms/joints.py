@@ -315,7 +315,7 @@ def universal(
     axis_second: ArrayLike,
     name: str = "",
 ) -> Joint:
-    """A Cardan joint: the points coincide; an axis of each body stay perpendicular.
+    """A Cardan joint: the points coincide and the two given axes stay perpendicular.
 
     Parameters
     ----------

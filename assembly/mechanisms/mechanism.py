@@ -40,7 +40,9 @@ PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
 
 @dataclass(frozen=True)
 class Reaction:
-    """The force and moment of a joint on its second body at its point; the first body gets the opposite.
+    """The force and moment of a joint on its second body, at the joint's point of this body.
+
+    The first body gets the opposite.
 
     Parameters
     ----------
@@ -307,7 +309,7 @@ class Mechanism:
             second = self.closure.rows.bodies[rows[0], 1]
             R = now.state.frames.rotation.value[second]
             total = wrench[rows, 6:].sum(axis=0)
-            # Moments are about the node; the point is at the lever from it.
+            # Moments are about the node; `lever` is the offset of the point from it.
             lever = self.topology.lever(joint)
             moment = total[3:] - np.cross(lever, total[:3])
             out[joint.name] = Reaction(joint.name, R @ total[:3], R @ moment)
@@ -341,7 +343,7 @@ class Mechanism:
         ]
         return {name: -float(values[k]) for name, k in zip(names, rows, strict=True)}
 
-    # Elastic unknowns.
+    # Elastic DOFs.
 
     def transformation(self, t: float, driven: bool | None = None) -> tuple[Any, Any, Any]:
         """The matrices T, Ṫ, T̈ of δ = T(t) q.
@@ -383,8 +385,8 @@ class Mechanism:
         t : float
             s.
         transport : bool
-            True: with Ṫ and T̈, consistent with time integration. False: without them, equation (1.2)
-            of Scutaru and Vlase (2012), for which C is exactly skew.
+            True: with Ṫ and T̈, consistent with time integration. False: without them, equation
+            (1.2) of Scutaru and Vlase (2012), for which C is exactly skew.
         prestress : {"linear", None}
             With or without K_G.
         driven : bool, optional
@@ -428,7 +430,7 @@ class Mechanism:
             turning = topology.gather_hessian(lam, now.wrench, hessian)
             on_loads = topology.applied.stiffness(now.forces, topology.touched)
             turning += 0.5 * (on_loads + on_loads.T)
-            # What a follower's stiffness has no potential for belongs with the circulatory terms.
+            # The part of a follower's stiffness without a potential is circulatory.
             circulatory = 0.5 * (on_loads - on_loads.T)
         return FrozenSystem(
             **pattern.reduce(np.concatenate(values, axis=1), T, turning, circulatory),
@@ -464,7 +466,7 @@ class Mechanism:
         held = self._held(driven)
         _, pattern = self._pattern(held, True)
         if len(q) != len(pattern.masters):
-            raise InputError(f"q: expected {len(pattern.masters)} unknowns, got {len(q)}")
+            raise InputError(f"q: expected {len(pattern.masters)} DOFs, got {len(q)}")
         full = pattern.expand(np.asarray(q), self._T(self.instant(t), held).value)
         parts = np.split(full, self.topology.offsets[1:-1])
         return dict(zip(self.bodies, parts, strict=True))
@@ -499,7 +501,7 @@ class Mechanism:
 
     @cached_property
     def dofs(self) -> DofMap:
-        """The degrees of freedom of all bodies in sequence; nodes numbered in sequence, body axes."""
+        """The degrees of freedom and nodes of all bodies, numbered in sequence; body axes."""
         maps = [body.dofs for body in self.bodies.values()]
         first = np.cumsum([0, *(len(m.coordinates) for m in maps)])
         return DofMap(
@@ -511,12 +513,12 @@ class Mechanism:
     # Bookkeeping.
 
     def _rigid(self, now: Instant, held: Mask) -> Array:
-        """Velocity fields (all unknowns, m) of the free mobilities that no spring resists."""
+        """Velocity fields (all DOFs, m) of the free mobilities that no spring resists."""
         return unresisted(self._dynamics.mobility(now, held), *self._frame_stiffness)
 
     @cached_property
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
-        """The bodies' springs to their frames, each over the unknowns of all bodies."""
+        """The bodies' springs to their frames, each over the DOFs of all bodies."""
         size, out = int(self.topology.offsets[-1]), []
         for body, first in zip(self.bodies.values(), self.topology.offsets[:-1], strict=True):
             for K in (K.tocoo() for K in body.frame_stiffness):
@@ -525,14 +527,14 @@ class Mechanism:
         return tuple(out)
 
     def _dofs_of(self, pattern: ReducedPattern) -> DofMap:
-        """Which unknown is which of those that remain; one object for all instants."""
+        """Which DOF is which of those that remain; one object for all instants."""
         found = self._master_dofs.get(id(pattern))
         if found is None:
             found = self._master_dofs[id(pattern)] = self.dofs.select(pattern.masters)
         return found
 
     def _held(self, driven: bool | None) -> Mask:
-        """Which conditions tie elastic unknowns: all joints, and the drivers that hold."""
+        """Which conditions tie elastic DOFs: all joints, and the drivers that hold."""
         rows = self.closure.rows
         if driven is None:
             return rows.held
@@ -546,7 +548,7 @@ class Mechanism:
         return self._partitions(tuple(held)).transform(now.gradient[held], now.state.t)
 
     def _frame_of(self, held: tuple[bool, ...]) -> str:
-        """In whose axes the unknowns at each joint are, for the record."""
+        """In whose axes the DOFs at each joint are, for the record."""
         if held not in self._frames:
             keepers = self.topology.keepers(self._partitions(held).slaves)
             shown = ", ".join(f"{joint} in {body}" for joint, body in keepers.items())
@@ -596,8 +598,8 @@ class Mechanism:
         return self._reduced[key]
 
     def __str__(self) -> str:
-        lines = [f"mechanism {self.name}: {len(self.bodies)} bodies, {len(self.dofs)} unknowns"]
-        lines += [f"  {n}: {b.size} unknowns" for n, b in self.bodies.items()]
+        lines = [f"mechanism {self.name}: {len(self.bodies)} bodies, {len(self.dofs)} DOFs"]
+        lines += [f"  {n}: {b.size} DOFs" for n, b in self.bodies.items()]
         lines += [
             f"  joint {j.name}: {j.kind}, {' – '.join(j.bodies)}" for j in self.topology.joints
         ]

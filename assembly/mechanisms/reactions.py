@@ -17,10 +17,10 @@ from assembly.types import Array, Mask
 
 @dataclass(frozen=True)
 class Instant:
-    """What one instant of a mechanism is made of.
+    """The rigid state, conditions and loads of a mechanism at one instant.
 
     wrench (m, 12): the conditions' gradient by the motion of their two points; gradient: its jets
-    over the touched unknowns, (m, J). coefficients, loading (B, 12): the unit kinematics of every
+    over the constrained DOFs, (m, J). coefficients, loading (B, 12): the unit kinematics of every
     body, as it moves and as its inertia loads it, weight included. forces (loads, 3): applied, in
     body axes. multipliers (m,).
     """
@@ -36,7 +36,7 @@ class Instant:
 
 
 class InverseDynamics:
-    """Loads on all bodies of a mechanism, and the reactions they call for.
+    """Loads on all bodies of a mechanism, and the reactions that balance them.
 
     gravity (3,): m/s², fixed axes. Resultants are sums of the bodies' own finite-element loads, so
     that loads and reactions balance to round-off and a statically determinate support of a body
@@ -89,7 +89,7 @@ class InverseDynamics:
 
     def load(self, now: Instant, held: Mask) -> Array:
         """Inertia, weight, dampers against the surroundings, applied loads and drivers that do not
-        hold, over all unknowns.
+        hold, over all DOFs.
         """
         loads = [
             units @ coefficients + dampers @ twist
@@ -105,7 +105,7 @@ class InverseDynamics:
         return load
 
     def mobility(self, now: Instant, held: Mask) -> Array:
-        """Velocity fields (all unknowns, free drivers) per unit rate of each driver that does not
+        """Velocity fields (all DOFs, free drivers) per unit rate of each driver that does not
         hold."""
         free = np.flatnonzero(~held)
         if not len(free):

@@ -21,8 +21,8 @@ GOOD_ENOUGH = 4.0  # a choice of slaves at most this far from the best condition
 
 @dataclass(frozen=True)
 class Partition:
-    """Which of the touched unknowns are slaves and which masters (numbers into the touched
-    ones)."""
+    """Which of the constrained DOFs are slaves and which masters (numbers into these
+    DOFs)."""
 
     slaves: Index
     masters: Index
@@ -40,7 +40,7 @@ class Partition:
         inverse, condition = _inverse(Js)
         if not condition < WORST_CONDITION:
             raise SingularPositionError(
-                f"t = {t:.6g} s: the joint conditions do not determine the same unknowns as at "
+                f"t = {t:.6g} s: the joint conditions do not determine the same DOFs as at "
                 f"other times (condition {condition:.1e}); name another body in `coordinates`"
             )
         T[0, s] = -inverse @ first[:, m]
@@ -63,7 +63,7 @@ def choose_partition(samples: list[Array], preference: Array) -> Partition:
     possible.
 
     samples: J (m, touched) at some instants. preference (touched,): the larger, the rather a slave.
-    Raises MechanismError when joints repeat what others impose on the elastic unknowns.
+    Raises MechanismError when joints repeat what others impose on the elastic DOFs.
     """
     rows, touched = samples[0].shape
     J = np.array(samples)
@@ -76,7 +76,7 @@ def choose_partition(samples: list[Array], preference: Array) -> Partition:
     best = min(condition for _, condition in found)
     if not best < WORST_CONDITION:
         raise MechanismError(
-            f"the {rows} joint conditions on elastic unknowns are not independent: a joint repeats "
+            f"the {rows} joint conditions on elastic DOFs are not independent: a joint repeats "
             f"what others impose"
         )
     slaves = next(chosen for chosen, condition in found if condition <= GOOD_ENOUGH * best)

@@ -20,7 +20,7 @@ from assembly.mesh.text_files import read_text, regular_file, shown
 from assembly.types import Array
 
 # Element types by shape and number of nodes. Variants (reduced, hybrid, incompatible modes) have
-# the same nodes; which formulation is used is ours.
+# the same nodes; the formulation is that of this package.
 _KINDS: tuple[tuple[str, str, int], ...] = (
     (r"C3D4H?", "tetra", 4),
     (r"C3D10(H|I|M|MH|T|R)?", "tetra10", 10),

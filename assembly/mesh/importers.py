@@ -101,7 +101,7 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
             f"{name}: node {bad} has the coordinates {points[bad].tolist()}, expected finite"
             f" numbers of at most {POSITION.largest:g} m"
         )
-    # Nodes that no element uses (geometry points, hanging nodes) would be unknowns without
+    # Nodes that no element uses (geometry points, hanging nodes) would be DOFs without
     # stiffness.
     number = np.where(used, np.cumsum(used) - 1, -1)
     sets = {

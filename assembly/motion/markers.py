@@ -246,7 +246,7 @@ def _continuous(q: Array) -> Array:
 def _body_rates(q: Array, rate: Array, second: Array) -> tuple[Array, Array]:
     """ω and ε in body axes of the normalised quaternion (x, y, z, w) from the spline's derivatives.
 
-    With s = |q|: vec(2 q* ∘ q̇)/s² is ω whatever ṡ is, for the real part alone carries it; then
+    With s = |q|: vec(2 q* ∘ q̇)/s² is ω for any ṡ, which only enters the real part; then
     ε = vec(2 q* ∘ q̈)/s² − 2 (q·q̇)/s² ω.
     """
     size = q @ q

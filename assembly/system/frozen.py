@@ -96,7 +96,7 @@ class FrozenSystem:
             shape = M.shape if sp.issparse(M) else np.atleast_2d(M).shape
             n = int(shape[0])
         if n == 0:
-            raise InputError("M: the system has no unknowns left (is every node clamped?)")
+            raise InputError("M: the system has no DOFs left (is every node clamped?)")
         given = dict(
             M=M,
             C=C,

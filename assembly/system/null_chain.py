@@ -67,7 +67,7 @@ class PinnedInverse:
         self.factor = Factorization(inner, structure)
 
     def solve(self, r: Array, transposed: bool = False) -> Array:
-        """One solution, zero at the pinned unknowns; r must be orthogonal to the opposite null
+        """One solution, zero at the pinned DOFs; r must be orthogonal to the opposite null
         space.
         """
         w = np.zeros_like(r)
@@ -76,7 +76,7 @@ class PinnedInverse:
         return w
 
     def left_null(self) -> Array:
-        """A basis (n, m) of the left null space, the identity at the pinned unknowns."""
+        """A basis (n, m) of the left null space, the identity at the pinned DOFs."""
         coupling = self.K[self.pins][:, self.free].toarray().T
         W = np.zeros((self.K.shape[0], len(self.pins)))
         W[self.pins] = np.eye(len(self.pins))
