@@ -43,7 +43,7 @@ def main(
     out: OutputFolder | None = None,
     progress: bool = False,
 ) -> xr.Dataset:
-    """A bar whose rigid motion is fitted to marker records, its frequencies and response (1401, b).
+    """A bar whose rigid motion is fitted to marker records, its frequencies and response.
 
     noise: standard deviation of a marker's coordinate, m. camera_rate: pictures a second.
     knots_per_turn: of the fitted splines. instants, modes: of the frequencies over a turn.
@@ -68,7 +68,7 @@ def main(
         parts.append(responses(motions[-1], fits[-1], response_turn, step, elements, damping_ratio))
     dataset = xr.merge(parts, combine_attrs="override")
     dataset.attrs = provenance() | dict(
-        title="bar with a measured motion (paper 1401, example b)",
+        title="bar with a measured motion (Vlase, Nicolescu & Marin (2020), example b)",
         noise=noise,
         camera_rate=camera_rate,
         knots_per_turn=knots_per_turn,

@@ -1,4 +1,6 @@
-"""Figures of the rotating-bar study: the contents of figures 2–5 and 9–14 of paper 1401."""
+"""Figures of the rotating-bar study: the contents of figures 2–5 and 9–14 of Vlase, Nicolescu &
+Marin (2020).
+"""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def main(
     out: OutputFolder | None = None,
     progress: bool = False,
 ) -> xr.Dataset:
-    """The rotating bar of paper 1401: axial vibration by Lagrange's and by Hamilton's equations.
+    """Axial vibration of a rotating bar by Lagrange's and by Hamilton's equations.
 
     elements: of the bar. force: amplitude at the free end, N. duration: simulated, s. step: of both
     integrators, s. damping_ratio: of the first mode in the damped runs. timing_repeats,
@@ -80,7 +80,7 @@ def main(
             )
         )
     dataset.attrs = provenance() | dict(
-        title="rotating bar, axial vibration (paper 1401)",
+        title="rotating bar, axial vibration (Vlase, Nicolescu & Marin (2020))",
         elements=elements,
         force=force,
         step=step,

@@ -2,7 +2,7 @@
 unstable, and how well that agrees with time integration.
 
 The rigid motion is the exact one of the mechanism at constant crank speed; each instant is frozen
-with Coriolis, Euler, centrifugal, geometric and transport terms (DESIGN.md, section 2).
+with Coriolis, Euler, centrifugal, geometric and transport terms.
 """
 
 from __future__ import annotations

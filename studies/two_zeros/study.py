@@ -49,7 +49,7 @@ def main(
     out: OutputFolder | None = None,
     progress: bool = False,
 ) -> xr.Dataset:
-    """Rayleigh's quotient and the zero eigenvalues of paper 628503, as printed and as they hold.
+    """Rayleigh's quotient and the zero eigenvalues of Scutaru & Vlase (2012).
 
     modes: of the Rayleigh quotients. speed_rpm, instants: of the slider-crank whose pair is
     followed over a turn. large_elements: per link of the model that only the sparse deflation can
@@ -68,7 +68,7 @@ def main(
         {"units": "rad s-1", "long_name": "of the printed case, zeros taken out"},
     )
     dataset.attrs = provenance() | dict(
-        title="two zero eigenvalues and the Rayleigh quotient (paper 628503)",
+        title="two zero eigenvalues and the Rayleigh quotient (Scutaru & Vlase (2012))",
         speed_rpm=speed_rpm,
         large_elements=large_elements,
         **parts[-1].attrs,

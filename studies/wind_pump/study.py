@@ -3,9 +3,9 @@
 
 The loop closure is derived here with one set of angles (the paper's (22)–(23) and (A6) use two, and
 (A17) has the slide's velocity with the wrong sign). The paper prints no dimension of the pump and
-takes its motion from a recording; l1, l2, h and all else are assumptions, in studies/
-wind_pump_model.py, with a crank at 140 rpm and a slide that swings with it. Its Figure 6 can
-therefore be compared in kind, not in numbers.
+takes its motion from a recording; l1, l2, h and all else are assumptions (see
+`studies.wind_pump.machine.Pump`), with a crank at 140 rpm and a slide that swings with it. Its
+Figure 6 can therefore be compared in kind, not in numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main(
     out: OutputFolder | None = None,
     progress: bool = False,
 ) -> xr.Dataset:
-    """The wind water pump of paper 805: kinematics, joint forces, and the lever's eigenvalues.
+    """A wind water pump: kinematics, joint forces, and the eigenvalues of its elastic lever.
 
     speed_rpm: of the crank. elements: of the lever BC'. instants, modes: over one turn. l1, l2, h:
     crank, lever and swing, m; width: of the lever in the plane, m (assumed: the paper prints none).
@@ -78,7 +78,7 @@ def main(
         {"units": "Hz", "long_name": "of the lever pinned at both ends, at rest"},
     )
     dataset.attrs = provenance() | dict(
-        title="wind water pump (paper 805)",
+        title="wind water pump (Vlase, Negrean, Marin & Năstac (2020))",
         speed_rpm=speed_rpm,
         elements=elements,
         assumed=str(pump),
