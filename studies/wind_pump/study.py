@@ -88,7 +88,7 @@ def main(
             forces_both_ways(pump, pumping, times),
             eigenvalues_over_turn(pumping, times, modes, progress),
         ],
-        title="wind water pump (Vlase, Negrean, Marin & Năstac (2020))",
+        title="wind water pump of Vlase, Negrean, Marin & Năstac (2020)",
         speed_rpm=speed_rpm,
         elements=elements,
         assumed=str(pump),
@@ -184,7 +184,7 @@ def forces_both_ways(pump: Pump, pumping: assembly.Mechanism, times: Array) -> x
         general[k, 8:] = drives["A"], drives["guide"]
     dims = ("time", "force")
     units = {"units": ", ".join("N m" if name.startswith("M_") else "N" for name in FORCES)}
-    drives_units = {"units": "N m, N"}
+    drive_units = {"units": "N m, N"}
     return xr.Dataset(
         {
             "joint_force": (dims, reduced, units | {"long_name": "by the reduced equations (A43)"}),
@@ -196,7 +196,7 @@ def forces_both_ways(pump: Pump, pumping: assembly.Mechanism, times: Array) -> x
             "drive_projected": (
                 ("time", "drive"),
                 projected,
-                drives_units | {"long_name": "drives by the projection (A46)"},
+                drive_units | {"long_name": "drives by the projection (A46)"},
             ),
         },
         coords={"time": _time(times), "force": list(FORCES), "drive": list(FORCES[8:])},
