@@ -20,6 +20,7 @@ NAMES = (
     "tracking",
     "formalisms",
     "mechanisms",
+    "verdicts",
 )
 
 

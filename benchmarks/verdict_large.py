@@ -45,7 +45,7 @@ def chain(rng: Generator) -> Machine:
 
 
 def near_boundary(rng: Generator) -> Machine:
-    """Such a shaft with its circulatory forces scaled to the boundary of stability, a little off."""
+    """Such a shaft with its circulatory forces scaled to the boundary of stability, nearly."""
     for _ in range(20):
         system = chain(rng).system
 
@@ -118,7 +118,7 @@ def rocket(rng: Generator) -> Machine:
 
 
 def free_shaft(rng: Generator) -> Machine:
-    """A shaft that nothing holds, with internal damping that turns; a gyroscope or a brake on it."""
+    """A shaft that nothing holds, internal damping that turns; a gyroscope or a brake on it."""
     n = int(rng.integers(25, 60))
     L = (np.eye(n, k=1) - 2.0 * np.eye(n) + np.eye(n, k=-1))[1:-1] * n**2
     bend = spread(rng, 1e2, 1e5) * (L.T @ L)

@@ -106,7 +106,7 @@ def jeffcott(rng: Generator) -> Machine:
 
 
 def pendulum_chain(rng: Generator) -> Machine:
-    """Ziegler's pendulum with 2 to 6 links of random masses, springs, dampers under a follower load.
+    """Ziegler's pendulum with 2 to 6 links: random masses, springs, dampers and follower load.
 
     With angles φ_i: kinetic energy ½ Σ m_j (Σ_{i≤j} l_i φ̇_i)², springs ½ Σ k_i (φ_i − φ_{i−1})²,
     and a load P along the last link, whose generalized force is P l_i (φ_i − φ_n).

@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 import assembly
 from assembly.bodies.rotors import Bearing, Disc
+from assembly.system.frozen import PARTS
 from benchmarks.verdict_machines import Machine, spread
 
 
@@ -31,9 +32,13 @@ def rotor_model(rng: Generator, elements: int = 0) -> assembly.Rotor:
     if rng.random() < 0.5:
         bearings.append(_film(rng, float(rng.uniform(0.2, 0.8)) * length))
     return assembly.rotor(
-        [(length, assembly.circle(2.0 * radius))], assembly.steel, count, discs=discs[: int(rng.integers(0, 3))],
-        bearings=bearings, internal_damping=spread(rng, 1e-7, 1e-4) * rng.choice([0.0, 1.0]),
-    )  # fmt: skip
+        [(length, assembly.circle(2.0 * radius))],
+        assembly.steel,
+        count,
+        discs=discs[: int(rng.integers(0, 3))],
+        bearings=bearings,
+        internal_damping=spread(rng, 1e-7, 1e-4) * rng.choice([0.0, 1.0]),
+    )
 
 
 def _bearing(rng: Generator, at: float, k: float) -> Bearing:
@@ -84,15 +89,19 @@ def beam_model(rng: Generator, elements: int = 0) -> assembly.Body:
 
 
 def slider_crank(rng: Generator) -> Machine:
-    """An elastic slider-crank at a random instant."""
+    """An elastic slider-crank at a random instant, its links damped or not."""
     from studies import slider_crank as study
 
     model = study.model(
         crank=0.15, rod=0.30, speed_rpm=spread(rng, 100.0, 6000.0), elements=int(rng.integers(1, 3))
     )
-    return Machine(
-        model.freeze(t=float(rng.uniform(0.0, 0.04)), transport=bool(rng.random() < 0.5))
-    )
+    transport = bool(rng.random() < 0.5)
+    system = model.freeze(t=float(rng.uniform(0.0, 0.04)), transport=transport)
+    if rng.random() < 0.3:
+        return Machine(system)
+    K, M = (0.5 * (A + A.T) for A in (system.K, system.M))
+    D = spread(rng, 1e-7, 1e-4) * K + spread(rng, 1.0, 300.0) * M
+    return Machine(system.only(*PARTS, D=system.D + D))
 
 
 ASSEMBLED: dict[str, Callable[[Generator], Machine]] = {

@@ -28,7 +28,7 @@ def growth(system: FrozenSystem) -> float:
 
 
 def on_the_boundary(rng: Generator) -> Machine:
-    """Circulatory forces scaled to a boundary of stability, found by bisection, and a little off."""
+    """Circulatory forces scaled nearly to a boundary of stability, which bisection finds."""
     for _ in range(40):
         system = DERIVED[str(rng.choice(WITH_LOAD))](rng).system
         load = system.K_D
@@ -68,7 +68,7 @@ def near_defective(rng: Generator) -> Machine:
 
 
 def stiff_and_soft(rng: Generator) -> Machine:
-    """Pairs of masses in rigid-like contact on soft springs, with weak cross coupling and damping."""
+    """Pairs of masses linked stiffly on soft springs, with weak cross coupling and damping."""
     half = int(rng.integers(1, 3))
     n = 2 * (half + 1)
     link = np.array([[1.0, -1.0], [-1.0, 1.0]])
@@ -93,7 +93,7 @@ def weak_negative_damping(rng: Generator) -> Machine:
 
 
 def in_other_units(rng: Generator, machine: Machine) -> Machine:
-    """The same machine, its unknowns permuted and in units up to 1e4 apart, another unit of time."""
+    """The same machine, its unknowns permuted, in units up to 1e4 apart, in another time unit."""
     system = machine.system
     n = system.n
     factor = 2.0 ** rng.integers(-13, 14, n)  # powers of two: no entry is rounded

@@ -13,6 +13,7 @@ from modal.periodic.floquet import FloquetModes, floquet
 from modal.periodic.hill import hill_chart
 from modal.proofs.box import Box
 from modal.proofs.verdict import Stability, stability
+from modal.tracking.following import Rules
 from modal.tracking.tracking import TrackingInterrupted, track
 from modal.transient.loads import Harmonic, Impulse, InertiaLoads, Tabulated
 from modal.transient.transient import integrate
@@ -39,6 +40,7 @@ __all__ = [
     "stability_map",
     "Stability",
     "Box",
+    "Rules",
     "TrackingInterrupted",
     "read_dataset",
     "track",

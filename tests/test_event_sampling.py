@@ -266,7 +266,7 @@ def test_campbell_diagram_of_a_blade(count: int) -> None:
 def test_events_that_cannot_be_told_are_called_unresolved() -> None:
     """No extra instants allowed, steps as wide as the events: nothing is guessed."""
     model = slider_crank.model(elements=2)
-    rules = modal.following.Rules(extra=0)
+    rules = modal.Rules(extra=0)
     tracks = modal.track(model, times=np.linspace(0.0, 0.04, 7), k=6, rules=rules)
     assert "unresolved" in tracks["event"].values
     assert "flutter onset" not in tracks["event"].values

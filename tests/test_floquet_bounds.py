@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import scipy.linalg as la
@@ -11,6 +13,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.periodic.arnoldi import arnoldi_multipliers
 from modal.periodic.floquet import FloquetModes, floquet
 from modal.periodic.galerkin import modal_basis
+from modal.periodic.hill import hill_chart
 from studies.slider_crank.machine import model as slider_crank
 
 
@@ -181,3 +184,19 @@ def test_the_whole_monodromy_of_a_damped_beam() -> None:
     assert covered(found, due.real)
     slow = np.sort(due.real)[::-1][:4]
     np.testing.assert_allclose(found.exponents.real[:4], slow, rtol=1e-7)
+
+
+def test_a_mode_below_round_off_is_not_the_critical_one_of_a_chart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of the fast exponent, −1e4, an upper bound alone is known; the slow one, −0.05 ω, counts."""
+    monkeypatch.setattr("modal.periodic.magnus.MOST_FACTORS", 40)
+
+    def family(omega: float, slow: float) -> Callable[[float], np.ndarray]:
+        return lambda t: np.array([[-1e4 + np.cos(2.0 * np.pi * t), 0.0], [1.0, -slow * omega]])
+
+    found = floquet(family(1.0, 0.05), 1.0)
+    assert np.isinf(found.error[1]) and -1e4 < found.exponents[1].real < -1e3
+    assert found.verdict == "stable"
+    chart = hill_chart(family, period=1.0, omega=[1.0, 2.0], slow=[0.05], progress=False)
+    np.testing.assert_allclose(chart["growth_rate"].values[:, 0], [-0.05, -0.1], rtol=1e-6)

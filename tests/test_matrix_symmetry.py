@@ -131,9 +131,9 @@ def test_round_off_of_the_assembly_leaves_a_turning_body_conservative(
 
 def test_the_couple_of_a_ball_pin_is_seen_in_a_stiff_beam() -> None:
     """½ M̃ of the couple is circulatory, and 1e-16 of the stiffness of a beam as stiff as that."""
-    stiff = assembly.Material(E=2.1e23, nu=0.3, rho=7850.0)
+    stiff = assembly.Material(E=2.1e20, nu=0.3, rho=7850.0)
     section = assembly.rectangle(0.05, 0.02)
     beam = assembly.beam(1.0, section, stiff, 6, pinned="start")
-    system = beam.freeze((20.0, 30.0, -50.0))
+    system = beam.freeze((0.5, 0.75, -1.25))
     assert abs(system.K_G).max() < 1e-15 * abs(system.K).max()
     assert not system.symmetric_stiffness

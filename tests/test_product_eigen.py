@@ -104,3 +104,21 @@ def test_bounds_hold_for_random_changes(seed: int) -> None:
         E = rng.normal(size=P.shape)
         moved = np.linalg.eigvals(P + change * E / np.linalg.norm(E, 2))
         assert np.all(np.abs(values[:, None] - moved).min(axis=1) <= bounds + 50.0 * EPS)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_moduli_beyond_round_off_of_every_factor(seed: int) -> None:
+    """Factors X_i D X_{i−1}⁻¹ whose D spans up to e^250: what is seen is right, what is not has an
+    upper bound. The errors are those of making the factors."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(2, 6)), int(rng.integers(1, 12))
+    logs = -rng.uniform(0.0, 1.0, size=n) * 10.0 ** rng.uniform(1.0, 2.4)
+    bases = [np.eye(n) + 0.4 * rng.normal(size=(n, n)) / np.sqrt(n) for _ in range(p)]
+    bases.append(bases[0])
+    factors = [bases[i + 1] @ np.diag(np.exp(logs)) @ np.linalg.inv(bases[i]) for i in range(p)]
+    modes = product_modes(np.array(factors), np.full(p, 2e-14 * n * n))
+    due, found, seen = p * logs, modes.logs.real, np.isfinite(modes.error)
+    gap = np.abs(found[seen][:, None] - due)
+    assert seen.any() and np.all(gap.min(axis=1) <= modes.error[seen])
+    rest = np.delete(due, gap.argmin(axis=1))
+    assert rest.size == 0 or rest.max() <= found[~seen].max()

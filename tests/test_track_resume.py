@@ -21,7 +21,7 @@ import modal
 import modal.tracking.sources
 from assembly.errors import InputError, StorageError
 from modal.data.checkpoint import load
-from modal.tracking import store as track_store
+from modal.tracking.tracking import store as track_store
 from modal.tracking.tracks import Recorder
 from studies import slider_crank
 
@@ -110,7 +110,7 @@ def test_it_goes_on_across_a_growth_of_the_basis(
 
 KILLED = """
 import sys
-from modal.tracking import store as track_store
+from modal.tracking.tracking import store as track_store
 track_store.INTERVAL = 0.02
 sys.path.insert(0, {tests!r})
 import modal

@@ -137,4 +137,7 @@ def _verdict(
         found: FloquetModes = floquet(model, T, k=k, breaks=breaks)
     except ConvergenceError as fault:
         raise ConvergenceError(f"at {named(point)}: {fault}", partial=fault.partial) from fault
-    return judge(found.exponents, found.error, COUNT if found.is_complete else MODES)
+    # Where the error is infinite the exponent is an upper bound: below zero it is not critical.
+    counted = np.isfinite(found.error) | (found.exponents.real > 0.0)
+    proof = COUNT if found.is_complete else MODES
+    return judge(found.exponents[counted], found.error[counted], proof)

@@ -9,7 +9,7 @@ order in E_i, whatever the moduli of the eigenvalues.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
@@ -24,6 +24,7 @@ Complex = NDArray[np.complex128]
 EPS = float(np.finfo(float).eps)
 SETTLED = 1e-8  # relative change of the periodic subspaces over a period
 MOST_CYCLES = 200
+LARGEST_LOG = 700.0  # e to this is still a number
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def product_modes(factors: Array, errors: Array) -> ProductModes:
     sizes = np.linalg.norm(factors, 2, axis=(1, 2))
     absolute = (errors + N * EPS) * sizes
     absolute[-1] += product.dropped * sizes[-1]
+    product = _hidden_joined(product, absolute)
     bases = _subspaces(product)
     logs, vectors, error = [], [], []
     for block in product.blocks:
@@ -63,6 +65,16 @@ def product_modes(factors: Array, errors: Array) -> ProductModes:
     shapes = np.concatenate(vectors, axis=1)
     shapes = shapes / np.linalg.norm(shapes, axis=0)
     return ProductModes(joined[order], shapes[:, order], np.concatenate(error)[order])
+
+
+def _hidden_joined(product: TriangularProduct, absolute: Array) -> TriangularProduct:
+    """The blocks from the first one on that drowns in the error of a factor, as one block."""
+    for number, block in enumerate(product.blocks):
+        smallest = np.linalg.svd(product.factors[:, block, block], compute_uv=False)[:, -1]
+        if np.any(smallest <= absolute):
+            joined = slice(block.start, product.factors.shape[1])
+            return replace(product, blocks=(*product.blocks[:number], joined))
+    return product
 
 
 def _subspaces(product: TriangularProduct) -> Array:
@@ -105,9 +117,9 @@ def _changes(bases: Array, block: slice, absolute: Array) -> Array:
     """‖Yᵢᴴ E_i X_{i−1}‖ (p,) at most, for errors ‖E_i‖ = `absolute`."""
     if block.stop - block.start == bases.shape[1]:
         return absolute
-    out = np.empty_like(absolute)
+    out, whole = np.empty_like(absolute), np.eye(bases.shape[1])
     for i in range(len(absolute)):
-        rows = la.inv(bases[i + 1])[block]
+        rows = la.solve_triangular(bases[i + 1], whole, unit_diagonal=True)[block]
         out[i] = absolute[i] * la.norm(rows, 2) * la.norm(bases[i][:, block], 2)
     return out
 
@@ -116,14 +128,17 @@ def _block_modes(factors: Array, changes: Array) -> ProductModes:
     """Eigenvalues of D_p ⋯ D_1 of one block, for changes of its factors of norm `changes`."""
     prefix, suffix = _partial(factors), _partial(factors[::-1].transpose(0, 2, 1))
     P, scale = prefix[-1]
-    shifted = 0.0
-    for i, change in enumerate(changes):
-        # What acts before factor i and what acts after it, both of unit norm times e^log.
-        exponent = prefix[i][1] + suffix[len(changes) - 1 - i][1] - scale
-        shifted += change * np.exp(min(exponent, 700.0))
     values, vectors = la.eig(P, check_finite=False)
     values = values.astype(complex)
-    bounds = eigenvalue_bounds(P, values, shifted)
+    # What acts before a factor and what acts after it, both of unit norm times e^log.
+    exponents = [a[1] + b[1] - scale for a, b in zip(prefix[:-1], suffix[-2::-1], strict=True)]
+    share = float(np.sum(changes * np.exp(np.minimum(exponents, LARGEST_LOG))))
+    if share >= 1.0:
+        # The changes are no small ones: all that is left is the norm of the changed product.
+        sizes = np.linalg.norm(factors, 2, axis=(1, 2)) + changes
+        logs = np.log(sizes).sum() + 1j * np.angle(values + 0j)
+        return ProductModes(logs, vectors, np.full(len(values), np.inf))
+    bounds = eigenvalue_bounds(P, values, float(np.expm1(share)))
     logs, error = logs_of(values, bounds)
     return ProductModes(logs + scale, vectors, error)
 

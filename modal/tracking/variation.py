@@ -54,6 +54,8 @@ PRESENT = 1e-12
 OF_PERIOD = 0.1
 # … at most this part of the sweep, …
 OF_SWEEP = 1e-3
+# The outer values of the stencil are at least this many steps away.
+OUTER = 3.0
 # … and at least this part of the value itself, below which it cancels.
 OF_VALUE = 1e-8
 
@@ -74,23 +76,44 @@ class Stencil:
 
     @classmethod
     def near(cls, at: float, step: float, low: float, high: float, moving: bool) -> Stencil:
-        """Five values along a motion, three over a steady parameter; one-sided at the ends."""
-        reach = 2 if moving else 1
-        step = min(step, (high - low) / (2 * reach))
-        down = min(reach, int((at - low) / step + 1e-9))
-        up = min(reach, int((high - at) / step + 1e-9))
-        offsets = np.arange(-reach, reach + 1) + (reach - down) - (reach - up)
-        values = at + step * offsets
-        near = np.sort(np.argsort(np.abs(offsets), kind="stable")[: max(2, 2 * reach - 1)])
-        whole = tuple(offsets.tolist())
-        first, second = _weights(whole, 1) / step, _weights(whole, 2) / step**2
-        check = np.zeros(len(offsets))
-        check[near] = _weights(tuple(offsets[near].tolist()), 1) / step
-        return cls(values, first, check, second, int(np.flatnonzero(offsets == 0)[0]))
+        """Five values along a motion, three over a steady parameter; one-sided at the ends.
+
+        The second derivative cancels more digits than the first, and takes the outer values.
+        """
+        outer = max(OF_SWEEP * (high - low), OUTER * step)
+        if not moving:
+            step = min(step, 0.5 * (high - low))
+            sides = cls._sides(at, step, low, high)
+            offsets = step * np.array(sorted({0.0, *sides}))
+            return cls._of(at, offsets, offsets, offsets)
+        outer = min(outer, 0.25 * (high - low))
+        step = min(step, outer / OUTER)
+        inner, wide = (
+            length * np.array(sorted({0.0, *cls._sides(at, outer, low, high)}))
+            for length in (step, outer)
+        )
+        return cls._of(at, np.union1d(inner, wide), inner, wide)
+
+    @staticmethod
+    def _sides(at: float, step: float, low: float, high: float) -> tuple[float, float]:
+        """Multiples of the step at which the values beside `at` lie."""
+        if at - step < low:
+            return 1.0, 2.0
+        return (-1.0, 1.0) if at + step <= high else (-2.0, -1.0)
+
+    @classmethod
+    def _of(cls, at: float, offsets: Real, inner: Real, wide: Real) -> Stencil:
+        """Derivatives of the highest order on all offsets; checked on those of `inner`."""
+        first, check, second = (np.zeros(len(offsets)) for _ in range(3))
+        for weights, chosen, order in ((first, offsets, 1), (check, inner, 1), (second, wide, 2)):
+            size = float(np.abs(chosen).max())
+            found = _weights(tuple((chosen / size).tolist()), order) / size**order
+            weights[np.searchsorted(offsets, chosen)] = found
+        return cls(at + offsets, first, check, second, int(np.searchsorted(offsets, 0.0)))
 
 
 @lru_cache(maxsize=64)
-def _weights(offsets: tuple[int, ...], order: int) -> Real:
+def _weights(offsets: tuple[float, ...], order: int) -> Real:
     """Weights w with Σ w_m f(offset_m) = f^(order)(0), exact to degree len − 1."""
     x = np.array(offsets, dtype=float)
     right = np.zeros(len(x))

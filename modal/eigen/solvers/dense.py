@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 
+from assembly.errors import ConvergenceError
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import deflate_by_similarity
 from modal.eigen.solvers.pairs import Pairs
@@ -143,7 +144,10 @@ def _general(M: Real, C: Real, K: Real, chain: NullChain | None, d: Real, gamma:
         found = pairs(inverse, "LU")
         error = _residual(M, C, K, found)
         if not np.all(error <= MEND):
-            found = _spliced(found, pairs(_qz(A, B), "none"), error)
+            try:
+                found = _spliced(found, pairs(_qz(A, B), "none"), error)
+            except ConvergenceError:
+                pass  # the pairs at hand are refined, and checked, by modal/finish.py
     return found.rescaled(gamma, d)
 
 
@@ -159,8 +163,11 @@ def _inverse(A: Real, B: Real) -> tuple[Complex, Complex, Complex] | None:
 
 
 def _qz(A: Real, B: Real) -> tuple[Complex, Complex, Complex]:
-    """Finite eigenvalues, left and right vectors of A − λB."""
-    eigenvalues, Y, Z = la.eig(A, B, left=True)
+    """Finite eigenvalues, left and right vectors of A − λB. Raises ConvergenceError."""
+    try:
+        eigenvalues, Y, Z = la.eig(A, B, left=True)
+    except la.LinAlgError as fault:
+        raise ConvergenceError(f"dense LAPACK: {fault}", None) from fault
     finite = np.isfinite(eigenvalues)
     return eigenvalues[finite], Y[:, finite], Z[:, finite]
 
