@@ -16,6 +16,8 @@ from assembly.errors import StorageError
 from benchmarks.kills import CASES, make, running, series, values
 from modal.data.folder import lock, release, remove_stale
 
+pytestmark = pytest.mark.xdist_group("processes")  # one process at a time is started and stopped
+
 
 @pytest.mark.parametrize("case", CASES)
 def test_tiles_from_a_restored_basis_equal_those_of_a_new_one(case: str, tmp_path: Path) -> None:

@@ -214,6 +214,7 @@ def done_points(store: Path) -> int:
     return int(xr.open_zarr(store, consolidated=False).done.values.sum())
 
 
+@pytest.mark.xdist_group("processes")
 def test_killed_and_resumed_map_equals_an_unbroken_one(tmp_path: Path) -> None:
     """kill −9 twice in the middle; the finished map is bit for bit that of an unbroken run."""
     whole, broken = tmp_path / "whole.zarr", tmp_path / "broken.zarr"
@@ -235,6 +236,7 @@ def test_killed_and_resumed_map_equals_an_unbroken_one(tmp_path: Path) -> None:
         assert one[name].values.tobytes() == other[name].values.tobytes(), name
 
 
+@pytest.mark.xdist_group("processes")
 def test_interrupt_leaves_whole_tiles_and_no_partial_files(tmp_path: Path) -> None:
     """Ctrl-C in the middle: finished tiles are kept, nothing is half-written, resumable."""
     store = tmp_path / "map.zarr"

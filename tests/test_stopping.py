@@ -18,6 +18,8 @@ from processes import interruptible
 import modal
 from studies.__main__ import main
 
+pytestmark = pytest.mark.xdist_group("processes")  # one process at a time is started and stopped
+
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SPIN = BEAM + '[motion]\nkind = "spin"\naxis = [0, 0, 1]\nomega = 100.0\n\n[analysis]\nmodes = 3\n'
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "OMP_NUM_THREADS": "1"}

@@ -321,6 +321,7 @@ def test_both_formalisms_along_a_fitted_motion(measured: xr.Dataset) -> None:
 # The command line, the animation and the report
 
 
+@pytest.mark.slow
 def test_a_run_leaves_one_page_that_needs_no_other_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
