@@ -52,18 +52,18 @@ class CrossCheck:
 
     @property
     def confirmed(self) -> bool:
-        """Every mode's frozen growth rate holds."""
+        """Whether the frozen growth rate of every mode is confirmed."""
         return all(d.outcome == "confirmed" for d in self.diagnoses)
 
     @property
     def misleading(self) -> bool:
-        """Some mode's frozen growth rate is wrong."""
+        """Whether the frozen growth rate of some mode is wrong."""
         return any(d.outcome == "frozen misleads" for d in self.diagnoses)
 
     @property
     def stands(self) -> NDArray[np.bool_]:
-        """Modes (m,) whose frozen interval is at least one of their own periods at every instant:
-        where it is shorter, the modes change before the vibration has gone round once."""
+        """Modes (m,) whose frozen interval is at least one of their own periods at every instant.
+        Where it is shorter, the modes change within one cycle of the vibration."""
         return np.asarray(self.dataset.frozen_share.values == 1.0)
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.types import Complex
 
 EVEN = 1e-9  # relative scatter of the sampling interval
-SIGNIFICANT = 1e-6  # of the largest singular value: what the matrix pencil takes for signal
+SIGNIFICANT = 1e-6  # of the largest singular value: smaller ones are noise
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The largest Floquet multipliers of a full sparse model, matrix-free.
 
 The map over a period is applied, not formed: Gauss steps of order 4 on M q̈ + V q̇ + K q = 0,
-each with its own factorization, kept for all applications. Arnoldi starts from the slow frozen
-modes, which are where an instability of the motion is to be found.
+each with its own factorization, stored for all applications. Arnoldi starts from the slow frozen
+modes, which are the likely origin of an instability.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def arnoldi_multipliers(
     n = system.n
     modes = solve(system, k=min(max(k, 2), n))
     start = np.vstack([modes.right, modes.right * modes.eigenvalues]).real.sum(axis=1)
-    # Displacements are scaled to the velocities of the slowest mode, so that sizes mean something.
+    # Displacements are scaled to the velocities of the fastest of these modes.
     omega = float(np.abs(modes.eigenvalues).max()) or 1.0
     scale = np.concatenate([np.full(n, omega), np.ones(n)])
     period_map = PeriodMap(equations, t0, period, steps)

@@ -1,8 +1,8 @@
-"""The monodromy of a stiff periodic system by Gauss collocation of order 6, in steps that need
-not resolve its highest frequencies.
+"""The monodromy of a stiff periodic system by Gauss collocation of order 6.
 
-The method is A-stable and symplectic: frequencies beyond the step are aliased but neither grow
-nor decay, so the slow multipliers, which are the ones asked for, come out to the method's order.
+The steps need not resolve the highest frequencies. The method is A-stable and symplectic:
+frequencies beyond the step are aliased but neither grow nor decay, so the slow multipliers have the
+order of the method.
 """
 
 from __future__ import annotations

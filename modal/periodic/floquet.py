@@ -28,13 +28,13 @@ from modal.types import Array, Complex
 Method = Literal["dense", "reduced", "arnoldi"]
 Verdict = Literal["stable", "unstable", "undecided"]
 
-DENSE_LIMIT = 60  # unknowns of a second-order model up to which the whole monodromy is made
+DENSE_LIMIT = 60  # degrees of freedom up to which the whole monodromy is computed
 TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
 REDUCED_TOLERANCE = 1e-5  # of log μ
 ARNOLDI_TOLERANCE = 1e-9  # relative, of the eigenvalues of the discrete map
 STEPS = 400  # Gauss steps of order 4 a period
-FASTEST = 2e3  # rad a period of the fastest mode that the dense monodromy follows by default
-RESOLVED = 1e-3  # of growth a period: a bound above this decides nothing
+FASTEST = 2e3  # rad a period of the fastest mode for which the default is the dense monodromy
+RESOLVED = 1e-3  # of growth a period: the largest growth bound of a stable verdict
 
 
 @dataclass(frozen=True)
@@ -224,8 +224,8 @@ def floquet(
 
 
 def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Method:
-    """The default method: "dense" for few unknowns, and no frequency so high that following all of
-    them would take long; else "reduced"."""
+    """The default method: "dense" for few degrees of freedom without high frequencies, otherwise
+    "reduced"."""
     if equations.at(t0).system.n > DENSE_LIMIT:
         return "reduced"
     fastest = np.abs(la.eigvals(equations.first_order(t0))).max()
@@ -242,8 +242,7 @@ def reduced_floquet(
     tolerance: float | None = None,
     progress: bool | None = False,
 ) -> FloquetModes:
-    """Floquet modes of a model on a basis (n, r), from its A(t) there; both must repeat themselves
-    after `period`."""
+    """Floquet modes of a model on a basis (n, r), from its A(t) there; both must be periodic."""
     wanted = tolerance or REDUCED_TOLERANCE
     found = reduced_multipliers(model, A, basis, period, t0, k, wanted, progress)
     return _of_logs(*found, period, t0, "reduced")
@@ -263,7 +262,7 @@ def _dense(
         with counted(exact, "matrices of the motion", "instant", progress) as sampled:
             smooth = periodic_interpolant(sampled, t0, period)
     if smooth is not None:
-        # What an error of that relative size in A makes of Φ, in the norm of energy: ∫ ‖δA‖ dt.
+        # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
         deviation = smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())
     matrix = smooth or equations.first_order
     A = (

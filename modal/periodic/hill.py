@@ -1,5 +1,4 @@
-"""Hill-type stability charts: Floquet verdicts over two parameters, in the format of the
-stability maps."""
+"""Hill charts: Floquet verdicts over two or more parameters, in the format of stability maps."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from modal.provenance.fingerprint import Periodic, PointPrints
 
 Period = float | Callable[..., float]
 
-FULL = 1  # of the map's flag `source`: every point is a Floquet analysis of its own
+FULL = 1  # value of the map's flag `source`: every point has its own Floquet analysis
 
 
 def hill_chart(

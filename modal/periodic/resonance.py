@@ -30,7 +30,7 @@ class Resonance:
 def announced(
     mean_frequencies: ArrayLike, period: float, width: float = 0.05, harmonics: int = 4
 ) -> list[Resonance]:
-    """The combinations nearer than `width` · 2π/T to one of the first `harmonics`, nearest first.
+    """The combinations closer than `width` · 2π/T to one of the first `harmonics`, closest first.
 
     mean_frequencies (m,): ω̄_i, rad/s, means over the period. Of an undamped Hamiltonian model
     the sums can be unstable; the differences only where a mode has negative energy.

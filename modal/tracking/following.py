@@ -16,9 +16,9 @@ from modal.tracking.matching import Match, Overlap, align, assign
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Mask
 
-# Halvings spent on a mode that merges with another: more do not help.
+# Halvings for a mode that merges with another: more do not help.
 FUTILE = 1
-# Where a step is cut in two: the first part of it where the modes can be found.
+# Fractions at which a step is cut: the first one where the modes can be computed.
 HALVES = (0.5, 0.45, 0.55)
 
 
@@ -71,7 +71,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Step:
-    """From instant a to instant b: the match, b with its clusters aligned, what happens on the way,
+    """From instant a to instant b: the match, b with its clusters aligned, the events in between,
     the overlaps.
     """
 
@@ -85,7 +85,7 @@ class Step:
 class Follower:
     """Follows the modes of an instant to the next.
 
-    solve(s): the modes at an extra instant, which is not stored. rules: when a match is believed.
+    solve(s): the modes at an extra instant, which is not stored. rules: thresholds of the matching.
     span: length of the sweep.
     """
 
@@ -96,8 +96,8 @@ class Follower:
     def follow(self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask) -> Step:
         """The modes of a at b.
 
-        slope (Ka,): dλ/ds on each mode's branch at a, the best guess known. watched (Ka,): modes
-        worth extra instants; the others only guard the window.
+        slope (Ka,): best estimate of dλ/ds on each mode's branch at a. watched (Ka,): modes for
+        which extra instants are solved; the others only guard the window.
         """
         search = Search(self.rules.location * self.span, self.rules.extra)
         return self._follow(a, b, slope, watched, self.rules.halvings, search)

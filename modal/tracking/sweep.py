@@ -1,4 +1,4 @@
-"""What is swept: the instants of a motion, or the values of one parameter."""
+"""The sweep: the instants of a motion, or the values of one parameter."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPEEDS = ("omega", "speed_rpm")
 class Sweep:
     """A model frozen at the values `at` (T,) of `name`: "time" (s) or a parameter.
 
-    constant: the other parameters. axis: about which the sense of rotation is asked for, or None.
+    constant: the other parameters. axis: of the sense of rotation, or None.
     """
 
     model: Any
@@ -47,7 +47,7 @@ class Sweep:
         axis: ArrayLike | None,
         over: Mapping[str, ArrayLike] | None = None,
     ) -> Sweep:
-        """From what `modal.track` is given. Raises InputError when that is not one sweep."""
+        """From the arguments of `modal.track`. Raises InputError when they are not one sweep."""
         if not callable(getattr(model, "freeze", None)):
             raise InputError(
                 f"model: expected an object with a method freeze, got {type(model).__name__}"
@@ -110,7 +110,8 @@ class Sweep:
             self._sizes.append(system.n)
         elif system.n != self._sizes[0]:
             raise InputError(
-                f"model: has {system.n} unknowns at {self.place(value)}, {self._sizes[0]} elsewhere"
+                f"model: has {system.n} degrees of freedom at {self.place(value)}, "
+                f"{self._sizes[0]} elsewhere"
             )
         n = self._number(value)
         if n is not None:
@@ -128,7 +129,7 @@ class Sweep:
         return abs(float(self.at[-1] - self.at[0]))
 
     def _number(self, value: float) -> int | None:
-        """Which of the swept values it is, None for one between them."""
+        """The number of a swept value, None for a value between them."""
         at, wanted = (self.at, value) if self.at[0] <= self.at[-1] else (-self.at, -value)
         n = int(np.searchsorted(at, wanted))
         return n if n < len(at) and at[n] == wanted else None
@@ -146,9 +147,9 @@ class Sweep:
     def sense(spins: Real) -> Real:
         """The sense of rotation about the axis from the `spin` of the first values, ±1 (T, 1).
 
-        From the angular velocity that the frozen system says it has, else from a parameter that is
-        a speed, swept or constant; positive where neither is known. At rest that of the next value
-        which turns, else of the last.
+        From the angular velocity of the frozen system, otherwise from a parameter that is a speed,
+        swept or constant; positive where neither is known. At rest it is that of the next rotating
+        value, otherwise of the last one.
         """
         sense = np.where(spins < 0.0, -1.0, 1.0)
         turning = np.flatnonzero(spins != 0.0)

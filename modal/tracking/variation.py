@@ -15,7 +15,7 @@ not enter. The curvature follows by differentiating once more, with x_i′ = Σ_
 
 over the modes of the window and all conjugates (Lancaster, Numer. Math. 6 (1964) 377).
 
-Along a motion the equations hold two terms by which energy goes to and fro between motion and
+Along a motion the equations contain two terms that only exchange energy between motion and
 vibration: Ṁ in C, and half the rate of C's skew part in K (K(ε) of one body). Without them,
 
     M q̈ + (C − Ṁ) q̇ + (K − ½ d/dt skew C) q = 0,
@@ -131,7 +131,7 @@ def step_length(size: float, rate: float | None, low: float, high: float) -> flo
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What lies next to the instants of a sweep.
+    """The neighbourhood of the instants of a sweep.
 
     near: the frozen system at any value between `low` and `high`. rate: speed of the swept value,
     units per second, or None where it is steady at each instant.
