@@ -32,6 +32,7 @@ autodoc_typehints = "description"
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 nitpicky = False
+suppress_warnings = ["ref.python"]  # attributes of the same name in several classes
 
 # Pages of classes: `Rotor` and `rotor` are one file where case does not count.
 autosummary_filename_map = {
