@@ -1,8 +1,8 @@
 """Forces applied to a mechanism's bodies, with their stiffness.
 
 A force on a point at the offset s from a node does work on u + θ×s + ½θ×(θ×s). A force that keeps
-its direction in space (dead) has the potential −f·x, whose second derivative is on the rotations only;
-one that turns with the node (follower) is f + θ×f, which has no potential:
+its direction in space (dead) has the potential −f·x, whose second derivative is on the rotations
+only; one that turns with the node (follower) is f + θ×f, which has no potential:
 
     dead      K_θθ = −[½(f sᵀ + s fᵀ) − (f·s) I]
     follower  K_uθ = f̃,  K_θθ = ½ m̃,  m = s × f,

@@ -112,7 +112,7 @@ class _Instant:
 
 
 def assigned(values: Complex, wanted: Complex) -> NDArray[np.intp]:
-    """The number of the value that represents each of `wanted`: one to one, of least total distance."""
+    """Number of the value that represents each of `wanted`: one to one, of least distance."""
     distance = np.abs(values[None, :] - wanted[:, None])
     rows, columns = linear_sum_assignment(distance)
     out = np.empty(len(wanted), dtype=np.intp)

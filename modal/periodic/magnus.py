@@ -57,7 +57,7 @@ def propagator_factors(
     Over each span the number of steps grows until results agree to `tolerance` (relative,
     2-norm). breaks: times between t0 and t1 where A jumps; the steps end there. The number of
     spans is limited; solutions that decay faster than that allows are below the round-off of the
-    factors. Raises ConvergenceError at the largest number of steps (a jump that is not in `breaks`),
+    factors. Raises ConvergenceError at the largest number of steps (a jump not in `breaks`),
     InputError for a break outside the span.
     """
     inner = sorted(float(b) for b in breaks)

@@ -196,7 +196,7 @@ def _verdict(roots: np.ndarray, gap: float, tolerance: float) -> tuple[float, Ki
 
 
 def _agrees(least: complex, gap: float, kind: Kind) -> bool:
-    """Whether the least difference is that of the parabola: its size, and real where a mode grows."""
+    """Whether the least difference has the parabola's size, and is real where a mode grows."""
     grows = abs(least.real) > abs(least.imag)
     return abs(abs(least) - gap) <= AGREED * gap and (kind != "flutter onset" or grows)
 
