@@ -406,8 +406,8 @@ class Mechanism:
         """
         if prestress not in ("linear", None):
             raise InputError(
-                f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the stretched '
-                "shape is found for one body in a prescribed motion only (assembly.moving)"
+                f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the deformed '
+                "equilibrium exists for one body in a prescribed motion only (assembly.moving)"
             )
         held = self._held(driven)
         now = self.instant(t)
