@@ -89,13 +89,22 @@ class Quadratic:
         return Quadratic.of(M, C, K, self.structure)
 
     @cached_property
-    def equilibrated(self) -> tuple[Quadratic, Array]:
-        """The quadratic in unknowns q/d with d (n,), the diagonal of M/‖M‖ + K/‖K‖ then one."""
+    def scaling(self) -> Array:
+        """d (n,) that makes the diagonal of M/‖M‖ + K/‖K‖ one in the degrees of freedom q/d.
+
+        Lengths and rotations then compare (van der Sluis, Numer. Math. 14 (1969) 14).
+        """
         m, _, k = self.norms
-        d = unit_diagonal(self.M.diagonal(), self.K.diagonal(), m, k)
-        D = sp.diags(d)
+        stiffness, mass = np.abs(self.K.diagonal()), np.abs(self.M.diagonal())
+        diagonal = stiffness / max(k, np.finfo(float).tiny) + mass / m
+        return np.asarray(1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)))
+
+    @cached_property
+    def scaled(self) -> Quadratic:
+        """The quadratic in the degrees of freedom q/d, d = `scaling`; its eigenvalues are equal."""
+        D = sp.diags(self.scaling)
         M, C, K = (sp.csr_matrix(D @ A @ D) for A in (self.M, self.C, self.K))
-        return Quadratic.of(M, C, K, self.structure), d
+        return Quadratic.of(M, C, K, self.structure)
 
     @cached_property
     def norms(self) -> tuple[float, float, float]:
@@ -173,12 +182,6 @@ def structure_of(system: FrozenSystem) -> Structure:
     return Structure(
         mass, system.symmetric_damping, system.symmetric_stiffness, mass and system.is_conservative
     )
-
-
-def unit_diagonal(mass: Array, stiffness: Array, m: float, k: float) -> Array:
-    """d (n,) with which d_i² (|M_ii|/m + |K_ii|/k) = 1: lengths and rotations then compare."""
-    diagonal = np.abs(stiffness) / max(k, np.finfo(float).tiny) + np.abs(mass) / m
-    return np.asarray(1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)))
 
 
 def times(A: sp.csr_matrix, X: Complex) -> Complex:

@@ -25,13 +25,13 @@ from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import solve_block
 from modal.eigen.solvers.decoupled_parts import solve_parts
 from modal.eigen.solvers.dense import solve_dense
-from modal.eigen.solvers.inverse_operator import InverseOperator
 from modal.eigen.solvers.krylov import solve_krylov
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.scipy import arnoldi
+from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
 from modal.eigen.solvers.window import Window, solve_offset
-from modal.eigen.unit_scaling import units_far_apart
+from modal.eigen.unit_scaling import scaled_system
 from modal.types import Array
 
 Backend = Literal["slepc", "scipy", "dense"]
@@ -148,19 +148,19 @@ def solve(
         raise InputError("M: is zero; a mode needs mass")
     if isinstance(deflation, NullChain):
         return run(system, quadratic)
-    units = units_far_apart(system, quadratic)
-    if units is not None:
-        system, quadratic = units.system, Quadratic(units.system)
+    scaled = scaled_system(system, quadratic)
+    if scaled is not None:
+        system, quadratic = scaled.system, Quadratic(scaled.system)
     try:
         if deflation == "auto":
             modes = _with_found_null_space(system, quadratic, run)
         else:
             modes = run(system, quadratic)
     except ConvergenceError as stopped:
-        if units is not None and isinstance(stopped.partial, Modes):
-            raise ConvergenceError(str(stopped), units.restored(stopped.partial)) from None
+        if scaled is not None and isinstance(stopped.partial, Modes):
+            raise ConvergenceError(str(stopped), scaled.restored(stopped.partial)) from None
         raise
-    return modes if units is None else units.restored(modes)
+    return modes if scaled is None else scaled.restored(modes)
 
 
 def _is_small(problem: ModeProblem) -> bool:
@@ -243,7 +243,7 @@ def _sparse(problem: ModeProblem, seed: int) -> Modes:
         small = solve_parts(problem.quadratic, problem.k)
         if small is not None:
             return _decoupled(problem, small)
-    operator = InverseOperator(problem.quadratic, problem.chain)
+    operator = ShiftInvert(problem.quadratic, problem.chain)
     engine, method = ENGINES[problem.backend]
 
     def adjoint() -> Pairs:

@@ -14,8 +14,8 @@ import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
-from modal.eigen.solvers.inverse_operator import InverseOperator
 from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.skew import largest_of_skew
 from modal.types import Array, Complex, Mask
 
@@ -146,7 +146,7 @@ def _orthonormal(q: Array, load: Array) -> tuple[Array, Array]:
     return q @ U, load @ U
 
 
-def solve_block(operator: InverseOperator, k: int, seed: int = 0) -> Pairs:
+def solve_block(operator: ShiftInvert, k: int, seed: int = 0) -> Pairs:
     """The k modes of smallest frequency of a definite conservative instant, and GUARD more.
 
     Raises ConvergenceError, its `partial` the Pairs that converged.
