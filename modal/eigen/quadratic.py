@@ -102,8 +102,7 @@ class Quadratic:
     @cached_property
     def scaled(self) -> Quadratic:
         """The quadratic in the degrees of freedom q/d, d = `scaling`; its eigenvalues are equal."""
-        D = sp.diags(self.scaling)
-        M, C, K = (sp.csr_matrix(D @ A @ D) for A in (self.M, self.C, self.K))
+        M, C, K = (diagonally_scaled(A, self.scaling) for A in (self.M, self.C, self.K))
         return Quadratic.of(M, C, K, self.structure)
 
     @cached_property
@@ -182,6 +181,13 @@ def structure_of(system: FrozenSystem) -> Structure:
     return Structure(
         mass, system.symmetric_damping, system.symmetric_stiffness, mass and system.is_conservative
     )
+
+
+def diagonally_scaled(A: sp.csr_matrix, d: Array) -> sp.csr_matrix:
+    """diag(d) A diag(d); a symmetric or skew A stays so to the last digit."""
+    entries = A.tocoo()
+    values = entries.data * (d[entries.row] * d[entries.col])
+    return sp.csr_matrix((values, (entries.row, entries.col)), shape=A.shape)
 
 
 def times(A: sp.csr_matrix, X: Complex) -> Complex:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import scipy.sparse as sp
-
 from assembly.system.frozen import PARTS, FrozenSystem
 from modal.eigen.checked_modes import condition_numbers, normalizing_phase
 from modal.eigen.modes import Modes
-from modal.eigen.quadratic import Quadratic
+from modal.eigen.quadratic import Quadratic, diagonally_scaled
 
 APART = 1e4  # ratio of the largest d to the smallest that loses half of the digits (its square)
 
@@ -23,8 +21,7 @@ class ScaledSystem:
 
     def __init__(self, system: FrozenSystem, quadratic: Quadratic) -> None:
         self.quadratic, d = quadratic, quadratic.scaling
-        D = sp.diags(d)
-        parts = {name: D @ getattr(system, name) @ D for name in PARTS}
+        parts = {name: diagonally_scaled(getattr(system, name), d) for name in PARTS}
         self.system = FrozenSystem(**parts, rigid=system.rigid / d[:, None])
 
     def restored(self, modes: Modes) -> Modes:

@@ -131,7 +131,7 @@ class ShiftInvert:
         return np.asarray(x[0::2] + 1j * sign * x[1::2])
 
     def load(self, x: Array) -> NDArray[Any]:
-        """γ (M(v + τq) + C q), the load of the solve in γT x, but for its sign; real for a real τ."""
+        """γ (M(v + τq) + C q), minus the load of the solve in γT x; real for a real τ."""
         n, tau = self.quadratic.n, self.tau if self.tau.imag else self.tau.real
         q, v = x[:n], self.scale * x[n:]
         moved = v + tau * q if tau else v
