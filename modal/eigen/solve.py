@@ -40,14 +40,14 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 # A Krylov space for k modes of fewer unknowns than this would be most of the state space.
 DENSE_BELOW = 20
 
-# Up to this size a definite instant is looked through for independent parts first, and LAPACK is
-# taken where a Krylov space would be most of the state space.
+# Up to this size a definite system is split into independent parts where it has any, and LAPACK is
+# used where a Krylov space would be most of the state space.
 SMALL = 500
 
-# Up to this size LAPACK is asked when a sparse method stops short.
+# Up to this size LAPACK is used when a sparse method does not converge.
 LAST_RESORT = 100
 
-# |λ| relative to √(‖K‖/‖M‖) below which K may be singular and is looked at.
+# |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
 
 
@@ -129,9 +129,9 @@ def solve(
         raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
     point = as_target(target)
 
-    def run(given: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
-        chain = _chain(given, deflation)
-        free = given.rigid if rigid is None else rigid
+    def run(frozen: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
+        chain = _chain(frozen, deflation)
+        free = frozen.rigid if rigid is None else rigid
         problem = ModeProblem(free, quadratic, chain, k, backend, tolerance, point, certify)
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
@@ -139,7 +139,7 @@ def solve(
             return _sparse(problem, seed) if point == 0.0 else _window(problem, seed)
         except (AccuracyError, ConvergenceError):
             # Clusters that accumulate, as of overdamped modes, can stall a Krylov method.
-            if given.n > LAST_RESORT:
+            if frozen.n > LAST_RESORT:
                 raise
             return _dense(problem)
 
