@@ -62,5 +62,5 @@ bench: setup  ## measure what the README claims
 
 clean:  ## remove outputs and caches; .venv stays
 	find outputs -mindepth 1 ! -name README.md -delete
-	rm -rf build dist docs/_build docs/_gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf build dist docs/_api docs/_build docs/_gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -path './.venv*' -prune -o -name __pycache__ -prune -exec rm -rf {} +

@@ -1,7 +1,12 @@
 """Sphinx settings of the manual."""
 
+import inspect
+import re
 import sys
 from pathlib import Path
+
+import assembly
+import modal
 
 sys.path.insert(0, str(Path(__file__).parent))  # gallery_style
 
@@ -12,17 +17,30 @@ copyright = "2026, the Frozen Motion engineers"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
 ]
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "gallery"]
+exclude_patterns = ["_build", "gallery", "templates"]
+templates_path = ["templates"]
 html_theme = "furo"
 html_title = "Frozen Motion"
 autodoc_typehints = "description"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
 nitpicky = False
+suppress_warnings = ["ref.python"]  # attributes of the same name in several classes
+
+# Pages of classes: `Rotor` and `rotor` are one file where case does not count.
+autosummary_filename_map = {
+    f"{package.__name__}.{name}": f"{package.__name__}.{name}-class"
+    for package in (assembly, modal)
+    for name in package.__all__
+    if inspect.isclass(getattr(package, name))
+}
 
 # An example that fails fails the build.
 sphinx_gallery_conf = {
@@ -39,14 +57,27 @@ sphinx_gallery_conf = {
 }
 
 
-def escape_bars(app, what, name, obj, options, lines):
-    """Docstrings are plain text: |λ| is a modulus, x* no emphasis, and a hanging indent no list.
+SECTION = re.compile(r"^\s*-{3,}\s*$")
+MARKUP = re.compile(r"[\\|*]|(?<=\w)_(?!\w)")
 
-    Every line becomes a line of a line block, so that reStructuredText reads nothing into it.
+
+def escape_markup(app, what, name, obj, options, lines):
+    """Docstrings are plain text: |λ| is a modulus and x* no emphasis. Before Napoleon reads them.
+
+    Without NumPy-style sections every line becomes a line of a line block, so that hanging indents
+    stay. Examples are left as they are.
     """
-    escaped = [line.replace("\\", r"\\").replace("|", r"\|").replace("*", r"\*") for line in lines]
-    lines[:] = [f"| {line}" if line.strip() else "" for line in escaped]
+    if not any(SECTION.match(line) for line in lines):
+        escaped = [MARKUP.sub(r"\\\g<0>", line) for line in lines]
+        lines[:] = [f"| {line}" if line.strip() else "" for line in escaped]
+        return
+    example = False
+    for n, line in enumerate(lines):
+        if n + 1 < len(lines) and SECTION.match(lines[n + 1]):
+            example = line.strip() == "Examples"
+        elif not example and not SECTION.match(line):
+            lines[n] = MARKUP.sub(r"\\\g<0>", line)
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", escape_markup, priority=400)

@@ -8,11 +8,11 @@ import scipy.linalg as la
 
 from assembly import FrozenSystem
 from modal import solve
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import solve_block
+from modal.eigen.solvers.inverse_operator import InverseOperator
 from modal.eigen.solvers.krylov import solve_krylov
-from modal.eigen.solvers.operator import InverseOperator
 from modal.eigen.solvers.slepc import krylov_schur
-from modal.eigen.state import Quadratic
 from tests.support.quadratics import gyroscopic, upper_spectrum
 
 BACKENDS = ("dense", "scipy", "slepc")

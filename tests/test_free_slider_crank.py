@@ -9,7 +9,7 @@ import pytest
 import modal
 from assembly import FrozenSystem
 from modal.eigen.deflation import deflate_by_similarity
-from modal.eigen.state import companion
+from modal.eigen.quadratic import companion
 from studies import slider_crank
 from tests.support.quadratics import upper_spectrum
 

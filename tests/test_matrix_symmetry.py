@@ -16,7 +16,7 @@ from assembly import gallery
 from assembly.linalg.combination import Combination, Kronecker, Lazy
 from assembly.linalg.mirror import is_skew, is_symmetric, symmetry_of
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.state import Quadratic
+from modal.eigen.quadratic import Quadratic
 
 STIFF, SOFT, CROSS, MASS = 1e20, 1e7, 1e6, 10.0
 EXACT = np.sqrt((-SOFT + 1j * CROSS) / MASS + 0j)  # growing: +49.94 + 1001i

@@ -11,10 +11,10 @@ import scipy.linalg as la
 import assembly
 from assembly import FrozenSystem
 from modal import Modes, solve
+from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.inverse_operator import InverseOperator
 from modal.eigen.solvers.krylov import solve_krylov
-from modal.eigen.solvers.operator import InverseOperator
 from modal.eigen.solvers.slepc import krylov_schur
-from modal.eigen.state import Quadratic
 from tests.support.quadratics import upper_spectrum
 
 BACKENDS = ("dense", "scipy", "slepc")

@@ -13,10 +13,10 @@ from assembly.linalg.mirror import symmetry_of
 from assembly.system.frozen import FrozenSystem
 from modal.reduction.affine import AffineFamily, shares_operators
 from modal.reduction.basis import SKETCHES, mass_bounds, sketches
-from modal.reduction.certificate import dual_norms
+from modal.reduction.error_bounds import dual_norms
 from modal.reduction.mass_basis import MassBasis
-from modal.reduction.reduction import Reducer, Sweep, spread, sweep
-from modal.reduction.reference import Reference
+from modal.reduction.reference_operator import ReferenceOperator
+from modal.reduction.sweep import Reducer, Sweep, spread, sweep
 from tests.support.affine_families import Planar
 from tests.support.chains import KINDS, Chain, exact
 
@@ -182,7 +182,7 @@ def test_pinned_body_keeps_its_zeros_out_of_the_elastic_modes() -> None:
 
 
 def test_a_sweep_factorizes_once_and_repeats_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    import modal.reduction.reference as reference_module
+    import modal.reduction.reference_operator as reference_module
 
     made = []
     original = reference_module.Factorization
@@ -224,14 +224,14 @@ def test_indefinite_mass_is_refused() -> None:
     system = FrozenSystem(M=M, K=sp.identity(3, format="csr"))
     family = AffineFamily(lambda p: system, {})
     with pytest.raises(SingularSystemError, match="M: must be positive definite"):
-        Reference(family, family.coefficients([{}]))
+        ReferenceOperator(family, family.coefficients([{}]))
 
 
 def test_sketches_are_unbiased() -> None:
     """Mean of ‖Θr‖² over p columns near c₁‖K⁻¹r‖²_diag: within the spread of χ²_p."""
     model = Chain(10)
     family = AffineFamily(lambda p: model.freeze(**p), {})
-    reference = Reference(family, family.coefficients([{}]))
+    reference = ReferenceOperator(family, family.coefficients([{}]))
     theta, xi = sketches(reference)
     d = model.M.diagonal()
     low, high = mass_bounds(model.M, d)

@@ -302,9 +302,21 @@ def test_full_disk_keeps_what_was_finished(tmp_path: Path, monkeypatch: pytest.M
         np.testing.assert_array_equal(resumed[name].values, plain[name].values)
 
 
+def test_an_explicit_sweep_is_the_keyword_sweep() -> None:
+    axes = {"omega": np.linspace(0.1, 1.5, 6), "epsilon": np.linspace(-0.2, 0.2, 3)}
+    xr.testing.assert_equal(
+        stability_map(shaft(), over=axes, k=4), stability_map(shaft(), k=4, **axes)
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (dict(over={"omega": [0.1, 0.2]}, epsilon=[0.0, 1.0]), "not both; .* found: epsilon"),
+        (dict(over={"omega": [0.1, 0.2], "epsilon": [0.0, 1.0]}, omega=1.0), "found: omega"),
+        (dict(over={"omega": [0.1, 0.2]}), "two or more"),
+        (dict(over={"omega": 0.1, "epsilon": [0.0, 1.0]}), "omega: expected finite"),
+        (dict(over=[0.1, 0.2]), "over: expected a mapping"),
         (dict(omega=[0.1, 0.2]), "two or more"),
         (dict(omega=[0.1, np.nan], epsilon=[0.0, 1.0]), "omega: expected finite"),
         (dict(omega=[0.1, 0.1], epsilon=[0.0, 1.0]), "each once"),

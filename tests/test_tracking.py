@@ -514,9 +514,44 @@ def test_one_instant_is_a_dataset_too() -> None:
     assert np.all(np.isnan(tracks["growth_rate_corrected"]))
 
 
+def test_an_explicit_sweep_is_the_keyword_sweep() -> None:
+    s = np.linspace(0.0, 0.5, 5)
+    explicit = modal.track(shaft(1.0, 1.44), over={"s": s}, k=2)
+    keyword = modal.track(shaft(1.0, 1.44), s=s, k=2)
+    xr.testing.assert_equal(explicit, keyword)
+    over_time = modal.track(shaft(1.0, 1.44), over={"time": s}, k=2)
+    xr.testing.assert_equal(over_time, modal.track(shaft(1.0, 1.44), times=s, k=2))
+
+
+def test_an_explicit_sweep_leaves_vectors_constant() -> None:
+    """Three speeds with an acceleration of three components: the keyword form cannot tell them."""
+    blade = assembly.beam(
+        length=1.0, section=assembly.rectangle(0.05, 0.02), material=assembly.steel, elements=3,
+        clamped="start",
+    )  # fmt: skip
+    axis, push = (0.0, 0.0, 1.0), (-2e3, 0.0, 0.0)
+    speeds = np.array([0.0, 50.0, 100.0])
+    tracks = modal.track(blade, over={"omega": speeds}, k=1, axis=axis, acceleration=push)
+    expected = [
+        modal.solve(blade.freeze(omega=w, axis=axis, acceleration=push), k=1).eigenvalues[0]
+        for w in speeds
+    ]
+    np.testing.assert_allclose(tracks.eigenvalue.values[:, 0].imag, np.imag(expected), rtol=1e-8)
+    with pytest.raises(InputError, match="exactly one"):
+        modal.track(blade, omega=speeds, k=1, axis=axis, acceleration=push)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (dict(over={"s": [0.0, 1.0]}, s=[0.0, 1.0]), "not both; keyword arrays found: s"),
+        (dict(over={"s": [0.0, 1.0]}, r=[0.0, 1.0]), "not both; keyword arrays found: r"),
+        (dict(over={"s": [0.0, 1.0]}, times=[0.0, 1.0]), "times or over, not both"),
+        (dict(over={"s": [0.0, 1.0], "r": [0.0, 1.0]}), "over: track needs exactly one"),
+        (dict(over={}), "over: expected a mapping"),
+        (dict(over=[0.0, 1.0]), "over: expected a mapping"),
+        (dict(over={"axis": [0.0, 0.0, 1.0]}), "axis is one vector"),
+        (dict(over={"s": [0.0, 0.0]}), "s: values must increase"),
         (dict(), "times"),
         (dict(s=[0.0, 0.0]), "strictly"),
         (dict(s=[0.0, np.nan]), "finite"),

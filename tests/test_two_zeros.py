@@ -11,7 +11,7 @@ import assembly
 from assembly import FrozenSystem
 from modal import solve
 from modal.eigen.deflation import Projector, deflate_by_similarity, transposed_chain
-from modal.eigen.state import Quadratic, companion
+from modal.eigen.quadratic import Quadratic, companion
 from tests.support.quadratics import free, upper_spectrum
 
 # Real machines: no value of them is questioned.

@@ -2,7 +2,7 @@
 predict.
 
 To first order (WKB) a mode's amplitude, measured by energy, changes at σ(t) and its phase at Im
-λ(t); Re λ alone leaves the change of the mode's shape out (DESIGN.md, "What freezing leaves out").
+λ(t); Re λ alone leaves the change of the mode's shape out.
 """
 
 from __future__ import annotations

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from modal.eigen.doubles import turned
-from modal.eigen.state import Complex, Real
+from modal.eigen.double_eigenvalues import rotated
+from modal.types import Array, Complex, Index
 
 TIE = 1e-9  # relative difference of distances that does not order a pair λ, −λ̄
 CLUSTER = 1e-6  # relative distance below which eigenvalues are one group
@@ -54,7 +53,7 @@ class Pairs:
             left=np.hstack([self.left, other.left]) if both else None,  # type: ignore[list-item]
         )
 
-    def rescaled(self, gamma: float, d: Real) -> Pairs:
+    def rescaled(self, gamma: float, d: Array) -> Pairs:
         """λ times γ, unknowns times d, of a problem that was solved in λ/γ and q/d."""
         left = None if self.left is None else d[:, None] * self.left
         return replace(
@@ -68,7 +67,7 @@ class Pairs:
         """
         return self.take(np.flatnonzero(self.eigenvalues.imag >= 0.0))
 
-    def doubled(self, double: NDArray[np.intp]) -> Pairs:
+    def doubled(self, double: Index) -> Pairs:
         """With two real eigenpairs in place of each of those numbered: of x = a + ib, a and b."""
         index = np.sort(np.concatenate([np.arange(len(self.eigenvalues)), double]))
         second = np.diff(index, prepend=-1) == 0
@@ -76,7 +75,7 @@ class Pairs:
         made = self.take(index)
 
         def parts(X: Complex) -> Complex:
-            whole = turned(X)
+            whole = rotated(X)
             return np.where(which, np.where(second, whole.imag, whole.real), X)
 
         return replace(

@@ -13,11 +13,12 @@ import numpy as np
 
 from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.system.null_chain import NullChain
+from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.inverse_operator import InverseOperator
 from modal.eigen.solvers.krylov import Engine, solve_krylov
-from modal.eigen.solvers.operator import InverseOperator
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.solvers.shifted import ShiftedOperator
-from modal.eigen.state import Complex, Quadratic
+from modal.eigen.solvers.shifted_operator import ShiftedOperator
+from modal.types import Complex
 
 ASIDE = 1e-5  # relative step aside when the target is an eigenvalue
 CLOSE = 1e7  # growth of a random state from which it is one: other eigenvalues would drown
@@ -117,7 +118,7 @@ def _shifted(quadratic: Quadratic, chain: NullChain | None, target: complex) -> 
     return ShiftedOperator(quadratic, chain, aside)
 
 
-def solve_beside(
+def solve_offset(
     quadratic: Quadratic, zeros: int, k: int, step: float, engine: Engine, method: str, seed: int
 ) -> tuple[Pairs, ShiftedOperator]:
     """The k smallest |λ|, `zeros` zeros left out, from a shift to −step instead of zero.

@@ -1,11 +1,11 @@
-"""The inverse state operator of an instant, the one thing the sparse solvers iterate with.
+"""The inverse state operator of a frozen system, which the sparse solvers iterate with.
 
-    S: (q, v) → γ (−K⁻¹(M v + C q), q),   S z = (γ/λ) z for z = (x, λx)           (DESIGN.md,
-    section 3)
+    S: (q, v) → γ (−K⁻¹(M v + C q), q),   S z = (γ/λ) z for z = (x, λx)
 
-On states (q, v/γ), so that both halves of the wanted vectors have like size; γ is about the
-smallest |λ|. One real factorization of K; with a null chain K is pinned and S restricted to the
-range of the spectral projector, where it is the exact inverse.
+The states are (q, v/γ), so that both halves of the requested vectors have similar size; γ is about
+the smallest |λ|. S needs one real factorization of K. With a null chain some degrees of freedom of
+K are fixed and S is restricted to the range of the spectral projector, where it is the exact
+inverse (docs/numerics.md, "Deflation").
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import Projector, transposed_chain
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.stiffness import balanced, elastic, factorize
-from modal.eigen.state import Complex, Quadratic, Real
+from modal.types import Array, Complex
 
 DEPENDENT = 1e-8  # energy of a combination of unit states below which they are made anew
 PASSES = 3
@@ -55,11 +55,11 @@ class InverseOperator:
     def rank(self) -> int:
         return self.size - (0 if self.chain is None else self.chain.count)
 
-    def gain(self, eigenvalues: Complex) -> Real:
+    def gain(self, eigenvalues: Complex) -> Array:
         """γ/|λ|."""
         return np.asarray(self.scale / np.abs(eigenvalues))
 
-    def pairs(self, basis: Real, method: str) -> Pairs:
+    def pairs(self, basis: Array, method: str) -> Pairs:
         """The modes (Im λ ≥ 0) of an invariant subspace of S, smallest |λ| first."""
         return ritz(self, basis, method)
 
@@ -83,25 +83,25 @@ class InverseOperator:
         other.scale = self.scale
         return other
 
-    def solve(self, r: Real) -> Real:
+    def solve(self, r: Array) -> Array:
         """K⁻¹ r for (n,) or (n, p)."""
         self.solves += 1 if r.ndim == 1 else r.shape[1]
         r = np.ascontiguousarray(r)
         return self.factor.solve_transposed(r) if self.is_transposed else self.factor.solve(r)
 
-    def load(self, x: NDArray[np.float64]) -> Real:
+    def load(self, x: Array) -> Array:
         """γ (γ M v̂ + C q): minus what K multiplies in the first half of S x."""
         n = self.quadratic.n
         return np.asarray(
             self.scale * (self.quadratic.M @ (self.scale * x[n:]) + self.quadratic.C @ x[:n])
         )
 
-    def apply(self, x: Real) -> Real:
+    def apply(self, x: Array) -> Array:
         """S x for real (2n,) or (2n, p); in the range of the projector when x is."""
         moved = np.concatenate([-self.solve(self.load(x)), x[: self.quadratic.n]])
         return moved if self.project is None else np.asarray(self.project(moved))
 
-    def start(self, seed: int, columns: int | None = None) -> Real:
+    def start(self, seed: int, columns: int | None = None) -> Array:
         """Random states in the range of S, (2n,) or (2n, columns)."""
         random = np.random.default_rng(seed)
         shape = (self.size,) if columns is None else (self.size, columns)
@@ -129,11 +129,11 @@ class InverseOperator:
         self.factor.destroy()
 
 
-def ritz(operator: InverseOperator, basis: Real, method: str) -> Pairs:
+def ritz(operator: InverseOperator, basis: Array, method: str) -> Pairs:
     """The pairs (Im λ ≥ 0) of an invariant subspace, by Rayleigh–Ritz after one more step.
 
-    A definite conservative operator is skew in the M* = diag(K, M) inner product: its small matrix
-    is made exactly skew, and every eigenvalue is exactly imaginary (DESIGN.md, section 3).
+    A definite conservative operator is skew in the inner product of diag(K, M). Its projected
+    matrix is made exactly skew, so every eigenvalue is exactly imaginary.
     """
     load = operator.load(basis)
     W = operator.apply(basis)
@@ -148,7 +148,7 @@ def ritz(operator: InverseOperator, basis: Real, method: str) -> Pairs:
     return pairs.upper().nearest(0.0)
 
 
-def skew_ritz(operator: InverseOperator, W: Real, load: Real) -> tuple[Complex, Complex]:
+def skew_ritz(operator: InverseOperator, W: Array, load: Array) -> tuple[Complex, Complex]:
     """μ = γ/λ, imaginary, and coefficients on W = S Z of a definite conservative operator.
 
     load: operator.load(Z).
@@ -171,7 +171,7 @@ def skew_ritz(operator: InverseOperator, W: Real, load: Real) -> tuple[Complex, 
     return -1j * tau, np.asarray(change @ Y)
 
 
-def _energies(operator: InverseOperator, W: Real, load: Real) -> tuple[Real, Complex]:
+def _energies(operator: InverseOperator, W: Array, load: Array) -> tuple[Array, Complex]:
     """The Gram matrix of the states W in energy, and i/2 times the skew part of ⟨W, SW⟩."""
     quadratic, gamma, n = operator.quadratic, operator.scale, operator.quadratic.n
     q, v = W[:n], W[n:]

@@ -20,21 +20,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import UNDERESTIMATE, Projected
 from modal.reduction.reduced_eigen import SmallModes
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 AMPLIFICATION = 8.0  # the most that 1/(1 − β) is trusted for
 ROUND_OFF = 8.0 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
-class Certificate:
+class ErrorBounds:
     """What is known about the eigenvalues of P points, k each.
 
     error_bound, rad/s; residual, relative, in the energy norm; perturbation, rad/s: the change of
@@ -51,7 +48,7 @@ class Certificate:
     pairing: Complex
 
 
-def certify(projected: Projected, at: Coefficients, modes: SmallModes) -> Certificate:
+def error_bounds(projected: Projected, at: Coefficients, modes: SmallModes) -> ErrorBounds:
     """The error bound of every eigenvalue of every point."""
     lam = modes.eigenvalues
     right = dual_norms(projected, at, lam, modes.right, transposed=False)
@@ -69,7 +66,7 @@ def certify(projected: Projected, at: Coefficients, modes: SmallModes) -> Certif
     own = own + round_off * modes.condition
     energy = np.abs(lam) * np.sqrt(2.0) * mass_norm(projected, at, modes.right)
     residual = right * UNDERESTIMATE / np.maximum(energy, np.finfo(float).tiny)
-    return Certificate(
+    return ErrorBounds(
         coupled(own, lam, modes.condition),
         residual,
         own / modes.condition,

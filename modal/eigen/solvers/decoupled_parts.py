@@ -12,14 +12,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.dense import definite
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.state import Quadratic, Real
+from modal.types import Array
 
 LARGEST = 80  # unknowns of a part up to which LAPACK beats the block method
 
 
-def independent_parts(*matrices: Real) -> list[np.ndarray]:
+def independent_parts(*matrices: Array) -> list[np.ndarray]:
     """The unknowns of each part that none of the dense matrices (n, n) couples to the others."""
     pattern = matrices[0] != 0.0
     for A in matrices[1:]:

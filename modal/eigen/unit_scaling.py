@@ -12,9 +12,10 @@ from dataclasses import replace
 import scipy.sparse as sp
 
 from assembly.system.frozen import PARTS, FrozenSystem
-from modal.eigen.finish import condition_numbers, upright
+from modal.eigen.checked_modes import condition_numbers, normalizing_phase
 from modal.eigen.modes import Modes
-from modal.eigen.state import Quadratic, Real, unit_diagonal
+from modal.eigen.quadratic import Quadratic, unit_diagonal
+from modal.types import Array
 
 APART = 1e4  # largest d over smallest from which it matters: its square is lost of 1e16
 
@@ -22,7 +23,7 @@ APART = 1e4  # largest d over smallest from which it matters: its square is lost
 class Units:
     """The instant in units that compare, and the way back for its modes."""
 
-    def __init__(self, system: FrozenSystem, quadratic: Quadratic, d: Real) -> None:
+    def __init__(self, system: FrozenSystem, quadratic: Quadratic, d: Array) -> None:
         self.quadratic, self.d = quadratic, d
         D = sp.diags(d)
         parts = {name: D @ getattr(system, name) @ D for name in PARTS}
@@ -31,7 +32,7 @@ class Units:
     def restored(self, modes: Modes) -> Modes:
         """The modes in the instant's own units, with their errors and condition there."""
         lam, X, Y = modes.eigenvalues, self.d[:, None] * modes.right, self.d[:, None] * modes.left
-        phase = upright(X)
+        phase = normalizing_phase(X)
         X, Y = X * phase, Y * phase
         return replace(
             modes,

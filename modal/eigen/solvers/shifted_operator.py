@@ -17,8 +17,9 @@ import scipy.sparse as sp
 from assembly.linalg.factorization import Factorization, Structure
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import Projector, transposed_chain
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.state import Complex, Quadratic, Real
+from modal.types import Array, Complex
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
 
@@ -77,7 +78,7 @@ class ShiftedOperator:
         x = turn(wide)
         return np.asarray(x[0::2] + 1j * sign * x[1::2])
 
-    def apply(self, x: Real) -> Real:
+    def apply(self, x: Array) -> Array:
         """γT x on states (q, v/γ), γ = |τ|."""
         n, tau, gamma = self.quadratic.n, self.tau, self.scale
         q, v = x[:n], gamma * x[n:]
@@ -85,7 +86,7 @@ class ShiftedOperator:
         moved = np.concatenate([gamma * p.real, (q + tau * p).real])
         return moved if self.project is None else np.asarray(self.project(moved))
 
-    def start(self, seed: int) -> Real:
+    def start(self, seed: int) -> Array:
         """A random state in the range of T."""
         x = np.random.default_rng(seed).standard_normal(self.size)
         return self.apply(x if self.project is None else np.asarray(self.project(x)))
@@ -93,12 +94,12 @@ class ShiftedOperator:
     def destroy(self) -> None:
         self.factor.destroy()
 
-    def gain(self, eigenvalues: Complex) -> Real:
+    def gain(self, eigenvalues: Complex) -> Array:
         """γ|θ|."""
         reach = np.abs((eigenvalues - self.tau) * (eigenvalues - self.tau.conjugate()))
         return np.asarray(self.scale * np.abs(eigenvalues - self.tau.real) / reach)
 
-    def pairs(self, basis: Real, method: str) -> Pairs:
+    def pairs(self, basis: Array, method: str) -> Pairs:
         """The modes (Im λ ≥ 0) of an invariant subspace, largest θ first.
 
         Of the two λ that have one θ, the vector (q, v = λq) shows which is its own.
