@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from quadratics import STRUCTURES, free, gyroscopic
 from scipy.optimize import brentq
 
 from assembly import FrozenSystem
@@ -25,6 +24,7 @@ from modal.eigen.solvers.determinant import Determinant
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.winding import FIRST, Circle, conjugated, missing_inside
 from modal.types import Complex
+from tests.support.quadratics import STRUCTURES, free, gyroscopic
 
 INSTANTS: dict[str, Callable[[], FrozenSystem]] = {
     **{name: partial(gyroscopic, 30, 8, **options) for name, options in STRUCTURES.items()},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg as la
-from quadratics import gyroscopic, upper_spectrum
 
 from assembly import FrozenSystem
 from modal import solve
@@ -14,6 +13,7 @@ from modal.eigen.solvers.block import solve_block
 from modal.eigen.solvers.krylov import solve_krylov
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
+from tests.support.quadratics import gyroscopic, upper_spectrum
 
 BACKENDS = ("dense", "scipy", "slepc")
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_files import BEAM, CRANK
-from processes import interruptible
 
 import modal
 from studies.__main__ import main
 from studies.model_files.loading import load_model
+from tests.support.model_files import BEAM, CRANK
+from tests.support.processes import interruptible
 
 BLADE = (
     BEAM

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import skfem
-from continua import FAMILIES, PLANES, SOLIDS, body, nearest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -14,6 +13,7 @@ import assembly
 from assembly import gallery
 from assembly.bodies.nonlinear import equilibrium
 from assembly.kinematics import skew
+from tests.support.continua import FAMILIES, PLANES, SOLIDS, body, nearest
 
 MOTION = dict(omega=(110.0, -70.0, 230.0), epsilon=(900.0, 400.0, -1500.0))
 vectors = st.tuples(*(st.floats(-300.0, 300.0) for _ in range(3)))

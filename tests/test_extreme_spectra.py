@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 import scipy.sparse.linalg as spla
-from quadratics import gyroscopic
 
 import assembly
 from assembly import FrozenSystem, InputError
@@ -15,6 +14,7 @@ from modal import solve
 from modal.eigen.inverse_iteration import iterated, refined
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.pairs import Pairs
+from tests.support.quadratics import gyroscopic
 
 BACKENDS = ("dense", "scipy", "slepc")
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from model_files import BEAM, CRANK
 
 from assembly.errors import StorageError
 from modal.data import checkpoint
 from modal.data.storage import read_dataset, write_dataset
 from studies.reporting.output import OutputFolder
+from tests.support.model_files import BEAM, CRANK
 
 pytestmark = pytest.mark.xdist_group("processes")  # one process at a time is started and stopped
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from continua import body
 
 import assembly
 from assembly.errors import InputError
+from tests.support.continua import body
 
 MOTION = dict(omega=(110.0, -70.0, 230.0), epsilon=(900.0, 400.0, -1500.0))
 

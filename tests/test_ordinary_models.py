@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import scipy.linalg as la
-from quadratics import upper_spectrum
 
 import assembly
 from assembly import FrozenSystem
@@ -16,6 +15,7 @@ from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.krylov import solve_krylov
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
+from tests.support.quadratics import upper_spectrum
 
 BACKENDS = ("dense", "scipy", "slepc")
 SECTION = assembly.rectangle(0.05, 0.02)

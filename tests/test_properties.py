@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from quadratics import free, gyroscopic
 
 import assembly
 from assembly import FrozenSystem
 from modal import properties, solve
+from tests.support.quadratics import free, gyroscopic
 
 SECTION = assembly.rectangle(0.05, 0.02)
 

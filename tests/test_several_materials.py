@@ -5,7 +5,6 @@ from __future__ import annotations
 import meshio
 import numpy as np
 import pytest
-from continua import distorted_mesh, nearest
 from scipy.sparse.linalg import spsolve
 
 import assembly
@@ -13,6 +12,7 @@ from assembly import gallery
 from assembly.bodies.nonlinear import equilibrium
 from assembly.errors import MeshError
 from assembly.kinematics import skew
+from tests.support.continua import distorted_mesh, nearest
 
 # ν = 0: a bar of two halves then is two springs in series, whatever its mesh.
 FIRST = assembly.Material(E=3e9, nu=0.0, rho=1200.0)

@@ -11,7 +11,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from continua import body
 from numpy.typing import NDArray
 
 import assembly
@@ -19,6 +18,7 @@ from assembly import gallery
 from assembly.bodies.nonlinear import equilibrium
 from assembly.errors import ConvergenceError, InputError
 from assembly.kinematics import skew
+from tests.support.continua import body
 
 RUBBER = assembly.Material(E=4e6, nu=0.3, rho=1100.0)
 OMEGA, EPSILON = np.array([6.0, -9.0, 21.0]), np.array([40.0, -25.0, 60.0])

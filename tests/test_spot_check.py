@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from affine_families import Planar
-from test_reduction import KINDS, Chain, exact
 
 import modal.reduction.spot_check as module
 from assembly.errors import AccuracyError
@@ -18,6 +16,8 @@ from modal.reduction.full_order_refinement import SHARPER, refined
 from modal.reduction.reducer import Reducer
 from modal.reduction.spot_check import spot_check, unmatched
 from modal.reduction.sweep import sweep
+from tests.support.affine_families import Planar
+from tests.support.chains import KINDS, Chain, exact
 
 K = 6
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
-from modal.reduction.reference import Reference
 from numpy.typing import NDArray
 
 import assembly

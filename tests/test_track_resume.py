@@ -24,17 +24,7 @@ from modal.tracking import sources
 from modal.tracking import store as track_store
 from modal.tracking.tracks import Recorder
 from studies import slider_crank
-
-BLADE = assembly.beam(
-    1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 6, clamped="start"
-).with_damping(a=3.0, b=1e-5)
-CASES: dict[str, dict[str, Any]] = {
-    "reduced": dict(
-        model=BLADE, omega=np.linspace(0.0, 600.0, 130), epsilon=2000.0, axis=(0, 0, 1), k=4
-    ),
-    "full": dict(model=slider_crank.model(elements=2), times=np.linspace(0.0, 0.04, 25), k=3),
-}
-
+from tests.support.tracked_runs import CASES
 
 STOPS = {"reduced": (3, 101, 129), "full": (1, 2, 3, 12, 24)}  # instants that are finished
 
@@ -110,26 +100,15 @@ def test_it_goes_on_across_a_growth_of_the_basis(
         equal(modal.track(**given, store=tmp_path / str(count), resume=True), whole)
 
 
-KILLED = """
-import sys
-from modal.tracking import store as track_store
-track_store.INTERVAL = 0.02
-sys.path.insert(0, {tests!r})
-import modal
-from test_track_resume import CASES
-modal.track(**CASES["full"], store={store!r}, resume=True)
-"""
-
-
 @pytest.mark.xdist_group("processes")
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     """Three times kill -9, then a run to the end: the same dataset, nothing left behind."""
     store = tmp_path / "run"
-    text = KILLED.format(tests=str(Path(__file__).parent), store=str(store))
+    command = [sys.executable, "-m", "tests.support.tracked_runs", "full", str(store)]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     rng = np.random.default_rng(3)
     for _ in range(3):
-        process = subprocess.Popen([sys.executable, "-c", text], env=environment)
+        process = subprocess.Popen(command, env=environment)
         deadline = time.monotonic() + 60.0
         known = finished(store)
         while finished(store) == known and process.poll() is None and time.monotonic() < deadline:

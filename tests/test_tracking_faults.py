@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_files import BEAM
 
 import assembly
 import modal
@@ -24,6 +23,7 @@ from assembly.errors import (
 from modal.data.storage import read_dataset
 from modal.tracking.following import Rules
 from studies.cli.commands import run_app
+from tests.support.model_files import BEAM
 
 M, K = np.eye(2), np.diag([1.0, 4.0])
 
