@@ -58,24 +58,30 @@ sphinx_gallery_conf = {
 
 
 SECTION = re.compile(r"^\s*-{3,}\s*$")
+FIELDS = ("Parameters", "Attributes", "Returns", "Raises", "Warns", "Yields")
 MARKUP = re.compile(r"[\\|*]|(?<=\w)_(?!\w)")
 
 
 def escape_markup(app, what, name, obj, options, lines):
     """Docstrings are plain text: |λ| is a modulus and x* no emphasis. Before Napoleon reads them.
 
-    Without NumPy-style sections every line becomes a line of a line block, so that hanging indents
-    stay. Examples are left as they are.
+    Without NumPy-style sections every line below the first paragraph becomes a line of a line
+    block, so that hanging indents stay. Examples, and names and types of fields, are left as they
+    are.
     """
     if not any(SECTION.match(line) for line in lines):
         escaped = [MARKUP.sub(r"\\\g<0>", line) for line in lines]
-        lines[:] = [f"| {line}" if line.strip() else "" for line in escaped]
+        head = next((n for n, line in enumerate(escaped) if not line.strip()), len(escaped))
+        block = [f"| {line}" if line.strip() else "" for line in escaped[head:]]
+        lines[:] = [line.strip() for line in escaped[:head]] + block
         return
-    example = False
+    section = ""
     for n, line in enumerate(lines):
         if n + 1 < len(lines) and SECTION.match(lines[n + 1]):
-            example = line.strip() == "Examples"
-        elif not example and not SECTION.match(line):
+            section = line.strip()
+        elif section == "Examples" or SECTION.match(line):
+            continue
+        elif section not in FIELDS or line.startswith(" "):
             lines[n] = MARKUP.sub(r"\\\g<0>", line)
 
 

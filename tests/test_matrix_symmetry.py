@@ -62,7 +62,7 @@ def test_a_circulatory_part_below_round_off_counts() -> None:
     M, K, cross = parts()
     for part in ("K_epsilon", "K_D"):
         quadratic = Quadratic(FrozenSystem(M=M, K=K, **{part: 1e-15 * cross}))
-        for same in (quadratic, quadratic.transposed, quadratic.equilibrated[0]):
+        for same in (quadratic, quadratic.transposed, quadratic.scaled):
             assert not same.conservative and not same.symmetric_stiffness
     damped = FrozenSystem(M=M, K=K, D=1e-300 * np.eye(4))
     assert not damped.is_conservative and damped.symmetric_stiffness

@@ -28,7 +28,7 @@ from test_architecture import ROOMS, arrows  # noqa: E402
 PICTURE = ROOT / "docs" / "images" / "rooms.png"
 KEY = "Rooms"  # of the text in the file that says which arrows it shows
 COLOURS = {"assembly": "#dbe7f3", "modal": "#e3efdc", "studies": "#f6e6d3"}
-WIDTH, HEIGHT = 1.66, 0.36  # of a room's box
+WIDTH, HEIGHT = 1.7, 0.42  # of a room's box
 STEP_X, STEP_Y, GAP = 1.95, 0.95, 0.75  # between boxes, levels and columns
 SWEEPS = 24  # of ordering the boxes of a level
 
@@ -125,19 +125,19 @@ def draw(path: Path) -> None:
         for slot, (x, level) in slots.items():
             place[slot] = (left + 0.5 * width + x * STEP_X, level * STEP_Y)
         ax.add_patch(Rectangle((left, -0.5), width, highest + 1.2, color=colour, lw=0, zorder=0))
-        ax.text(left + 0.1, highest + 0.45, package, fontsize=13, weight="bold", va="center")
+        ax.text(left + 0.1, highest + 0.45, package, fontsize=16, weight="bold", va="center")
         left += width + GAP
     for arrow in drawn:
         colour = "#a04020" if between_packages(arrow) else "#555555"
-        style = dict(arrowstyle="-|>", mutation_scale=9, lw=0.9, zorder=1, color=colour)
+        style = dict(arrowstyle="-|>", mutation_scale=11, lw=1.1, zorder=1, color=colour)
         ax.add_patch(FancyArrowPatch(path=curve(arrow, place), **style))
     for slot, (x, y) in place.items():
         if len(slot) == 1:
             corner = (x - 0.5 * WIDTH, y - 0.5 * HEIGHT)
             ax.add_patch(Rectangle(corner, WIDTH, HEIGHT, fc="white", ec="#333333", zorder=2))
             name = slot[0].split(".", 1)[-1]
-            label = "a study" if name == "STUDY" else name if "." in slot[0] else f"{name} (public)"
-            ax.text(x, y, label, ha="center", va="center", fontsize=9, zorder=3)
+            label = "a study" if name == "STUDY" else name if "." in slot[0] else "public names"
+            ax.text(x, y, label, ha="center", va="center", fontsize=11.5, zorder=3)
     ax.set(xlim=(-0.1, left - GAP + 0.1), ylim=(-0.6, top + 0.8), aspect="equal")
     ax.axis("off")
     figure.set_size_inches(0.72 * (left - GAP + 0.2), 0.72 * (top + 1.4))

@@ -2,9 +2,9 @@
 Which modes of a rotor can become unstable at all?
 ==================================================
 
-Damping takes energy from every mode; only forces that are not symmetric can give it back. The
-ratio of the two bounds the frequency of an unstable mode: its Im λ lies in ±W (*Theory*, "A
-verdict on all modes"). For damping that turns with the shaft W is the speed Ω itself, so that
+Damping takes energy from every mode; only forces that are not symmetric can give it back. The ratio
+of the two bounds the frequency of an unstable mode: its Im λ lies between −W and W (*Theory*,
+"A verdict on all modes"). For damping that turns with the shaft W is the speed Ω itself, so that
 nothing is unstable below the first critical speed. For two full oil films of cross stiffness cΩ/2
 and damping c it is Ω/2: oil whip starts above twice the critical speed (Newkirk & Taylor, 1925).
 """

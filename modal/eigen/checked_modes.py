@@ -1,4 +1,4 @@
-"""From the eigenpairs a backend found to modes: chosen, normalised, paired, checked."""
+"""Modes from the eigenpairs of a backend: chosen, normalised, paired with left vectors, checked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ RIGID_SHARE = 0.5  # of a mode's kinetic energy in the rigid fields: it counts a
 
 @dataclass(frozen=True)
 class ModeProblem:
-    """What was asked of one instant. rigid (n, m): its rigid motions."""
+    """The eigenproblem of one frozen system and the options of its solution.
+
+    rigid (n, m): the rigid motions of the system."""
 
     rigid: Array
     quadratic: Quadratic
@@ -41,7 +43,7 @@ def checked_modes(
     adjoint: Callable[[], Pairs] | None = None,
     certified: bool | None = None,
 ) -> Modes:
-    """Choose, normalise, pair and check what a backend found.
+    """The requested modes from the eigenpairs `found` by a backend, normalised, paired and checked.
 
     adjoint: solves the transposed problem, for a backend that gives no left vectors.
     """

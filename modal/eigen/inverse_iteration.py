@@ -22,11 +22,11 @@ from assembly.errors import SingularSystemError
 from modal.eigen.double_eigenvalues import NEXT, UNEVEN, rotated, separated, unevenness
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
-from modal.eigen.solvers.shifted_operator import ShiftedOperator
+from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.types import Array, Complex
 
 GOAL = 1e-12  # backward error above which a pair is made better
-CHEAP = 500  # unknowns up to which it is asked of the equilibrated instant too
+CHEAP = 500  # unknowns up to which the scaled system's error is evaluated too
 STEPS = 2  # of inverse iteration with one factor
 ROUNDS = 4  # factors for one group
 REGROUPS = 4
@@ -130,7 +130,7 @@ def _spans(quadratic: Quadratic, group: Pairs) -> tuple[complex, Complex, Comple
     mean = complex(group.eigenvalues.mean())
     for sigma in (mean, mean * (1.0 + ASIDE)):
         try:
-            operator = ShiftedOperator(quadratic, None, sigma)
+            operator = ShiftInvert(quadratic, None, sigma)
         except SingularSystemError:
             continue
         try:
@@ -223,8 +223,8 @@ def _error(quadratic: Quadratic, pairs: Pairs) -> Array:
     error = quadratic.backward_error(pairs.eigenvalues, pairs.right)
     if quadratic.n > CHEAP or pairs.factorization == "Cholesky":
         return error
-    scaled, d = quadratic.equilibrated
-    return np.maximum(error, scaled.backward_error(pairs.eigenvalues, pairs.right / d[:, None]))
+    right = pairs.right / quadratic.scaling[:, None]
+    return np.maximum(error, quadratic.scaled.backward_error(pairs.eigenvalues, right))
 
 
 def _joined(groups: list[Group], others: list[list[int]]) -> list[Group]:

@@ -19,7 +19,7 @@ from assembly.system.null_chain import NullChain
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.determinant import Determinant
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.solvers.shifted_operator import real_form
+from modal.eigen.solvers.shift_invert import real_form
 from modal.eigen.solvers.stiffness import factorize
 from modal.eigen.winding import Circle, conjugated, missing_inside
 from modal.types import Array, Complex

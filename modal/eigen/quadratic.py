@@ -89,13 +89,21 @@ class Quadratic:
         return Quadratic.of(M, C, K, self.structure)
 
     @cached_property
-    def equilibrated(self) -> tuple[Quadratic, Array]:
-        """The quadratic in unknowns q/d with d (n,), the diagonal of M/‖M‖ + K/‖K‖ then one."""
+    def scaling(self) -> Array:
+        """d (n,) that makes the diagonal of M/‖M‖ + K/‖K‖ one in the degrees of freedom q/d.
+
+        Lengths and rotations then compare (van der Sluis, Numer. Math. 14 (1969) 14).
+        """
         m, _, k = self.norms
-        d = unit_diagonal(self.M.diagonal(), self.K.diagonal(), m, k)
-        D = sp.diags(d)
-        M, C, K = (sp.csr_matrix(D @ A @ D) for A in (self.M, self.C, self.K))
-        return Quadratic.of(M, C, K, self.structure), d
+        stiffness, mass = np.abs(self.K.diagonal()), np.abs(self.M.diagonal())
+        diagonal = stiffness / max(k, np.finfo(float).tiny) + mass / m
+        return np.asarray(1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)))
+
+    @cached_property
+    def scaled(self) -> Quadratic:
+        """The quadratic in the degrees of freedom q/d, d = `scaling`; its eigenvalues are equal."""
+        M, C, K = (diagonally_scaled(A, self.scaling) for A in (self.M, self.C, self.K))
+        return Quadratic.of(M, C, K, self.structure)
 
     @cached_property
     def norms(self) -> tuple[float, float, float]:
@@ -175,10 +183,11 @@ def structure_of(system: FrozenSystem) -> Structure:
     )
 
 
-def unit_diagonal(mass: Array, stiffness: Array, m: float, k: float) -> Array:
-    """d (n,) with which d_i² (|M_ii|/m + |K_ii|/k) = 1: lengths and rotations then compare."""
-    diagonal = np.abs(stiffness) / max(k, np.finfo(float).tiny) + np.abs(mass) / m
-    return np.asarray(1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)))
+def diagonally_scaled(A: sp.csr_matrix, d: Array) -> sp.csr_matrix:
+    """diag(d) A diag(d); a symmetric or skew A stays so to the last digit."""
+    entries = A.tocoo()
+    values = entries.data * (d[entries.row] * d[entries.col])
+    return sp.csr_matrix((values, (entries.row, entries.col)), shape=A.shape)
 
 
 def times(A: sp.csr_matrix, X: Complex) -> Complex:

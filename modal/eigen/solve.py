@@ -25,13 +25,13 @@ from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import solve_block
 from modal.eigen.solvers.decoupled_parts import solve_parts
 from modal.eigen.solvers.dense import solve_dense
-from modal.eigen.solvers.inverse_operator import InverseOperator
 from modal.eigen.solvers.krylov import solve_krylov
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.scipy import arnoldi
+from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
 from modal.eigen.solvers.window import Window, solve_offset
-from modal.eigen.unit_scaling import units_far_apart
+from modal.eigen.unit_scaling import scaled_system
 from modal.types import Array
 
 Backend = Literal["slepc", "scipy", "dense"]
@@ -40,14 +40,14 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 # A Krylov space for k modes of fewer unknowns than this would be most of the state space.
 DENSE_BELOW = 20
 
-# Up to this size a definite instant is looked through for independent parts first, and LAPACK is
-# taken where a Krylov space would be most of the state space.
+# Up to this size a definite system is split into independent parts where it has any, and LAPACK is
+# used where a Krylov space would be most of the state space.
 SMALL = 500
 
-# Up to this size LAPACK is asked when a sparse method stops short.
+# Up to this size LAPACK is used when a sparse method does not converge.
 LAST_RESORT = 100
 
-# |λ| relative to √(‖K‖/‖M‖) below which K may be singular and is looked at.
+# |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
 
 
@@ -129,9 +129,9 @@ def solve(
         raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
     point = as_target(target)
 
-    def run(given: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
-        chain = _chain(given, deflation)
-        free = given.rigid if rigid is None else rigid
+    def run(frozen: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
+        chain = _chain(frozen, deflation)
+        free = frozen.rigid if rigid is None else rigid
         problem = ModeProblem(free, quadratic, chain, k, backend, tolerance, point, certify)
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
@@ -139,7 +139,7 @@ def solve(
             return _sparse(problem, seed) if point == 0.0 else _window(problem, seed)
         except (AccuracyError, ConvergenceError):
             # Clusters that accumulate, as of overdamped modes, can stall a Krylov method.
-            if given.n > LAST_RESORT:
+            if frozen.n > LAST_RESORT:
                 raise
             return _dense(problem)
 
@@ -148,19 +148,19 @@ def solve(
         raise InputError("M: is zero; a mode needs mass")
     if isinstance(deflation, NullChain):
         return run(system, quadratic)
-    units = units_far_apart(system, quadratic)
-    if units is not None:
-        system, quadratic = units.system, Quadratic(units.system)
+    scaled = scaled_system(system, quadratic)
+    if scaled is not None:
+        system, quadratic = scaled.system, Quadratic(scaled.system)
     try:
         if deflation == "auto":
             modes = _with_found_null_space(system, quadratic, run)
         else:
             modes = run(system, quadratic)
     except ConvergenceError as stopped:
-        if units is not None and isinstance(stopped.partial, Modes):
-            raise ConvergenceError(str(stopped), units.restored(stopped.partial)) from None
+        if scaled is not None and isinstance(stopped.partial, Modes):
+            raise ConvergenceError(str(stopped), scaled.restored(stopped.partial)) from None
         raise
-    return modes if units is None else units.restored(modes)
+    return modes if scaled is None else scaled.restored(modes)
 
 
 def _is_small(problem: ModeProblem) -> bool:
@@ -243,7 +243,7 @@ def _sparse(problem: ModeProblem, seed: int) -> Modes:
         small = solve_parts(problem.quadratic, problem.k)
         if small is not None:
             return _decoupled(problem, small)
-    operator = InverseOperator(problem.quadratic, problem.chain)
+    operator = ShiftInvert(problem.quadratic, problem.chain)
     engine, method = ENGINES[problem.backend]
 
     def adjoint() -> Pairs:

@@ -181,7 +181,7 @@ def common_motions(first: Array, second: Array) -> Array:
 def shares_operators(freeze: Freeze, points: Sequence[Point]) -> bool:
     """True when freezing the same points again brings no new operator objects: the model is affine.
 
-    A mechanism's matrices T(t)ᵀ(·)T(t) are made anew at each instant; it is not.
+    A mechanism's matrices T(t)ᵀ(·)T(t) are recomputed at each instant; it is not affine.
     """
     known: dict[int, Any] = {}
     for point in points:

@@ -1,4 +1,4 @@
-"""How far an eigenvalue of the reduced problem can be from the model's own.
+"""Error bounds of the eigenvalues of a reduced problem against those of the full model.
 
 For λ, right u and left w of the reduced problem, r = T(λ)u and l = T(λ)ᴴw their residuals in the
 full one, T(λ) = λ²M + λ(C + D) + K, and d = wᴴT′(λ)u: since Vᵀr = Vᵀl = 0 the error is of second
@@ -26,13 +26,13 @@ from modal.reduction.basis import UNDERESTIMATE, Projected
 from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array, Complex
 
-AMPLIFICATION = 8.0  # the most that 1/(1 − β) is trusted for
+AMPLIFICATION = 8.0  # largest value of 1/(1 − β) that is used
 ROUND_OFF = 8.0 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
 class ErrorBounds:
-    """What is known about the eigenvalues of P points, k each.
+    """Error bounds of the eigenvalues of P points, k each.
 
     error_bound, rad/s; residual, relative, in the energy norm; perturbation, rad/s: the change of
     the state matrix that would explain the error, of which round_off is unavoidable. right, left:

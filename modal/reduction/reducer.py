@@ -26,10 +26,10 @@ from modal.reduction.reduced_eigen import SmallModes, solve_points
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index, Mask
 
-ROUNDS = 30  # of growth before a basis is given up
+ROUNDS = 30  # of growth at most
 WIDEST = 16  # vectors added in one round
 FAR_BELOW = 1e-4  # of the tolerance
-REACH = 200  # reference modes after which a higher reach is left to the full solves that check
+REACH = 200  # largest number of reference modes computed to extend the reach
 SOUNDINGS = 24  # points at which the reach of the starting basis is examined
 
 

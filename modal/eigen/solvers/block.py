@@ -14,26 +14,26 @@ import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
-from modal.eigen.solvers.inverse_operator import InverseOperator
 from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.skew import largest_of_skew
 from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
-BACKWARD = 5e-13  # and its backward error, where that is the sharper of the two
-DRIFT = 1e-11  # of K q, from which the product is formed anew
+BACKWARD = 5e-13  # and its backward error, where that is the stricter
+DRIFT = 1e-11  # relative error of K q above which the product is recomputed
 TWICE = 1e-4  # overlap with V beyond which one pass of orthogonalisation is not enough
 NOISE = 2e-15  # backward error that no basis improves on
-ACCEPT = 1e-12  # backward error to make do with once the basis stops growing
+ACCEPT = 1e-12  # backward error accepted when the basis stops growing
 DEPENDENT = (
     1e-8  # energy of a combination of unit shapes that counts as none: its K q − load is noise
 )
-GUARD = 1  # modes beyond those wanted: the last wanted one converges the slower without them
-START = 4  # random shapes to start from, beyond the number wanted
-ROOM = 12  # columns a wanted mode needs, about
+GUARD = 1  # modes beyond those requested: without them the last one converges more slowly
+START = 4  # random shapes to start from, beyond the number requested
+ROOM = 12  # columns for each requested mode, about
 WIDTH = 12  # pairs, the lowest unfinished, whose residuals the basis grows by at a time
 LARGE = 10_000  # unknowns below which rounds cost more than shapes, and all pairs are taken
-NEAR = 1e-5  # ‖Q(λ)x‖/‖Kx‖ from which it is looked closer
+NEAR = 1e-5  # ‖Q(λ)x‖/‖Kx‖ below which the backward error is evaluated
 ROUNDS = 100
 
 
@@ -85,11 +85,11 @@ class _Basis:
         return q, load
 
     def _drifted(self, q: Array, load: Array) -> bool:
-        """Whether K q is no longer what it is taken for, seen on one combination."""
+        """Whether the stored K q has become inaccurate, tested on one random combination."""
         w = np.random.default_rng(self.m).standard_normal(q.shape[1])
-        wanted = load @ w
+        expected = load @ w
         return bool(
-            np.linalg.norm(self.quadratic.K @ (q @ w) - wanted) > DRIFT * np.linalg.norm(wanted)
+            np.linalg.norm(self.quadratic.K @ (q @ w) - expected) > DRIFT * np.linalg.norm(expected)
         )
 
     def ritz(self, k: int) -> tuple[Array, Complex]:
@@ -130,7 +130,7 @@ def _factor(A: Array) -> Array:
 
 
 def _unit(q: Array, load: Array) -> tuple[Array, Array]:
-    """The columns of q with K q = load, each of unit energy; those without energy are left out."""
+    """The columns of q with K q = load, each of unit energy; those without energy are dropped."""
     energy = np.einsum("ij,ij->j", q, load)
     keep = energy > np.finfo(float).tiny
     d = 1.0 / np.sqrt(energy[keep])
@@ -138,7 +138,7 @@ def _unit(q: Array, load: Array) -> tuple[Array, Array]:
 
 
 def _orthonormal(q: Array, load: Array) -> tuple[Array, Array]:
-    """K-orthonormal combinations of shapes of unit energy; those of next to none are left out."""
+    """K-orthonormal combinations of unit shapes; directions with negligible energy are dropped."""
     gram = q.T @ load
     sizes, U = la.eigh(0.5 * (gram + gram.T))
     keep = sizes > DEPENDENT
@@ -146,7 +146,7 @@ def _orthonormal(q: Array, load: Array) -> tuple[Array, Array]:
     return q @ U, load @ U
 
 
-def solve_block(operator: InverseOperator, k: int, seed: int = 0) -> Pairs:
+def solve_block(operator: ShiftInvert, k: int, seed: int = 0) -> Pairs:
     """The k modes of smallest frequency of a definite conservative instant, and GUARD more.
 
     Raises ConvergenceError, its `partial` the Pairs that converged.

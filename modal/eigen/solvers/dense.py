@@ -15,7 +15,7 @@ import scipy.linalg as la
 from assembly.errors import ConvergenceError
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import deflate_by_similarity
-from modal.eigen.quadratic import Quadratic, companion, unit_diagonal
+from modal.eigen.quadratic import Quadratic, companion
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.skew import largest_of_skew
 from modal.types import Array, Complex
@@ -26,17 +26,12 @@ GAP = 1e-3  # relative distance of both spectra to the radius where they are joi
 COUPLED = 1e-12  # of its terms' size: VᵀCV that is not round-off
 
 
-def equilibrated(quadratic: Quadratic) -> tuple[Array, Array, Array, Array, float]:
-    """Dense M, C, K of the scaled problem, the column scaling d and the frequency scale γ.
-
-    q = d·q̂ makes the diagonal of K/‖K‖ + M/‖M‖ one (lengths and rotations then compare), λ = γλ̂.
-    """
-    m, _, k = quadratic.norms
+def dimensionless(quadratic: Quadratic) -> tuple[Array, Array, Array, float]:
+    """Dense M, C, K of the scaled quadratic in units of ‖M‖ and the frequency scale γ, λ = γλ̂."""
+    m, _, _ = quadratic.norms
     gamma = quadratic.frequency_scale
-    M, C, K = (A.toarray() for A in (quadratic.M, quadratic.C, quadratic.K))
-    d = unit_diagonal(np.diag(M), np.diag(K), m, k)
-    outer = np.outer(d, d) / (gamma**2 * m)
-    return M * outer * gamma**2, C * outer * gamma, K * outer, d, gamma
+    M, C, K = (A.toarray() for A in (quadratic.scaled.M, quadratic.scaled.C, quadratic.scaled.K))
+    return M / m, C / (gamma * m), K / (gamma**2 * m), gamma
 
 
 def solve_dense(quadratic: Quadratic, chain: NullChain | None, k: int | None = None) -> Pairs:
@@ -44,7 +39,8 @@ def solve_dense(quadratic: Quadratic, chain: NullChain | None, k: int | None = N
     if chain is not None and chain.count == 2 * quadratic.n:
         nothing = np.zeros((quadratic.n, 0), dtype=complex)
         return Pairs(np.zeros(0, dtype=complex), nothing, "none", "zeros only", left=nothing)
-    M, C, K, d, gamma = equilibrated(quadratic)
+    M, C, K, gamma = dimensionless(quadratic)
+    d = quadratic.scaling
     if quadratic.conservative:
         if chain is None:
             found = definite(M, C, K, k)

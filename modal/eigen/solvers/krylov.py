@@ -20,7 +20,7 @@ from modal.eigen.solvers.pairs import Pairs
 from modal.types import Array, Complex
 
 TOLERANCE = 1e-13  # of |γ/λ|, in the residual of the inverse operator
-PROBE_TOLERANCE = 1e-4  # of a run that only asks whether anything is left
+PROBE_TOLERANCE = 1e-4  # of a run that only tests whether modes are missing
 ROUNDS = 20
 
 Apply = Callable[[Array], Array]
@@ -109,7 +109,7 @@ class _Locked:
 
 
 def orthonormal(vectors: Array, tolerance: float = 1e-10) -> Array:
-    """An orthonormal basis of the columns, those that depend on others left out."""
+    """An orthonormal basis of the columns, dependent ones dropped."""
     norms = np.linalg.norm(vectors, axis=0)
     vectors = vectors[:, norms > 0.0] / norms[norms > 0.0]
     Q, R, _ = la.qr(vectors, mode="economic", pivoting=True)

@@ -1,4 +1,4 @@
-"""What every backend hands back, and the choice of one of each conjugate pair."""
+"""Eigenpairs as a backend returns them, and the choice of one of each conjugate pair."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLUSTER = 1e-6  # relative distance below which eigenvalues are one group
 
 @dataclass(frozen=True)
 class Pairs:
-    """Eigenpairs of one instant as a backend found them: all it has, best first.
+    """Eigenpairs of one frozen system as a backend found them, all of them, best first.
 
     eigenvalues (k,) rad/s; right (n, k) displacement parts; factorization: the factor used
     ("Cholesky", "LDLᵀ", "LU", "none"); method: the algorithm; solves: systems with the stiffness
@@ -63,12 +63,12 @@ class Pairs:
     def upper(self) -> Pairs:
         """One of each conjugate pair, Im λ ≥ 0; real eigenvalues each once.
 
-        What round-off made a pair of is seen to later (`inverse_iteration.doubles_resolved`).
+        Double real eigenvalues are separated later (`inverse_iteration.doubles_resolved`).
         """
         return self.take(np.flatnonzero(self.eigenvalues.imag >= 0.0))
 
     def doubled(self, double: Index) -> Pairs:
-        """With two real eigenpairs in place of each of those numbered: of x = a + ib, a and b."""
+        """Replaces each numbered pair by two real eigenpairs: of x = a + ib, a and b."""
         index = np.sort(np.concatenate([np.arange(len(self.eigenvalues)), double]))
         second = np.diff(index, prepend=-1) == 0
         which = np.isin(index, double)
