@@ -190,6 +190,7 @@ def done_points(store: Path) -> int:
     return int(xr.open_zarr(store, consolidated=False).done.values.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("processes")
 def test_killed_and_resumed_map_equals_an_unbroken_one(tmp_path: Path) -> None:
     """kill −9 twice in the middle; the finished map is bit for bit that of an unbroken run."""

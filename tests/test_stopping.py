@@ -76,6 +76,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
     return modal.read_dataset(folder / "out" / "tracks.nc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", CODES)
 def test_a_track_keeps_what_was_finished(
     crank: Path, number: signal.Signals, whole: xr.Dataset

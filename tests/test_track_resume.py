@@ -100,6 +100,7 @@ def test_it_goes_on_across_a_growth_of_the_basis(
         equal(modal.track(**given, store=tmp_path / str(count), resume=True), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("processes")
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     """Three times kill -9, then a run to the end: the same dataset, nothing left behind."""
