@@ -4,6 +4,7 @@
 VENV ?= .venv
 OUT ?= outputs
 PYTEST ?=
+WORKERS ?= 2
 python := $(VENV)/bin/python
 
 export OMP_NUM_THREADS ?= 1
@@ -20,6 +21,8 @@ SOLVING := factorization conjugate_subspaces reference_spectra solve clusters wi
 # $(call needs,MODULES,EXTRA): install an extra of pyproject.toml unless its modules are there
 needs = $(python) -c 'import $(subst $(space),$(comma),$(1))' 2>/dev/null \
 	|| $(python) -m pip install -q -c constraints.txt -e '.[$(2)]'
+# A debugger needs PYTEST='-n 0 --pdb'
+in_workers = -n $(WORKERS) --dist loadgroup
 comma := ,
 space := $(subst ,, )
 
@@ -36,12 +39,12 @@ demo: setup  ## run the slider-crank and rotating-blade studies into outputs/
 	$(VENV)/bin/frozen-motion run slider-crank --out $(OUT)/slider-crank
 	$(VENV)/bin/frozen-motion run rotating-blade --out $(OUT)/rotating-blade
 
-test: setup  ## run the tests; PYTEST='-k name' chooses some
-	$(python) -m pytest $(PYTEST)
+test: setup  ## run the tests in WORKERS processes (2); PYTEST='-k name' chooses some
+	$(python) -m pytest $(in_workers) $(PYTEST)
 
 complex: ## run the tests of solving and sweeping on a complex PETSc build, in .venv-complex
 	@tools/set-up .venv-complex complex
-	.venv-complex/bin/python -m pytest $(SOLVING:%=tests/test_%.py)
+	.venv-complex/bin/python -m pytest $(in_workers) $(SOLVING:%=tests/test_%.py)
 
 lint: setup  ## check the style with ruff
 	$(python) -m ruff check

@@ -1,4 +1,4 @@
-"""Which unknown is which: node and component of every degree of freedom."""
+"""Node and component of every degree of freedom."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.kinematics import skew
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index, Inexact, Mask
 
 COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True)
 class DofMap:
-    """Node coordinates (N, 3) in body axes (m); node (n,) and component (n,) of every unknown.
+    """Node and component of every degree of freedom.
 
-    Components 0–2 are displacements ux, uy, uz (m), 3–5 rotations rx, ry, rz (rad), in body axes.
+    Parameters
+    ----------
+    coordinates : ndarray, shape (N, 3)
+        Node positions in body axes, m.
+    node : ndarray of int, shape (n,)
+        Node of each degree of freedom.
+    component : ndarray of int, shape (n,)
+        0–2: displacements ux, uy, uz (m); 3–5: rotations rx, ry, rz (rad); body axes.
     """
 
     coordinates: Array
@@ -32,7 +36,19 @@ class DofMap:
 
     @classmethod
     def regular(cls, coordinates: Array, components: Sequence[int]) -> DofMap:
-        """The same components at every node, numbered node by node."""
+        """The same components at every node, numbered node by node.
+
+        Parameters
+        ----------
+        coordinates : array_like, shape (N, 3)
+            Node positions in body axes, m.
+        components : sequence of int
+            Components of every node, 0–5.
+
+        Returns
+        -------
+        DofMap
+        """
         coordinates = np.asarray(coordinates, dtype=float)
         count = len(coordinates)
         node = np.repeat(np.arange(count), len(components))
@@ -42,36 +58,78 @@ class DofMap:
     def __len__(self) -> int:
         return len(self.node)
 
-    def select(self, mask: NDArray[np.bool_] | Index) -> DofMap:
-        """The map of a subset of the unknowns (all nodes keep their numbers)."""
+    def select(self, mask: Mask | Index) -> DofMap:
+        """The map of a subset of the degrees of freedom; all nodes keep their numbers.
+
+        Parameters
+        ----------
+        mask : ndarray of bool or int
+            The subset.
+
+        Returns
+        -------
+        DofMap
+        """
         return DofMap(self.coordinates, self.node[mask], self.component[mask])
 
     @cached_property
     def numbers(self) -> dict[tuple[int, int], int]:
-        """The unknown's number for each (node, component)."""
+        """Number of the degree of freedom for each (node, component)."""
         pairs = zip(self.node.tolist(), self.component.tolist(), strict=True)
         return {pair: k for k, pair in enumerate(pairs)}
 
     def index(self, node: int, component: int) -> int:
-        """The unknown's number; InputError when that node has no such unknown."""
+        """Number of a degree of freedom.
+
+        Parameters
+        ----------
+        node : int
+            Node number.
+        component : int
+            0–5: ux, uy, uz, rx, ry, rz.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        InputError
+            When the node has no such degree of freedom.
+        """
         try:
             return self.numbers[node, component]
         except KeyError:
-            raise InputError(f"node {node} has no unknown {COMPONENTS[component]}") from None
+            raise InputError(f"node {node} has no DOF {COMPONENTS[component]}") from None
 
     def of_nodes(
         self, nodes: Index | Sequence[int], components: Sequence[int] | None = None
     ) -> Index:
-        """Numbers of all unknowns at the nodes (of the given components, or all)."""
+        """Numbers of the degrees of freedom at some nodes.
+
+        Parameters
+        ----------
+        nodes : array_like of int
+            Node numbers.
+        components : sequence of int, optional
+            Components; all by default.
+
+        Returns
+        -------
+        ndarray of int
+        """
         mask = np.isin(self.node, nodes)
         if components is not None:
             mask &= np.isin(self.component, components)
         return np.flatnonzero(mask)
 
     def rigid_fields(self) -> Array:
-        """The six infinitesimal rigid motions about the frame's origin, (n, 6).
+        """The six infinitesimal rigid motions about the frame's origin.
 
-        Columns: translations along x, y, z, rotations about x, y, z (displacement e × X).
+        Returns
+        -------
+        ndarray, shape (n, 6)
+            Translations along x, y, z; rotations about x, y, z (displacement e × X).
         """
         fields = np.zeros((len(self), 6))
         X = self.coordinates[self.node]
@@ -86,7 +144,16 @@ class DofMap:
         return fields
 
     def turning(self, unit: Array) -> sp.csr_matrix:
-        """The matrix (n, n) that multiplies every nodal displacement by `unit` (3, 3)."""
+        """The matrix (n, n) that multiplies every nodal displacement by a (3, 3) matrix.
+
+        Parameters
+        ----------
+        unit : ndarray, shape (3, 3)
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix
+        """
         rows, cols, values = [], [], []
         for (node, component), k in self.numbers.items():
             for other in range(3) if component < 3 else ():
@@ -96,9 +163,18 @@ class DofMap:
                     values.append(unit[component, other])
         return sp.csr_matrix((values, (rows, cols)), shape=(len(self), len(self)))
 
-    def displacement(self, vector: NDArray[np.inexact]) -> NDArray[np.inexact]:
-        """Nodal displacements (N, 3) of a vector (n,) of unknowns; absent unknowns count as
-        zero.
+    def displacement(self, vector: Inexact) -> Inexact:
+        """Nodal displacements of a vector of degrees of freedom.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (n,)
+            Real or complex.
+
+        Returns
+        -------
+        ndarray, shape (N, 3)
+            Zero where a node lacks the component.
         """
         out = np.zeros((len(self.coordinates), 3), dtype=vector.dtype)
         moves = self.component < 3

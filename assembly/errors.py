@@ -1,6 +1,4 @@
-"""The errors of the suite: one class a kind of fault, one clear line each (what, where, what would
-be right).
-"""
+"""The errors: one class for each kind of fault. A message says what, where and what is accepted."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ class MotionError(InputError):
 
 
 class MechanismError(InputError):
-    """A mechanism is put together wrongly."""
+    """The parts of a mechanism do not fit together."""
 
 
 class SingularPositionError(MechanismError):
@@ -40,7 +38,7 @@ class SingularPositionError(MechanismError):
 
 
 class RedundantConstraintError(MechanismError):
-    """Some joints repeat what others already impose."""
+    """Some joints repeat the conditions of others."""
 
 
 class ModelFileError(InputError):
@@ -48,7 +46,7 @@ class ModelFileError(InputError):
 
 
 class StudyError(InputError):
-    """A study was asked for something it does not have."""
+    """A requested item of a study does not exist."""
 
 
 class StorageError(FrozenMotionError, OSError):
@@ -60,7 +58,7 @@ class SingularSystemError(FrozenMotionError, ArithmeticError):
 
 
 class ConvergenceError(FrozenMotionError, ArithmeticError):
-    """An iteration stopped short; `partial` carries what had converged (or None)."""
+    """An iteration did not converge; `partial` has what had converged, or None."""
 
     def __init__(self, message: str, partial: Any = None) -> None:
         super().__init__(message)
@@ -68,4 +66,4 @@ class ConvergenceError(FrozenMotionError, ArithmeticError):
 
 
 class AccuracyError(FrozenMotionError, ArithmeticError):
-    """A result failed its own check and is not handed out."""
+    """A result failed its own check and is not returned."""

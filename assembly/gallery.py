@@ -9,7 +9,6 @@ from typing import Literal
 
 import meshio
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
 from assembly.bodies.solids import plane, solid
@@ -18,9 +17,8 @@ from assembly.errors import InputError
 from assembly.materials.materials import Material, Orthotropic, steel
 from assembly.mechanisms.joints import driver, revolute
 from assembly.mechanisms.mechanism import Mechanism
+from assembly.types import Array, Index
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 Triple = tuple[float, float, float]
 
 ELEMENTS = {
@@ -44,20 +42,45 @@ def block(
     clamped: str | list[int] | None = "x0",
     pinned: str | list[int] | None = None,
 ) -> Body:
-    """A solid block of nx × ny × nz bricks (each six tetrahedra for tet4 and tet10), clamped at x =
-    0.
+    """A solid block of nx × ny × nz bricks, clamped at x = 0; tet4 and tet10: six cells a brick.
 
-    element: tet4, tet10, hex8 or hex20. size, origin: m. Faces are the sets x0, x1, y0, y1, z0, z1.
-    Hex8, clamped at x0: 3 nx (ny+1) (nz+1) unknowns.
+    Parameters
+    ----------
+    nx, ny, nz : int
+        Number of bricks along each side.
+    element : {"tet4", "tet10", "hex8", "hex20"}
+        Kind of cell.
+    size, origin : tuple of three float
+        Sides and first corner, m.
+    material : Material or Orthotropic
+        Material.
+    clamped, pinned : str, list of int or None
+        As for `assembly.solid`; the faces are the sets x0, x1, y0, y1, z0, z1.
+
+    Returns
+    -------
+    Body
+        Hex8, clamped at x0: 3 nx (ny+1) (nz+1) degrees of freedom.
     """
     return solid(block_mesh(nx, ny, nz, element, size, origin), material, clamped, pinned)
 
 
 def reference_block(element: str = "hex20") -> Body:
-    """A steel block of exactly 28,080 unknowns (DESIGN.md, section 3), clamped at x = 0.
+    """The steel block of the benchmarks: 28,080 degrees of freedom, clamped at x = 0.
 
-    element: "hex20", 39×7×7 cells, 4.2 million nonzeros in K, or "hex8", 39×15×14 cells, 2.0
-    million.
+    Parameters
+    ----------
+    element : {"hex20", "hex8"}
+        "hex20": 39×7×7 cells, 4.2 million nonzeros in K. "hex8": 39×15×14 cells, 2.0 million.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For another element.
     """
     counts = {"hex20": (39, 7, 7), "hex8": (39, 15, 14)}
     if element not in counts:
@@ -77,7 +100,29 @@ def sheet(
     thickness: float = 0.01,
     state: Literal["stress", "strain"] = "stress",
 ) -> Body:
-    """A rectangular plane body of nx × ny quadrilaterals (each two triangles for t3 and t6), m."""
+    """A rectangular plane body of nx × ny quadrilaterals; t3 and t6: two cells each.
+
+    Parameters
+    ----------
+    nx, ny : int
+        Number of quadrilaterals along each side.
+    element : {"t3", "t6", "q4", "q8"}
+        Kind of cell.
+    size, origin : tuple of two float
+        Sides and first corner, m.
+    material : Material or Orthotropic
+        Material.
+    clamped, pinned : str, list of int or None
+        As for `assembly.plane`; the edges are the sets x0, x1, y0, y1.
+    thickness : float
+        m.
+    state : {"stress", "strain"}
+        Plane stress or plane strain.
+
+    Returns
+    -------
+    Body
+    """
     mesh = sheet_mesh(nx, ny, element, size, origin)
     return plane(mesh, material, clamped, pinned, thickness, state)
 
@@ -89,10 +134,25 @@ def four_bar(
     speed: float = 60.0,
     angles: tuple[float, float] = (0.8, 1.4),
 ) -> Mechanism:
-    """A planar four-bar linkage "crank", "coupler", "rocker" on a base of that length along x, m.
+    """A planar four-bar linkage with the bodies "crank", "coupler" and "rocker".
 
-    link(length): a planar beam along x. The crank, at A, turns at `speed`, rad/s; angles: about
-    those of coupler and rocker, rad, where the loop is first closed, with the crank along the base.
+    Parameters
+    ----------
+    link : callable
+        Length (m) → planar beam along x.
+    lengths : tuple of three float
+        Crank, coupler and rocker, m.
+    base : float
+        Distance of the two ground joints A and D along x, m.
+    speed : float
+        Speed of the crank at A, rad/s.
+    angles : tuple of two float
+        Approximate angles of coupler and rocker, rad, at which the loop is first closed with the
+        crank along the base.
+
+    Returns
+    -------
+    Mechanism
     """
     crank, coupler, rocker = lengths
     return Mechanism(
@@ -116,7 +176,21 @@ def block_mesh(
     size: Triple = (1.0, 0.2, 0.2),
     origin: Triple = (0.0, 0.0, 0.0),
 ) -> meshio.Mesh:
-    """The mesh of `block`, with its faces as named node sets."""
+    """The mesh of `block`, with its faces as named node sets.
+
+    Parameters
+    ----------
+    nx, ny, nz : int
+        Number of bricks along each side.
+    element : {"tet4", "tet10", "hex8", "hex20"}
+        Kind of cell.
+    size, origin : tuple of three float
+        Sides and first corner, m.
+
+    Returns
+    -------
+    meshio.Mesh
+    """
     kind = _kind(element, 3)
     points, corners = _lattice((nx, ny, nz), size, origin)
     local = _KUHN if kind.startswith("tetra") else (_BRICK,)
@@ -131,7 +205,21 @@ def sheet_mesh(
     size: tuple[float, float] = (1.0, 0.2),
     origin: tuple[float, float] = (0.0, 0.0),
 ) -> meshio.Mesh:
-    """The mesh of `sheet`, with its edges as named node sets x0, x1, y0, y1."""
+    """The mesh of `sheet`, with its edges as named node sets x0, x1, y0, y1.
+
+    Parameters
+    ----------
+    nx, ny : int
+        Number of quadrilaterals along each side.
+    element : {"t3", "t6", "q4", "q8"}
+        Kind of cell.
+    size, origin : tuple of two float
+        Sides and first corner, m.
+
+    Returns
+    -------
+    meshio.Mesh
+    """
     kind = _kind(element, 2)
     points, corners = _lattice((nx, ny), size, origin)
     local = ((0, 1, 3), (0, 3, 2)) if kind.startswith("triangle") else ((0, 1, 3, 2),)

@@ -1,6 +1,4 @@
-"""Rigid-motion kinematics of one instant, and the affine coefficients that go with them
-(DESIGN.md, section 2).
-"""
+"""Rigid-motion kinematics of one instant, and the coefficients of the affine matrices."""
 
 from __future__ import annotations
 
@@ -8,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.magnitudes import ACCELERATION, RATE
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 # The order in which the six products ω_i ω_j are counted everywhere.
 PAIRS: tuple[tuple[int, int], ...] = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -62,8 +59,21 @@ def acceleration_units(X: ArrayLike) -> Array:
 class Kinematics:
     """Rigid motion of a body frame at one instant, in body axes.
 
-    omega (3,) rad/s, epsilon (3,) rad/s², acceleration (3,) of the origin, m/s². velocity (3,) of
-    the origin, m/s: only dampers against the surroundings depend on it.
+    Parameters
+    ----------
+    omega : array_like, shape (3,)
+        Angular velocity, rad/s.
+    epsilon : array_like, shape (3,)
+        Angular acceleration, rad/s².
+    acceleration : array_like, shape (3,)
+        Acceleration of the origin, m/s².
+    velocity : array_like, shape (3,)
+        Velocity of the origin, m/s. Only dampers against the surroundings depend on it.
+
+    Raises
+    ------
+    InputError
+        For values that are not finite, too large, or of the wrong shape.
     """
 
     omega: Array = field(default_factory=lambda: np.zeros(3))
@@ -82,11 +92,11 @@ class Kinematics:
             object.__setattr__(self, name, value)
 
     def coefficients(self) -> Array:
-        """The (12,) multipliers of the unit kinematics: ω_iω_j in PAIRS order, ε, a_O."""
+        """Multipliers (12,) of the unit kinematics: ω_iω_j in PAIRS order, ε, a_O."""
         return unit_coefficients(self.omega, self.epsilon, self.acceleration)
 
     def twist(self) -> Array:
-        """The (6,) velocity of the origin and angular velocity."""
+        """Velocity of the origin and angular velocity, (6,)."""
         return np.concatenate([self.velocity, self.omega])
 
 
@@ -115,7 +125,21 @@ def as_vector(value: ArrayLike, name: str, axis: ArrayLike | None = None) -> Arr
 
 
 def unit_axis(axis: ArrayLike | Sequence[float]) -> Array:
-    """The axis as a (3,) unit vector; InputError when it has no direction."""
+    """The unit vector of an axis.
+
+    Parameters
+    ----------
+    axis : array_like, shape (3,)
+
+    Returns
+    -------
+    ndarray, shape (3,)
+
+    Raises
+    ------
+    InputError
+        For a vector that is zero, not finite or of another shape.
+    """
     a = np.asarray(axis, dtype=float)
     length = np.linalg.norm(a) if a.shape == (3,) else 0.0
     if not np.isfinite(length) or length == 0.0:

@@ -27,7 +27,7 @@ from assembly.gallery import block, reference_block
 from assembly.system.frozen import FrozenSystem
 from benchmarks.toar import petsc_matrices, toar
 from modal import solve
-from modal.eigen.state import companion
+from modal.eigen.quadratic import companion
 
 MODES = 10
 SPIN = (0.0, 0.0, 300.0)

@@ -22,6 +22,7 @@ from assembly.bodies.beams import Theory
 from assembly.bodies.body import Body
 from assembly.kinematics import skew
 from assembly.system.frozen import FrozenSystem
+from tests.support.beam_shapes import bending_shapes, coefficients, turned
 
 LENGTH, ELEMENTS, WIDTH, HEIGHT = 1.2, 2, 0.20, 0.07
 SOFT = assembly.Material(E=5e4, nu=0.25, rho=3.0)
@@ -54,24 +55,6 @@ def beam(theory: Theory, rotary_inertia: bool = True) -> Body:
         direction=DIRECTION,
         pitch=PITCH,
     )
-
-
-def bending_shapes(phi: float, L: float) -> tuple[list[Polynomial], list[Polynomial]]:
-    """Displacement and rotation by x/L of (v₁, θ₁, v₂, θ₂) with θ = v′ − γ (Przemieniecki)."""
-    f = 1.0 / (1.0 + phi)
-    v = [
-        f * Polynomial([1.0 + phi, -phi, -3.0, 2.0]),
-        f * L * Polynomial([0.0, 1.0 + phi / 2.0, -2.0 - phi / 2.0, 1.0]),
-        f * Polynomial([0.0, phi, 3.0, -2.0]),
-        f * L * Polynomial([0.0, -phi / 2.0, phi / 2.0 - 1.0, 1.0]),
-    ]
-    theta = [
-        f / L * Polynomial([0.0, -6.0, 6.0]),
-        f * Polynomial([1.0 + phi, -4.0 - phi, 3.0]),
-        f / L * Polynomial([0.0, 6.0, -6.0]),
-        f * Polynomial([0.0, phi - 2.0, 3.0]),
-    ]
-    return v, theta
 
 
 def own_shapes(theory: Theory, L: float) -> list[list[Polynomial]]:
@@ -133,24 +116,6 @@ def independent(theory: Theory, rotary_inertia: bool = True) -> Independent:
         np.tile(w * L, ELEMENTS), np.concatenate(X), np.concatenate(N)[..., 6:],
         np.concatenate(dN)[..., 6:], s, area, P, np.concatenate(along),
     )  # fmt: skip
-
-
-def coefficients(q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """sin θ/θ, (1 − cos θ)/θ², (θ − sin θ)/θ³ by their series in θ² = q, also for complex q."""
-    terms = np.stack([(-q) ** k for k in range(8)], axis=-1)
-    factorial = np.cumprod(np.arange(1.0, 20.0))
-    return (
-        terms @ (1.0 / factorial[0:16:2]),
-        terms @ (1.0 / factorial[1:17:2]),
-        terms @ (1.0 / factorial[2:18:2]),
-    )
-
-
-def turned(phi: np.ndarray, v: np.ndarray, sign: float = 1.0) -> np.ndarray:
-    """exp(± φ̃) v."""
-    f1, f2, _ = (f[..., None] for f in coefficients((phi * phi).sum(-1)))
-    cross = np.cross(phi, v)
-    return v + sign * f1 * cross + f2 * np.cross(phi, cross)
 
 
 def strains(beam: Independent, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from quadratics import STRUCTURES, free, gyroscopic
 from scipy.optimize import brentq
 
 from assembly import FrozenSystem
@@ -17,13 +16,15 @@ from assembly.errors import AccuracyError, ConvergenceError
 from assembly.gallery import block
 from assembly.system.null_chain import build_null_chain
 from modal import solve
-from modal.eigen.certify import certified, contour_count, inertia_count
+from modal.eigen.mode_count import certified, contour_count, inertia_count
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers import determinant
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.determinant import Determinant
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.state import Complex, Quadratic
 from modal.eigen.winding import FIRST, Circle, conjugated, missing_inside
+from modal.types import Complex
+from tests.support.quadratics import STRUCTURES, free, gyroscopic
 
 INSTANTS: dict[str, Callable[[], FrozenSystem]] = {
     **{name: partial(gyroscopic, 30, 8, **options) for name, options in STRUCTURES.items()},
@@ -95,7 +96,7 @@ def test_inertia_counts_the_frequencies_below() -> None:
 def test_inertia_next_to_a_cluster(gap: float) -> None:
     """Five equal frequencies and free motion with six zeros: right on either side of the cluster.
 
-    Free: three of the zeros count, as the pairs they are (modal.certify).
+    Free: three of the zeros count, as the pairs they are (modal/eigen/mode_count.py).
     """
     whole = free(40, 3, 4)
     omega = solve(whole, k=40, backend="dense").eigenvalues.imag

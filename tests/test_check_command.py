@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_files import BEAM
 
 import modal
 from assembly.system.frozen import FrozenSystem
 from modal.checks.crosscheck import crosscheck
 from studies.__main__ import main
+from tests.support.model_files import BEAM
 
 MANUAL = (Path(__file__).parents[1] / "docs/commands.md").read_text()
 STANDS = "verdict: the frozen eigenvalues stand for the motion"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg as la
-from quadratics import gyroscopic, upper_spectrum
 
 from assembly import FrozenSystem
 from modal import solve
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import solve_block
 from modal.eigen.solvers.krylov import solve_krylov
-from modal.eigen.solvers.operator import InverseOperator
+from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
-from modal.eigen.state import Quadratic
+from tests.support.quadratics import gyroscopic, upper_spectrum
 
 BACKENDS = ("dense", "scipy", "slepc")
 
@@ -73,7 +73,7 @@ def test_sparse_methods_themselves_miss_none(method: str) -> None:
     """
     for seed in range(0, 200, 2 if method == "block" else 4):
         system, expected = clustered(seed)
-        operator = InverseOperator(Quadratic(system), None)
+        operator = ShiftInvert(Quadratic(system), None)
         k = 6 + seed % 7
         if method == "block":
             found = solve_block(operator, k)

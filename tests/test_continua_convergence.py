@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse.linalg as spla
-from continua import PLANES, SOLIDS
 
 import assembly
 from assembly import gallery
+from tests.support.continua import PLANES, SOLIDS
 
 A, B = 1.0, 0.7
 EXACT = np.sqrt(assembly.steel.G / assembly.steel.rho * ((np.pi / A) ** 2 + (np.pi / B) ** 2))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from floquet_cases import TurningSprings, markus_yamabe, mathieu, vinograd, wu
 from numpy.typing import NDArray
 
 import assembly
@@ -20,6 +19,7 @@ from modal.checks.diagnosis import DRIFT, NON_NORMAL, PRESTRESS, RESONANCE, Evid
 from modal.periodic.resonance import announced
 from modal.tracking.frozen_callable import tracks_of_callable
 from studies.slider_crank.machine import model as slider_crank
+from tests.support.floquet_cases import TurningSprings, markus_yamabe, mathieu, vinograd, wu
 
 Array = NDArray[Any]
 

@@ -12,7 +12,7 @@ import scipy.linalg as la
 
 import modal
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.doubles import separated
+from modal.eigen.double_eigenvalues import separated
 from modal.eigen.modes import Modes
 
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -10,8 +10,8 @@ import pytest
 
 import modal
 from assembly import FrozenSystem
-from benchmarks.families import Family, lapack, random_family, right_share
-from benchmarks.tracking import meetings
+from tests.support.families import Family, lapack, random_family, right_share
+from tests.support.tracking_rules import meetings
 
 Solver = Callable[[FrozenSystem, int], modal.Modes]
 
@@ -50,7 +50,7 @@ def outcome(found: Iterable[Family], points: int, solver: Solver) -> tuple[list[
     ("gap", "points", "count"), [(0.0, 6, 25), (1e-3, 4, 25), (3e-5, 12, 25), (3e-6, 6, 25)]
 )
 def test_few_instants_tell_crossings_from_veerings(gap: float, points: int, count: int) -> None:
-    """Random families of 3 to 6 branches known in closed form (benchmarks/families.py)."""
+    """Random families of 3 to 6 branches known in closed form (tests/support/families.py)."""
     rng = np.random.default_rng(7)
     families = (random_family(rng, gap) for _ in range(count))
     shares, kinds = outcome(families, points, any_phase_and_size(rng))

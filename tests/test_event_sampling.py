@@ -16,9 +16,9 @@ from scipy.optimize import brentq
 import assembly
 import modal
 from assembly import FrozenSystem
-from benchmarks.families import lapack, random_family
 from studies import slider_crank
 from studies.model_files.loading import load_model
+from tests.support.families import lapack, random_family
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 MANUAL = Path(__file__).parents[1] / "docs" / "commands.md"
@@ -199,7 +199,7 @@ def test_growth_that_begins_and_ends_inside_one_step(count: int) -> None:
 @pytest.mark.parametrize("gap", [0.0, 1e-3, 3e-2])
 @pytest.mark.parametrize("seed", range(4))
 def test_families_of_oscillators(gap: float, seed: int) -> None:
-    """Crossings and one veering of each family (benchmarks/families.py), whatever the sampling."""
+    """Crossings and one veering of each family, whatever the sampling."""
     family = random_family(np.random.default_rng(seed), gap)
     found = []
     for count in (7, 24, 90):

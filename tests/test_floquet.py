@@ -7,15 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from floquet_cases import (
-    Matrix,
-    TurningSprings,
-    markus_yamabe,
-    mathieu,
-    meissner,
-    vinograd,
-    wu,
-)
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
@@ -24,6 +15,15 @@ from assembly.system.frozen import FrozenSystem
 from modal.periodic.balanced import Balanced
 from modal.periodic.floquet import floquet
 from modal.periodic.magnus import propagator_factors
+from tests.support.floquet_cases import (
+    Matrix,
+    TurningSprings,
+    markus_yamabe,
+    mathieu,
+    meissner,
+    vinograd,
+    wu,
+)
 
 Array = NDArray[Any]
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from floquet_cases import mathieu
 
 import assembly
 import modal
@@ -14,6 +13,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.checks.diagnosis import RESONANCE
 from modal.periodic.floquet import floquet
 from modal.reduction.interpolation import chebyshev_interpolant, periodic_interpolant
+from tests.support.floquet_cases import mathieu
 
 ROOT = dict(
     length=1.0, section=assembly.rectangle(0.02, 0.02), material=assembly.steel, elements=8,

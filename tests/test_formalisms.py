@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg as la
-from test_spatial_mechanisms import rsur
 
 import assembly
 import modal
@@ -15,6 +14,7 @@ from modal.transient.equations import SecondOrderModel
 from modal.transient.hamilton import CanonicalModel
 from studies.rotating_bar.bar import frozen, model
 from studies.slider_crank.machine import model as slider_crank
+from tests.support.spatial_mechanisms import rsur
 
 SPAN = (0.0, 0.01)
 FORCE = 1000.0  # N, at the free end, period π/100

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from quadratics import upper_spectrum
 
 import modal
 from assembly import FrozenSystem
 from modal.eigen.deflation import deflate_by_similarity
-from modal.eigen.state import companion
+from modal.eigen.quadratic import companion
 from studies import slider_crank
+from tests.support.quadratics import upper_spectrum
 
 
 def free_slider_crank(elements: int, t: float = 0.003, transport: bool = False) -> FrozenSystem:

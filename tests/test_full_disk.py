@@ -11,20 +11,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from model_files import BEAM, CRANK
 
 from assembly.errors import StorageError
 from modal.data import checkpoint
 from modal.data.storage import read_dataset, write_dataset
 from studies.reporting.output import OutputFolder
+from tests.support.model_files import BEAM, CRANK
+
+pytestmark = pytest.mark.xdist_group("processes")  # one process at a time is started and stopped
 
 SPIN = BEAM + '[motion]\nkind = "spin"\naxis = [0, 0, 1]\nomega = 100.0\n\n[analysis]\nmodes = 3\n'
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+SHORT = ["--set", "elements=3", "--set", "duration=0.002", "--set", "timing_repeats=0"]
 COMMANDS = {
     "track": ["track", "{spin}", "--over", "omega=0:200:40"],
     "track of a mechanism": ["track", "{crank}", "--times", "0:0.04:20", "--modes", "3"],
     "map": ["map", "{spin}", "--x", "omega=0:200:12", "--y", "epsilon=0:100:12"],
-    "run": ["run", "two-zeros"],
+    "run": ["run", "rotating-bar", *SHORT],
 }
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from floquet_cases import mathieu, meissner
 from scipy.special import mathieu_a, mathieu_b
 
 from assembly.errors import InputError
 from modal.periodic.hill import hill_chart
+from tests.support.floquet_cases import mathieu, meissner
 
 STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
 

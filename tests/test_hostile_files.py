@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_files import BEAM
 
 import assembly
 from assembly.bodies.beamdyn_input import beamdyn_blade
@@ -17,6 +16,7 @@ from assembly.bodies.blade_files import beamdyn_table, elastodyn_table
 from assembly.errors import FrozenMotionError, InputError
 from studies.__main__ import main
 from studies.model_files.loading import load_model
+from tests.support.model_files import BEAM
 
 pytestmark = pytest.mark.timeout(60)
 

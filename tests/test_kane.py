@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kane import KaneElement, RigidInstant, beam_interpolation, kane_element, turning
 from numpy.typing import NDArray
 
 import assembly
 from assembly.kinematics import Kinematics
+from tests.support.kane import KaneElement, RigidInstant, beam_interpolation, kane_element, turning
 
 Array = NDArray[np.float64]
 

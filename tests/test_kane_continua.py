@@ -13,11 +13,11 @@ from itertools import product
 import meshio
 import numpy as np
 import pytest
-from continua import FAMILIES, SOLIDS
 
 import assembly
 from assembly.elements.reference import CELLS
 from assembly.gallery import ELEMENTS
+from tests.support.continua import FAMILIES, SOLIDS
 
 RHO, THICKNESS = 1300.0, 0.07
 MATERIAL = assembly.Material(E=5e9, nu=0.3, rho=RHO)

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+LONG = "tutorial"  # of the pages, the one that takes more than ten seconds
 PAGES = [
     path
     for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
@@ -90,11 +91,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str,
     return names
 
 
-@pytest.mark.parametrize("name", [page.stem for page in PAGES])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(page.stem, marks=pytest.mark.slow if page.stem == LONG else ())
+        for page in PAGES
+    ],
+)
 def test_the_code_of_the_page_runs(name: str, pages: Callable[[str], dict[str, Any]]) -> None:
     assert pages(name)
 
 
+@pytest.mark.slow
 def test_tutorial(pages: Callable[[str], dict[str, Any]]) -> None:
     """What the text says of its numbers."""
     names = pages("tutorial")

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from affine_families import Planar
 
 from assembly.errors import StorageError
 from modal.maps.stability_maps import stability_map
 from modal.maps.store import MapStore
+from tests.support.affine_families import Planar
 
 AXES = dict(omega=np.linspace(0.1, 2.4, 23), epsilon=np.linspace(-0.3, 0.3, 21))  # 3 × 3 tiles
 TILE = "1/1"  # the one that is damaged

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import xarray as xr
-from affine_families import Planar, Remade
-from floquet_cases import mathieu
 
 import assembly
 from assembly.errors import StorageError
@@ -19,6 +17,8 @@ from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
 from modal.maps.stability_maps import stability_map
 from modal.periodic.hill import hill_chart
+from tests.support.affine_families import Planar, Remade
+from tests.support.floquet_cases import mathieu
 
 AXES = dict(omega=np.linspace(0.1, 2.3, 23), epsilon=np.linspace(-0.3, 0.3, 23))
 INSIDE = (float(AXES["omega"][7]), float(AXES["epsilon"][16]))

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from assembly.errors import StorageError
-from benchmarks.kills import CASES, make, running, series, values
 from modal.data.folder import lock, release, remove_stale
+from tests.support.killed_maps import CASES, make, running, series, values
+
+pytestmark = pytest.mark.xdist_group("processes")  # one process at a time is started and stopped
 
 
 @pytest.mark.parametrize("case", CASES)

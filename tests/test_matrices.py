@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from continua import body
 
 import assembly
 from assembly.errors import InputError
+from tests.support.continua import body
 
 MOTION = dict(omega=(110.0, -70.0, 230.0), epsilon=(900.0, 400.0, -1500.0))
 
@@ -176,7 +176,7 @@ def test_beam_matrices_are_refused() -> None:
         (dict(M=np.full((6, 6), np.nan)), "not finite"),
         (dict(M=np.diag([1.0, 2.0, 1.0] * 2)), "different masses"),
         (dict(M=np.eye(6) + 0.1 * (np.eye(6, k=1) + np.eye(6, k=-1))), "couple directions"),
-        (dict(coordinates=np.zeros((3, 3))), "6 unknowns are not 3"),
+        (dict(coordinates=np.zeros((3, 3))), "6 DOFs are not 3"),
         (dict(dofs=[(0, 0)] * 6), "appears twice"),
         (dict(dofs=[(k, 0) for k in range(6)]), "node numbers"),
         (dict(geometric={"zx": np.eye(6)}), "no unit 'zx'"),

@@ -16,7 +16,7 @@ from assembly import gallery
 from assembly.linalg.combination import Combination, Kronecker, Lazy
 from assembly.linalg.mirror import is_skew, is_symmetric, symmetry_of
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.state import Quadratic
+from modal.eigen.quadratic import Quadratic
 
 STIFF, SOFT, CROSS, MASS = 1e20, 1e7, 1e6, 10.0
 EXACT = np.sqrt((-SOFT + 1j * CROSS) / MASS + 0j)  # growing: +49.94 + 1001i
@@ -62,7 +62,7 @@ def test_a_circulatory_part_below_round_off_counts() -> None:
     M, K, cross = parts()
     for part in ("K_epsilon", "K_D"):
         quadratic = Quadratic(FrozenSystem(M=M, K=K, **{part: 1e-15 * cross}))
-        for same in (quadratic, quadratic.transposed, quadratic.equilibrated[0]):
+        for same in (quadratic, quadratic.transposed, quadratic.scaled):
             assert not same.conservative and not same.symmetric_stiffness
     damped = FrozenSystem(M=M, K=K, D=1e-300 * np.eye(4))
     assert not damped.is_conservative and damped.symmetric_stiffness

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from constrained_motion import masters
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import assembly
 import modal
+from tests.support.constrained_motion import masters
 
 Array = NDArray[np.float64]
 

@@ -16,12 +16,12 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from constrained_motion import ConstrainedMotion, masters
 from numpy.polynomial import Polynomial
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 import assembly
+from tests.support.constrained_motion import ConstrainedMotion, masters
 
 Array = NDArray[np.float64]
 Any = NDArray[np.inexact]

@@ -7,11 +7,11 @@ from pathlib import Path
 import meshio
 import numpy as np
 import pytest
-from continua import distorted_mesh
 
 import assembly
 from assembly.elements.reference import CELLS
 from assembly.errors import MaterialError, MeshError
+from tests.support.continua import distorted_mesh
 
 # Edges in the order each program counts a brick's mid-edge nodes (its manual), corners from 0.
 NASTRAN_EDGES = (

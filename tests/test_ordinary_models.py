@@ -7,15 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import scipy.linalg as la
-from quadratics import upper_spectrum
 
 import assembly
 from assembly import FrozenSystem
 from modal import Modes, solve
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.krylov import solve_krylov
-from modal.eigen.solvers.operator import InverseOperator
+from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
-from modal.eigen.state import Quadratic
+from tests.support.quadratics import upper_spectrum
 
 BACKENDS = ("dense", "scipy", "slepc")
 SECTION = assembly.rectangle(0.05, 0.02)
@@ -67,7 +67,7 @@ def test_krylov_space_that_is_nearly_everything(k: int) -> None:
     """The sparse method itself, without LAPACK in its stead: high modes of next to no energy."""
     system = beam(6).freeze()
     omega = np.sqrt(la.eigh(system.K.toarray(), system.M.toarray())[0][6:])
-    operator = InverseOperator(Quadratic(system), system.null_chain)
+    operator = ShiftInvert(Quadratic(system), system.null_chain)
     found = solve_krylov(operator, k, krylov_schur, "Krylov–Schur")
     operator.destroy()
     np.testing.assert_allclose(found.eigenvalues[:k].imag, omega[:k], rtol=1e-9)

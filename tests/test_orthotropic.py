@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from continua import PLANES, SOLIDS, body
 from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.errors import MaterialError
 from assembly.materials.elasticity import elasticity, plane_strain, plane_stress
+from tests.support.continua import PLANES, SOLIDS, body
 
 WOOD = dict(E=(12e9, 0.9e9, 0.5e9), nu=(0.40, 0.45, 0.60), G=(0.8e9, 0.7e9, 0.06e9), rho=480.0)
 TURN = Rotation.from_euler("zyx", [0.7, -0.4, 1.1]).as_matrix()

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_files import BEAM
 
 import assembly
 from assembly import PlausibilityWarning, gallery
 from studies.__main__ import main
 from studies.model_files.loading import load_model
+from tests.support.model_files import BEAM
 
 SILENT = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from quadratics import free, gyroscopic
 
 import assembly
 from assembly import FrozenSystem
 from modal import properties, solve
+from tests.support.quadratics import free, gyroscopic
 
 SECTION = assembly.rectangle(0.05, 0.02)
 
@@ -101,7 +101,7 @@ def test_elastic_modes_beside_a_nearly_defective_pair() -> None:
     """
     import scipy.linalg as la
 
-    from modal.eigen.state import companion
+    from modal.eigen.quadratic import companion
 
     body = assembly.beam(1.0, SECTION, assembly.steel, 12, planar=True, pinned="start")
     system = body.freeze(omega=(0, 0, 50.0), epsilon=(0, 0, 500.0))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg as la
-from ring_waves import RingWaves
 
 import assembly
 from assembly.bodies.body import Body
 from assembly.bodies.rings import ring
 from assembly.errors import InputError
 from assembly.materials.sections import Section
+from tests.support.ring_waves import RingWaves
 
 ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)
 R = 0.4
@@ -161,7 +161,7 @@ def of_three_waves(body: Body, omega: float, exact: RingWaves) -> tuple[np.ndarr
 def test_nonlinear_prestress_of_a_spinning_ring(
     section: Section, omega: float, bound: float
 ) -> None:
-    """Waves about the stretched circle, by their Fourier solution (tests/ring_waves.py)."""
+    """Waves about the stretched circle, by their Fourier solution (tests/support/ring_waves.py)."""
     exact = RingWaves(R, section, ALLOY, omega)
     worst = []
     for elements in (48, 96):

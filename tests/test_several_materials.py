@@ -5,13 +5,14 @@ from __future__ import annotations
 import meshio
 import numpy as np
 import pytest
-from continua import distorted_mesh, nearest
 from scipy.sparse.linalg import spsolve
 
 import assembly
 from assembly import gallery
+from assembly.bodies.nonlinear import equilibrium
 from assembly.errors import MeshError
 from assembly.kinematics import skew
+from tests.support.continua import distorted_mesh, nearest
 
 # ν = 0: a bar of two halves then is two springs in series, whatever its mesh.
 FIRST = assembly.Material(E=3e9, nu=0.0, rho=1200.0)
@@ -86,7 +87,7 @@ def test_nonlinear_prestress_of_two_materials() -> None:
     body = assembly.solid(halves("hex20"), {"root": FIRST, "tip": SECOND}, clamped="x0")
     a = -4.0
     motion = assembly.Kinematics(acceleration=(a, 0.0, 0.0))
-    u = assembly.nonlinear.equilibrium(body, motion).displacement
+    u = equilibrium(body, motion).displacement
     half = LENGTH / 2.0
     first = half * (SECOND.rho * half + FIRST.rho * half / 2.0) / FIRST.E
     second = SECOND.rho * half**2 / 2.0 / SECOND.E

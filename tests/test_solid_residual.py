@@ -11,13 +11,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from continua import body
 from numpy.typing import NDArray
 
 import assembly
 from assembly import gallery
+from assembly.bodies.nonlinear import equilibrium
 from assembly.errors import ConvergenceError, InputError
 from assembly.kinematics import skew
+from tests.support.continua import body
 
 RUBBER = assembly.Material(E=4e6, nu=0.3, rho=1100.0)
 OMEGA, EPSILON = np.array([6.0, -9.0, 21.0]), np.array([40.0, -25.0, 60.0])
@@ -112,7 +113,7 @@ def compare(made: assembly.Body, matrix, directions, expected) -> None:  # type:
 def test_nonlinear_prestress(block: assembly.Body, directions: NDArray[np.float64]) -> None:
     motion = dict(omega=OMEGA, epsilon=EPSILON, acceleration=ACCELERATION)
     system = block.freeze(**motion, prestress="nonlinear")
-    stretched = assembly.nonlinear.equilibrium(block, assembly.Kinematics(**motion)).displacement
+    stretched = equilibrium(block, assembly.Kinematics(**motion)).displacement
     still = np.zeros(block.size)
     at_rest = residual(block, stretched, still, still)
     load = residual(block, 0.0 * stretched, still, still)
@@ -161,7 +162,7 @@ def test_no_equilibrium_beyond_the_limit_load() -> None:
     column = gallery.block(5, 1, 1, "hex20", (0.1, 0.1, 0.1), material=material)
     limit = material.E / (3.0 * np.sqrt(3.0)) / (material.rho * 0.1)
     below = assembly.Kinematics(acceleration=(0.95 * limit, 0.0, 0.0))
-    assert assembly.nonlinear.equilibrium(column, below).displacement.min() < -0.01
+    assert equilibrium(column, below).displacement.min() < -0.01
     with pytest.raises(ConvergenceError, match="no equilibrium found") as fault:
         column.freeze(acceleration=(1.05 * limit, 0.0, 0.0), prestress="nonlinear")
     assert "\n" not in str(fault.value)

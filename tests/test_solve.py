@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from quadratics import gyroscopic, upper_spectrum
 
 from assembly import FrozenSystem, InputError
 from assembly.errors import AccuracyError, ConvergenceError
 from modal import Modes, solve
+from tests.support.quadratics import gyroscopic, upper_spectrum
 
 REFERENCES = Path(__file__).parent / "references"
 BACKENDS = ("dense", "scipy", "slepc")

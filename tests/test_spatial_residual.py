@@ -13,14 +13,14 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from constrained_motion import ConstrainedMotion, masters
 from numpy.polynomial import Polynomial
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
-from test_beam_equations import bending_shapes, coefficients, turned
 
 import assembly
 from assembly.kinematics import skew, unit_axis
+from tests.support.beam_shapes import bending_shapes, coefficients, turned
+from tests.support.constrained_motion import ConstrainedMotion, masters
 
 Array = NDArray[np.float64]
 Any = NDArray[np.inexact]

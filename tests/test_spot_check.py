@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from affine_families import Planar
-from test_reduction import KINDS, Chain, exact
 
 import modal.reduction.spot_check as module
 from assembly.errors import AccuracyError
 from modal.reduction.affine import AffineFamily
-from modal.reduction.certificate import Certificate
+from modal.reduction.error_bounds import ErrorBounds
+from modal.reduction.full_order_refinement import SHARPER, refined
 from modal.reduction.reducer import Reducer
-from modal.reduction.reduction import sweep
-from modal.reduction.refinement import SHARPER, refined
 from modal.reduction.spot_check import spot_check, unmatched
+from modal.reduction.sweep import sweep
+from tests.support.affine_families import Planar
+from tests.support.chains import KINDS, Chain, exact
 
 K = 6
 
@@ -62,9 +62,9 @@ def without(reducer: Reducer, monkeypatch: pytest.MonkeyPatch, lost: int) -> Non
         modes, certificate, rigid = original(self, at)
         self.wanted = K
         index = np.delete(np.arange(K + 1), lost)[None]
-        tables = (getattr(certificate, field.name) for field in fields(Certificate))
+        tables = (getattr(certificate, field.name) for field in fields(ErrorBounds))
         kept = [np.take_along_axis(table, index, 1) for table in tables]
-        return modes.take(index), Certificate(*kept), np.take_along_axis(rigid, index, 1)
+        return modes.take(index), ErrorBounds(*kept), np.take_along_axis(rigid, index, 1)
 
     monkeypatch.setattr(Reducer, "solve", solve)
 

@@ -14,16 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from affine_families import Planar, Remade
-from processes import interruptible
 
-import assembly
 from assembly.errors import InputError, StorageError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
 from modal.maps.stability_maps import stability_map
 from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, judge
+from tests.support.affine_families import Planar, Remade
+from tests.support.blade_map import blade
+from tests.support.processes import interruptible
 
 REFERENCES = Path(__file__).parent / "references"
 NUMBERS = ("growth_rate", "unstable_modes", "verdict", "critical_frequency", "error_bound")
@@ -33,16 +33,6 @@ def shaft() -> Planar:
     """Twenty modes of A5's asymmetric shaft: a = n⁴, b = 1.44 n⁴, unstable for n² < Ω < 1.2 n²."""
     n4 = np.arange(1.0, 21.0) ** 4
     return Planar(np.column_stack([n4, 1.44 * n4]))
-
-
-def blade(elements: int = 12) -> assembly.Body:
-    return assembly.beam(
-        length=1.0,
-        section=assembly.rectangle(0.05, 0.02),
-        material=assembly.steel,
-        elements=elements,
-        clamped="start",
-    )
 
 
 def test_asymmetric_shaft_diverges_between_its_two_critical_speeds() -> None:
@@ -185,26 +175,12 @@ def test_store_is_the_dataset_and_opens_with_xarray(tmp_path: Path) -> None:
         np.testing.assert_array_equal(plain[name].values, grid[name].values)
 
 
-WORKER = """
-import sys
-sys.path.insert(0, {tests!r})
-import numpy as np
-import modal.maps.stability_maps as stability
-from test_stability_map import blade
-stability.TILE_POINTS = 9
-stability.stability_map(
-    blade(8), omega=np.linspace(0.0, 400.0, 24), epsilon=np.linspace(-1e5, 1e5, 25),
-    axis=(0, 0.2, 1), k=4, store={store!r}, resume=True, progress=False,
-)
-"""
-
-
 def run_worker(store: Path) -> subprocess.Popen[bytes]:
-    code = WORKER.format(tests=str(Path(__file__).parent), store=str(store))
+    command = [sys.executable, "-m", "tests.support.blade_map", str(store)]
     root = Path(__file__).parents[1]
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(root))
     return subprocess.Popen(
-        [sys.executable, "-c", code], cwd=root, env=environment, preexec_fn=interruptible
+        command, cwd=root, env=environment, preexec_fn=interruptible
     )
 
 
@@ -214,11 +190,12 @@ def done_points(store: Path) -> int:
     return int(xr.open_zarr(store, consolidated=False).done.values.sum())
 
 
+@pytest.mark.xdist_group("processes")
 def test_killed_and_resumed_map_equals_an_unbroken_one(tmp_path: Path) -> None:
     """kill −9 twice in the middle; the finished map is bit for bit that of an unbroken run."""
     whole, broken = tmp_path / "whole.zarr", tmp_path / "broken.zarr"
     unbroken = run_worker(whole)
-    for target in (40, 250):
+    for target in (20, 90):
         process = run_worker(broken)
         deadline = time.monotonic() + 60.0
         while done_points(broken) < target and time.monotonic() < deadline:
@@ -226,7 +203,7 @@ def test_killed_and_resumed_map_equals_an_unbroken_one(tmp_path: Path) -> None:
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert target <= done_points(broken) < 600
+        assert target <= done_points(broken) < 210
     assert run_worker(broken).wait(timeout=120) == 0
     assert unbroken.wait(timeout=120) == 0
     one, other = (xr.open_zarr(path, consolidated=False) for path in (whole, broken))
@@ -235,18 +212,19 @@ def test_killed_and_resumed_map_equals_an_unbroken_one(tmp_path: Path) -> None:
         assert one[name].values.tobytes() == other[name].values.tobytes(), name
 
 
+@pytest.mark.xdist_group("processes")
 def test_interrupt_leaves_whole_tiles_and_no_partial_files(tmp_path: Path) -> None:
     """Ctrl-C in the middle: finished tiles are kept, nothing is half-written, resumable."""
     store = tmp_path / "map.zarr"
     process = run_worker(store)
     deadline = time.monotonic() + 60.0
-    while done_points(store) < 40 and time.monotonic() < deadline:
+    while done_points(store) < 20 and time.monotonic() < deadline:
         time.sleep(0.002)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) not in (0, -signal.SIGKILL)
     kept = xr.open_zarr(store, consolidated=False)
     done = kept.done.values
-    assert 40 <= done.sum() < done.size
+    assert 20 <= done.sum() < done.size
     assert np.isfinite(kept.growth_rate.values[done]).all()
     assert not list(tmp_path.rglob("*.partial"))
     assert run_worker(store).wait(timeout=120) == 0
@@ -324,9 +302,21 @@ def test_full_disk_keeps_what_was_finished(tmp_path: Path, monkeypatch: pytest.M
         np.testing.assert_array_equal(resumed[name].values, plain[name].values)
 
 
+def test_an_explicit_sweep_is_the_keyword_sweep() -> None:
+    axes = {"omega": np.linspace(0.1, 1.5, 6), "epsilon": np.linspace(-0.2, 0.2, 3)}
+    xr.testing.assert_equal(
+        stability_map(shaft(), over=axes, k=4), stability_map(shaft(), k=4, **axes)
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (dict(over={"omega": [0.1, 0.2]}, epsilon=[0.0, 1.0]), "not both; .* found: epsilon"),
+        (dict(over={"omega": [0.1, 0.2], "epsilon": [0.0, 1.0]}, omega=1.0), "found: omega"),
+        (dict(over={"omega": [0.1, 0.2]}), "two or more"),
+        (dict(over={"omega": 0.1, "epsilon": [0.0, 1.0]}), "omega: expected finite"),
+        (dict(over=[0.1, 0.2]), "over: expected a mapping"),
         (dict(omega=[0.1, 0.2]), "two or more"),
         (dict(omega=[0.1, np.nan], epsilon=[0.0, 1.0]), "omega: expected finite"),
         (dict(omega=[0.1, 0.1], epsilon=[0.0, 1.0]), "each once"),

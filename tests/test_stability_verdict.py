@@ -24,7 +24,6 @@ from modal.proofs.ratios import is_semidefinite, lanczos
 from modal.reduction.affine import AffineFamily
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reducer import Reducer
-from modal.reduction.reference import Reference
 
 Array = NDArray[np.float64]
 I2, J = np.eye(2), np.array([[0.0, 1.0], [-1.0, 0.0]])
@@ -420,12 +419,12 @@ def test_a_basis_without_the_mode_that_flutters_proves_nothing(
     kept = np.setdiff1d(np.arange(40), [2 * first, 2 * first + 1] if dropped else [])
     assert squares[2 * first] < squares[40]
 
-    def start(reference: Reference, count: int) -> MassBasis:
+    def start(reference: ReferenceOperator, count: int) -> MassBasis:
         basis = MassBasis(reference.mass)
         basis.append(*basis.directions(X[:, kept].copy()))
         return basis
 
-    monkeypatch.setattr(Reference, "start", start)
+    monkeypatch.setattr(ReferenceOperator, "start", start)
     monkeypatch.setattr(Reducer, "needed", lambda self, at: 0.0)
     monkeypatch.setattr(Prover, "reach", lambda self: 0.0)
     family = AffineFamily(lambda point: system, {})

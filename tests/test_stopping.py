@@ -12,11 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_files import BEAM, CRANK
-from processes import interruptible
+import xarray as xr
 
 import modal
 from studies.__main__ import main
+from tests.support.model_files import BEAM, CRANK
+from tests.support.processes import interruptible
+
+pytestmark = pytest.mark.xdist_group("processes")  # one process at a time is started and stopped
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SPIN = BEAM + '[motion]\nkind = "spin"\naxis = [0, 0, 1]\nomega = 100.0\n\n[analysis]\nmodes = 3\n'
@@ -61,11 +64,25 @@ def crank(tmp_path: Path) -> Path:
     return path
 
 
+TRACK = ["--times", "0:0.04:500", "--modes", "3", "--out"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    """The tracks of a run that nothing stopped."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "crank.toml").write_text(CRANK)
+    assert main(["track", str(folder / "crank.toml"), *TRACK, str(folder / "out")]) == 0
+    return modal.read_dataset(folder / "out" / "tracks.nc")
+
+
 @pytest.mark.parametrize("number", CODES)
-def test_a_track_keeps_what_was_finished(crank: Path, number: signal.Signals) -> None:
+def test_a_track_keeps_what_was_finished(
+    crank: Path, number: signal.Signals, whole: xr.Dataset
+) -> None:
     """A second signal at once changes nothing; --resume gives what an unbroken run gives."""
     out = crank.parent / "out"
-    arguments = ["track", str(crank), "--times", "0:0.04:500", "--modes", "3", "--out", str(out)]
+    arguments = ["track", str(crank), *TRACK, str(out)]
     process = started(studies(*arguments))
     wait_for(out / "tracks.store" / "state.npz")
     time.sleep(1.0)
@@ -80,8 +97,6 @@ def test_a_track_keeps_what_was_finished(crank: Path, number: signal.Signals) ->
     assert 0 < count < 500 and partial.attrs["instants"] == f"{count} of 500"
     assert not list(out.rglob("*.part*")) and not list(out.glob(".*"))
     assert main([*arguments, "--resume"]) == 0
-    assert main([*arguments[:-1], str(crank.parent / "whole")]) == 0
-    whole = modal.read_dataset(crank.parent / "whole" / "tracks.nc")
     again = modal.read_dataset(out / "tracks.nc")
     assert again.drop_attrs().identical(whole.drop_attrs())
     assert np.array_equal(again["eigenvalue"].values[:count], partial["eigenvalue"].values)

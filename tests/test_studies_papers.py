@@ -26,7 +26,7 @@ from studies.wind_pump.rigid import joint_forces, motion
 # Real machines: no value of them is questioned.
 pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
 
-# Contents that every study's dataset must have (DESIGN.md, section 5).
+# Contents that every study's dataset must have.
 PROVENANCE = {"Conventions", "package", "package_version", "date"}
 
 
@@ -204,7 +204,7 @@ def test_what_the_motions_terms_do_to_the_pair(zeros: xr.Dataset) -> None:
     size = abs(pair).max(("angle", "zero"))
     assert float(size.sel(variant="C, K")) < 1e-2
     softened = pair.sel(variant="with K(ω²)").values
-    # Centrifugal softening alone: a divergence that does not exist (DESIGN.md, section 2).
+    # Centrifugal softening alone: a divergence that does not exist.
     assert softened.real.max() > 50.0
     assert abs(pair.sel(variant="with all three").values.real).max() < 1.0
     described(zeros)
@@ -321,6 +321,7 @@ def test_both_formalisms_along_a_fitted_motion(measured: xr.Dataset) -> None:
 # The command line, the animation and the report
 
 
+@pytest.mark.slow
 def test_a_run_leaves_one_page_that_needs_no_other_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 
 import assembly
 import modal
-import modal.tracking.sources
 from assembly import FrozenSystem
 from assembly.errors import AccuracyError, InputError
 from assembly.linalg.combination import Combination
 from modal.reduction.reducer import Reducer, spread
+from modal.tracking import sources
 
 SPEEDS = np.linspace(0.0, 0.9, 81)
 N = 30
@@ -112,13 +112,13 @@ def test_a_missing_mode_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_default_is_one_check_at_a_point_of_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[list[float], int]] = []
-    original = modal.sources.spot_check
+    original = sources.spot_check
 
     def counted(reducer: Any, points: Any, wanted: int, k: int) -> int:
         asked.append(([p["omega"] for p in points], original(reducer, points, wanted, k)))
         return asked[-1][1]
 
-    monkeypatch.setattr(modal.sources, "spot_check", counted)
+    monkeypatch.setattr(sources, "spot_check", counted)
     blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 6, clamped="start")
     speeds = np.linspace(0.0, 400.0, 41)
     tracks = modal.track(blade, omega=speeds, axis=(0, 0, 1), k=4)
@@ -134,17 +134,17 @@ def test_checks_that_are_no_number() -> None:
 
 def test_a_basis_that_grows_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """From two speeds only: later blocks add vectors, and the tracks are those of full solves."""
-    monkeypatch.setattr(modal.sources, "TRAINING", 2)
-    monkeypatch.setattr(modal.sources, "SAMPLE", 2)
+    monkeypatch.setattr(sources, "TRAINING", 2)
+    monkeypatch.setattr(sources, "SAMPLE", 2)
     speeds = np.linspace(0.0, 3.14159, 301)
     sizes: list[int] = []
-    original = modal.sources.ReducedSource._settle
+    original = sources.ReducedSource._settle
 
     def settle(self: Any) -> None:
         original(self)
         sizes.append(self._reducer.projected.size)
 
-    monkeypatch.setattr(modal.sources.ReducedSource, "_settle", settle)
+    monkeypatch.setattr(sources.ReducedSource, "_settle", settle)
     reduced = modal.track(Shaft(springs=True), omega=speeds, k=5, rate=0.01, backend="reduced")
     assert len(sizes) > 1 and sizes[-1] > sizes[0]
     full = modal.track(Shaft(springs=True), omega=speeds, k=5, rate=0.01, backend="dense")

@@ -18,22 +18,15 @@ import xarray as xr
 
 import assembly
 import modal
-import modal.tracking.sources
 from assembly.errors import InputError, StorageError
 from modal.data.checkpoint import load
-from modal.tracking.tracking import store as track_store
+from modal.tracking import sources
+from modal.tracking import store as track_store
 from modal.tracking.tracks import Recorder
 from studies import slider_crank
+from tests.support.tracked_runs import CASES
 
-BLADE = assembly.beam(
-    1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 6, clamped="start"
-).with_damping(a=3.0, b=1e-5)
-CASES: dict[str, dict[str, Any]] = {
-    "reduced": dict(
-        model=BLADE, omega=np.linspace(0.0, 600.0, 130), epsilon=2000.0, axis=(0, 0, 1), k=4
-    ),
-    "full": dict(model=slider_crank.model(elements=2), times=np.linspace(0.0, 0.04, 25), k=3),
-}
+STOPS = {"reduced": (3, 101, 129), "full": (1, 2, 3, 12, 24)}  # instants that are finished
 
 
 def equal(one: xr.Dataset, other: xr.Dataset) -> None:
@@ -74,8 +67,7 @@ def test_a_run_that_goes_on_equals_an_unbroken_one(
     case: str, tmp_path: Path, stopping: Callable[..., None]
 ) -> None:
     whole = modal.track(**CASES[case])
-    size = next(iter(whole.sizes.values()))
-    for count in (1, 2, 3, size // 2, min(101, size - 2), size - 1):
+    for count in STOPS[case]:
         store = tmp_path / str(count)
         stopping(count, KeyboardInterrupt)
         with pytest.raises(modal.TrackingInterrupted) as stopped:
@@ -90,8 +82,8 @@ def test_it_goes_on_across_a_growth_of_the_basis(
     tmp_path: Path, stopping: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Growths at the first and second hundred; stopped before, at and after them."""
-    monkeypatch.setattr(modal.sources, "TRAINING", 2)
-    monkeypatch.setattr(modal.sources, "SAMPLE", 2)
+    monkeypatch.setattr(sources, "TRAINING", 2)
+    monkeypatch.setattr(sources, "SAMPLE", 2)
     blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 30, clamped="start")
     given = dict(
         model=blade, omega=np.linspace(0.0, 3000.0, 220), axis=(0, 0, 1), k=3, rate=10.0,
@@ -108,36 +100,23 @@ def test_it_goes_on_across_a_growth_of_the_basis(
         equal(modal.track(**given, store=tmp_path / str(count), resume=True), whole)
 
 
-KILLED = """
-import sys
-from modal.tracking.tracking import store as track_store
-track_store.INTERVAL = 0.02
-sys.path.insert(0, {tests!r})
-import modal
-from test_track_resume import CASES
-modal.track(**CASES["full"], store={store!r}, resume=True)
-"""
-
-
+@pytest.mark.xdist_group("processes")
 def test_killed_at_random_moments(tmp_path: Path) -> None:
-    """kill -9, again and again, until the run is through: the same dataset, nothing left behind."""
+    """Three times kill -9, then a run to the end: the same dataset, nothing left behind."""
     store = tmp_path / "run"
-    text = KILLED.format(tests=str(Path(__file__).parent), store=str(store))
+    command = [sys.executable, "-m", "tests.support.tracked_runs", "full", str(store)]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     rng = np.random.default_rng(3)
-    kills = 0
-    for _ in range(40):
-        process = subprocess.Popen([sys.executable, "-c", text], env=environment)
+    for _ in range(3):
+        process = subprocess.Popen(command, env=environment)
         deadline = time.monotonic() + 60.0
         known = finished(store)
         while finished(store) == known and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(float(rng.uniform(0.0, 0.15)))
         process.kill()
-        if process.wait() != -signal.SIGKILL:
-            break
-        kills += 1
-    assert kills >= 2 and process.returncode == 0
+        assert process.wait() == -signal.SIGKILL
+    assert 3 <= finished(store) < 25
     equal(modal.track(**CASES["full"], store=store, resume=True), modal.track(**CASES["full"]))
     assert not list(tmp_path.rglob("*.partial"))
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from general_families import general
 
 import assembly
 import modal
 from assembly import DofMap, FrozenSystem
 from assembly.errors import ConvergenceError, InputError
-from benchmarks.families import families, lapack, right_share
-from benchmarks.tracking import compare, grid, meetings
+from tests.support.families import families, lapack, right_share
+from tests.support.general_families import general
+from tests.support.tracking_rules import compare, grid, meetings
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 REFERENCES = Path(__file__).parent / "references"
@@ -50,11 +50,11 @@ def happened(tracks: xr.Dataset, name: str) -> list[tuple[float, int]]:
     return [(float(tracks[dim].values[n]), int(r)) for n, r in found]
 
 
-def test_crossings_and_veerings_of_two_hundred_families() -> None:
+def test_crossings_and_veerings_of_sixty_families() -> None:
     """Gaps 0 or 1e-4 … 3e-2 of the frequency: identities, kinds and gaps from the closed form."""
     rng = np.random.default_rng(1001)
     shares, told, gaps = [], [], []
-    for index, family in enumerate(families(200, seed=1)):
+    for index, family in enumerate(families(60, seed=1)):
         s = grid(index, rng)
         truth = family.branches(s)
         tracks = modal.track(family, s=s, k=len(family.start), solver=lapack)
@@ -67,14 +67,14 @@ def test_crossings_and_veerings_of_two_hundred_families() -> None:
         if kinds == {"veering"}:
             gaps.append(np.nanmin(tracks["gap"].values[:, pair[0]]) / family.gap() - 1.0)
     assert np.mean(shares) >= 0.99
-    assert np.mean(np.array(shares) == 1.0) >= 0.99
+    assert np.mean(np.array(shares) == 1.0) >= 0.98
     assert all(told)
-    assert len(gaps) >= 95
+    assert len(gaps) >= 28
     assert np.max(np.abs(gaps)) < 0.02
     assert np.median(np.abs(gaps)) < 1e-3
 
 
-@pytest.mark.parametrize("points", [3, 5, 24])
+@pytest.mark.parametrize("points", [3, 5, pytest.param(24, marks=pytest.mark.slow)])
 def test_gyroscopic_damped_and_circulatory_families(points: int) -> None:
     """Random M, growing gyroscopic and circulatory terms, random damping: the branches of 1,500
     small steps. Where the dataset is certain of an identity, it is right."""
@@ -514,9 +514,44 @@ def test_one_instant_is_a_dataset_too() -> None:
     assert np.all(np.isnan(tracks["growth_rate_corrected"]))
 
 
+def test_an_explicit_sweep_is_the_keyword_sweep() -> None:
+    s = np.linspace(0.0, 0.5, 5)
+    explicit = modal.track(shaft(1.0, 1.44), over={"s": s}, k=2)
+    keyword = modal.track(shaft(1.0, 1.44), s=s, k=2)
+    xr.testing.assert_equal(explicit, keyword)
+    over_time = modal.track(shaft(1.0, 1.44), over={"time": s}, k=2)
+    xr.testing.assert_equal(over_time, modal.track(shaft(1.0, 1.44), times=s, k=2))
+
+
+def test_an_explicit_sweep_leaves_vectors_constant() -> None:
+    """Three speeds with an acceleration of three components: the keyword form cannot tell them."""
+    blade = assembly.beam(
+        length=1.0, section=assembly.rectangle(0.05, 0.02), material=assembly.steel, elements=3,
+        clamped="start",
+    )  # fmt: skip
+    axis, push = (0.0, 0.0, 1.0), (-2e3, 0.0, 0.0)
+    speeds = np.array([0.0, 50.0, 100.0])
+    tracks = modal.track(blade, over={"omega": speeds}, k=1, axis=axis, acceleration=push)
+    expected = [
+        modal.solve(blade.freeze(omega=w, axis=axis, acceleration=push), k=1).eigenvalues[0]
+        for w in speeds
+    ]
+    np.testing.assert_allclose(tracks.eigenvalue.values[:, 0].imag, np.imag(expected), rtol=1e-8)
+    with pytest.raises(InputError, match="exactly one"):
+        modal.track(blade, omega=speeds, k=1, axis=axis, acceleration=push)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (dict(over={"s": [0.0, 1.0]}, s=[0.0, 1.0]), "not both; keyword arrays found: s"),
+        (dict(over={"s": [0.0, 1.0]}, r=[0.0, 1.0]), "not both; keyword arrays found: r"),
+        (dict(over={"s": [0.0, 1.0]}, times=[0.0, 1.0]), "times or over, not both"),
+        (dict(over={"s": [0.0, 1.0], "r": [0.0, 1.0]}), "over: track needs exactly one"),
+        (dict(over={}), "over: expected a mapping"),
+        (dict(over=[0.0, 1.0]), "over: expected a mapping"),
+        (dict(over={"axis": [0.0, 0.0, 1.0]}), "axis is one vector"),
+        (dict(over={"s": [0.0, 0.0]}), "s: values must increase"),
         (dict(), "times"),
         (dict(s=[0.0, 0.0]), "strictly"),
         (dict(s=[0.0, np.nan]), "finite"),
@@ -594,17 +629,17 @@ def test_rigid_modes_stand_beside_the_elastic_ones() -> None:
     Turning about z at ω, the translation across the axis has λ = ± iω (A8) twice.
     """
     beam = assembly.beam(
-        length=1.0, section=assembly.rectangle(0.05, 0.02), material=assembly.steel, elements=10
+        length=1.0, section=assembly.rectangle(0.05, 0.02), material=assembly.steel, elements=4
     )
-    omega = np.linspace(0.0, 300.0, 9)
+    omega = np.linspace(0.0, 300.0, 5)
     tracks = modal.track(beam, omega=omega, axis=(0, 0, 1), k=4)
     kind = tracks["kind"].values
     elastic = np.flatnonzero(kind[0] == "elastic")
     assert len(elastic) == 4
     assert np.all(kind[:, elastic] == "elastic")
     assert np.all(np.isfinite(tracks["frequency"].values[:, elastic]))
-    found = np.abs(tracks["eigenvalue"].values[4])[kind[4] == "rigid"]
-    assert np.sum(np.abs(found - omega[4]) < 1e-4 * omega[4]) == 2
+    found = np.abs(tracks["eigenvalue"].values[2])[kind[2] == "rigid"]
+    assert np.sum(np.abs(found - omega[2]) < 1e-4 * omega[2]) == 2
 
 
 def test_growth_rates_of_a_spin_up_from_the_reduced_basis() -> None:

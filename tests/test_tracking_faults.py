@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_files import BEAM
 
 import assembly
 import modal
@@ -24,6 +23,7 @@ from assembly.errors import (
 from modal.data.storage import read_dataset
 from modal.tracking.following import Rules
 from studies.cli.commands import run_app
+from tests.support.model_files import BEAM
 
 M, K = np.eye(2), np.diag([1.0, 4.0])
 
@@ -185,7 +185,7 @@ def test_what_is_not_a_frozen_system_is_named() -> None:
     with pytest.raises(InputError, match="NoneType"):
         modal.track(Model(lambda s: None), s=[0.0, 1.0], k=1)  # type: ignore[arg-type, return-value]
     grows = Model(lambda s: oscillators(s) if s < 0.5 else FrozenSystem(M=np.eye(3), K=np.eye(3)))
-    with pytest.raises(ConvergenceError, match="has 3 unknowns at s = 1, 2 elsewhere"):
+    with pytest.raises(ConvergenceError, match="has 3 degrees of freedom at s = 1, 2 elsewhere"):
         modal.track(grows, s=[0.0, 1.0], k=1)
 
 

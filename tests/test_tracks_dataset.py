@@ -10,12 +10,12 @@ import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 import xarray as xr
-from general_families import general
 
 import assembly
 import modal
 from assembly import FrozenSystem
 from assembly.linalg.combination import Combination
+from tests.support.general_families import general
 
 
 @dataclass(frozen=True)

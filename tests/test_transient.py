@@ -18,7 +18,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.checks.identification import identify
 from modal.transient.displacement_norm import DisplacementNorm
 from modal.transient.equations import SecondOrderModel
-from modal.transient.integrators.gauss import Tableau
+from modal.transient.integrators.tableau import Tableau
 from modal.transient.loads import Harmonic, Impulse, InertiaLoads, Tabulated
 from modal.transient.transient import integrate
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg as la
-from quadratics import free, upper_spectrum
 
 import assembly
 from assembly import FrozenSystem
 from modal import solve
 from modal.eigen.deflation import Projector, deflate_by_similarity, transposed_chain
-from modal.eigen.state import Quadratic, companion
+from modal.eigen.quadratic import Quadratic, companion
+from tests.support.quadratics import free, upper_spectrum
 
 # Real machines: no value of them is questioned.
 pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")

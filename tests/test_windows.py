@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from quadratics import STRUCTURES, free, gyroscopic
 
 import assembly
 from assembly import FrozenSystem, InputError
@@ -12,6 +11,7 @@ from assembly.errors import ConvergenceError
 from assembly.gallery import block
 from modal import Modes, solve
 from modal.eigen.solvers.window import least_gain
+from tests.support.quadratics import STRUCTURES, free, gyroscopic
 
 
 @pytest.mark.parametrize("backend", ["scipy", "slepc"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.elements.bar import BarFamily
@@ -16,8 +16,7 @@ from assembly.elements.spring import SpringFamily, SurroundingsDamperFamily
 from assembly.errors import InputError
 from assembly.kinematics import as_vector
 from assembly.magnitudes import INERTIA_ENTRY, MASS
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 
 def attach_mass(
@@ -27,11 +26,29 @@ def attach_mass(
     inertia: ArrayLike = 0.0,
     offset: ArrayLike = (0.0, 0.0, 0.0),
 ) -> Body:
-    """The body with a rigid mass (kg) held by a node, a number or the name of a one-node set.
+    """The body with a rigid mass at a node.
 
-    inertia: about the mass's own centre, kg m²: a number, three principal values or (3, 3). offset:
-    of that centre from the node, m, body axes. Raises InputError for impossible values, and when
-    inertia or offset would need rotations that the node does not have.
+    Parameters
+    ----------
+    body : Body
+        The body; it is not changed.
+    node : int or str
+        Node number, or the name of a set of one node.
+    mass : float
+        Mass, kg.
+    inertia : float or array_like, shape (3,) or (3, 3)
+        Inertia about the mass's own centre, kg m²: a number, principal values or a tensor.
+    offset : array_like, shape (3,)
+        Position of that centre from the node, m, body axes.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For impossible values, or when inertia or offset need rotations that the node lacks.
     """
     MASS.check(mass, "mass")
     at = node_number(body, node)
@@ -59,9 +76,42 @@ def attach_spring(
 ) -> Body:
     """The body with a spring and a damper in parallel between two nodes, or a node and its frame.
 
-    Numbers (N/m, N·s/m): along the line of two nodes that are apart, else the same in every
-    direction. (3, 3): on displacements. (6, 6): on displacements and rotations. The damper is
-    internal: it does not feel the rigid motion. Raises InputError.
+    Parameters
+    ----------
+    body : Body
+        The body; it is not changed.
+    node : int or str
+        Node number, or the name of a set of one node.
+    other : int or str, optional
+        The second node; None is a point fixed in the body's frame.
+    stiffness : float or array_like, shape (3, 3) or (6, 6)
+        A number, N/m: along the line between two nodes that are apart, otherwise the same in every
+        direction. (3, 3): on displacements. (6, 6): on displacements and rotations. Two nodes
+        that are apart take numbers only.
+    damping : float or array_like, shape (3, 3) or (6, 6)
+        Viscous damping in the same form, N·s/m. It is internal: the rigid motion does not act
+        on it.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For a node that does not exist, or values that are not finite, symmetric and positive
+        semidefinite.
+
+    Examples
+    --------
+    >>> import assembly
+    >>> section = assembly.rectangle(0.05, 0.02)
+    >>> body = assembly.beam(1.0, section, assembly.steel, 4, clamped="start")
+    >>> held = assembly.attach_spring(body, "end", stiffness=1e4, damping=2.0)
+    >>> node = held.dofs.index(4, 1) - 6  # the clamp removes six degrees of freedom
+    >>> change = held.freeze().K - body.freeze().K
+    >>> print(change[node, node])
+    10000.0
     """
     k, d = _spring_values(stiffness, "stiffness"), _spring_values(damping, "damping")
     nodes = [node_number(body, node)] + ([] if other is None else [node_number(body, other)])
@@ -83,11 +133,32 @@ def attach_spring(
 
 
 def attach_damper(body: Body, node: int | str, damping: ArrayLike) -> Body:
-    """The body with a damper between a node and the fixed surroundings: a number or (3, 3), N·s/m.
+    """The body with a damper between a node and the fixed surroundings.
 
-    Its force −d(v_O + ω̃(X + u) + u̇) resists the steady motion too: D = d, K_D = d ω̃ (circulatory),
-    and −d(v_O + ω̃X) is part of the load and of the prestress. A (3, 3) that is constant in a
-    turning frame turns with it. Raises InputError.
+    Parameters
+    ----------
+    body : Body
+        The body; it is not changed.
+    node : int or str
+        Node number, or the name of a set of one node.
+    damping : float or array_like, shape (3, 3)
+        Viscous damping d, N·s/m, body axes. A matrix is constant in the body's frame and rotates
+        with it.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For a node that does not exist, or values that are not finite, symmetric and positive
+        semidefinite.
+
+    Notes
+    -----
+    The force −d(v_O + ω̃(X + u) + u̇) resists the steady motion too: D = d, K_D = d ω̃, which is
+    circulatory, and −d(v_O + ω̃X) is part of the load and of the prestress.
     """
     d = _spring_values(damping, "damping")
     if np.shape(damping) == (6, 6):

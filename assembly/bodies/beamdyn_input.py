@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
 from assembly.bodies.blade_files import FROM_BEAMDYN
@@ -21,19 +20,36 @@ from assembly.errors import InputError
 from assembly.magnitudes import POSITION
 from assembly.materials.section_frames import section_axes
 from assembly.mesh.text_files import read_text, shown
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 MOST_STATIONS = 1_000_000
 AXES = [2, 0, 1]  # (x, y, z) along the blade first, from (x, y, z) with z along it
 
 
 def beamdyn_blade(primary: str | Path, hub_radius: float = 0.0) -> BladeTable:
-    """The blade of a BeamDyn primary file, its axis from the root along body x.
+    """The blade of a BeamDyn primary file, with its axis from the root along body x.
 
-    hub_radius: m, of the root from the rotor axis. At zero twist the section's y axis (BeamDyn's x)
-    has no component along body z (BeamDyn's y). Damping coefficients are not read. Raises
-    InputError, naming file and place.
+    Parameters
+    ----------
+    primary : str or Path
+        The primary file; it names the blade file.
+    hub_radius : float
+        Distance of the root from the rotor axis, m.
+
+    Returns
+    -------
+    BladeTable
+        At zero twist the section's y axis (BeamDyn's x) has no component along body z (BeamDyn's
+        y). Damping coefficients are not read.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used; the message names file and place.
+
+    Notes
+    -----
+    OpenFAST's manual, BeamDyn, "Input Files".
     """
     file = Path(primary)
     lines = read_text(file).splitlines()

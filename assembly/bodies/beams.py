@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.dofs import COMPONENTS, DofMap
@@ -23,8 +23,8 @@ from assembly.materials.materials import Material
 from assembly.materials.plausibility import check_mass, check_slenderness
 from assembly.materials.section_frames import section_axes, turned
 from assembly.materials.sections import Section
+from assembly.types import Array, Index
 
-Array = NDArray[np.float64]
 End = Literal["start", "end", "both"] | None
 Theory = Literal["timoshenko", "euler-bernoulli"]
 
@@ -56,16 +56,63 @@ def beam(
 ) -> Body:
     """A straight beam as a body of equal two-node elements.
 
-    length, offset (from `start` to the root, the hub radius), start: m, body axes. direction: of
-    the axis. section_y: the section's y axis is its part normal to the axis; pitch (rad) then turns
-    the section about the axis, linearly from root to tip when a pair is given (pretwist). theory:
-    "timoshenko" or "euler-bernoulli". rotary_inertia=False leaves the inertia of section rotations
-    out, except about the beam's own axis. planar: unknowns ux, uy, rz only (bending about z).
-    clamped, pinned: "start", "end", "both" or None. A pin holds the displacements; in space it is a
-    ball joint, or a hinge about pin_axis. A torque at the pin balances the rigid-motion load.
-    end_offsets: rigid arms (m, body axes) from the first node to the start of the axis and from
-    the last node to its end, which length and start describe.
-    Raises InputError, SectionError, MaterialError.
+    Parameters
+    ----------
+    length : float
+        Length of the axis, m.
+    section : Section
+        Cross-section, the same all along.
+    material : Material
+        Isotropic material.
+    elements : int
+        Number of elements.
+    clamped, pinned : {"start", "end", "both", None}
+        Supported ends. A pin holds the displacements: in space it is a ball joint, or a hinge
+        about `pin_axis`. A torque at the pin balances the load of the rigid motion.
+    pin_axis : {"x", "y", "z", None}
+        Body axis of the hinges of pinned ends.
+    offset : float
+        Distance from `start` to the root along the axis, m: the hub radius.
+    theory : {"timoshenko", "euler-bernoulli"}
+        With or without shear strain.
+    planar : bool
+        Degrees of freedom ux, uy, rz only: bending about z.
+    rotary_inertia : bool
+        False neglects the inertia of section rotations, except about the beam's own axis.
+    start : array_like, shape (3,)
+        Point from which the axis is laid out, body axes, m.
+    direction : array_like, shape (3,)
+        Direction of the axis, body axes.
+    section_y : array_like, shape (3,)
+        The section's y axis is the part of this vector normal to the axis.
+    pitch : float or tuple of float
+        Angle of the section about the axis, rad; a pair is the angle at root and tip, linear in
+        between (pretwist).
+    end_offsets : tuple of two array_like, shape (3,), optional
+        Rigid arms, m, body axes: from the first node to the start of the axis and from the last
+        node to its end. `length` and `start` describe the axis.
+    name : str
+        Name of the body.
+
+    Returns
+    -------
+    Body
+        With the node sets "start" and "end".
+
+    Raises
+    ------
+    InputError
+        For a value that cannot be used.
+    MaterialError
+        For an orthotropic material: sections of beams are isotropic.
+
+    Examples
+    --------
+    >>> import assembly
+    >>> section = assembly.rectangle(0.05, 0.02)
+    >>> body = assembly.beam(1.0, section, assembly.steel, 20, clamped="start", offset=0.1)
+    >>> body.freeze(omega=(0, 0, 100.0)).n
+    120
     """
     nodes, tangent = _axis(length, elements, offset, start, direction)
     check_slenderness(length, section.depth)
@@ -107,9 +154,34 @@ def bar(
 ) -> Body:
     """A straight bar along body x that moves along itself only: linear two-node elements.
 
-    length, offset of its start from the origin: m. section: a Section or its area, m². clamped:
-    "start", "end", "both" or None. lumped: half of each element's mass at each of its nodes instead
-    of the consistent mass. Raises InputError.
+    Parameters
+    ----------
+    length : float
+        Length, m.
+    section : Section or float
+        Cross-section, or its area, m².
+    material : Material
+        Isotropic material.
+    elements : int
+        Number of elements.
+    clamped : {"start", "end", "both", None}
+        Ends that do not move.
+    offset : float
+        Coordinate x of the start, m.
+    lumped : bool
+        Half of each element's mass at each of its nodes instead of the consistent mass.
+    name : str
+        Name of the body.
+
+    Returns
+    -------
+    Body
+        With the node sets "start" and "end".
+
+    Raises
+    ------
+    InputError
+        For a value that cannot be used.
     """
     nodes, _ = _axis(length, elements, offset, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     area = section.A if isinstance(section, Section) else float(section)
@@ -175,7 +247,7 @@ def check_theory(theory: str) -> None:
         raise InputError(f'theory: expected "timoshenko" or "euler-bernoulli", got {theory!r}')
 
 
-def chain(elements: int) -> NDArray[np.intp]:
+def chain(elements: int) -> Index:
     """Connectivity (elements, 2) of nodes in a row."""
     first = np.arange(elements)
     return np.stack([first, first + 1], axis=1)

@@ -1,6 +1,6 @@
 """Tables of blades as OpenFAST's modules have them: BeamDyn's 6×6 matrices, ElastoDyn's scalars.
 
-Both put z along the blade from root to tip, x towards the suction side (flap) and y towards the
+Both have z along the blade from root to tip, x towards the suction side (flap) and y towards the
 trailing edge (edge). Here x runs along the blade, so that (x, y, z) of a body are their (z, x, y):
 a cyclic change of names, which keeps the handedness.
 
@@ -15,23 +15,35 @@ import csv
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.bodies.blades import BladeTable, rigid_section_mass, uncoupled_stiffness
 from assembly.errors import InputError
 from assembly.mesh.text_files import read_text
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 # (γx, γy, γz, κx, κy, κz) along the blade first, from BeamDyn's order of the same with z along it.
 FROM_BEAMDYN = np.array([2, 0, 1, 5, 3, 4])
 
 
 def beamdyn_table(path: str | Path, hub_radius: float = 0.0) -> BladeTable:
-    """A straight blade from columns z[m], twist[deg], K11…K66, M11…M66, in BeamDyn's order.
+    """A straight blade from a CSV table of section matrices in BeamDyn's order.
 
-    twist[deg] is positive about the negative z axis. hub_radius: m, of z = 0 from the rotor axis.
-    Raises InputError for missing columns or values.
+    Parameters
+    ----------
+    path : str or Path
+        Table with columns z[m], twist[deg], K11…K66, M11…M66. twist is positive about the negative
+        z axis.
+    hub_radius : float
+        Distance of z = 0 from the rotor axis, m.
+
+    Returns
+    -------
+    BladeTable
+
+    Raises
+    ------
+    InputError
+        For missing columns or values.
     """
     columns = read_columns(path)
     z, twist = column(columns, "z", path), column(columns, "twist", path)
@@ -46,12 +58,31 @@ def beamdyn_table(path: str | Path, hub_radius: float = 0.0) -> BladeTable:
 
 
 def elastodyn_table(path: str | Path, stiff: float = 1e3) -> BladeTable:
-    """A straight blade from a table of r_from_hub_center, StrcTwst, BMassDen, FlpStff, EdgStff.
+    """A straight blade from a CSV table of ElastoDyn's scalar section data.
 
-    StrcTwst[deg] is positive about the negative pitch axis. ElastoDyn's blade neither stretches nor
-    twists nor shears: here it is `stiff` times as stiff in these as a solid of slenderness 1 m
-    would be, EA = stiff · EI/m², and is made for theory="euler-bernoulli" with
-    rotary_inertia=False. Raises InputError.
+    Parameters
+    ----------
+    path : str or Path
+        Table with columns r_from_hub_center, StrcTwst, BMassDen, FlpStff, EdgStff. StrcTwst[deg] is
+        positive about the negative pitch axis.
+    stiff : float
+        EA, GA and GJ are `stiff` times the largest bending stiffness over 1 m² (GJ: times the
+        bending stiffness itself).
+
+    Returns
+    -------
+    BladeTable
+        For theory="euler-bernoulli" with rotary_inertia=False.
+
+    Raises
+    ------
+    InputError
+        For missing columns or values.
+
+    Notes
+    -----
+    ElastoDyn's blade has no extension, torsion or shear. Here their stiffnesses are finite but
+    large.
     """
     columns = read_columns(path)
     r, twist, m, flap, edge = (

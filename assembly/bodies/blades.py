@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline, make_interp_spline
 
 from assembly.bodies.beams import End, Theory, chain, check_theory, supported
@@ -24,8 +24,7 @@ from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError, SectionError
 from assembly.magnitudes import ENTRY, POSITION
 from assembly.materials.section_frames import section_axes, turned
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 POINTS = 7  # a curve's arc length and a section's turn are not polynomials
 
@@ -34,11 +33,28 @@ POINTS = 7  # a curve's arc length and a section's turn are not polynomials
 class BladeTable:
     """Sections at n stations of a reference axis, SI units.
 
-    s (n,): coordinate along the axis, increasing. axis (n, 3): positions, body axes. twist (n,):
-    turn of the section's y axis about the tangent, rad. stiffness, mass (n, 6, 6): in section axes.
-    section_y: the y axis of zero twist is its part normal to the tangent. Between stations the axis
-    and the twist are cubic splines, the matrices linear (as BeamDyn reads its tables).
-    Raises InputError or SectionError, naming the station.
+    Between stations the axis and the twist are cubic splines and the matrices are linear, as in
+    BeamDyn.
+
+    Parameters
+    ----------
+    s : array_like, shape (n,)
+        Coordinate along the axis, increasing.
+    axis : array_like, shape (n, 3)
+        Positions of the axis, body axes, m.
+    twist : array_like, shape (n,)
+        Angle of the section's y axis about the tangent, rad.
+    stiffness : array_like, shape (n, 6, 6)
+        (F, M) = stiffness (γ, κ), section axes: x along the axis, displacements before rotations.
+    mass : array_like, shape (n, 6, 6)
+        Mass per length in the same order.
+    section_y : array_like, shape (3,)
+        At zero twist the section's y axis is the part of this vector normal to the tangent.
+
+    Raises
+    ------
+    InputError, SectionError
+        For values that cannot be used; the message names the station.
     """
 
     s: Array
@@ -72,15 +88,25 @@ class BladeTable:
         _check_rigid_sections(self.mass)
 
     def curve(self) -> CubicSpline:
-        """The axis X(s)."""
+        """The axis X(s), a spline with values (..., 3), m."""
         return make_interp_spline(self.s, self.axis, k=min(3, len(self.s) - 1))
 
     def turn(self, s: Array) -> Array:
-        """The twist, rad, at s (...,)."""
+        """The twist (...,), rad, at s (...,)."""
         return np.asarray(make_interp_spline(self.s, self.twist, k=min(3, len(self.s) - 1))(s))
 
     def matrices(self, name: str, s: Array) -> Array:
-        """Stiffness or mass (..., 6, 6) at s (...,)."""
+        """Section matrices between stations.
+
+        Parameters
+        ----------
+        name : {"stiffness", "mass"}
+        s : ndarray, shape (...,)
+
+        Returns
+        -------
+        ndarray, shape (..., 6, 6)
+        """
         return np.asarray(make_interp_spline(self.s, getattr(self, name), k=1)(s))
 
 
@@ -94,12 +120,50 @@ def blade(
     rotary_inertia: bool = True,
     name: str = "blade",
 ) -> Body:
-    """A body of beam elements along a table's axis, `refine` of them between two stations.
+    """A body of beam elements along a table's axis.
 
-    theory="euler-bernoulli" leaves shear strains out. rotary_inertia=False leaves the inertia of
-    section rotations out, except about the axis. clamped, pinned: "start", "end", "both" or None.
-    Tension centre and Wagner's r² are those of the stiffness: N acts where it bends nothing, and r²
-    is (EIy + EIz)/EA about there. Raises InputError.
+    Parameters
+    ----------
+    table : BladeTable
+        Axis and sections.
+    refine : int
+        Number of elements between two stations.
+    clamped, pinned : {"start", "end", "both", None}
+        Supported ends; a pin is a ball joint.
+    theory : {"timoshenko", "euler-bernoulli"}
+        With or without shear strain.
+    rotary_inertia : bool
+        False neglects the inertia of section rotations, except about the axis.
+    name : str
+        Name of the body.
+
+    Returns
+    -------
+    Body
+        With the node sets "start" and "end".
+
+    Raises
+    ------
+    InputError
+        For a value that cannot be used.
+
+    Notes
+    -----
+    Tension centre and Wagner's r² follow from the stiffness: the axial force at the tension centre
+    causes no bending, and r² is (EIy + EIz)/EA about it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import assembly
+    >>> s = np.array([0.0, 0.5, 1.0])
+    >>> axis = s[:, None] * np.array([1.0, 0.0, 0.0])
+    >>> stiffness = np.diag([2e8, 7e7, 7e7, 1e4, 7e3, 4e4]) * np.ones((3, 1, 1))
+    >>> mass = np.diag([8.0, 8.0, 8.0, 2e-3, 3e-4, 1.7e-3]) * np.ones((3, 1, 1))
+    >>> table = assembly.BladeTable(s, axis, 0.1 * s, stiffness, mass)
+    >>> body = assembly.blade(table, refine=4, clamped="start")
+    >>> body.freeze(omega=(0, 0, 50.0)).n
+    48
     """
     if isinstance(refine, bool) or not isinstance(refine, int | np.integer) or refine < 1:
         raise InputError(f"refine: must be a whole number of at least 1, got {refine!r}")

@@ -1,7 +1,7 @@
-"""A body: element families on common unknowns, supports, and the frozen system of any rigid motion.
+"""A body: element families on common degrees of freedom, supports, and its frozen system.
 
 Nothing is reassembled along a motion: every matrix is a combination of fixed matrices, one per
-unit of ω_i, ω_iω_j, ε_i, a_O,i (DESIGN.md, section 2).
+unit of ω_i, ω_iω_j, ε_i, a_O,i (docs/theory.md, "One body in a moving frame").
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.nonlinear import equilibrium
 from assembly.dofs import DofMap
@@ -27,9 +27,8 @@ from assembly.linalg.factorization import Factorization
 from assembly.magnitudes import DAMPING_MASS, DAMPING_STIFFNESS
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted
+from assembly.types import Array, Index, Mask
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Prestress = Literal["linear", "nonlinear"] | None
 
 WITHOUT_PRESTRESS = (
@@ -41,61 +40,97 @@ WITHOUT_PRESTRESS = (
 class Body:
     """An elastic body in its own frame.
 
-    dofs: all n unknowns, before supports. fixed (n,): unknowns a clamp or pin removes. hold
-    (indices): unknowns that carry the reaction while the prestress is computed though they are
-    free to vibrate (the hub torque of a pinned body). rayleigh: (a, b) of internal damping D = a M
-    + b K. sets: named node sets.
+    The builders (`beam`, `solid`, `blade`, ...) make bodies; they are not put together by hand.
+
+    Parameters
+    ----------
+    dofs : DofMap
+        All n degrees of freedom, before supports.
+    families : tuple of ElementFamily
+        The elements and attachments whose matrices are added.
+    fixed : ndarray of bool, shape (n,)
+        Degrees of freedom that a clamp or pin removes.
+    hold : ndarray of int
+        Degrees of freedom that are free to vibrate but carry a reaction while the prestress is
+        computed: the hub torque of a pinned body.
+    rayleigh : tuple of float
+        (a, b) of the internal damping D = a M + b K, in 1/s and s.
+    name : str
+        Name of the body; it is the name of its frame as well.
+    sets : mapping of str to ndarray of int
+        Named node sets.
     """
 
     dofs: DofMap
     families: tuple[ElementFamily, ...]
     fixed: Mask
-    hold: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    hold: Index = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     rayleigh: tuple[float, float] = (0.0, 0.0)
     name: str = "body"
-    sets: Mapping[str, NDArray[np.intp]] = field(default_factory=dict)
+    sets: Mapping[str, Index] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
-        """Number of unknowns before supports."""
+        """Number of degrees of freedom before supports."""
         return len(self.dofs)
 
     @cached_property
-    def free(self) -> NDArray[np.intp]:
-        """Numbers of the unknowns that supports leave."""
+    def free(self) -> Index:
+        """Numbers of the degrees of freedom that supports leave."""
         return np.flatnonzero(~self.fixed)
 
     @cached_property
     def free_dofs(self) -> DofMap:
-        """Which unknown is which, of those that supports leave; one object for all instants."""
+        """The map of the degrees of freedom that supports leave; one object for all instants."""
         return self.dofs.select(self.free)
 
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
-        """The same body with internal Rayleigh damping D = a M + b K (a in 1/s, b in s)."""
+        """The same body with internal Rayleigh damping D = a M + b K.
+
+        Parameters
+        ----------
+        a : float
+            Mass coefficient, 1/s.
+        b : float
+            Stiffness coefficient, s.
+
+        Returns
+        -------
+        Body
+
+        Raises
+        ------
+        InputError
+            For a negative coefficient.
+        """
         DAMPING_MASS.check(a, "damping: a")
         DAMPING_STIFFNESS.check(b, "damping: b")
         return replace(self, rayleigh=(float(a), float(b)))
 
     @cached_property
     def operators(self) -> BodyOperators:
-        """The fixed matrices over all unknowns (mechanisms constrain them later)."""
+        """The fixed matrices over all degrees of freedom; mechanisms constrain them later."""
         return BodyOperators(self, np.arange(self.size))
 
     @cached_property
     def supported(self) -> BodyOperators:
-        """The fixed matrices over the free unknowns."""
+        """The fixed matrices over the free degrees of freedom."""
         return BodyOperators(self, self.free) if self.fixed.any() else self.operators
 
     @cached_property
     def inertia_loads(self) -> Array:
-        """Forces (n, 12) of the unit kinematics on all unknowns, N and N·m, balanced by a hub."""
+        """Forces of the 12 unit kinematics on all degrees of freedom, (n, 12), N and N·m.
+
+        The forces of the hub of a pinned body are included.
+        """
         return self._balanced(self._inertia_forces)
 
     @cached_property
     def damper_loads(self) -> Array:
-        """Forces (n, 6) of the dampers against the surroundings, N and N·m, balanced by a hub.
+        """Forces of the dampers against the surroundings, (n, 6), N and N·m.
 
-        −d(v_O + ω̃X) per unit of v_O,i and ω_i.
+        They are −d(v_O + ω̃X) per unit of v_O,i and ω_i, and the forces of the hub of a pinned
+        body.
         """
         return self._balanced(self._damper_forces)
 
@@ -140,15 +175,52 @@ class Body:
     ) -> FrozenSystem:
         """The frozen system at one instant of a rigid motion.
 
-        omega (rad/s), epsilon (rad/s²), acceleration of the origin (m/s²): three components in
-        body axes, or a scalar along `axis`. velocity: of the origin (m/s), in the same form; at
-        rest by default. It matters to dampers against the surroundings (`attach_damper`) only:
-        they resist the steady motion of their node by −d(v_O + ω̃X), which is part of Q and of the
-        prestress. prestress: "linear" (loads and geometry undeformed);
-        "nonlinear", where the unknowns count from the stretched shape (Q is then zero) and K_G is
-        all that the tangent there adds to K; or None, which leaves K_G out (a spurious divergence
-        follows: DESIGN.md, section 2). Raises InputError for values that are not finite or of the
-        wrong shape, ConvergenceError when there is no stretched equilibrium.
+        Parameters
+        ----------
+        omega : float or array_like, shape (3,)
+            Angular velocity in body axes, rad/s; a scalar is along `axis`.
+        epsilon : float or array_like, shape (3,)
+            Angular acceleration in body axes, rad/s²; a scalar is along `axis`.
+        acceleration : float or array_like, shape (3,)
+            Acceleration of the frame's origin in body axes, m/s²; a scalar is along `axis`.
+        velocity : float or array_like, shape (3,)
+            Velocity of the frame's origin in body axes, m/s; a scalar is along `axis`. Only dampers
+            against the surroundings (`attach_damper`) depend on it: they resist the steady motion
+            of their node by −d(v_O + ω̃X), which is part of Q and of the prestress.
+        axis : array_like, shape (3,), optional
+            Direction of scalar arguments.
+        prestress : {"linear", "nonlinear", None}
+            "linear": stress of the loads on the undeformed geometry. "nonlinear": the degrees of
+            freedom count from the deformed equilibrium, Q is zero, and K_G is all that the tangent
+            there adds to K. None: no K_G, which gives a divergence that does not exist.
+
+        Returns
+        -------
+        FrozenSystem
+            The matrices over the degrees of freedom that supports leave.
+
+        Raises
+        ------
+        InputError
+            For values that are not finite or have the wrong shape.
+        ConvergenceError
+            When no deformed equilibrium is found (prestress="nonlinear").
+
+        Notes
+        -----
+        The equations are M δ̈ + (C + D) δ̇ + [K + K(ε) + K(ω²) + K_G + K_D] δ = Q; see the manual,
+        "Theory", and Scutaru and Vlase (2012).
+
+        Examples
+        --------
+        >>> import assembly
+        >>> section = assembly.rectangle(0.05, 0.02)
+        >>> body = assembly.beam(1.0, section, assembly.steel, 10, clamped="start")
+        >>> system = body.freeze(omega=100.0, axis=(0, 0, 1))
+        >>> system.n
+        60
+        >>> system.is_conservative
+        True
         """
         motion = Kinematics(
             as_vector(omega, "omega", axis),
@@ -164,7 +236,28 @@ class Body:
         prestress: Prestress = "linear",
         parameters: Mapping[str, Any] | None = None,
     ) -> FrozenSystem:
-        """As `freeze`, for kinematics already put together."""
+        """The frozen system of kinematics given as one object; see `freeze`.
+
+        Parameters
+        ----------
+        motion : Kinematics
+            Rigid motion of the instant, body axes.
+        prestress : {"linear", "nonlinear", None}
+            As for `freeze`.
+        parameters : mapping, optional
+            What is recorded in the system; by default omega, epsilon and acceleration.
+
+        Returns
+        -------
+        FrozenSystem
+
+        Raises
+        ------
+        InputError
+            For another value of `prestress`.
+        ConvergenceError
+            When no deformed equilibrium is found (prestress="nonlinear").
+        """
         if prestress not in ("linear", "nonlinear", None):
             raise InputError(
                 f'prestress: expected "linear", "nonlinear" or None, got {prestress!r}'
@@ -195,10 +288,10 @@ class Body:
 
     @cached_property
     def held(self) -> Mask:
-        """Unknowns held while the prestress is computed: supports, `hold`, and what statics still
-        needs.
+        """Degrees of freedom held while the prestress is computed.
 
-        A free body gets a statically determinate support; balanced loads leave it without reaction.
+        These are the supports, `hold`, and what statics still needs: a free body gets a statically
+        determinate support. Balanced loads cause no reaction in it.
         """
         held = self.fixed.copy()
         held[self.hold] = True
@@ -217,19 +310,39 @@ class Body:
         return tuple(A for A in found if A.nnz)
 
     def unresisted(self, held: Mask) -> Array:
-        """Rigid motions (n, m) that leave the held unknowns at rest and that no spring resists."""
+        """Rigid motions that leave the held degrees of freedom at rest and that no spring resists.
+
+        Parameters
+        ----------
+        held : ndarray of bool, shape (n,)
+
+        Returns
+        -------
+        ndarray, shape (n, m)
+        """
         fields = self.dofs.rigid_fields()
         scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
         fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
         return unresisted(_allowed(fields, held, scale), *self.frame_stiffness)
 
     def static_response(self, loads: Array) -> Array:
-        """Displacements (n, k), m and rad, under loads (n, k), N and N·m, on the held body."""
+        """Displacements under loads on the held body.
+
+        Parameters
+        ----------
+        loads : ndarray, shape (n, k)
+            Forces and moments, N and N·m.
+
+        Returns
+        -------
+        ndarray, shape (n, k)
+            Displacements and rotations, m and rad.
+        """
         u = np.zeros_like(loads)
         inner = np.flatnonzero(~self.held)
         if inner.size:
             if np.array_equal(self.held, self.fixed):
-                K = self.supported.K.tocsr()  # of a million unknowns one copy is enough
+                K = self.supported.K.tocsr()  # of a million DOFs one copy is enough
             else:
                 K = self.operators.K.tocsr()[inner][:, inner]
             with Factorization(K, "spd") as factor:
@@ -241,15 +354,16 @@ class Body:
         return self.static_response(self.inertia_loads)
 
     def geometric_unit(self, unit: int) -> Any:
-        """K_G (n, n) over all unknowns per unit of one kinematic quantity (0–11)."""
+        """K_G (n, n) over all degrees of freedom per unit of one kinematic quantity (0–11)."""
         # Given stress needs no statics: a cable's K is singular without it.
         needed = len(self.hold) > 0 or any(f.stress_from_displacement for f in self.families)
         u = self._unit_response[:, unit] if needed else np.zeros(self.size)
         return self._with_hub([self.geometric(u, unit)], self._inertia_forces[:, unit])
 
     def geometric_damper_unit(self, unit: int) -> Any:
-        """K_G (n, n) over all unknowns per unit of one component of v_O (0–2) or ω (3–5) that the
-        dampers against the surroundings resist.
+        """K_G (n, n) per unit of one component of v_O (0–2) or ω (3–5).
+
+        The load is that of the dampers against the surroundings.
         """
         stress = self.geometric(self._damper_response[:, unit])
         return self._with_hub([stress], self._damper_forces[:, unit])
@@ -259,8 +373,14 @@ class Body:
         return self.static_response(self.damper_loads)
 
     def geometric(self, u: Array, unit: int | None = None) -> sp.csr_matrix:
-        """K_G (n, n) over all unknowns of the stress under displacement u (see
-        ElementFamily.geometric).
+        """K_G (n, n) of the stress under a displacement (see ElementFamily.geometric).
+
+        Parameters
+        ----------
+        u : ndarray, shape (n,)
+            Displacements and rotations, m and rad.
+        unit : int, optional
+            The unit kinematics that causes it, 0–11; None for another load.
         """
         total = sum_operators([f.geometric(u, unit) for f in self.families], self.size)
         reaction = self.operators.K.tocsr()[self.hold] @ u
@@ -270,11 +390,15 @@ class Body:
         return total if couples is None else sp.csr_matrix(total.tocsr() + couples)
 
     def held_couples(self, reaction: Array) -> sp.csr_matrix | None:
-        """½ M̃ on the rotations of each held node, M the couple that holds them; None without such.
+        """½ M̃ on the rotations of each held node, M the couple that holds it; None without these.
 
-        reaction: forces and couples on the unknowns `hold`. A pin's couple turns with its node: on
-        the rotation vector its virtual work is ½ (φ × M)·δφ beyond M·δφ. It vanishes for a hinge
-        and in the plane.
+        The couple of a pin rotates with its node. On the rotation vector its virtual work is
+        ½ (φ × M)·δφ beyond M·δφ. It vanishes for a hinge and in the plane.
+
+        Parameters
+        ----------
+        reaction : ndarray
+            Forces and couples on the degrees of freedom `hold`, N and N·m.
         """
         component, node_of = self.dofs.component[self.hold], self.dofs.node[self.hold]
         nodes, counts = np.unique(node_of[component >= 3], return_counts=True)
@@ -291,9 +415,9 @@ class Body:
 
 
 class BodyOperators:
-    """The fixed matrices of a body on a chosen set of its unknowns, each made once."""
+    """The fixed matrices of a body on a subset of its DOFs, each computed once."""
 
-    def __init__(self, body: Body, keep: NDArray[np.intp]) -> None:
+    def __init__(self, body: Body, keep: Index) -> None:
         self.body, self.keep, self.n = body, keep, len(keep)
         slices: dict[int, sp.csr_matrix] = {}
 
@@ -328,7 +452,7 @@ class BodyOperators:
         return np.zeros((self.n, 6)) if not self.B_damper else self.body.damper_loads[self.keep]
 
     def stretched(self, tangent: sp.csr_matrix) -> Combination:
-        """K_G of a stretched shape: its tangent, over all unknowns of the body, less K."""
+        """K_G of a stretched shape: its tangent, over all DOFs of the body, less K."""
         return Combination.of(self.n, (1.0, -1.0), (restrict(tangent, self.keep, {}), self.K))
 
     @cached_property
@@ -360,7 +484,7 @@ class BodyOperators:
 
 
 def _allowed(fields: Array, fixed: Mask, scale: float) -> Array:
-    """The combinations of rigid fields (n, k) that do not move the fixed unknowns."""
+    """The combinations of rigid fields (n, k) that do not move the fixed DOFs."""
     if not fixed.any():
         return fields
     triangle = la.qr(fields[fixed], mode="economic")[1]
@@ -369,7 +493,7 @@ def _allowed(fields: Array, fixed: Mask, scale: float) -> Array:
 
 
 def sum_operators(operators: list[Any], size: int) -> Any:
-    """The sum; a single operator that is not empty is handed on as it is (Kronecker stays
+    """The sum; a single operator that is not empty is returned as it is (Kronecker stays
     Kronecker).
     """
     present = [A for A in operators if _nonzero(A)]
@@ -383,8 +507,8 @@ def sum_operators(operators: list[Any], size: int) -> Any:
     return sp.csr_matrix(total)
 
 
-def restrict(A: Any, keep: NDArray[np.intp], slices: dict[int, sp.csr_matrix]) -> Any:
-    """A on the kept unknowns; Kronecker form survives when whole nodes are kept or dropped.
+def restrict(A: Any, keep: Index, slices: dict[int, sp.csr_matrix]) -> Any:
+    """A on the kept DOFs; Kronecker form survives when whole nodes are kept or dropped.
 
     `slices` remembers the slice of each scalar matrix: terms of one m stay recognisably of one m.
     """

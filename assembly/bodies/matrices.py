@@ -2,8 +2,8 @@
 
 For solids G and S follow from M and the node coordinates alone: their interpolation is isotropic,
 so M holds one scalar mass m_ab for every pair of nodes, the same for all directions, and G(w) = m ⊗
-w̃, K(ω²) = m ⊗ ω̃ω̃ (DESIGN.md, section 2). The stress, and so K_G, does not follow from M and K:
-it is given, or left out.
+w̃, K(ω²) = m ⊗ ω̃ω̃. The stress, and so K_G, does not follow from M and K:
+it is given by the user, or left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.dofs import COMPONENTS, DofMap
@@ -29,9 +29,7 @@ from assembly.kinematics import (
 from assembly.linalg.combination import Kronecker
 from assembly.linalg.mirror import is_symmetric
 from assembly.magnitudes import ENTRY, POSITION
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 # Names of the unit kinematics: ω_iω_j, ε_i, a_O,i.
 UNITS = ("xx", "yy", "zz", "xy", "xz", "yz", "ex", "ey", "ez", "ax", "ay", "az")
@@ -57,14 +55,14 @@ class GivenMatrices(ElementFamily):
     def scalar_mass(self) -> sp.csr_matrix:
         """m (N, N) of the displacement interpolation, kg.
 
-        Raises InputError when M is not m ⊗ I on the unknowns there are (rotations, coupled
+        Raises InputError when M is not m ⊗ I on the DOFs there are (rotations, coupled
         directions).
         """
         return scalar_mass(self._M, self.dofs)
 
     @property
     def regular(self) -> bool:
-        """Whether the unknowns are the same leading components at every node, node by node."""
+        """Whether the DOFs are the same leading components at every node, node by node."""
         d, count = int(self.dofs.component.max()) + 1, len(self.dofs.coordinates)
         expected = DofMap.regular(self.dofs.coordinates, range(d))
         return (
@@ -74,7 +72,7 @@ class GivenMatrices(ElementFamily):
         )
 
     def _spread(self, unit: Array) -> Any:
-        """m ⊗ unit on the unknowns there are."""
+        """m ⊗ unit on the DOFs there are."""
         if self.regular:
             d = self.size // len(self.dofs.coordinates)
             return Kronecker(self.scalar_mass, unit[:d, :d])
@@ -105,7 +103,7 @@ class GivenMatrices(ElementFamily):
             return self._geometric[unit]
         load = "this load" if unit is None else f'unit "{UNITS[unit]}"'
         raise InputError(
-            f"K_G: M and K of another program say nothing of the stress under {load}; give"
+            f"K_G: M and K of another program do not determine the stress under {load}; give"
             ' geometric={"zz": ...} to from_matrices, or freeze with prestress=None'
         )
 
@@ -120,17 +118,52 @@ def from_matrices(
     geometric: Mapping[str, Any] | None = None,
     name: str = "body",
 ) -> Body:
-    """A body from mass and stiffness matrices (n, n) of a finite-element program, SI units.
+    """A body from mass and stiffness matrices of a finite-element program, SI units.
 
-    coordinates: (N, 3) or (N, 2), m, in body axes. dofs: which unknown is which, a DofMap or (n, 2)
-    rows of node (from 0) and component (0–2 for x, y, z), or (N, d) unknown numbers (−1 for none);
-    None means every component of node 0, then node 1, …. clamped: nodes that do not move.
-    geometric: K_G (n, n) per unit of ω_iω_j ("xx", …, "yz"), ε_i ("ex", …) or a_O,i ("ax", …), for
-    the units the motion has. Unknowns that the program already removed make the inertia loads of
-    their neighbours incomplete: give matrices before supports where these matter.
+    Parameters
+    ----------
+    M, K : array_like or sparse matrix, shape (n, n)
+        Symmetric mass and stiffness matrices. Give them before supports are removed where the
+        inertia loads at the supports matter.
+    coordinates : array_like, shape (N, 3) or (N, 2)
+        Node positions, m, body axes.
+    dofs : DofMap or array_like, optional
+        Node and component of each degree of freedom: a DofMap; (n, 2) rows of node (from 0) and
+        component (0–2 for x, y, z); or (N, d) numbers of degrees of freedom, −1 for none. None:
+        every component of node 0, then node 1, and so on.
+    clamped : iterable of int, optional
+        Nodes that do not move.
+    geometric : mapping of str to matrix, optional
+        K_G (n, n) per unit of ω_iω_j ("xx", "yy", "zz", "xy", "xz", "yz"), ε_i ("ex", "ey", "ez")
+        or a_O,i ("ax", "ay", "az"), for the units that the motion has.
+    name : str
+        Name of the body.
 
-    Raises InputError: shapes that disagree, M or K not symmetric, rotations or coupled directions
-    in M.
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For shapes that disagree, M or K not symmetric, rotations or coupled directions in M.
+
+    Notes
+    -----
+    With an isotropic interpolation M = m ⊗ I₃ for a scalar mass matrix m, so that G(w) = m ⊗ w̃
+    and K(ω²) = m ⊗ ω̃ω̃. The stress does not follow from M and K: K_G is given, or left out with
+    ``freeze(..., prestress=None)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import assembly
+    >>> M, K = np.diag([2.0, 2.0]), np.diag([800.0, 200.0])
+    >>> body = assembly.from_matrices(M, K, [[1.0, 0.0]], geometric={"zz": np.zeros((2, 2))})
+    >>> system = body.freeze(omega=(0, 0, 5.0))
+    >>> print(system.C.toarray())
+    [[  0. -20.]
+     [ 20.   0.]]
     """
     X = np.zeros((len(np.atleast_2d(coordinates)), 3))
     given = np.atleast_2d(np.asarray(coordinates, dtype=float))
@@ -171,7 +204,7 @@ def scalar_mass(M: sp.csr_matrix, dofs: DofMap) -> sp.csr_matrix:
     if crossed.any():
         k = int(np.flatnonzero(crossed)[0])
         raise InputError(
-            f"M: unknowns {whole.row[k]} and {whole.col[k]} couple directions"
+            f"M: DOFs {whole.row[k]} and {whole.col[k]} couple directions"
             f" {COMPONENTS[first[k]]} and {COMPONENTS[second[k]]}; G and S follow from M for"
             " isotropic interpolation only"
         )
@@ -207,7 +240,7 @@ def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int
         found = DofMap.regular(X, range(dimension))
         if len(found) != n:
             raise InputError(
-                f"dofs: {n} unknowns are not {dimension} at each of {len(X)} nodes; give"
+                f"dofs: {n} DOFs are not {dimension} at each of {len(X)} nodes; give"
                 " dofs=(node, component) rows"
             )
     else:
@@ -218,7 +251,7 @@ def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int
             raise InputError(f"dofs: expected (n, 2) rows of node and component, got {rows.shape}")
         found = DofMap(X, rows[:, 0], rows[:, 1])
     if len(found) != n:
-        raise InputError(f"dofs: the map has {len(found)} unknowns, the matrices {n}")
+        raise InputError(f"dofs: the map has {len(found)} DOFs, the matrices {n}")
     if found.node.min() < 0 or found.node.max() >= len(X):
         raise InputError(f"dofs: node numbers must lie between 0 and {len(X) - 1}")
     if found.component.min() < 0 or found.component.max() > 5:
@@ -229,11 +262,11 @@ def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int
 
 
 def _rows_of(table: Index, n: int) -> Index:
-    """(node, component) rows of a table (N, d) of unknown numbers; negative where there is none."""
+    """(node, component) rows of a table (N, d) of DOF numbers; negative where there is none."""
     node, component = np.nonzero(table >= 0)
     numbers = table[node, component]
     if not np.array_equal(np.sort(numbers), np.arange(n)):
-        raise InputError(f"dofs: the table must name each unknown from 0 to {n - 1} once")
+        raise InputError(f"dofs: the table must name each DOF from 0 to {n - 1} once")
     rows = np.empty((n, 2), dtype=np.intp)
     rows[numbers] = np.column_stack([node, component])
     return rows

@@ -12,27 +12,35 @@ from typing import Any
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
 from assembly.bodies.matrices import from_matrices
 from assembly.errors import InputError
 from assembly.mesh.abaqus_deck import node_table
 from assembly.mesh.text_files import read_text, regular_file
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import AnyArray, Array, Index
 
 DIRECTIONS = (1, 2, 3, 4, 5, 6)
 
 
 def from_calculix(job: str | Path) -> Body:
-    """The matrices CalculiX stores with `*FREQUENCY, SOLVER=MATRIXSTORAGE`, and the nodes of the
-    deck.
+    """A body from the matrices that CalculiX stores with `*FREQUENCY, SOLVER=MATRIXSTORAGE`.
 
-    job: path of the deck, `job.inp`; beside it `job.sti`, `job.mas` (upper triangles: row, column,
-    value, from 1) and `job.dof` (one `node.direction` per unknown; supports are already removed).
-    Raises InputError.
+    Parameters
+    ----------
+    job : str or Path
+        The deck, `job.inp`. In the same folder are `job.sti` and `job.mas` (upper triangles: row,
+        column, value, numbered from 1) and `job.dof` (one `node.direction` per degree of freedom;
+        supports are already removed).
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used.
     """
     deck = Path(job).with_suffix(".inp")
     numbers, X = node_table(deck)
@@ -50,11 +58,24 @@ def from_calculix(job: str | Path) -> Body:
 
 
 def from_abaqus(deck: str | Path, stiffness: str | Path, mass: str | Path) -> Body:
-    """The matrices Abaqus writes with `*MATRIX GENERATE` in the format MATRIX INPUT.
+    """A body from the matrices that Abaqus writes with `*MATRIX GENERATE`, format MATRIX INPUT.
 
-    deck: the input deck with the nodes. stiffness, mass: `.mtx` files of rows "node, dof, node,
-    dof, value" of one triangle, node labels as in the deck, dofs 1–3 (4–6 must carry no mass).
-    Raises InputError.
+    Parameters
+    ----------
+    deck : str or Path
+        The input deck with the nodes.
+    stiffness, mass : str or Path
+        `.mtx` files of rows "node, dof, node, dof, value" of one triangle, with the node labels of
+        the deck. dofs are 1–3; 4–6 must carry no mass.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used.
     """
     numbers, X = node_table(Path(deck))
     tables = [_table(Path(path), 5, "node, dof, node, dof, value") for path in (stiffness, mass)]
@@ -79,10 +100,26 @@ def from_abaqus(deck: str | Path, stiffness: str | Path, mass: str | Path) -> Bo
 def from_nastran(
     op4: str | Path, deck: str | Path, mass: str = "MGG", stiffness: str = "KGG"
 ) -> Body:
-    """Matrices of the g-set from a Nastran OP4 file, and the grid points of the bulk data deck.
+    """A body from matrices of the g-set in a Nastran OP4 file; needs the package pyyeti.
 
-    The g-set has six components a grid point, grid points in the order of their numbers; components
-    without stiffness and mass (rotations of solids) are dropped. Needs pyyeti. Raises InputError.
+    Parameters
+    ----------
+    op4 : str or Path
+        The OP4 file. The g-set has six components a grid point, in the order of the points'
+        numbers. Components without mass (rotations of solids) are dropped.
+    deck : str or Path
+        Bulk data deck with the grid points.
+    mass, stiffness : str
+        Names of the matrices in the file.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used, or when pyyeti is not installed.
     """
     try:
         from pyyeti.nastran import bulk, op4 as reader  # noqa: I001
@@ -118,11 +155,26 @@ def from_nastran(
 def from_matrix_market(
     mass: str | Path, stiffness: str | Path, dofs: str | Path, clamped: list[int] | None = None
 ) -> Body:
-    """Matrix Market files of M and K with a dof map.
+    """A body from Matrix Market files of M and K and a table of the degrees of freedom.
 
-    dofs: a text file with one row per unknown, "node, component, x, y, z": any node number,
-    component 1–3 for x, y, z, the node's position in m. Lines that start with # are skipped.
-    clamped: node numbers of the map.
+    Parameters
+    ----------
+    mass, stiffness : str or Path
+        Matrix Market files.
+    dofs : str or Path
+        Text file with one row per degree of freedom, "node, component, x, y, z": any node number,
+        component 1–3 for x, y, z, the node's position in m. Lines that start with # are skipped.
+    clamped : list of int, optional
+        Node numbers of the table.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used.
     """
     table = _table(Path(dofs), 5, "node, component, x, y, z")
     _check_whole(table[:, :2], dofs)
@@ -165,7 +217,7 @@ def _check_whole(labels: Array, path: str | Path) -> None:
 
 
 def _solid_body(M: sp.csr_matrix, K: sp.csr_matrix, X: Array, dofs: Index) -> Body:
-    """The body of the unknowns that carry mass, on the nodes that have any."""
+    """The body of the DOFs that carry mass, on the nodes that have any."""
     rotation = dofs[:, 1] > 2
     if rotation.any() and np.any(M.diagonal()[rotation] != 0.0):
         raise InputError("rotations with mass: only the matrices of solids can be imported")
@@ -175,7 +227,7 @@ def _solid_body(M: sp.csr_matrix, K: sp.csr_matrix, X: Array, dofs: Index) -> Bo
     return from_matrices(M[kept][:, kept], K[kept][:, kept], X[nodes], rows)
 
 
-def _places(numbers: NDArray[Any], wanted: NDArray[Any], where: Path) -> Index:
+def _places(numbers: AnyArray, wanted: AnyArray, where: Path) -> Index:
     """Positions in the node list of the program's node numbers."""
     order = np.argsort(numbers)
     place = np.searchsorted(numbers, wanted, sorter=order)

@@ -9,8 +9,8 @@ is equilibrium with the load on the deformed one (the inertia load, and that of 
 the surroundings, is linear in X + δ). Newton's
 method with the exact tangent, in as many load steps as it needs. Small vibrations about the result
 then have the stiffness ∂f/∂δ + K(ε) + K(ω²) + K_D + ½ M̃, M the couple that a ball pin needs in this
-equilibrium (`Body.held_couples`): K_G is ∂f/∂δ + ½ M̃ − K. (DESIGN.md, section 2, "Mechanisms" and
-K_G.)
+equilibrium (`Body.held_couples`): K_G is ∂f/∂δ + ½ M̃ − K (docs/theory.md,
+"Geometric stiffness is not optional").
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
 from assembly.kinematics import Kinematics
 from assembly.linalg.combination import Combination
 from assembly.linalg.factorization import Factorization
+from assembly.types import Array
 
 if TYPE_CHECKING:
     from assembly.bodies.body import Body
 
-Array = NDArray[np.float64]
 
 LOAD_STEPS = (1, 4, 16, 64)
 ITERATIONS = 20
@@ -41,7 +40,7 @@ STEP_TOLERANCE = (
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """Displacement (n,) of all unknowns, m and rad, and ∂f/∂δ + ½ M̃ (n, n) there; n before
+    """Displacement (n,) of all DOFs, m and rad, and ∂f/∂δ + ½ M̃ (n, n) there; n before
     supports.
     """
 
@@ -88,7 +87,7 @@ class _Problem:
         self.symmetric = not np.any(coefficients[6:9]) and not ops.B_damper
 
     def excess(self, share: float, u: Array) -> Array:
-        """Internal less external force (n,): zero at the free unknowns, the reaction at others."""
+        """Internal less external force (n,): zero at the free DOFs, the reaction at others."""
         coefficients = share * self.coefficients
         force = np.sum([f.internal_force(u, coefficients) for f in self.body.families], axis=0)
         return np.asarray(force + share * ((self.softening + self.hub) @ u - self.load))

@@ -1,4 +1,4 @@
-"""Rigid bodies: three unknowns in the plane, six in space, at the origin of their frame."""
+"""Rigid bodies: one node at the origin of the frame, with three or six degrees of freedom."""
 
 from __future__ import annotations
 
@@ -23,9 +23,29 @@ def rigid_body(
 ) -> Body:
     """A rigid body as a body of one node at its frame's origin.
 
-    mass: kg. inertia: about the centre of mass, kg m²: a number (about z in the plane, about every
-    axis in space), three principal values, or a (3, 3) tensor. centre: m, body axes.
-    Raises InputError for a negative mass or an inertia that no mass distribution has.
+    Parameters
+    ----------
+    mass : float
+        Mass, kg.
+    inertia : float or array_like, shape (3,) or (3, 3)
+        Inertia about the centre of mass, kg m²: a number (about z in the plane, about every axis
+        in space), principal values or a tensor.
+    centre : array_like, shape (3,)
+        Centre of mass, m, body axes.
+    planar : bool
+        Degrees of freedom ux, uy, rz only.
+    name : str
+        Name of the body.
+
+    Returns
+    -------
+    Body
+        With the node set "origin".
+
+    Raises
+    ------
+    InputError
+        For a negative mass, or an inertia that no mass distribution has.
     """
     c = as_vector(centre, "centre")
     if planar and c[2] != 0.0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.bodies.beams import PLANAR, SPATIAL, Theory, uniform_stations
 from assembly.bodies.body import Body
@@ -14,8 +13,7 @@ from assembly.errors import InputError
 from assembly.magnitudes import LENGTH
 from assembly.materials.materials import Material
 from assembly.materials.sections import Section
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 POINTS = 7
 
@@ -31,10 +29,35 @@ def ring(
     rotary_inertia: bool = True,
     name: str = "ring",
 ) -> Body:
-    """A free ring of circular elements about body z, centred on the origin.
+    """A free ring of circular beam elements about body z, centred on the origin.
 
-    radius: of the section's centroid, m. The section's width (y) is radial, its height (z) along
-    the ring's axis. theory, planar, rotary_inertia: as for `beam`. Raises InputError.
+    Parameters
+    ----------
+    radius : float
+        Radius of the section's centroid, m.
+    section : Section
+        Its width (y) is radial, its height (z) along the ring's axis.
+    material : Material
+        Isotropic material.
+    elements : int
+        Number of elements, at least 3.
+    theory : {"timoshenko", "euler-bernoulli"}
+        With or without shear strain.
+    planar : bool
+        Degrees of freedom ux, uy, rz only.
+    rotary_inertia : bool
+        False neglects the inertia of section rotations, except about the beam's own axis.
+    name : str
+        Name of the body.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For a value that cannot be used.
     """
     LENGTH.check(radius, "radius")
     if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 3:

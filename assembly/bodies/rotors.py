@@ -1,6 +1,6 @@
 """Axisymmetric rotors in a frame that does not spin: shafts, discs and bearings.
 
-The shaft lies along x. Its spin Ω enters as the gyroscopic matrix Ω 𝒢 alone (DESIGN.md, section 2):
+The shaft lies along x. Its spin Ω enters as the gyroscopic matrix Ω 𝒢 alone (docs/theory.md):
 a section's spin I_p Ω t turns with it, d(I_p Ω φ × t)/dt = −I_p Ω t̃ φ̇. Supports that differ in y
 and z, and bearings with cross coefficients, stay constant. Internal damping turns with the shaft:
 force −b K (q̇ − Ω t × q), circulatory in this frame (Genta, Dynamics of Rotating Systems, 2005).
@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.attachments import attach_mass
 from assembly.bodies.beams import POINTS_UNIFORM, Theory, chain, straight_stations
@@ -32,8 +32,8 @@ from assembly.materials.materials import Material
 from assembly.materials.sections import Section
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted
+from assembly.types import Array, Index
 
-Array = NDArray[np.float64]
 Coefficients = float | ArrayLike | Callable[[float], ArrayLike]
 LATERAL = (1, 2, 4, 5)
 ALL = (0, 1, 2, 3, 4, 5)
@@ -41,7 +41,17 @@ ALL = (0, 1, 2, 3, 4, 5)
 
 @dataclass(frozen=True)
 class Disc:
-    """A rigid disc on the shaft: at x (m), mass (kg), polar and diametral inertia (kg m²)."""
+    """A rigid disc on the shaft.
+
+    Parameters
+    ----------
+    at : float
+        Position on the shaft, m.
+    mass : float
+        Mass, kg.
+    polar, diametral : float
+        Moments of inertia about the shaft and across it, kg m².
+    """
 
     at: float
     mass: float
@@ -50,7 +60,28 @@ class Disc:
 
     @classmethod
     def solid(cls, at: float, outer: float, inner: float, width: float, material: Material) -> Disc:
-        """A disc of outer and inner diameter and width, m: I_p = m(D² + d²)/8."""
+        """A disc of uniform thickness: I_p = m(D² + d²)/8, I_d = I_p/2 + m w²/12.
+
+        Parameters
+        ----------
+        at : float
+            Position on the shaft, m.
+        outer, inner : float
+            Diameters D and d, m.
+        width : float
+            Thickness w along the shaft, m.
+        material : Material
+            Its density counts.
+
+        Returns
+        -------
+        Disc
+
+        Raises
+        ------
+        InputError
+            Unless 0 ≤ inner < outer and width > 0.
+        """
         if not (0.0 <= inner < outer and width > 0.0):
             raise InputError(f"disc at {at!r}: needs 0 ≤ inner < outer and a positive width")
         mass = material.rho * np.pi * (outer**2 - inner**2) / 4.0 * width
@@ -60,10 +91,17 @@ class Disc:
 
 @dataclass(frozen=True)
 class Bearing:
-    """A bearing at x (m) between shaft and ground: stiffness (N/m) and damping (N·s/m) in (y, z).
+    """A bearing between shaft and ground that acts on the displacements (y, z).
 
-    Each is a number (the same in y and z), two numbers, (2, 2) with cross coefficients, or a
-    function of the spin (rad/s) that returns one of these. stiffness=inf holds the shaft rigidly.
+    Parameters
+    ----------
+    at : float
+        Position on the shaft, m.
+    stiffness : float, array_like of shape (2,) or (2, 2), or callable
+        N/m: a number (the same in y and z), two numbers, a matrix with cross coefficients, or a
+        function of the spin (rad/s) that returns one of these. `inf` holds the shaft rigidly.
+    damping : float, array_like of shape (2,) or (2, 2), or callable
+        Viscous damping in the same form, N·s/m.
     """
 
     at: float
@@ -72,6 +110,7 @@ class Bearing:
 
     @property
     def is_rigid(self) -> bool:
+        """Whether the bearing holds the shaft rigidly (stiffness=inf)."""
         return (
             not callable(self.stiffness)
             and np.ndim(self.stiffness) == 0
@@ -79,7 +118,23 @@ class Bearing:
         )
 
     def matrices(self, spin: float) -> tuple[Array, Array]:
-        """Stiffness and damping (2, 2) at a spin."""
+        """Stiffness and damping at a spin.
+
+        Parameters
+        ----------
+        spin : float
+            rad/s.
+
+        Returns
+        -------
+        stiffness, damping : ndarray, shape (2, 2)
+            N/m and N·s/m; the stiffness of a rigid bearing is zero here.
+
+        Raises
+        ------
+        InputError
+            Unless each is 1, 2 or 2×2 finite numbers.
+        """
         k = np.zeros((2, 2)) if self.is_rigid else self._matrix("stiffness", spin)
         return k, self._matrix("damping", spin)
 
@@ -108,9 +163,16 @@ class Support:
 
 @dataclass(frozen=True)
 class Rotor:
-    """A shaft with discs in bearings. body: shaft and discs without bearings, free of supports.
+    """A shaft with discs in bearings. Made by `rotor`.
 
-    bearings: with the node of each. internal_damping: b (s) of the turning damping b K.
+    Parameters
+    ----------
+    body : Body
+        Shaft and discs without bearings, free of supports.
+    bearings : tuple of (int, Bearing)
+        Each bearing with its node.
+    internal_damping : float
+        Coefficient b (s) of the damping b K that rotates with the shaft.
     """
 
     body: Body
@@ -118,11 +180,25 @@ class Rotor:
     internal_damping: float = 0.0
 
     def freeze(self, omega: float = 0.0, axis: ArrayLike | None = None) -> FrozenSystem:
-        """The frozen system at spin omega, rad/s, in the frame that does not spin.
+        """The frozen system at one spin, in the frame that does not spin.
 
-        axis: accepted when it is the shaft's, x, as sweeps pass it on. C = Ω 𝒢 and what a bearing's
-        damping has that is skew; K_D what internal damping and cross stiffness have that is skew.
-        Raises InputError.
+        Parameters
+        ----------
+        omega : float
+            Spin about the shaft, rad/s.
+        axis : array_like, shape (3,), optional
+            Accepted when it is the shaft's, x: parameter sweeps pass it on.
+
+        Returns
+        -------
+        FrozenSystem
+            C is Ω 𝒢 and the skew part of the bearings' damping. K_D is the skew stiffness of the
+            internal damping and of cross-coupled bearings.
+
+        Raises
+        ------
+        InputError
+            For a spin that is not one finite number, or another axis.
         """
         if np.ndim(omega) != 0 or not abs(omega) <= RATE.largest:
             raise InputError(f"omega: expected one finite spin about the shaft, got {omega!r}")
@@ -144,8 +220,8 @@ class Rotor:
         )
 
     @cached_property
-    def free(self) -> NDArray[np.intp]:
-        """Numbers of the unknowns that rigid bearings leave."""
+    def free(self) -> Index:
+        """Numbers of the degrees of freedom that rigid bearings leave."""
         held = [node for node, bearing in self.bearings if bearing.is_rigid]
         dofs = self.body.dofs
         lateral = (dofs.component == 1) | (dofs.component == 2)
@@ -153,7 +229,7 @@ class Rotor:
 
     @cached_property
     def _matrices(self) -> tuple[sp.csr_matrix, ...]:
-        """M, K, 𝒢 and K times the turn about the shaft, on the free unknowns."""
+        """M, K, 𝒢 and K times the turn about the shaft, on the free DOFs."""
         body, keep = self.body, self.free
         K = body.operators.K.tocsr()
         spinning = [f for f in body.families if isinstance(f, BeamFamily | RigidFamily)]
@@ -172,7 +248,7 @@ class Rotor:
         return self._support(0.0)
 
     def _support(self, spin: float) -> Support:
-        """The bearings' matrices on the free unknowns, split into symmetric and skew parts."""
+        """The bearings' matrices on the free DOFs, split into symmetric and skew parts."""
         n, dofs = self.body.size, self.body.dofs
         rows, cols, k, c = [], [], [], []
         for node, bearing in self.bearings:
@@ -215,10 +291,56 @@ def rotor(
 ) -> Rotor:
     """A stepped shaft along x from 0, with discs and bearings, in a frame that does not spin.
 
-    segments: (length, axisymmetric section) from left to right. elements: of about equal length
-    over the whole shaft; every step, disc and bearing gets a node, so there may be a few more.
-    internal_damping: s. lateral: unknowns uy, uz, ry, rz only; else also stretch and twist.
-    Raises InputError.
+    Parameters
+    ----------
+    segments : sequence of (float, Section)
+        Length (m) and axisymmetric section of each piece, from left to right.
+    material : Material
+        Isotropic material of the shaft.
+    elements : int
+        Number of elements of about equal length over the whole shaft. Every step, disc and bearing
+        gets a node, so there may be a few more.
+    discs : sequence of Disc
+        Rigid discs.
+    bearings : sequence of Bearing
+        Bearings to the ground.
+    theory : {"timoshenko", "euler-bernoulli"}
+        With or without shear strain.
+    rotary_inertia : bool
+        False neglects the inertia of section rotations, except about the shaft.
+    internal_damping : float
+        Coefficient b (s) of the damping b K that rotates with the shaft.
+    lateral : bool
+        Degrees of freedom uy, uz, ry, rz only; False adds extension and torsion.
+    name : str
+        Name of the body.
+
+    Returns
+    -------
+    Rotor
+
+    Raises
+    ------
+    InputError
+        For a value that cannot be used.
+
+    Notes
+    -----
+    The spin Ω enters as C = Ω 𝒢; internal damping is b (K q̇ − Ω K (t × q)) (Genta, Dynamics of
+    Rotating Systems, 2005).
+
+    Examples
+    --------
+    >>> import assembly
+    >>> shaft = assembly.rotor(
+    ...     [(1.0, assembly.circle(0.05))],
+    ...     assembly.steel,
+    ...     8,
+    ...     discs=[assembly.Disc.solid(0.5, 0.3, 0.05, 0.04, assembly.steel)],
+    ...     bearings=[assembly.Bearing(0.0, 1e7), assembly.Bearing(1.0, 1e7, 500.0)],
+    ... )
+    >>> shaft.freeze(omega=300.0).n
+    36
     """
     if not segments:
         raise InputError("segments: expected at least one (length, section)")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import meshio
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
@@ -22,9 +21,8 @@ from assembly.magnitudes import LENGTH
 from assembly.materials.materials import Material, Orthotropic
 from assembly.materials.plausibility import check_mass, check_thickness
 from assembly.mesh.importers import Mesh, read_mesh
+from assembly.types import Index
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 Chosen = str | Iterable[int] | None
 Substance = Material | Orthotropic | Mapping[str, Material | Orthotropic]
 
@@ -36,16 +34,44 @@ def solid(
     pinned: Chosen = None,
     name: str = "body",
 ) -> Body:
-    """A body of Tet4, Tet10, Hex8 or Hex20 cells; unknowns ux, uy, uz (m) at every node.
+    """A body of Tet4, Tet10, Hex8 or Hex20 cells.
 
-    mesh: a path meshio reads, or a mesh; coordinates in body axes, m. material: of all cells, or of
-    each named set of cells (together all cells, none twice). clamped: a named set or node
-    numbers that do not move. pinned: nodes held in place about which the body may turn: one node
-    (any axis) or several on a line (that axis); the moment of the inertia loads about the pin is
-    balanced by a couple on the nodes around it. Neither: the body is free.
+    Parameters
+    ----------
+    mesh : str, Path or meshio.Mesh
+        A file that meshio reads, or a mesh; coordinates in body axes, m.
+    material : Material, Orthotropic or mapping of str to these
+        Material of all cells, or of each named set of cells. The sets contain every cell once.
+    clamped : str or iterable of int, optional
+        A named set, or numbers of nodes that do not move.
+    pinned : str or iterable of int, optional
+        Nodes held in place about which the body may turn: one node (any axis) or several on a
+        line (that axis). A couple on the neighbouring nodes balances the moment of the inertia
+        loads about the pin. Without `clamped` and `pinned` the body is free.
+    name : str
+        Name of the body.
 
-    Raises MeshError (unreadable file, inverted cell, unknown set or cell), MaterialError,
-    InputError.
+    Returns
+    -------
+    Body
+        With ux, uy, uz (m) at every node, and the node sets of the mesh.
+
+    Raises
+    ------
+    MeshError
+        For an unreadable file, an inverted cell, an unknown set or kind of cell.
+    MaterialError
+        For a material that cannot be used.
+    InputError
+        For another value that cannot be used.
+
+    Examples
+    --------
+    >>> import assembly
+    >>> mesh = assembly.gallery.block_mesh(4, 1, 1, "hex20", size=(1.0, 0.1, 0.1))
+    >>> body = assembly.solid(mesh, assembly.steel, clamped="x0")
+    >>> body.freeze(omega=(0, 0, 100.0)).n
+    144
     """
     found = read_mesh(mesh, SOLID_CELLS)
     blocks, materials = _made_of(found, material)
@@ -62,10 +88,34 @@ def plane(
     state: State = "stress",
     name: str = "body",
 ) -> Body:
-    """A body of T3, T6, Q4 or Q8 cells in the x–y plane; unknowns ux, uy (m) at every node.
+    """A body of T3, T6, Q4 or Q8 cells in the x–y plane.
 
-    thickness: m. state: "stress" (thin) or "strain" (long). mesh, clamped and pinned as for
-    `solid`.
+    Parameters
+    ----------
+    mesh : str, Path or meshio.Mesh
+        A file that meshio reads, or a mesh; coordinates in body axes, m, in a plane z = constant.
+    material : Material, Orthotropic or mapping of str to these
+        As for `solid`.
+    clamped, pinned : str or iterable of int, optional
+        As for `solid`; a pin is one node.
+    thickness : float
+        Thickness, m.
+    state : {"stress", "strain"}
+        Plane stress (thin) or plane strain (long).
+    name : str
+        Name of the body.
+
+    Returns
+    -------
+    Body
+        With ux, uy (m) at every node, and the node sets of the mesh.
+
+    Raises
+    ------
+    MeshError
+        As for `solid`, and for a mesh that is not plane.
+    InputError
+        For another value that cannot be used.
     """
     LENGTH.check(thickness, "thickness")
     if state not in ("stress", "strain"):

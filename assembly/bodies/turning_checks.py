@@ -1,14 +1,12 @@
-"""Questions about a body that turns: too fast, or held by nothing beside its centre of mass."""
+"""Questions about a rotating body: too fast, or unsupported with its axis off the mass centre."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
 from assembly.materials.plausibility import ask, check_speed
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 OFF_AXIS = 1e-3  # distance of the centre of mass from the axis over the size of the body
 
@@ -20,7 +18,7 @@ def check_rotation(body: Body, omega: Array) -> None:
 
 
 def check_support(body: Body, axis: Array) -> None:
-    """Asks about a body that nothing holds and that turns about an axis beside its centre of mass.
+    """Asks about an unsupported body that rotates about an axis off its centre of mass.
 
     axis: (3,), of the rotation, through the origin. A free body turns about its centre of mass: to
     turn about another point takes a force, so a clamp, a pin or a spring is missing.

@@ -6,30 +6,29 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.errors import MeshError
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, acceleration_units
-
-Array = NDArray[np.float64]
+from assembly.types import Array, Index
 
 
 class BarFamily(ElementFamily):
     """Bars between nodes connectivity (E, 2): axial stiffness EA (E,), N; mass ρA (E,), kg/m.
 
-    The unknowns are any of the displacements 0–2. The strain is the engineering strain l/L − 1, so
+    The DOFs are any of the displacements 0–2. The strain is the engineering strain l/L − 1, so
     the force N adds K_G = N/L (I − t tᵀ). Its constant N is the mean of the exact axial force and
-    is what makes a turned truss stay in equilibrium: f_int(R q) = R f_int(q). Raises MeshError when
+    is what keeps a rotated truss in equilibrium: f_int(R q) = R f_int(q). Raises MeshError when
     a bar has no length.
     """
 
     def __init__(
         self,
         dofs: DofMap,
-        connectivity: NDArray[np.intp],
+        connectivity: Index,
         EA: ArrayLike,
         mass_per_length: ArrayLike,
         lumped: bool = False,

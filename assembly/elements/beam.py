@@ -17,7 +17,6 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.dofs import DofMap
 from assembly.elements.beam_shapes import BeamShapes, Stations, beyond, over, symmetric
@@ -25,14 +24,13 @@ from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_beam import LargeBeam
 from assembly.elements.section_inertia import cross_matrices
-
-Array = NDArray[np.float64]
+from assembly.types import Array, Index
 
 
 class BeamFamily(ElementFamily):
-    """Beam elements between nodes connectivity (E, 2) of a body with unknowns `dofs`."""
+    """Beam elements between nodes connectivity (E, 2) of a body with DOFs `dofs`."""
 
-    def __init__(self, dofs: DofMap, connectivity: NDArray[np.intp], stations: Stations) -> None:
+    def __init__(self, dofs: DofMap, connectivity: Index, stations: Stations) -> None:
         self.size, self.stations = len(dofs), stations
         self.map = ElementMap(dofs, connectivity, (0, 1, 2, 3, 4, 5))
         self.shapes = BeamShapes(stations, dofs.coordinates[connectivity])
@@ -117,7 +115,7 @@ class BeamFamily(ElementFamily):
         return np.einsum("eikj,k->eij", self._inertia[:, :, 1:], coefficients[:9])
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """Forces of the geometrically exact beam, and the inertia of turned sections beyond the
+        """Forces of the geometrically exact beam, and the inertia of rotated sections beyond the
         linear one. Rotation vectors must stay below π, an element's own bend below 1 rad.
         """
         d = self.map.gather(u)

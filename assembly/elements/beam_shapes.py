@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.elements.quadrature import LineRule
 from assembly.elements.section_inertia import SectionInertia, cross_matrices
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 
 @dataclass(frozen=True)

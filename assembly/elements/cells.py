@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.elements.reference import CELLS, Cell, at_nodes, tabulate
 from assembly.elements.scatter import NodePattern
 from assembly.errors import MeshError
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 BATCH_BYTES = 64_000_000  # of element arrays held at once
 # Of the mean Jacobian determinant: how far below zero it may be at a node of a curved cell.

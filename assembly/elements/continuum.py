@@ -21,15 +21,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.elements.cells import Batch, Cells
 from assembly.elements.family import ElementFamily
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Kronecker
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class Law:
 class Continuum(ElementFamily):
     """Cells of any supported kinds and materials on common nodes.
 
-    cells: of dimension d, 2 (unknowns ux, uy at each node) or 3. laws: of the materials that the
+    cells: of dimension d, 2 (DOFs ux, uy at each node) or 3. laws: of the materials that the
     blocks of cells name by number.
     """
 

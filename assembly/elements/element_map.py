@@ -1,19 +1,16 @@
-"""The unknowns of elements with few nodes, and sums of element arrays over them."""
+"""The DOFs of elements with few nodes, and sums of element arrays over them."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.dofs import DofMap
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 
 class ElementMap:
-    """Adds element matrices (E, d, d) and vectors (E, d, ...) into those of a body's unknowns.
+    """Adds element matrices (E, d, d) and vectors (E, d, ...) into those of a body's DOFs.
 
     connectivity (E, a): nodes. components: those of each node that the element acts on, d = a times
     their number; what the body does not have is left out.
@@ -50,5 +47,5 @@ class ElementMap:
         return out
 
     def gather(self, u: Array) -> Array:
-        """The element values (E, d) of a global vector (size,), zero for absent unknowns."""
+        """The element values (E, d) of a global vector (size,), zero for absent DOFs."""
         return np.where(self._present, u[np.where(self._present, self.index, 0)], 0.0)

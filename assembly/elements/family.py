@@ -6,25 +6,23 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.kinematics import UNIT_COUNT
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 
 class ElementFamily:
-    """Base of the families: everything defaults to "contributes nothing".
+    """Base of the families: every contribution is zero by default.
 
-    All matrices are (size, size) over all unknowns of the body, before supports. A matrix is
+    All matrices are (size, size) over all DOFs of the body, before supports. A matrix is
     anything that satisfies `assembly.combination.Operator`. A unit number counts the unit
     kinematics of `assembly.kinematics.acceleration_units`: 0–5 ω_iω_j in PAIRS order, 6–8 ε_i,
     9–11 a_O,i.
     """
 
     size: int
-    # Whether `geometric` looks at the displacement it is given.
+    # Whether `geometric` depends on the displacement.
     stress_from_displacement: bool = True
 
     def zero(self) -> sp.csr_matrix:

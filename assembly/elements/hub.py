@@ -1,6 +1,6 @@
 """The hub of a pinned continuum: the couple that holds the prescribed rotation about the pin.
 
-A body without rotational unknowns that turns about a pin feels the moment of its loads there: of
+A body without rotational DOFs that turns about a pin feels the moment of its loads there: of
 inertia, −Σ m X × AX with A = ω̃ω̃ or ε̃, and of dampers against the surroundings. Something must
 balance it: the motor's torque, and the bearing couple when the axis is not principal. It acts as
 forces on the hub, the nodes of the cells around the pin, through the hub's best-fit rotation
@@ -10,10 +10,11 @@ forces on the hub, the nodes of the cells around the pin, through the hub's best
     K_G gets −(R Φᵀ + Φ Rᵀ) + Φ (tr(B) I − B) Φᵀ,   R_i = e_i × f,  Φ = ∂φ/∂u,  B = Σ X fᵀ,
 
 because Rᵀv = (tr(B) I − B) θ for the rotation v = θ × X, so that K_G v has −θ × f from the hub,
-which cancels what the prestress leaves there: (K + K(ε) + K(ω²) + K_G) v = 0 holds (DESIGN.md,
-section 2) for any axis. In the plane, and whenever the couple vanishes, the term is symmetric
-(there it is the Hessian of −Tφ for a torque T). In space B − Bᵀ is the couple itself: one that
-turns with the body is not conservative, and K_G then has the skew part ½ Φ M̃ Φᵀ.
+which cancels the remainder of the prestress: (K + K(ε) + K(ω²) + K_G) v = 0 holds for any axis
+(docs/theory.md, "Geometric stiffness is not optional"). In the plane, and whenever the couple
+vanishes, the term is symmetric: it is the Hessian of −Tφ for a torque T. In space B − Bᵀ is the
+couple itself. A couple that rotates with the body is not conservative, and K_G then has the skew
+part ½ Φ M̃ Φᵀ.
 """
 
 from __future__ import annotations
@@ -22,14 +23,11 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.elements.continuum import Continuum
 from assembly.elements.family import ElementFamily
 from assembly.kinematics import SKEW_UNITS
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 
 class Hub(ElementFamily):
@@ -61,7 +59,7 @@ class Hub(ElementFamily):
         return np.asarray(turned @ self.axes)
 
     def _spread(self, nodal: Array) -> Array:
-        """(hub nodes, 3, k) placed among all unknowns, (size, k)."""
+        """(hub nodes, 3, k) placed among all DOFs, (size, k)."""
         d = self.continuum.dimension
         out = np.zeros((len(self.continuum.points), d, nodal.shape[2]))
         out[self.nodes] = nodal[:, :d]

@@ -1,6 +1,6 @@
 """Large displacements of beam elements: the geometrically exact beam on the elements' own fields.
 
-Strains in the section's turned axes (Simo, Comput. Methods Appl. Mech. Eng. 49, 1985), with
+Strains in the section's rotated axes (Simo, Comput. Methods Appl. Mech. Eng. 49, 1985), with
 R = exp(φ̃), t the undeformed tangent and c the tension centre:
     Γ = Rᵀr′ − t,  κ = axial(RᵀR′),
     axial strain  Γ·t + |t + Γ + κ × c| − 1 − t·(Γ + κ × c) + ½ r² (t·κ)²,
@@ -28,10 +28,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.elements.beam_shapes import BeamShapes
 from assembly.elements.large_rotation import (
@@ -46,8 +44,7 @@ from assembly.elements.large_rotation import (
     turned_by,
 )
 from assembly.errors import ConvergenceError
-
-Array = NDArray[Any]
+from assembly.types import AnyArray, Array
 
 MOST_BENT = 1.0  # rad between an element's nodes
 
@@ -59,23 +56,23 @@ class Strain:
     t, c (E, Q, 3) and radius2 (E, Q) as above; phi, du, dphi: φ, u′ and φ′ (..., E, Q, 3).
     """
 
-    t: Array
-    c: Array
-    radius2: Array
-    phi: Array
-    du: Array
-    dphi: Array
+    t: AnyArray
+    c: AnyArray
+    radius2: AnyArray
+    phi: AnyArray
+    du: AnyArray
+    dphi: AnyArray
 
     @cached_property
-    def _gamma(self) -> Array:
+    def _gamma(self) -> AnyArray:
         return self.du + moved_by(-self.phi, self.t + self.du)
 
     @cached_property
-    def _kappa(self) -> Array:
+    def _kappa(self) -> AnyArray:
         return spin_of(self.phi, self.dphi)
 
     @cached_property
-    def _line(self) -> tuple[Array, Array, Array]:
+    def _line(self) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Γ + κ × c, |t + Γ + κ × c|² − 1 and the stretch |t + Γ + κ × c|."""
         line = self._gamma + np.cross(self._kappa, self.c)
         # |t + line| − 1 without cancellation; no conjugate, so that complex steps pass.
@@ -83,10 +80,10 @@ class Strain:
         return line, grown, np.sqrt(1.0 + grown)
 
     @cached_property
-    def _twist(self) -> Array:
+    def _twist(self) -> AnyArray:
         return np.sum(self.t * self._kappa, axis=-1, keepdims=True)
 
-    def second_order(self) -> Array:
+    def second_order(self) -> AnyArray:
         """(Γ, κ) less γ = u′ − φ × t and φ′, (..., E, Q, 6)."""
         t, (line, grown, length) = self.t, self._line
         stretch = grown / (1.0 + length) - np.sum(t * line, axis=-1, keepdims=True)
@@ -94,7 +91,7 @@ class Strain:
         gamma = self._gamma + axial - (self.du - np.cross(self.phi, t))
         return np.concatenate([gamma, self._kappa - self.dphi], axis=-1)
 
-    def second_order_gradient(self, resultants: Array) -> tuple[Array, Array, Array]:
+    def second_order_gradient(self, resultants: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Derivatives by φ, u′ and φ′ (..., E, Q, 3) of the work of given resultants on it."""
         t, phi = self.t, self.phi
         F, Mo = resultants[..., :3], resultants[..., 3:]
@@ -109,7 +106,7 @@ class Strain:
         return by_phi + np.cross(t, F), by_du, by_dphi
 
 
-def in_turned_frame(ends: Array, d: Array) -> Array:
+def in_turned_frame(ends: AnyArray, d: AnyArray) -> AnyArray:
     """Nodes' motion (E, 12) as seen from each element's frame at its first node, (E, 12)."""
     frame = 0.5 * (d[..., 3:6] + d[..., 9:])
     span = ends[:, 1] - ends[:, 0]
@@ -120,8 +117,8 @@ def in_turned_frame(ends: Array, d: Array) -> Array:
 
 
 def from_turned_frame(
-    ends: Array, d: Array, own: Array, forces: Array, torque: Array | float = 0.0
-) -> Array:
+    ends: AnyArray, d: AnyArray, own: AnyArray, forces: AnyArray, torque: AnyArray | float = 0.0
+) -> AnyArray:
     """Forces (E, 12) on the nodes of those on the motion `own` = in_turned_frame(ends, d).
 
     torque (E, 3): on the frame itself, in its axes.
@@ -151,20 +148,20 @@ class LargeBeam:
         self._lengths = shapes.lengths[..., None]
         self._balance = shapes.lengths[..., None, None] * shapes.balance
 
-    def forces(self, d: NDArray[np.float64], coefficients: NDArray[np.float64]) -> Array:
+    def forces(self, d: Array, coefficients: Array) -> AnyArray:
         """Of the strains, and of the inertia load on the moved points."""
         phi = d.reshape(-1, 2, 6)[..., 3:]
         if np.linalg.norm(phi, axis=-1).max() > np.pi:
-            raise ConvergenceError("a beam has turned by more than π")
+            raise ConvergenceError("a beam has rotated by more than π")
         if np.linalg.norm(phi[:, 1] - phi[:, 0], axis=-1).max() > MOST_BENT:
             raise ConvergenceError("a beam element has bent by more than 1 rad: use more of them")
         return self._forces(d, coefficients)
 
-    def tangent(self, d: NDArray[np.float64], coefficients: NDArray[np.float64]) -> Array:
+    def tangent(self, d: Array, coefficients: Array) -> AnyArray:
         """The derivative of `forces` by d."""
         return jacobian(lambda state: self._forces(state, coefficients), d)
 
-    def _forces(self, d: Array, coefficients: NDArray[np.float64]) -> Array:
+    def _forces(self, d: AnyArray, coefficients: Array) -> AnyArray:
         seen = in_turned_frame(self.shapes.ends, d)
         y = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
         y = y + self.shapes.own_fields @ coefficients
@@ -172,7 +169,7 @@ class LargeBeam:
         elastic = from_turned_frame(self.shapes.ends, d, seen, on_seen)
         return elastic + self._inertia(d, seen, y, coefficients)
 
-    def _strain(self, seen: Array, y: Array, coefficients: NDArray[np.float64]) -> Array:
+    def _strain(self, seen: AnyArray, y: AnyArray, coefficients: Array) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
         shapes, st, j = self.shapes, self.shapes.stations, self.shapes.jacobian[..., None]
         phi, du, dphi = y[..., 3:6], y[..., 6:9] / j, y[..., 9:] / j
@@ -187,7 +184,7 @@ class LargeBeam:
         forces = np.einsum("eqji,...eqj->...ei", self._weighted[..., 3:, :], gradient)
         return forces + np.einsum("eji,...ej->...ei", shapes.relative, load)
 
-    def _inertia(self, d: Array, seen: Array, y: Array, coefficients: NDArray[np.float64]) -> Array:
+    def _inertia(self, d: AnyArray, seen: AnyArray, y: AnyArray, coefficients: Array) -> AnyArray:
         """Forces (E, 12) on the nodes, of the inertia load on what moves by y in the frames."""
         shapes, st, u = self.shapes, self.shapes.stations, y[..., :3]
         frame = 0.5 * (d[..., None, 3:6] + d[..., None, 9:])

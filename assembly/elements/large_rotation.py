@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import comb, factorial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bernoulli
 
 from assembly.elements.section_inertia import SectionInertia
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS
-
-Array = NDArray[Any]
+from assembly.types import AnyArray, Array
 
 _TERMS = 14  # of the series in θ²: exact to round-off for turns up to π
 _SERIES = np.array(
@@ -30,45 +27,45 @@ _COTANGENT = np.array([abs(bernoulli(24)[2 * k]) / factorial(2 * k) for k in ran
 STEP = 1e-30
 
 
-def series(phi: Array, derivative: bool = False) -> tuple[Array, ...]:
+def series(phi: AnyArray, derivative: bool = False) -> tuple[AnyArray, ...]:
     """sin θ/θ, (1 − cos θ)/θ² and (θ − sin θ)/θ³, or their derivatives by θ², (..., 1) each."""
     q = np.sum(phi * phi, axis=-1, keepdims=True)
     coefficients = _SERIES[:, 1:] * np.arange(1.0, _TERMS) if derivative else _SERIES
     return tuple(_horner(row, q) for row in coefficients)
 
 
-def _horner(row: NDArray[np.float64], q: Array) -> Array:
+def _horner(row: Array, q: AnyArray) -> AnyArray:
     total = np.zeros_like(q)
     for c in row[::-1]:
         total = total * q + c
     return total
 
 
-def moved_by(phi: Array, v: Array) -> Array:
+def moved_by(phi: AnyArray, v: AnyArray) -> AnyArray:
     """exp(φ̃) v − v, without cancellation."""
     f1, f2, _ = series(phi)
     across = np.cross(phi, v)
     return f1 * across + f2 * np.cross(phi, across)
 
 
-def turned_by(phi: Array, v: Array) -> Array:
+def turned_by(phi: AnyArray, v: AnyArray) -> AnyArray:
     """exp(φ̃) v."""
     return v + moved_by(phi, v)
 
 
-def spin_of(phi: Array, rate: Array) -> Array:
-    """T φ̇ = axial(Rᵀ Ṙ) = φ̇ − f₂ φ × φ̇ + f₃ φ × (φ × φ̇), in the turned axes."""
+def spin_of(phi: AnyArray, rate: AnyArray) -> AnyArray:
+    """T φ̇ = axial(Rᵀ Ṙ) = φ̇ − f₂ φ × φ̇ + f₃ φ × (φ × φ̇), in the rotated axes."""
     _, f2, f3 = series(phi)
     across = np.cross(phi, rate)
     return rate - f2 * across + f3 * np.cross(phi, across)
 
 
-def spin_transposed(phi: Array, moment: Array) -> Array:
+def spin_transposed(phi: AnyArray, moment: AnyArray) -> AnyArray:
     """Tᵀ m: T(φ)ᵀ = T(−φ)."""
     return spin_of(-phi, moment)
 
 
-def spin_rate_transposed(phi: Array, rate: Array, moment: Array) -> Array:
+def spin_rate_transposed(phi: AnyArray, rate: AnyArray, moment: AnyArray) -> AnyArray:
     """(dT/ds)ᵀ m where dφ/ds = rate."""
     _, f2, f3 = series(phi)
     _, g2, g3 = series(phi, derivative=True)
@@ -79,37 +76,37 @@ def spin_rate_transposed(phi: Array, rate: Array, moment: Array) -> Array:
     return by_factor + f2 * np.cross(rate, moment) + f3 * double
 
 
-def spin_inverse_transposed(phi: Array, moment: Array) -> Array:
+def spin_inverse_transposed(phi: AnyArray, moment: AnyArray) -> AnyArray:
     """T⁻ᵀ m, with T⁻¹ = 1 + ½ φ̃ + g φ̃φ̃, g = (1 − ½θ cot ½θ)/θ² by its series: turns below 1."""
     g = _horner(_COTANGENT, np.sum(phi * phi, axis=-1, keepdims=True))
     across = np.cross(phi, moment)
     return moment - 0.5 * across + g * np.cross(phi, across)
 
 
-def relative_turn(frame: Array, phi: Array) -> Array:
+def relative_turn(frame: AnyArray, phi: AnyArray) -> AnyArray:
     """The rotation vector of exp(−frame) exp(phi), by quaternions; for turns below 1 rad."""
     (a, b), (c, d) = _quaternion(-frame), _quaternion(phi)
     v = a * d + c * b + np.cross(b, d)
     return 2.0 * _horner(_ARCSINE, np.sum(v * v, axis=-1, keepdims=True)) * v
 
 
-def _quaternion(phi: Array) -> tuple[Array, Array]:
+def _quaternion(phi: AnyArray) -> tuple[AnyArray, AnyArray]:
     q = 0.25 * np.sum(phi * phi, axis=-1, keepdims=True)
     return _horner(_COSINE, q), 0.5 * _horner(_SERIES[0], q) * phi
 
 
-def acceleration_form(coefficients: NDArray[np.float64]) -> tuple[Array, Array]:
+def acceleration_form(coefficients: Array) -> tuple[AnyArray, AnyArray]:
     """ε̃ + ω̃ω̃ (3, 3) and a_O (3,) of the 12 coefficients of a motion."""
     return np.einsum("k,kij->ij", coefficients[:9], _FORMS), coefficients[9:]
 
 
 def inertia_gradient(
     inertia: SectionInertia,
-    X: Array,
-    u: Array,
-    turns: Sequence[Array],
-    coefficients: NDArray[np.float64],
-) -> tuple[Array, list[Array]]:
+    X: AnyArray,
+    u: AnyArray,
+    turns: Sequence[AnyArray],
+    coefficients: Array,
+) -> tuple[AnyArray, list[AnyArray]]:
     """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O) dm of points x = X + u + R s, (..., 3) for u and each φ.
 
     R = exp(φ̃₁) exp(φ̃₂) … of the parts of the rotation vectors `turns` that move mass
@@ -118,19 +115,19 @@ def inertia_gradient(
     A, a_O = acceleration_form(coefficients)
     parts = [np.einsum("...ij,...j->...i", inertia.turning, phi) for phi in turns]
 
-    def to_body(v: Array) -> Array:
+    def to_body(v: AnyArray) -> AnyArray:
         for part in reversed(parts):
             v = turned_by(part, v + 0.0 * part)
         return v
 
-    def to_section(v: Array) -> Array:
+    def to_section(v: AnyArray) -> AnyArray:
         for part in parts:
             v = turned_by(-part, v + 0.0 * part)
         return v
 
     a = (X + u) @ A.T + a_O
     force = inertia.m[..., None] * a + to_body(inertia.eta) @ A.T
-    # In the section's turned axes: A becomes RᵀAR, column by column.
+    # In the section's rotated axes: A becomes RᵀAR, column by column.
     columns = [to_section(to_body(e) @ A.T) for e in np.eye(3)]
     product = np.stack(columns, axis=-1) @ inertia.J
     couple = np.stack(
@@ -142,7 +139,7 @@ def inertia_gradient(
         axis=-1,
     )
     couple = couple + np.cross(inertia.eta, to_section(a))
-    moments: list[Array] = []
+    moments: list[AnyArray] = []
     for part in reversed(parts):
         moment = spin_transposed(part, couple)
         moments.insert(0, np.einsum("...ij,...j->...i", inertia.turning, moment))
@@ -150,7 +147,7 @@ def inertia_gradient(
     return force, moments
 
 
-def jacobian(gradient: Callable[[Array], Array], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def jacobian(gradient: Callable[[AnyArray], AnyArray], y: Array) -> Array:
     """∂gradient/∂y (..., m, m) of an analytic function of y (..., m), by complex steps.
 
     gradient takes all m shifted copies at once, in a leading axis.

@@ -1,4 +1,4 @@
-"""Elements whose nodes hang on a body's nodes by rigid arms.
+"""Elements whose nodes are connected to a body's nodes by rigid arms.
 
 An inner node at arm r from node a moves by u + φ × r + ½ φ × (φ × r) and turns by φ. The second
 order lets the force g that the arm passes to the inner node work on it: g rᵀ, made symmetric, less
@@ -11,27 +11,26 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_rotation import jacobian, moved_by, spin_transposed, turned_by
 from assembly.elements.section_inertia import cross_matrices
+from assembly.types import AnyArray, Array, Index
 
-Array = NDArray[np.float64]
 ALL = (0, 1, 2, 3, 4, 5)
 
 
 class OffsetFamily(ElementFamily):
-    """A family on nodes of its own, hung on a body's nodes.
+    """A family on nodes of its own, connected rigidly to a body's nodes.
 
     dofs: of the body. inner: the family, made on inner_dofs. holder (N,): the body's node that
     holds each inner node; the arms are the differences of their positions.
     """
 
     def __init__(
-        self, dofs: DofMap, inner: ElementFamily, inner_dofs: DofMap, holder: NDArray[np.intp]
+        self, dofs: DofMap, inner: ElementFamily, inner_dofs: DofMap, holder: Index
     ) -> None:
         self.size, self.inner = len(dofs), inner
         self.arms = inner_dofs.coordinates - dofs.coordinates[holder]
@@ -92,14 +91,14 @@ class OffsetFamily(ElementFamily):
         moved = np.concatenate([d[:, :3] + moved_by(d[:, 3:], self.arms), d[:, 3:]], axis=1)
         return self.inner_map.vector(moved)
 
-    def _pulled(self, phi: NDArray[Any], force: Array) -> NDArray[Any]:
+    def _pulled(self, phi: AnyArray, force: Array) -> AnyArray:
         """Moments (N, 3) on φ of forces (N, 3) at the ends of the turned arms."""
         return spin_transposed(phi, np.cross(self.arms + 0.0 * phi, turned_by(-phi, force)))
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
         """The inner family's forces at the ends of the turned arms."""
         inner = self.inner.internal_force(self._inner_motion(u), coefficients)
-        # Both count inertia beyond the linear one of their own unknowns.
+        # Both count inertia beyond the linear one of their own DOFs.
         linear = self._linear_inertia(coefficients)
         load = self.inner.inertia_loads() @ coefficients
         whole = inner + linear @ self._inner_motion(u) - load

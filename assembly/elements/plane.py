@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from assembly.elements.cells import CellBlock, Cells
 from assembly.elements.continuum import Continuum, Law
 from assembly.materials.elasticity import elasticity, plane_strain, plane_stress
 from assembly.materials.materials import Material, Orthotropic
+from assembly.types import Array
 
 PLANE_CELLS = ("triangle", "triangle6", "quad", "quad8")
 State = Literal["stress", "strain"]
 
 
 def plane_elements(
-    points: NDArray[np.float64],
+    points: Array,
     blocks: Sequence[CellBlock],
     materials: Sequence[Material | Orthotropic],
     state: State,

@@ -7,9 +7,8 @@ from functools import cache
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 
 @dataclass(frozen=True)

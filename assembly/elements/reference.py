@@ -12,10 +12,9 @@ from functools import cache
 
 import numpy as np
 import skfem
-from numpy.typing import NDArray
 from skfem.quadrature import get_quadrature
 
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 _TET = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
 _HEX = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))

@@ -1,30 +1,27 @@
 """Rigid bodies and lumped masses with inertia, at nodes of a body.
 
-The second-order turn φ×s + ½φ×(φ×s) of every mass point is in K_G of the inertia load (DESIGN.md,
-section 2): `SectionInertia.load_work`, here with the whole body in place of a section.
+The second-order displacement φ×s + ½φ×(φ×s) of every mass point contributes to K_G of the inertia
+load (docs/theory.md, "Geometric stiffness is not optional"): `SectionInertia.load_work`, here with
+the whole body in place of a section.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_rotation import inertia_gradient, jacobian
 from assembly.elements.section_inertia import SectionInertia
-
-Array = NDArray[np.float64]
+from assembly.types import AnyArray, Array, Index
 
 
 class RigidFamily(ElementFamily):
     """Rigid masses at nodes (E,); inertia about each node: m (E,), η (E, 3), J (E, 3, 3)."""
 
-    def __init__(self, dofs: DofMap, nodes: NDArray[np.intp], inertia: SectionInertia) -> None:
+    def __init__(self, dofs: DofMap, nodes: Index, inertia: SectionInertia) -> None:
         self.size, self.inertia = len(dofs), inertia
         self.points = dofs.coordinates[nodes]
         self.map = ElementMap(dofs, nodes[:, None], (0, 1, 2, 3, 4, 5))
@@ -54,7 +51,7 @@ class RigidFamily(ElementFamily):
         turn[:, 3:, 3:] = self.inertia.load_work(self.points, unit)
         return self.map.matrix(turn)
 
-    def _gradient(self, y: NDArray[Any], coefficients: Array) -> NDArray[Any]:
+    def _gradient(self, y: AnyArray, coefficients: Array) -> AnyArray:
         force, (moment,) = inertia_gradient(
             self.inertia, self.points, y[..., :3], [y[..., 3:]], coefficients
         )
@@ -64,7 +61,7 @@ class RigidFamily(ElementFamily):
         return np.einsum("ekij,k->eij", self.inertia.forms()[:, 1:], coefficients[:9])
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """The inertia of the turned bodies beyond the linear one."""
+        """The inertia of the rotated bodies beyond the linear one."""
         y = self.map.gather(u)
         forces = self._gradient(y, coefficients)
         forces = forces + self.inertia.loads(self.points) @ coefficients

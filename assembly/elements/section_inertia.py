@@ -11,12 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 # Identity, the six P_ij of ω̃ω̃, the three ẽ_i: the order of `inertia_forms`.
 _FORMS = np.stack([np.eye(3), *CENTRIPETAL_UNITS, *SKEW_UNITS])
@@ -74,7 +72,8 @@ class SectionInertia:
     def load_work(self, X: Array, unit: int) -> Array:
         """Hessian (..., 3, 3) on φ of minus the second-order work of one unit's inertia load.
 
-        With F = ∫ f sᵀ dm, f = −(A(X + s) + a): tr(F) I − ½(F + Fᵀ) (DESIGN.md, section 2).
+        With F = ∫ f sᵀ dm, f = −(A(X + s) + a): tr(F) I − ½(F + Fᵀ). See docs/theory.md,
+        "Geometric stiffness is not optional".
         """
         a = np.einsum("ij,...j->...i", _A[unit], X) + _A0[unit]
         F = -(a[..., :, None] * self.eta[..., None, :] + _A[unit] @ self.J)

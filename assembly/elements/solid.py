@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from assembly.elements.cells import CellBlock, Cells
 from assembly.elements.continuum import Continuum, Law
 from assembly.materials.elasticity import elasticity
 from assembly.materials.materials import Material, Orthotropic
+from assembly.types import Array
 
 SOLID_CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron20")
 
 
 def solid_elements(
-    points: NDArray[np.float64],
+    points: Array,
     blocks: Sequence[CellBlock],
     materials: Sequence[Material | Orthotropic],
 ) -> Continuum:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
+from assembly.types import Array, Index
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 ALL = (0, 1, 2, 3, 4, 5)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.linalg.mirror import symmetry_of
+from assembly.types import Array, Index
 
 LARGEST = 1e150  # entry of a matrix: the squares of larger ones overflow
 
@@ -34,11 +35,11 @@ class Operator(Protocol):
 class Kronecker:
     """The operator m ⊗ a of a scalar sparse matrix m (N, N) and a small dense a (d, d).
 
-    Isotropic interpolations have M = m ⊗ I₃, G(w) = m ⊗ w̃, S = m ⊗ ω̃ω̃ (DESIGN.md, section 2):
-    the unknowns are numbered node by node.
+    Isotropic interpolations have M = m ⊗ I₃, G(w) = m ⊗ w̃, S = m ⊗ ω̃ω̃. The degrees of
+    freedom are numbered node by node.
     """
 
-    def __init__(self, m: sp.csr_matrix, a: NDArray[np.float64]) -> None:
+    def __init__(self, m: sp.csr_matrix, a: Array) -> None:
         self.m, self.a = m, np.asarray(a, dtype=float)
         self.shape = (m.shape[0] * a.shape[0], m.shape[1] * a.shape[1])
 
@@ -64,13 +65,13 @@ class Pattern:
     indices, indptr: as in a CSR matrix.
     """
 
-    def __init__(self, n: int, indices: NDArray[np.intp], indptr: NDArray[np.intp]) -> None:
+    def __init__(self, n: int, indices: Index, indptr: Index) -> None:
         self.shape = (n, n)
         self.indices, self.indptr = indices.astype(np.int32), indptr.astype(np.int32)
         if len(indices) > np.iinfo(np.int32).max:
             self.indices, self.indptr = indices, indptr
 
-    def tocsr(self, values: NDArray[np.float64]) -> sp.csr_matrix:
+    def tocsr(self, values: Array) -> sp.csr_matrix:
         """The matrix of these values, without the zeros among them."""
         arrays = (values.copy(), self.indices.copy(), self.indptr.copy())
         matrix = sp.csr_matrix(arrays, shape=self.shape)
@@ -81,7 +82,7 @@ class Pattern:
 class Patterned:
     """A matrix as its values on a pattern shared with others: a sum of such is a sum of rows."""
 
-    def __init__(self, pattern: Pattern, values: NDArray[np.float64]) -> None:
+    def __init__(self, pattern: Pattern, values: Array) -> None:
         self.pattern, self.values, self.shape = pattern, values, pattern.shape
 
     @cached_property
@@ -96,7 +97,7 @@ class Patterned:
 
 
 class Lazy:
-    """An operator made at its first use and kept: most units of prestress are never asked for."""
+    """An operator computed at its first use and stored: most units of prestress are not needed."""
 
     def __init__(self, shape: tuple[int, int], make: Callable[[], Operator]) -> None:
         self.shape, self._make = shape, make
@@ -120,8 +121,16 @@ class Lazy:
 class Combination:
     """Σ c_k A_k of operators of one shape. Terms whose coefficient is zero are dropped.
 
-    The A_k are the same Python objects at every instant of a model, so that a sweep can recognise
-    them and project each of them once.
+    The A_k are the same Python objects at every instant of a model. A sweep recognises them and
+    projects each of them once.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the matrix.
+    terms : tuple of (float, operator)
+        Coefficients c_k and operators A_k: sparse matrices, or objects with `shape`, `@` and
+        `tocsr()`.
     """
 
     shape: tuple[int, int]
@@ -129,13 +138,43 @@ class Combination:
 
     @classmethod
     def of(cls, n: int, coefficients: Iterable[float], operators: Sequence[Any]) -> Combination:
+        """The combination of coefficients and operators of one length.
+
+        Parameters
+        ----------
+        n : int
+            The matrix is (n, n).
+        coefficients : iterable of float
+        operators : sequence of operators
+
+        Returns
+        -------
+        Combination
+        """
         pairs = zip(coefficients, operators, strict=True)
         return cls((n, n), tuple((float(c), A) for c, A in pairs if c != 0.0))
 
     @classmethod
     def wrap(cls, matrix: Any, n: int, name: str) -> Combination:
-        """A combination from None, a dense or sparse matrix, or a combination; InputError if
-        misshapen.
+        """A combination from a matrix in any form.
+
+        Parameters
+        ----------
+        matrix : None, array_like, sparse matrix or Combination
+            None is zero.
+        n : int
+            The matrix must be (n, n).
+        name : str
+            Name in error messages.
+
+        Returns
+        -------
+        Combination
+
+        Raises
+        ------
+        InputError
+            For another shape, or entries that are not finite.
         """
         if matrix is None:
             return cls((n, n))
@@ -157,31 +196,39 @@ class Combination:
         return Combination(self.shape, self.terms + other.terms)
 
     def scaled(self, factor: float) -> Combination:
+        """The combination times a factor."""
         if factor == 0.0:
             return Combination(self.shape)
         return Combination(self.shape, tuple((factor * c, A) for c, A in self.terms))
 
     @property
     def is_zero(self) -> bool:
+        """Whether there are no terms."""
         return not self.terms
 
     @property
     def is_symmetric(self) -> bool:
-        """Every term is symmetric."""
+        """Whether every term is symmetric."""
         return all(symmetry_of(A) == 1 for _, A in self.terms)
 
     @property
     def is_skew(self) -> bool:
-        """Every term is skew."""
+        """Whether every term is skew."""
         return all(symmetry_of(A) == -1 for _, A in self.terms)
 
     def tocsr(self) -> sp.csr_matrix:
-        """The matrix itself; Kronecker terms of one scalar matrix, and values on one pattern, are
-        summed before they are expanded.
+        """The matrix itself.
+
+        Kronecker terms of one scalar matrix, and values on one pattern, are summed before they are
+        expanded.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix
         """
         total: sp.csr_matrix | None = None
-        shared: dict[int, tuple[Pattern, NDArray[np.float64]]] = {}
-        kron: dict[int, tuple[sp.csr_matrix, NDArray[np.float64]]] = {}
+        shared: dict[int, tuple[Pattern, Array]] = {}
+        kron: dict[int, tuple[sp.csr_matrix, Array]] = {}
         for c, A in self.terms:
             if isinstance(A, Kronecker):
                 m, a = kron.get(id(A.m), (A.m, np.zeros_like(A.a)))
@@ -224,8 +271,8 @@ def within_range(matrix: sp.csr_matrix, name: str) -> sp.csr_matrix:
 
 
 def _grouped(
-    pairs: list[tuple[sp.csr_matrix, NDArray[np.float64]]],
-) -> list[tuple[sp.csr_matrix, NDArray[np.float64]]]:
+    pairs: list[tuple[sp.csr_matrix, Array]],
+) -> list[tuple[sp.csr_matrix, Array]]:
     """The same sum Σ m ⊗ a with all multiples of m ⊗ I (mass, geometric stiffness) in one term."""
     scalar: dict[int, sp.csr_matrix] = {}
     others = []

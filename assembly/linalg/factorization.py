@@ -11,18 +11,18 @@ manager.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.linalg.mumps import MumpsFactor, complex_build, nested_dissection
 from assembly.linalg.superlu import SuperLUFactor, unpivoted_inertia
+from assembly.types import AnyArray
 
 Structure = Literal["spd", "symmetric", "general"]
 
-# Below this many unknowns SuperLU beats the start-up of a PETSc factorization.
+# Below this many DOFs SuperLU beats the start-up of a PETSc factorization.
 SMALL = 1500
 
 
@@ -47,15 +47,15 @@ class Factorization:
             if structure == "symmetric" and complex_build():
                 self._signless = A
 
-    def solve(self, b: NDArray[Any]) -> NDArray[Any]:
+    def solve(self, b: AnyArray) -> AnyArray:
         """A⁻¹ b."""
         return self._solve(b, transpose=False)
 
-    def solve_transposed(self, b: NDArray[Any]) -> NDArray[Any]:
+    def solve_transposed(self, b: AnyArray) -> AnyArray:
         """A⁻ᵀ b."""
         return self._solve(b, transpose=self.structure == "general")
 
-    def _solve(self, b: NDArray[Any], transpose: bool) -> NDArray[Any]:
+    def _solve(self, b: AnyArray, transpose: bool) -> AnyArray:
         b = np.asarray(b)
         if np.iscomplexobj(b):
             return self._solve(b.real.copy(), transpose) + 1j * self._solve(

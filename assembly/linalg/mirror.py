@@ -1,6 +1,6 @@
 """Whether a matrix is symmetric or skew, entry by entry.
 
-An entry pair is judged by the size of its own rows: a soft unknown counts beside a stiff one.
+The scale of an entry pair is that of its own rows: a soft DOF counts next to a stiff one.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 ROUND_OFF = 1e-14  # of √(r_i r_j), r_i the largest entry of row i: unequal by round-off
-SMALL = 300  # unknowns up to which a full matrix is the faster one to look at
+SMALL = 300  # DOFs up to which the test of a full matrix is faster
 LARGE = 100_000  # nonzeros from which symmetry is judged by a product
 PRODUCT = 10.0  # round-off of a product's entry, in units of that of an entry
 
@@ -33,7 +32,7 @@ def is_skew(A: sp.csr_matrix, tolerance: float = ROUND_OFF) -> bool:
 
 
 def symmetry_of(operator: Any) -> int:
-    """+1 symmetric, −1 skew, 0 neither. Looked at once for every operator object.
+    """+1 symmetric, −1 skew, 0 neither. Computed once for every operator object.
 
     Operators with parts (Kronecker, Lazy) answer for themselves by `mirror_symmetry()`.
     """

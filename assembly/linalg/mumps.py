@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
+from assembly.types import Array, Index
 
 BLOCK = 2**24  # entries of a block of right-hand sides solved together, 128 MiB, but
 NARROWEST = 16  # columns at least: fewer cost more each
-LARGE = 100_000  # unknowns from which memory that was given back is returned to the system
+LARGE = 100_000  # DOFs from which freed memory is returned to the system
 
 
 def complex_build() -> bool:
@@ -30,8 +30,8 @@ def complex_build() -> bool:
     return bool(np.issubdtype(PETSc.ScalarType, np.complexfloating))
 
 
-def nested_dissection(A: sp.spmatrix) -> NDArray[np.intp]:
-    """The order of the unknowns of a symmetric pattern that PETSc's nested dissection gives."""
+def nested_dissection(A: sp.spmatrix) -> Index:
+    """The order of the DOFs of a symmetric pattern that PETSc's nested dissection gives."""
     matrix = _petsc_matrix(A)
     try:
         rows, columns = matrix.getOrdering("nd")
@@ -105,7 +105,7 @@ class MumpsFactor:
             self.pc.destroy()
             self.matrix.destroy()
 
-    def solve(self, b: NDArray[np.float64], transpose: bool) -> NDArray[np.float64]:
+    def solve(self, b: Array, transpose: bool) -> Array:
         if b.ndim == 1:
             self.b.setArray(b)
             (self.factor.solveTranspose if transpose else self.factor.solve)(self.b, self.x)
@@ -114,7 +114,7 @@ class MumpsFactor:
             return np.stack([self.solve(np.ascontiguousarray(c), transpose) for c in b.T], axis=1)
         return self._solve_block(b)
 
-    def _solve_block(self, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _solve_block(self, b: Array) -> Array:
         # MUMPS solves a block of right-hand sides several times faster than one by one.
         n, count = b.shape
         found = np.empty((n, count), order="F")
@@ -124,7 +124,7 @@ class MumpsFactor:
             found[:, columns] = self._solve_columns(b[:, columns])
         return found
 
-    def _solve_columns(self, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _solve_columns(self, b: Array) -> Array:
         PETSc = self._PETSc
         given = np.asfortranarray(b, dtype=PETSc.ScalarType)
         space = np.empty(b.shape, dtype=PETSc.ScalarType, order="F")
@@ -153,7 +153,7 @@ class MumpsFactor:
 
 
 def return_memory() -> None:
-    """Let the C library return free memory: Open MPI tells it to keep what MUMPS gave back."""
+    """Lets the C library return free memory: Open MPI sets it to keep what MUMPS has freed."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
         if trim is not None:

@@ -12,20 +12,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
+from assembly.types import Array, Index
 
 UNPIVOTED = dict(diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 BACKWARD = 1e-12  # ‖LDLᵀ − A‖ / ‖A‖ up to which the signs of D are trusted
 
 
 class SuperLUFactor:
-    """A = LU in real arithmetic; order: the unknowns' order to eliminate in, SuperLU's if None."""
+    """A = LU in real arithmetic; order: the DOFs' order to eliminate in, SuperLU's if None."""
 
-    def __init__(
-        self, A: sp.spmatrix, structure: str, order: NDArray[np.intp] | None = None
-    ) -> None:
+    def __init__(self, A: sp.spmatrix, structure: str, order: Index | None = None) -> None:
         self.order = order
         unpivoted = structure == "spd"
         try:
@@ -37,7 +35,7 @@ class SuperLUFactor:
         if unpivoted and not (_unexchanged(self.lu) and np.all(self.lu.U.diagonal() > 0.0)):
             raise SingularSystemError("a matrix that must be positive definite is not")
 
-    def solve(self, b: NDArray[np.float64], transpose: bool) -> NDArray[np.float64]:
+    def solve(self, b: Array, transpose: bool) -> Array:
         """A⁻¹b or A⁻ᵀb of real (n,) or (n, k)."""
         trans = "T" if transpose else "N"
         if self.order is None:
@@ -47,7 +45,7 @@ class SuperLUFactor:
         return x
 
 
-def unpivoted_inertia(A: sp.spmatrix, order: NDArray[np.intp] | None = None) -> int:
+def unpivoted_inertia(A: sp.spmatrix, order: Index | None = None) -> int:
     """The number of negative eigenvalues of a symmetric A, from LDLᵀ without pivoting.
 
     Nothing keeps such a factor from growing, so its product is held against A on a random vector.
@@ -74,7 +72,7 @@ def unpivoted_inertia(A: sp.spmatrix, order: NDArray[np.intp] | None = None) -> 
     return int(np.count_nonzero(pivots < 0.0))
 
 
-def _unpivoted(A: sp.spmatrix, order: NDArray[np.intp] | None) -> Any:
+def _unpivoted(A: sp.spmatrix, order: Index | None) -> Any:
     if order is None:
         return spla.splu(sp.csc_matrix(A), permc_spec="MMD_AT_PLUS_A", **UNPIVOTED)
     csr = sp.csr_matrix(A)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.materials.materials import Material, Orthotropic
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 
 def elasticity(material: Material | Orthotropic) -> Array:
@@ -22,7 +20,7 @@ def elasticity(material: Material | Orthotropic) -> Array:
 
 
 def _orthotropic(material: Orthotropic) -> Array:
-    """c from the engineering constants, turned from material directions into body axes."""
+    """c from the engineering constants, rotated from material directions into body axes."""
     c = np.zeros((3, 3, 3, 3))
     normal = np.linalg.inv(material.compliance)
     for i in range(3):

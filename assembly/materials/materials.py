@@ -5,19 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import MaterialError
 from assembly.magnitudes import DENSITY, MODULUS
 from assembly.materials.plausibility import check_material
+from assembly.types import Array
 
 
 @dataclass(frozen=True)
 class Material:
-    """A linear elastic isotropic material: E (Pa), nu (Poisson's ratio), rho (kg/m³).
+    """A linear elastic isotropic material.
 
-    Raises MaterialError when a constant is outside its physical range. Asks by a
-    PlausibilityWarning where no known material has such constants.
+    A PlausibilityWarning is issued where no known material has such constants.
+
+    Parameters
+    ----------
+    E : float
+        Young's modulus, Pa.
+    nu : float
+        Poisson's ratio, between −1 and 0.5.
+    rho : float
+        Density, kg/m³.
+    name : str
+        Name in messages.
+
+    Raises
+    ------
+    MaterialError
+        When a constant is outside its physical range.
     """
 
     E: float
@@ -42,9 +57,25 @@ class Material:
 class Orthotropic:
     """A linear elastic material with three planes of symmetry, for solid and plane elements.
 
-    E: (E1, E2, E3), Pa. nu: (ν12, ν13, ν23), ν_ij the contraction along j under tension along i.
-    G: (G12, G13, G23), Pa. rho: kg/m³. axes: three rows, the material directions 1, 2, 3 in body
-    axes, orthonormal. Raises MaterialError for values that give no positive definite stiffness.
+    Parameters
+    ----------
+    E : tuple of three float
+        (E1, E2, E3), Pa.
+    nu : tuple of three float
+        (ν12, ν13, ν23); ν_ij is the contraction along j under tension along i.
+    G : tuple of three float
+        (G12, G13, G23), Pa.
+    rho : float
+        Density, kg/m³.
+    axes : array_like, shape (3, 3)
+        Rows: the material directions 1, 2, 3 in body axes, orthonormal.
+    name : str
+        Name in messages.
+
+    Raises
+    ------
+    MaterialError
+        For values that give no positive definite stiffness.
     """
 
     E: tuple[float, float, float]
@@ -73,7 +104,7 @@ class Orthotropic:
         check_material(self.E, None, self.rho, self.name)
 
     @property
-    def compliance(self) -> NDArray[np.float64]:
+    def compliance(self) -> Array:
         """Normal strains per normal stress in material directions, (3, 3), 1/Pa."""
         (E1, E2, E3), (nu12, nu13, nu23) = self.E, self.nu
         return np.array(

@@ -1,4 +1,4 @@
-"""Questions about values that can be computed with and that hardly anybody means.
+"""Questions about values that are possible but probably a mistake.
 
 A modulus given in MPa or a length in mm gives a model that runs and answers wrongly. Each check
 compares a value with what real materials and machines have, and asks in one line by a
@@ -13,11 +13,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.materials.known_materials import material_questions
-
-Array = NDArray[np.float64]
 
 # A drill string is 40,000 times as long as it is wide, a helicopter blade 30 times, and lengths in
 # mm make a part that is 5 times as long 5,000 times as long.
@@ -30,8 +28,14 @@ FASTEST = 2_000.0  # m/s: flywheels of carbon fibre reach 1,400
 class PlausibilityWarning(UserWarning):
     """A value that is probably a mistake, such as a modulus in MPa.
 
-    key: the argument, or the place in a model file. value: as given, None where nothing is.
-    question: in words.
+    Parameters
+    ----------
+    key : str
+        The argument, or the place in a model file.
+    value : object
+        The value; None where there is none.
+    question : str
+        The question to the user.
     """
 
     def __init__(self, key: str, value: Any, question: str) -> None:

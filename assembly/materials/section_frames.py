@@ -1,14 +1,13 @@
-"""Axes of beam sections, and section matrices turned from them into body axes."""
+"""Axes of beam sections, and section matrices rotated from them into body axes."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.kinematics import as_vector
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 
 def section_axes(tangent: ArrayLike, section_y: ArrayLike, pitch: ArrayLike) -> Array:

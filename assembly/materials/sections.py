@@ -10,22 +10,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import MaterialError, SectionError
 from assembly.magnitudes import AREA, LENGTH, SECOND_MOMENT, SHEAR_COEFFICIENT
 from assembly.materials.materials import Material
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 
 @dataclass(frozen=True)
 class Section:
-    """A cross-section about the beam's axis (its centroid), SI units.
+    """A cross-section about the beam's axis (its centroid).
 
-    A: area, m². Iy = ∫z² dA, Iz = ∫y² dA, Iyz = ∫yz dA, m⁴. J: Saint-Venant torsion constant, m⁴.
-    shear_y, shear_z: Timoshenko's shear coefficients k (shear stiffness k G A). Raises
-    SectionError.
+    Parameters
+    ----------
+    A : float
+        Area, m².
+    Iy, Iz : float
+        Second moments ∫z² dA and ∫y² dA, m⁴.
+    J : float
+        Saint-Venant torsion constant, m⁴.
+    shear_y, shear_z : float
+        Timoshenko's shear coefficients k: the shear stiffness is k G A.
+    Iyz : float
+        Product moment ∫yz dA, m⁴.
+    name : str
+        Name in messages.
+
+    Raises
+    ------
+    SectionError
+        For values that no section has.
     """
 
     A: float
@@ -50,9 +64,23 @@ class Section:
             )
 
     def compliance(self, material: Material, shear: bool = True) -> Array:
-        """(6, 6): strains (γ, κ) of unit resultants (N, V_y, V_z, T, M_y, M_z).
+        """Strains (γ, κ) of unit resultants (N, V_y, V_z, T, M_y, M_z).
 
-        shear=False leaves the shear strains out (Euler–Bernoulli).
+        Parameters
+        ----------
+        material : Material
+            Isotropic material.
+        shear : bool
+            False neglects the shear strains (Euler–Bernoulli).
+
+        Returns
+        -------
+        ndarray, shape (6, 6)
+
+        Raises
+        ------
+        MaterialError
+            For an orthotropic material.
         """
         if not isinstance(material, Material):
             raise MaterialError(
@@ -88,9 +116,27 @@ class Section:
 
 
 def rectangle(width: float, height: float, shear: float = 5.0 / 6.0) -> Section:
-    """A rectangle, width along y and height along z, m; `shear` is Timoshenko's coefficient.
+    """A rectangle, width along y and height along z.
 
-    The torsion constant is Saint-Venant's series (Timoshenko & Goodier, Theory of Elasticity,
+    Parameters
+    ----------
+    width, height : float
+        Sides, m.
+    shear : float
+        Timoshenko's shear coefficient.
+
+    Returns
+    -------
+    Section
+
+    Raises
+    ------
+    SectionError
+        For impossible dimensions.
+
+    Notes
+    -----
+    The torsion constant is Saint-Venant's series (Timoshenko and Goodier, Theory of Elasticity,
     §109).
     """
     _positive("rectangle", width=width, height=height)
@@ -105,7 +151,26 @@ def rectangle(width: float, height: float, shear: float = 5.0 / 6.0) -> Section:
 
 
 def circle(diameter: float, nu: float = 0.3, shear: float | None = None) -> Section:
-    """A full circle, m; shear coefficient 6(1+ν)/(7+6ν) (Cowper, J. Appl. Mech. 33, 1966)."""
+    """A full circle.
+
+    Parameters
+    ----------
+    diameter : float
+        m.
+    nu : float
+        Poisson's ratio for the shear coefficient.
+    shear : float, optional
+        Shear coefficient; 6(1+ν)/(7+6ν) by default (Cowper, J. Appl. Mech. 33, 1966).
+
+    Returns
+    -------
+    Section
+
+    Raises
+    ------
+    SectionError
+        For impossible dimensions.
+    """
     _positive("circle", diameter=diameter)
     k = 6.0 * (1.0 + nu) / (7.0 + 6.0 * nu) if shear is None else shear
     second = np.pi * diameter**4 / 64.0
@@ -113,7 +178,26 @@ def circle(diameter: float, nu: float = 0.3, shear: float | None = None) -> Sect
 
 
 def tube(outer: float, inner: float, nu: float = 0.3, shear: float | None = None) -> Section:
-    """A round tube of outer and inner diameter, m; shear coefficient of Cowper (1966)."""
+    """A round tube.
+
+    Parameters
+    ----------
+    outer, inner : float
+        Diameters, m.
+    nu : float
+        Poisson's ratio for the shear coefficient.
+    shear : float, optional
+        Shear coefficient; by default that of Cowper (J. Appl. Mech. 33, 1966).
+
+    Returns
+    -------
+    Section
+
+    Raises
+    ------
+    SectionError
+        For impossible dimensions.
+    """
     _positive("tube", outer=outer, inner=inner)
     if inner >= outer:
         raise SectionError(f"tube: inner diameter {inner!r} must be smaller than outer {outer!r}")
@@ -127,11 +211,30 @@ def tube(outer: float, inner: float, nu: float = 0.3, shear: float | None = None
 
 
 def i_profile(width: float, height: float, flange: float, web: float) -> Section:
-    """A doubly symmetric I: flanges along y, web along z, m.
+    """A doubly symmetric I: flanges along y, web along z.
 
-    Two flanges of `width` and thickness `flange`, a web of thickness `web`, whole `height`.
-    Thin-walled shear coefficients (web area carries V_z, flanges 5/6 of V_y) and torsion constant
-    Σ b t³/3; warping restraint is not included.
+    Parameters
+    ----------
+    width : float
+        Width of the flanges, m.
+    height : float
+        Whole height, m.
+    flange, web : float
+        Thicknesses, m.
+
+    Returns
+    -------
+    Section
+
+    Raises
+    ------
+    SectionError
+        For impossible dimensions.
+
+    Notes
+    -----
+    Thin-walled: the web carries V_z, 5/6 of the flanges V_y, the torsion constant is Σ b t³/3.
+    Warping restraint is not included.
     """
     _positive("i_profile", width=width, height=height, flange=flange, web=web)
     if 2.0 * flange >= height or web >= width:

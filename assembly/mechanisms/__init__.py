@@ -1,1 +1,1 @@
-"""Mechanisms: joints, loop closure, and the reduction to independent unknowns."""
+"""Mechanisms: joints, loop closure, and the reduction to independent DOFs."""

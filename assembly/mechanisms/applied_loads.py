@@ -1,8 +1,8 @@
 """Forces applied to a mechanism's bodies, with their stiffness.
 
-A force on a point at the lever s of a node works on u + θ×s + ½θ×(θ×s). A force that keeps its
-direction in space (dead) has the potential −f·x, whose second derivative is on the rotations only;
-one that turns with the node (follower) is f + θ×f, which has no potential:
+A force on a point at the offset s from a node does work on u + θ×s + ½θ×(θ×s). A force that keeps
+its direction in space (dead) has the potential −f·x, whose second derivative is on the rotations
+only; one that turns with the node (follower) is f + θ×f, which has no potential:
 
     dead      K_θθ = −[½(f sᵀ + s fᵀ) − (f·s) I]
     follower  K_uθ = f̃,  K_θθ = ½ m̃,  m = s × f,
@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.errors import MechanismError
@@ -26,16 +26,23 @@ from assembly.kinematics import skew
 from assembly.mechanisms.joint_points import JointPoint, body_point
 from assembly.mechanisms.joints import GROUND, Point
 from assembly.mechanisms.rigid_state import RigidState
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 
 @dataclass(frozen=True)
 class Load:
-    """A force (2 or 3 components, N) on a point of a body, constant or a function of time (s).
+    """A force on a point of a body.
 
-    In fixed axes; follower: in the body's axes, turning with the node too.
+    Parameters
+    ----------
+    body : str
+        Name of the body.
+    at : str, int or sequence of float
+        Point of the body: a named node set, a node number, or coordinates in body axes, m.
+    force : array_like or callable
+        Two or three components, N, or a function of time (s) that returns them; fixed axes.
+    follower : bool
+        The force is in the body's axes and rotates with the node as well.
     """
 
     body: str
@@ -44,7 +51,23 @@ class Load:
     follower: bool = False
 
     def value(self, t: float) -> Array:
-        """The force (3,) at time t; MechanismError when it is not two or three finite numbers."""
+        """The force at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        ndarray, shape (3,)
+            N.
+
+        Raises
+        ------
+        MechanismError
+            When it is not two or three finite numbers.
+        """
         given = self.force(t) if callable(self.force) else self.force
         values = np.asarray(given, dtype=float).ravel()
         if values.size not in (2, 3) or not np.all(np.isfinite(values)):
@@ -57,7 +80,7 @@ class Load:
 
 @dataclass(frozen=True)
 class AppliedLoads:
-    """All loads of a mechanism, and the unknowns they act on."""
+    """All loads of a mechanism, and the DOFs they act on."""
 
     loads: tuple[Load, ...]
     points: tuple[JointPoint, ...]
@@ -90,7 +113,7 @@ class AppliedLoads:
 
     @cached_property
     def _motions(self) -> list[sp.csr_matrix]:
-        """Displacement and rotation of each load's node or nodes, (6, all unknowns)."""
+        """Displacement and rotation of each load's node or nodes, (6, all DOFs)."""
         out = []
         for point in self.points:
             entries = point.motion(self.bodies[point.body].dofs, self.planar)
@@ -102,7 +125,7 @@ class AppliedLoads:
 
     @cached_property
     def touched(self) -> Index:
-        """Unknowns in which loads have a stiffness."""
+        """DOFs in which loads have a stiffness."""
         stiff = [
             motion.indices
             for load, point, motion in zip(self.loads, self.points, self._motions, strict=True)
@@ -112,7 +135,7 @@ class AppliedLoads:
 
     @cached_property
     def _unit_loads(self) -> list[Array]:
-        """For each load, the nodal loads (all unknowns, 3) of unit forces in body axes."""
+        """For each load, the nodal loads (all DOFs, 3) of unit forces in body axes."""
         out = []
         for point, motion in zip(self.points, self._motions, strict=True):
             wrench = np.concatenate([np.eye(3), skew(point.lever)])
@@ -120,7 +143,7 @@ class AppliedLoads:
         return out
 
     def unit_loads(self, body: int) -> Array:
-        """Nodal loads (unknowns of the body, 3 a load) of the unit forces on one body."""
+        """Nodal loads (DOFs of the body, 3 a load) of the unit forces on one body."""
         return self._units_of[body]
 
     @cached_property
@@ -151,11 +174,11 @@ class AppliedLoads:
         return np.asarray(forces[mine].ravel())
 
     def nodal(self, forces: Array, body: int) -> Array:
-        """Nodal loads of the forces on one body, over its unknowns."""
+        """Nodal loads of the forces on one body, over its DOFs."""
         return np.asarray(self._units_of[body] @ self.on_body(forces, body))
 
     def stiffness(self, forces: Array, touched: Index) -> Array:
-        """Stiffness of the loads over the touched unknowns of the mechanism, (J, J)."""
+        """Stiffness of the loads over the constrained DOFs of the mechanism, (J, J)."""
         out = np.zeros((len(touched), len(touched)))
         for load, point, motion, f in zip(
             self.loads, self.points, self._motions, forces, strict=True

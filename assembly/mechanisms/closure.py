@@ -13,14 +13,12 @@ from bisect import bisect_right
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import MechanismError, RedundantConstraintError, SingularPositionError
 from assembly.mechanisms.jacobian import SINGULAR, Jacobian
 from assembly.mechanisms.joint_rows import Evaluated, JointRows
 from assembly.mechanisms.rigid_state import Pose, RigidState, between, moving_frames, resting_frames
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 NEWTON_STEPS = 12
 ASSEMBLY_STEPS = 200
@@ -41,7 +39,7 @@ class Closure:
     """The loop closure of a mechanism.
 
     rows: the conditions, drivers included. count: number of moving bodies. components: the rigid
-    unknowns of a body: all six, or (0, 1, 5) in the plane. initial: a pose to assemble from.
+    DOFs of a body: all six, or (0, 1, 5) in the plane. initial: a pose to assemble from.
     length: a characteristic length, m. period: of the motion, s, when it has one.
     """
 
@@ -102,7 +100,7 @@ class Closure:
         return self.rows.evaluate(state.frames, state.t)
 
     def _jacobian(self, e: Evaluated) -> Jacobian:
-        """∂Φ/∂(active rigid unknowns)."""
+        """∂Φ/∂(active rigid DOFs)."""
         gradient = self.rows.rigid_gradient(e).value
         wide = np.zeros((len(self.rows), self.count + 1, 6))
         numbers = np.arange(len(self.rows))
@@ -310,11 +308,11 @@ class Closure:
         return wide.reshape(self.count, 6)
 
     def _check_rank(self, pose: Pose) -> None:
-        """Redundant joints and undriven mobility, told from a mere singular position."""
+        """Distinguishes redundant joints and undriven mobility from a singular position."""
         rank, weight, loose = self._rank(pose)
         rows, free = len(self.rows), len(self.active)
         if rank < min(rows, free):
-            # A position singular by chance is regular beside it.
+            # A position that is singular by chance is regular at neighbouring times.
             try:
                 rank, weight, loose = self._rank(self._assemble(pose.moved(loose)))
             except SingularPositionError:

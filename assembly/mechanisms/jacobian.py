@@ -6,16 +6,15 @@ from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 SINGULAR = 1e-8  # smallest over largest singular value of the scaled Jacobian
 SURELY_REGULAR = 1e-4  # LAPACK's estimate of 1/‖S‖₁‖S⁻¹‖₁, n times larger at most than that ratio
 
 
 class Jacobian:
-    """∂Φ/∂(rigid unknowns) J (m, m), regular or not.
+    """∂Φ/∂(rigid DOFs) J (m, m), regular or not.
 
     rows, columns (m,): positive scales that bring all entries to one unit; S = rows J columns.
     """

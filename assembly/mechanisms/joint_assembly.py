@@ -1,13 +1,13 @@
 """From the matrices of the bodies to those of the mechanism at one instant: TᵀXT on a fixed
 pattern.
 
-Joints touch few unknowns J; all others I are their own masters, and only their neighbours N ⊂ I
+Joints touch few DOFs J; all others I are their own masters, and only their neighbours N ⊂ I
 couple to J. With the touched masters m of T_J (J, m),
 
     TᵀXT = [[X_II, X_IJ T_J], [T_Jᵀ X_JI, T_Jᵀ X_JJ T_J]],
 
 where X_II only changes its coefficients and the other blocks are small and dense. All eight
-matrices of an instant are formed together, without a loop over unknowns.
+matrices of an instant are formed together, without a loop over DOFs.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from assembly.bodies.body import Body
 from assembly.linalg.combination import Combination, Pattern, Patterned
 from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.transformation import Partition
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index, Inexact
 
 PART_NAMES = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D")
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D = range(8)
@@ -51,7 +49,7 @@ class BodyStack:
     """The fixed matrices of one body as rows of values on their common sparsity pattern.
 
     joint_loads (n, k): unit forces and moments of joints; each gets its geometric stiffness.
-    stressed: whether the geometric matrices are wanted. units: the unit kinematics that occur.
+    stressed: whether the geometric matrices are needed. units: the unit kinematics that occur.
     """
 
     def __init__(
@@ -108,8 +106,8 @@ def _keys(A: sp.csr_matrix, size: int) -> NDArray[np.int64]:
 class ReducedPattern:
     """Where the values of all bodies, in a row, go in the matrices over the masters.
 
-    size: number of all unknowns. rows, cols: of every value. touched (J,): numbers of the joint
-    unknowns among all; partition: which of them are slaves. masters: the unknowns of the frozen
+    size: number of all DOFs. rows, cols: of every value. touched (J,): numbers of the joint
+    DOFs among all; partition: which of them are slaves. masters: the DOFs of the frozen
     system.
     """
 
@@ -149,8 +147,8 @@ class ReducedPattern:
 
         values (8, entries) of all bodies; T (J, m) with rates; joint_K_G, joint_K_D (J, J): of
         joints and loads, with a potential and without. C gets 2TᵀMṪ, and the stiffness
-        Tᵀ[(C + D)Ṫ + M T̈] (DESIGN.md, "Mechanisms") goes to K_transport but for TᵀDṪ, which no
-        potential has and which therefore is in K_D.
+        Tᵀ[(C + D)Ṫ + M T̈] (docs/theory.md, "Mechanisms") goes to K_transport, except
+        TᵀDṪ, which has no potential and is part of K_D.
         """
         J, N = len(self.touched), len(self.neighbours)
         T0, T1, T2 = T.data
@@ -180,14 +178,14 @@ class ReducedPattern:
         }
 
     def reduce_vector(self, vector: Array, T: Array) -> Array:
-        """Tᵀ of a vector (size,) over all unknowns."""
+        """Tᵀ of a vector (size,) over all DOFs."""
         full = vector.copy()
         full[self.touched] = 0.0
         full[self.touched[self.partition.masters]] = T.T @ vector[self.touched]
         return np.asarray(full[self.masters])
 
-    def expand(self, vector: NDArray[np.inexact], T: Array) -> NDArray[np.inexact]:
-        """T of a vector (masters, ...): all unknowns of all bodies."""
+    def expand(self, vector: Inexact, T: Array) -> Inexact:
+        """T of a vector (masters, ...): all DOFs of all bodies."""
         full = np.zeros((self.size, *vector.shape[1:]), dtype=vector.dtype)
         full[self.masters] = vector
         full[self.touched] = np.tensordot(

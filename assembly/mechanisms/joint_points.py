@@ -1,4 +1,4 @@
-"""Where joints hold on to bodies: a node, a point of a rigid body, or a set of nodes.
+"""Attachment of joints to bodies: a node, a point of a rigid body, or a set of nodes.
 
 A set of nodes moves with its mean displacement and its best-fit rotation (a distributed coupling,
 which stiffens nothing). With arms X from the set's centre, S = Σ X Xᵀ and Θ = tr(S) I − S, the
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
@@ -21,9 +21,7 @@ from assembly.errors import MechanismError
 from assembly.kinematics import skew
 from assembly.mechanisms.jets import skews
 from assembly.mechanisms.joints import GROUND, Joint, Point
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 ON_NODE = 1e-6  # of the body's size: how near to a node a joint's point must be
 FLAT = 1e-10  # relative size of an inertia Θ below which a set does not show all rotations
@@ -34,7 +32,7 @@ class JointPoint:
     """A point of a body that a joint holds.
 
     body: number, the ground last. nodes: none for the ground, one, or a set. point, lever (3,): in
-    body axes, m; the lever is from the node to the point.
+    body axes, m; lever is the offset from the node to the point.
     """
 
     body: int
@@ -43,9 +41,9 @@ class JointPoint:
     lever: Array
 
     def motion(self, dofs: DofMap, planar: bool) -> list[tuple[int, int, float]]:
-        """How the point's displacement and rotation (entries 0–5) follow from the body's unknowns.
+        """How the point's displacement and rotation (entries 0–5) follow from the body's DOFs.
 
-        Triples (entry, unknown, weight); entries that the body cannot show are missing.
+        Triples (entry, DOF, weight); entries that the body cannot show are missing.
         """
         numbers, k = dofs.numbers, len(self.nodes)
         out = []

@@ -3,7 +3,7 @@ derivatives.
 
 With d = R_ab P_b + R_aᵀ(r_b − r_a) − X_a seen from the first body (a distance, P_b = X_b) or d =
 R_ab g (a direction, P_b = g) every condition is Φ = f·d − c, R_ab = R_aᵀR_b. A variation (u, θ) of
-each body's node, its rotation a rotation vector, moves a point at the lever s by u + θ×s +
+each body's node, its rotation a rotation vector, moves a point at the offset s by u + θ×s +
 ½θ×(θ×s).
 """
 
@@ -14,13 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.mechanisms.jets import Jet, cross, matrix_product, product, skews
 from assembly.mechanisms.joints import Condition
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ class JointRows:
             f"driver of {joint}" if moved else f"joint {joint}"
             for joint, moved in zip(self.joints, self.driven, strict=True)
         ]
-        # A direction turns with its node like a point at the lever g.
+        # A direction rotates with its node like a point at the offset g.
         self.rigid_levers = (self.near, far)
         self.node_levers = (
             levers[:, 0] * self.distance,

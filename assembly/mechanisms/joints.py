@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from assembly.errors import MechanismError
 from assembly.kinematics import unit_axis
 from assembly.motion.laws import Law, as_law
+from assembly.types import Array
 
-Array = NDArray[np.float64]
 # A named node set (several nodes: their mean displacement and best-fit rotation), a node number, or
 # coordinates: of a node, or any of a rigid body and the ground.
 Point = str | int | Sequence[float]
@@ -32,10 +32,30 @@ GROUND = "ground"
 class Joint:
     """A joint between a point of a first and a point of a second body, in each body's own axes.
 
-    axes: the joint's axis in the first and in the second body's axes: of rotation (revolute,
-    cylindrical, universal) or of sliding (prismatic). A universal joint's two axes are
-    perpendicular to each other. turned: rotation (rad) of the second body against the first about
-    the axis (prismatic: about z when planar; fixed too) at which the joint is assembled.
+    Made by `revolute`, `prismatic`, `fixed`, `cylindrical`, `spherical` and `universal`.
+
+    Parameters
+    ----------
+    kind : str
+        One of these six names.
+    bodies : tuple of str
+        First and second body.
+    at : tuple of points
+        Point of the first and of the second body.
+    name : str
+        Name of the joint.
+    axes : tuple of two tuple of float
+        The joint's axis in the first and in the second body's axes: of rotation (revolute,
+        cylindrical), of translation (prismatic). The two axes of a universal joint are
+        perpendicular to each other.
+    turned : float
+        Angle, rad, of the second body relative to the first at which the joint is assembled:
+        about z (prismatic) or about the axis (fixed).
+
+    Raises
+    ------
+    MechanismError
+        For a joint of a body with itself, or an angle that is not finite.
     """
 
     kind: Kind
@@ -57,9 +77,18 @@ class Joint:
 class Driver:
     """A motor: prescribes the angle (rad) or the displacement (m) of a joint by a law of time.
 
-    held: whether it also holds the elastic unknowns. A driver that does not hold only keeps the
-    rigid motion going (its force is applied as a load): the mechanism's rigid velocity field then
-    stays free. of: which motion of a cylindrical joint.
+    Parameters
+    ----------
+    joint : str
+        Name of the joint.
+    law : Law
+        (q, q̇, q̈) over time.
+    held : bool
+        Whether the driver also constrains the elastic degrees of freedom. A driver that does not
+        only maintains the rigid motion: its force is applied as a load, and the rigid velocity
+        field of the mechanism stays free.
+    of : {"angle", "displacement", None}
+        Which motion of a cylindrical joint.
     """
 
     joint: str
@@ -99,7 +128,32 @@ def revolute(
     axis: ArrayLike = (0.0, 0.0, 1.0),
     axis_second: ArrayLike | None = None,
 ) -> Joint:
-    """A pin: the two points coincide and the bodies turn about `axis` (z in the plane)."""
+    """A pin: the two points coincide and the bodies rotate about an axis (z in the plane).
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the bodies; "ground" is the fixed frame.
+    at_first, at_second : str, int or sequence of float
+        Point of each body: a named node set (mean displacement and best-fit rotation of its nodes),
+        a node number, or coordinates in body axes, m: of a node, or of any point of a rigid body
+        and the ground.
+    name : str
+        Name of the joint; "first-second" by default.
+    axis : array_like
+        Axis in the first body's axes, two or three components.
+    axis_second : array_like, optional
+        The same axis in the second body's axes; `axis` by default.
+
+    Returns
+    -------
+    Joint
+
+    Raises
+    ------
+    MechanismError
+        For a joint of a body with itself, or an axis that cannot be used.
+    """
     return _joint("revolute", first, at_first, second, at_second, name, axis, axis_second)
 
 
@@ -114,8 +168,34 @@ def prismatic(
     axis_second: ArrayLike | None = None,
     turned: float = 0.0,
 ) -> Joint:
-    """A slide: the second point stays on the line through the first along `axis`, without
-    turning."""
+    """A slide: the second point stays on a line through the first; no relative rotation.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the bodies; "ground" is the fixed frame.
+    at_first, at_second : str, int or sequence of float
+        Point of each body: a named node set (mean displacement and best-fit rotation of its nodes),
+        a node number, or coordinates in body axes, m: of a node, or of any point of a rigid body
+        and the ground.
+    axis : array_like
+        Axis in the first body's axes, two or three components.
+    axis_second : array_like, optional
+        The same axis in the second body's axes; `axis` by default.
+    name : str
+        Name of the joint; "first-second" by default.
+    turned : float
+        Angle, rad, of the second body relative to the first, about z.
+
+    Returns
+    -------
+    Joint
+
+    Raises
+    ------
+    MechanismError
+        For a joint of a body with itself, or an axis that cannot be used.
+    """
     return _joint("prismatic", first, at_first, second, at_second, name, axis, axis_second, turned)
 
 
@@ -129,7 +209,32 @@ def fixed(
     turned: float = 0.0,
     axis: ArrayLike = (0.0, 0.0, 1.0),
 ) -> Joint:
-    """A weld: points coincide and the second body is turned by `turned` (rad) about `axis`."""
+    """A weld: the points coincide and there is no relative rotation.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the bodies; "ground" is the fixed frame.
+    at_first, at_second : str, int or sequence of float
+        Point of each body: a named node set (mean displacement and best-fit rotation of its nodes),
+        a node number, or coordinates in body axes, m: of a node, or of any point of a rigid body
+        and the ground.
+    name : str
+        Name of the joint; "first-second" by default.
+    turned : float
+        Angle, rad, of the second body relative to the first, about `axis`.
+    axis : array_like
+        Axis of that angle in the first body's axes.
+
+    Returns
+    -------
+    Joint
+
+    Raises
+    ------
+    MechanismError
+        For a joint of a body with itself, or an axis that cannot be used.
+    """
     return _joint("fixed", first, at_first, second, at_second, name, axis, None, turned)
 
 
@@ -143,14 +248,60 @@ def cylindrical(
     name: str = "",
     axis_second: ArrayLike | None = None,
 ) -> Joint:
-    """A sleeve on a rod: turns about and slides along `axis`."""
+    """A sleeve on a rod: rotation about an axis and translation along it.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the bodies; "ground" is the fixed frame.
+    at_first, at_second : str, int or sequence of float
+        Point of each body: a named node set (mean displacement and best-fit rotation of its nodes),
+        a node number, or coordinates in body axes, m: of a node, or of any point of a rigid body
+        and the ground.
+    axis : array_like
+        Axis in the first body's axes, two or three components.
+    axis_second : array_like, optional
+        The same axis in the second body's axes; `axis` by default.
+    name : str
+        Name of the joint; "first-second" by default.
+
+    Returns
+    -------
+    Joint
+
+    Raises
+    ------
+    MechanismError
+        For a joint of a body with itself, or an axis that cannot be used.
+    """
     return _joint("cylindrical", first, at_first, second, at_second, name, axis, axis_second)
 
 
 def spherical(
     first: str, at_first: Point, second: str, at_second: Point, *, name: str = ""
 ) -> Joint:
-    """A ball: the two points coincide."""
+    """A ball joint: the two points coincide.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the bodies; "ground" is the fixed frame.
+    at_first, at_second : str, int or sequence of float
+        Point of each body: a named node set (mean displacement and best-fit rotation of its nodes),
+        a node number, or coordinates in body axes, m: of a node, or of any point of a rigid body
+        and the ground.
+    name : str
+        Name of the joint; "first-second" by default.
+
+    Returns
+    -------
+    Joint
+
+    Raises
+    ------
+    MechanismError
+        For a joint of a body with itself, or an axis that cannot be used.
+    """
     return _joint("spherical", first, at_first, second, at_second, name, (0.0, 0.0, 1.0), None)
 
 
@@ -164,7 +315,32 @@ def universal(
     axis_second: ArrayLike,
     name: str = "",
 ) -> Joint:
-    """A Cardan joint: `axis` of the first and `axis_second` of the second stay perpendicular."""
+    """A Cardan joint: the points coincide and the two given axes stay perpendicular.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the bodies; "ground" is the fixed frame.
+    at_first, at_second : str, int or sequence of float
+        Point of each body: a named node set (mean displacement and best-fit rotation of its nodes),
+        a node number, or coordinates in body axes, m: of a node, or of any point of a rigid body
+        and the ground.
+    axis : array_like
+        Axis in the first body's axes, two or three components.
+    axis_second : array_like
+        Axis in the second body's axes.
+    name : str
+        Name of the joint; "first-second" by default.
+
+    Returns
+    -------
+    Joint
+
+    Raises
+    ------
+    MechanismError
+        For a joint of a body with itself, or an axis that cannot be used.
+    """
     return _joint("universal", first, at_first, second, at_second, name, axis, axis_second)
 
 
@@ -175,7 +351,28 @@ def driver(
     held: bool = True,
     of: Literal["angle", "displacement"] | None = None,
 ) -> Driver:
-    """A driver from a rate (rad/s or m/s), a law, or a callable t → (q, q̇, q̈)."""
+    """A driver of a joint.
+
+    Parameters
+    ----------
+    joint : str
+        Name of a revolute, prismatic or cylindrical joint.
+    law : float, Law or callable
+        A constant rate (rad/s or m/s), a law, or a function t → (q, q̇, q̈).
+    held : bool
+        Whether the driver also constrains the elastic degrees of freedom; see `Driver`.
+    of : {"angle", "displacement", None}
+        Which motion of a cylindrical joint.
+
+    Returns
+    -------
+    Driver
+
+    Raises
+    ------
+    MotionError
+        For a law that is none of these.
+    """
     return Driver(joint, as_law(law), held, of)
 
 

@@ -1,8 +1,8 @@
 """Mechanisms: bodies tied by joints and moved by drivers, frozen at any time.
 
-Rigid motion from the loop closure, joint reactions from inverse dynamics, prestress of every body
-from its inertia loads and its reactions, and elastic unknowns tied by δ = T(t) q (DESIGN.md,
-"Mechanisms").
+The loop closure gives the rigid motion, inverse dynamics the joint reactions, inertia loads and
+reactions the prestress of every body, and δ = T(t) q ties the elastic degrees of freedom
+(docs/theory.md, "Mechanisms").
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body, Prestress
 from assembly.dofs import DofMap
@@ -32,9 +32,7 @@ from assembly.mechanisms.transformation import Partition, choose_partition
 from assembly.motion.motion import FunctionMotion
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Inexact, Mask
 
 SAMPLES = 32  # instants at which the choice of slaves is tried
 PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
@@ -42,9 +40,18 @@ PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
 
 @dataclass(frozen=True)
 class Reaction:
-    """What a joint exerts on its second body at its point, and the opposite on its first.
+    """The force and moment of a joint on its second body, at the joint's point of this body.
 
-    force (3,), N, and moment (3,), N·m, in fixed axes; a driver's share included.
+    The first body gets the opposite.
+
+    Parameters
+    ----------
+    joint : str
+        Name of the joint.
+    force : ndarray, shape (3,)
+        N, fixed axes, the driver's share included.
+    moment : ndarray, shape (3,)
+        N·m, fixed axes, the driver's share included.
     """
 
     joint: str
@@ -55,14 +62,69 @@ class Reaction:
 class Mechanism:
     """Elastic and rigid bodies, joints and drivers.
 
-    bodies: by name; all planar (unknowns ux, uy, rz) or all in space, without supports: joints hold
-    them; "ground" is always there. initial: position of a body's frame to assemble from at t = 0,
-    (x, y, angle) in the plane, (x, y, z, rotation vector) in space; it picks the branch.
-    coordinates: for a joint, the body whose axes its displacements are in (default: the first
-    named, where that is well conditioned along the motion). loads: applied forces. gravity: m/s²,
-    fixed axes. period: of the motion, s, where drivers do not tell.
+    Parameters
+    ----------
+    bodies : mapping of str to Body
+        Bodies by name, without supports: joints hold them. All are planar (ux, uy, rz) or all in
+        space. "ground" is always present.
+    joints : sequence of Joint
+        Joints.
+    drivers : sequence of Driver
+        Motors.
+    loads : sequence of Load
+        Applied forces.
+    initial : mapping of str to array_like, optional
+        Approximate position of body frames at t = 0, which selects the branch of the closure:
+        (x, y, angle) in the plane, (x, y, z, rotation vector) in space; m and rad.
+    coordinates : mapping of str to str, optional
+        For a joint, the body whose axes its displacements are in. Default: the first body named,
+        where that is well conditioned along the motion.
+    gravity : array_like, shape (3,)
+        m/s², fixed axes.
+    period : float, optional
+        Period of the motion, s, where the drivers do not determine it.
+    name : str
+        Name of the mechanism.
 
-    Raises MechanismError, RedundantConstraintError, SingularPositionError.
+    Raises
+    ------
+    MechanismError
+        For parts that do not fit together.
+    RedundantConstraintError
+        When some joints repeat the conditions of others.
+    SingularPositionError
+        When the mechanism cannot be assembled.
+
+    Notes
+    -----
+    δ = T(t) q ties the elastic displacements at the joints: M_r = TᵀMT,
+    C_r = Tᵀ[(C + D)T + 2MṪ], K_r = Tᵀ[K T + (C + D)Ṫ + M T̈] (the manual, "Theory").
+
+    Examples
+    --------
+    A slider-crank: crank 0.1 m, rod 0.3 m, 50 rad/s.
+
+    >>> import assembly
+    >>> section, steel = assembly.rectangle(0.02, 0.01), assembly.steel
+    >>> crank, rod = (
+    ...     assembly.beam(length, section, steel, 4, planar=True) for length in (0.1, 0.3)
+    ... )
+    >>> mechanism = assembly.Mechanism(
+    ...     {"crank": crank, "rod": rod, "piston": assembly.rigid_body(0.2, 1e-4, planar=True)},
+    ...     [
+    ...         assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
+    ...         assembly.revolute("crank", "end", "rod", "start", name="B"),
+    ...         assembly.revolute("rod", "end", "piston", "origin", name="C"),
+    ...         assembly.prismatic("ground", (0, 0), "piston", "origin", axis=(1, 0), name="D"),
+    ...     ],
+    ...     [assembly.driver("A", 50.0)],
+    ...     initial={"rod": (0.1, 0, 0), "piston": (0.4, 0, 0)},
+    ... )
+    >>> origin, rotation = mechanism.position(0.0)["piston"]
+    >>> print(origin.round(6))
+    [0.4 0.  0. ]
+    >>> mechanism.freeze(t=0.01).n
+    24
     """
 
     def __init__(
@@ -108,29 +170,109 @@ class Mechanism:
         return self.closure.period
 
     def state(self, t: float) -> RigidState:
-        """Positions, velocities and accelerations of all bodies at t (s)."""
+        """Positions, velocities and accelerations of all bodies at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        RigidState
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
         return self.closure.state(t)
 
     def position(self, t: float) -> dict[str, tuple[Array, Array]]:
-        """Origin (3,), m, and rotation (3, 3), body to fixed axes, of every body."""
+        """Position of every body's frame at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        dict of str to (ndarray, ndarray)
+            Origin (3,), m, fixed axes, and rotation (3, 3) from body to fixed axes.
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
         pose = self.state(t).pose
         return {name: (pose.r[i], pose.R[i]) for i, name in enumerate(self.bodies)}
 
     def kinematics(self, t: float) -> dict[str, Kinematics]:
-        """ω, ε, acceleration and velocity of the origin of every body, in its own axes."""
+        """Kinematics of every body's frame at time t, in its own axes.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        dict of str to Kinematics
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
         state = self.state(t)
         return {name: state.kinematics(i) for i, name in enumerate(self.bodies)}
 
     def motion(self, body: str) -> FunctionMotion:
-        """The prescribed motion of one body's frame, for `assembly.moving` of a body by itself.
+        """The motion of one body's frame, for `assembly.moving` of this body alone.
 
-        Its own inertia stresses it then, without the joint reactions that `freeze` has.
+        The prestress is then that of the body's own inertia, without joint reactions.
+
+        Parameters
+        ----------
+        body : str
+            Name of the body.
+
+        Returns
+        -------
+        FunctionMotion
+
+        Raises
+        ------
+        MechanismError
+            For an unknown body.
         """
         self._number(body)
         return FunctionMotion(lambda t: self.kinematics(t)[body], self.period)
 
     def place(self, t: float, body: str, point: ArrayLike) -> tuple[Array, Array, Array]:
-        """Position, velocity and acceleration (3,) in fixed axes of a body's point (body axes)."""
+        """Position, velocity and acceleration of a point of a body's frame at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        body : str
+            Name of the body.
+        point : array_like, shape (2,) or (3,)
+            Body axes, m.
+
+        Returns
+        -------
+        position, velocity, acceleration : ndarray, shape (3,)
+            Fixed axes, m, m/s, m/s².
+
+        Raises
+        ------
+        MechanismError
+            For an unknown body.
+        """
         i, frames = self._number(body), self.state(t).frames
         X = as_vector([*np.ravel(point), 0.0][:3], "point")
         r, v, a = frames.origin.data[:, i] + frames.rotation.data[:, i] @ X
@@ -142,7 +284,23 @@ class Mechanism:
         return list(self.bodies).index(body)
 
     def reactions(self, t: float) -> dict[str, Reaction]:
-        """What every joint exerts on its second body at time t."""
+        """Force and moment of every joint on its second body at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        dict of str to Reaction
+            By the joint's name.
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
         now = self.instant(t)
         wrench = -now.multipliers[:, None] * now.wrench
         out: dict[str, Reaction] = {}
@@ -151,17 +309,30 @@ class Mechanism:
             second = self.closure.rows.bodies[rows[0], 1]
             R = now.state.frames.rotation.value[second]
             total = wrench[rows, 6:].sum(axis=0)
-            # Moments are about the node; the point is at the lever from it.
+            # Moments are about the node; `lever` is the offset of the point from it.
             lever = self.topology.lever(joint)
             moment = total[3:] - np.cross(lever, total[:3])
             out[joint.name] = Reaction(joint.name, R @ total[:3], R @ moment)
         return out
 
     def driving(self, t: float) -> dict[str, float]:
-        """The force (N) or torque (N·m) every driver exerts along its joint's motion, by joint.
+        """Force or torque of every driver along its joint's motion at time t.
 
-        Of a cylindrical joint that both turns and slides driven: "joint angle", "joint
-        displacement".
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        dict of str to float
+            N or N·m, by the joint's name. For a cylindrical joint with two drivers the keys are
+            "joint angle" and "joint displacement".
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
         """
         values = self.instant(t).multipliers
         rows = np.flatnonzero(self.closure.rows.driven)
@@ -172,10 +343,28 @@ class Mechanism:
         ]
         return {name: -float(values[k]) for name, k in zip(names, rows, strict=True)}
 
-    # Elastic unknowns.
+    # Elastic DOFs.
 
     def transformation(self, t: float, driven: bool | None = None) -> tuple[Any, Any, Any]:
-        """T, Ṫ, T̈ as sparse matrices (all unknowns, masters)."""
+        """The matrices T, Ṫ, T̈ of δ = T(t) q.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        driven : bool, optional
+            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
+
+        Returns
+        -------
+        T, rate, second : scipy.sparse.csr_matrix
+            (all degrees of freedom, independent ones).
+
+        Raises
+        ------
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
         held = self._held(driven)
         _, pattern = self._pattern(held, True)
         T = self._T(self.instant(t), held)
@@ -189,17 +378,36 @@ class Mechanism:
         prestress: Prestress = "linear",
         driven: bool | None = None,
     ) -> FrozenSystem:
-        """The frozen system at time t (s).
+        """The frozen system at one time.
 
-        transport: with Ṫ and T̈ (consistent), or without, the literal equation (1.2) of the 2012
-        paper, for which C is exactly skew. prestress: "linear" or None (no K_G). driven: whether
-        drivers hold the elastic unknowns too; None keeps what each driver says. Raises
-        SingularPositionError.
+        Parameters
+        ----------
+        t : float
+            s.
+        transport : bool
+            True: with Ṫ and T̈, consistent with time integration. False: without them, equation
+            (1.2) of Scutaru and Vlase (2012), for which C is exactly skew.
+        prestress : {"linear", None}
+            With or without K_G.
+        driven : bool, optional
+            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
+
+        Returns
+        -------
+        FrozenSystem
+            The matrices over the independent degrees of freedom.
+
+        Raises
+        ------
+        InputError
+            For another value of `prestress`.
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
         """
         if prestress not in ("linear", None):
             raise InputError(
-                f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the stretched '
-                "shape is found for one body in a prescribed motion only (assembly.moving)"
+                f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the deformed '
+                "equilibrium exists for one body in a prescribed motion only (assembly.moving)"
             )
         held = self._held(driven)
         now = self.instant(t)
@@ -222,7 +430,7 @@ class Mechanism:
             turning = topology.gather_hessian(lam, now.wrench, hessian)
             on_loads = topology.applied.stiffness(now.forces, topology.touched)
             turning += 0.5 * (on_loads + on_loads.T)
-            # What a follower's stiffness has no potential for belongs with the circulatory terms.
+            # The part of a follower's stiffness without a potential is circulatory.
             circulatory = 0.5 * (on_loads - on_loads.T)
         return FrozenSystem(
             **pattern.reduce(np.concatenate(values, axis=1), T, turning, circulatory),
@@ -233,22 +441,55 @@ class Mechanism:
             parameters=dict(t=float(t)),
         )
 
-    def recover(
-        self, t: float, q: NDArray[np.inexact], driven: bool | None = None
-    ) -> dict[str, NDArray[np.inexact]]:
-        """All unknowns of every body, in its own axes, from those of the frozen system (n, ...)."""
+    def recover(self, t: float, q: Inexact, driven: bool | None = None) -> dict[str, Inexact]:
+        """All degrees of freedom of every body from those of the frozen system.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        q : ndarray, shape (n, ...)
+            Independent degrees of freedom, real or complex.
+        driven : bool, optional
+            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
+
+        Returns
+        -------
+        dict of str to ndarray
+            By body, in its own axes.
+
+        Raises
+        ------
+        InputError
+            For another length of `q`.
+        """
         held = self._held(driven)
         _, pattern = self._pattern(held, True)
         if len(q) != len(pattern.masters):
-            raise InputError(f"q: expected {len(pattern.masters)} unknowns, got {len(q)}")
+            raise InputError(f"q: expected {len(pattern.masters)} DOFs, got {len(q)}")
         full = pattern.expand(np.asarray(q), self._T(self.instant(t), held).value)
         parts = np.split(full, self.topology.offsets[1:-1])
         return dict(zip(self.bodies, parts, strict=True))
 
     def deployed(
-        self, t: float, q: NDArray[np.inexact] | None = None, driven: bool | None = None
-    ) -> dict[str, tuple[Array, NDArray[np.inexact]]]:
-        """Nodes (N, 3) in fixed axes and their displacements (N, 3) in fixed axes, by body."""
+        self, t: float, q: Inexact | None = None, driven: bool | None = None
+    ) -> dict[str, tuple[Array, Inexact]]:
+        """Nodes and their displacements in fixed axes.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        q : ndarray, shape (n,), optional
+            Degrees of freedom of the frozen system, real or complex; zero by default.
+        driven : bool, optional
+            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
+
+        Returns
+        -------
+        dict of str to (ndarray, ndarray)
+            By body: positions (N, 3) of the rigid motion and displacements (N, 3), m.
+        """
         pose = self.state(t).pose
         shapes = {} if q is None else self.recover(t, q, driven)
         out = {}
@@ -260,7 +501,7 @@ class Mechanism:
 
     @cached_property
     def dofs(self) -> DofMap:
-        """The unknowns of all bodies one after the other; nodes numbered through, in body axes."""
+        """The degrees of freedom and nodes of all bodies, numbered in sequence; body axes."""
         maps = [body.dofs for body in self.bodies.values()]
         first = np.cumsum([0, *(len(m.coordinates) for m in maps)])
         return DofMap(
@@ -271,13 +512,13 @@ class Mechanism:
 
     # Bookkeeping.
 
-    def _rigid(self, now: Instant, held: NDArray[np.bool_]) -> Array:
-        """Velocity fields (all unknowns, m) of the free mobilities that no spring resists."""
+    def _rigid(self, now: Instant, held: Mask) -> Array:
+        """Velocity fields (all DOFs, m) of the free mobilities that no spring resists."""
         return unresisted(self._dynamics.mobility(now, held), *self._frame_stiffness)
 
     @cached_property
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
-        """The bodies' springs to their frames, each over the unknowns of all bodies."""
+        """The bodies' springs to their frames, each over the DOFs of all bodies."""
         size, out = int(self.topology.offsets[-1]), []
         for body, first in zip(self.bodies.values(), self.topology.offsets[:-1], strict=True):
             for K in (K.tocoo() for K in body.frame_stiffness):
@@ -286,14 +527,14 @@ class Mechanism:
         return tuple(out)
 
     def _dofs_of(self, pattern: ReducedPattern) -> DofMap:
-        """Which unknown is which of those that remain; one object for all instants."""
+        """Which DOF is which of those that remain; one object for all instants."""
         found = self._master_dofs.get(id(pattern))
         if found is None:
             found = self._master_dofs[id(pattern)] = self.dofs.select(pattern.masters)
         return found
 
-    def _held(self, driven: bool | None) -> NDArray[np.bool_]:
-        """Which conditions tie elastic unknowns: all joints, and the drivers that hold."""
+    def _held(self, driven: bool | None) -> Mask:
+        """Which conditions tie elastic DOFs: all joints, and the drivers that hold."""
         rows = self.closure.rows
         if driven is None:
             return rows.held
@@ -303,11 +544,11 @@ class Mechanism:
         """Rigid state, conditions and multipliers at time t (s)."""
         return self._dynamics.instant(t)
 
-    def _T(self, now: Instant, held: NDArray[np.bool_]) -> Jet:
+    def _T(self, now: Instant, held: Mask) -> Jet:
         return self._partitions(tuple(held)).transform(now.gradient[held], now.state.t)
 
     def _frame_of(self, held: tuple[bool, ...]) -> str:
-        """In whose axes the unknowns at each joint are, for the record."""
+        """In whose axes the DOFs at each joint are, for the record."""
         if held not in self._frames:
             keepers = self.topology.keepers(self._partitions(held).slaves)
             shown = ", ".join(f"{joint} in {body}" for joint, body in keepers.items())
@@ -333,9 +574,7 @@ class Mechanism:
             found[held] = chosen
         return found[held]
 
-    def _pattern(
-        self, held: NDArray[np.bool_], stressed: bool
-    ) -> tuple[list[BodyStack], ReducedPattern]:
+    def _pattern(self, held: Mask, stressed: bool) -> tuple[list[BodyStack], ReducedPattern]:
         key = (tuple(held), stressed)
         if key not in self._reduced:
             partition = self._partitions(tuple(held))
@@ -359,8 +598,8 @@ class Mechanism:
         return self._reduced[key]
 
     def __str__(self) -> str:
-        lines = [f"mechanism {self.name}: {len(self.bodies)} bodies, {len(self.dofs)} unknowns"]
-        lines += [f"  {n}: {b.size} unknowns" for n, b in self.bodies.items()]
+        lines = [f"mechanism {self.name}: {len(self.bodies)} bodies, {len(self.dofs)} DOFs"]
+        lines += [f"  {n}: {b.size} DOFs" for n, b in self.bodies.items()]
         lines += [
             f"  joint {j.name}: {j.kind}, {' – '.join(j.bodies)}" for j in self.topology.joints
         ]

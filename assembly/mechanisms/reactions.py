@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.kinematics import unit_coefficients
 from assembly.mechanisms.closure import Closure
@@ -13,16 +12,15 @@ from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
-
-Array = NDArray[np.float64]
+from assembly.types import Array, Mask
 
 
 @dataclass(frozen=True)
 class Instant:
-    """What one instant of a mechanism is made of.
+    """The rigid state, conditions and loads of a mechanism at one instant.
 
     wrench (m, 12): the conditions' gradient by the motion of their two points; gradient: its jets
-    over the touched unknowns, (m, J). coefficients, loading (B, 12): the unit kinematics of every
+    over the constrained DOFs, (m, J). coefficients, loading (B, 12): the unit kinematics of every
     body, as it moves and as its inertia loads it, weight included. forces (loads, 3): applied, in
     body axes. multipliers (m,).
     """
@@ -38,7 +36,7 @@ class Instant:
 
 
 class InverseDynamics:
-    """Loads on all bodies of a mechanism, and the reactions they call for.
+    """Loads on all bodies of a mechanism, and the reactions that balance them.
 
     gravity (3,): m/s², fixed axes. Resultants are sums of the bodies' own finite-element loads, so
     that loads and reactions balance to round-off and a statically determinate support of a body
@@ -89,9 +87,9 @@ class InverseDynamics:
                 resultants[i] += units @ self.topology.applied.on_body(forces, i)
         return state.jacobian.solve_transposed(resultants.reshape(-1)[self.closure.active])
 
-    def load(self, now: Instant, held: NDArray[np.bool_]) -> Array:
+    def load(self, now: Instant, held: Mask) -> Array:
         """Inertia, weight, dampers against the surroundings, applied loads and drivers that do not
-        hold, over all unknowns.
+        hold, over all DOFs.
         """
         loads = [
             units @ coefficients + dampers @ twist
@@ -106,8 +104,8 @@ class InverseDynamics:
         load[self.topology.touched] -= np.where(held, 0.0, now.multipliers) @ now.gradient.value
         return load
 
-    def mobility(self, now: Instant, held: NDArray[np.bool_]) -> Array:
-        """Velocity fields (all unknowns, free drivers) per unit rate of each driver that does not
+    def mobility(self, now: Instant, held: Mask) -> Array:
+        """Velocity fields (all DOFs, free drivers) per unit rate of each driver that does not
         hold."""
         free = np.flatnonzero(~held)
         if not len(free):

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from assembly.kinematics import Kinematics
 from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.jets import Jet, rotation_jet
 from assembly.mechanisms.joint_rows import Frames
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 STRAIGHT = 1e-7  # largest entry of RᵀR − I that one step of Newton's polar iteration removes
 

@@ -1,4 +1,4 @@
-"""How a mechanism hangs together: which node carries which joint, and which unknowns joints
+"""The topology of a mechanism: which node carries which joint, and which DOFs joints
 touch."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from assembly.bodies.body import Body
@@ -20,9 +20,7 @@ from assembly.mechanisms.joint_points import FittedRotation, JointPoint, joint_p
 from assembly.mechanisms.joint_rows import JointRows
 from assembly.mechanisms.joints import GROUND, Driver, Joint, conditions, driving_condition
 from assembly.mechanisms.rigid_state import Pose
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index, Mask
 
 
 @dataclass(frozen=True)
@@ -77,11 +75,11 @@ class Topology:
 
     @cached_property
     def offsets(self) -> Index:
-        """First unknown of each body among all, and their number at the end."""
+        """First DOF of each body among all, and their number at the end."""
         return np.cumsum([0, *(body.size for body in self.bodies.values())])
 
     @cached_property
-    def _read(self) -> NDArray[np.bool_]:
+    def _read(self) -> Mask:
         """Which of the 12 entries of a condition's gradient may differ from zero."""
         read = np.ones((len(self.rows), 12), dtype=bool)
         direction = self.rows.distance[:, 0] == 0.0
@@ -112,7 +110,7 @@ class Topology:
 
     @cached_property
     def motions(self) -> sp.csr_matrix:
-        """Displacements and rotations of all units from all unknowns, (units, unknowns)."""
+        """Displacements and rotations of all units from all DOFs, (units, DOFs)."""
         place = {(int(p), int(e)): k for k, (p, e) in enumerate(self.units)}
         rows, cols, weights = [], [], []
         maps = list(self.bodies.values())
@@ -127,7 +125,7 @@ class Topology:
         return sp.csr_matrix((weights, (rows, cols)), shape=(len(self.units), self.offsets[-1]))
 
     def check_unknowns(self) -> None:
-        """MechanismError when a joint's nodes lack an unknown that the joint ties."""
+        """MechanismError when a joint's nodes lack a DOF that the joint ties."""
         missing = np.flatnonzero(np.diff(self.motions.indptr) == 0)
         if len(missing):
             number, entry = self.units[missing[0]]
@@ -140,7 +138,7 @@ class Topology:
 
     @cached_property
     def touched(self) -> Index:
-        """Unknowns (J,) that some condition reads, or that a load stiffens."""
+        """DOFs (J,) that some condition reads, or that a load stiffens."""
         return np.union1d(self.motions.indices, self.applied.touched).astype(np.intp)
 
     @cached_property
@@ -150,13 +148,13 @@ class Topology:
         return [np.flatnonzero(body == i) for i in range(len(self.bodies))]
 
     def unit_loads(self, body: int) -> Array:
-        """Nodal loads of unit forces and moments of joints, (unknowns of the body, its units)."""
+        """Nodal loads of unit forces and moments of joints, (DOFs of the body, its units)."""
         span = slice(self.offsets[body], self.offsets[body + 1])
         return np.asarray(self.motions[self.own[body]][:, span].toarray().T)
 
     @cached_property
     def _seen(self) -> Array:
-        """`motions` over the touched unknowns, dense, with a row of zeros for "none"."""
+        """`motions` over the constrained DOFs, dense, with a row of zeros for "none"."""
         dense = self.motions[:, self.touched].toarray()
         return np.concatenate([dense, np.zeros((1, len(self.touched)))])
 
@@ -168,14 +166,14 @@ class Topology:
         return out[..., :-1]
 
     def spread(self, gradient: Array) -> Array:
-        """Gradients (..., m, 12) over the touched unknowns, (..., m, J)."""
+        """Gradients (..., m, 12) over the constrained DOFs, (..., m, J)."""
         return np.asarray(self.on_units(gradient) @ self._seen[:-1])
 
     def gather_hessian(self, factors: Array, gradient: Array, hessian: Array) -> Array:
-        """Σ factor_k ∇²Φ_k over the touched unknowns (J, J).
+        """Σ factor_k ∇²Φ_k over the constrained DOFs (J, J).
 
         gradient (m, 12), hessian (m, 12, 12): by the displacements and rotation vectors of the
-        points; rotations of node sets are not linear in their unknowns, so the gradient matters
+        points; rotations of node sets are not linear in their DOFs, so the gradient matters
         too.
         """
         count = len(self.units) + 1
@@ -195,7 +193,7 @@ class Topology:
 
     @cached_property
     def _fitted(self) -> dict[int, tuple[FittedRotation, Index]]:
-        """Best-fit rotations that joints use, and the touched unknowns (3k,) of their nodes."""
+        """Best-fit rotations that joints use, and the constrained DOFs (3k,) of their nodes."""
         out = {}
         turning = set(self.units[self.units[:, 1] >= 3, 0].tolist())
         place = {int(unknown): k for k, unknown in enumerate(self.touched)}
@@ -229,7 +227,7 @@ class Topology:
                 periods.add(condition.turning[2].period)
             elif condition.shifting is not None:
                 law = condition.shifting
-                # A displacement repeats when it comes back; an angle when it has gone round.
+                # A displacement repeats when it returns; an angle after a full turn.
                 returns = law.period is not None and np.isclose(
                     law.at(0.0)[0], law.at(law.period)[0]
                 )
@@ -274,9 +272,9 @@ class Topology:
                 )
 
     def preference(self, preferred: Mapping[str, str], read: Array) -> Array:
-        """How gladly each touched unknown becomes a slave: those of a joint's other body first.
+        """Preference (J,) for eliminating each constrained DOF; highest for a joint's other body.
 
-        read (m, J): whether a condition depends on an unknown anywhere along the motion.
+        read (m, J): whether a condition depends on a DOF anywhere along the motion.
         """
         weight = np.ones(len(self.touched))
         for k, joint in enumerate(self.joints):
@@ -290,11 +288,11 @@ class Topology:
         return weight
 
     def _unknowns_of(self, point: int) -> Index:
-        """Which touched unknowns a joint's point depends on."""
+        """Which constrained DOFs a joint's point depends on."""
         return np.flatnonzero(np.any(self._seen[:-1][self.units[:, 0] == point], axis=0))
 
     def keepers(self, slaves: Index) -> dict[str, str]:
-        """The body whose unknowns remain at each joint."""
+        """The body whose DOFs remain at each joint."""
         out = {}
         for k, joint in enumerate(self.joints):
             pair = [self._unknowns_of(2 * k + side) for side in (0, 1)]

@@ -1,7 +1,8 @@
-"""δ = T(t) q: joints eliminate slave unknowns, with T, Ṫ, T̈ analytic (DESIGN.md, "Mechanisms").
+"""δ = T(t) q: joints eliminate dependent (slave) degrees of freedom; T, Ṫ, T̈ are analytic.
 
-J δ = 0 touches the unknowns of joint nodes only. With δ = (slaves, masters), T_s = −J_s⁻¹ J_m, and
-differentiating J T = 0 gives J_s Ṫ_s = −(J̇ T)  and  J_s T̈_s = −(J̈ T + 2 J̇ Ṫ).
+See docs/theory.md, "Mechanisms". J δ = 0 involves the degrees of freedom of joint nodes only. With
+δ = (slaves, masters), T_s = −J_s⁻¹ J_m, and differentiating J T = 0 gives J_s Ṫ_s = −(J̇ T) and
+J_s T̈_s = −(J̈ T + 2 J̇ Ṫ).
 """
 
 from __future__ import annotations
@@ -9,13 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import MechanismError, SingularPositionError
 from assembly.mechanisms.jets import Jet
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from assembly.types import Array, Index
 
 WORST_CONDITION = 1e10
 GOOD_ENOUGH = 4.0  # a choice of slaves at most this far from the best condition number is kept
@@ -23,8 +21,8 @@ GOOD_ENOUGH = 4.0  # a choice of slaves at most this far from the best condition
 
 @dataclass(frozen=True)
 class Partition:
-    """Which of the touched unknowns are slaves and which masters (numbers into the touched
-    ones)."""
+    """Which of the constrained DOFs are slaves and which masters (numbers into these
+    DOFs)."""
 
     slaves: Index
     masters: Index
@@ -42,7 +40,7 @@ class Partition:
         inverse, condition = _inverse(Js)
         if not condition < WORST_CONDITION:
             raise SingularPositionError(
-                f"t = {t:.6g} s: the joint conditions do not determine the same unknowns as at "
+                f"t = {t:.6g} s: the joint conditions do not determine the same DOFs as at "
                 f"other times (condition {condition:.1e}); name another body in `coordinates`"
             )
         T[0, s] = -inverse @ first[:, m]
@@ -65,7 +63,7 @@ def choose_partition(samples: list[Array], preference: Array) -> Partition:
     possible.
 
     samples: J (m, touched) at some instants. preference (touched,): the larger, the rather a slave.
-    Raises MechanismError when joints repeat what others impose on the elastic unknowns.
+    Raises MechanismError when joints repeat what others impose on the elastic DOFs.
     """
     rows, touched = samples[0].shape
     J = np.array(samples)
@@ -78,7 +76,7 @@ def choose_partition(samples: list[Array], preference: Array) -> Partition:
     best = min(condition for _, condition in found)
     if not best < WORST_CONDITION:
         raise MechanismError(
-            f"the {rows} joint conditions on elastic unknowns are not independent: a joint repeats "
+            f"the {rows} joint conditions on elastic DOFs are not independent: a joint repeats "
             f"what others impose"
         )
     slaves = next(chosen for chosen, condition in found if condition <= GOOD_ENOUGH * best)

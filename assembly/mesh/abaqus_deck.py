@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from assembly.errors import MeshError
 from assembly.mesh.text_files import read_text, regular_file, shown
+from assembly.types import Array
 
 # Element types by shape and number of nodes. Variants (reduced, hybrid, incompatible modes) have
-# the same nodes; which formulation is used is ours.
+# the same nodes; the formulation is that of this package.
 _KINDS: tuple[tuple[str, str, int], ...] = (
     (r"C3D4H?", "tetra", 4),
     (r"C3D10(H|I|M|MH|T|R)?", "tetra10", 10),
@@ -90,7 +91,7 @@ def read_deck(path: Path) -> meshio.Mesh:
     return meshio.Mesh(points, cells, point_sets=point_sets, cell_sets=cell_sets)
 
 
-def node_table(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def node_table(path: Path) -> tuple[NDArray[np.int64], Array]:
     """Node numbers (N,) and positions (N, 3) of a deck, in its order. Raises MeshError."""
     deck = _read(path)
     return np.array(list(deck.nodes)), np.array(list(deck.nodes.values()))

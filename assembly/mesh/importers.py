@@ -14,7 +14,6 @@ from typing import Any
 
 import meshio
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.elements.cells import CellBlock
 from assembly.elements.reference import CELLS
@@ -22,10 +21,7 @@ from assembly.errors import MeshError
 from assembly.magnitudes import POSITION
 from assembly.mesh import abaqus_deck, nastran_deck
 from assembly.mesh.text_files import regular_file, shown
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+from assembly.types import AnyArray, Array, Index, Mask
 
 
 @dataclass(frozen=True)
@@ -105,7 +101,7 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
             f"{name}: node {bad} has the coordinates {points[bad].tolist()}, expected finite"
             f" numbers of at most {POSITION.largest:g} m"
         )
-    # Nodes that no element uses (geometry points, hanging nodes) would be unknowns without
+    # Nodes that no element uses (geometry points, hanging nodes) would be DOFs without
     # stiffness.
     number = np.where(used, np.cumsum(used) - 1, -1)
     sets = {
@@ -235,5 +231,5 @@ def _marked_nodes(raw: meshio.Mesh) -> Iterator[tuple[str, Mask]]:
             yield key, values == 1
 
 
-def _is_mask(values: NDArray[Any]) -> bool:
+def _is_mask(values: AnyArray) -> bool:
     return values.ndim == 1 and values.size > 0 and bool(np.isin(values, (0, 1)).all())

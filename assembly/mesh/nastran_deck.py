@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import MeshError
 from assembly.mesh.text_files import read_text
-
-Index = NDArray[np.intp]
+from assembly.types import Index
 
 LARGEST_SET = 20_000_000  # numbers that one range of a set may name
 

@@ -28,7 +28,22 @@ class Law(Protocol):
 
 @dataclass(frozen=True)
 class Uniform:
-    """q = start + rate t + ½ acceleration t²: rad or m, per s, per s²."""
+    """q = start + rate t + ½ acceleration t².
+
+    Parameters
+    ----------
+    rate : float
+        rad/s or m/s.
+    start : float
+        Value at t = 0, rad or m.
+    acceleration : float
+        rad/s² or m/s².
+
+    Raises
+    ------
+    MotionError
+        For values that are not finite or too large.
+    """
 
     rate: float
     start: float = 0.0
@@ -41,12 +56,13 @@ class Uniform:
             raise MotionError(f"start: must be a finite number, got {self.start}")
 
     def at(self, t: float) -> tuple[float, float, float]:
+        """(q, q̇, q̈) at time t (s)."""
         rate = self.rate + self.acceleration * t
         return self.start + (self.rate + 0.5 * self.acceleration * t) * t, rate, self.acceleration
 
     @property
     def period(self) -> float | None:
-        """One turn when q is an angle at constant rate."""
+        """Time (s) of one turn when q is an angle at constant rate, or None."""
         if self.acceleration != 0.0 or self.rate == 0.0:
             return None
         return 2.0 * np.pi / abs(self.rate)
@@ -54,7 +70,24 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Harmonic:
-    """q = mean + amplitude sin(frequency t + phase): frequency in rad/s, phase in rad."""
+    """q = mean + amplitude sin(frequency t + phase).
+
+    Parameters
+    ----------
+    amplitude : float
+        rad or m.
+    frequency : float
+        Angular frequency, rad/s.
+    phase : float
+        rad.
+    mean : float
+        rad or m.
+
+    Raises
+    ------
+    MotionError
+        For values that are not finite, or a frequency that is not positive.
+    """
 
     amplitude: float
     frequency: float
@@ -72,6 +105,7 @@ class Harmonic:
             )
 
     def at(self, t: float) -> tuple[float, float, float]:
+        """(q, q̇, q̈) at time t (s)."""
         angle = self.frequency * t + self.phase
         swing = self.amplitude * np.sin(angle)
         rate = self.amplitude * self.frequency * np.cos(angle)
@@ -79,6 +113,7 @@ class Harmonic:
 
     @property
     def period(self) -> float | None:
+        """Period 2π/frequency, s."""
         return 2.0 * np.pi / self.frequency
 
 

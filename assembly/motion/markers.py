@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import BSpline
 from scipy.spatial.transform import Rotation
 
@@ -25,8 +25,7 @@ from assembly.errors import MotionError
 from assembly.kinematics import Kinematics, skew
 from assembly.magnitudes import POSITION
 from assembly.motion.motion import check_inside, check_times
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 DEGREE = 5
 
@@ -42,11 +41,20 @@ class Uncertainty:
 
 @dataclass(frozen=True)
 class FittedMotion:
-    """The motion that markers show. Made by `fit_markers`.
+    """The motion fitted to markers. Made by `fit_markers`.
 
-    noise: standard deviation (m) of a marker's coordinate, from what the rigid fit leaves. residual
-    (n,): root mean square distance (m) of the markers from the fitted rigid body at each instant.
-    centroid (3,): of the reference markers, body axes, m.
+    Attributes
+    ----------
+    times : ndarray, shape (n,)
+        s.
+    reference : ndarray, shape (N, 3)
+        Markers in body axes, m.
+    noise : float
+        Standard deviation of a marker's coordinate, m, from the residual of the rigid fit.
+    residual : ndarray, shape (n,)
+        Root mean square distance of the markers from the fitted rigid body, m.
+    place, attitude, weights : BSpline
+        Centroid, quaternion and smoothing weights over time.
     """
 
     times: Array
@@ -61,15 +69,50 @@ class FittedMotion:
 
     @cached_property
     def centroid(self) -> Array:
+        """Centroid (3,) of the reference markers, body axes, m."""
         return np.asarray(self.reference.mean(axis=0))
 
     def frame(self, t: float) -> tuple[Array, Array]:
-        """Origin (3,), m, and rotation (3, 3), body to fixed axes."""
+        """Position of the frame at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        origin : ndarray, shape (3,)
+            Fixed axes, m.
+        rotation : ndarray, shape (3, 3)
+            From body to fixed axes.
+
+        Raises
+        ------
+        MotionError
+            Outside the recorded time.
+        """
         check_inside(t, self.times)
         R = Rotation.from_quat(self.attitude(t)).as_matrix()
         return self.place(t) - R @ self.centroid, np.asarray(R)
 
     def at(self, t: float) -> Kinematics:
+        """Kinematics at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        Kinematics
+
+        Raises
+        ------
+        MotionError
+            Outside the recorded time.
+        """
         check_inside(t, self.times)
         q, rate, second = (self.attitude(t, k) for k in range(3))
         R = Rotation.from_quat(q).as_matrix()
@@ -80,7 +123,22 @@ class FittedMotion:
         return Kinematics(omega, epsilon, R.T @ self.place(t, 2) - turned, velocity)
 
     def uncertainty(self, t: float) -> Uncertainty:
-        """One standard deviation of the kinematics at t, from the noise of the markers."""
+        """One standard deviation of the kinematics at time t, from the noise of the markers.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        Uncertainty
+
+        Raises
+        ------
+        MotionError
+            Outside the recorded time.
+        """
         check_inside(t, self.times)
         weights = np.array([self.weights(t, k) for k in range(3)])
         gain = weights @ weights.T
@@ -107,10 +165,30 @@ def fit_markers(
 ) -> FittedMotion:
     """A rigid motion from marker records.
 
-    times (n,): s. markers (n, N, 3): measured positions in fixed axes, m, N ≥ 3. reference (N, 3):
-    the same markers in body axes, not on one line. smoothing: time between the spline's knots, s;
-    motions faster than that are smoothed away. Default: eight sampling intervals. Raises
-    MotionError naming the marker and the instant that cannot be used.
+    Parameters
+    ----------
+    times : array_like, shape (n,)
+        s.
+    markers : array_like, shape (n, N, 3)
+        Measured positions in fixed axes, m, N ≥ 3.
+    reference : array_like, shape (N, 3)
+        The same markers in body axes, m, not on one line.
+    smoothing : float, optional
+        Time between the spline's knots, s; faster motions are smoothed out. Default: eight
+        sampling intervals.
+
+    Returns
+    -------
+    FittedMotion
+
+    Raises
+    ------
+    MotionError
+        For a record that cannot be used; the message names the marker and the instant.
+
+    Notes
+    -----
+    Least squares at each instant (Kabsch, Acta Cryst. A32, 1976), then quintic B-splines.
     """
     t = check_times(times, least=DEGREE + 1)
     X = _check_reference(reference)
@@ -168,7 +246,7 @@ def _continuous(q: Array) -> Array:
 def _body_rates(q: Array, rate: Array, second: Array) -> tuple[Array, Array]:
     """ω and ε in body axes of the normalised quaternion (x, y, z, w) from the spline's derivatives.
 
-    With s = |q|: vec(2 q* ∘ q̇)/s² is ω whatever ṡ is, for the real part alone carries it; then
+    With s = |q|: vec(2 q* ∘ q̇)/s² is ω for any ṡ, which only enters the real part; then
     ε = vec(2 q* ∘ q̈)/s² − 2 (q·q̇)/s² ω.
     """
     size = q @ q

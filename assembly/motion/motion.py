@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline
 
@@ -19,25 +19,41 @@ from assembly.kinematics import Kinematics, as_vector, unit_axis
 from assembly.magnitudes import POSITION
 from assembly.motion.laws import Harmonic, Law, Uniform
 from assembly.system.frozen import FrozenSystem
-
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 LONGEST_TIME, SHORTEST_STEP = 1e15, 1e-15  # s, of a record
 
 
 @runtime_checkable
 class Motion(Protocol):
-    """A rigid motion of a body's frame."""
+    """The interface of a rigid motion of a body's frame: a method `at(t)`."""
 
     def at(self, t: float) -> Kinematics:
-        """ω, ε, acceleration and velocity of the origin, in body axes, at t (s)."""
+        """Kinematics in body axes at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        Kinematics
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Turning:
-    """Rotation by the angle law(t) (rad) about an axis through the origin, fixed in body and
-    space."""
+    """Rotation about an axis through the origin that is fixed in body and space.
+
+    Parameters
+    ----------
+    law : Law
+        The angle over time, rad: `Uniform`, `Harmonic` or another law with `at` and `period`.
+    axis : array_like, shape (3,)
+        Direction of the axis.
+    """
 
     law: Law
     axis: ArrayLike = (0.0, 0.0, 1.0)
@@ -46,27 +62,84 @@ class Turning:
         object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def at(self, t: float) -> Kinematics:
+        """Kinematics at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        Kinematics
+        """
         _, rate, second = self.law.at(t)
         axis = np.asarray(self.axis)
         return Kinematics(rate * axis, second * axis)
 
     def frame(self, t: float) -> tuple[Array, Array]:
-        """Origin (3,), m, and rotation (3, 3), body to fixed axes."""
+        """Position of the frame at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        origin : ndarray, shape (3,)
+            Fixed axes, m.
+        rotation : ndarray, shape (3, 3)
+            From body to fixed axes.
+        """
         angle = self.law.at(t)[0]
         return np.zeros(3), Rotation.from_rotvec(angle * np.asarray(self.axis)).as_matrix()
 
     @property
     def period(self) -> float | None:
+        """The time (s) after which the rotation repeats, or None."""
         return self.law.period
 
 
 def spin(omega: float, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Turning:
-    """Constant ω (rad/s) about an axis."""
+    """Rotation at constant speed.
+
+    Parameters
+    ----------
+    omega : float
+        rad/s.
+    axis : array_like, shape (3,)
+        Axis through the origin, fixed in body and space.
+
+    Returns
+    -------
+    Turning
+
+    Examples
+    --------
+    >>> import assembly
+    >>> print(assembly.spin(100.0).at(0.5).omega)
+    [  0.   0. 100.]
+    """
     return Turning(Uniform(rate=omega), axis)
 
 
 def ramp(epsilon: float, omega: float = 0.0, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Turning:
-    """ω(t) = omega + epsilon t (rad/s, rad/s²) about an axis."""
+    """Rotation at ω(t) = omega + epsilon t.
+
+    Parameters
+    ----------
+    epsilon : float
+        rad/s².
+    omega : float
+        Speed at t = 0, rad/s.
+    axis : array_like, shape (3,)
+        Axis through the origin, fixed in body and space.
+
+    Returns
+    -------
+    Turning
+    """
     return Turning(Uniform(rate=omega, acceleration=epsilon), axis)
 
 
@@ -76,14 +149,35 @@ def swing(
     axis: ArrayLike = (0.0, 0.0, 1.0),
     phase: float = 0.0,
 ) -> Turning:
-    """Harmonic rotation amplitude · sin(frequency t + phase): rad, rad/s, rad."""
+    """Harmonic rotation by the angle amplitude · sin(frequency t + phase).
+
+    Parameters
+    ----------
+    amplitude : float
+        rad.
+    frequency : float
+        Angular frequency, rad/s.
+    axis : array_like, shape (3,)
+        Axis through the origin, fixed in body and space.
+    phase : float
+        rad.
+
+    Returns
+    -------
+    Turning
+    """
     return Turning(Harmonic(amplitude, frequency, phase), axis)
 
 
 @dataclass(frozen=True)
 class Steady:
-    """Constant kinematics in body axes: ω, ε, a_O and v_O do not depend on time, though ε ≠ 0
-    would change ω."""
+    """Constant kinematics: the coefficients do not depend on time, even where ε ≠ 0 would change ω.
+
+    Parameters
+    ----------
+    omega, epsilon, acceleration, velocity : array_like, shape (3,)
+        As for `Kinematics`.
+    """
 
     omega: ArrayLike = (0.0, 0.0, 0.0)
     epsilon: ArrayLike = (0.0, 0.0, 0.0)
@@ -91,6 +185,17 @@ class Steady:
     velocity: ArrayLike = (0.0, 0.0, 0.0)
 
     def at(self, t: float) -> Kinematics:
+        """Kinematics at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        Kinematics
+        """
         return Kinematics(
             as_vector(self.omega, "omega"),
             as_vector(self.epsilon, "epsilon"),
@@ -101,16 +206,37 @@ class Steady:
 
 @dataclass(frozen=True)
 class FunctionMotion:
-    """A motion from any callable t → Kinematics, or t → (ω, ε, a_O), in body axes.
+    """A motion from a function of time.
 
-    Three values say nothing of the velocity of the origin: it is taken to be at rest. A fourth is
-    v_O (m/s), which dampers against the surroundings resist.
+    Parameters
+    ----------
+    function : callable
+        t (s) → Kinematics, (ω, ε, a_O) or (ω, ε, a_O, v_O) in body axes. Without v_O (m/s) the
+        velocity of the origin is zero; only dampers against the surroundings depend on it.
+    period : float, optional
+        Time after which the motion repeats, s.
     """
 
     function: Callable[[float], Kinematics | tuple[ArrayLike, ...]]
     period: float | None = None
 
     def at(self, t: float) -> Kinematics:
+        """Kinematics at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        Kinematics
+
+        Raises
+        ------
+        MotionError
+            When the function returns something else.
+        """
         values = self.function(t)
         if isinstance(values, Kinematics):
             return values
@@ -127,10 +253,25 @@ class FunctionMotion:
 class Sampled:
     """A motion through recorded positions and attitudes, interpolated with continuous ε and a_O.
 
-    times (n,): s, increasing, n ≥ 4. positions (n, 3): of the frame's origin, m, fixed axes.
-    quaternions (n, 4): (x, y, z, w), body to fixed axes, either sign. Cubic splines: scipy's for
-    positions and RotationSpline for attitudes, whose rates are those of the body axes. Raises
-    MotionError for records that cannot be used, and outside of the recorded time.
+    Parameters
+    ----------
+    times : array_like, shape (n,)
+        s, increasing, n ≥ 4.
+    positions : array_like, shape (n, 3)
+        Origin of the frame, fixed axes, m.
+    quaternions : array_like, shape (n, 4)
+        (x, y, z, w), body to fixed axes, either sign.
+    period : float, optional
+        Time after which the motion repeats, s.
+
+    Raises
+    ------
+    MotionError
+        For a record that cannot be used.
+
+    Notes
+    -----
+    Cubic splines: scipy's CubicSpline for positions and RotationSpline for attitudes.
     """
 
     times: Array
@@ -167,13 +308,47 @@ class Sampled:
         return CubicSpline(self.times, self.positions), RotationSpline(self.times, attitudes)
 
     def at(self, t: float) -> Kinematics:
+        """Kinematics at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        Kinematics
+
+        Raises
+        ------
+        MotionError
+            Outside the recorded time.
+        """
         check_inside(t, self.times)
         place, attitude = self._splines
         R = attitude(t).as_matrix()
         return Kinematics(attitude(t, 1), attitude(t, 2), R.T @ place(t, 2), R.T @ place(t, 1))
 
     def frame(self, t: float) -> tuple[Array, Array]:
-        """Origin (3,), m, and rotation (3, 3), body to fixed axes."""
+        """Position of the frame at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        origin : ndarray, shape (3,)
+            Fixed axes, m.
+        rotation : ndarray, shape (3, 3)
+            From body to fixed axes.
+
+        Raises
+        ------
+        MotionError
+            Outside the recorded time.
+        """
         check_inside(t, self.times)
         place, attitude = self._splines
         return np.asarray(place(t)), np.asarray(attitude(t).as_matrix())
@@ -210,7 +385,15 @@ def check_inside(t: float, times: Array) -> None:
 
 @dataclass(frozen=True)
 class MovingBody:
-    """A body and its rigid motion: a model with freeze(t)."""
+    """A body and its rigid motion: a model with `freeze(t)`. Made by `moving`.
+
+    Parameters
+    ----------
+    body : Body
+    motion : Motion
+    prestress : {"linear", "nonlinear", None}
+        As for `Body.freeze`.
+    """
 
     body: Body
     motion: Motion
@@ -228,7 +411,17 @@ class MovingBody:
         return getattr(self.motion, "period", None)
 
     def freeze(self, t: float) -> FrozenSystem:
-        """The frozen system at time t (s)."""
+        """The frozen system at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        FrozenSystem
+        """
         now = self.motion.at(float(t))
         shown = dict(
             t=float(t), omega=now.omega, epsilon=now.epsilon, acceleration=now.acceleration
@@ -241,9 +434,37 @@ class MovingBody:
 def moving(
     body: Body, motion: Motion | Callable[..., object], prestress: Prestress = "linear"
 ) -> MovingBody:
-    """The body with a prescribed motion; a callable t → (ω, ε, a_O) is a motion too.
+    """A body with a prescribed motion.
 
-    Asks by a PlausibilityWarning about a body that nothing holds on the axis it turns about.
+    A PlausibilityWarning is issued for a rotation that is too fast, and for a body that no support
+    holds on the axis it turns about.
+
+    Parameters
+    ----------
+    body : Body
+        The body.
+    motion : Motion or callable
+        A motion, or a function as for `FunctionMotion`.
+    prestress : {"linear", "nonlinear", None}
+        As for `Body.freeze`.
+
+    Returns
+    -------
+    MovingBody
+
+    Raises
+    ------
+    MotionError
+        When `motion` is neither.
+
+    Examples
+    --------
+    >>> import assembly
+    >>> section = assembly.rectangle(0.05, 0.02)
+    >>> body = assembly.beam(1.0, section, assembly.steel, 10, clamped="start")
+    >>> model = assembly.moving(body, assembly.ramp(epsilon=20.0))
+    >>> print(model.freeze(t=3.0).parameters["omega"])
+    [ 0.  0. 60.]
     """
     if not isinstance(motion, Motion):
         if not callable(motion):

@@ -1,6 +1,6 @@
-"""The frozen system: the named matrices of one instant.
+"""The frozen system: the named matrices of one instant (docs/theory.md).
 
-    M δ̈ + (C + D) δ̇ + [K + K(ε) + K(ω²) + K_G + K_D + K_T] δ = Q      (DESIGN.md, section 2)
+    M δ̈ + (C + D) δ̇ + [K + K(ε) + K(ω²) + K_G + K_D + K_T] δ = Q
 
 K_T collects the transport terms Tᵀ[(C + D)Ṫ + M T̈] of mechanisms; it is zero for one body.
 """
@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.linalg.combination import Combination, within_range
 from assembly.system.null_chain import NullChain, build_null_chain
-
-Array = NDArray[np.float64]
 
 PARTS = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 DAMPING_PARTS = ("C", "D")
@@ -31,13 +29,47 @@ STIFFNESS_PARTS = ("K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 class FrozenSystem:
     """The equations of the elastic vibration around one frozen instant of a rigid motion.
 
-    M, C, K and the optional D, K_epsilon, K_omega2, K_G, K_D, K_transport: (n, n), dense, sparse
-    or a `Combination` of fixed matrices. Q: (n,) load, N. rigid: (n, m) velocity fields of the free
-    mobilities, which K alone annihilates. dofs: which unknown is which, if known. frame: whose axes
-    the unknowns are in. parameters: what was frozen (t, omega, …), for the record. SI units
-    throughout.
+    Parameters
+    ----------
+    M, C, K : array_like, sparse matrix or Combination, shape (n, n)
+        Mass, Coriolis or gyroscopic matrix, elastic stiffness; SI units. C and K default to zero.
+    D, K_epsilon, K_omega2, K_G, K_D, K_transport : as M, optional
+        Damping, Euler stiffness, centrifugal softening, geometric stiffness, circulatory stiffness
+        and transport terms; zero by default.
+    Q : array_like, shape (n,), optional
+        Load, N and N·m.
+    rigid : array_like, shape (n, m), optional
+        Velocity fields of the free rigid motions; K alone annihilates them.
+    dofs : DofMap, optional
+        Node and component of each degree of freedom.
+    frame : str
+        Name of the frame whose axes the degrees of freedom are in.
+    parameters : mapping, optional
+        The record of what was frozen: t, omega and so on.
 
-    Raises InputError when shapes disagree or an entry is not finite.
+    Raises
+    ------
+    InputError
+        When shapes disagree or an entry is not finite.
+
+    Notes
+    -----
+    M δ̈ + (C + D) δ̇ + [K + K(ε) + K(ω²) + K_G + K_D + K_transport] δ = Q (Scutaru and Vlase, 2012;
+    the manual, "Theory").
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import assembly
+    >>> system = assembly.FrozenSystem(M=np.eye(2), C=[[0, -2], [2, 0]], K=np.diag([4.0, 9.0]))
+    >>> system.is_conservative
+    True
+    >>> print(system)
+    frozen system: 2 DOFs in the body frame
+      M            symmetric          2 nonzeros   ‖·‖_F = 1.414
+      C            skew               2 nonzeros   ‖·‖_F = 2.828
+      K            symmetric          2 nonzeros   ‖·‖_F = 9.849
+      free mobilities: 0
     """
 
     def __init__(
@@ -64,7 +96,7 @@ class FrozenSystem:
             shape = M.shape if sp.issparse(M) else np.atleast_2d(M).shape
             n = int(shape[0])
         if n == 0:
-            raise InputError("M: the system has no unknowns left (is every node clamped?)")
+            raise InputError("M: the system has no DOFs left (is every node clamped?)")
         given = dict(
             M=M,
             C=C,
@@ -94,42 +126,61 @@ class FrozenSystem:
 
     @cached_property
     def M(self) -> sp.csr_matrix:
+        """Mass matrix (n, n)."""
         return within_range(self.parts["M"].tocsr(), "M")
 
     @cached_property
     def C(self) -> sp.csr_matrix:
+        """Coriolis or gyroscopic matrix (n, n)."""
         return within_range(self.parts["C"].tocsr(), "C")
 
     @cached_property
     def D(self) -> sp.csr_matrix:
+        """Damping matrix (n, n)."""
         return within_range(self.parts["D"].tocsr(), "D")
 
     @cached_property
     def K(self) -> sp.csr_matrix:
+        """Elastic stiffness (n, n)."""
         return within_range(self.parts["K"].tocsr(), "K")
 
     @cached_property
     def K_epsilon(self) -> sp.csr_matrix:
+        """Euler stiffness K(ε), (n, n)."""
         return within_range(self.parts["K_epsilon"].tocsr(), "K_epsilon")
 
     @cached_property
     def K_omega2(self) -> sp.csr_matrix:
+        """Centrifugal softening K(ω²), (n, n)."""
         return within_range(self.parts["K_omega2"].tocsr(), "K_omega2")
 
     @cached_property
     def K_G(self) -> sp.csr_matrix:
+        """Geometric stiffness (n, n)."""
         return within_range(self.parts["K_G"].tocsr(), "K_G")
 
     @cached_property
     def K_D(self) -> sp.csr_matrix:
+        """Circulatory stiffness of dampers and follower loads, (n, n)."""
         return within_range(self.parts["K_D"].tocsr(), "K_D")
 
     @cached_property
     def K_transport(self) -> sp.csr_matrix:
+        """Transport terms of mechanisms, Tᵀ[(C + D)Ṫ + M T̈], (n, n)."""
         return within_range(self.parts["K_transport"].tocsr(), "K_transport")
 
     def combined(self, names: tuple[str, ...]) -> Combination:
-        """The sum of several named parts as one combination."""
+        """The sum of several named parts as one combination.
+
+        Parameters
+        ----------
+        names : tuple of str
+            Names out of M, C, D, K, K_epsilon, K_omega2, K_G, K_D, K_transport.
+
+        Returns
+        -------
+        Combination
+        """
         total = Combination((self.n, self.n))
         for name in names:
             total = total + self.parts[name]
@@ -137,18 +188,32 @@ class FrozenSystem:
 
     @cached_property
     def damping(self) -> sp.csr_matrix:
-        """C + D, everything that multiplies the velocity, (n, n)."""
+        """C + D, (n, n): everything that multiplies the velocity."""
         return within_range(self.combined(DAMPING_PARTS).tocsr(), "C + D")
 
     @cached_property
     def stiffness(self) -> sp.csr_matrix:
-        """Everything that multiplies the displacement, (n, n)."""
+        """The sum of all stiffness parts, (n, n): everything that multiplies the displacement."""
         return within_range(self.combined(STIFFNESS_PARTS).tocsr(), "K")
 
     def only(self, *names: str, **changes: Any) -> FrozenSystem:
-        """The same instant with only the named parts kept (M always): `system.only("C", "K")`.
+        """The same instant with the named parts only; M always remains.
 
-        Keyword arguments replace a part or an attribute (Q, rigid, dofs, frame, parameters).
+        Parameters
+        ----------
+        *names : str
+            Parts that remain, as in ``system.only("C", "K")``.
+        **changes
+            Parts or attributes (Q, rigid, dofs, frame, parameters) that are replaced.
+
+        Returns
+        -------
+        FrozenSystem
+
+        Raises
+        ------
+        InputError
+            For a name that is not a part.
         """
         unknown = set(names) - set(PARTS)
         if unknown:
@@ -165,36 +230,41 @@ class FrozenSystem:
 
     @property
     def symmetric_mass(self) -> bool:
+        """Whether every term of M is symmetric."""
         return self.parts["M"].is_symmetric
 
     @cached_property
     def symmetric_damping(self) -> bool:
-        """Nothing gyroscopic: C and D are symmetric, or zero."""
+        """Whether there are no gyroscopic terms: C and D are symmetric, or zero."""
         return all(self.parts[name].is_symmetric for name in DAMPING_PARTS)
 
     @cached_property
     def symmetric_stiffness(self) -> bool:
-        """Nothing circulatory: no K(ε), no K_D, and every term of the other parts is symmetric."""
+        """Whether there are no circulatory terms.
+
+        K(ε) and K_D are zero, and every term of the other stiffness parts is symmetric.
+        """
         if not all(self.parts[name].is_zero for name in CIRCULATORY_PARTS):
             return False
         return all(self.parts[name].is_symmetric for name in STIFFNESS_PARTS)
 
     @cached_property
     def is_conservative(self) -> bool:
-        """True when C is skew and all else that acts is symmetric: no power enters or leaves."""
+        """Whether C is skew, D zero and the stiffness symmetric: no power enters or leaves."""
         return self.parts["D"].is_zero and self.parts["C"].is_skew and self.symmetric_stiffness
 
     @cached_property
     def null_chain(self) -> NullChain | None:
-        """Right and left chains of the zero eigenvalues that `rigid` leaves, or None (DESIGN.md,
-        section 2).
+        """Right and left Jordan chains of the zero eigenvalues that `rigid` leaves, or None.
+
+        See docs/theory.md, "The two zero eigenvalues".
         """
         return build_null_chain(self)
 
     def __str__(self) -> str:
         shown = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
         lines = [
-            f"frozen system: {self.n} unknowns in the {self.frame} frame"
+            f"frozen system: {self.n} DOFs in the {self.frame} frame"
             + (f" at {shown}" if shown else "")
         ]
         for name in PARTS:

@@ -1,5 +1,6 @@
-"""The Jordan chains of the zero eigenvalues, built from the rigid velocity field (DESIGN.md,
-section 2).
+"""The Jordan chains of the zero eigenvalues, built from the rigid velocity field.
+
+See docs/theory.md, "The two zero eigenvalues", and Scutaru and Vlase (2012).
 
 With x = (q, q̇) the instant is the pencil A x = λ B x, A = [[0, I], [−K, −C]], B = diag(I, M). For
 each V with K V = 0 and VᵀCV = 0 the eigenvalue 0 has a block of size two: x₁ = (V, 0), x₂ = (w, V)
@@ -16,18 +17,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
+from assembly.types import Array
 
 if TYPE_CHECKING:
     from assembly.system.frozen import FrozenSystem
 
-Array = NDArray[np.float64]
 
 ELASTIC_TOLERANCE = 1e-12  # of |K| |v|: round-off of a product with K
-MOTION_TOLERANCE = 1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …: the cancellation of DESIGN.md's identity
+MOTION_TOLERANCE = 1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …, which cancel in the sum with K v
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,8 @@ class NullChain:
 class PinnedInverse:
     """Solutions of K w = r and Kᵀ w = r for a singular K whose null spaces have dimension m.
 
-    As many unknowns are fixed as there are zeros, the best-conditioned choice for the null space
-    at hand, so the factorization stays as sparse and symmetric as K is (DESIGN.md, "The two zero
-    eigenvalues").
+    As many degrees of freedom are fixed as there are zeros. The choice is the best conditioned one
+    for the given null space. The factorization stays as sparse and symmetric as K is.
     """
 
     def __init__(self, K: sp.csr_matrix, null: Array, structure: Structure) -> None:
@@ -68,7 +67,7 @@ class PinnedInverse:
         self.factor = Factorization(inner, structure)
 
     def solve(self, r: Array, transposed: bool = False) -> Array:
-        """One solution, zero at the pinned unknowns; r must be orthogonal to the opposite null
+        """One solution, zero at the pinned DOFs; r must be orthogonal to the opposite null
         space.
         """
         w = np.zeros_like(r)
@@ -77,7 +76,7 @@ class PinnedInverse:
         return w
 
     def left_null(self) -> Array:
-        """A basis (n, m) of the left null space, the identity at the pinned unknowns."""
+        """A basis (n, m) of the left null space, the identity at the pinned DOFs."""
         coupling = self.K[self.pins][:, self.free].toarray().T
         W = np.zeros((self.K.shape[0], len(self.pins)))
         W[self.pins] = np.eye(len(self.pins))

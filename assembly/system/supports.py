@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from assembly.types import Array
 
 ROUND_OFF = 1e-12  # of what a row of K could exert: a product K v below it is zero
 DEPENDENT = 1e-12  # singular value below which motions, of unit size, depend on others
@@ -36,7 +35,7 @@ def unresisted(motions: Array, *stiffnesses: sp.csr_matrix) -> Array:
     Notes
     -----
     Entry i of K v counts as zero below 1e-12 Σ_j max(|K_ij|, √|K_ii K_jj|) |v_j|. The bound is that
-    of the row alone, and each stiffness is judged by itself: a soft spring counts beside a stiff
+    of the row alone, and each stiffness is judged by itself: a soft spring counts next to a stiff
     one.
     """
     present = [sp.csr_matrix(K) for K in stiffnesses if K.nnz]

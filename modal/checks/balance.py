@@ -1,4 +1,4 @@
-"""Property P6: along a transient, the energy changes by the work done and by nothing else."""
+"""Property P6: along a transient, the change of the energy equals the work done."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def energy_balance(
     """P6 of a model with freeze(t): its lowest mode is released at t0 and integrated to t1 (s).
 
     found: the largest |E(t) − E(t0) − work| over the largest E, from Gauss collocation of order 6
-    of Hamilton's form; it is the integrator's own error when the equations and their work agree.
+    of Hamilton's form. It is the error of the integrator when the equations and their work agree.
     t1: by default 10 cycles of that mode. progress: a bar on stderr. Raises InputError, and what
     `solve` and `integrate` raise.
     """

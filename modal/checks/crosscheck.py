@@ -1,4 +1,4 @@
-"""Frozen against unfrozen: is the verdict of the tracks right?"""
+"""Comparison of frozen growth rates with the unfrozen motion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from modal.checks.crosscheck_report import CrossCheck, CrossCheckInterrupted
@@ -19,8 +19,7 @@ from modal.periodic.periodicity import check_period
 from modal.tracking.frozen_callable import tracks_of_callable
 from modal.tracking.tracking import track
 from modal.transient.equations import SecondOrderModel, is_second_order
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 CALLABLE_INSTANTS = 65
 
@@ -39,19 +38,58 @@ def crosscheck(
 ) -> CrossCheck:
     """Compare frozen growth rates with the transient and, for a periodic motion, with Floquet.
 
-    model: an object with freeze(t), or a callable A(t). tracks: the dataset of `modal.track` over
-    time; without it the k lowest modes are tracked over `times` (or one period in 64 steps).
-    period: of the motion, s; by default `model.period` where there is one. tolerance: relative
-    difference of growth rates that still confirms. breaks: jumps of A within the period. turns:
-    periods of the transient, when the tracks cover exactly one; its rates get that much sharper.
-    progress: bars on stderr; None shows them on a terminal.
+    Parameters
+    ----------
+    model : object with ``freeze(t)``, or callable
+        A callable returns A(t) of x' = A(t) x, dense, shape (N, N).
+    tracks : xarray.Dataset, optional
+        Dataset of `modal.track` over three or more instants. Default: the k lowest modes are
+        tracked over `times`; all modes of a callable.
+    period : float, optional
+        Period of the motion, s. Default: `model.period`, if it exists.
+    times : array_like, shape (T,), optional
+        Increasing instants, s, three or more. Default: one period from t = 0 in 64 steps.
+    k : int, default 4
+        Number of modes that are tracked where `tracks` is not given.
+    tolerance : float, default 0.05
+        Relative difference of growth rates up to which they agree, between 0 and 1.
+    breaks : sequence of float, optional
+        Instants within the period where the matrices jump, s; for the Floquet exponents.
+    turns : int, default 1
+        Number of periods of the transient, where the tracks cover exactly one period. More
+        periods reduce the uncertainty of its rates.
+    progress : bool or None, default False
+        Progress bars on stderr; None shows them in a terminal only.
 
-    Per mode: mean frozen and corrected rates, the rate of its own coordinate in the transient of
-    the full time-varying equations (on the space of the frozen modes, started in the frozen mode,
-    projected on left vectors), the Floquet exponent, the least frozen interval and the share of the
-    motion where it covers a period of the vibration, and the verdict of `modal.diagnosis`. Raises
-    InputError when the tracks are not over time; CrossCheckInterrupted on Ctrl-C, whose `partial`
-    is the report of what was finished.
+    Returns
+    -------
+    CrossCheck
+        Per mode: the mean frozen and corrected growth rates, the rates of the transient and of
+        Floquet, the least frozen interval, and the verdict. Printable.
+
+    Raises
+    ------
+    InputError
+        An argument cannot be used, or the tracks are not over time.
+    ConvergenceError
+        The modes, the transient or the Floquet exponents could not be computed.
+    CrossCheckInterrupted
+        Ctrl-C. `partial` is the report of what was finished, or None.
+
+    Notes
+    -----
+    The transient is that of the full time-varying equations on the space of the frozen modes. It
+    starts in the frozen mode; its rate is that of the mode's coordinate, the projection on left
+    vectors. A rate is misleading for one of four reasons: missing prestress, parametric resonance,
+    drift, non-normal growth. See docs/verdict.md.
+
+    Examples
+    --------
+    >>> import numpy as np, modal
+    >>> def motion(t):
+    ...     return np.array([[0.0, 1.0], [-4.0 - np.cos(t), -0.1]])
+    >>> modal.crosscheck(motion, period=2.0 * np.pi).confirmed
+    True
     """
     if not 0.0 < tolerance < 1.0:
         raise InputError(f"tolerance: expected a number between 0 and 1, got {tolerance!r}")

@@ -1,4 +1,4 @@
-"""The result of a cross-check: rates and verdicts mode by mode, printable."""
+"""The result of a cross-check: rates and verdicts of each mode, printable."""
 
 from __future__ import annotations
 
@@ -31,10 +31,19 @@ VARIABLES: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """The comparison, mode by mode: `dataset` over `mode`, and one `Diagnosis` a mode.
+    """Comparison of frozen growth rates with the unfrozen motion, printable.
 
-    The diagnoses are about growth rates; `stands` is about the frozen modes themselves. floquet:
-    the exponents of a periodic motion, of all modes or of the slow ones (`floquet.method`).
+    Attributes
+    ----------
+    dataset : xarray.Dataset
+        Over "mode": frozen_rate, corrected_rate, transient_rate, transient_uncertainty,
+        floquet_rate, floquet_error (1/s), mean_frequency (Hz), frozen_interval and
+        vibration_period (s), frozen_share, gain, verdict, reason, remark.
+    diagnoses : tuple of Diagnosis
+        One for each mode: its outcome, reason and remark. They concern the growth rates;
+        `stands` concerns the frozen modes themselves.
+    floquet : FloquetModes or None
+        Exponents of a periodic motion, of all modes or of the slow ones (`floquet.method`).
     """
 
     dataset: xr.Dataset
@@ -43,18 +52,18 @@ class CrossCheck:
 
     @property
     def confirmed(self) -> bool:
-        """Every mode's frozen growth rate holds."""
+        """Whether the frozen growth rate of every mode is confirmed."""
         return all(d.outcome == "confirmed" for d in self.diagnoses)
 
     @property
     def misleading(self) -> bool:
-        """Some mode's frozen growth rate is wrong."""
+        """Whether the frozen growth rate of some mode is wrong."""
         return any(d.outcome == "frozen misleads" for d in self.diagnoses)
 
     @property
     def stands(self) -> NDArray[np.bool_]:
-        """Modes (m,) whose frozen interval is at least one of their own periods at every instant:
-        where it is shorter, the modes change before the vibration has gone round once."""
+        """Modes (m,) whose frozen interval is at least one of their own periods at every instant.
+        Where it is shorter, the modes change within one cycle of the vibration."""
         return np.asarray(self.dataset.frozen_share.values == 1.0)
 
     def __str__(self) -> str:
@@ -86,7 +95,13 @@ class CrossCheck:
 
 
 class CrossCheckInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a cross-check; `partial` is the report of what was finished, or None."""
+    """Ctrl-C during `modal.crosscheck`.
+
+    Attributes
+    ----------
+    partial : CrossCheck or None
+        Report of what was finished.
+    """
 
     def __init__(self, message: str, partial: CrossCheck | None) -> None:
         super().__init__(message)

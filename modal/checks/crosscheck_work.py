@@ -1,4 +1,4 @@
-"""What a cross-check has found so far, and the report it makes of that."""
+"""The partial results of a cross-check, and its report."""
 
 from __future__ import annotations
 
@@ -21,17 +21,15 @@ from modal.data.datasets import provenance
 from modal.periodic.floquet import FloquetModes
 from modal.periodic.resonance import announced
 from modal.transient.equations import freezer, is_second_order
+from modal.types import Array, Complex
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
-
-SHARED = 0.3  # of a mode's largest part in any Floquet vector: it takes part in this one
+SHARED = 0.3  # of a mode's largest part in any Floquet vector: least part in another one
 RESONANCE_WIDTH = 0.15  # of 2π/T
 
 
 @dataclass
 class Work:
-    """What a cross-check has found so far; `phase` is what comes next, "" when all is done."""
+    """The partial results of a cross-check; `phase` names the next step, "" when all is done."""
 
     model: Any
     tracks: xr.Dataset
@@ -51,7 +49,7 @@ class Work:
         self.sigma = self.tracks.growth_rate_corrected.values[:, self.modes]
 
     def report(self) -> CrossCheck:
-        """The verdict on every mode from what there is."""
+        """The verdict on every mode from the present results."""
         at, lam, sigma, count = self.at, self.lam, self.sigma, self.count
         run = self.run or ModeTransients.unknown(count)
         exponents = np.full((2, count), np.nan)
@@ -127,8 +125,8 @@ class Work:
 def _matched(found: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
     """Rate and error (2, m) of the Floquet exponent each frozen mode turns into.
 
-    Floquet vectors are given to the modes they consist of most, two to a conjugate pair; the
-    faster growing of the two is the mode's. A growing Floquet vector that consists of several
+    Each Floquet vector is assigned to its dominant mode, two to a conjugate pair; the faster
+    growing of the two is that of the mode. A growing Floquet vector that consists of several
     vibrations (a combination resonance) counts for each of them.
     """
     values, _, left = unfrozen.frozen(unfrozen.t0)
@@ -158,7 +156,7 @@ def _matched(found: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
 
 
 def _window(tracks: xr.Dataset) -> NDArray[np.intp]:
-    """The elastic tracks that are there at the first instant."""
+    """The elastic tracks that exist at the first instant."""
     there = np.isfinite(tracks.eigenvalue.values[0].real)
     elastic = tracks.kind.values[0] == "elastic"
     found = np.flatnonzero(there & elastic)

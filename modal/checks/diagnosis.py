@@ -15,13 +15,13 @@ Outcome = Literal["confirmed", "frozen misleads", "undecided"]
 PRESTRESS, RESONANCE = "missing prestress", "parametric resonance"
 DRIFT, NON_NORMAL = "drift", "non-normal growth"
 
-BASIS = 1e-3  # of |λ|: eigenvalues of the reduced space further from the tracks' are not believed
-GAIN = 10.0  # growth of a frozen mode's energy norm that a stable verdict must not hide
+BASIS = 1e-3  # of |λ|: largest accepted difference of reduced eigenvalues and those of the tracks
+GAIN = 10.0  # largest transient growth of the energy norm of a confirmed mode
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that is known of one mode over the motion; rates in 1/s, NaN where not known.
+    """The results for one mode over the motion; rates in 1/s, NaN where not known.
 
     frozen, corrected: means of Re λ and of σ. transient: of the mode's own coordinate,
     uncertainty ±. floquet, floquet_error: the exponent's real part. size: mean |λ|. interval: the

@@ -1,7 +1,7 @@
-"""Frequency and growth of modes, identified from a transient.
+"""Frequency and growth rate of modes, identified from a transient.
 
-Two ways, independent of each other: the projection on left vectors, which needs the modes, and
-the matrix pencil, which needs nothing but evenly sampled signals.
+Two independent ways: the projection on left vectors, which needs the modes, and the matrix pencil,
+which needs only evenly sampled signals.
 """
 
 from __future__ import annotations
@@ -12,22 +12,29 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Complex
 
 EVEN = 1e-9  # relative scatter of the sampling interval
-SIGNIFICANT = 1e-6  # of the largest singular value: what the matrix pencil takes for signal
+SIGNIFICANT = 1e-6  # of the largest singular value: smaller ones are noise
 
 
 @dataclass(frozen=True)
 class Identified:
-    """Eigenvalues λ (m,) 1/s and amplitudes (m,) of c e^{λt} terms in a signal; misfit: relative
-    residual of the fit, in the 2-norm."""
+    """Exponentials c e^{λt} in a signal.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of complex, shape (m,)
+        λ, 1/s, in the order of decreasing amplitude.
+    amplitudes : ndarray of complex, shape (m,)
+        |c|, the 2-norm over the channels, in the unit of the signal.
+    misfit : float
+        Relative residual of the fit, 2-norm.
+    """
 
     eigenvalues: Complex
     amplitudes: Complex
@@ -72,11 +79,42 @@ def rate_of(time: ArrayLike, coordinate: ArrayLike) -> complex:
 
 
 def matrix_pencil(time: ArrayLike, signals: ArrayLike, modes: int | None = None) -> Identified:
-    """The exponentials in evenly sampled signals (time,) or (time, channels).
+    """Exponentials in evenly sampled signals, by the matrix pencil method.
 
-    Hua & Sarkar, IEEE Trans. ASSP 38 (1990) 814: the shift of the Hankel matrix's signal subspace.
-    modes: number of exponentials (2 for each real vibration); by default the singular values above
-    SIGNIFICANT of the largest. Eigenvalues come sorted by amplitude. Raises InputError.
+    Parameters
+    ----------
+    time : array_like, shape (T,)
+        Evenly spaced instants, s, six or more.
+    signals : array_like, shape (T,) or (T, channels)
+        Real signals.
+    modes : int, optional
+        Number of exponentials, two for each real vibration. Default: the number of singular
+        values above 1e-6 of the largest.
+
+    Returns
+    -------
+    Identified
+        Eigenvalues (1/s), amplitudes and the misfit.
+
+    Raises
+    ------
+    InputError
+        The samples are too few, not evenly spaced or not finite.
+
+    Notes
+    -----
+    λ follows from the shift invariance of the signal subspace of the Hankel matrix (Hua & Sarkar,
+    IEEE Trans. ASSP 38, 1990, 814).
+
+    Examples
+    --------
+    >>> import numpy as np, modal
+    >>> t = np.linspace(0.0, 1.0, 101)
+    >>> found = modal.matrix_pencil(t, np.exp(-0.5 * t) * np.cos(20.0 * t))
+    >>> bool(np.allclose(found.eigenvalues.real, -0.5))
+    True
+    >>> bool(np.allclose(abs(found.eigenvalues.imag), 20.0))
+    True
     """
     t, Y = np.asarray(time, dtype=float), np.asarray(signals, dtype=float)
     Y = Y[:, None] if Y.ndim == 1 else Y
@@ -108,11 +146,43 @@ def matrix_pencil(time: ArrayLike, signals: ArrayLike, modes: int | None = None)
 
 
 def identify(response: xr.Dataset, modes: Any, system: FrozenSystem) -> xr.Dataset:
-    """Frequency and growth of each of `modes` (of `modal.solve` at `system`) in a transient.
+    """Frequency and growth rate of modes in a transient, by projection on their left vectors.
 
-    The transient needs probes="all" and motion that does not leave the frozen instant's modes.
-    Returns, over `mode`, eigenvalue (identified, 1/s), frozen_eigenvalue and amplitude at the
-    first instant.
+    Parameters
+    ----------
+    response : xarray.Dataset
+        Transient of `modal.integrate` with ``probes="all"``.
+    modes : Modes
+        Modes of `modal.solve` for `system`, k of them.
+    system : FrozenSystem
+        Frozen system of the modes. The modes of the motion must remain those of this instant.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over "mode": eigenvalue (identified) and frozen_eigenvalue, 1/s; amplitude, the modulus of
+        the mode's coordinate at the first instant.
+
+    Raises
+    ------
+    InputError
+        The transient lacks degrees of freedom, or does not contain a mode.
+
+    Notes
+    -----
+    The coordinate yᴴB x(t) of a mode, x = (q, q̇), B = diag(I, M), is c e^{λt}; λ is a least-squares
+    fit to its logarithm.
+
+    Examples
+    --------
+    >>> import numpy as np, modal
+    >>> from assembly import FrozenSystem
+    >>> system = FrozenSystem(M=np.eye(1), C=np.zeros((1, 1)), K=[[4.0]])
+    >>> modes = modal.solve(system, k=1)
+    >>> response = modal.integrate(system, (0.0, 10.0), ([1.0], [0.0]), "hamilton",
+    ...                            method="gauss6", step=0.05, probes="all")
+    >>> bool(abs(modal.identify(response, modes, system).eigenvalue.values[0] - 2.0j) < 1e-6)
+    True
     """
     coordinates = modal_coordinates(response, system, modes.eigenvalues, modes.left)
     t = response.time.values

@@ -1,5 +1,4 @@
-"""The transient of every frozen mode: its own coordinate, its energy norm, and how sure both
-are."""
+"""The transient of every frozen mode: its coordinate, its energy norm, and their uncertainty."""
 
 from __future__ import annotations
 
@@ -12,9 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from modal.checks.unfrozen import Unfrozen
 from modal.data.progress import shown
 from modal.periodic.collocation import ORDER
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 RECORDS = 61  # instants at which coordinates are taken, of a period where there is one
 RESOLUTION = 0.25  # |λ| h of the fastest mode followed, in steps of order 6
@@ -70,7 +67,7 @@ def follow_transients(
     length = float(at[-1] - at[0])
     span = turns * length
     off = np.abs(seen[-1].logs(y) - logs[-1]) / (2.0**ORDER - 1.0)
-    # What is left after the corrected rate and a straight line is coupling: it blurs the ends.
+    # The rest after the corrected rate and a straight line is coupling: an error of both ends.
     once = np.stack([_cumulative(at, c)[chosen] for c in sigma.T], axis=1)
     due = np.concatenate([once] + [once[1:] + n * once[-1] for n in range(1, turns)])
     when = np.concatenate([times] + [times[1:] + n * length for n in range(1, turns)]) - times[0]
@@ -89,7 +86,7 @@ def follow_transients(
 
 
 class _Instant:
-    """The modes of one instant that stand for the tracks (NaN where a track has left)."""
+    """The modes of one instant that represent the tracks (NaN where a track has ended)."""
 
     def __init__(self, unfrozen: Unfrozen, t: float, lam: Complex) -> None:
         self.norm = unfrozen.norm(t)
@@ -103,7 +100,7 @@ class _Instant:
         self.gaps[self.known] = np.abs(values[index] - lam[self.known]) / size
 
     def logs(self, x: Complex) -> Array:
-        """log|yᴴx| of each mode's own coordinate, NaN where the track is not there."""
+        """log|yᴴx| of each mode's own coordinate, NaN where the track has ended."""
         out = np.full(x.shape[1], np.nan)
         own = np.abs((self.left.conj() * x[:, self.known]).sum(axis=0))
         with np.errstate(divide="ignore"):
@@ -115,7 +112,7 @@ class _Instant:
 
 
 def assigned(values: Complex, wanted: Complex) -> NDArray[np.intp]:
-    """Which of `values` stands for each of `wanted`: one to one, nearest in all."""
+    """Number of the value that represents each of `wanted`: one to one, of least distance."""
     distance = np.abs(values[None, :] - wanted[:, None])
     rows, columns = linear_sum_assignment(distance)
     out = np.empty(len(wanted), dtype=np.intp)

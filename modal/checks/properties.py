@@ -1,5 +1,4 @@
-"""Properties P1–P5 of DESIGN.md section 2, measured on one instant (P6, the energy balance, needs a
-transient)."""
+"""Properties P1 to P5 of a frozen system. P6, the energy balance, needs a transient."""
 
 from __future__ import annotations
 
@@ -12,23 +11,54 @@ from assembly.system.frozen import FrozenSystem
 from modal.checks.property_report import Property, PropertyReport, judged, skipped
 from modal.checks.symmetry import is_pinned, symmetry_classes
 from modal.eigen.modes import Modes
+from modal.eigen.quadratic import Quadratic, bound
 from modal.eigen.solve import solve
-from modal.eigen.state import Quadratic, bound
 
-RAYLEIGH_BOUND = 1e-9  # of the sum of the terms' sizes
+RAYLEIGH_BOUND = 1e-9  # of the sum of the sizes of the terms
 CHAIN_BOUND = 1e-9
 SPECTRUM_BOUND = 1e-10  # backward error of the mirrored pair
-PINNED_BOUND = 1e-10  # the acceptance of the identity in DESIGN.md
+PINNED_BOUND = 1e-10  # of the sum of the norms of the terms
 CONSERVATIVE = ("C", "K", "K_omega2", "K_G")
 
 
 def properties(system: FrozenSystem, k: int = 6) -> PropertyReport:
-    """P1–P5 of one instant, on its k lowest modes where modes are needed.
+    """Check the properties P1 to P5 of a frozen system.
 
-    P1 and P3 are of the conservative part, M, C, K, K(ω²) and the symmetric part of K_G: what does
-    work at the instant, K(ε), damping, a couple that turns with the body, is left out, the stress
-    it makes is not. P2 of M, C, K alone; P4 of every named matrix; P5 of a body pinned on its axis
-    of rotation. What does not apply says why. Raises InputError for a bad k.
+    Parameters
+    ----------
+    system : FrozenSystem
+        Frozen system of one instant.
+    k : int, default 6
+        Number of lowest modes on which P1 and P3 are checked.
+
+    Returns
+    -------
+    PropertyReport
+        Each property with the number found, its bound and a verdict. Printable.
+
+    Raises
+    ------
+    InputError
+        `k` cannot be used.
+
+    Notes
+    -----
+    P1: −ω² uᴴMu − ω γ + uᴴ(K + K(ω²) + K_G)u = 0 with γ = −i uᴴCu real, for an eigenpair
+    (iω, u). P2: 2m − rank(VᵀCV) zero eigenvalues of m free mobilities V. P3: the spectrum is
+    symmetric under λ → −λ and λ → λ̄. P4: the symmetry class of every matrix. P5: for a body pinned
+    on its axis of rotation, (K + K(ε) + K(ω²) + K_G + K_D) v = 0 with its rigid rotation v.
+    P1 and P3 are checked on the conservative part: M, C, K, K(ω²) and the symmetric part of K_G.
+    P2 is checked on M, C and K. P1 and P2 are those of Scutaru & Vlase 2012 in the form that holds
+    for complex modes; see docs/theory.md.
+
+    Examples
+    --------
+    >>> import assembly, modal
+    >>> blade = assembly.beam(length=1.0, section=assembly.rectangle(0.05, 0.02),
+    ...                       material=assembly.steel, elements=4, clamped="start")
+    >>> report = modal.properties(blade.freeze(omega=(0, 0, 100.0)), k=2)
+    >>> report.ok
+    True
     """
     found = (
         list(_spectral(conservative_part(system), k))
@@ -60,7 +90,7 @@ def _spectral(system: FrozenSystem, k: int) -> list[Property]:
     try:
         modes = solve(system, k)
     except (AccuracyError, ConvergenceError, SingularSystemError) as fault:
-        reason = f"no modes to look at: {fault}"
+        reason = f"no modes were found: {fault}"
         return [skipped("P1", rayleigh, reason), skipped("P3", mirror, reason)]
     if len(modes) == 0:
         reason = "no eigenvalue but the zeros of the rigid motion"
@@ -78,7 +108,7 @@ def _rayleigh(quadratic: Quadratic, modes: Modes, statement: str) -> Property:
     gamma = -1j * (u.conj() * (quadratic.C @ u)).sum(axis=0)
     stiff = (u.conj() * (quadratic.K @ u)).sum(axis=0)
     defect = np.abs(-(omega**2) * m - omega * gamma + stiff)
-    # The sizes are of the sums' terms: their own cancellation is round-off, not a defect.
+    # Sizes of the terms of the sums: their cancellation is round-off, not a defect.
     sizes = (
         omega**2 * np.abs(m)
         + np.abs(omega * gamma)
@@ -168,8 +198,8 @@ def _pinned(system: FrozenSystem) -> Property:
         return skipped("P5", statement, "its dampers differ by direction across the axis")
     total = system.only("K", "K_epsilon", "K_omega2", "K_G", "K_D").stiffness @ v
     scale = np.linalg.norm(system.K_omega2 @ v) + np.linalg.norm(system.K_epsilon @ v)
-    # What the product K v loses to rounding is no fault of the assembly, and can be above the bound
-    # at low speed: entries of K v cancel from the size of |K| |v|.
+    # The rounding error of the product K v is no defect of the assembly. It can exceed the bound at
+    # low speed, where the terms of K v of size |K| |v| cancel.
     rounding = np.finfo(float).eps * np.linalg.norm(abs(system.K) @ abs(v)) / scale
     found = float(np.linalg.norm(total) / scale)
     return judged("P5", statement, found, PINNED_BOUND + float(rounding))

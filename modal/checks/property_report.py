@@ -1,4 +1,4 @@
-"""A property of an instant: the number found, the bound it must keep, and the verdict."""
+"""Properties of a frozen system: the number found, its bound, and the verdict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,21 @@ Verdict = Literal["holds", "fails", "does not apply"]
 
 @dataclass(frozen=True)
 class Property:
-    """One property: the number found, the bound it must keep, and the verdict."""
+    """One property of a frozen system.
+
+    Attributes
+    ----------
+    name : str
+        "P1" to "P6".
+    statement : str
+        The equation or the symmetry class.
+    found, bound : float
+        Relative defect found, and the largest one at which the property holds; NaN where it does
+        not apply.
+    verdict : {"holds", "fails", "does not apply"}
+    note : str
+        Further numbers, or the reason why the property does not apply.
+    """
 
     name: str
     statement: str
@@ -22,8 +36,15 @@ class Property:
 
 @dataclass(frozen=True)
 class PropertyReport:
-    """All properties of an instant; `report["P2"]` are those of one number; `ok` when none
-    fails."""
+    """The properties of a frozen system, printable.
+
+    Attributes
+    ----------
+    properties : tuple of Property
+        ``report["P2"]`` returns those of one name.
+    ok : bool
+        Whether no property fails.
+    """
 
     properties: tuple[Property, ...]
 

@@ -1,28 +1,26 @@
-"""P4: the symmetry class of every named matrix of an instant (the table of DESIGN.md, section 2).
+"""P4: the symmetry class of every named matrix of a frozen system.
 
-One matrix may leave its class and be right: a body that turns about one point, not about a
-principal axis, is held by a couple M there, and a couple that turns with the body is not
-conservative (Ziegler, Principles of Structural Stability, 1968, section 1.6). On the rotation φ it
-does the work ½ (φ × M)·δφ beyond M·δφ, so K_G is a symmetric matrix plus ½ Φ M̃ Φᵀ, φ = Φᵀu being
-the rotation of what the couple acts on. All of that is seen from the matrices: with R the rotations
-of the body about its pin, ΦᵀR = I, twice the skew part S gives A = 2SR = ΦM̃ and M̃ = RᵀA, and the
-statement is S = ½ Φ M̃ Φᵀ = −½ A M̃⁺ Aᵀ with M the couple that the motion needs, Jε + ω × Jω of the
-inertia J = RᵀMR about the pin.
+M, D, K, K(ω²) and K_G are symmetric, C and K(ε) are skew. One exception is right: a body that turns
+about a point, not about a principal axis, is held there by a couple M. A couple that turns with the
+body is not conservative (Ziegler, Principles of Structural Stability, 1968, section 1.6). On the
+rotation φ it does the work ½ (φ × M)·δφ in addition to M·δφ. So K_G is a symmetric matrix plus
+½ Φ M̃ Φᵀ, where φ = Φᵀu is the rotation of the loaded point. This is verified from the matrices. Let
+R be the rotations of the body about its pin, ΦᵀR = I. Twice the skew part S gives A = 2SR = ΦM̃ and
+M̃ = RᵀA. Then S = ½ Φ M̃ Φᵀ = −½ A M̃⁺ Aᵀ must hold, with the couple M that the motion requires,
+Jε + ω × Jω, where J = RᵀMR is the inertia about the pin.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import FrozenSystem
 from modal.checks.property_report import Property, judged, skipped
-from modal.eigen.state import bound
-
-Array = NDArray[np.float64]
+from modal.eigen.quadratic import bound
+from modal.types import Array
 
 CLASS_BOUND = 1e-12  # of the matrix's largest entry
 COUPLE_BOUND = 1e-9  # of the couple
@@ -57,9 +55,10 @@ def symmetry_classes(system: FrozenSystem) -> list[Property]:
 
 
 def _motions(system: FrozenSystem) -> Array | None:
-    """The rigid fields as motions (6, m) of the frame: translation, rotation; None if they are not.
+    """The rigid fields as motions (6, m) of the frame: translation, rotation.
 
-    None too for fields that the unknowns do not tell apart, and without any.
+    None where they are no such motions, where there are none, or where the degrees of freedom do
+    not distinguish them.
     """
     if system.dofs is None or system.rigid.shape[1] == 0:
         return None
@@ -86,7 +85,7 @@ def pin_rotations(system: FrozenSystem) -> Array | None:
 
 
 def _turning_couple(system: FrozenSystem, R: Array) -> Property:
-    """Whether the skew part of K_G is that of the couple the motion needs, and nothing else."""
+    """Whether the skew part of K_G is exactly that of the couple the motion requires."""
     S = 0.5 * (system.K_G - system.K_G.T)
     A = 2.0 * (S @ R)
     tilde = R.T @ A
@@ -106,9 +105,9 @@ def _turning_couple(system: FrozenSystem, R: Array) -> Property:
 def _needed_couple(system: FrozenSystem, R: Array) -> Array | None:
     """The couple (3,), N·m, that holds the motion at the pin.
 
-    Where nodes rotate the load Q leaves it to the pin; a solid's Q has it already, and it follows
-    from the body's inertia unless the pin accelerates too. None where that does not tell it: at a
-    stretched shape Q is zero.
+    Where nodes have rotations, it follows from the load Q. The Q of a solid contains it already;
+    there it follows from the inertia of the body, unless the pin accelerates. None where neither
+    gives it: at a deformed equilibrium Q is zero.
     """
     assert system.dofs is not None
     if np.any(system.dofs.component >= 3):

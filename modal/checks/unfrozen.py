@@ -1,8 +1,8 @@
 """The unfrozen motion that a cross-check compares with: A(t), its energy norm, and its propagation.
 
-A callable is taken as it is, with the 2-norm; a model with `freeze` on the space of its frozen
-modes, with the energy ½ q̇ᵀM q̇ + ½ qᵀ|S| q, |S| the absolute value of the symmetric stiffness
-(so that it is a norm past a divergence too).
+A callable is not reduced and has the 2-norm. A model with `freeze` is reduced to the space of its
+frozen modes and has the energy ½ q̇ᵀM q̇ + ½ qᵀ|S| q. |S| is the absolute value of the symmetric
+stiffness, so it is a norm beyond a divergence too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from modal.data.progress import counted, shown
 from modal.periodic.balanced import Balanced, energy_root
@@ -21,18 +20,17 @@ from modal.periodic.collocation import monodromy
 from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.reduction.interpolation import chebyshev_interpolant, periodic_interpolant
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.types import Array, Complex
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 Matrix = Callable[[float], Array]
 
 INSTANTS = 12  # whose frozen modes span the reduced space
 GUARD = 2
-FULL = 24  # unknowns up to which nothing is reduced
+FULL = 24  # degrees of freedom up to which a model is not reduced
 
 
 class Unfrozen:
-    """x' = A(t) x over [t0, t1] with an energy norm, and the shapes (n, r) that x stands for."""
+    """x' = A(t) x over [t0, t1] with an energy norm, and the shapes (n, r) of its coordinates."""
 
     def __init__(
         self,

@@ -1,5 +1,6 @@
-"""The datasets of the contract: dimensions, CF-style units and names, provenance (DESIGN.md,
-section 5).
+"""Variables, units and names of the tracks dataset, and provenance attributes.
+
+docs/datasets.md describes the datasets for their readers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The folder of a map: it appears whole, one process writes it, and what a kill left is removed.
+"""The folder of a map: it appears complete, and one process writes it.
 
 A new map is made in a hidden folder beside its place, `.NAME.HOST.PID.partial`, and moved when it
 is complete. The folder of a process that is gone is removed at the next start; that of a living
@@ -22,17 +22,17 @@ from assembly.errors import StorageError
 def replacing(path: Path) -> Iterator[Path]:
     """A new folder that takes the place of `path` when the block ends without an exception."""
     remove_stale(path)
-    workshop = path.with_name(f".{path.name}.{_host()}.{os.getpid()}.partial")
-    shutil.rmtree(workshop, ignore_errors=True)
+    temporary = path.with_name(f".{path.name}.{_host()}.{os.getpid()}.partial")
+    shutil.rmtree(temporary, ignore_errors=True)
     try:
-        workshop.mkdir(parents=True)
-        made = workshop / "new"
+        temporary.mkdir(parents=True)
+        made = temporary / "new"
         yield made
         if path.exists():
-            path.rename(workshop / "old")
+            path.rename(temporary / "old")
         made.rename(path)
     finally:
-        shutil.rmtree(workshop, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def remove_stale(path: Path) -> None:

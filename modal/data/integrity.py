@@ -1,4 +1,4 @@
-"""What shows that a stored map is as it was written: checksums of everything in it.
+"""Checksums that show whether a stored map is as it was written.
 
 Attributes, axes, the basis and the description of every array have a checksum in the attributes of
 the group. Every tile has a digest of its values, its place and its map in an array of its own, so

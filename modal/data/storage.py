@@ -16,12 +16,44 @@ ENGINE: Literal["h5netcdf"] = "h5netcdf"
 
 
 def write_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = True) -> Path:
-    """Write a dataset as NetCDF and return its path; the file appears whole or not at all.
+    """Write a dataset as NetCDF; the file appears complete or not at all.
 
-    HDF5 does not survive a write that fails: it writes to memory. The bytes go to a file beside the
-    place, which is then renamed, so an interruption, a full disk or a kill leaves what was there
-    before. Raises StorageError, in one line, when it cannot be written or when it exists and
-    `overwrite` is False.
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        Dataset to write, complex variables included.
+    path : str or Path
+        File to write. Its folder must exist.
+    overwrite : bool
+        Whether a file of that name may be replaced.
+
+    Returns
+    -------
+    Path
+        The path of the file.
+
+    Raises
+    ------
+    StorageError
+        The file cannot be written, is a folder, or exists and `overwrite` is False.
+
+    Notes
+    -----
+    The content is made in memory, because HDF5 does not survive a failed write, and written to a
+    temporary file in the same folder, which is then renamed. An interruption or a full disk leaves
+    an earlier file as it was. Complex numbers are a compound type, as h5netcdf writes them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import modal
+    >>> dataset = xr.Dataset({"eigenvalue": ("mode", np.array([-1.0 + 2.0j]))})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = modal.write_dataset(dataset, f"{folder}/tracks.nc")
+    ...     print(modal.read_dataset(path).identical(dataset))
+    True
     """
     target = Path(path)
     if target.exists() and not overwrite:
@@ -65,8 +97,26 @@ def _netcdf(dataset: xr.Dataset) -> memoryview:
 
 
 def read_dataset(path: str | Path) -> xr.Dataset:
-    """Read a dataset into memory. Raises StorageError, in one line, when there is none or it is
-    damaged.
+    """Read a NetCDF dataset into memory and close its file.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to read, as `write_dataset` or a study wrote it.
+
+    Returns
+    -------
+    xarray.Dataset
+        All variables, complex ones as complex numbers and words as strings.
+
+    Raises
+    ------
+    StorageError
+        There is no such file, or it cannot be read as NetCDF.
+
+    See Also
+    --------
+    write_dataset : Write a dataset; its example reads it again.
     """
     source = Path(path)
     if not source.is_file():

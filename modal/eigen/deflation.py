@@ -1,8 +1,8 @@
-"""Removal of the zero eigenvalues of the rigid motion (DESIGN.md, "The two zero eigenvalues").
+"""Removal of the zero eigenvalues of the rigid motion (docs/theory.md, "The two zero eigenvalues").
 
 Sparse: the oblique spectral projector P = I − X (YᵀBX)⁻¹ YᵀB of the right and left chains X, Y.
-Dense: the similarity transformation of Scutaru & Vlase, J. Appl. Math. 2012, 628503, (2.17)–(2.31),
-once for every chain vector, here for the pencil so that M⁻¹K is never formed.
+Dense: the similarity transformation of Scutaru and Vlase (J. Appl. Math. 2012, 628503, equations
+2.17 to 2.31), once for every chain vector, here for the pencil so that M⁻¹K is never formed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
 from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.system.null_chain import NullChain
-from modal.eigen.state import Quadratic, Real
+from modal.eigen.quadratic import Quadratic
+from modal.types import Array, Complex
 
 NULL_SHIFT = 1e-10  # of ‖K‖/‖M‖
 NULL_BLOCK = 16
@@ -77,18 +78,16 @@ class DeflatedPencil:
     left ones.
     """
 
-    A: Real
-    B: Real
-    steps: tuple[tuple[int, Real, Real, Real, Real], ...]
+    A: Array
+    B: Array
+    steps: tuple[tuple[int, Array, Array, Array, Array], ...]
 
     @property
-    def matrix(self) -> Real:
+    def matrix(self) -> Array:
         """B⁻¹A, the matrix of size 2n − r of the 2012 paper (2n − 2 for one mobility)."""
         return np.asarray(la.solve(self.B, self.A))
 
-    def lift(
-        self, eigenvalues: NDArray[np.complex128], Z: NDArray[np.complex128]
-    ) -> NDArray[np.complex128]:
+    def lift(self, eigenvalues: Complex, Z: Complex) -> Complex:
         """Eigenvectors of the original pencil from those of the deflated one."""
         # An eigenvalue that is zero still, of a Jordan chain longer than those removed: its
         # eigenvector is the one removed.
@@ -102,7 +101,7 @@ class DeflatedPencil:
             Z = grown + x[:, None] * alpha
         return Z
 
-    def lift_left(self, Z: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    def lift_left(self, Z: Complex) -> Complex:
         """Left eigenvectors of the original pencil from those of the deflated one.
 
         The rows kept are those of the pencil less `factor` times row `pivot`.
@@ -112,7 +111,7 @@ class DeflatedPencil:
         return Z
 
 
-def deflate_by_similarity(A: Real, B: Real, chain: Real) -> DeflatedPencil:
+def deflate_by_similarity(A: Array, B: Array, chain: Array) -> DeflatedPencil:
     """The transformation T of the 2012 paper, once for each column of `chain`, on A − λB.
 
     chain: (2n, r) real, each column mapped by A into the span of B times those before it
@@ -173,7 +172,7 @@ def with_null_space(system: FrozenSystem, seed: int = 0) -> FrozenSystem | None:
     return system.only(*PARTS, rigid=V[:, small]) if small.any() else None
 
 
-def without_stiffness(system: FrozenSystem) -> Real:
+def without_stiffness(system: FrozenSystem) -> Array:
     """The motions (n, k) among those of `with_null_space` that K itself annihilates.
 
     The others are held by K, and what motion adds to it cancels it just there: the onset of a

@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import SingularSystemError
-from modal.eigen.doubles import NEXT, UNEVEN, separated, turned, unevenness
+from modal.eigen.double_eigenvalues import NEXT, UNEVEN, rotated, separated, unevenness
+from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
-from modal.eigen.solvers.shifted import ShiftedOperator
-from modal.eigen.state import Complex, Quadratic, Real, times
+from modal.eigen.solvers.shift_invert import ShiftInvert
+from modal.types import Array, Complex
 
 GOAL = 1e-12  # backward error above which a pair is made better
-CHEAP = 500  # unknowns up to which it is asked of the equilibrated instant too
+CHEAP = 500  # unknowns up to which the scaled system's error is evaluated too
 STEPS = 2  # of inverse iteration with one factor
 ROUNDS = 4  # factors for one group
 REGROUPS = 4
@@ -36,7 +37,7 @@ INDEPENDENT = 1e-3  # what may be left of the least singular value of a group's 
 Group = tuple[int, ...]
 
 
-def sharpened(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
+def refined(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
     """The same pairs; those of the first `count` above GOAL are iterated where that helps.
 
     Groups that meet are iterated again as one, from where they came, so no eigenpair takes the
@@ -62,13 +63,13 @@ def sharpened(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
 def doubles_resolved(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
     """The same pairs; of the first `count`, those r ± iδ that are double real ones as two.
 
-    LAPACK returns a semisimple double real eigenvalue as such a pair, δ at the round-off of its own
-    problem (modal/eigen/doubles.py). It is two real ones when real vectors, by themselves or
-    iterated, solve the quadratic as well as any do.
+    LAPACK returns a semisimple double real eigenvalue as such a pair, with δ at the round-off of
+    its own problem (modal/eigen/double_eigenvalues.py). The pair is replaced by two real
+    eigenvalues when real vectors, as they are or after iteration, solve the quadratic to round-off.
     """
     lam = pairs.eigenvalues[:count]
     near = np.flatnonzero((lam.imag > 0.0) & (lam.imag <= NEXT * np.abs(lam)))
-    near = near[unevenness(turned(pairs.right[:, near])) <= UNEVEN]
+    near = near[unevenness(rotated(pairs.right[:, near])) <= UNEVEN]
     for j in near[::-1]:
         two = pairs.take(np.array([j])).doubled(np.array([0]))
         if not np.all(_error(quadratic, two) <= GOAL):
@@ -129,7 +130,7 @@ def _spans(quadratic: Quadratic, group: Pairs) -> tuple[complex, Complex, Comple
     mean = complex(group.eigenvalues.mean())
     for sigma in (mean, mean * (1.0 + ASIDE)):
         try:
-            operator = ShiftedOperator(quadratic, None, sigma)
+            operator = ShiftInvert(quadratic, None, sigma)
         except SingularSystemError:
             continue
         try:
@@ -213,7 +214,7 @@ def _better(quadratic: Quadratic, group: Pairs) -> Pairs:
     return group
 
 
-def _error(quadratic: Quadratic, pairs: Pairs) -> Real:
+def _error(quadratic: Quadratic, pairs: Pairs) -> Array:
     """Backward errors (p,), where a factor costs little the larger of two.
 
     The second is of the unknowns scaled to a unit diagonal of M/‖M‖ + K/‖K‖. Where units differ by
@@ -222,8 +223,8 @@ def _error(quadratic: Quadratic, pairs: Pairs) -> Real:
     error = quadratic.backward_error(pairs.eigenvalues, pairs.right)
     if quadratic.n > CHEAP or pairs.factorization == "Cholesky":
         return error
-    scaled, d = quadratic.equilibrated
-    return np.maximum(error, scaled.backward_error(pairs.eigenvalues, pairs.right / d[:, None]))
+    right = pairs.right / quadratic.scaling[:, None]
+    return np.maximum(error, quadratic.scaled.backward_error(pairs.eigenvalues, right))
 
 
 def _joined(groups: list[Group], others: list[list[int]]) -> list[Group]:

@@ -1,4 +1,4 @@
-"""The modes of one instant, each with its certificate."""
+"""The modes of one frozen system, with errors and condition numbers."""
 
 from __future__ import annotations
 
@@ -7,38 +7,61 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.eigen.state import Complex, Real
+from modal.types import Array, Complex
 
 
 @dataclass(frozen=True)
 class Modes:
-    """k modes of an instant, one of each conjugate pair (Im λ ≥ 0), each with its certificate.
+    """Modes of a frozen system, one of each conjugate pair (Im λ ≥ 0); real eigenvalues each once.
 
-    eigenvalues: (k,) λ, rad/s; real ones are each listed.
-    right: (n, k) displacement shapes x, Q(λ)x = 0, of unit mass norm xᴴMx = 1, largest entry real
-        and positive.
-    left: (n, k) y, yᴴQ(λ) = 0, scaled so that yᴴ(2λM + C)x = 1 with C all that multiplies the
-        velocity; the
-        left/right pairing of the first-order form is then one. Where that pairing vanishes (a
-        defective eigenvalue) y has unit mass norm and the condition number is infinite.
-    backward_error: (k,) ‖Q(λ)x‖₂ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖₂), ‖A‖ the bound √(‖A‖₁‖A‖∞) of the
-        2-norm.
-    condition_number: (k,) (|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖‖y‖ / (|λ| |yᴴ(2λM + C)x|): relative change of
-        λ per unit of backward error (Tisseur, Linear Algebra Appl. 309 (2000) 339, Theorem 5). Of
-        eigenvalues equal to 1e-6, ‖x‖ and ‖y‖ are the norms of all their vectors together.
-    kind: (k,) "rigid" or "elastic", by the share of kinetic energy in the system's rigid velocity
-        fields.
-    deflated: zero eigenvalues removed. factorization, backend, method: how. solves: systems with K
-        solved.
-    certified: the count of modes in the band was confirmed; None when that was not asked for.
-    target: the point of the complex plane the modes are nearest to.
+    `modal.solve` makes it. `print(modes)` shows a table, `len(modes)` is the number k of modes.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray, shape (k,)
+        Complex eigenvalues λ, rad/s.
+    right : ndarray, shape (n, k)
+        Mode shapes x, Q(λ)x = 0 with Q(λ) = λ²M + λC + K. Their mass norm xᴴMx is 1; the largest
+        entry of each is real and positive.
+    left : ndarray, shape (n, k)
+        Left vectors y, yᴴQ(λ) = 0, scaled so that yᴴ(2λM + C)x = 1. Where that pairing vanishes (a
+        defective eigenvalue) y has unit mass norm.
+    backward_error : ndarray, shape (k,)
+        ‖Q(λ)x‖ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖).
+    condition_number : ndarray, shape (k,)
+        Relative change of λ per unit of backward error; infinite for a defective eigenvalue.
+    kind : ndarray of str, shape (k,)
+        "rigid" where more than half of the kinetic energy is in the rigid velocity fields of the
+        system, as far as their number allows; else "elastic".
+    deflated : int
+        Number of zero eigenvalues removed.
+    factorization : str
+        Factorization used, such as "Cholesky", "LDLᵀ" or "LU".
+    backend : str
+        Backend that was requested.
+    method : str
+        Algorithm that found the modes. A small problem is solved by LAPACK whatever the backend.
+    solves : int
+        Number of right-hand sides solved with the factorization.
+    certified : bool or None
+        True when a count confirmed that no mode is missing; None when no count was requested.
+    target : complex
+        Point of the complex plane that the modes are nearest to, rad/s.
+
+    Notes
+    -----
+    C is the sum of the Coriolis and damping matrices, K the sum of all stiffness, and ‖A‖ the bound
+    √(‖A‖₁‖A‖∞) of the 2-norm. Backward error and condition number,
+    (|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖‖y‖ / (|λ| |yᴴ(2λM + C)x|), are those of Tisseur, Linear Algebra
+    Appl. 309 (2000) 339, Theorems 1 and 5. For eigenvalues that agree to 1e-6, ‖x‖ and ‖y‖ are the
+    norms of the matrices of all their vectors.
     """
 
     eigenvalues: Complex
     right: Complex
     left: Complex
-    backward_error: Real
-    condition_number: Real
+    backward_error: Array
+    condition_number: Array
     kind: NDArray[np.str_]
     deflated: int
     factorization: str
@@ -52,26 +75,26 @@ class Modes:
         return len(self.eigenvalues)
 
     @property
-    def frequency(self) -> Real:
-        """|Im λ| / 2π, (k,) Hz."""
+    def frequency(self) -> Array:
+        """Frequencies |Im λ| / 2π, shape (k,), Hz."""
         return np.abs(self.eigenvalues.imag) / (2.0 * np.pi)
 
     @property
-    def damping_ratio(self) -> Real:
-        """−Re λ / |λ|, (k,); zero for a zero eigenvalue."""
+    def damping_ratio(self) -> Array:
+        """Damping ratios −Re λ / |λ|, shape (k,); zero for a zero eigenvalue."""
         size = np.abs(self.eigenvalues)
         return np.asarray(-self.eigenvalues.real / np.where(size > 0.0, size, 1.0) + 0.0)
 
     @property
-    def growth_rate(self) -> Real:
-        """Re λ, (k,) 1/s."""
+    def growth_rate(self) -> Array:
+        """Growth rates Re λ, shape (k,), 1/s."""
         return np.asarray(self.eigenvalues.real)
 
     @property
-    def error_bound(self) -> Real:
-        """First-order bound of |δλ|, (k,) rad/s: condition number × backward error × |λ|.
+    def error_bound(self) -> Array:
+        """First-order bounds of |δλ|, shape (k,), rad/s: condition number × backward error × |λ|.
 
-        Infinite for a defective eigenvalue, which no first-order bound covers.
+        Infinite for a defective eigenvalue, for which no first-order bound holds.
         """
         first = np.isfinite(self.condition_number)
         condition = np.where(first, self.condition_number, 0.0)

@@ -1,4 +1,4 @@
-"""The eigenmodes of one frozen instant, always checked."""
+"""The modes of one frozen system; their backward errors are always checked."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from assembly.errors import (
 )
 from assembly.system.frozen import FrozenSystem
 from assembly.system.null_chain import NullChain, null_fields
-from modal.eigen.certify import certified
+from modal.eigen.checked_modes import ModeProblem, checked_modes
 from modal.eigen.deflation import with_null_space, without_stiffness
-from modal.eigen.finish import Task, finish
+from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import solve_block
+from modal.eigen.solvers.decoupled_parts import solve_parts
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.krylov import solve_krylov
-from modal.eigen.solvers.operator import InverseOperator
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.solvers.parts import solve_parts
 from modal.eigen.solvers.scipy import arnoldi
+from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
-from modal.eigen.solvers.window import Window, solve_beside
-from modal.eigen.state import Quadratic, Real
-from modal.eigen.units import units_far_apart
+from modal.eigen.solvers.window import Window, solve_offset
+from modal.eigen.unit_scaling import scaled_system
+from modal.types import Array
 
 Backend = Literal["slepc", "scipy", "dense"]
 ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "ARPACK Arnoldi")}
@@ -39,14 +40,14 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 # A Krylov space for k modes of fewer unknowns than this would be most of the state space.
 DENSE_BELOW = 20
 
-# Up to this size a definite instant is looked through for independent parts first, and LAPACK is
-# taken where a Krylov space would be most of the state space.
+# Up to this size a definite system is split into independent parts where it has any, and LAPACK is
+# used where a Krylov space would be most of the state space.
 SMALL = 500
 
-# Up to this size LAPACK is asked when a sparse method stops short.
+# Up to this size LAPACK is used when a sparse method does not converge.
 LAST_RESORT = 100
 
-# |λ| relative to √(‖K‖/‖M‖) below which K may be singular and is looked at.
+# |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
 
 
@@ -61,15 +62,66 @@ def solve(
     tolerance: float = 1e-10,
     seed: int = 0,
 ) -> Modes:
-    """The k modes of smallest |λ| (rad/s) or nearest to `target`, fewer if there are fewer.
+    """The k modes of smallest |λ|, or nearest to a target, of a frozen system.
 
-    backend: "slepc", "scipy" or "dense" (the reference). certify: confirm by a count that none is
-        missing, from zero up or around the target (modal/eigen/certify.py).
-    deflation: "auto" removes the zero eigenvalues of the rigid motion by `system.null_chain`; None
-    keeps them; a NullChain is used as given. tolerance: largest backward error handed out.
-    Raises InputError for bad arguments, SingularSystemError for a stiffness that is singular beyond
-    the rigid motion, ConvergenceError whose `partial` is the Modes that converged, AccuracyError
-    when the check fails.
+    Parameters
+    ----------
+    system : FrozenSystem
+        The frozen system, from `freeze` of a model or of plain matrices.
+    k : int
+        Number of modes, one of each conjugate pair; fewer are returned where there are fewer.
+    backend : {"slepc", "scipy", "dense"}
+        Sparse solver: SLEPc's Krylov–Schur or block method, or ARPACK through SciPy. "dense" is the
+        reference by LAPACK. Small problems are solved by LAPACK with every backend.
+    certify : bool
+        Confirm by a count of eigenvalues that no mode is missing near zero or near the target.
+    target : complex, optional
+        Point of the complex plane, rad/s, that the modes are nearest to; zero by default. A point
+        below the real axis stands for its conjugate.
+    deflation : {"auto"}, NullChain or None
+        "auto" removes the zero eigenvalues of the rigid motion, and others of a singular stiffness.
+        A NullChain removes those it describes; None keeps all.
+    tolerance : float
+        Largest backward error of a mode that is returned.
+    seed : int
+        Seed of the random start vectors.
+
+    Returns
+    -------
+    Modes
+        Eigenvalues (rad/s), right and left vectors, backward errors and condition numbers, nearest
+        to zero or to the target first.
+
+    Raises
+    ------
+    InputError
+        A wrong argument, or a mass matrix that is zero.
+    SingularSystemError
+        The stiffness is singular beyond the null space that `deflation` removes.
+    ConvergenceError
+        The solver did not find all modes; its `partial` holds the Modes that converged, or None.
+    AccuracyError
+        A backward error exceeds `tolerance`, or the count found an eigenvalue twice.
+
+    Notes
+    -----
+    Solves (λ²M + λC + K)x = 0, with C the sum of the Coriolis and damping matrices and K the sum of
+    all stiffness. The sparse methods iterate with the inverse of the first-order form and one real
+    factorization of K; away from zero with the real operator of Parlett and Saad, Linear Algebra
+    Appl. 88/89 (1987) 575. docs/numerics.md describes the methods.
+
+    Examples
+    --------
+    Two masses of 1 kg on springs of 4 and 9 N/m, seen from a frame that does not rotate:
+
+    >>> import modal
+    >>> from assembly import FrozenSystem
+    >>> system = FrozenSystem(M=[[1.0, 0.0], [0.0, 1.0]], K=[[4.0, 0.0], [0.0, 9.0]])
+    >>> modes = modal.solve(system, k=2)
+    >>> modes.eigenvalues.imag.round(6).tolist()
+    [2.0, 3.0]
+    >>> bool(modes.error_bound.max() < 1e-12)
+    True
     """
     if not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
@@ -77,44 +129,44 @@ def solve(
         raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
     point = as_target(target)
 
-    def run(given: FrozenSystem, quadratic: Quadratic, rigid: Real | None = None) -> Modes:
-        chain = _chain(given, deflation)
-        free = given.rigid if rigid is None else rigid
-        task = Task(free, quadratic, chain, k, backend, tolerance, point, certify)
-        if backend == "dense" or _is_small(task):
-            return _dense(task)
+    def run(frozen: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
+        chain = _chain(frozen, deflation)
+        free = frozen.rigid if rigid is None else rigid
+        problem = ModeProblem(free, quadratic, chain, k, backend, tolerance, point, certify)
+        if backend == "dense" or _is_small(problem):
+            return _dense(problem)
         try:
-            return _sparse(task, seed) if point == 0.0 else _window(task, seed)
+            return _sparse(problem, seed) if point == 0.0 else _window(problem, seed)
         except (AccuracyError, ConvergenceError):
             # Clusters that accumulate, as of overdamped modes, can stall a Krylov method.
-            if given.n > LAST_RESORT:
+            if frozen.n > LAST_RESORT:
                 raise
-            return _dense(task)
+            return _dense(problem)
 
     quadratic = Quadratic(system)
     if quadratic.norms[0] == 0.0:
         raise InputError("M: is zero; a mode needs mass")
     if isinstance(deflation, NullChain):
         return run(system, quadratic)
-    units = units_far_apart(system, quadratic)
-    if units is not None:
-        system, quadratic = units.system, Quadratic(units.system)
+    scaled = scaled_system(system, quadratic)
+    if scaled is not None:
+        system, quadratic = scaled.system, Quadratic(scaled.system)
     try:
         if deflation == "auto":
             modes = _with_found_null_space(system, quadratic, run)
         else:
             modes = run(system, quadratic)
     except ConvergenceError as stopped:
-        if units is not None and isinstance(stopped.partial, Modes):
-            raise ConvergenceError(str(stopped), units.restored(stopped.partial)) from None
+        if scaled is not None and isinstance(stopped.partial, Modes):
+            raise ConvergenceError(str(stopped), scaled.restored(stopped.partial)) from None
         raise
-    return modes if units is None else units.restored(modes)
+    return modes if scaled is None else scaled.restored(modes)
 
 
-def _is_small(task: Task) -> bool:
+def _is_small(problem: ModeProblem) -> bool:
     """Whether LAPACK is to find all modes: there are hardly more than a Krylov space would span."""
-    n, k = task.quadratic.n, task.k
-    there = 2 * n - (0 if task.chain is None else task.chain.count)
+    n, k = problem.quadratic.n, problem.k
+    there = 2 * n - (0 if problem.chain is None else problem.chain.count)
     return n < max(DENSE_BELOW, k + 2) or (there <= 4 * k + 4 and n <= SMALL) or there == 0
 
 
@@ -167,70 +219,70 @@ def _chain(system: FrozenSystem, deflation: str | NullChain | None) -> NullChain
     return system.null_chain
 
 
-def _dense(task: Task) -> Modes:
+def _dense(problem: ModeProblem) -> Modes:
     def find(k: int, seed: int) -> Pairs:
-        return solve_dense(task.quadratic, task.chain)
+        return solve_dense(problem.quadratic, problem.chain)
 
-    return finish(task, search(task, find), certified=task.certify or None)
+    return checked_modes(problem, search(problem, find), certified=problem.certify or None)
 
 
-def search(task: Task, find: Callable[[int, int], Pairs]) -> Pairs:
+def search(problem: ModeProblem, find: Callable[[int, int], Pairs]) -> Pairs:
     """One search, or searches until the count is right."""
-    if task.certify:
-        return certified(task.quadratic, task.chain, task.k, task.target, find)
-    return find(task.k, 0)
+    if problem.certify:
+        return certified(problem.quadratic, problem.chain, problem.k, problem.target, find)
+    return find(problem.k, 0)
 
 
-def _sparse(task: Task, seed: int) -> Modes:
+def _sparse(problem: ModeProblem, seed: int) -> Modes:
     if (
-        task.backend == "slepc"
-        and task.quadratic.n <= SMALL
-        and task.quadratic.conservative
-        and task.chain is None
+        problem.backend == "slepc"
+        and problem.quadratic.n <= SMALL
+        and problem.quadratic.conservative
+        and problem.chain is None
     ):
-        small = solve_parts(task.quadratic, task.k)
+        small = solve_parts(problem.quadratic, problem.k)
         if small is not None:
-            return _small(task, small)
-    operator = InverseOperator(task.quadratic, task.chain)
-    engine, method = ENGINES[task.backend]
+            return _decoupled(problem, small)
+    operator = ShiftInvert(problem.quadratic, problem.chain)
+    engine, method = ENGINES[problem.backend]
 
     def adjoint() -> Pairs:
-        return solve_krylov(operator.transposed(), task.k + 1, engine, method, seed)
+        return solve_krylov(operator.transposed(), problem.k + 1, engine, method, seed)
 
     def find(k: int, attempt: int) -> Pairs:
-        if operator.definite and task.chain is None and task.backend == "slepc":
+        if operator.definite and problem.chain is None and problem.backend == "slepc":
             return solve_block(operator, k, seed + attempt)
         return solve_krylov(operator, k, engine, method, seed + attempt)
 
     try:
-        found = search(task, find)
-        step = 0.25 * float(np.abs(found.eigenvalues[: task.k]).max(initial=0.0))
+        found = search(problem, find)
+        step = 0.25 * float(np.abs(found.eigenvalues[: problem.k]).max(initial=0.0))
         try:
-            return finish(task, found, adjoint, task.certify or None)
+            return checked_modes(problem, found, adjoint, problem.certify or None)
         except AccuracyError:
-            if task.certify or step == 0.0:
+            if problem.certify or step == 0.0:
                 raise
-        return _beside(task, step, seed)
+        return _offset(problem, step, seed)
     except ConvergenceError as stopped:
-        raise _with_modes(stopped, task, adjoint) from None
+        raise _with_modes(stopped, problem, adjoint) from None
     finally:
         operator.destroy()
 
 
-def _small(task: Task, pairs: Pairs) -> Modes:
+def _decoupled(problem: ModeProblem, pairs: Pairs) -> Modes:
     """Every part has given its k smallest; left vectors are the right ones."""
 
     def known(*_: int) -> Pairs:
         return pairs
 
-    return finish(task, search(task, known), known, task.certify or None)
+    return checked_modes(problem, search(problem, known), known, problem.certify or None)
 
 
-def _beside(task: Task, step: float, seed: int) -> Modes:
-    engine, method = ENGINES[task.backend]
-    zeros = 0 if task.chain is None else task.chain.count
-    found, operator = solve_beside(
-        task.quadratic, zeros, task.k, step, engine, f"{method} beside zero", seed
+def _offset(problem: ModeProblem, step: float, seed: int) -> Modes:
+    engine, method = ENGINES[problem.backend]
+    zeros = 0 if problem.chain is None else problem.chain.count
+    found, operator = solve_offset(
+        problem.quadratic, zeros, problem.k, step, engine, f"{method} beside zero", seed
     )
 
     def adjoint() -> Pairs:
@@ -238,15 +290,15 @@ def _beside(task: Task, step: float, seed: int) -> Modes:
         return solve_krylov(operator.transposed(), count, engine, method, seed)
 
     try:
-        return finish(task, found, adjoint)
+        return checked_modes(problem, found, adjoint)
     finally:
         operator.destroy()
 
 
-def _window(task: Task, seed: int) -> Modes:
-    engine, method = ENGINES[task.backend]
-    window = Window(task.quadratic, task.chain, task.target, engine, method)
-    count = task.k + 2
+def _window(problem: ModeProblem, seed: int) -> Modes:
+    engine, method = ENGINES[problem.backend]
+    window = Window(problem.quadratic, problem.chain, problem.target, engine, method)
+    count = problem.k + 2
 
     def adjoint() -> Pairs:
         return window.adjoint(count, seed)
@@ -255,17 +307,17 @@ def _window(task: Task, seed: int) -> Modes:
         return window.find(k, seed + attempt)
 
     try:
-        found = search(task, find)
+        found = search(problem, find)
         count = len(found.eigenvalues)
-        return finish(task, found, adjoint, task.certify or None)
+        return checked_modes(problem, found, adjoint, problem.certify or None)
     except ConvergenceError as stopped:
-        raise _with_modes(stopped, task, adjoint) from None
+        raise _with_modes(stopped, problem, adjoint) from None
     finally:
         window.destroy()
 
 
 def _with_modes(
-    stopped: ConvergenceError, task: Task, adjoint: Callable[[], Pairs]
+    stopped: ConvergenceError, problem: ModeProblem, adjoint: Callable[[], Pairs]
 ) -> ConvergenceError:
     """The same error whose `partial` is the Modes that converged, not a backend's pairs.
 
@@ -277,7 +329,7 @@ def _with_modes(
 
     for count in range(len(partial.eigenvalues), 0, -1):
         try:
-            modes = finish(replace(task, k=count), partial, adjoint)
+            modes = checked_modes(replace(problem, k=count), partial, adjoint)
             return ConvergenceError(str(stopped), modes)
         except AccuracyError:
             continue

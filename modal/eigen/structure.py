@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import AccuracyError, ConvergenceError
 from modal.eigen.inverse_iteration import GOAL, ROUNDING, left_of
+from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
-from modal.eigen.state import Complex, Quadratic, Real, times
+from modal.types import Array, Complex, Mask
 
 AXIS_TOLERANCE = 1e-12  # relative error of the inverse operator's compression, see restore_axis
 ALONE = 1e-6  # real part, of |λ|, up to which an eigenvalue is looked at for standing alone
@@ -59,7 +59,7 @@ def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     return replace(pairs, eigenvalues=np.where(near, 1j * omega, lam))
 
 
-def _alone(lam: Complex) -> NDArray[np.bool_]:
+def _alone(lam: Complex) -> Mask:
     """Whether no other eigenvalue is as near to −λ̄ as the axis is."""
     distance = np.abs(lam[None, :] + lam.conj()[:, None])
     np.fill_diagonal(distance, np.inf)
@@ -121,7 +121,7 @@ def _transposed(chosen: Pairs, adjoint: Callable[[], Pairs]) -> Complex:
     return left
 
 
-def _left_error(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Real:
+def _left_error(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Array:
     """Backward errors (k,) of left vectors, each with its own eigenvalue."""
     return quadratic.transposed.backward_error(pairs.eigenvalues, left.conj())
 

@@ -23,10 +23,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, SingularSystemError
-from modal.eigen.state import Complex
+from modal.types import Complex, Mask
 
 FIRST, MOST = 16, 256  # steps of half a circle that p is fitted to
 SHARE = 3  # points to a term of p
@@ -44,7 +43,7 @@ class Circle:
     centre: complex
     radius: float
 
-    def contains(self, points: Complex) -> NDArray[np.bool_]:
+    def contains(self, points: Complex) -> Mask:
         return np.asarray(np.abs(points - self.centre) < self.radius)
 
     def __str__(self) -> str:
@@ -139,21 +138,21 @@ class _Path:
 
     def follow(self, p: Complex, arcs: list[tuple[float, float]]) -> float:
         """The change of arg g over arcs that are not safe to pass whole: their halves' halves …"""
-        turned, stack = 0.0, [(a, b, 0) for a, b in arcs]
+        rotated, stack = 0.0, [(a, b, 0) for a, b in arcs]
         while stack:
             a, b, depth = stack.pop()
             turn = self.turn(p, a, b)
             if turn is not None:
-                turned += turn
+                rotated += turn
             elif depth == DEPTH:
                 raise AccuracyError(f"an eigenvalue lies on {self.circle}")
             else:
                 middle = 0.5 * (a + b)
                 stack += [(a, middle, depth + 1), (middle, b, depth + 1)]
-        return turned
+        return rotated
 
-    def winding(self, turned: float) -> int:
-        number = turned / self.span
+    def winding(self, rotated: float) -> int:
+        number = rotated / self.span
         if abs(number - round(number)) > 1e-3:
             raise AccuracyError(f"the winding number {number:.4f} of det Q is not a whole number")
         return round(number)

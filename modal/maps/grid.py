@@ -7,42 +7,40 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.maps.store import Slices
 from modal.reduction.reducer import spread
-
-Array = NDArray[np.float64]
+from modal.tracking.over import VECTORS, check_over
+from modal.types import Array
 
 TRAINING_SIDE = {2: 5, 3: 4}  # points a side of the first training grid, by number of parameters
-NOT_SWEPT = ("axis",)  # vectors that are one value
 
 
 class Model(Protocol):
-    """Anything that freezes: a body, a mechanism, or an object of your own."""
+    """An object with a method `freeze`: a body, a mechanism, or an object of your own."""
 
     def freeze(self, *args: Any, **kwargs: Any) -> FrozenSystem: ...
 
 
 def split(
-    parameters: Mapping[str, Any], fixed: dict[str, Any]
+    parameters: Mapping[str, Any],
+    fixed: Mapping[str, Any],
+    over: Mapping[str, ArrayLike] | None = None,
 ) -> tuple[dict[str, Array], dict[str, Any]]:
-    """The swept axes and the constants. Raises InputError."""
-    axes: dict[str, Array] = {}
-    constants = dict(fixed)
-    for name, value in parameters.items():
-        array = np.asarray(value) if not isinstance(value, str) else None
-        if name in NOT_SWEPT or array is None or array.ndim != 1 or array.dtype.kind not in "fiu":
-            constants[name] = value
-            continue
-        values = array.astype(float)
-        if not (
-            values.size and np.all(np.isfinite(values)) and len(np.unique(values)) == len(values)
-        ):
-            raise InputError(f"{name}: expected finite numbers, each once, got {value!r}")
-        axes[name] = values
+    """The swept axes and the constants: from `over`, else from the keyword arrays.
+
+    Raises InputError.
+    """
+    if over is None:
+        swept = {name: value for name, value in parameters.items() if _is_swept(name, value)}
+    else:
+        check_over(over, parameters)
+        swept = dict(over)
+    constants = dict(fixed) | {k: v for k, v in parameters.items() if k not in swept}
+    axes = {name: _axis(name, value) for name, value in swept.items()}
     if len(axes) < 2:
         raise InputError(
             "stability_map: needs arrays of two or more parameters of freeze, got "
@@ -51,10 +49,31 @@ def split(
     return axes, constants
 
 
+def _is_swept(name: str, value: Any) -> bool:
+    if name in VECTORS or isinstance(value, str):
+        return False
+    array = np.asarray(value)
+    return array.ndim == 1 and array.dtype.kind in "fiu"
+
+
+def _axis(name: str, value: ArrayLike) -> Array:
+    """The values of one axis. Raises InputError."""
+    array = np.asarray(value)
+    values = array.astype(float) if array.dtype.kind in "fiu" else np.empty(0)
+    if not (
+        values.ndim == 1
+        and values.size
+        and np.all(np.isfinite(values))
+        and len(np.unique(values)) == len(values)
+    ):
+        raise InputError(f"{name}: expected finite numbers, each once, got {value!r}")
+    return values
+
+
 class Grid:
     """The points of a map: the product of the axes, with the constants.
 
-    model: has `freeze`, where that is asked for.
+    model: has `freeze`, where the grid freezes points.
     """
 
     def __init__(self, model: Any, axes: Mapping[str, Array], constants: Mapping[str, Any]) -> None:
@@ -63,7 +82,7 @@ class Grid:
         self.shape = tuple(len(values) for values in axes.values())
 
     def freeze(self, point: Mapping[str, Any]) -> FrozenSystem:
-        """The frozen system of a point; InputError when the model knows no such parameter."""
+        """The frozen system of a point; InputError when the model has no such parameter."""
         try:
             system: FrozenSystem = self.model.freeze(**self.constants, **point)
             return system

@@ -1,7 +1,7 @@
-"""How the points of a stability map are solved: from one certified basis, or one by one.
+"""Solution of the points of a stability map: from one certified basis, or one by one.
 
-Both give a tile (a chunk of the map) as columns of the dataset, and a tile's result depends on
-nothing but what `prepare` made, so that tiles may be computed in any order and by any run.
+Both return a tile (a chunk of the map) as columns of the dataset. The result of a tile depends only
+on the result of `prepare`, so tiles may be computed in any order and by any run.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ from modal.provenance.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.reducer import spread
 from modal.reduction.spot_check import full_modes, spot_check
+from modal.types import Array
 
-Array = NDArray[np.float64]
 # Verdicts, and the tolerance each point still needs (infinite: none).
 Judged = tuple[Sequence[Verdict | None], Array]
 
 VALIDATION = 60  # seeded random points that complete the training
-SOME = 12  # points of a tile that a private basis is first grown on
-SHARPEST = 1e-10  # tolerance that a growth rate near zero may ask for
-NOISE = 100.0  # round-off of an eigenvalue, times this, is no growth rate
+SOME = 12  # points of a tile on which a private basis is first trained
+SHARPEST = 1e-10  # least tolerance for a growth rate near zero
+NOISE = 100.0  # growth rates below this multiple of the round-off are zero
 
 
 class Method(Protocol):
-    """What a map asks of the way its points are solved."""
+    """The interface of a method that solves the points of a map."""
 
     solver: str
 
     def prepare(self) -> Mapping[str, NDArray[Any]] | None:
-        """Make what all tiles share, and hand out what has to be kept with the map."""
+        """Compute what all tiles share, and return the arrays to store with the map."""
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on with what was kept."""
+        """Continue with the stored arrays."""
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         """The columns of a tile's points, row by row."""
 
     def prints(self) -> Prints:
-        """The fingerprints that say which model a stored map is of."""
+        """The fingerprints that identify the model of a stored map."""
 
     def destroy(self) -> None:
-        """Give back factorizations."""
+        """Release the factorizations."""
 
 
 def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -> Method:
@@ -138,16 +138,14 @@ class ReducedMethod:
         return FamilyPrints(self.family, first, self.span, self.coefficients)
 
     def coefficients(self, tile: Slices) -> tuple[AffineFamily, Coefficients]:
-        """Those of a tile's points and the operators they are for; the last tile's are kept."""
+        """The coefficients of a tile's points and their operators; cached for the last tile."""
         if self._last is None or self._last[0] != tile:
             self._last = tile, self.family.extended(self.grid.points(tile))
         return self._last[1]
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the basis on the training points, complete it on random ones, check it."""
-        self.reducer = ProvingReducer(
-            self.family, self.span, self.k, self.tolerance, self.threads
-        )
+        self.reducer = ProvingReducer(self.family, self.span, self.k, self.tolerance, self.threads)
         self.reducer.train(self.training)
         self.reducer.train(self.validation)
         drawn = self.grid.drawn(4 * self.checks, seed=9)
@@ -160,8 +158,10 @@ class ReducedMethod:
         )
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
-        """The points of a tile: in a local basis, those it does not settle in the shared one, what
-        is then left in a private extension of that; those of operators never seen before in full.
+        """The points of a tile, in a local basis first.
+
+        Points without an accepted result go to the shared basis, then to a private extension of
+        it. Points with new operators are solved in full.
         """
         assert self.reducer is not None
         points = self.grid.points(tile)
@@ -207,7 +207,7 @@ class ReducedMethod:
     def _private(
         self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
     ) -> Judged:
-        """In a basis that grows for these points only: on some of them, then where that fails."""
+        """In a basis that is trained on these points only: on some, then on those that fail."""
         assert self.reducer is not None
         private = self.reducer.branch(max(float(needed.min()), SHARPEST))
         private.train(at.take(left[spread(len(left), SOME)]))
@@ -220,11 +220,11 @@ class ReducedMethod:
     def _verdicts(
         self, reducer: ProvingReducer, at: Coefficients, proved: bool = False
     ) -> tuple[list[Verdict], Array]:
-        """Verdicts, and the tolerance that each point still needs: infinite where it is settled.
+        """Verdicts, and the tolerance that each point still needs: infinite where it is finished.
 
-        A point is settled when its bounds hold the tolerance and no growth rate that stands out of
-        round-off is hidden by its bound; proved: and when it is unstable, or proved not to be, or
-        nothing can prove it.
+        A point is finished when its bounds are within the tolerance and no growth rate above
+        round-off is below its bound. With proved=True it must also be unstable, or proved stable,
+        or have no finite box in which a proof is possible.
         """
         modes, certificate, rigid, proof = reducer.proved(at)
         k = reducer.wanted

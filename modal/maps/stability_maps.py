@@ -1,10 +1,10 @@
-"""Stability maps over two or more parameters (DESIGN.md, sections 3 and 5).
+"""Stability maps over two or more parameters.
 
 Every body shares its operators over the whole map, so one certified reduced basis
-(modal/reduction/reducer.py) serves all points; where its certificate does not reach the tolerance,
-the points of that tile get a few vectors of their own. A tile's result depends on nothing but the
-stored basis, so a map that was interrupted and gone on with equals an unbroken one bit by bit.
-Models that make new matrices at each instant (mechanisms) are solved point by point.
+(modal/reduction/reducer.py) serves all points. Where its certificate does not reach the tolerance,
+the points of that tile get a few further vectors. A tile's result depends only on the stored basis,
+so an interrupted map that is resumed equals an uninterrupted one bit by bit. Models that assemble
+new matrices at each instant (mechanisms) are solved point by point.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from assembly.errors import InputError
@@ -30,6 +31,7 @@ TILE_POINTS = 100
 def stability_map(
     model: Model,
     *,
+    over: Mapping[str, ArrayLike] | None = None,
     k: int = 6,
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -40,20 +42,71 @@ def stability_map(
     progress: bool | None = None,
     **parameters: Any,
 ) -> xr.Dataset:
-    """The verdict on the k lowest elastic modes at every point of a grid of parameters.
+    """Stability verdict at every point of a grid of two or more parameters.
 
-    model: has `freeze(**parameters)`. parameters: arguments of `freeze`; one-dimensional arrays of
-    numbers span the grid (two or more of them), everything else, `axis` and what is in `fixed` is
-    passed on as it is. store: a zarr folder that receives the map tile by tile; resume=True goes on
-    with one that was interrupted. tolerance: of the eigenvalues, relative. checks: points, chosen
-    by a seeded draw, that are looked at in full order (modal/reduction/spot_check.py). threads: of
-    the small eigenproblems (default: all processors). progress: a bar on stderr (default: when it
-    is a terminal). Returns the "map" dataset of DESIGN.md, section 5. Raises InputError for bad
-    arguments, StorageError when the store holds the map of something else, is damaged beyond its
-    tiles, or cannot be written, AccuracyError when a check fails; what was finished stays in the
-    store. Tiles of the store that are damaged are computed again.
+    Parameters
+    ----------
+    model : object with a method ``freeze(**parameters)``
+        A body, a mechanism or an object of your own.
+    over : mapping of names to array_like, shape (N_i,), optional
+        Names and values of the swept parameters, each value once. All other parameters are then
+        constants. Without it, every keyword that is a one-dimensional array of numbers is swept.
+    k : int, default 6
+        Least number of elastic modes of smallest |λ| that are examined.
+    store : path, optional
+        Zarr folder that receives the map tile by tile.
+    resume : bool, default False
+        Continue the map in `store`. Damaged tiles are computed again.
+    tolerance : float, default 1e-6
+        Relative error of the eigenvalues, between 0 and 1.
+    checks : int, default 1
+        Number of points, drawn with a fixed seed, where the reduced basis is compared with a
+        full-order solution.
+    fixed : mapping, optional
+        Constant parameters of `freeze`, arrays too.
+    threads : int, optional
+        Threads of the small eigenproblems. Default: all processors.
+    progress : bool, optional
+        Progress bar on stderr. Default: only in a terminal.
+    **parameters
+        Arguments of `freeze`, in its units. `axis` is a constant vector.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions: the swept parameters. growth_rate and error_bound (1/s), unstable_modes,
+        verdict (0 stable, 1 divergence, 2 flutter), proof (0 lowest modes only, 1 energy,
+        2 count, 3 Lyapunov, 4 unstable mode), critical_frequency (Hz), source, done.
+
+    Raises
+    ------
+    InputError
+        An argument cannot be used.
+    AccuracyError
+        A full-order solution differs from the reduced basis.
+    ConvergenceError, SingularSystemError
+        A point that is solved separately could not be solved. The message names the point.
+    StorageError
+        The store holds another map, is damaged beyond its tiles, or cannot be written. Finished
+        tiles remain in the store.
+
+    Notes
+    -----
+    A point is unstable where a growth rate exceeds its error bound. The verdict "stable" is a
+    statement on all elastic modes where `proof` is not 0: docs/theory.md, "A verdict on all modes".
+
+    Examples
+    --------
+    >>> import assembly, modal
+    >>> blade = assembly.beam(length=1.0, section=assembly.rectangle(0.05, 0.02),
+    ...                       material=assembly.steel, elements=4, clamped="start")
+    >>> grid = modal.stability_map(
+    ...     blade.with_damping(a=2.0, b=1e-6), axis=(0, 0, 1), k=2,
+    ...     over={"omega": [0.0, 50.0, 100.0], "epsilon": [0.0, 10.0]})
+    >>> grid.verdict.values.tolist()
+    [[0, 0], [0, 0], [0, 0]]
     """
-    axes, constants = split(parameters, dict(fixed or {}))
+    axes, constants = split(parameters, fixed or {}, over)
     if not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
     if not 0.0 < tolerance < 1.0:
@@ -97,7 +150,7 @@ def tile_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def attributes(grid: Grid, method: Method, k: int, tolerance: float) -> dict[str, Any]:
-    """Provenance, and what tells one study from another."""
+    """Provenance, and the attributes that identify a study."""
     system = grid.freeze(grid.point([0] * len(grid.shape)))
     return provenance() | {
         "title": "stability map",

@@ -1,9 +1,9 @@
 """A stability map on disk: a zarr group written tile by tile, resumable after any interruption.
 
 Each tile is one chunk of every variable; `done` is written last, and zarr puts a chunk in place by
-renaming a finished file, so a killed run leaves every tile either whole or not done. The group
-itself appears under its name only when complete with coordinates, attributes and the reduced basis
-that all tiles share (modal/data/folder.py).
+renaming a finished file, so an aborted run leaves every tile either complete or not done. The group
+gets its name only when it is complete with coordinates, attributes and the reduced basis that all
+tiles share (modal/data/folder.py).
 
 A stored tile is accepted when its digest is right (modal/data/integrity.py) and its fingerprint is
 that of the model at the tile's points (modal/provenance/fingerprint.py); a damaged tile is computed
@@ -62,7 +62,7 @@ UNITS = {
     "speed_rpm": "rpm",
 }
 LONG_NAMES = {"omega": "angular velocity", "epsilon": "angular acceleration", "t": "time"}
-IDENTITY = (  # what makes a study the same
+IDENTITY = (  # attributes that identify a study
     "title", "model", "parameters", "fixed", "modes", "tolerance", "unknowns", "breaks",
 )  # fmt: skip
 COLUMNS = tuple(name for name in VARIABLES if name != "done")  # what a tile's digest is of
@@ -73,7 +73,7 @@ Slices = tuple[slice, ...]
 
 
 class Prints(Protocol):
-    """The fingerprints that say which model a map is of: `model` (N, 2), of a tile (rows, 2)."""
+    """The fingerprints that identify the model of a map: `model` (N, 2), of a tile (rows, 2)."""
 
     model: NDArray[np.float64]
     rows: int
@@ -101,8 +101,8 @@ class MapStore:
         self._lock: int | None = None
 
     def exists(self) -> bool:
-        """True when this very study is stored; StorageError when something else has the name, or
-        the store is damaged.
+        """True when this study is stored; StorageError when the path holds something else, or the
+        store is damaged.
         """
         if self.path is None or not self.path.exists():
             return False
@@ -151,7 +151,7 @@ class MapStore:
             self._open()
 
     def reopen(self) -> dict[str, NDArray[Any]]:
-        """Go on with a stored map; returns the arrays of its basis. Damaged tiles are not done.
+        """Continue a stored map; returns the arrays of its basis. Damaged tiles count as not done.
 
         Raises StorageError when the basis is damaged.
         """
@@ -188,7 +188,7 @@ class MapStore:
                 raise self._other_model(" at " + ", ".join(where))
 
     def close(self) -> None:
-        """From now on other processes may write the map."""
+        """Release the lock: other processes may write the map."""
         release(self._lock)
         self._lock = None
 
@@ -223,7 +223,7 @@ class MapStore:
         group.attrs[CHECKSUMS] = sums | {"attributes": of_attributes(dict(group.attrs))}
 
     def _verify(self) -> None:
-        """Find out which tiles are finished; what there is of others is removed."""
+        """Determine which tiles are finished; the files of the others are removed."""
         places = list(np.ndindex(self.finished_tiles.shape))
         tiles = [self._slices(place) for place in places]
         columns, sound = {}, np.ones(len(tiles), dtype=bool)
@@ -262,7 +262,7 @@ class MapStore:
     def _sound(
         self, group: Any, name: str, checksums: Mapping[str, str], values: bool = True
     ) -> NDArray[Any]:
-        """The values of an array that is as it was written, or StorageError. Without `values`,
+        """The values of an array whose checksum is right; StorageError otherwise. Without `values`
         only its description is read.
         """
         try:
@@ -338,7 +338,7 @@ class MapStore:
 
 @contextmanager
 def storage_faults(path: Path | None, state: Any) -> Iterator[None]:
-    """Turn the operating system's refusals into one StorageError line that says what is kept."""
+    """Raise errors of the operating system as one StorageError that says what is stored."""
     try:
         yield
     except StorageError:

@@ -1,8 +1,8 @@
 """The largest Floquet multipliers of a full sparse model, matrix-free.
 
 The map over a period is applied, not formed: Gauss steps of order 4 on M q̈ + V q̇ + K q = 0,
-each with its own factorization, kept for all applications. Arnoldi starts from the slow frozen
-modes, which are where an instability of the motion is to be found.
+each with its own factorization, stored for all applications. Arnoldi starts from the slow frozen
+modes, which are the likely origin of an instability.
 """
 
 from __future__ import annotations
@@ -12,17 +12,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError
 from assembly.linalg.factorization import Factorization
 from modal.eigen.solve import solve
 from modal.periodic.product_eigen import logs_of
 from modal.transient.equations import SecondOrderModel
-from modal.transient.integrators.gauss import Tableau
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.transient.integrators.tableau import Tableau
+from modal.types import Array, Complex
 
 ORDER = 4
 SEED = 20
@@ -93,7 +90,7 @@ def arnoldi_multipliers(
     n = system.n
     modes = solve(system, k=min(max(k, 2), n))
     start = np.vstack([modes.right, modes.right * modes.eigenvalues]).real.sum(axis=1)
-    # Displacements are scaled to the velocities of the slowest mode, so that sizes mean something.
+    # Displacements are scaled to the velocities of the fastest of these modes.
     omega = float(np.abs(modes.eigenvalues).max()) or 1.0
     scale = np.concatenate([np.full(n, omega), np.ones(n)])
     period_map = PeriodMap(equations, t0, period, steps)

@@ -1,4 +1,4 @@
-"""A matrix function of time in coordinates of one scale, sampled at many instants at a time."""
+"""A matrix function of time in scaled coordinates, sampled at many instants at a time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from modal.reduction.interpolation import Interpolant
 from modal.transient.equations import Instant
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Matrix = Callable[[float], Array]
 
 EPS = float(np.finfo(float).eps)
-# Of the largest stiffness: softer shapes are scaled as if they had this one, so that the round-off
-# of the stiff ones stays small in them.
+# Fraction of the largest stiffness. Softer shapes are scaled with this stiffness, which limits the
+# round-off of the stiff shapes in them.
 SOFTEST = 1e-8
 
 
@@ -26,7 +26,7 @@ SOFTEST = 1e-8
 class Balanced:
     """L A(t) L⁻¹ with a constant L (N, N), `root`, and its inverse.
 
-    Displacements and velocities get sizes that can be compared; eigenvalues do not change.
+    Displacements and velocities become comparable; eigenvalues do not change.
     """
 
     matrix: Matrix
@@ -49,7 +49,7 @@ class Balanced:
 
     @classmethod
     def _of(cls, matrix: Matrix, root: Array, inverse: Array) -> Balanced:
-        # The table of a polynomial is transformed once, other matrices whenever they are made.
+        # The table of a polynomial is transformed once, other matrices at every evaluation.
         if isinstance(matrix, Interpolant):
             return cls(matrix.mapped(root, inverse), root, inverse)
         return cls(lambda t: np.asarray(root @ matrix(t) @ inverse), root, inverse)
@@ -68,8 +68,8 @@ class Balanced:
 def energy_root(here: Instant, softest: float = EPS) -> Array:
     """A square root L (2n, 2n) of the energy of an instant on x = (q, q̇): ‖L x‖² is twice it.
 
-    With |S|, the absolute value of the symmetric stiffness, so that it is a norm past a divergence
-    too; eigenvalues below `softest` of the largest count as that.
+    |S|, the absolute value of the symmetric stiffness, makes it a norm beyond a divergence too;
+    eigenvalues below `softest` of the largest are replaced by that.
     """
     sizes, shapes = la.eigh(here.potential.toarray())
     floor = softest * np.abs(sizes).max()

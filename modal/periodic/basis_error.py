@@ -1,9 +1,9 @@
-"""What a fixed reduced basis leaves out of the Floquet exponents of its low modes.
+"""The error of Floquet exponents by a fixed reduced basis.
 
 A Floquet mode q(t) = V r(t) of the reduced model leaves the residual ρ = M q̈ + (C + D) q̇ + K q in
-the full equations, orthogonal to V. The shapes outside the basis follow it nearly statically, and
-what they send back changes the exponent by ρᴴ(K − ω²M)⁻¹ρ over 2ω qᴴMq: second order in the
-residual, as a Rayleigh quotient is.
+the full equations, orthogonal to V. The shapes outside the basis respond to it nearly statically,
+and their reaction changes the exponent by ρᴴ(K − ω²M)⁻¹ρ / (2ω qᴴMq): second order in the residual,
+as a Rayleigh quotient.
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.linalg.factorization import Factorization
 from modal.periodic.balanced import Balanced
 from modal.transient.equations import freezer
+from modal.types import Array, Complex
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
-
-# For K + ω₁²M, positive definite, in the place of K − ω²M, and for two instants in that of a mean.
+# For K + ω₁²M, positive definite, instead of K − ω²M, and for two instants instead of a mean.
 SAFETY = 4.0
 
 

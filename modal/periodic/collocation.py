@@ -1,8 +1,8 @@
-"""The monodromy of a stiff periodic system by Gauss collocation of order 6, in steps that need
-not resolve its highest frequencies.
+"""The monodromy of a stiff periodic system by Gauss collocation of order 6.
 
-The method is A-stable and symplectic: frequencies beyond the step are aliased but neither grow
-nor decay, so the slow multipliers, which are the ones asked for, come out to the method's order.
+The steps need not resolve the highest frequencies. The method is A-stable and symplectic:
+frequencies beyond the step are aliased but neither grow nor decay, so the slow multipliers have the
+order of the method.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from modal.data.progress import shown
 from modal.periodic.balanced import Balanced
-from modal.transient.integrators.gauss import Tableau
-
-Array = NDArray[np.float64]
+from modal.transient.integrators.tableau import Tableau
+from modal.types import Array
 
 STAGES = 3
 ORDER = 2 * STAGES
@@ -57,7 +55,6 @@ def _solved(stage: Array, h: float, tableau: Tableau) -> Array:
     """x_{n+1} = (I + h Σ b_i k_i) x_n with k_i − h Σ_j a_ij A_i k_j = A_i, for each step (m, n,
     n)."""
     m, s, n, _ = stage.shape
-    system = -h * np.einsum("ij,minl->minjl", tableau.a, stage).reshape(m, s * n, s * n)
-    system += np.eye(s * n)
+    system = tableau.stage_matrix(h, stage)
     slopes = np.linalg.solve(system, stage.reshape(m, s * n, n)).reshape(m, s, n, n)
     return np.asarray(np.eye(n) + h * np.einsum("i,minl->mnl", tableau.b, slopes))

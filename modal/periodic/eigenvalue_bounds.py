@@ -1,6 +1,6 @@
-"""How far the eigenvalues of a matrix can move when the matrix is changed by a given norm.
+"""Bounds on the change of the eigenvalues of a matrix under a perturbation of given norm.
 
-An eigenvalue that is alone moves by ‖E‖/|yᴴx|; one of a cluster of m nearly equal ones, which may
+A well separated eigenvalue changes by ‖E‖/|yᴴx|; one of a cluster of m nearly equal ones, which may
 be defective, by up to the m-th root of it. For each eigenvalue the clusters of its nearest
 neighbours are tried in turn: the perturbation of the cluster's own m × m matrix from Stewart's
 theorem, the eigenvalues of that matrix from Henrici's (G. W. Stewart and J. Sun, Matrix
@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 from scipy.linalg.lapack import ztrsen
 from scipy.optimize import linear_sum_assignment
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 LARGEST_CLUSTER = 4
 SHARP = 1e-9  # of |μ|: a bound at which larger clusters are not tried

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.data.progress import counted, phase
@@ -24,32 +23,46 @@ from modal.periodic.product_eigen import product_modes
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.types import Array, Complex
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 Method = Literal["dense", "reduced", "arnoldi"]
 Verdict = Literal["stable", "unstable", "undecided"]
 
-DENSE_LIMIT = 60  # unknowns of a second-order model up to which the whole monodromy is made
+DENSE_LIMIT = 60  # degrees of freedom up to which the whole monodromy is computed
 TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
 REDUCED_TOLERANCE = 1e-5  # of log μ
 ARNOLDI_TOLERANCE = 1e-9  # relative, of the eigenvalues of the discrete map
 STEPS = 400  # Gauss steps of order 4 a period
-FASTEST = 2e3  # rad a period of the fastest mode that the dense monodromy follows by default
-RESOLVED = 1e-3  # of growth a period: a bound above this decides nothing
+FASTEST = 2e3  # rad a period of the fastest mode for which the default is the dense monodromy
+RESOLVED = 1e-3  # of growth a period: the largest growth bound of a stable verdict
 
 
 @dataclass(frozen=True)
 class FloquetModes:
-    """Multipliers μ (m,), largest first, and what belongs to them.
+    """Floquet multipliers, exponents and vectors, in the order of decreasing growth.
 
-    exponents (m,): log(μ)/T, 1/s, Im in (−π/T, π/T]. vectors (N, m): Floquet vectors at t0, on x
-    of x' = A x or on (q, q̇), unit 2-norm. error (m,): bound on the error of the exponents, 1/s,
-    from the errors of the propagation and the condition of the eigenvalue; where it is infinite
-    the multiplier is below what those errors let be seen, and Re of the exponent is an upper
-    bound. period: T, s. interpolated: what the matrices of a model with freeze(t) were read off,
-    or None where every instant was made. Multipliers beyond the range of numbers are 0 or inf;
-    their exponents are right.
+    Attributes
+    ----------
+    period : float
+        T, s.
+    t0 : float
+        Instant at which the period begins, s.
+    multipliers : ndarray of complex, shape (m,)
+        μ. Values beyond the range of floating-point numbers are 0 or inf; their exponents are
+        right.
+    exponents : ndarray of complex, shape (m,)
+        log(μ) / T, 1/s, with Im in (−π/T, π/T].
+    vectors : ndarray of complex, shape (N, m)
+        Floquet vectors at t0, of x in x' = A x or of (q, q̇), with unit 2-norm.
+    error : ndarray, shape (m,)
+        Bound on the error of the exponents, 1/s, from the error of the propagation and the
+        condition of the eigenvalue. Where it is infinite, the multiplier is smaller than these
+        errors, and the real part of the exponent is an upper bound.
+    method : str
+        "dense", "reduced" or "arnoldi".
+    interpolated : Interpolant or None
+        Interpolant of the matrices of a model with ``freeze(t)``; None where the matrices were
+        assembled at every instant.
     """
 
     period: float
@@ -119,20 +132,67 @@ def floquet(
     basis: Any = None,
     progress: bool | None = False,
 ) -> FloquetModes:
-    """Floquet multipliers and exponents of a model that repeats itself after `period`, s.
+    """Floquet multipliers and exponents of a model with periodic coefficients.
 
-    model: a callable A(t) of x' = A(t) x, an object with freeze(t), or a FrozenSystem. method:
-    "dense", the whole monodromy (the default for callables and for up to 60 slow unknowns);
-    "reduced", the k slowest modes on the space of the frozen modes at several instants (the
-    default beyond), or on `basis` (n, r); "arnoldi", the k largest multipliers of the full sparse
-    model, matrix-free, with `steps` Gauss steps of order 4 a period (400). tolerance: relative
-    error of the factors of the dense monodromy (1e-12), error of log μ ("reduced", 1e-5), or
-    relative residual of the eigenvalues ("arnoldi", 1e-9). breaks: instants within the period
-    where the matrices jump ("dense" only). Multipliers of any size, from growth beyond the range
-    of numbers to decay below round-off, come from the eigenvalues of a product of factors that is
-    never multiplied out (`modal.product_eigen`). progress: bars on stderr; None shows them on a
-    terminal.
-    Raises InputError when the model does not repeat itself, ConvergenceError.
+    Parameters
+    ----------
+    model : callable, object with ``freeze(t)``, or FrozenSystem
+        A callable returns A(t) of x' = A(t) x, dense, shape (N, N).
+    period : float
+        Period T, s.
+    t0 : float, default 0.0
+        Instant at which the period begins, s.
+    method : {"dense", "reduced", "arnoldi"}, optional
+        "dense" computes the whole monodromy; it is the default for callables and for up to 60
+        degrees of freedom without fast modes. "reduced" computes the k slowest modes on the space
+        of the frozen modes at several instants, or on `basis`; it is the default of larger
+        models. "arnoldi" computes the k largest multipliers of the full sparse model without
+        forming a matrix.
+    k : int, default 12
+        Number of modes of "reduced" and "arnoldi".
+    tolerance : float, optional
+        Relative error of the factors of the monodromy ("dense", 1e-12), error of log μ
+        ("reduced", 1e-5), or relative residual of the eigenvalues ("arnoldi", 1e-9).
+    breaks : sequence of float, optional
+        Instants within the period where the matrices jump, s. Only for "dense".
+    steps : int, optional
+        Gauss steps of order 4 a period, only for "arnoldi". Default 400.
+    basis : array_like, shape (n, r), optional
+        Basis of the displacements, only for "reduced".
+    progress : bool or None, default False
+        Progress bars on stderr; None shows them in a terminal only.
+
+    Returns
+    -------
+    FloquetModes
+        Multipliers, exponents (1/s) with error bounds, and vectors. Printable.
+
+    Raises
+    ------
+    InputError
+        An argument cannot be used, or the model does not repeat itself after `period`.
+    ConvergenceError
+        The propagation or the eigenvalue iteration did not converge.
+    SingularSystemError
+        A mass matrix is not positive definite.
+
+    Notes
+    -----
+    x(t + T) = P x(t) with the monodromy P; μ are the eigenvalues of P. "dense" integrates with
+    the Magnus method of order 6 (Blanes, Casas, Oteo & Ros 2009). The eigenvalues come from P as a
+    product of factors that is never multiplied out, so that decay below round-off and growth
+    beyond the range of numbers are resolved. See docs/numerics.md, "Floquet".
+
+    Examples
+    --------
+    >>> import numpy as np, modal
+    >>> def mathieu(t):
+    ...     return np.array([[0.0, 1.0], [-1.0 - 0.5 * np.cos(2.0 * t), -0.1]])
+    >>> modes = modal.floquet(mathieu, np.pi)
+    >>> modes.verdict
+    'unstable'
+    >>> bool(abs(modes.multipliers.prod() - np.exp(-0.1 * np.pi)) < 1e-9)  # Liouville
+    True
     """
     if not (np.isfinite(period) and period > 0.0):
         raise InputError(f"period: expected a positive number of seconds, got {period!r}")
@@ -164,8 +224,8 @@ def floquet(
 
 
 def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Method:
-    """The default method: "dense" for few unknowns, and no frequency so high that following all of
-    them would take long; else "reduced"."""
+    """The default method: "dense" for few degrees of freedom without high frequencies, otherwise
+    "reduced"."""
     if equations.at(t0).system.n > DENSE_LIMIT:
         return "reduced"
     fastest = np.abs(la.eigvals(equations.first_order(t0))).max()
@@ -182,8 +242,7 @@ def reduced_floquet(
     tolerance: float | None = None,
     progress: bool | None = False,
 ) -> FloquetModes:
-    """Floquet modes of a model on a basis (n, r), from its A(t) there; both must repeat themselves
-    after `period`."""
+    """Floquet modes of a model on a basis (n, r), from its A(t) there; both must be periodic."""
     wanted = tolerance or REDUCED_TOLERANCE
     found = reduced_multipliers(model, A, basis, period, t0, k, wanted, progress)
     return _of_logs(*found, period, t0, "reduced")
@@ -203,7 +262,7 @@ def _dense(
         with counted(exact, "matrices of the motion", "instant", progress) as sampled:
             smooth = periodic_interpolant(sampled, t0, period)
     if smooth is not None:
-        # What an error of that relative size in A makes of Φ, in the norm of energy: ∫ ‖δA‖ dt.
+        # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
         deviation = smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())
     matrix = smooth or equations.first_order
     A = (

@@ -1,7 +1,7 @@
 """A model on a fixed space of shapes: M, C, D, K and Q projected at every instant.
 
 The space is spanned by frozen modes at several instants of a motion, so the low modes are exact
-there; what it leaves out is told by a residual, never assumed (see `modal.floquet`).
+there. The error of the basis is estimated from a residual (modal/periodic/basis_error.py).
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from assembly.errors import InputError
 from assembly.system.frozen import PARTS, FrozenSystem
 from modal.eigen.solve import solve
 from modal.transient.equations import freezer
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 INDEPENDENT = 1e-4  # of the largest singular value, in the energy norm
 
@@ -32,7 +31,7 @@ class GalerkinModel:
             raise InputError(f"basis: expected finite numbers (n, r), got shape {self.V.shape}")
 
     def freeze(self, t: float) -> FrozenSystem:
-        """The projected system at t: every named part apart, and the load."""
+        """The projected system at t: every named part, and the load."""
         system, V = self._freeze(t), self.V
         if V.shape[0] != system.n:
             raise InputError(f"basis: the model has {system.n} unknowns, the basis {V.shape[0]}")

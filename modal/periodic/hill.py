@@ -1,5 +1,4 @@
-"""Hill-type stability charts: Floquet verdicts over two parameters, in the format of the
-stability maps."""
+"""Hill charts: Floquet verdicts over two or more parameters, in the format of stability maps."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from modal.provenance.fingerprint import Periodic, PointPrints
 
 Period = float | Callable[..., float]
 
-FULL = 1  # of the map's flag `source`: every point is a Floquet analysis of its own
+FULL = 1  # value of the map's flag `source`: every point has its own Floquet analysis
 
 
 def hill_chart(
@@ -39,20 +38,62 @@ def hill_chart(
     progress: bool | None = None,
     **parameters: Sequence[float],
 ) -> xr.Dataset:
-    """The Floquet verdict of family(**point) at every point of a grid.
+    """Floquet stability verdict at every point of a grid of two or more parameters (Hill chart).
 
-    family: parameters → a callable A(t) or a model with freeze(t). period: s, a number or a
-    function of the same parameters. parameters: one-dimensional arrays, two or more; `fixed` are
-    passed on as they are. breaks: jumps of A within the period. k: modes of large models. store,
-    resume: a zarr folder, as for `modal.stability_map`; the family is recognised by its period and
-    its matrices at eight instants of every point.
+    Parameters
+    ----------
+    family : callable ``family(**point)``
+        Returns the model of a point: a callable A(t) of x' = A(t) x, or an object with
+        ``freeze(t)``.
+    period : float or callable ``period(**point)``
+        Period of the motion, s.
+    k : int, default 6
+        Number of modes of large models, as in `modal.floquet`.
+    breaks : sequence of float, optional
+        Instants within the period where the matrices jump, s.
+    store : path, optional
+        Zarr folder that receives the map tile by tile. The family is recognised by its period and
+        its matrices at eight instants of every point.
+    resume : bool, default False
+        Continue the map in `store`.
+    fixed : mapping, optional
+        Constant arguments of `family` and of a callable `period`.
+    progress : bool, optional
+        Progress bar on stderr. Default: only in a terminal.
+    **parameters : array_like, shape (N_i,)
+        Values of the swept parameters, two or more.
 
-    Returns the "map" dataset of DESIGN.md, section 5: growth_rate is the largest real part of the
-    exponents, unstable_modes counts multipliers outside the unit circle beyond their error, and the
-    verdict is a divergence when the worst multiplier is real and positive (exponent without
-    frequency), flutter otherwise; critical_frequency is |Im| of the exponent, up to 1/(2T); proof
-    is a count where all multipliers were found.
-    Raises InputError; ConvergenceError names the point.
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions: the swept parameters; variables as in `modal.stability_map`. growth_rate is
+        the largest real part of the exponents (1/s). unstable_modes counts the exponents whose
+        real part exceeds its error. The verdict is divergence where the exponent of largest real
+        part has no imaginary part (multiplier real and positive), else flutter.
+        critical_frequency (Hz) is |Im| / 2π of that exponent, at most 1 / (2 T). proof is "count"
+        where all multipliers were computed.
+
+    Raises
+    ------
+    InputError
+        An argument cannot be used, or a model does not repeat itself after its period.
+    ConvergenceError
+        A point could not be computed. The message names the point.
+    StorageError
+        The store holds another map, is damaged beyond its tiles, or cannot be written.
+
+    Notes
+    -----
+    x(t + T) = P x(t); the exponents are log(μ) / T of the eigenvalues μ of P. See `modal.floquet`.
+
+    Examples
+    --------
+    >>> import numpy as np, modal
+    >>> def mathieu(stiffness, drive):
+    ...     return lambda t: np.array([[0.0, 1.0], [-stiffness - drive * np.cos(2.0 * t), -0.1]])
+    >>> chart = modal.hill_chart(mathieu, np.pi, stiffness=[0.5, 1.0], drive=[0.0, 0.5])
+    >>> chart.unstable_modes.values.tolist()
+    [[0, 0], [0, 1]]
     """
     axes = {}
     for name, values in parameters.items():

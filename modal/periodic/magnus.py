@@ -1,9 +1,8 @@
 """The fundamental matrix of x' = A(t) x by a Magnus integrator of order 6.
 
 Over a step, Φ = exp(Ω) with Ω from A at the three Gauss points (Blanes, Casas, Oteo & Ros,
-Physics Reports 470, 2009, eq. 253–257). Exact for constant A however stiff, and it keeps the
-group A belongs to: the monodromy of an undamped mechanical system comes out symplectic to
-round-off.
+Physics Reports 470, 2009, eq. 253–257). It is exact for constant A, stiff or not. It conserves the
+group of A: the monodromy of an undamped mechanical system is symplectic to round-off.
 """
 
 from __future__ import annotations
@@ -14,24 +13,24 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, InputError
 from modal.periodic.balanced import Balanced
-
-Array = NDArray[np.float64]
+from modal.transient.integrators.tableau import Tableau
+from modal.types import Array
 
 ORDER = 6
+NODES = Tableau(ORDER // 2).c
 FIRST_STEPS = 8
-GROWTH = 1.5  # of the number of steps; not 2, so that no two grids share the place of a jump
+GROWTH = 1.5  # of the number of steps; not 2, so that a jump is at different places of the grids
 MOST_STEPS = 1 << 16
-BATCH_NUMBERS = 1 << 21  # entries of the exponentials made at a time
-STALLED = 4  # refinements without gain …
-FLOOR = 1e-7  # … of a gap this small are round-off; a jump in A would still be seen at this size
+BATCH_NUMBERS = 1 << 21  # entries of the exponentials computed at a time
+STALLED = 4  # refinements without gain after which a gap below FLOOR is round-off
+FLOOR = 1e-7  # relative; a jump in A makes a larger gap
 SPREAD = np.log(1e2)  # logarithm of the growth or decay over one factor
 SAMPLES = 32  # instants of a piece at which the growth and decay rates are evaluated
-FEWEST_FACTORS, MOST_FACTORS = 32, 4096  # at most; of n unknowns as many as cost …
-FACTOR_WORK = 2e7  # … this times n³ operations
+FACTOR_WORK = 2e7  # the number of factors is at most this over n³ …
+FEWEST_FACTORS, MOST_FACTORS = 32, 4096  # … within these limits
 SHARPEST = 1e-13  # tolerance of one factor of many
 
 
@@ -58,7 +57,7 @@ def propagator_factors(
     Over each span the number of steps grows until results agree to `tolerance` (relative,
     2-norm). breaks: times between t0 and t1 where A jumps; the steps end there. The number of
     spans is limited; solutions that decay faster than that allows are below the round-off of the
-    factors. Raises ConvergenceError when the steps run out (an unannounced jump does that),
+    factors. Raises ConvergenceError at the largest number of steps (a jump not in `breaks`),
     InputError for a break outside the span.
     """
     inner = sorted(float(b) for b in breaks)
@@ -157,8 +156,7 @@ def exponents(A: Balanced, starts: Array, h: float) -> Array | None:
 
     None where the steps are so long that the commutators outgrow h A: the series does not converge.
     """
-    offset = np.sqrt(0.15)  # the Gauss points of three stages are ½ and ½ ± √15/10
-    first, second, third = (A.many(starts + h * c) for c in (0.5 - offset, 0.5, 0.5 + offset))
+    first, second, third = (A.many(starts + h * c) for c in NODES)
     a1 = h * second
     a2 = (np.sqrt(15.0) * h / 3.0) * (third - first)
     a3 = (10.0 * h / 3.0) * (third - 2.0 * second + first)

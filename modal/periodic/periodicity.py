@@ -1,4 +1,4 @@
-"""Does a model repeat itself after a given time?"""
+"""Check that a model repeats itself after a given time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from assembly.errors import InputError
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
 
-CHECKS = 7  # instants of the period, irrationally spaced: on no symmetry of a motion
-PERIODIC = 1e-6  # of a matrix's size: how well it must repeat itself
-VARIATION = 1e-3  # of its variation within the period: so that a very short time is no period
-ROUND_OFF = 1e-11  # of a matrix's size: changes this small are no changes
-NEGLIGIBLE = 1e-12  # of the whole stiffness or velocity matrix: parts this small do not matter
-EDGE = 1e-6  # of the period: instants this near a jump of the matrices are not compared
+CHECKS = 7  # instants of the period, at irrational distances: on no symmetry of a motion
+PERIODIC = 1e-6  # largest change after a period, relative to the matrix
+VARIATION = 1e-3  # the same, relative to its variation within the period
+ROUND_OFF = 1e-11  # relative change of a matrix that is round-off
+NEGLIGIBLE = 1e-12  # parts below this fraction of the whole stiffness or velocity matrix
+EDGE = 1e-6  # of the period: instants closer to a jump of the matrices are not compared
 
 
 def check_period(

@@ -13,13 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from modal.periodic.eigenvalue_bounds import eigenvalue_bounds
 from modal.periodic.product_sweeps import TriangularProduct, triangular_product
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 EPS = float(np.finfo(float).eps)
 SETTLED = 1e-8  # relative change of the periodic subspaces over a period

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from modal.types import Array
 
 RANGE = np.log(1e2)  # of the moduli inside a block: larger ones are split as soon as they converge
 SWEEPS_PER_ROW = 8  # of N: the widest gap of a block of N moduli over RANGE converges by then
@@ -41,7 +40,7 @@ def triangular_product(factors: Array) -> TriangularProduct:
     """Orthogonal iteration over `factors` (p, N, N), the first to act first.
 
     A product of one factor is one block. Otherwise the sweeps end when no block spans more than
-    RANGE, or when they run out: then the block that is left has a larger error bound.
+    RANGE, or at their largest number; the remaining block then has a larger error bound.
     """
     p, N, _ = factors.shape
     whole = TriangularProduct(np.eye(N), factors, (slice(0, N),), 0.0)
@@ -69,7 +68,7 @@ def triangular_product(factors: Array) -> TriangularProduct:
 
 
 def _generic(N: int) -> Array:
-    """An orthogonal matrix that is special to no model: the eigenvectors of a fixed matrix."""
+    """A fixed orthogonal matrix, independent of the model: eigenvectors of a fixed matrix."""
     row = np.arange(1, N + 1)
     return np.asarray(la.eigh(np.sin(np.outer(row, row) * np.sqrt(2.0)))[1])
 

@@ -18,22 +18,20 @@ from modal.periodic.magnus import SPREAD
 from modal.periodic.product_eigen import EPS, product_modes
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.transient.equations import SecondOrderModel
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 INSTANTS = 8  # of a period, whose frozen modes span the basis
-GUARD = 2  # modes more than asked for in the basis
-RESOLUTION = 0.5  # |λ| h of the fastest mode asked for, at the first try
+GUARD = 2  # additional modes in the basis
+RESOLUTION = 0.5  # |λ| h of the fastest requested mode, in the first run
 GROWTH = 1.5
 MOST_STEPS = 1 << 15
-LEAST_FACTORS = 3  # between which the error of the basis is looked at, off the basis' instants
+LEAST_FACTORS = 3  # the error of the basis is evaluated between them, off the basis' instants
 
 
 def reduced_basis(
     model: Any, period: float, t0: float, k: int, progress: bool | None = False
 ) -> Array:
-    """Shapes (n, r) of the k slowest frozen modes, and a few more, at instants of the period."""
+    """Shapes (n, r) of the k slowest frozen modes, and GUARD more, at instants of the period."""
     times = (t0 + period * np.arange(INSTANTS) / INSTANTS).tolist()
     instants = shown(times, "frozen modes as a basis", "instant", progress)
     return modal_basis(model, instants, k + GUARD)
@@ -42,7 +40,7 @@ def reduced_basis(
 def reduced_motion(
     model: Any, basis: Array, period: float, t0: float, progress: bool | None = False
 ) -> tuple[Balanced, Interpolant | None]:
-    """A(t) of the model on the basis, and what it was read off where it is smooth."""
+    """A(t) of the model on the basis, and its interpolant where it is smooth."""
     equations = SecondOrderModel(GalerkinModel(model, basis))
     exact = equations.first_order
     with counted(exact, "matrices of the motion", "instant", progress) as sampled:

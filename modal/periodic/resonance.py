@@ -1,14 +1,11 @@
-"""Parametric resonances announced by mean frequencies: ω̄_i ± ω̄_j ≈ k · 2π/T (DESIGN.md, section
-2)."""
+"""Parametric resonances predicted by mean frequencies: ω̄_i ± ω̄_j ≈ k · 2π/T."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-Array = NDArray[np.float64]
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Resonance:
 def announced(
     mean_frequencies: ArrayLike, period: float, width: float = 0.05, harmonics: int = 4
 ) -> list[Resonance]:
-    """The combinations nearer than `width` · 2π/T to one of the first `harmonics`, nearest first.
+    """The combinations closer than `width` · 2π/T to one of the first `harmonics`, closest first.
 
     mean_frequencies (m,): ω̄_i, rad/s, means over the period. Of an undamped Hamiltonian model
     the sums can be unstable; the differences only where a mode has negative energy.

@@ -23,18 +23,33 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Box:
-    """Where an unstable eigenvalue λ = r + iω, r > 0, must lie: |ω| ≤ frequency, r ≤ growth.
+    """The box that holds every unstable eigenvalue: |Im λ| ≤ angular_frequency, 0 < Re λ ≤ growth.
 
     Parameters
     ----------
     gyroscopic : float
         γ = max |xᴴGx| / xᴴMx, rad/s.
     circulatory : float
-        κ = max |xᴴNx| / xᴴDx, rad/s; infinite where circulatory forces act that no damper holds.
+        κ = max |xᴴNx| / xᴴDx, rad/s; infinite where circulatory forces act that no damper resists.
     softening : float
         σ, (rad/s)²: no xᴴSx / xᴴMx is below −σ.
     dissipative : bool
-        Whether damping nowhere gives energy, D ⪰ 0. Otherwise κ is infinite.
+        Whether damping supplies energy to no motion, D ⪰ 0. Otherwise κ is infinite.
+
+    Notes
+    -----
+    M is the mass matrix, D and G are the symmetric and skew parts of all that multiplies the
+    velocity, S and N those of all that multiplies the displacement. With W = max(γ/2, κ) an
+    eigenvalue λ with Re λ > 0 has |Im λ| ≤ W and Re λ ≤ √(W² + γW + σ); docs/theory.md, "A verdict
+    on all modes", derives it. Its special cases are the classic bounds of a whirl frequency: κ = Ω
+    for internal damping of a shaft at the speed Ω, κ = Ω/2 for a full oil film.
+
+    Examples
+    --------
+    >>> import modal
+    >>> box = modal.Box(gyroscopic=6.0, circulatory=4.0, softening=9.0)
+    >>> box.angular_frequency, box.growth
+    (4.0, 7.0)
     """
 
     gyroscopic: float
@@ -61,6 +76,7 @@ class Box:
 
     @property
     def is_bounded(self) -> bool:
+        """Whether κ is finite, so that the box limits the frequency of an unstable mode."""
         return bool(np.isfinite(self.circulatory))
 
     def __str__(self) -> str:

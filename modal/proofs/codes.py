@@ -1,4 +1,4 @@
-"""What a verdict rests on: words for people, integers for datasets."""
+"""Proofs of a verdict: words for reports, integers for datasets."""
 
 from __future__ import annotations
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from modal.reduction.basis import UNDERESTIMATE, Projected
-from modal.reduction.reference import Reference
-
-Array = NDArray[np.float64]
+from modal.reduction.reference_operator import ReferenceOperator
+from modal.types import Array
 
 
 def coupling(projected: Projected, image: tuple[Array, Array], weights: Array) -> float:
@@ -54,7 +52,7 @@ def dual_norm(weak: Array, strong: Array) -> float:
     return UNDERESTIMATE * float(np.sqrt(np.linalg.norm(weak, 2) * np.linalg.norm(strong, 2)))
 
 
-def orthonormal(reference: Reference, V: Array) -> tuple[tuple[Array, Array], float]:
+def orthonormal(reference: ReferenceOperator, V: Array) -> tuple[tuple[Array, Array], float]:
     """X (n, c) of the span of V with XᵀK_refX = I, and K_refX; the median of xᵀK_refx of V's."""
     KV = reference.shift * (reference.mass @ V)
     for weight, term in zip(reference.weights, reference.family.terms, strict=False):

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.combination import Kronecker
 from modal.proofs.forms import parts_of
 from modal.proofs.ratios import is_semidefinite, skew_ratio
 from modal.reduction.affine import AffineFamily, Coefficients
-
-Array = NDArray[np.float64]
+from modal.types import Array, Index, Mask
 
 PROPORTIONAL = 1e-12  # of a column's size: two columns of coefficients with one ratio
 
@@ -43,7 +41,7 @@ class Group:
         return np.asarray(table[:, j] / self.weights[j])
 
 
-def groups(table: Array, columns: NDArray[np.bool_]) -> list[Group]:
+def groups(table: Array, columns: Mask) -> list[Group]:
     """The groups of a table of coefficients (P, J), of the chosen columns (J,)."""
     found: list[Group] = []
     directions: list[Array] = []
@@ -80,7 +78,7 @@ class PointBoxes:
         W = self.angular_frequency
         return np.asarray(W * (W + self.gyroscopic))
 
-    def take(self, index: NDArray[np.intp] | slice) -> PointBoxes:
+    def take(self, index: Index | slice) -> PointBoxes:
         return PointBoxes(self.gyroscopic[index], self.circulatory[index])
 
 
@@ -195,7 +193,7 @@ class FamilyBox:
         return np.where(np.isfinite(t), t, 0.0)
 
     @property
-    def _skewed(self) -> NDArray[np.bool_]:
+    def _skewed(self) -> Mask:
         return np.array([term.symmetry != 1 for term in self.family.terms])
 
 
@@ -203,9 +201,7 @@ def _unique_rows(table: Array) -> Array:
     return np.unique(table, axis=0)
 
 
-def _spanned(
-    table: Array, found: list[Group], columns: NDArray[np.bool_] | None = None
-) -> NDArray[np.bool_]:
+def _spanned(table: Array, found: list[Group], columns: Mask | None = None) -> Mask:
     """Points (P,) whose coefficients are what the groups' factors make of them."""
     made = np.zeros_like(table)
     seen = np.zeros(table.shape[1], dtype=bool)

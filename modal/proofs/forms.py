@@ -17,13 +17,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.linalg.combination import Combination
 from assembly.linalg.mirror import ROUND_OFF, symmetry_of
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from modal.proofs.codes import MODES, UNSTABLE_MODE
+from modal.types import Array, Complex
 
 STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
 
@@ -27,9 +27,7 @@ class Verdict:
     proof: int
 
 
-def judge(
-    eigenvalues: NDArray[np.complex128], error_bound: NDArray[np.float64], proof: int = MODES
-) -> Verdict:
+def judge(eigenvalues: Complex, error_bound: Array, proof: int = MODES) -> Verdict:
     """The verdict on elastic eigenvalues (k,) rad/s with their error bounds (k,).
 
     proof: what is known of the modes that are not among them.

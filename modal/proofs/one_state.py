@@ -8,10 +8,10 @@ import numpy as np
 
 from assembly.errors import SingularSystemError
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.state import Complex, Real
 from modal.proofs.box import Box
 from modal.proofs.proving import ProvingReducer
 from modal.reduction.affine import AffineFamily
+from modal.types import Array, Complex
 
 TOLERANCE = 1e-7  # of the eigenvalues, relative
 SHARPEST = 1e-10  # tolerance where a growth rate is hidden by its error bound
@@ -26,7 +26,7 @@ class Examined:
     """
 
     eigenvalues: Complex
-    error_bound: Real
+    error_bound: Array
     proof: int
     box: Box
 

@@ -8,16 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.proofs.codes import COUNT, ENERGY, MODES
-from modal.proofs.complete import Completeness, Forms
+from modal.proofs.completeness import ComplementForms, Completeness
 from modal.proofs.family_box import FamilyBox, PointBoxes
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.certificate import Certificate, derivative_pairing
+from modal.reduction.error_bounds import ErrorBounds, derivative_pairing
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.reference import Reference
-
-Array = NDArray[np.float64]
+from modal.reduction.reference_operator import ReferenceOperator
+from modal.types import Array, Index, Mask
 
 PREFIX = "proof_"  # of the names under which the bounds are stored
 REACH = 2.5  # the starting basis holds modes of K_ref up to this times W² + γW
@@ -42,9 +41,9 @@ class Prover:
         self.box = FamilyBox(family, span)
         self.span = span
         self._completeness: Completeness | None = None
-        self._forms: Forms | None = None
+        self._forms: ComplementForms | None = None
         self._projected: Projected | None = None
-        self._whole: tuple[Projected, Forms] | None = None
+        self._whole: tuple[Projected, ComplementForms] | None = None
 
     def reach(self) -> float:
         """Frequency, rad/s, up to which the basis is to hold all modes of K_ref."""
@@ -55,18 +54,18 @@ class Prover:
         stiffness = self.box.at(self.span).stiffness
         return float(stiffness[np.isfinite(stiffness)].max(initial=0.0))
 
-    def start(self, reference: Reference, basis: MassBasis) -> None:
+    def start(self, reference: ReferenceOperator, basis: MassBasis) -> None:
         """Take the bounds beside the first vectors of the basis."""
         self._completeness = Completeness(reference, self.span, basis, self._largest_stiffness())
 
-    def forms(self, projected: Projected) -> Forms:
+    def forms(self, projected: Projected) -> ComplementForms:
         """The bounds beside a basis; those of the last one are kept."""
         assert self._completeness is not None
         if self._projected is not projected or self._forms is None:
             self._projected, self._forms = projected, self._completeness.forms(projected)
         return self._forms
 
-    def _everywhere(self, projected: Projected) -> Forms:
+    def _everywhere(self, projected: Projected) -> ComplementForms:
         """The bounds over the whole space; those of the last basis are kept."""
         assert self._completeness is not None
         if self._whole is None or self._whole[0] is not projected:
@@ -90,19 +89,19 @@ class Prover:
         out[(boxes.circulatory == 0.0) & steady] = ENERGY
         return out
 
-    def local(self, shared: Projected, smaller: Projected, Q: Array) -> Forms:
+    def local(self, shared: Projected, smaller: Projected, Q: Array) -> ComplementForms:
         """The bounds beside a basis of the columns Q (r, s) of the shared one."""
         assert self._completeness is not None
         return self._completeness.local(self.forms(shared), shared, smaller, Q)
 
     def proofs(
         self,
-        forms: Forms,
+        forms: ComplementForms,
         projected: Projected,
         at: Coefficients,
         modes: SmallModes,
-        certificate: Certificate,
-        rigid: NDArray[np.bool_],
+        certificate: ErrorBounds,
+        rigid: Mask,
     ) -> NDArray[np.int8]:
         """What proves that all unstable modes of the points (P,) are among the first ones.
 
@@ -135,15 +134,15 @@ class Prover:
 
     def _counted(
         self,
-        forms: Forms,
+        forms: ComplementForms,
         projected: Projected,
         at: Coefficients,
         boxes: PointBoxes,
         modes: SmallModes,
-        certificate: Certificate,
-        index: NDArray[np.intp],
-        rigid: NDArray[np.bool_],
-    ) -> NDArray[np.bool_]:
+        certificate: ErrorBounds,
+        index: Index,
+        rigid: Mask,
+    ) -> Mask:
         assert self._completeness is not None
         known = certificate.right.shape[1]
         residuals = []
@@ -175,7 +174,7 @@ class Prover:
 
     @classmethod
     def restored(
-        cls, family: AffineFamily, span: Coefficients, reference: Reference,
+        cls, family: AffineFamily, span: Coefficients, reference: ReferenceOperator,
         arrays: Mapping[str, NDArray[np.generic]],
     ) -> Prover:  # fmt: skip
         made = cls.__new__(cls)

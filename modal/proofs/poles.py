@@ -3,7 +3,7 @@
     Q_vv(iω)⁻¹ = Σ x_k y_kᴴ / ((iω − λ_k) y_kᴴ(2λ_kM + E)x_k),
     Q_zv(iω) x_k = r_k + (iω − λ_k) [(iω + λ_k) M_zv + E_zv] x_k,
 
-r_k the residual of the pair (modal/proofs/complete.py).
+r_k the residual of the pair (modal/proofs/completeness.py).
 """
 
 from __future__ import annotations
@@ -11,13 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from modal.reduction.basis import Projected
 from modal.reduction.reduced_eigen import SmallModes
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex, Mask
 
 NODES = 2  # frequencies at which the modes without residuals are summed
 
@@ -36,7 +33,7 @@ class Poles:
     left: Complex
     size: Array
     factor: Complex
-    paired: NDArray[np.bool_]
+    paired: Mask
 
     @classmethod
     def of(
@@ -44,7 +41,7 @@ class Poles:
         projected: Projected,
         modes: SmallModes,
         pairing: Complex,
-        used: NDArray[np.bool_],
+        used: Mask,
         floor: Array,
     ) -> tuple[Poles, Array, Array]:
         """The poles, and the norms of the right and left vectors."""
@@ -74,7 +71,7 @@ class Poles:
         least = np.hypot(self.values.real, near)
         return least, np.hypot(self.values.real, np.maximum(np.abs(a), np.abs(b)))
 
-    def sum_at(self, omega: Array, chosen: NDArray[np.bool_]) -> Array:
+    def sum_at(self, omega: Array, chosen: Mask) -> Array:
         """A bound (P,) of the norm of the sum over the chosen poles at iω, ω (P,)."""
         total = 0.0
         for mirrored in (False, True):
@@ -93,7 +90,7 @@ class Poles:
 
 def largest_on_axis(
     W: Array, far: Array, mass: float, damping: Array, poles: Poles,
-    residuals: tuple[Array, Array], used: NDArray[np.bool_],
+    residuals: tuple[Array, Array], used: Mask,
 ) -> Array:  # fmt: skip
     """A bound (P,) of ‖Q_zv Q_vv(iω)⁻¹ Q_vz‖ over 0 ≤ ω ≤ W.
 
@@ -107,7 +104,7 @@ def largest_on_axis(
     )
 
 
-def _other_modes(W: Array, far: Array, poles: Poles, chosen: NDArray[np.bool_]) -> Array:
+def _other_modes(W: Array, far: Array, poles: Poles, chosen: Mask) -> Array:
     """far² times a bound of the norm of the sum over the chosen modes."""
     if not chosen.any():
         return np.zeros(len(W))
@@ -125,7 +122,7 @@ def _other_modes(W: Array, far: Array, poles: Poles, chosen: NDArray[np.bool_]) 
 
 def _known_modes(
     W: Array, far: Array, mass: float, damping: Array, poles: Poles, right: Array, left: Array,
-    known: NDArray[np.bool_],
+    known: Mask,
 ) -> Array:  # fmt: skip
     """The largest sum over modes with residuals, each at its own smallest or largest distance.
 

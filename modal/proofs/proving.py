@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.proofs.codes import MODES
-from modal.proofs.complete import Forms
+from modal.proofs.completeness import ComplementForms
 from modal.proofs.points import Prover
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.certificate import Certificate, certify
+from modal.reduction.error_bounds import ErrorBounds, error_bounds
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reducer import SOUNDINGS, Reducer, spread
+from modal.types import Mask
 
 MOST = 60  # modes of a point that are certified so that its box is covered
 
@@ -43,7 +44,7 @@ class ProvingReducer(Reducer):
 
     def _set(self, family: AffineFamily, k: int, tolerance: float, threads: int) -> None:
         super()._set(family, k, tolerance, threads)
-        self._forms: Forms | None = None
+        self._forms: ComplementForms | None = None
         self._parent: Projected | None = None
 
     def _cover(self, at: Coefficients) -> None:
@@ -56,9 +57,7 @@ class ProvingReducer(Reducer):
         count = inside[np.isfinite(radius)].sum(axis=1).max(initial=0)
         self.wanted = int(min(max(self.wanted, count), MOST))
 
-    def proved(
-        self, at: Coefficients
-    ) -> tuple[SmallModes, Certificate, NDArray[np.bool_], NDArray[np.int8]]:
+    def proved(self, at: Coefficients) -> tuple[SmallModes, ErrorBounds, Mask, NDArray[np.int8]]:
         """As `solve`, with what proves that no other mode is unstable (modal/proofs/codes.py)."""
         at = at.padded(len(self.projected.matrices))
         shared = self.projected if self._parent is None else self._parent
@@ -68,7 +67,7 @@ class ProvingReducer(Reducer):
         every, rigid = self.solved(at, every=True)
         count = self.wanted + self.extra
         modes = every.first(count)
-        certificate = certify(self.projected, at, modes)
+        certificate = error_bounds(self.projected, at, modes)
         forms = self._forms or self.prover.forms(self.projected)
         counted = self.prover.proofs(forms, self.projected, at, every, certificate, rigid)
         return modes, certificate, rigid[:, :count], np.where(proof != MODES, proof, counted)

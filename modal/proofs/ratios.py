@@ -14,12 +14,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
+from modal.types import Array, Mask
 
-Array = NDArray[np.float64]
 Product = Callable[[Array], Array]
 
 DENSE = 600  # size up to which LAPACK is used
@@ -217,7 +216,7 @@ def lanczos(
     return [_joined(bounds[i : i + starts], exact[i : i + starts]) for i in range(0, count, starts)]
 
 
-def _joined(bounds: list[tuple[float, float]], exact: NDArray[np.bool_]) -> tuple[float, float]:
+def _joined(bounds: list[tuple[float, float]], exact: Mask) -> tuple[float, float]:
     """The bounds of one B from those of its starts; an invariant space decides alone."""
     chosen = [pair for pair, one in zip(bounds, exact, strict=True) if one] or bounds
     return min(low for low, _ in chosen), max(high for _, high in chosen)

@@ -14,7 +14,6 @@ from assembly.linalg.combination import Combination, Kronecker
 from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.system.null_chain import null_fields
 from modal.eigen.solve import solve
-from modal.eigen.state import Complex, Real
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
 from modal.proofs.forms import Forms
@@ -22,6 +21,7 @@ from modal.proofs.judge import judge
 from modal.proofs.lyapunov import decays
 from modal.proofs.one_state import examine
 from modal.proofs.ratios import is_definite, is_semidefinite, lowest_ratio, skew_ratio
+from modal.types import Array, Complex
 
 WORDS = ("stable", "divergence", "flutter")
 UNDECIDED = "undecided"
@@ -42,7 +42,7 @@ class Stability:
     verdict : str
         "stable", "divergence", "flutter" or "undecided".
     proof : str
-        What the verdict rests on. "energy": stiffness positive definite, damping that takes energy,
+        Proof of the verdict. "energy": stiffness positive definite, damping that removes energy,
         no circulatory forces (Kelvin, Tait and Chetaev). "count": all modes in the box of possible
         instability were found. "lyapunov": a Lyapunov function. "mode": an unstable mode was found.
         "modes": only the lowest modes are known; the verdict is "undecided".
@@ -109,21 +109,37 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     -------
     Stability
         Verdict, proof, the box of possible instability and the modes examined. Where no proof
-        reaches all modes and none of those examined is unstable, the verdict is "undecided".
+        covers all modes and none of those examined is unstable, the verdict is "undecided".
 
     Raises
     ------
     InputError
-        For a mass matrix that is not positive definite, or a wrong k.
+        `system` is no FrozenSystem, its mass matrix is not symmetric positive definite, or k is no
+        positive whole number.
     FrozenMotionError
-        What `modal.solve` raises when no modes are found.
+        An error of `modal.solve` where not even the lowest modes are found.
 
     Notes
     -----
-    The methods, in rising cost: energy, one Cholesky factorization; the count of all modes in the
-    box |Im λ| ≤ max(γ/2, κ) outside which none can be unstable (modal/proofs/box.py); Lyapunov's
-    function. The verdict is on the elastic modes: rigid motions, which no stiffness resists, are
-    left out.
+    The methods, in rising cost: energy, one Cholesky factorization (Kelvin, Tait and Chetaev); the
+    count of all modes in the box |Im λ| ≤ max(γ/2, κ) outside which no mode is unstable (`Box`);
+    a Lyapunov function. docs/theory.md, "A verdict on all modes", derives them. Up to 300 degrees
+    of freedom LAPACK finds all modes; larger systems are examined with a reduced basis. Rigid
+    motions, which no stiffness resists, do not count.
+
+    Examples
+    --------
+    Two masses of 1 kg on springs, coupled by circulatory forces. They flutter where n exceeds half
+    the difference of the two stiffnesses, (9 − 4)/2 N/m:
+
+    >>> import modal
+    >>> from assembly import FrozenSystem
+    >>> def masses(n):
+    ...     return FrozenSystem(M=[[1.0, 0.0], [0.0, 1.0]], K=[[4.0, n], [-n, 9.0]])
+    >>> modal.stability(masses(0.0)).proof
+    'energy'
+    >>> modal.stability(masses(3.0)).verdict
+    'flutter'
     """
     if not isinstance(system, FrozenSystem):
         raise InputError(
@@ -209,7 +225,7 @@ def _large(system: FrozenSystem, k: int) -> Stability:
     return result
 
 
-def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Real]:
+def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
     """The k lowest elastic eigenvalues and their error bounds."""
     modes = solve(system, k=min(k + 2 * system.rigid.shape[1], 2 * system.n))
     elastic = np.asarray(modes.kind) == "elastic"
@@ -222,7 +238,7 @@ def _without_modes(proof: int, box: Box) -> Stability:
     )
 
 
-def _conclude(eigenvalues: Complex, bound: Real, proof: int, box: Box) -> Stability:
+def _conclude(eigenvalues: Complex, bound: Array, proof: int, box: Box) -> Stability:
     """The verdict on the modes examined; without a proof others may be unstable."""
     if not len(eigenvalues) and proof != MODES:
         return _without_modes(proof, box)

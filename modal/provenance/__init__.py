@@ -1,1 +1,1 @@
-"""Whose results these are: fingerprints of models."""
+"""Fingerprints that identify the model of a stored result."""

@@ -2,9 +2,9 @@
 
 A matrix A is represented by yᵀ(SAS)x for seeded random vectors x, y of entries ±1. The diagonal S
 scales the mass, damping and stiffness of the first point to entries of order one, so that a soft
-spring beside a stiff solid counts. A fingerprint has rows (value, size). Two fingerprints agree
-where every pair of values differs by at most TOLERANCE × size: bits may differ between machines and
-BLAS libraries, models may not.
+spring on a stiff solid counts. A fingerprint has rows (value, size). Two fingerprints agree where
+every pair of values differs by at most TOLERANCE × size. This allows for the round-off of other
+machines and BLAS libraries.
 
 Two models whose fingerprints of a matrix agree differ in it by less than about TOLERANCE of its
 scaled Frobenius norm, except by a coincidence of random numbers.
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.reduction.affine import ROLES, AffineFamily, Coefficients, Point
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Slices = tuple[slice, ...]
 
 TOLERANCE = 1e-9

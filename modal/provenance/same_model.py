@@ -1,4 +1,4 @@
-"""Fingerprints of what is tracked: by them a run goes on with its own model only."""
+"""Fingerprints of a tracked model: a stored run continues with the same model only."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
 from modal.provenance.fingerprint import ROWS, FamilyPrints, Probe
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.coefficient_table import BLOCK, CoefficientTable
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 DRAWN = 8  # values at which a model that is solved value by value is frozen once more
 

@@ -3,8 +3,8 @@
     M(p) = Σ_j m_j(p) A_j,   C(p) + D(p) = Σ_j c_j(p) A_j,   K_total(p) = Σ_j k_j(p) A_j
 
 The A_j are recognised by identity: a `Combination` of one body holds the same Python objects at
-every instant (DESIGN.md, section 2: nothing is reassembled along a motion). One G_i serves Coriolis
-and Euler terms.
+every instant, because nothing is reassembled along a motion (docs/theory.md, "One body in a moving
+frame"). One G_i serves both the Coriolis and the Euler terms.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.linalg.combination import Combination, within_range
 from assembly.linalg.mirror import symmetry_of
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from modal.types import Array, Mask
 
-Array = NDArray[np.float64]
 Point = Mapping[str, Any]
 Freeze = Callable[[Point], FrozenSystem]
 
@@ -155,7 +154,7 @@ class AffineFamily:
                 total = total + weights[j] * self.terms[j].symmetric_part()
         return within_range(sp.csr_matrix(total), "M or K")
 
-    def conservative(self, at: Coefficients) -> NDArray[np.bool_]:
+    def conservative(self, at: Coefficients) -> Mask:
         """Points (P,) where M and K are made of symmetric operators and C + D of skew ones."""
         symmetry = np.array([term.symmetry for term in self.terms])
         count = at.mass.shape[1]
@@ -182,7 +181,7 @@ def common_motions(first: Array, second: Array) -> Array:
 def shares_operators(freeze: Freeze, points: Sequence[Point]) -> bool:
     """True when freezing the same points again brings no new operator objects: the model is affine.
 
-    A mechanism's matrices T(t)ᵀ(·)T(t) are made anew at each instant; it is not.
+    A mechanism's matrices T(t)ᵀ(·)T(t) are recomputed at each instant; it is not affine.
     """
     known: dict[int, Any] = {}
     for point in points:

@@ -27,10 +27,8 @@ from numpy.typing import NDArray
 
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
-from modal.reduction.reference import Reference
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.reduction.reference_operator import ReferenceOperator
+from modal.types import Array, Complex, Index
 
 SKETCHES = 32
 UNDERESTIMATE = 2.0  # by which a sketched norm may be too small (see above)
@@ -52,7 +50,7 @@ class Projected:
     strong: Array
     weak_transposed: Array
     strong_transposed: Array
-    symmetry: NDArray[np.intp]
+    symmetry: Index
     frequency: Array
     overlap: Array
     resolved: float
@@ -67,21 +65,30 @@ class ReducedBasis:
     """V (n, r), M-orthonormal and real, with every operator projected; `grow` adds vectors."""
 
     def __init__(
-        self, family: AffineFamily, reference: Reference, start: MassBasis, resolved: float = 0.0
+        self,
+        family: AffineFamily,
+        reference: ReferenceOperator,
+        start: MassBasis,
+        resolved: float = 0.0,
     ) -> None:
         theta, xi = sketches(reference)
         self._set(family, reference, theta, xi, resolved)
         self._append(start.V, start.MV)
 
     @classmethod
-    def bare(cls, family: AffineFamily, reference: Reference) -> ReducedBasis:
+    def bare(cls, family: AffineFamily, reference: ReferenceOperator) -> ReducedBasis:
         """An empty basis without sketches: its residuals are formed in full."""
         made = cls.__new__(cls)
         made._set(family, reference, np.zeros((family.n, 0)), np.zeros((family.n, 0)), 0.0)
         return made
 
     def _set(
-        self, family: AffineFamily, reference: Reference, theta: Array, xi: Array, resolved: float
+        self,
+        family: AffineFamily,
+        reference: ReferenceOperator,
+        theta: Array,
+        xi: Array,
+        resolved: float,
     ) -> None:
         self.family, self.reference = family, reference
         # One memory order: products with a restored basis round as those with a new one do.
@@ -107,7 +114,7 @@ class ReducedBasis:
 
     @classmethod
     def restored(
-        cls, family: AffineFamily, reference: Reference, arrays: Mapping[str, NDArray[Any]]
+        cls, family: AffineFamily, reference: ReferenceOperator, arrays: Mapping[str, NDArray[Any]]
     ) -> ReducedBasis:
         """The basis whose `arrays` were kept, bit by bit."""
         made = cls.__new__(cls)
@@ -195,14 +202,14 @@ class ReducedBasis:
         return np.asarray(self.columns.V @ (self.rotation @ coordinates))
 
 
-def rigid_fields(rigid: Array, reference: Reference) -> Array:
+def rigid_fields(rigid: Array, reference: ReferenceOperator) -> Array:
     """M R of the M-orthonormal rigid fields R, (n, m)."""
     if rigid.shape[1] == 0:
         return rigid
     return MassBasis(reference.mass).directions(rigid.copy())[1]
 
 
-def sketches(reference: Reference, count: int = SKETCHES) -> tuple[Array, Array]:
+def sketches(reference: ReferenceOperator, count: int = SKETCHES) -> tuple[Array, Array]:
     """Θᵀ and Ξᵀ (n, count): see the head of this file. Seeded: a sweep repeats bit by bit."""
     n = reference.family.n
     rng = np.random.default_rng(23)

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
 from modal.reduction.affine import AffineFamily, Coefficients
-
-Array = NDArray[np.float64]
+from modal.types import Array, Index
 
 BLOCK = 100  # values that are frozen and stored together
 
@@ -21,7 +19,7 @@ class _Packed:
     """A table (P, J) as its first row and the columns that differ from it."""
 
     first: Array
-    columns: NDArray[np.intp]
+    columns: Index
     values: Array
 
     @classmethod
@@ -70,7 +68,7 @@ class CoefficientTable:
         parts = (part.table() for part in self._blocks[number])
         return Coefficients(*parts).padded(len(self._family.terms))
 
-    def take(self, index: NDArray[np.intp]) -> Coefficients:
+    def take(self, index: Index) -> Coefficients:
         """Some of the values, in rising order of their number."""
         parts = []
         for number in np.unique(index // BLOCK):

@@ -12,9 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from modal.types import Array
 
 FIRST_SAMPLES = 32
 MOST_SAMPLES = 512

@@ -13,20 +13,16 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from modal.reduction.basis import Projected
 from modal.reduction.reduced_eigen import SmallModes
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 GUARD = 1  # modes beyond those wanted that a local basis holds: the next is then not too near
 KEPT = 0.15  # of √tolerance: the relative size of directions that are kept
 
 
-def local(
-    projected: Projected, anchors: SmallModes, tolerance: float
-) -> tuple[Projected, Array]:
+def local(projected: Projected, anchors: SmallModes, tolerance: float) -> tuple[Projected, Array]:
     """The restriction to the span of the anchors' modes, right and left, real and imaginary parts.
 
     Returns it and its basis (r, s) in the coordinates of `projected`.

@@ -7,9 +7,8 @@ import copy
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from modal.types import Array
 
 DROP = 1e-8  # of a column's size: what is left below this is not a new direction
 REPEATED = 1e-4  # the same after the first pass

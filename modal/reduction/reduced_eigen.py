@@ -14,14 +14,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
-from modal.eigen.doubles import separated
+from modal.eigen.double_eigenvalues import separated
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import Projected
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex, Index, Mask
 
 BATCH = 25  # points whose matrices are formed together: a few megabytes
 
@@ -41,9 +38,9 @@ class SmallModes:
     left: Complex
     condition: Array
     spread: Array
-    exact: NDArray[np.bool_]
+    exact: Mask
 
-    def take(self, index: NDArray[np.intp]) -> SmallModes:
+    def take(self, index: Index) -> SmallModes:
         """The modes index (P, k′) of every point."""
         pick = index[:, None, :]
         return replace(
@@ -64,7 +61,7 @@ class SmallModes:
             condition=self.condition[:, :k],
         )
 
-    def points(self, index: NDArray[np.intp] | slice) -> SmallModes:
+    def points(self, index: Index | slice) -> SmallModes:
         return SmallModes(
             self.eigenvalues[index],
             self.right[index],
@@ -83,7 +80,7 @@ class SmallModes:
 def solve_points(
     projected: Projected,
     at: Coefficients,
-    conservative: NDArray[np.bool_],
+    conservative: Mask,
     k: int,
     threads: int = 1,
     every: bool = False,
@@ -102,7 +99,7 @@ def solve_points(
 
 
 def _solve_batch(
-    projected: Projected, at: Coefficients, conservative: NDArray[np.bool_], k: int, every: bool
+    projected: Projected, at: Coefficients, conservative: Mask, k: int, every: bool
 ) -> SmallModes:
     r = projected.size
     flat = projected.matrices.reshape(len(projected.matrices), r * r)

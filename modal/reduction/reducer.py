@@ -1,8 +1,9 @@
-"""A basis that grows where its certificate says so (DESIGN.md, section 3).
+"""A reduced basis that grows where an error bound exceeds the tolerance (docs/numerics.md,
+"Sweeps and maps").
 
-It starts from the lowest modes of a reference stiffness and grows, where an eigenvalue's error
-bound exceeds the tolerance, by K_ref⁻¹ × residual: all residuals above the tolerance are compressed
-to their few dominant combinations, which one block solve turns into new vectors.
+It starts from the lowest modes of a reference stiffness. Where the error bound of an eigenvalue
+exceeds the tolerance, it grows by K_ref⁻¹ × residual: all residuals above the tolerance are
+compressed to their few dominant combinations, which one block solve turns into new vectors.
 """
 
 from __future__ import annotations
@@ -15,21 +16,20 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from modal.eigen.finish import most_rigid
-from modal.eigen.state import in_parts
+from modal.eigen.checked_modes import most_rigid
+from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import ReducedBasis, stacked
-from modal.reduction.certificate import Certificate, certify
+from modal.reduction.error_bounds import ErrorBounds, error_bounds
 from modal.reduction.local_basis import GUARD, local
 from modal.reduction.reduced_eigen import SmallModes, solve_points
-from modal.reduction.reference import Reference
+from modal.reduction.reference_operator import ReferenceOperator
+from modal.types import Array, Index, Mask
 
-Array = NDArray[np.float64]
-
-ROUNDS = 30  # of growth before a basis is given up
+ROUNDS = 30  # of growth at most
 WIDEST = 16  # vectors added in one round
 FAR_BELOW = 1e-4  # of the tolerance
-REACH = 200  # reference modes after which a higher reach is left to the full solves that check
+REACH = 200  # largest number of reference modes computed to extend the reach
 SOUNDINGS = 24  # points at which the reach of the starting basis is examined
 
 
@@ -54,7 +54,7 @@ class Reducer:
         reach: float = 0.0,
     ) -> None:
         self._set(family, k, tolerance, threads)
-        self.reference = Reference(family, span.padded(len(family.terms)))
+        self.reference = ReferenceOperator(family, span.padded(len(family.terms)))
         count = 2 * (k + family.rigid.shape[1]) + 6
         self.start = self.reference.start(count)
         self.basis = ReducedBasis(family, self.reference, self.start)
@@ -107,15 +107,13 @@ class Reducer:
         m = self.family.rigid.shape[1]
         return 0.01 * float(self.projected.frequency[min(m, self.projected.size - 1)])
 
-    def solve(self, at: Coefficients) -> tuple[SmallModes, Certificate, NDArray[np.bool_]]:
+    def solve(self, at: Coefficients) -> tuple[SmallModes, ErrorBounds, Mask]:
         """Modes of the points in the present basis, elastic ones first; which are rigid (P, k′)."""
         at = at.padded(len(self.projected.matrices))
         modes, rigid = self.solved(at)
-        return modes, certify(self.projected, at, modes), rigid
+        return modes, error_bounds(self.projected, at, modes), rigid
 
-    def solved(
-        self, at: Coefficients, every: bool = False
-    ) -> tuple[SmallModes, NDArray[np.bool_]]:
+    def solved(self, at: Coefficients, every: bool = False) -> tuple[SmallModes, Mask]:
         """The lowest modes of the points, or all of them, and which are rigid (P, k′)."""
         at = at.padded(len(self.projected.matrices))
         conservative = self.family.conservative(at)
@@ -125,7 +123,7 @@ class Reducer:
         rigid = self._rigid(at, modes)
         return self._trimmed(modes, rigid) if self.extra else (modes, rigid)
 
-    def _rigid(self, at: Coefficients, modes: SmallModes) -> NDArray[np.bool_]:
+    def _rigid(self, at: Coefficients, modes: SmallModes) -> Mask:
         q = modes.right
         if not self.extra:
             return np.zeros(modes.eigenvalues.shape, dtype=bool)
@@ -133,16 +131,12 @@ class Reducer:
         share = share / (np.abs(q) ** 2).sum(axis=1)
         return most_rigid(share, modes.eigenvalues, self.extra)
 
-    def _trimmed(
-        self, modes: SmallModes, rigid: NDArray[np.bool_]
-    ) -> tuple[SmallModes, NDArray[np.bool_]]:
+    def _trimmed(self, modes: SmallModes, rigid: Mask) -> tuple[SmallModes, Mask]:
         """Elastic modes first, by |λ|, then the rigid ones."""
         index = np.argsort(rigid, axis=1, kind="stable")
         return modes.take(index), np.take_along_axis(rigid, index, 1)
 
-    def accepted(
-        self, modes: SmallModes, certificate: Certificate, rigid: NDArray[np.bool_]
-    ) -> Array:
+    def accepted(self, modes: SmallModes, certificate: ErrorBounds, rigid: Mask) -> Array:
         """error_bound / allowed (P, k′) of the wanted elastic modes, at most 1 where it holds.
 
         An eigenvalue so ill-conditioned (about to coalesce with another, or with its negative at
@@ -237,7 +231,7 @@ class Reducer:
         made = cls.__new__(cls)
         made._set(family, int(np.asarray(arrays["wanted"])[0]), tolerance, threads)
         span = span.padded(len(family.terms))
-        made.reference = Reference(
+        made.reference = ReferenceOperator(
             family, span, (np.asarray(arrays["weights"], dtype=float), float(arrays["shift"][0]))
         )
         made.basis = ReducedBasis.restored(family, made.reference, arrays)
@@ -264,7 +258,7 @@ class Reducer:
         self.reference.destroy()
 
 
-def spread(count: int, wanted: int) -> NDArray[np.intp]:
+def spread(count: int, wanted: int) -> Index:
     """`wanted` indices spread over range(count) like Chebyshev points, both ends included."""
     if count <= wanted:
         return np.arange(count)

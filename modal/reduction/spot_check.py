@@ -1,22 +1,19 @@
-"""A few drawn points of a sweep looked at in full order: has the basis missed or bent a mode?"""
+"""Full-order verification of randomly chosen points of a reduced sweep."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.solve import solve
 from modal.reduction.affine import Coefficients, Point
+from modal.reduction.full_order_refinement import refined
 from modal.reduction.reducer import Reducer
-from modal.reduction.refinement import refined
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 SAME = 1e-12  # relative difference of products with the point's own matrices and with the family's
 
@@ -34,10 +31,10 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
     k: how many of smallest |λ|, by default all that the basis is made for.
 
     The full ones come from the sweep's own factorization, by refinement from the reduced modes and
-    a random start (modal/reduction/refinement.py); where that does not converge, or something is
-    free to move, from a solve of the point by itself. A point whose solve fails (a stiffness that
-    is singular just there) is passed over. Returns how many were compared. Raises AccuracyError
-    when the two sets of eigenvalues differ by more than the bounds.
+    a random start (modal/reduction/full_order_refinement.py). Where that does not converge, or the
+    model has rigid motions, they come from a separate solve of the point. A point whose solve fails
+    (a stiffness that is singular there) is skipped. Returns the number of points compared. Raises
+    AccuracyError when the two sets of eigenvalues differ by more than the bounds.
     """
     compared = 0
     count = reducer.wanted if k is None else min(k, reducer.wanted)

@@ -1,10 +1,9 @@
-"""What happens when two eigenvalues meet between two instants: crossing, veering, or a narrow
-instability.
+"""Two eigenvalues that meet between two instants: crossing, veering, or a narrow instability.
 
 The square of the difference of two eigenvalues, Δ(s) = (λ_i − λ_j)², is an analytic function of the
 parameter even where the eigenvalues themselves branch (Kato, Perturbation Theory, ch. II §1), so
-near a meeting it is a parabola, c (s − z₀)(s − z₁). Its roots, the exceptional points, tell the
-cases apart:
+near a meeting it is a parabola, c (s − z₀)(s − z₁). Its roots, the exceptional points, distinguish
+the cases:
 
 - z₀ = z₁: the eigenvalues cross; each keeps its shape;
 - roots on both sides of the real axis: λ_i − λ_j keeps its sign; the branches veer and exchange
@@ -23,7 +22,8 @@ import numpy as np
 
 from assembly.errors import FrozenMotionError
 from modal.tracking.matching import CLUSTER, Match, Overlap, align
-from modal.tracking.snapshot import Complex, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Complex
 
 Kind = Literal[
     "crossing",
@@ -36,7 +36,7 @@ Kind = Literal[
 ]
 
 ROUNDS = 8
-# Its three points are set apart anew from round to round, by these factors at most.
+# Limits of the factors by which its three points are spread in a further round.
 SHRINK, WIDEN = 0.05, 5.0
 # The first ones are this part of the step apart: the straight line between the two ends does not
 # say better where they meet.
@@ -112,7 +112,7 @@ def continued(b: Snapshot, match: Match) -> Complex:
 
 
 def _zero(start: complex, end: complex) -> float:
-    """Where on 0 … 1 the straight line from start to end is nearest to zero."""
+    """The place on 0 … 1 where the straight line from start to end is nearest to zero."""
     step = end - start
     return float(np.clip(-(start * np.conj(step)).real / max(abs(step) ** 2, 1e-300), 0.0, 1.0))
 
@@ -127,8 +127,9 @@ def examine(
     solve: Callable[[float], Snapshot],
     tolerance: float,
 ) -> Encounter | None:
-    """The meeting of two modes between a and b, by a few extra instants where their coupling is not
-    plainly zero; None where a third mode takes part in it.
+    """The meeting of two modes between a and b; None where a third mode takes part in it.
+
+    Extra instants are used where the coupling of the modes is not clearly zero.
 
     tolerance: a least distance below tolerance |λ| is a crossing.
     """
@@ -195,9 +196,7 @@ def _verdict(roots: np.ndarray, gap: float, tolerance: float) -> tuple[float, Ki
 
 
 def _agrees(least: complex, gap: float, kind: Kind) -> bool:
-    """Whether the difference where it is least is what the parabola says: its size, and real where
-    a mode grows.
-    """
+    """Whether the least difference has the parabola's size, and is real where a mode grows."""
     grows = abs(least.real) > abs(least.imag)
     return abs(abs(least) - gap) <= AGREED * gap and (kind != "flutter onset" or grows)
 

@@ -1,9 +1,8 @@
 """Events along tracks: crossings, veerings with their gap, onsets and ends of flutter and
 divergence, critical damping.
 
-What happens between two instants is settled there (modal/tracking/following.py). What is left to do
-with all instants known: a crossing that an instant hits exactly, and the veerings whose two
-eigenvalues do not part again.
+Events between two instants are classified in modal/tracking/following.py. Two cases need all
+instants: a crossing exactly at an instant, and veerings whose eigenvalues do not separate again.
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ from numpy.typing import NDArray
 
 from modal.tracking import hermite
 from modal.tracking.onsets import ROUND_OFF
-
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Complex, Real
 
 NAMES = (
     "none",
@@ -35,8 +32,8 @@ DIP = np.sqrt(2.0)
 
 @dataclass(frozen=True)
 class Meeting:
-    """What happens between instants `index` − 1 and `index` to track `first`, with track `second`
-    or −1: at which parameter, least distance (rad/s), what.
+    """An event between instants `index` − 1 and `index` of track `first`, with track `second` or
+    −1: the parameter, the least distance (rad/s) and the kind.
     """
 
     index: int
@@ -91,7 +88,7 @@ def find_events(at: Real, eigenvalues: Complex, slope: Complex, meetings: list[M
 
 
 def _parts(m: Meeting, eigenvalues: Complex, meetings: list[Meeting]) -> bool:
-    """Whether the two eigenvalues of a veering part again before they meet anew, on both sides."""
+    """Whether the two eigenvalues of a veering separate on both sides before they meet again."""
     pair = {m.first, m.second}
     others = [n.index for n in meetings if n is not m and {n.first, n.second} == pair]
     start = max((n for n in others if n < m.index), default=0)

@@ -1,5 +1,5 @@
-"""One step of following modes: match, look closer where the match is in doubt, settle every
-meeting.
+"""One step of following modes: match, refine the step where the match is in doubt, classify every
+event.
 """
 
 from __future__ import annotations
@@ -13,23 +13,42 @@ from assembly.errors import FrozenMotionError, InputError
 from modal.tracking.encounters import Encounter, continued, examine, swapped_pairs
 from modal.tracking.inspection import Doubt, Search, inspect
 from modal.tracking.matching import Match, Overlap, align, assign
-from modal.tracking.snapshot import Complex, Mask, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Complex, Mask
 
-# Halvings spent on a mode that merges with another: more do not help.
+# Halvings for a mode that merges with another: more do not help.
 FUTILE = 1
-# Where a step is cut in two: the first part of it where the modes can be found.
+# Fractions at which a step is cut: the first one where the modes can be computed.
 HALVES = (0.5, 0.45, 0.55)
 
 
 @dataclass(frozen=True)
 class Rules:
-    """When a match is believed. Raises InputError for parts outside 0 … 1.
+    """Thresholds of the matching of modes and of the location of events.
 
-    clear_mac: below it a step is halved. known_mac: from it on a mode that enters the window is one
-    that left it. least_mac: below it a mode has ended. halvings: how often a step may be halved.
-    crossing: relative least distance of two eigenvalues below which they cross. edge: part of the
-    window's largest |λ| from which on a mode may leave it. location: to which an onset is located,
-    as a part of the sweep. extra: instants that may be spent on the events of one step.
+    Parameters
+    ----------
+    clear_mac : float, default 0.8
+        MAC below which a step is halved.
+    known_mac : float, default 0.8
+        MAC from which a mode that enters the window is identified with one that left it.
+    least_mac : float, default 0.3
+        MAC below which a mode ends.
+    halvings : int, default 6
+        Largest number of successive halvings of a step.
+    crossing : float, default 1e-6
+        Relative least distance of two eigenvalues below which they cross.
+    edge : float, default 0.9
+        Fraction of the window's largest |λ| from which a mode may leave the window.
+    location : float, default 1e-5
+        Accuracy to which an onset is located, as a fraction of the sweep.
+    extra : int, default 120
+        Largest number of extra instants for the events of one step.
+
+    Raises
+    ------
+    InputError
+        A fraction is outside 0 to 1, or a number is not a whole number.
     """
 
     clear_mac: float = 0.8
@@ -52,7 +71,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Step:
-    """From instant a to instant b: the match, b with its clusters aligned, what happens on the way,
+    """From instant a to instant b: the match, b with its clusters aligned, the events in between,
     the overlaps.
     """
 
@@ -66,7 +85,7 @@ class Step:
 class Follower:
     """Follows the modes of an instant to the next.
 
-    solve(s): the modes at an extra instant, which is not stored. rules: when a match is believed.
+    solve(s): the modes at an extra instant, which is not stored. rules: thresholds of the matching.
     span: length of the sweep.
     """
 
@@ -77,8 +96,8 @@ class Follower:
     def follow(self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask) -> Step:
         """The modes of a at b.
 
-        slope (Ka,): dλ/ds on each mode's branch at a, the best guess known. watched (Ka,): modes
-        worth extra instants; the others only guard the window.
+        slope (Ka,): best estimate of dλ/ds on each mode's branch at a. watched (Ka,): modes for
+        which extra instants are solved; the others only guard the window.
         """
         search = Search(self.rules.location * self.span, self.rules.extra)
         return self._follow(a, b, slope, watched, self.rules.halvings, search)

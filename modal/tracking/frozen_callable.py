@@ -1,5 +1,4 @@
-"""Tracks of a plain callable A(t): eigenvalues of every instant, followed, with their corrected
-rates."""
+"""Tracks of a plain callable A(t): the eigenvalues of all instants and their corrected rates."""
 
 from __future__ import annotations
 
@@ -12,22 +11,20 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from modal.data.datasets import provenance, tracks_dataset
-from modal.eigen.doubles import separated
+from modal.eigen.double_eigenvalues import separated
 from modal.tracking.frozen_interval import drift_interval
 from modal.transient.equations import FirstOrderModel
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 DIFFERENCE = 1e-4  # of the span: step of the central differences in time, of order 4
 TOLERANCE = 0.05  # of frozen_interval, as in modal.track
 
 
 def tracks_of_callable(matrix: Any, at: Array) -> xr.Dataset:
-    """The variables of a tracks dataset that a matrix alone defines, one row a mode (Im λ ≥ 0).
+    """The variables of a tracks dataset that A(t) alone defines, one row a mode (Im λ ≥ 0).
 
-    Energy is the 2-norm. σ = Re[λ − yᴴẋ/yᴴx] for x of unit norm (DESIGN.md, section 2); the
-    frozen interval is that of `modal.frozen_interval` at 5 %.
+    Energy is the 2-norm. σ = Re[λ − yᴴẋ/yᴴx] for x of unit norm (docs/theory.md, "What freezing
+    leaves out"). The frozen interval has a tolerance of 5 % (modal/tracking/frozen_interval.py).
     """
     model = FirstOrderModel(matrix, float(at[0]))
     delta = DIFFERENCE * float(at[-1] - at[0])
@@ -92,7 +89,7 @@ def _modes(model: FirstOrderModel, t: float) -> tuple[Complex, Complex, Complex]
 
 
 def _continued(values: Complex, right: Complex, lam: Complex, shapes: Complex) -> NDArray[np.intp]:
-    """Which mode continues each of the last instant's: nearest eigenvalue and shape together."""
+    """The mode that continues each mode of the last instant: nearest eigenvalue and shape."""
     size = max(float(np.abs(values).max()), 1e-300)
     cost = np.abs(values[None, :] - lam[:, None]) / size
     cost = cost + 1.0 - np.abs(shapes.conj().T @ right)

@@ -1,15 +1,15 @@
-"""How long the modes of a frozen instant stand for the motion.
+"""The frozen interval: the time over which the modes of an instant represent the motion.
 
-Three things end it, each at the same tolerance:
+It ends at the first of three conditions, each with the same tolerance:
 
-- the eigenvalue has moved: |λ(t + h) − λ(t)| = tolerance |λ|;
-- its real part has moved by itself: |Re λ(t + h) − Re λ(t)| = tolerance |Re λ|, but no less than
+- the eigenvalue has changed: |λ(t + h) − λ(t)| = tolerance |λ|;
+- its real part has changed: |Re λ(t + h) − Re λ(t)| = tolerance |Re λ|, but no less than
   1e-4 |λ|, the damping ratio below which growth rates count as equal;
 - the coupling with another mode exceeds the tolerance: the interval is zero.
 
-Both changes are taken as |λ̇| h + ½ |λ̈| h² with the derivatives of the instant, so that an instant
-at which the eigenvalue is stationary has a finite interval too, and no other instant enters. Where
-higher derivatives matter the true time can be down to a third of it.
+Both changes are |λ̇| h + ½ |λ̈| h² with the derivatives of the instant. The interval is finite also
+where the eigenvalue is stationary, and it depends on no other instant. Where higher derivatives
+matter the true time can be as short as a third of it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.tracking.rates import History
-
-Real = NDArray[np.float64]
+from modal.types import Real
 
 FLOOR = 1e-4  # of |λ|: growth rates closer than this damping ratio count as equal
 
@@ -28,8 +27,8 @@ def frozen_interval(history: History, tolerance: float) -> Real:
     """The frozen interval of every instant and track, (T, R) s.
 
     Zero where the coupling |y_jᴴ(Ȧ − λ_iḂ)x_i| / |λ_i − λ_j|² with any other mode of the window
-    exceeds the tolerance, for then not even the instant's own modes are what the motion excites.
-    Infinite where nothing moves, NaN where the derivatives are not known.
+    exceeds the tolerance: the motion then does not excite the modes of the instant alone. Infinite
+    where nothing changes, NaN where the derivatives are not known.
     """
     interval = drift_interval(history.eigenvalues, history.speed, history.curvature, tolerance)
     with np.errstate(invalid="ignore"):
@@ -42,7 +41,7 @@ def drift_interval(
     curvature: NDArray[np.inexact],
     tolerance: float,
 ) -> Real:
-    """The time in which λ, or its real part by itself, changes by the tolerance, s.
+    """The time in which λ, or its real part, changes by the tolerance, s.
 
     values, slope, curvature: λ, λ̇, λ̈ of one shape.
     """
@@ -55,7 +54,7 @@ def drift_interval(
 
 
 def _first_time(allowed: Real, slope: Real, curvature: Real) -> Real:
-    """The positive root h of slope h + ½ curvature h² = allowed; infinite where nothing moves."""
+    """The positive root h of slope h + ½ curvature h² = allowed; infinite for zero derivatives."""
     with np.errstate(divide="ignore", invalid="ignore"):
         speed = slope + np.sqrt(slope**2 + 2.0 * curvature * allowed)
         root = 2.0 * allowed / speed

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Values = NDArray[Any]
 
-# Places between two instants, as a part of their distance, at which a cubic is looked at.
+# Places between two instants, as a part of their distance, at which a cubic is evaluated.
 PLACES = np.linspace(0.0, 1.0, 33)
 
 
@@ -32,7 +32,7 @@ def along(c: list[Values]) -> Values:
 
 
 def error(start: Values, end: Values, slope: Values, onward: Values) -> Values:
-    """How far the cubic may be off: what the trapezoidal rule of the slopes leaves of the change.
+    """Error of the cubic: the difference of the change and the trapezoidal rule of the slopes.
 
     It is h³f‴/12 for a smooth f, of higher order than the slopes and of lower order than the error
     of the cubic, h⁴f⁗/384, which a quarter of it covers where f varies over more than a few h.

@@ -1,14 +1,14 @@
-"""What happens to modes between two matched instants: is it known, or where is a cut needed?
+"""Events of modes between two matched instants, and where a step must be cut to locate them.
 
-Eigenvalues and their slopes at both instants give a cubic between them. A step is settled when no
+Eigenvalues and their slopes at both instants give a cubic between them. A step is accepted when no
 event can lie inside it, or when the event is located: an onset between two instants no further
-apart than the tolerance, a veering at the least distance of its two eigenvalues. Else the step is
-cut where the event is expected, and both parts are looked at again. When the extra instants run
+apart than the tolerance, a veering at the least distance of its two eigenvalues. Otherwise the step
+is cut where the event is expected, and both parts are examined again. When the extra instants run
 out, the event is reported as "unresolved".
 
-A veering is told from the mere approach of two modes at the place of least distance g by how fast
-the shapes turn into each other there. Δ = (λ_i − λ_j)² = g² + c²s² of a pure veering means the
-angle ½ atan(cs/g), a rate of c/2g.
+A veering is distinguished from an approach of two modes by the rate at which the shapes turn into
+each other at the least distance g. A pure veering has Δ = (λ_i − λ_j)² = g² + c²s², the angle
+½ atan(cs/g) and the rate c/2g.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from modal.tracking import hermite
 from modal.tracking.encounters import Encounter
 from modal.tracking.matching import CLUSTER, Match
 from modal.tracking.onsets import find_onsets, growth_floor
-from modal.tracking.snapshot import Complex, Mask, Real, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Complex, Mask, Real
 
-# Part of the turning of a pure veering from which on an approach is one.
+# Fraction of the turning rate of a pure veering from which an approach is a veering.
 TURN = 0.6
-# Part of it, as predicted from afar, from which on an approach is followed to its least distance.
+# Fraction of it, predicted from a distance, from which an approach is followed to its end.
 SUSPECTED = 0.25
-# A veering is closer than this part of the frequency; modes further apart merely change.
+# A veering is closer than this fraction of the frequency.
 WIDEST = 0.25
 # A veering is located to this part of its width.
 OF_WIDTH = 1e-2
@@ -50,7 +51,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A step is not settled: where to cut it, and whose event it is about."""
+    """A step that is not accepted: where to cut it, and the modes of the expected event."""
 
     at: float
     first: int
@@ -63,7 +64,7 @@ class Doubt:
 @dataclass(frozen=True)
 class _Branches:
     """The followed modes of a step: their numbers at a, values at both ends on their own branches,
-    and slopes times the length of the step. steady: without the breathing of a motion.
+    and slopes times the length of the step. steady: without the terms that only exchange energy.
     """
 
     number: np.ndarray
@@ -76,9 +77,9 @@ class _Branches:
 def inspect(
     a: Snapshot, b: Snapshot, match: Match, watched: Mask, met: list[Encounter], search: Search
 ) -> Doubt | list[Encounter]:
-    """All that happens between a and b, or where to cut.
+    """All events between a and b, or where to cut.
 
-    match: of a with b, every meeting of two modes settled, by `met`. watched (Ka,).
+    match: of a with b. met: the events of two modes that are already classified. watched (Ka,).
     """
     length = b.at - a.at
     fine = abs(length) <= search.tolerance
@@ -106,8 +107,8 @@ def inspect(
 def _crossing_place(
     a: Snapshot, b: Snapshot, match: Match, e: Encounter, search: Search
 ) -> Encounter | Doubt:
-    """A crossing where the cubic has it, or a cut next to that where the cubic does not say it to
-    the tolerance.
+    """A crossing where the cubic has one, or a cut next to it where the cubic is not accurate
+    enough.
     """
     pair = [e.first, e.second]
     branches = _branches(a, b, match, np.isin(np.arange(a.size), pair))
@@ -155,7 +156,7 @@ def steady_values(s: Snapshot) -> tuple[Complex, Real]:
 
 
 def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[Encounter]:
-    """What begins or ends from a to b, somewhere between them."""
+    """The onsets and ends of regimes between a and b."""
     if _same_regimes(a, b, match):
         return
     begun = np.setdiff1d(np.arange(b.size), match.target)
@@ -182,7 +183,7 @@ def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[E
 
 
 def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
-    """Whether every mode goes on, and oscillates and grows at b as it does at a."""
+    """Whether every mode continues, and oscillates and grows at b as it does at a."""
     if a.size != b.size or match.target.min(initial=0) < 0:
         return False
     flags = []
@@ -195,7 +196,7 @@ def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
 
 def _onset_place(a: Snapshot, b: Snapshot, match: Match, onset: Encounter, search: Search) -> float:
     """Where to cut a step with an onset inside: next to the zero of the growth rate where that is
-    smooth, half-way where modes lock or cease to oscillate.
+    smooth, in the middle where modes lock or stop oscillating.
     """
     length, i = b.at - a.at, onset.first
     if onset.second < 0 and onset.kind in ("flutter onset", "split") and a.variation is not None:
@@ -215,7 +216,7 @@ def _onset_place(a: Snapshot, b: Snapshot, match: Match, onset: Encounter, searc
 def _hidden_onset(
     a: Snapshot, b: Snapshot, match: Match, branches: _Branches, changed: list[int]
 ) -> Doubt | None:
-    """Where a mode may begin and cease to grow, or to oscillate, inside the step."""
+    """Where a mode may start and stop growing, or oscillating, inside the step."""
     (one, two), (slope, onward) = branches.steady, branches.steady_slope
     error = [steady_values(s)[1] for s in (a, b)]
     target = match.target[branches.number]
@@ -333,7 +334,7 @@ def _numbers(match: Match, i: int, j: int) -> tuple[int, int]:
 
 
 def _turn(s: Snapshot, i: int, j: int) -> float:
-    """How fast the shapes of two modes turn into each other, rad per unit of the swept value."""
+    """Rate at which the shapes of two modes turn into each other, rad per unit of the sweep."""
     assert s.variation is not None
     change = s.variation.change[0]
     distance = abs(s.eigenvalues[i] - s.eigenvalues[j])

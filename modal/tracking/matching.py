@@ -1,16 +1,15 @@
-"""Which mode of one instant is which mode of the next: biorthogonal overlaps and their optimal
-assignment.
+"""Matching the modes of two instants: biorthogonal overlaps and their optimal assignment.
 
 With x = (q, λq) and the left vector y = ((C + D)ᵀu + λ̄Mᵀu, u) of the pencil
-(modal/eigen/state.py), the overlap of mode i at instant a with mode j at instant b is
+(modal/eigen/quadratic.py), the overlap of mode i at instant a with mode j at instant b is
 
     O_ij = y_iᴴ B x_j / y_iᴴ B x_i,    y_iᴴ B x_j = u_iᴴ [(λ_i + λ_j) M + C + D] q_j,    M, C + D of
     instant a,
 
 the identity matrix when a = b. The mass-weighted complex MAC is |O_ij O_ji|, the second factor with
-the left vectors of b: independent of every scaling and phase, 1 for the same mode and 0 for another
-mode of the same instant. Where the sum over all modes exceeds 1 (non-normal instants) it is divided
-by that sum.
+the left vectors of b. It does not depend on scaling and phase. It is 1 for the same mode and 0 for
+another mode of the same instant. Where the sum over all modes exceeds 1 (non-normal instants) it is
+divided by that sum.
 """
 
 from __future__ import annotations
@@ -20,16 +19,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from modal.tracking.snapshot import Complex, Index, Mask, Real, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Complex, Index, Mask, Real
 
 # Relative distance below which eigenvalues are one cluster: their own vectors are then round-off,
 # the span is not.
 CLUSTER = 1e-8
-# A mode whose MACs with all of another instant sum to more is merging with another mode.
+# A mode whose MACs with all modes of another instant have a larger sum merges with another mode.
 MERGING = 1.5
-# A cluster whose projection is worse conditioned than this is left as the solver gave it.
+# A cluster whose projection is worse conditioned than this is not rotated.
 WELL_CONDITIONED = 1e3
-# What a wrong eigenvalue prediction costs beside a wrong shape (MAC 0 costs 1).
+# Cost of a wrong eigenvalue prediction; a wrong shape (MAC 0) costs 1.
 PREDICTION_WEIGHT = 0.3
 # Where a pair becomes two real values, or two become a pair, the one that decays least goes on: the
 # others are this much worse at most. It only decides which value is left over, for every value that
@@ -45,7 +45,7 @@ class Overlap:
     """Overlaps (Ka, Kb) both ways between two instants, with the modes of b and with their
     conjugates.
 
-    A mode whose frequency passes through zero goes on as the conjugate of a mode with Im λ ≥ 0.
+    A mode whose frequency passes through zero continues as the conjugate of a mode with Im λ ≥ 0.
     forward, mirrored: y_aᴴB_a x_b and y_aᴴB_a x̄_b. backward, mirrored_back: y_bᴴB_b x_a
     transposed, and ȳ_b. mac, mirrored_mac: the MAC of the two pairings, (Ka, Kb).
     """
@@ -126,7 +126,7 @@ def clusters(eigenvalues: Complex, tolerance: float = CLUSTER) -> list[Index]:
 
 
 def align(b: Snapshot, a: Snapshot) -> Snapshot:
-    """b with the basis of each of its clusters turned to continue the modes of a.
+    """b with the basis of each of its clusters rotated to continue the modes of a.
 
     Inside a cluster the solver's vectors are an arbitrary basis of the eigenspace X. The modes x_a
     are projected on it with the cluster's own left vectors, X' = X T with T = YᴴB x_a, and the left
@@ -168,7 +168,7 @@ class Match:
     """target (Ka,): the mode of b that continues each mode of a, −1 for none. mirrored (Ka,): as
     its conjugate.
 
-    mac (Ka,): MAC of the pair. certainty (Ka,): the least MAC that was believed on the way there.
+    mac (Ka,): MAC of the pair. certainty (Ka,): the least MAC that was accepted on the way there.
     """
 
     target: Index

@@ -1,4 +1,4 @@
-"""Onsets of flutter and divergence along tracks, their ends, and where damping becomes critical."""
+"""Onsets and ends of flutter and divergence along tracks, and critical damping."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+from modal.types import Complex, Index, Mask, Real
+
 OnsetKind = Literal["flutter onset", "divergence onset", "split", "critical damping"]
 
 # Relative size below which a rate or a difference of eigenvalues is round-off.
@@ -33,7 +30,7 @@ class Onset:
 
 @dataclass(frozen=True)
 class _Regimes:
-    """What each mode does at each instant, (T, R): whether it oscillates, is real, is real and
+    """The regime of each mode at each instant, (T, R): whether it oscillates, is real, is real and
     grows, oscillates and grows; the track it is locked with, or −1."""
 
     oscillates: Mask
@@ -44,9 +41,9 @@ class _Regimes:
 
 
 def find_onsets(eigenvalues: Complex, error: Real, elastic: Mask) -> Iterator[Onset]:
-    """What begins or ends at each instant, named at the first one of the new regime.
+    """The events at each instant, assigned to the first instant of the new regime.
 
-    eigenvalues (T, R), without the terms by which a motion only moves energy to and fro
+    eigenvalues (T, R), without the terms that only exchange energy between motion and vibration
     (modal/tracking/variation.py); error (T, R): of them, rad/s; elastic (T, R).
 
     "flutter onset": an oscillation begins to grow, with the mode it locked with, if any.

@@ -1,4 +1,4 @@
-"""What freezing leaves out, to first order: the corrected growth rate.
+"""The corrected growth rate: the first-order effect of the motion that freezing neglects.
 
 With B ẋ = A(t) x, x = (q, q̇), and a(t) x_i(t) exp ∫λ_i for the i-th mode, the product with the
 left vector gives ȧ yᴴBx + a yᴴBẋ = 0 up to the coupling with other modes, so that
@@ -11,11 +11,11 @@ phase of x(t) adds an imaginary number only; its size matters, and is fixed by t
 
     ẋ_i = Σ_j c_j x_j,   c_j = y_jᴴ(Ȧ − λ_iḂ)x_i / (λ_i − λ_j),
 
-over the other modes of the window and all conjugates. Modes outside the window enter through the
-product of two small quantities only: the modes of a conservative instant are orthogonal in E, so
-they drop out, and for others they count as the damping times the speed of the motion. Everything is
-of the instant alone (modal/tracking/variation.py); how far away the next instant is does not
-matter.
+over the other modes of the window and all conjugates. Modes outside the window enter only through
+the product of two small quantities. The modes of a conservative instant are orthogonal in E and do
+not contribute. In other cases their contribution has the order of the damping times the speed of
+the motion. All quantities are of the instant alone (modal/tracking/variation.py) and do not depend
+on the distance of the next instant.
 
 Where the energy is not positive along a track (a mode at or past flutter has none) the size is
 √(qᴴMq), the amplitude of the displacement, instead.
@@ -28,7 +28,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from modal.tracking.matching import CLUSTER, clusters
-from modal.tracking.snapshot import Complex, Real, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Complex, Real
 
 # The energy of a mode counts as positive above this part of |λ|² qᴴMq.
 POSITIVE = 1e-2
@@ -40,8 +41,8 @@ class InstantRates:
 
     slope, curvature (K,): dλ/ds, d²λ/ds². by_energy, by_amplitude (K,): ½ d/ds ln of the energy and
     of the squared amplitude of a mode that moves with yᴴBẋ = 0. coupling (K,): largest
-    |y_jᴴ(A′ − λ_iB′)x_i| / |λ_i − λ_j|². steady (K,): λ without the terms by which a motion moves
-    energy to and fro, rad/s; steady_slope (K,), and doubt (K,) of it, rad/s.
+    |y_jᴴ(A′ − λ_iB′)x_i| / |λ_i − λ_j|². steady (K,): λ without the terms that only exchange
+    energy, rad/s; steady_slope (K,), and doubt (K,) of it, rad/s.
     """
 
     slope: Complex

@@ -1,4 +1,4 @@
-"""What is kept of every instant of a tracking run: one row of each table, nothing of order n."""
+"""The record of every instant of a tracking run: one row of each table, nothing of order n."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from modal.tracking.matching import Match
 from modal.tracking.rates import instant_rates
-from modal.tracking.snapshot import Index, Real, Snapshot
+from modal.tracking.snapshot import Snapshot
 from modal.tracking.table import Table
+from modal.types import Index, Real
 
 KINDS = ("", "elastic", "rigid")
 NOTHING = complex(np.nan, np.nan)
@@ -40,9 +41,9 @@ EMPTY = np.zeros(0)
 
 
 class Rows:
-    """The tables of a run. `index` says which mode of each instant is on which track, −1 for none.
+    """The tables of a run. `index` is the mode of each instant on each track, −1 for none.
 
-    moving: rates along a motion are asked for.
+    moving: rates along a motion are requested.
     """
 
     def __init__(self, moving: bool = True) -> None:
@@ -85,7 +86,7 @@ class Rows:
         return {name: table.rows(start, stop) for name, table in self.tables.items()}
 
     def restore(self, start: int, block: Mapping[str, NDArray[Any]]) -> None:
-        """Put back what `block` gave."""
+        """Restore the rows that `block` returned."""
         for name, table in self.tables.items():
             for n, row in enumerate(block[name]):
                 table.put(start + n, row)

@@ -1,4 +1,4 @@
-"""A tracking run: from the first instant, or from where a stored one stands, to the last."""
+"""A tracking run: from the first instant, or from the last one of a stored run, to the end."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from modal.tracking.store import TrackStore
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder
 
-# The source of modes for a backend; of the stored run if there is one to go on with.
+# The source of modes for a backend; that of the stored run if one is continued.
 MakeSource = Callable[[str, TrackStore | None], Source]
-# An empty record that takes its modes from a source.
+# An empty record that receives its modes from a source.
 MakeRecord = Callable[[Source], Recorder]
 
 
@@ -33,7 +33,7 @@ class Run:
         self._sources: list[Source] = []
 
     def begin(self, backend: str, resume: bool) -> None:
-        """Make the source and the record; with resume=True those of the stored run, if any."""
+        """Create the source and the record; with resume=True those of the stored run, if any."""
         held = self._held
         stored = held if held is not None and resume and held.exists() else None
         self.source = self._make(backend, stored)
@@ -45,10 +45,10 @@ class Run:
             held.create(self.source.prints(), self.source.arrays(), self.source.description)
 
     def follow(self, backend: str, progress: bool | None) -> None:
-        """Record every instant that is left.
+        """Record all remaining instants.
 
-        Where backend="auto" took a reduced basis that turns out not good enough for an instant, the
-        run begins again with full solves.
+        Where backend="auto" chose a reduced basis that is not accurate enough for an instant, the
+        run starts again with full solves.
         """
         try:
             self._follow(progress)
@@ -73,12 +73,12 @@ class Run:
         self.keep()
 
     def keep(self) -> None:
-        """Write what is finished and not yet written."""
+        """Write the finished instants that are not yet written."""
         if self._held is not None:
             self._held.flush(self.recorder, self.source.description, now=True)
 
     def close(self) -> None:
-        """Give back what the sources and the folder hold."""
+        """Release the sources and the folder."""
         for source in self._sources:
             source.close()
         if self._held is not None:
@@ -88,7 +88,7 @@ class Run:
 def _shown(
     at: NDArray[np.float64], first: int, name: str, progress: bool | None
 ) -> Iterable[float]:
-    """The values from number `first` on, behind a bar."""
+    """The values from number `first` on, with a progress bar."""
     hidden = not sys.stderr.isatty() if progress is None else not progress
     return tqdm(
         at[first:], desc=f"modes over {name}", unit="instant", file=sys.stderr, disable=hidden,

@@ -1,4 +1,4 @@
-"""The modes of one instant, scaled so that they can be compared with those of another."""
+"""The modes of one instant, scaled for comparison with those of another."""
 
 from __future__ import annotations
 
@@ -11,20 +11,17 @@ from numpy.typing import NDArray
 
 from modal.tracking.variation import Variation
 from modal.tracking.whirl import WhirlForms
+from modal.types import Complex, Mask, Real
 
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
-Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 Matrix: TypeAlias = NDArray[np.float64] | sp.spmatrix
 
-# |yᴴBx| below this part of |y||B||x|: a defective value (rigid chains), whose left and right
-# vectors say nothing.
+# |yᴴBx| below this fraction of |y||B||x|: a defective eigenvalue (rigid chains), whose left and
+# right vectors cannot be normalised.
 DEFECTIVE = 1e-6
 
 
 class ModesLike(Protocol):
-    """What tracking reads of `modal.Modes`."""
+    """The attributes of `modal.Modes` that tracking reads."""
 
     @property
     def eigenvalues(self) -> Complex: ...
@@ -113,8 +110,8 @@ class Snapshot:
 
     @classmethod
     def of(cls, at: float, M: Matrix, C: Matrix, modes: ModesLike) -> Snapshot:
-        """From mass M and velocity matrix C + D (n, n) and the modes of the instant, scaled
-        anyhow."""
+        """From mass M and velocity matrix C + D (n, n) and the modes of the instant, of any
+        scaling."""
         Q, U = np.asarray(modes.right, dtype=complex), np.asarray(modes.left, dtype=complex)
         lam = np.asarray(modes.eigenvalues, dtype=complex)
         scaled = _scaled(lam, Q, U, M @ Q, C @ Q, M.T @ U, C.T @ U)

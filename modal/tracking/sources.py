@@ -1,5 +1,4 @@
-"""Where the snapshots of a tracking run come from: full solves, or one reduced basis for all
-instants."""
+"""Sources of the snapshots of a tracking run: full solves, or one reduced basis."""
 
 from __future__ import annotations
 
@@ -12,16 +11,16 @@ from numpy.typing import NDArray
 
 from assembly import FrozenSystem
 from assembly.errors import AccuracyError
-from modal.eigen.critical import with_zeros
 from modal.eigen.modes import Modes
+from modal.eigen.zero_modes import with_zeros
 from modal.provenance.same_model import drawn_prints, family_prints
 from modal.reduction.affine import AffineFamily, Coefficients, Point, shares_operators
-from modal.reduction.certificate import Certificate
 from modal.reduction.coefficient_table import BLOCK, CoefficientTable
+from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.reduction import Reducer, spread
 from modal.reduction.spot_check import spot_check
-from modal.tracking.snapshot import Complex, ModesLike, Real, Snapshot
+from modal.reduction.sweep import Reducer, spread
+from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.variation import (
     Neighbourhood,
     Triple,
@@ -31,15 +30,16 @@ from modal.tracking.variation import (
     window_space,
 )
 from modal.tracking.whirl import ReducedWhirl, Whirl
+from modal.types import Complex, Real
 
 Freeze = Callable[[float], FrozenSystem]
 Solver = Callable[[FrozenSystem, int], ModesLike]
-# What a stored run goes on with, basis and description, if its fingerprints agree with these.
+# Basis and description of the stored run that is continued, if its fingerprints agree with these.
 Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
 
 # Below this many instants a basis costs more than it saves.
 WORTH_A_BASIS = 8
-# Instants the basis is first grown on, and those it is completed on.
+# Instants on which the basis is first trained, and those on which it is completed.
 TRAINING, SAMPLE = 5, 60
 
 
@@ -62,18 +62,19 @@ class Source(Protocol):
         ...
 
     def arrays(self) -> Mapping[str, NDArray[Any]] | None:
-        """The reduced basis as it stands, for a run that goes on with it; None without one."""
+        """The present reduced basis, to continue the run later; None without one."""
         ...
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release factorizations."""
         ...
 
 
 class FullSource:
-    """Every instant solved by itself. count: modes asked for; solver(system, count). at: the values
-    of the sweep. around: what lies next to them. kept(prints): what a run that goes on with was
-    described as.
+    """Every instant solved separately.
+
+    count: number of modes; solver(system, count). at: the values of the sweep. around: their
+    neighbourhood. kept(prints): the description of the stored run that is continued.
     """
 
     growths = 0
@@ -97,7 +98,7 @@ class FullSource:
 
     def snapshot(self, at: float) -> Snapshot:
         system = self._freeze(at)
-        # A free mobility brings two eigenvalues, which must not crowd the elastic modes out.
+        # A free mobility adds two eigenvalues, which must not replace elastic modes.
         modes = self._solver(system, self._count + 2 * system.rigid.shape[1])
         if isinstance(modes, Modes):
             modes = with_zeros(system, modes)
@@ -152,7 +153,7 @@ class _SmallInstant:
 
 
 class BasisError(AccuracyError):
-    """The basis cannot be made good enough for some instant."""
+    """The basis cannot be made accurate enough for some instant."""
 
 
 class ReducedSource:
@@ -162,14 +163,14 @@ class ReducedSource:
     name, at: the swept parameter and its values. The basis is grown on SAMPLE of them until the
     error bound of every eigenvalue there is below accuracy |λ|, and compared with full solves at
     `checks` values of a seeded draw (modal/reduction/spot_check.py), the lowest `checked` modes.
-    The values are then solved BLOCK at a time; where a block does not hold the accuracy, the basis
-    grows, and `carried` brings earlier snapshots into its coordinates. An extra instant is taken
-    from the basis as it is. Condition numbers are those of the scaled state matrix, and backward
-    errors what makes condition number × backward error × |λ| the certified bound of the error, as
-    it is for full solves. Where the model cannot be frozen at a value, the basis is made for those
-    before it, and `snapshot` there raises what the model raises. kept(prints): the arrays of a run
-    that goes on, and its description; nothing is then trained or checked anew. Raises BasisError
-    when the basis cannot be made good enough, AccuracyError when a full solve differs.
+    The values are then solved BLOCK at a time. Where a block does not reach the accuracy, the basis
+    grows, and `carried` transforms earlier snapshots into its coordinates. An extra instant uses
+    the present basis. Condition numbers are those of the scaled state matrix. Backward errors are
+    defined so that condition number × backward error × |λ| is the certified bound of the error, as
+    for full solves. Where the model cannot be frozen at a value, the basis is made for the values
+    before it, and `snapshot` raises there what the model raises. kept(prints): arrays and
+    description of the stored run that is continued, without training and checks. Raises BasisError
+    when the basis cannot be made accurate enough, AccuracyError when a full solve differs.
     """
 
     def __init__(
@@ -211,7 +212,7 @@ class ReducedSource:
             raise
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """The basis as it stands, for a run that goes on with it."""
+        """The present basis, to continue the run later."""
         return self._reducer.arrays()
 
     def prints(self) -> NDArray[np.float64]:
@@ -219,7 +220,7 @@ class ReducedSource:
         return family_prints(self._family, first, self._sample, self._table)
 
     def close(self) -> None:
-        """Give back the factorization."""
+        """Release the factorization."""
         self._reducer.destroy()
 
     def snapshot(self, at: float) -> Snapshot:
@@ -247,7 +248,7 @@ class ReducedSource:
         )
 
     def _settle(self) -> None:
-        """Make what follows from the basis as it is now."""
+        """Compute all that depends on the present basis."""
         reducer, whirl = self._reducer, self._full_whirl
         projected = reducer.projected
         self._flat = projected.matrices.reshape(len(projected.matrices), -1)
@@ -259,7 +260,7 @@ class ReducedSource:
         self.description = f"reduced basis of {projected.size} vectors, accuracy {self._accuracy:g}"
 
     def _load(self, number: int) -> None:
-        """Solve a block; the basis grows first where it does not hold the accuracy there."""
+        """Solve a block; the basis grows first where it is not accurate enough."""
         at, reducer = self._table.block(number), self._reducer
         modes, certificate, rigid = reducer.solve(at)
         if reducer.accepted(modes, certificate, rigid).max() > 1.0:
@@ -294,7 +295,7 @@ class ReducedSource:
         at: NDArray[np.float64],
         coefficients: Coefficients,
         small: SmallModes,
-        certificate: Certificate,
+        certificate: ErrorBounds,
     ) -> list[Snapshot]:
         lam = small.eigenvalues
         size = np.abs(lam)
@@ -352,7 +353,7 @@ class ReducedSource:
 
 
 def reducible(freeze: Freeze, at: NDArray[np.float64]) -> bool:
-    """Whether the instants share their operators, with nothing free to move."""
+    """Whether the instants share their operators and have no free mobility."""
     if freeze(float(at[0])).rigid.shape[1]:
         return False
     ends: list[Point] = [{"at": float(at[0])}]

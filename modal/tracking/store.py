@@ -1,4 +1,4 @@
-"""A tracking run on disk: what it needs to go on after any interruption as if there was none.
+"""A tracking run on disk, which can be continued after any interruption.
 
 A folder of .npz files, each written whole under another name and then moved
 (modal/data/checkpoint.py):
@@ -8,9 +8,9 @@ A folder of .npz files, each written whole under another name and then moved
     rows-N.npz     the numbers of instants from N on
     state.npz      how many instants are finished, and the vectors the next one is compared with
 
-The state is written last and names the basis it belongs to; rows that it does not count yet are
-written again. Nothing of a finished instant is computed anew, so a run that goes on equals an
-unbroken one bit by bit on the same machine.
+The state is written last and names its basis; rows beyond its count are written again. No finished
+instant is computed again, so a continued run equals an uninterrupted one bit by bit on the same
+machine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STUDY, STATE, ROWS = "study.npz", "state.npz", "rows."
 
 
 class TrackStore:
-    """The folder of one run. settings: what must be the same for a run to go on.
+    """The folder of one run. settings: must be the same to continue the run.
 
     Raises StorageError, in one line, when the folder holds something else, is damaged, is in use or
     cannot be written.
@@ -60,7 +60,7 @@ class TrackStore:
         return self._written.count
 
     def exists(self) -> bool:
-        """Whether a run is stored to go on with."""
+        """Whether the folder holds a run to continue."""
         return (self.path / STATE).exists()
 
     def create(
@@ -69,7 +69,7 @@ class TrackStore:
         basis: Mapping[str, NDArray[Any]] | None,
         description: str,
     ) -> None:
-        """Begin a new run, in place of an earlier one. basis: None for full solves."""
+        """Start a new run, which replaces an earlier one. basis: None for full solves."""
         self._open()
         self._run = {"run": uuid.uuid4().hex}
         self._written, self.growths = State(), 0
@@ -82,14 +82,14 @@ class TrackStore:
             self._save(basis or {}, self._written, description)
 
     def open(self) -> bool:
-        """Take the stored run; whether it has a reduced basis. StorageError if it is another."""
+        """Open the stored run; returns whether it has a reduced basis. Raises StorageError."""
         self._open()
         self._study = load(self.path / STUDY, self._settings)
         self._run = {"run": str(self._study["run"])}
         return bool(self._study["reduced"])
 
     def reopen(self, prints: NDArray[np.float64]) -> tuple[Mapping[str, NDArray[Any]], str]:
-        """The basis of the stored run and its description. prints: of the model that goes on."""
+        """The basis of the stored run and its description. prints: of the present model."""
         if not agree(self._study["prints"], prints):
             raise self.other_model()
         head = load(self.path / STATE, self._run)
@@ -99,11 +99,11 @@ class TrackStore:
         return basis, self._description
 
     def other_model(self) -> StorageError:
-        """What to raise when the stored run is of another model."""
+        """The error of a stored run of another model."""
         return StorageError(f"{self.path}: holds a run of another model; give another store")
 
     def restore(self, recorder: Recorder) -> None:
-        """Put the finished instants back."""
+        """Restore the finished instants."""
         state: State = unpacked(State, "state", load(self.path / STATE, self._run))
         meetings = list[Meeting]()
         start = 0
@@ -119,7 +119,7 @@ class TrackStore:
         self._written = state
 
     def grow(self, recorder: Recorder, growths: int, basis: Mapping[str, NDArray[Any]]) -> None:
-        """Write a basis that has grown, with what is finished in its coordinates."""
+        """Write a grown basis, with the finished instants in its coordinates."""
         before, self.growths = self.growths, growths
         with self._faults():
             try:
@@ -130,7 +130,7 @@ class TrackStore:
             (self.path / f"basis-{before}.npz").unlink(missing_ok=True)
 
     def flush(self, recorder: Recorder, description: str, now: bool = False) -> None:
-        """Write what is finished since the last time; now=False: only when that is due."""
+        """Write the newly finished instants; now=False: only when the interval has passed."""
         # The first instant takes its final form when the second is there.
         if recorder.count < 2 or not (now or time.monotonic() >= self._due):
             return
@@ -143,7 +143,7 @@ class TrackStore:
         self._due = time.monotonic() + INTERVAL
 
     def close(self) -> None:
-        """Give the folder back."""
+        """Release the folder."""
         release(self._lock)
         self._lock = None
 

@@ -1,4 +1,4 @@
-"""What is swept: the instants of a motion, or the values of one parameter."""
+"""The sweep: the instants of a motion, or the values of one parameter."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly import FrozenSystem
 from assembly.errors import InputError
 from assembly.kinematics import unit_axis
+from modal.tracking.over import VECTORS, check_over
+from modal.types import Real
 
-Real = NDArray[np.float64]
-
-# Vectors, never swept over.
-VECTORS = ("axis",)
 # Parameters that are the speed of rotation.
 SPEEDS = ("omega", "speed_rpm")
 
@@ -26,7 +24,7 @@ SPEEDS = ("omega", "speed_rpm")
 class Sweep:
     """A model frozen at the values `at` (T,) of `name`: "time" (s) or a parameter.
 
-    constant: the other parameters. axis: about which the sense of rotation is asked for, or None.
+    constant: the other parameters. axis: of the sense of rotation, or None.
     """
 
     model: Any
@@ -47,13 +45,17 @@ class Sweep:
         times: ArrayLike | None,
         parameters: Mapping[str, Any],
         axis: ArrayLike | None,
+        over: Mapping[str, ArrayLike] | None = None,
     ) -> Sweep:
-        """From what `modal.track` is given. Raises InputError when that is not one sweep."""
+        """From the arguments of `modal.track`. Raises InputError when they are not one sweep."""
         if not callable(getattr(model, "freeze", None)):
             raise InputError(
                 f"model: expected an object with a method freeze, got {type(model).__name__}"
             )
         about = None if axis is None else unit_axis(axis)
+        if over is not None:
+            name, values = _only(over, times, parameters)
+            return cls(model, name, _values(name, values), dict(parameters), about)._accepted()
         if times is not None:
             found = cls(model, "time", _values("times", times), dict(parameters), about)
             return found._accepted()
@@ -65,7 +67,8 @@ class Sweep:
         if len(arrays) != 1:
             names = ", ".join(arrays) or "none"
             raise InputError(
-                f"track: give times, or exactly one parameter as an array; arrays found: {names}"
+                "track: give times, over, or exactly one parameter as an array; "
+                f"arrays found: {names}"
             )
         name = arrays[0]
         constant = {key: value for key, value in parameters.items() if key != name}
@@ -107,7 +110,8 @@ class Sweep:
             self._sizes.append(system.n)
         elif system.n != self._sizes[0]:
             raise InputError(
-                f"model: has {system.n} unknowns at {self.place(value)}, {self._sizes[0]} elsewhere"
+                f"model: has {system.n} degrees of freedom at {self.place(value)}, "
+                f"{self._sizes[0]} elsewhere"
             )
         n = self._number(value)
         if n is not None:
@@ -125,7 +129,7 @@ class Sweep:
         return abs(float(self.at[-1] - self.at[0]))
 
     def _number(self, value: float) -> int | None:
-        """Which of the swept values it is, None for one between them."""
+        """The number of a swept value, None for a value between them."""
         at, wanted = (self.at, value) if self.at[0] <= self.at[-1] else (-self.at, -value)
         n = int(np.searchsorted(at, wanted))
         return n if n < len(at) and at[n] == wanted else None
@@ -143,9 +147,9 @@ class Sweep:
     def sense(spins: Real) -> Real:
         """The sense of rotation about the axis from the `spin` of the first values, ±1 (T, 1).
 
-        From the angular velocity that the frozen system says it has, else from a parameter that is
-        a speed, swept or constant; positive where neither is known. At rest that of the next value
-        which turns, else of the last.
+        From the angular velocity of the frozen system, otherwise from a parameter that is a speed,
+        swept or constant; positive where neither is known. At rest it is that of the next rotating
+        value, otherwise of the last one.
         """
         sense = np.where(spins < 0.0, -1.0, 1.0)
         turning = np.flatnonzero(spins != 0.0)
@@ -163,6 +167,18 @@ class Sweep:
         if omega.size == 1:
             return float(omega.reshape(()))
         return float(omega @ self.axis) if self.axis is not None and omega.size == 3 else np.nan
+
+
+def _only(
+    over: Mapping[str, ArrayLike], times: ArrayLike | None, parameters: Mapping[str, Any]
+) -> tuple[str, ArrayLike]:
+    """The one parameter of an explicit sweep. Raises InputError."""
+    check_over(over, parameters)
+    if times is not None:
+        raise InputError("track: give times or over, not both")
+    if len(over) != 1:
+        raise InputError(f"over: track needs exactly one parameter, got {', '.join(over)}")
+    return next(iter(over.items()))
 
 
 def _values(name: str, values: ArrayLike) -> Real:

@@ -13,13 +13,12 @@ BLOCK = 1024  # rows of one block
 class Table:
     """Rows of up to `width` entries each, written by number.
 
-    order: 1 for rows that are vectors, 2 for square matrices. fill: the value beyond the end of a
-    shorter row. A row costs its own entries and no Python object, which is what a sweep of 10⁶
-    points needs.
+    fill: the value beyond the end of a shorter row. A row costs its own entries and no Python
+    object, which is what a sweep of 10⁶ points needs.
     """
 
-    def __init__(self, dtype: Any, fill: Any, order: int = 1) -> None:
-        self.dtype, self.fill, self.order = np.dtype(dtype), fill, order
+    def __init__(self, dtype: Any, fill: Any) -> None:
+        self.dtype, self.fill = np.dtype(dtype), fill
         self._blocks: list[NDArray[Any]] = []
 
     @property
@@ -28,7 +27,7 @@ class Table:
         return max((block.shape[-1] for block in self._blocks), default=0)
 
     def put(self, n: int, row: NDArray[Any]) -> None:
-        """Write row n, (w,) or (w, w); n is at most one beyond the last."""
+        """Write row n (w,); n is at most one beyond the last."""
         number, place = divmod(n, BLOCK)
         w = row.shape[-1]
         if number == len(self._blocks):
@@ -39,7 +38,7 @@ class Table:
             self._paste(wider, block)
             block = self._blocks[number] = wider
         block[place] = self.fill
-        block[(place, *(slice(w),) * self.order)] = row
+        block[place, :w] = row
 
     def rows(self, start: int, stop: int, width: int | None = None) -> NDArray[Any]:
         """Rows start … stop − 1 as one array, by default as wide as the widest row."""
@@ -52,8 +51,8 @@ class Table:
         return out
 
     def _empty(self, rows: int, width: int) -> NDArray[Any]:
-        return np.full((rows, *(width,) * self.order), self.fill, dtype=self.dtype)
+        return np.full((rows, width), self.fill, dtype=self.dtype)
 
     def _paste(self, into: NDArray[Any], part: NDArray[Any]) -> None:
-        cut = (slice(None), *(slice(min(part.shape[-1], into.shape[-1])),) * self.order)
-        into[cut] = part[cut]
+        width = min(part.shape[-1], into.shape[-1])
+        into[:, :width] = part[:, :width]

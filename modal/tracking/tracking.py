@@ -47,8 +47,12 @@ BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
 
 
 class TrackingInterrupted(KeyboardInterrupt):
-    """Ctrl-C while tracking; `partial` is the dataset of the instants that were finished, or
-    None.
+    """Ctrl-C during `modal.track`.
+
+    Attributes
+    ----------
+    partial : xarray.Dataset or None
+        Dataset of the finished values; None when there are none.
     """
 
     def __init__(self, message: str, partial: xr.Dataset | None) -> None:
@@ -61,6 +65,7 @@ def track(
     times: ArrayLike | None = None,
     k: int = 6,
     *,
+    over: Mapping[str, ArrayLike] | None = None,
     guard: int | None = None,
     backend: str = "auto",
     accuracy: float = 1e-8,
@@ -75,56 +80,110 @@ def track(
     progress: bool | None = None,
     **parameters: Any,
 ) -> xr.Dataset:
-    """Follow the modes of a model along a motion, or over one parameter given as a one-dimensional
-    array.
+    """Follow the modes of a model along a motion or over one parameter.
 
-        track(mechanism, times=times, k=6)
-        track(blade, omega=speeds, axis=(0, 0, 1), k=6)
+    Give exactly one of: `times`; `over`; one parameter of `freeze` as a one-dimensional array by
+    its own name.
 
-    model: anything with `freeze(t, **parameters)` (times, s) or `freeze(**parameters)`; parameters
-    that are not the array are passed on as they are.
-    k: elastic modes of smallest |λ| followed at every instant, with the rigid ones below them;
-    `guard` more are solved so that a mode may pass the window's edge and come back. The dataset has
-    a row for every mode that was among them at any instant: those of the first instant, then those
-    that came in, in the order they came; NaN where a mode is outside the window.
-    backend: "slepc", "scipy" or "dense" solve every instant by itself; "reduced" takes all of them
-    from one certified basis with eigenvalues to `accuracy` |λ|; "auto" does that where instants
-    share their operators and nothing is free to move, else "slepc". solver(system, k): another
-    source of modes.
-    rate: speed of the parameter, units per second, if it changes in time; for omega it is the
-    epsilon given beside it, if any. Else the parameter is steady at every point,
-    growth_rate_corrected is growth_rate and frozen_interval infinite.
-    tolerance: of frozen_interval, on drift and coupling. rules: when a match is believed.
-    whirl_axis: axis of the whirl direction, `axis` if that is given.
-    checks: values of a seeded draw at which a reduced basis is compared with a full solve.
-    store: a folder that receives what is finished every ten seconds; resume=True goes on with a run
-    that was interrupted, whatever ended it, and equals an unbroken one bit by bit.
-    progress: a bar on stderr; None shows it on a terminal.
+    Parameters
+    ----------
+    model : object with a method ``freeze(t, **parameters)`` or ``freeze(**parameters)``
+        A body, a mechanism or an object of your own. `freeze` returns a `FrozenSystem`.
+    times : array_like, shape (T,), optional
+        Instants of a motion, s, strictly increasing or strictly decreasing.
+    k : int, default 6
+        Number of elastic modes of smallest |λ| that are followed at every value, together with
+        the rigid modes below them.
+    over : mapping of one name to array_like, shape (T,), optional
+        Name and values of the swept parameter, strictly increasing or strictly decreasing. All
+        other parameters are then constants. ``over={"omega": speeds}`` is ``omega=speeds``.
+    guard : int, optional
+        Number of further modes that are solved, so that a mode may leave the window of k modes
+        and return. Default 2 + k // 4.
+    backend : {"auto", "reduced", "slepc", "scipy", "dense"}, default "auto"
+        "slepc", "scipy" and "dense" solve every value separately. "reduced" takes all values
+        from one certified reduced basis. "auto" does that where the values share their operators
+        and the model has no free mobility, else it uses "slepc".
+    accuracy : float, default 1e-8
+        Relative error of the eigenvalues from a reduced basis.
+    solver : callable ``solver(system, k)``, optional
+        Another source of modes. It returns an object with the attributes of `Modes`.
+    rate : float, optional
+        Rate of change of the swept parameter, units per second. By default a scalar `epsilon`
+        where `omega` is swept, else the parameter is steady at every value:
+        `growth_rate_corrected` then equals `growth_rate` and `frozen_interval` is infinite.
+    tolerance : float, default 0.05
+        Limit of the drift of λ and of the coupling in `frozen_interval`, relative.
+    rules : modal.Rules, optional
+        Thresholds of the matching and of the location of events.
+    whirl_axis : array_like, shape (3,), optional
+        Axis of the whirl direction. Default: the parameter `axis`.
+    checks : int, default 1
+        Number of values, drawn with a fixed seed, where a reduced basis is compared with a full
+        solve.
+    store : path, optional
+        Folder that receives the finished values every ten seconds.
+    resume : bool, default False
+        Continue the run in `store`. The result equals an uninterrupted run bit by bit.
+    progress : bool, optional
+        Progress bar on stderr. Default: only in a terminal.
+    **parameters
+        Arguments of `freeze`, in its units.
 
-    Returns the dataset "tracks" of DESIGN.md, section 5, with `coupling`, `partner`, `gap` (rad/s),
-    `event_at`, all events along the dimension "occurrence" and, where displacements and an axis are
-    known, `whirl` and `whirl_number`. Raises InputError for arguments that cannot be used;
-    AccuracyError when a full solve differs from the basis; StorageError when the store holds
-    something else or cannot be written; where a later instant fails, for whatever reason,
-    ConvergenceError whose `partial` is the dataset of those before it; TrackingInterrupted, the
-    same, on Ctrl-C.
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions (name of the sweep, "mode"): eigenvalue (rad/s), frequency (Hz), damping_ratio,
+        growth_rate and growth_rate_corrected (1/s), frozen_interval (s), mac, certainty, event,
+        event_at, partner, gap (rad/s), coupling, kind, backward_error, condition_number; whirl
+        and whirl_number where displacements and an axis are known. All events are listed along
+        "occurrence". A row is a mode; it is NaN where the mode is outside the window.
+
+    Raises
+    ------
+    InputError
+        An argument cannot be used.
+    AccuracyError
+        A full solve differs from the reduced basis.
+    ConvergenceError
+        A value could not be computed. `partial` is the dataset of the values before it, or None.
+    StorageError
+        The store holds another run, is damaged, or cannot be written.
+    TrackingInterrupted
+        Ctrl-C. `partial` is the dataset of the finished values, or None.
+
+    Notes
+    -----
+    Modes are matched by |O_ij O_ji|, O_ij = y_iᴴ B x_j / y_iᴴ B x_i, and by the predicted
+    eigenvalue. The corrected growth rate is σ = Re[λ − yᴴẋ / yᴴx], x of unit energy. See
+    docs/theory.md, "Following modes" and "What freezing leaves out".
+
+    Examples
+    --------
+    >>> import numpy as np, assembly, modal
+    >>> blade = assembly.beam(length=1.0, section=assembly.rectangle(0.05, 0.02),
+    ...                       material=assembly.steel, elements=4, clamped="start")
+    >>> tracks = modal.track(blade, over={"omega": np.linspace(0.0, 100.0, 5)},
+    ...                      axis=(0, 0, 1), k=2)
+    >>> dict(tracks.sizes)
+    {'omega': 5, 'mode': 2, 'occurrence': 0}
     """
     guard = 2 + k // 4 if guard is None else guard
     _check(k, guard, checks, accuracy, tolerance, rules)
     rules = rules or Rules()
     axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
-    sweep = Sweep.of(model, times, parameters, axis)
+    sweep = Sweep.of(model, times, parameters, axis, over)
     name, at = sweep.name, sweep.at
     speed = 1.0 if name == "time" else _rate(rate, name, parameters)
     if name == "time" and rate is not None:
-        raise InputError("rate: it is the speed of a parameter; leave it out over times")
+        raise InputError("rate: it is the rate of a parameter; omit it over times")
     whirl = None if axis is None else Whirl(axis)
     held = None
     if store is not None:
         settings = _study(sweep, int(k), int(guard), backend, solver, accuracy, speed, rules, axis)
         held = TrackStore(Path(store), settings)
     elif resume:
-        raise InputError("resume: give store, the folder of the run to go on with")
+        raise InputError("resume: give store, the folder of the run to continue")
 
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
@@ -171,7 +230,7 @@ def track(
         except StorageError:
             raise
         except Exception as fault:
-            # Whatever stops a model on its way, what was finished before is handed over.
+            # Any exception of the model ends the run; the error carries the finished instants.
             count = run.recorder.count
             arithmetic = isinstance(fault, FrozenMotionError) and isinstance(fault, ArithmeticError)
             if not count and not arithmetic:
@@ -202,7 +261,7 @@ def _study(
     rules: Rules,
     axis: ArrayLike | None,
 ) -> dict[str, Any]:
-    """What must be the same for a stored run to go on, beside the model's matrices."""
+    """Settings that must be the same to continue a stored run, besides the model's matrices."""
     at = sweep.at
     return {
         "title": "tracks",
@@ -235,7 +294,7 @@ def _check(k: Any, guard: Any, checks: Any, accuracy: Any, tolerance: Any, rules
         if not 0.0 < value < np.inf:
             raise InputError(f"{key}: expected a positive number, got {value!r}")
     if rules is not None and not isinstance(rules, Rules):
-        raise InputError(f"rules: expected modal.following.Rules, got {type(rules).__name__}")
+        raise InputError(f"rules: expected modal.Rules, got {type(rules).__name__}")
 
 
 def _rate(rate: float | None, name: str, parameters: Mapping[str, Any]) -> float | None:
@@ -258,9 +317,9 @@ def _source(
     checks: tuple[int, int],
     stored: TrackStore | None,
 ) -> Source:
-    """The source of modes that `backend` and `solver` ask for, or that of a stored run.
+    """The source of modes that `backend` and `solver` select, or that of a stored run.
 
-    checks: at how many values, and of how many modes, a basis is verified.
+    checks: number of values at which a basis is verified, and number of modes.
     """
     freeze, at = sweep.freeze, sweep.at
     around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
@@ -278,8 +337,8 @@ def _source(
             raise stored.other_model()
         if asked and not usable:
             raise InputError(
-                "backend: a reduced basis needs instants that share their operators, and nothing "
-                "free to move; take another backend"
+                "backend: a reduced basis needs instants that share their operators and no free "
+                "mobility; choose another backend"
             )
         try:
             if usable:

@@ -1,7 +1,7 @@
 """The record of a tracking run: which mode of each instant is on which track.
 
-Of the instants that lie behind only numbers are kept (modal/tracking/rows.py); vectors are held of
-the last two instants and of modes that left the window.
+Only numbers are stored of past instants (modal/tracking/rows.py). Vectors are stored of the last
+two instants and of modes that left the window.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from modal.tracking.events import Meeting
 from modal.tracking.following import Follower, Rules, Step
 from modal.tracking.matching import Overlap, align, clusters
 from modal.tracking.rows import Rows
-from modal.tracking.snapshot import Index, Mask, Snapshot
+from modal.tracking.snapshot import Snapshot
+from modal.types import Index, Mask
 
 
 @dataclass(frozen=True)
 class State:
-    """Where a run stands after `count` instants.
+    """The state of a run after `count` instants.
 
     recent: the last two snapshots. ended: the last shape of each track that left the window.
     visible (R,): tracks that are reported. extra: extra instants. meetings: how many are settled.
@@ -69,11 +70,11 @@ class Recorder:
 
     @property
     def meetings(self) -> list[Meeting]:
-        """What was settled between instants."""
+        """The events between instants."""
         return self._meetings[: self.state.meetings]
 
     def restore(self, state: State, meetings: list[Meeting]) -> None:
-        """Go on from a state; the rows are put back already."""
+        """Continue from a state; the rows are already restored."""
         self.state, self._meetings = state, meetings
 
     def add(self, snapshot: Snapshot, spin: float = np.nan) -> None:
@@ -87,7 +88,7 @@ class Recorder:
         self._extras = self.state.extra
         a = self.state.recent[-1]
         if self.count == 1 and clusters(a.eigenvalues):
-            # Nothing came before: the next instant says which basis goes on.
+            # The first instant: the next one determines the basis of its clusters.
             a = align(a, snapshot)
             self.rows.put(0, a, float(self.rows.single("spin", 1)[0]), np.arange(a.size))
             self.state = replace(self.state, recent=(a,))
@@ -108,7 +109,7 @@ class Recorder:
         self._extend(a, step, spin, index, track)
 
     def bring(self, size: int) -> None:
-        """Bring what is held into the coordinates of a basis of `size` vectors."""
+        """Transform the stored vectors into the coordinates of a basis of `size` vectors."""
         state = self.state
         if self._carry is not None and state.count and len(state.recent[-1].right) != size:
             recent = tuple(self._carry(s) for s in state.recent)
@@ -151,7 +152,7 @@ class Recorder:
     def _returned(
         self, b: Snapshot, ended: dict[int, Snapshot], onward: Index, new: Index
     ) -> Index:
-        """Put modes that come back on the track they left (in `onward`); what is left is new."""
+        """Assign returning modes to the track they left (in `onward`); the others are new."""
         for row, last in list(ended.items()):
             if not new.size:
                 break

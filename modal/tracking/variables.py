@@ -12,10 +12,10 @@ from modal.tracking.events import Meeting, find_events
 from modal.tracking.frozen_interval import frozen_interval
 from modal.tracking.rates import History, growth_rate_corrected
 from modal.tracking.rows import KINDS
-from modal.tracking.snapshot import Complex, Index, Real
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder
 from modal.tracking.whirl import direction
+from modal.types import Complex, Index, Real
 
 
 def variables(

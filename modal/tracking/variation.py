@@ -15,7 +15,7 @@ not enter. The curvature follows by differentiating once more, with x_i′ = Σ_
 
 over the modes of the window and all conjugates (Lancaster, Numer. Math. 6 (1964) 377).
 
-Along a motion the equations hold two terms by which energy goes to and fro between motion and
+Along a motion the equations contain two terms that only exchange energy between motion and
 vibration: Ṁ in C, and half the rate of C's skew part in K (K(ε) of one body). Without them,
 
     M q̈ + (C − Ṁ) q̇ + (K − ½ d/dt skew C) q = 0,
@@ -35,13 +35,11 @@ from functools import lru_cache
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.system.frozen import FrozenSystem
+from modal.types import Complex, Real
 
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 Triple = tuple[Real, Real, Real]
 
 # Relative distance up to which eigenvalues are one cluster.
@@ -133,7 +131,7 @@ def step_length(size: float, rate: float | None, low: float, high: float) -> flo
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What lies next to the instants of a sweep.
+    """The neighbourhood of the instants of a sweep.
 
     near: the frozen system at any value between `low` and `high`. rate: speed of the swept value,
     units per second, or None where it is steady at each instant.
@@ -258,9 +256,7 @@ def variation(
         taken = _breathing(stencil, stacks, rate)
         if taken is not None:
             steady, slope, doubt = taken(lam, Q, U)
-    return Variation(
-        change, curvature, energy, mass, energy_twin, mass_twin, steady, slope, doubt
-    )
+    return Variation(change, curvature, energy, mass, energy_twin, mass_twin, steady, slope, doubt)
 
 
 def _curvature(

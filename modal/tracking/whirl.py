@@ -1,4 +1,4 @@
-"""Whirl direction: which way round an axis a complex mode carries the material points."""
+"""Whirl direction: the sense in which a complex mode moves the material points about an axis."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assembly import DofMap, FrozenSystem
 from assembly.kinematics import skew, unit_axis
-
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Complex, Real
 
 # A mode with less than this part of its mass norm across the axis does not whirl; a whirl number
 # below it is planar.
@@ -21,7 +19,7 @@ PLANAR = 0.1
 
 
 class Whirl:
-    """The whirl number of modes about an axis, for unknowns whose places are known.
+    """The whirl number of modes about an axis, for degrees of freedom with known positions.
 
     With e × q the shape turned by the axis e and q_⊥ its part across e, w = Im(q_⊥ᴴM(e × q)) /
     q_⊥ᴴMq_⊥: the angular momentum of the motion Re(q exp iωt), ω > 0, over its largest possible

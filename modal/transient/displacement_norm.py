@@ -1,31 +1,29 @@
-"""What adaptive steps measure: a state (q, q̇) by the displacement that comes of it.
+"""The norm of adaptive steps: a state (q, q̇) is measured by the displacement that follows from it.
 
     ‖(q, q̇)‖² = qᵀM q + (M q̇)ᵀ (K + M/T²)⁻¹ (M q̇)
 
-In modal coordinates that is Σ a_j² + ȧ_j²/(ω_j² + 1/T²): the squared amplitudes of all modes, of a
-free mobility its drift over the run's time T. The exact undamped motion keeps it, so errors made
-anywhere in a run add up to no more than their sum in this norm; and a fast mode counts by how far
-it moves, not by how quickly.
+In modal coordinates that is Σ a_j² + ȧ_j²/(ω_j² + 1/T²): the squared amplitudes of all modes, and
+for a free mobility its drift over the time T of the run. The exact undamped motion conserves it, so
+the total error of a run is at most the sum of the errors of its steps in this norm. A fast mode is
+measured by its displacement, not by its velocity.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from modal.transient.equations import SecondOrderModel
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 
 class DisplacementNorm:
     """The norm of a model over a span of time, s: M of each instant, K + M/T² of the first.
 
-    Where K is not positive semidefinite, M/T² alone is taken for K + M/T². Owns a factorization:
-    call `destroy()`.
+    Where K is not positive semidefinite, M/T² replaces K + M/T². Owns a factorization: call
+    `destroy()`.
     """
 
     def __init__(self, equations: SecondOrderModel, span: tuple[float, float]) -> None:
@@ -34,7 +32,7 @@ class DisplacementNorm:
 
     @property
     def _factor(self) -> Factorization:
-        """Made when it is asked for: fixed steps measure nothing."""
+        """Computed at the first use: fixed steps do not need it."""
         if self._made is None:
             here = self.equations.at(self.span[0])
             drift = here.M / (self.span[1] - self.span[0]) ** 2

@@ -1,4 +1,4 @@
-"""Energy of the vibration and the work that changes it: property P6 (DESIGN.md, section 2).
+"""Energy of the vibration and the work that changes it: property P6.
 
 E = ½ q̇ᵀM q̇ + ½ qᵀ S q with S the symmetric stiffness (all but the circulatory part). Along a
 solution
@@ -6,7 +6,7 @@ solution
     dE/dt = q̇ᵀ[F − (C + D) q̇ − (K − S) q] + ½ q̇ᵀ Ṁ q̇ + ½ qᵀ Ṡ q,
 
 so the energy defect E(t) − E(0) − ∫ (right-hand side) dt is zero for the exact solution. In a
-frame that turns at constant ω this E is the Jacobi integral of the vibration, and the right-hand
+frame that rotates at constant ω this E is the Jacobi integral of the vibration, and the right-hand
 side is zero without damping and loads.
 """
 
@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
 from modal.transient.integrators.stages import Stages
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Load = Callable[[float], Array]
 
 
@@ -63,7 +62,7 @@ class EnergyLedger:
 
 
 class FirstOrderLedger:
-    """½|x|² of x' = A(t) x in the place of an energy; its rate is xᵀA x."""
+    """½|x|² of x' = A(t) x instead of an energy; its rate is xᵀA x."""
 
     def __init__(self, model: FirstOrderModel) -> None:
         self.model = model

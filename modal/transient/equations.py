@@ -1,4 +1,4 @@
-"""The full, unfrozen equations of a model, as the integrators and Floquet analysis read them.
+"""The full, unfrozen equations of a model, for the integrators and Floquet analysis.
 
 A model is a `FrozenSystem` (constant coefficients), an object with `freeze(t)` that returns one
 (time-varying M, C, K, Q), or a plain callable A(t) for x' = A(t) x, dense.
@@ -15,19 +15,17 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError, SingularSystemError
 from assembly.system.frozen import STIFFNESS_PARTS, FrozenSystem
+from modal.types import Array
 
-Array = NDArray[np.float64]
-
-REMEMBERED = 8  # instants kept: the stages of one step and the step's two ends
+REMEMBERED = 8  # stored instants: the stages of one step and the two ends of the step
 CONSERVATIVE_STIFFNESS = tuple(name for name in STIFFNESS_PARTS if name != "K_D")
 
 
 class Instant:
-    """The matrices of one instant, split as energy needs them.
+    """The matrices of one instant, split for the balance of energy.
 
     M q̈ + V q̇ + S q = F with V = C + D; S = S_s + S_n, where S_s is the symmetric part of all
     stiffness that a potential can carry and S_n the rest (Euler, circulatory).
@@ -64,13 +62,14 @@ class Instant:
 
     @cached_property
     def gyroscopic(self) -> sp.csr_matrix:
-        """G, half the skew part of C: the momentum is p = M q̇ + G q (paper 1401, eq. 8)."""
+        """G, half the skew part of C: the momentum is p = M q̇ + G q (docs/theory.md, "Sources":
+        Vlase, Nicolescu & Marin 2020, eq. 8)."""
         return (0.25 * (self.coriolis - self.coriolis.T)).tocsr()
 
 
 class SecondOrderModel:
-    """M(t) q̈ + [C(t) + D(t)] q̇ + K(t) q = Q(t) of a model, n unknowns, instants made on
-    demand."""
+    """M(t) q̈ + [C(t) + D(t)] q̇ + K(t) q = Q(t) of a model with n degrees of freedom. Instants are
+    assembled on demand."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -80,7 +79,7 @@ class SecondOrderModel:
         self._single = Instant(model) if isinstance(model, FrozenSystem) else None
 
     def at(self, t: float) -> Instant:
-        """The instant at time t, s. Raises InputError when the number of unknowns changes."""
+        """The instant at time t, s. Raises InputError when the number of DOFs changes."""
         if self._single is not None:
             return self._single
         found = self._seen.get(t)
@@ -88,7 +87,7 @@ class SecondOrderModel:
             found = Instant(self._freeze(t))
             if self._seen and found.system.n != next(iter(self._seen.values())).system.n:
                 raise InputError(
-                    f"model: freeze({t:.6g}) has another number of unknowns than before"
+                    f"model: freeze({t:.6g}) has another number of degrees of freedom than before"
                 )
             self._seen[t] = found
             if len(self._seen) > REMEMBERED:

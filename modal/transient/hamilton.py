@@ -1,13 +1,15 @@
-"""Hamilton's first-order form in displacement and momentum (paper 1401, eq. 8–13, corrected).
+"""Hamilton's first-order form in displacement and momentum.
+
+Vlase, Nicolescu & Marin, Mathematics 2020, 8, 1401, eq. 8–13, corrected (docs/theory.md).
 
     p = M q̇ + G q,    q̇ = M⁻¹(p − G q),    ṗ = Gᵀ q̇ − S q − D q̇ − N q + F
 
 G = G(ω) of one body, in general half the skew part of C; S the symmetric stiffness (the elastic K
-counts once: the paper's −½[k]{δ} in eq. 13 is a misprint); N what has no potential. The Euler
+counts once: −½[k]{δ} in eq. 13 is a misprint); N the part without a potential. The Euler
 matrix K(ε) and Ṁ do not appear: they are Ġ and the symmetric part of C, which the derivative of p
-brings back. That holds when C + Cᵀ = 2 Ṁ and the skew part of the stiffness is Ġ, that is for the
-consistent form of DESIGN.md (transport=True); models that are not of this form are told apart
-here and refused.
+contains. That holds when C + Cᵀ = 2 Ṁ and the skew part of the stiffness is Ġ, that is for the
+consistent form of a mechanism (transport=True, docs/theory.md). Models that are not of this form
+are rejected.
 
 The paper's momentum also has the constant terms of the rigid motion, ∫ρNᵀ(ṙ_O + ω̃ r): they shift
 p by a function of time, whose derivative is part of the load Q, and change nothing in q.
@@ -20,21 +22,19 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.transient.equations import SecondOrderModel
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 SAMPLES = 3  # instants of the span where the form is checked
 DIFFERENCE = 1e-6  # of the span: step of the central differences
-TOLERANCE = 1e-5  # of ‖Ṁ‖, ‖Ġ‖ and the part's own size: what central differences can tell
+TOLERANCE = 1e-5  # of ‖Ṁ‖, ‖Ġ‖ and the part's own size: the error of central differences
 
 
 @dataclass(frozen=True)
 class CanonicalInstant:
-    """M, G, S and what does no potential work: damping D on q̇ and N on q, each (n, n)."""
+    """M, G, S and the parts without a potential: D on q̇ and N on q, each (n, n)."""
 
     M: sp.csr_matrix
     G: sp.csr_matrix
@@ -44,12 +44,12 @@ class CanonicalInstant:
 
     @cached_property
     def on_displacement(self) -> sp.csr_matrix:
-        """S + N, what −ṗ has of q."""
+        """S + N, the coefficient of q in −ṗ."""
         return (self.S + self.N).tocsr()
 
     @cached_property
     def on_velocity(self) -> sp.csr_matrix:
-        """Gᵀ − D, what ṗ has of q̇."""
+        """Gᵀ − D, the coefficient of q̇ in ṗ."""
         return (self.G.T - self.D).tocsr()
 
     def momentum(self, q: Array, v: Array) -> Array:

@@ -1,7 +1,7 @@
-"""Loads on the vibration: harmonic, impulse, tabulated, and the rigid motion's own inertia.
+"""Loads on the vibration: harmonic, impulse, tabulated, and the inertia of the rigid motion.
 
-Where a load acts (`at`) is an unknown's number, a pair (node, component) such as (10, "ux"), or a
-vector (n,) of generalised forces that the amplitude multiplies.
+The place of a load (`at`) is the number of a degree of freedom, a pair (node, component) such as
+(10, "ux"), or a vector (n,) of generalised forces that the amplitude multiplies.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Place: TypeAlias = "int | tuple[int, str] | ArrayLike"
 
 COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")  # DofMap's order
@@ -25,8 +25,8 @@ COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")  # DofMap's order
 class Load(Protocol):
     """A generalised force as a function of time.
 
-    events: the instants where it is not smooth; no adaptive step passes over one of them. shortest:
-    its shortest cycle, s.
+    events: the instants where it is not smooth, s; an adaptive step ends there. shortest: its
+    shortest cycle, s.
     """
 
     @property
@@ -38,7 +38,25 @@ class Load(Protocol):
 
 @dataclass(frozen=True)
 class Harmonic:
-    """amplitude · sin(frequency · t + phase): N (or N·m), rad/s, rad."""
+    """Harmonic load, amplitude · sin(frequency · t + phase).
+
+    Parameters
+    ----------
+    at : int, (int, str), or array_like, shape (n,)
+        Number of a degree of freedom, a pair (node, component) such as (10, "ux"), or a vector of
+        generalised forces that the amplitude multiplies.
+    amplitude : float
+        N, or N·m for a rotation.
+    frequency : float
+        Angular frequency, rad/s.
+    phase : float, default 0.0
+        rad.
+
+    Examples
+    --------
+    >>> import modal
+    >>> load = modal.Harmonic(at=(4, "uy"), amplitude=10.0, frequency=50.0)
+    """
 
     at: Place
     amplitude: float
@@ -60,7 +78,29 @@ class Harmonic:
 
 @dataclass(frozen=True)
 class Impulse:
-    """A half-sine blow of total momentum `impulse` (N·s) from `start` (s) for `duration` (s)."""
+    """Half-sine impulse.
+
+    Parameters
+    ----------
+    at : int, (int, str), or array_like, shape (n,)
+        Place of the load, as in `Harmonic`.
+    impulse : float
+        Integral of the force over time, N·s, or N·m·s for a rotation.
+    duration : float
+        s, positive.
+    start : float, default 0.0
+        s.
+
+    Raises
+    ------
+    InputError
+        The duration is not positive.
+
+    Notes
+    -----
+    The force is (π/2) (impulse / duration) sin(π (t − start) / duration) within the duration and
+    zero outside.
+    """
 
     at: Place
     impulse: float
@@ -90,7 +130,22 @@ class Impulse:
 
 @dataclass(frozen=True)
 class Tabulated:
-    """Forces `values` (N) at increasing `times` (s), straight lines between, zero outside."""
+    """Tabulated load, linear between the values and zero outside the table.
+
+    Parameters
+    ----------
+    at : int, (int, str), or array_like, shape (n,)
+        Place of the load, as in `Harmonic`.
+    times : array_like, shape (T,)
+        s, strictly increasing, two or more.
+    values : array_like, shape (T,)
+        N, or N·m for a rotation.
+
+    Raises
+    ------
+    InputError
+        The shapes differ, a number is not finite, or the times do not increase.
+    """
 
     at: Place
     times: ArrayLike
@@ -124,8 +179,13 @@ class Tabulated:
 
 @dataclass(frozen=True)
 class InertiaLoads:
-    """The rigid motion's own inertia loads, and whatever else the model puts in Q(t), times
-    `factor`."""
+    """Inertia loads of the rigid motion, and all else that the model has in Q(t), times `factor`.
+
+    Parameters
+    ----------
+    factor : float, default 1.0
+        Factor of the frozen system's Q.
+    """
 
     factor: float = 1.0
 
@@ -142,8 +202,10 @@ class InertiaLoads:
 
 
 def unknown(at: Any, system: FrozenSystem) -> int:
-    """The number of an unknown given as a number or a pair (node, component); InputError
-    otherwise."""
+    """The number of a degree of freedom given as a number or as a pair (node, component).
+
+    Raises InputError.
+    """
     if isinstance(at, (int, np.integer)) and not isinstance(at, bool):
         if not -system.n <= at < system.n:
             raise InputError(
@@ -191,7 +253,7 @@ def total_force(
 
 
 def check_resolved(loads: Sequence[Load], span: tuple[float, float], step: float) -> None:
-    """InputError when a blow within the span is shorter than four steps: they would not see it."""
+    """Raise InputError where an impulse within the span is shorter than four steps."""
     for load in loads:
         if not isinstance(load, Impulse) or load.duration >= 4.0 * step:
             continue

@@ -1,4 +1,4 @@
-"""What a transient leaves behind: probes and energy over time, as a dataset."""
+"""The record of a transient: probes and energy over time, as a dataset."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import provenance
 from modal.transient.loads import COMPONENTS, unknown
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 DEFAULT_PROBES = 6
 
 
 @dataclass(frozen=True)
 class Probes:
-    """Numbers of the unknowns that are recorded, and their names."""
+    """Numbers of the recorded degrees of freedom, and their names."""
 
     indices: NDArray[np.intp]
     labels: tuple[str, ...]
 
 
 def chosen_probes(probes: Any, n: int, system: FrozenSystem | None) -> Probes:
-    """The probes asked for; by default the last node's unknowns, or up to six spread evenly.
+    """The requested probes; by default the last node's DOFs, or up to six at even distances.
 
-    Raises InputError for an unknown that does not exist.
+    Raises InputError for a degree of freedom that does not exist.
     """
     dofs = system.dofs if system is not None else None
     if probes is None:
@@ -59,7 +58,7 @@ def chosen_probes(probes: Any, n: int, system: FrozenSystem | None) -> Probes:
 
 
 class Recorder:
-    """Rows of a transient as they come."""
+    """The recorded rows of a transient."""
 
     def __init__(self, probes: Probes) -> None:
         self.probes = probes
@@ -77,7 +76,7 @@ class Recorder:
         self._rows = {name: list(arrays[name]) for name in VARIABLES}
 
     def dataset(self, attributes: dict[str, Any]) -> xr.Dataset:
-        """The transient dataset of DESIGN.md, section 5."""
+        """The transient dataset (docs/datasets.md)."""
         arrays = self.arrays()
         variables = {}
         for name, (dims, units, long_name) in VARIABLES.items():

@@ -1,4 +1,4 @@
-"""The step a transient takes when none is asked for: fine enough for what is of interest."""
+"""The default step of a transient: it resolves the lowest modes and the loads."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from modal.eigen.solve import solve
 from modal.transient.equations import SecondOrderModel
 from modal.transient.loads import Load
 
-MODES = 2  # lowest frozen modes at the start that are resolved …
-PER_CYCLE = {2: 120, 4: 40, 6: 20}  # … by so many steps a cycle, and so is every load, by order
+MODES = 2  # number of lowest frozen modes at the start that are resolved
+PER_CYCLE = {2: 120, 4: 40, 6: 20}  # steps a cycle of these modes and of the loads, by order
 PER_TURN = 200  # steps a period of the rigid motion
 LEAST = 200  # steps of the whole span
-DENSE = 100  # unknowns up to which LAPACK gives the modes
+DENSE = 100  # degrees of freedom up to which LAPACK computes the modes
 
 
 def default_step(
@@ -28,8 +28,8 @@ def default_step(
 ) -> float:
     """s: a part (1/120 for order 2) of the shortest cycle of the two lowest modes and the loads.
 
-    Also at most 1/200 of the span and of `model.period`. Frequencies beyond are not resolved; the
-    integrators stay stable and ask for none. Raises what `modal.solve` raises.
+    Also at most 1/200 of the span and of `model.period`. Higher frequencies are not resolved; the
+    integrators remain stable. Raises what `modal.solve` raises.
     """
     here = equations.at(span[0]).system
     if here.n <= DENSE:

@@ -1,7 +1,7 @@
-"""Moving an integrator through a span of time: fixed steps, or steps that halve and double.
+"""Time stepping over a span: fixed steps, or steps that halve and double.
 
-Positions are counted on a dyadic grid of each piece of the span, so that every run lands on its
-end exactly and a run that was interrupted continues on the same instants.
+Positions are counted on a dyadic grid of each piece of the span, so that every run ends exactly at
+the end of the span and an interrupted run continues on the same instants.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError
 from modal.transient.integrators.stages import Integrator, Stages, State
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Norm = Callable[[float, Array, Array], float]
 
 DEEPEST = 40  # halvings of the span before a step is called too small
 FIRST = 5  # halvings at the start: the largest step is 1/32 of the span
-LEAST = 2  # … and a quarter of a piece between two events
+LEAST = 2  # halvings at the start of a piece between two events: a quarter of it
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """A step that stands: from `start` (s) by `length` (s) to `state`, by its parts with their
+    """An accepted step: from `start` (s) by `length` (s) to `state`, by its parts with their
     stages."""
 
     start: float
@@ -38,7 +37,7 @@ class Accepted:
 
 @dataclass
 class FixedSteps:
-    """`count` equal steps over t_span; `done` of them are behind."""
+    """`count` equal steps over t_span, of which `done` are finished."""
 
     integrator: Integrator
     t_span: tuple[float, float]
@@ -70,14 +69,14 @@ class FixedSteps:
 
 @dataclass
 class AdaptiveSteps:
-    """Step doubling: a step h is compared with two of h/2, which are kept.
+    """Step doubling: a step h is compared with two steps of h/2, whose result is used.
 
-    The difference over 2^p − 1 estimates the error of the two (order p); it may be `tolerance`
-    times the step's share of the span, relative to the largest state (q, q̇) met so far (by
-    rejected steps too, which is what gives a start at rest its scale), in the norm given.
-    With steps so chosen the errors of a whole run add up to `tolerance` or less, unless the motion
-    itself amplifies them. No step passes over one of `events`, the instants where a load is not
-    smooth. Raises ConvergenceError when a step would be shorter than 2^−40 of its piece.
+    The difference divided by 2^p − 1 estimates the error of the two steps (order p). The error may
+    be `tolerance` times the step's share of the span, relative to the largest state (q, q̇) so far,
+    in the given norm. Rejected steps count too: they give a start at rest its scale. The errors of
+    a run then add up to `tolerance` or less, unless the motion itself amplifies them. A step ends
+    at each of `events`, the instants where a load is not smooth. Raises ConvergenceError when a
+    step would be shorter than 2^−40 of its piece.
     """
 
     integrator: Integrator
@@ -154,7 +153,7 @@ class AdaptiveSteps:
             yield Accepted(t, h, state, parts, reached)
 
     def _error(self, t: float, coarse: State, fine: State, before: State) -> float:
-        """The estimated error over what is allowed for the whole span."""
+        """The estimated error divided by the error allowed for the whole span."""
         sizes = (self.norm(t, fine.q, fine.v), self.norm(t, before.q, before.v))
         self.largest = max(*sizes, self.largest)
         gap = self.norm(t, fine.q - coarse.q, fine.v - coarse.v)

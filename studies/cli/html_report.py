@@ -30,7 +30,9 @@ def write(
     arguments: the settings that were given; the others have their defaults. numbers: the short
     table of the run. Raises StorageError when the page cannot be written.
     """
-    pictures = [path for path in out.written if path.suffix in PICTURES]
+    pictures = [
+        path for path in out.written if path.suffix in PICTURES and path.name not in out.apart
+    ]
     texts = [path for path in out.written if path.suffix == ".txt"]
     others = [path.name for path in out.written if path.suffix not in PICTURES]
     settings = study.settings | dict(arguments)
@@ -47,11 +49,19 @@ def write(
             figures="\n".join(_figure(path, out.captions.get(path.name, "")) for path in pictures),
             texts="\n".join(_listing(path) for path in texts),
             settings="\n".join(_row(k, _setting(k, v, arguments)) for k, v in settings.items()),
-            provenance="\n".join(_row(k, v) for k, v in dataset.attrs.items()),
+            provenance="\n".join(
+                _row(k, v) for k, v in dataset.attrs.items() if not _shown(str(v), numbers)
+            ),
             command=_text(f"frozen-motion run {study.name}" + (f" --set {given}" if given else "")),
             files=_text(", ".join(sorted(others))),
         ),
     )
+
+
+def _shown(text: str, numbers: str) -> bool:
+    """Whether every line of a text is a line of the numbers."""
+    lines = {line.strip() for line in numbers.splitlines()}
+    return bool(text) and all(line.strip() in lines for line in text.splitlines())
 
 
 def _background(study: Study) -> str:

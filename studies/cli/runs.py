@@ -62,7 +62,7 @@ def run_track(
             folder.write_dataset("tracks.nc", stopped.partial)
         raise
     folder.write_dataset("tracks.nc", tracks)
-    sheets.write_tracks(tracks, path.stem, folder)
+    sheets.tracks_sheet(tracks, path.stem).write(folder)
     on_all = f"{EVENTS}\n{verdicts(tracks, freeze, k)}"
     return f"{table(tracks)}\n{on_all}", folder.written
 
@@ -89,7 +89,7 @@ def run_map(
         **fixed,
     )
     folder.write_dataset("map.nc", grid)
-    sheets.write_map(grid, f"{path.stem}: verdict", folder)
+    sheets.map_sheet(grid, f"{path.stem}: verdict").write(folder)
     return table(grid), folder.written
 
 

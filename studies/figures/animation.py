@@ -7,13 +7,19 @@ down to a few cycles a turn, both of which the caption says.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from numpy.typing import ArrayLike, NDArray
+from PIL import Image
 
 import modal
 from assembly import Body, FrozenSystem, Mechanism
+from studies.figures import motion
 from studies.figures.motion import Frame, Strand
+from studies.figures.style import figure
 from studies.reporting.output import OutputFolder
 
 Array = NDArray[np.float64]
@@ -111,17 +117,34 @@ def enlarged(frames: list[Frame]) -> list[Frame]:
     ]
 
 
-def write_gif(
-    out: OutputFolder, name: str, frames: list[Frame], title: str, caption: str = ""
-) -> None:
-    """The frames as a small GIF that repeats for ever."""
-    import matplotlib.pyplot as plt
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
+@dataclass(frozen=True)
+class Animation:
+    """An animated GIF of a study, computed when it is written.
 
-    from studies.figures import motion
-    from studies.figures.style import figure
+    Parameters
+    ----------
+    name : str
+        File name.
+    scene : callable
+        Returns the title and the frames, with displacements already enlarged.
+    """
 
+    name: str
+    scene: Callable[[], tuple[str, list[Frame]]]
+
+    def write(self, out: OutputFolder) -> None:
+        """Draw the frames and save them. Raises StorageError when they cannot be written."""
+        title, frames = self.scene()
+        caption = (
+            f"{title}: the motion is to scale, the vibration enlarged and slowed down to {CYCLES} "
+            "cycles a turn."
+        )
+        milliseconds = round(1000 / FRAMES_A_SECOND)
+        out.write_animation(self.name, pictures_of(frames, title), milliseconds, caption)
+
+
+def pictures_of(frames: list[Frame], title: str) -> list[Image.Image]:
+    """The frames as pictures of few colours."""
     pictures = []
     with figure(width=6.4, height=motion.height_of(frames)) as (drawn, (ax,)):
         artists = motion.still(frames[0], ax)
@@ -139,18 +162,7 @@ def write_gif(
             picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
             pictures.append(picture.quantize(COLOURS, method=Image.Quantize.FASTOCTREE))
         plt.close(drawn)
-    with out.file(name) as path:
-        pictures[0].save(
-            path,
-            save_all=True,
-            append_images=pictures[1:],
-            duration=round(1000 / FRAMES_A_SECOND),
-            loop=0,
-        )
-    out.captions[name] = caption or (
-        f"{title}: the motion is to scale, the vibration enlarged and slowed down to {CYCLES} "
-        "cycles a turn."
-    )
+    return pictures
 
 
 def _strands(

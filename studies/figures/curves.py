@@ -12,8 +12,9 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.lines import Line2D
 from xarray import DataArray
 
+from studies.figures.labels import axis_label
 from studies.figures.style import colour
-from studies.figures.tracks import axis_label
+from studies.reporting.units import PREFIXES
 
 # Line styles that tell curves apart in print too.
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
@@ -26,16 +27,34 @@ def family(
     *,
     along: str | None = None,
     labels: Sequence[str] | None = None,
-    factor: float = 1.0,
-    ylabel: str | None = None,
+    prefix: str = "",
+    words: str | None = None,
     styled: bool = False,
     first: int = 0,
     **options: object,
 ) -> list[Line2D]:
-    """Lines of `factor · data` over x, one for every entry of dimension `along`.
+    """Lines of data over x, one for every entry of dimension `along`.
 
-    labels: of the lines. ylabel: with the unit after the factor; the data's own by default.
-    styled: whether lines differ in style as well as in colour. first: number of the first colour.
+    Parameters
+    ----------
+    data : DataArray
+        What is drawn; its attributes give the label of the y axis.
+    x : str
+        Coordinate along the x axis.
+    ax : Axes
+        Where to draw.
+    along : str, optional
+        The other dimension; None for a single line.
+    labels : sequence of str, optional
+        Labels of the lines.
+    prefix, words
+        Unit prefix and name of the y axis, as in `axis_label`.
+    styled : bool
+        Whether lines differ in style as well as in colour.
+    first : int
+        Number of the first colour.
+    **options
+        Passed on to `Axes.plot`.
     """
     rows = [data] if along is None else [data.isel({along: i}) for i in range(data.sizes[along])]
     artists = []
@@ -44,13 +63,13 @@ def family(
         label = None if labels is None else labels[i]
         artists += ax.plot(
             row[x].values,
-            factor * row.values,
+            PREFIXES[prefix] * row.values,
             ls=style,
             color=colour(first + i),
             label=label,
             **options,  # type: ignore[arg-type]
         )
-    ax.set(xlabel=axis_label(data[x]), ylabel=ylabel or axis_label(data))
+    ax.set(xlabel=axis_label(data[x]), ylabel=axis_label(data, words, prefix))
     return artists
 
 
@@ -60,16 +79,18 @@ def graded(
     ax: Axes,
     *,
     along: str,
-    factor: float = 1.0,
-    ylabel: str | None = None,
+    prefix: str = "",
+    words: str | None = None,
 ) -> list[Line2D]:
     """Many lines of one ordered dimension, graded from dark to light, with a colour bar."""
     values = data[along].values
     shades = colormaps["viridis"](np.linspace(0.0, 0.92, len(values)))
     artists = []
     for i, shade in enumerate(shades):
-        artists += ax.plot(data[x].values, factor * data.isel({along: i}), color=shade, lw=1.1)
-    ax.set(xlabel=axis_label(data[x]), ylabel=ylabel or axis_label(data))
+        artists += ax.plot(
+            data[x].values, PREFIXES[prefix] * data.isel({along: i}), color=shade, lw=1.1
+        )
+    ax.set(xlabel=axis_label(data[x]), ylabel=axis_label(data, words, prefix))
     steps = ListedColormap(shades)
     edges = np.arange(len(values) + 1) - 0.5
     scale = ScalarMappable(BoundaryNorm(edges, steps.N), steps)

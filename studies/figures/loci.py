@@ -12,8 +12,9 @@ from matplotlib.ticker import AsinhLocator
 from xarray import Dataset
 
 from modal import Box
+from studies.figures.labels import axis_label
 from studies.figures.style import RIGID, colour
-from studies.figures.tracks import LEGIBLE, axis_label
+from studies.figures.tracks import LEGIBLE
 
 TICKS = 7
 BOX: Any = {"facecolor": "#FBE9D7", "edgecolor": "#D55E00"}
@@ -42,7 +43,7 @@ def root_locus(tracks: Dataset, ax: Axes) -> list[Line2D]:
         ax.margins(x=0.08)
     ax.set(
         xlabel="Re λ (1/s)",
-        ylabel="Im λ (rad/s)",
+        ylabel=axis_label(tracks["eigenvalue"], "Im λ"),
         title=f"{axis_label(tracks[dim])}: {first:g} (circle) to {last:g} (disc)",
     )
     return artists

@@ -11,11 +11,11 @@ from matplotlib.path import Path
 from numpy.typing import NDArray
 from xarray import Dataset
 
+from studies.figures.labels import axis_label
 from studies.figures.style import DIVERGENCE, FLUTTER, HATCH, STABLE
-from studies.figures.tracks import axis_label
 from studies.reporting.map_verdicts import NAMES, UNDECIDED, classes
 
-COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of the classes of studies.map_verdicts
+COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of the classes of map_verdicts
 
 
 def verdict(grid: Dataset, ax: Axes) -> QuadMesh:
@@ -57,7 +57,7 @@ def growth(grid: Dataset, ax: Axes) -> QuadMesh:
     powers = 10.0 ** np.arange(np.ceil(np.log10(3.0 * threshold)), np.log10(limit))
     bar = ax.figure.colorbar(mesh, ax=ax, ticks=[*-powers[::-1], 0.0, *powers])
     bar.minorticks_off()
-    bar.set_label("largest growth rate (1/s)")
+    bar.set_label(axis_label(grid["growth_rate"], "largest growth rate"))
     unstable = grid["verdict"].transpose(y_name, x_name).values > 0
     if unstable.any() and not unstable.all():
         ax.contour(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from matplotlib.axes import Axes
 from xarray import Dataset
 
-from studies.figures import maps, tracks
-from studies.figures.style import figure, plain
-from studies.reporting.output import OutputFolder
+from studies.figures import curves, maps, tracks
+from studies.figures.drawing import Drawing
+from studies.figures.style import plain
 
 TRACKS = (
     "Above: frequencies of the modes; a cross marks a crossing, a diamond a veering, a triangle the"
@@ -22,23 +23,27 @@ MAP = (
 )
 
 
-def write_tracks(
-    dataset: Dataset, title: str, out: OutputFolder, caption: str = TRACKS
-) -> None:
+def tracks_sheet(dataset: Dataset, title: str) -> Drawing:
     """Frequencies above growth rates, as tracks.png."""
-    with figure(2, 1, height=6.4, sharex=True) as (drawn, (upper, lower)):
+
+    def draw(axes: list[Axes]) -> None:
+        upper, lower = axes
         tracks.frequencies(dataset, upper)
         tracks.growth_rates(dataset, lower)
         upper.set(xlabel="", title=plain(title))
-        upper.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
-        out.write_figure("tracks.png", drawn, caption)
+        curves.beside(upper)
+
+    return Drawing("tracks.png", TRACKS, draw, rows=2, height=6.4, sharex=True)
 
 
-def write_map(grid: Dataset, title: str, out: OutputFolder, caption: str = MAP) -> None:
-    """Verdict beside the largest growth rate, as map.png."""
-    with figure(1, 2, width=9.5, height=3.8) as (drawn, (left, right)):
+def map_sheet(grid: Dataset, title: str, reading: str = "") -> Drawing:
+    """Verdict beside the largest growth rate, as map.png; reading: what follows the caption."""
+
+    def draw(axes: list[Axes]) -> None:
+        left, right = axes
         maps.verdict(grid, left)
         maps.growth(grid, right)
         left.set_title(plain(title))
         right.set_title("largest growth rate")
-        out.write_figure("map.png", drawn, caption)
+
+    return Drawing("map.png", f"{MAP} {reading}".rstrip(), draw, columns=2, width=9.5, height=3.8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from xarray import DataArray, Dataset
 
-from studies.figures.style import RIGID, colour, plain
-
-
-def axis_label(coordinate: DataArray) -> str:
-    """`long name (units)` of a coordinate or variable, with CF's `rad s-1` shown as `rad/s`."""
-    name = plain(str(coordinate.attrs.get("long_name", coordinate.name)).replace("_", " "))
-    units = re.sub(r" (\w+)-1\b", r"/\1", coordinate.attrs.get("units", ""))
-    units = re.sub(r" (\w+)-2\b", r"/\1²", units)
-    return f"{name} ({units})" if units and units != "1" else name
+from studies.figures.labels import axis_label
+from studies.figures.style import RIGID, colour
 
 
 def _mode_label(tracks: Dataset, mode: int) -> str:
@@ -38,7 +30,7 @@ def frequencies(tracks: Dataset, ax: Axes) -> list[Line2D]:
         artists += ax.plot(x, y, color=shade, label=label)
         _mark_events(tracks.isel(mode=mode), x, y, ax, shade)
     _explain_events(tracks, ax)
-    ax.set(xlabel=axis_label(x), ylabel="frequency (Hz)")
+    ax.set(xlabel=axis_label(x), ylabel=axis_label(tracks["frequency"], "frequency"))
     ax.set_ylim(bottom=0)
     return artists
 
@@ -96,7 +88,7 @@ def growth_rates(tracks: Dataset, ax: Axes, corrected: bool = True) -> list[Line
         ax.set_yscale("asinh", linear_width=largest / LEGIBLE, base=0)
         ax.yaxis.set_major_formatter("{x:g}")
     ax.margins(y=0.05)
-    ax.set(xlabel=axis_label(x), ylabel="growth rate (1/s)")
+    ax.set(xlabel=axis_label(x), ylabel=axis_label(tracks["growth_rate"], "growth rate"))
     handles: list[Any] = [Line2D([], [], color="0.3", label="frozen, Re λ")]
     if corrected:
         handles.append(Line2D([], [], color="0.3", ls="--", lw=1.0, label="corrected, σ"))
@@ -128,5 +120,6 @@ def campbell(tracks: Dataset, ax: Axes, orders: tuple[int, ...] = (1, 2, 3)) -> 
             bbox=dict(boxstyle="square,pad=0.1", facecolor="white", edgecolor="none"),
             annotation_clip=False,
         )
-    ax.set(xlabel="speed (rpm)", ylabel="frequency (Hz)", ylim=(0, top))
+    ylabel = axis_label(tracks["frequency"], "frequency")
+    ax.set(xlabel="speed (rpm)", ylabel=ylabel, ylim=(0, top))
     return artists

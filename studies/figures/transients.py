@@ -6,14 +6,15 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from xarray import Dataset
 
+from studies.figures import curves
+from studies.figures.labels import axis_label
 from studies.figures.style import colour
 
 
 def displacement(compared: Dataset, ax: Axes) -> list[Line2D]:
     """Displacement (mm) over time."""
-    artists = ax.plot(compared["time"], 1e3 * compared["displacement"], color=colour(0), lw=0.8)
-    ax.set(xlabel="time (s)", ylabel="displacement (mm)")
-    return artists
+    moved = compared["displacement"]
+    return curves.family(moved, "time", ax, prefix="m", words="displacement", lw=0.8)
 
 
 def amplitude(compared: Dataset, ax: Axes) -> list[Line2D]:
@@ -27,6 +28,6 @@ def amplitude(compared: Dataset, ax: Axes) -> list[Line2D]:
     artists += ax.plot(
         t, compared["amplitude_frozen"], ":", color=colour(0), label="predicted by Re λ alone"
     )
-    ax.set(xlabel="time (s)", ylabel="amplitude (√energy)", ylim=(0, None))
+    ax.set(xlabel=axis_label(t), ylabel="amplitude (√energy)", ylim=(0, None))
     ax.legend(loc="best")
     return artists

@@ -13,7 +13,8 @@ from studies.wind_pump.rigid import motion
 
 Array = NDArray[np.float64]
 
-# Paper 1401, Table 2: least and greatest speed (m/s) and acceleration (m/s²) of markers 1 and 2.
+# Vlase, Nicolescu & Marin (2020), Table 2: least and greatest speed (m/s) and acceleration (m/s²)
+# of markers 1 and 2.
 TABLE_2 = np.array(
     [
         [[0.3064, 0.8942, 1.923, 8.991], [0.2524, 0.6702, 1.480, 7.325]],

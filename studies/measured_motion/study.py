@@ -10,23 +10,18 @@ markers at once, its ω, ε and a_O with their uncertainty, and the bar's freque
 
 from __future__ import annotations
 
-import xarray as xr
-
-import modal
 from assembly.errors import InputError
-from assembly.motion.markers import FittedMotion
-from modal.data.datasets import provenance
-from studies.measured_motion import figures as measured_motion_figures
-from studies.measured_motion.bar import bar
+from studies.measured_motion import figures
 from studies.measured_motion.data import fitted, frequencies, kinematics, scatter
 from studies.measured_motion.record import MARKERS, speeds_of_table_2
 from studies.measured_motion.response import responses
 from studies.measured_motion.summary import report
-from studies.reporting.output import OutputFolder
+from studies.reporting.protocol import Data, Outputs, merged, study_main
 
 __all__ = ["main", "report"]
 
 
+@study_main
 def main(
     *,
     noise: float = 1e-4,
@@ -40,17 +35,49 @@ def main(
     step: float = 4e-4,
     damping_ratio: float = 0.01,
     seed: int = 1,
-    out: OutputFolder | None = None,
     progress: bool = False,
-) -> xr.Dataset:
-    """A bar whose rigid motion is fitted to marker records, its frequencies and response (1401, b).
+) -> Outputs:
+    """A bar whose rigid motion is fitted to marker records, its frequencies and response.
 
-    noise: standard deviation of a marker's coordinate, m. camera_rate: pictures a second.
-    knots_per_turn: of the fitted splines. instants, modes: of the frequencies over a turn.
-    repeats: records with new noise, for the scatter of a frequency. response_turn, step,
-    damping_ratio: part of a turn integrated from rest under the inertia loads, at the fastest speed
-    (0 for none), time step in s, damping of the first mode. Returns kinematics and frequencies,
-    true and fitted, with standard deviations. Raises MotionError when the record is too coarse.
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of a marker's coordinate, m.
+    camera_rate : float
+        Pictures a second.
+    knots_per_turn : float
+        Knots of the fitted splines in one turn.
+    instants, modes : int
+        Instants of one turn and frequencies at each.
+    elements : int
+        Beam elements of the bar.
+    repeats : int
+        Records with new noise, for the scatter of a frequency.
+    response_turn : float
+        Part of a turn integrated from rest under the inertia loads, at the fastest speed; 0 for
+        none.
+    step : float
+        Time step of the integration, s.
+    damping_ratio : float
+        Damping ratio of the first mode in the integration.
+    seed : int
+        Of the random noise.
+    out : OutputFolder, optional
+        Folder for data and figures; nothing is written without it.
+    progress : bool
+        Accepted as by every study; this one shows none.
+
+    Returns
+    -------
+    Dataset
+        Kinematics and frequencies, true and fitted, with standard deviations.
+
+    Raises
+    ------
+    MotionError
+        The record is too coarse for the fit.
+    InputError
+        Noise that is not positive, or too few instants, modes or records.
     """
     if not noise > 0.0 or instants < 3 or modes < 1 or repeats < 2:
         raise InputError("noise: positive; instants: at least 3; modes: 1 or more; repeats: 2")
@@ -66,9 +93,9 @@ def main(
     ]
     if response_turn > 0.0:
         parts.append(responses(motions[-1], fits[-1], response_turn, step, elements, damping_ratio))
-    dataset = xr.merge(parts, combine_attrs="override")
-    dataset.attrs = provenance() | dict(
-        title="bar with a measured motion (paper 1401, example b)",
+    dataset = merged(
+        parts,
+        title="bar with a measured motion of Vlase, Nicolescu & Marin (2020), example b",
         noise=noise,
         camera_rate=camera_rate,
         knots_per_turn=knots_per_turn,
@@ -76,17 +103,7 @@ def main(
         seed=seed,
         markers=str(MARKERS.tolist()),
     )
-    if out is not None:
-        out.write_dataset("measured-motion.nc", dataset)
-        measured_motion_figures.draw(dataset, out)
-        _animate(fits[-1], motions[-1].period, elements, out)
+    yield Data("measured-motion.nc", dataset)
+    yield from figures.drawings(dataset)
+    yield figures.animation(fits[-1], motions[-1].period, elements)
     return dataset
-
-
-def _animate(fit: FittedMotion, period: float, elements: int, out: OutputFolder) -> None:
-    from studies.figures.animation import moving_frames, write_gif
-
-    body = bar(elements)
-    mode = modal.solve(body.freeze(), k=1)
-    frames = moving_frames(body, fit.frame, mode.right[:, 0], period)
-    write_gif(out, "measured-motion.gif", frames, "the bar along its fitted motion, first mode")

@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-UNITS = {"omega_z": "rad/s", "epsilon_z": "rad/s²", "a_x": "m/s²", "a_y": "m/s²"}
-
-
-def report(dataset: xr.Dataset) -> str:
-    """The motions beside Table 2, the fit, the frequencies, the way of the noise, the response."""
-    lines = [*_motions(dataset), *_fit(dataset), *_frequencies(dataset), *_noise(dataset)]
-    if "deflection" in dataset:
-        lines += _response(dataset)
-    return "\n".join(lines)
+from studies.reporting.protocol import report_of
+from studies.reporting.units import units_by, units_of
 
 
 def _motions(dataset: xr.Dataset) -> list[str]:
@@ -41,6 +34,7 @@ def _fit(dataset: xr.Dataset) -> list[str]:
         f"{'':>12} {'error':>10} {'predicted':>10} {'by smoothing':>13}   slowest … fastest speed",
     ]
     error = dataset["kinematics_fitted"] - dataset["kinematics_true"]
+    units = units_by(dataset["kinematics_fitted"], "quantity")
     for name in dataset["quantity"].values:
         for i in (0, -1):
             found_error, predicted, smoothing = (
@@ -51,14 +45,14 @@ def _fit(dataset: xr.Dataset) -> list[str]:
             )  # fmt: skip
             lines.append(
                 f"{name if i == 0 else '':>12} {found_error:>10.2e} {predicted:>10.2e} "
-                f"{smoothing:>13.2e}   {UNITS[str(name)]}"
+                f"{smoothing:>13.2e}   {units[str(name)]}"
             )
     return lines
 
 
 def _frequencies(dataset: xr.Dataset) -> list[str]:
     lines = [
-        "frequencies along the motion (Hz)",
+        f"frequencies along the motion ({units_of(dataset['frequency_true'])})",
         f"{'crank':>11} {'mode':>5} {'true, least … greatest':>26} {'error, rms':>11} "
         f"{'predicted':>10}",
     ]
@@ -92,6 +86,8 @@ def _noise(dataset: xr.Dataset) -> list[str]:
 
 
 def _response(dataset: xr.Dataset) -> list[str]:
+    if "deflection" not in dataset:
+        return []
     moved = dataset["deflection"]
     size = float(abs(moved).max())
 
@@ -111,3 +107,7 @@ def _response(dataset: xr.Dataset) -> list[str]:
         f"{float(dataset['energy_balance'].sel(run='Hamilton')):.0e}, order 4 "
         f"{float(dataset['energy_balance'].sel(run='Hamilton, order 4')):.0e}",
     ]
+
+
+# The motions beside Table 2, the fit, the frequencies, the effect of the noise, the response.
+report = report_of(_motions, _fit, _frequencies, _noise, _response)

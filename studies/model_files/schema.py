@@ -1,6 +1,4 @@
-"""The schema of a model file: what keys there are and what values they take (DESIGN.md, section
-5).
-"""
+"""The schema of a model file: its keys and the values they take."""
 
 from __future__ import annotations
 

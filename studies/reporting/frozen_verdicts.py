@@ -10,6 +10,7 @@ from xarray import Dataset
 import modal
 from assembly.errors import FrozenMotionError
 from assembly.system.frozen import FrozenSystem
+from studies.reporting.units import units_of
 
 HEAD = "verdict of modal.stability on all elastic modes of the frozen system"
 INSTANT = (
@@ -35,7 +36,7 @@ def verdicts(
         Whether the first and the last value are examined too.
     """
     dim = next(str(d) for d in tracks["eigenvalue"].dims if d != "mode")
-    units = str(tracks[dim].attrs.get("units", "")).replace(" s-1", "/s")
+    units = units_of(tracks[dim])
     lines = [f"{HEAD}:"]
     for i in _chosen(tracks, dim, ends):
         value = float(tracks[dim][i])

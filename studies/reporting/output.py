@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from assembly.mesh.text_files import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from PIL.Image import Image
     from xarray import Dataset
 
 MARKER = "study.json"
@@ -32,6 +33,7 @@ class OutputFolder:
         self.path, self.study = Path(path), study
         self.written: list[Path] = []
         self.captions: dict[str, str] = {}
+        self.apart: set[str] = set()  # figures that the report page does not show
         self._claimed = False
         self._check(force)
 
@@ -109,11 +111,29 @@ class OutputFolder:
 
         self.written.append(write_dataset(dataset, self.claim() / name))
 
-    def write_figure(self, name: str, figure: Figure, caption: str = "") -> None:
-        """The figure as a picture, with what it shows for the report; it is closed afterwards."""
+    def write_figure(
+        self, name: str, figure: Figure, caption: str = "", in_report: bool = True
+    ) -> None:
+        """The figure as a picture, with its caption for the report; it is closed afterwards."""
         import matplotlib.pyplot as plt
 
         with self.file(name) as path:
             figure.savefig(path, dpi=150, format=Path(name).suffix.lstrip("."))
         plt.close(figure)
+        self.captions[name] = caption
+        if not in_report:
+            self.apart.add(name)
+
+    def write_animation(
+        self, name: str, pictures: Sequence[Image], milliseconds: int, caption: str
+    ) -> None:
+        """The pictures as a GIF that repeats for ever, each shown for so many milliseconds."""
+        with self.file(name) as path:
+            pictures[0].save(
+                path,
+                save_all=True,
+                append_images=list(pictures[1:]),
+                duration=milliseconds,
+                loop=0,
+            )
         self.captions[name] = caption

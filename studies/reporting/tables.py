@@ -6,6 +6,7 @@ import numpy as np
 from xarray import Dataset
 
 from studies.reporting.map_verdicts import shares
+from studies.reporting.units import units_of
 
 
 def table(dataset: Dataset) -> str:
@@ -21,17 +22,18 @@ def tracks_table(tracks: Dataset) -> str:
     """One line a mode: kind, frequency range, largest growth rates, worst error, events."""
     dim = next(str(d) for d in tracks["frequency"].dims if d != "mode")
     first, last = (float(tracks[dim][i]) for i in (0, -1))
+    frequency = f"frequency ({units_of(tracks['frequency'])})"
     lines = [
         f"{tracks.sizes['mode']} modes at {tracks.sizes[dim]} values of {dim}, "
-        f"{first:.6g} to {last:.6g} {tracks[dim].attrs.get('units', '')}".rstrip(),
-        f"{'mode':>4} {'kind':<8} {'frequency (Hz)':>23} {'Re λ max':>10} {'σ max':>10} "
+        f"{first:.6g} to {last:.6g} {units_of(tracks[dim])}".rstrip(),
+        f"{'mode':>4} {'kind':<8} {frequency:>23} {'Re λ max':>10} {'σ max':>10} "
         f"{'error':>8}  events",
     ]
     for mode in range(tracks.sizes["mode"]):
         track = tracks.isel(mode=mode)
         kinds = np.unique(track["kind"].values.astype(str))
-        frequency = track["frequency"].values
-        span = f"{np.nanmin(frequency):.4f} … {np.nanmax(frequency):.4f}"
+        values = track["frequency"].values
+        span = f"{np.nanmin(values):.4f} … {np.nanmax(values):.4f}"
         events = track["event"].values.astype(str)
         place = track["event_at"].values
         named = [f"{events[i]} at {place[i]:.4g}" for i in _eventful(events)]
@@ -42,6 +44,11 @@ def tracks_table(tracks: Dataset) -> str:
             + (f" and {len(named) - 3} more" if len(named) > 3 else "")
         )
     return "\n".join(lines)
+
+
+def tracks_section(tracks: Dataset) -> list[str]:
+    """The tracks' table as a section of a report."""
+    return tracks_table(tracks).splitlines()
 
 
 def _eventful(events: np.ndarray) -> np.ndarray:
@@ -63,7 +70,8 @@ def map_table(grid: Dataset) -> str:
     growth = grid["growth_rate"]
     worst = np.unravel_index(int(np.nanargmax(growth.values)), growth.shape)
     place = ", ".join(f"{d} = {float(grid[d][i]):.6g}" for d, i in zip(dims, worst, strict=True))
-    lines.append(f"  largest growth rate {float(growth.values[worst]):.4g} 1/s at {place}")
+    largest = f"{float(growth.values[worst]):.4g} {units_of(growth)}".rstrip()
+    lines.append(f"  largest growth rate {largest} at {place}")
     lines.append(f"  largest error bound {float(np.nanmax(grid['error_bound'].values)):.2g}")
     words, counts = np.unique(grid["source"].values.astype(str), return_counts=True)
     named = (f"{count} {word}" for word, count in zip(words, counts, strict=True))

@@ -1,4 +1,4 @@
-"""The rotating bar of paper 1401, example a, and one transient of it."""
+"""The rotating bar of Vlase, Nicolescu & Marin (2020), example a, and one transient of it."""
 
 from __future__ import annotations
 

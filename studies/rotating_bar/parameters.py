@@ -1,4 +1,6 @@
-"""Section c of paper 1401: the rotating bar's sections, excitation frequencies and masses."""
+"""Section c of Vlase, Nicolescu & Marin (2020): sections, excitation frequencies and masses of the
+rotating bar.
+"""
 
 from __future__ import annotations
 

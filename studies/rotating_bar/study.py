@@ -16,11 +16,8 @@ import xarray as xr
 import assembly
 import modal
 from assembly.errors import InputError
-from modal.data.datasets import provenance
-from studies.figures.animation import turning_frames, write_gif
-from studies.reporting.output import OutputFolder
-from studies.rotating_bar import figures as rotating_bar_figures
-from studies.rotating_bar import timing as rotating_bar_timing
+from studies.reporting.protocol import Data, Outputs, merged, study_main
+from studies.rotating_bar import figures, timing
 from studies.rotating_bar.bar import (
     EXCITATION,
     LENGTH,
@@ -39,6 +36,7 @@ __all__ = ["main", "report"]
 MODES = 4
 
 
+@study_main
 def main(
     *,
     elements: int = 10,
@@ -48,39 +46,60 @@ def main(
     damping_ratio: float = 0.02,
     timing_repeats: int = 3,
     timing_duration: float = 0.01,
-    out: OutputFolder | None = None,
     progress: bool = False,
-) -> xr.Dataset:
-    """The rotating bar of paper 1401: axial vibration by Lagrange's and by Hamilton's equations.
+) -> Outputs:
+    """Axial vibration of a rotating bar by Lagrange's and by Hamilton's equations.
 
-    elements: of the bar. force: amplitude at the free end, N. duration: simulated, s. step: of both
-    integrators, s. damping_ratio: of the first mode in the damped runs. timing_repeats,
-    timing_duration: runs of each formalism for Table 3 (0 for none), and their simulated time, s.
-    Returns displacements of all nodes by both formalisms beside the closed form, frequencies,
-    parameter studies and times.
+    Parameters
+    ----------
+    elements : int
+        Bar elements.
+    force : float
+        Amplitude of the force at the free end, N.
+    duration, step : float
+        Simulated time and time step of both integrators, s.
+    damping_ratio : float
+        Damping ratio of the first mode in the damped runs.
+    timing_repeats : int
+        Runs of each formalism for the computing times; 0 for none.
+    timing_duration : float
+        Simulated time of these runs, s.
+    out : OutputFolder, optional
+        Folder for data and figures; nothing is written without it.
+    progress : bool
+        Whether to show progress.
+
+    Returns
+    -------
+    Dataset
+        Displacements of all nodes by both formalisms and by the closed form, frequencies,
+        parameter studies and computing times.
+
+    Raises
+    ------
+    InputError
+        Fewer than two elements, or a time that is not positive.
     """
     if not (elements >= 2 and duration > 0.0 and step > 0.0 and timing_duration > 0.0):
         raise InputError("elements: at least 2; duration, step, timing_duration: positive")
-    dataset = xr.merge(
-        [
-            frequencies(elements),
-            responses(elements, force, duration, step, damping_ratio),
-            parameter_studies(elements, force, duration, progress),
-        ],
-        combine_attrs="override",
-    )
+    parts = [
+        frequencies(elements),
+        responses(elements, force, duration, step, damping_ratio),
+        parameter_studies(elements, force, duration, progress),
+    ]
     if timing_repeats > 0:
         load = modal.Harmonic(at=-1, amplitude=force, frequency=EXCITATION)
-        dataset = dataset.merge(
-            rotating_bar_timing.compare(
+        parts.append(
+            timing.compare(
                 lambda count: frozen(model(count, damping_ratio=damping_ratio)),
                 load,
                 timing_duration,
                 timing_repeats,
             )
         )
-    dataset.attrs = provenance() | dict(
-        title="rotating bar, axial vibration (paper 1401)",
+    dataset = merged(
+        parts,
+        title="axial vibration of the rotating bar of Vlase, Nicolescu & Marin (2020)",
         elements=elements,
         force=force,
         step=step,
@@ -88,22 +107,10 @@ def main(
         omega=OMEGA,
         excitation=EXCITATION,
     )
-    if out is not None:
-        out.write_dataset("rotating-bar.nc", dataset)
-        rotating_bar_figures.draw(dataset, out)
-        _animate(elements, out)
+    yield Data("rotating-bar.nc", dataset)
+    yield from figures.drawings(dataset)
+    yield figures.animation(elements)
     return dataset
-
-
-def _animate(elements: int, out: OutputFolder) -> None:
-    body = model(elements)
-    mode = modal.solve(frozen(body), k=1)
-    write_gif(
-        out,
-        "rotating-bar.gif",
-        turning_frames(body, mode.right[:, 0]),
-        f"first axial mode, {mode.frequency[0]:.1f} Hz",
-    )
 
 
 def frequencies(elements: int, count: int = MODES) -> xr.Dataset:

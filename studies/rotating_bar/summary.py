@@ -5,22 +5,13 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-
-def report(dataset: xr.Dataset) -> str:
-    """Frequencies, agreement of the formalisms, energy balance, parameter studies, timing."""
-    return "\n".join(
-        [
-            *_frequencies(dataset),
-            *_responses(dataset),
-            *_parameters(dataset),
-            *(_timing(dataset) if "seconds" in dataset else []),
-        ]
-    )
+from studies.reporting.protocol import report_of
+from studies.reporting.units import units_of
 
 
 def _frequencies(dataset: xr.Dataset) -> list[str]:
     lines = [
-        "natural frequencies at 15 rad/s (rad/s)",
+        f"natural frequencies at 15 rad/s ({units_of(dataset['natural'])})",
         f"{'mode':>6} {'computed':>14} {'closed form of the chain':>26} {'continuous bar':>16} "
         f"{'with −½[k]':>12}",
     ]
@@ -68,11 +59,12 @@ def _parameters(dataset: xr.Dataset) -> list[str]:
     section = 1e6 * abs(dataset["tip_by_section"]).max("instant")
     for i, A in enumerate(dataset["section"].values):
         values = ", ".join(
-            f"{float(section[i, j]):.1f} at {w:g} rad/s"
+            f"{float(section[i, j]):.1f} at {w:g} {units_of(dataset['speed'])}"
             for j, w in enumerate(dataset["speed"].values)
         )
         lines.append(f"  A = {1e6 * A:g} mm²: {values}")
-    for name, unit in (("excitation", "rad/s"), ("mass", "kg")):
+    for name in ("excitation", "mass"):
+        unit = units_of(dataset[name])
         largest = 1e6 * abs(dataset[f"tip_by_{name}"]).max("instant")
         values = ", ".join(
             f"{float(v):.1f} at {x:g} {unit}"
@@ -84,6 +76,8 @@ def _parameters(dataset: xr.Dataset) -> list[str]:
 
 
 def _timing(dataset: xr.Dataset) -> list[str]:
+    if "seconds" not in dataset:
+        return []
     lines = [
         "computing time, Hamilton over Lagrange",
         f"{'elements':>10} {'paper':>8} {'explicit':>10} {'implicit':>10}",
@@ -120,3 +114,7 @@ def conclusion(dataset: xr.Dataset) -> list[str]:
 
 def _ratio(values: xr.DataArray) -> xr.DataArray:
     return values.sel(formalism="hamilton") / values.sel(formalism="lagrange")
+
+
+# Frequencies, agreement of the formalisms, energy balance, parameter studies, computing times.
+report = report_of(_frequencies, _responses, _parameters, _timing)

@@ -1,4 +1,5 @@
-"""How long Lagrange's and Hamilton's equations take, measured in alternation (paper 1401, Table 3).
+"""Computing times of Lagrange's and Hamilton's equations, measured in alternation, beside Table 3
+of Vlase, Nicolescu & Marin (2020).
 
 Two ways. "implicit": the library's integrators of order 2 (generalised-α on Lagrange's second-order
 equations, the implicit midpoint rule on Hamilton's). "explicit": the adaptive Runge–Kutta pair of
@@ -31,7 +32,7 @@ Array = NDArray[np.float64]
 Formalism = Literal["lagrange", "hamilton"]
 FORMALISMS: tuple[Formalism, ...] = ("lagrange", "hamilton")
 ELEMENTS = (5, 10, 15, 20, 25)
-# Paper 1401, Table 3, s.
+# Vlase, Nicolescu & Marin (2020), Table 3, s.
 PAPER = {
     "lagrange": (31.0, 84.0, 176.0, 291.0, 460.0),
     "hamilton": (28.0, 68.0, 139.0, 224.0, 322.0),

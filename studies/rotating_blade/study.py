@@ -18,9 +18,13 @@ import xarray as xr
 import assembly
 import modal
 from assembly.errors import InputError
+from studies.figures import sheets
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.output import OutputFolder
-from studies.reporting.tables import tracks_table
+from studies.reporting.protocol import Data, Outputs, remark, report_of, study_main
+from studies.reporting.tables import tracks_section
+from studies.rotating_blade import figures
+
+__all__ = ["beam_model", "compare_with_calculix", "main", "report", "solid_model"]
 
 MESH = Path(__file__).parent / "blade.msh"
 AXIS = (0.0, 0.0, 1.0)
@@ -38,18 +42,20 @@ MAP_READING = (
     " them its internal damping drives a flutter; angular acceleration feeds one sense of whirl and"
     " brakes the other."
 )
-CAPTIONS = {
-    "beam": "Frequencies of the beam over the speed of its rotor, with Coriolis terms. Dotted: one,"
-    " two and three times the speed; where such a line meets a mode, an excitation of that order"
-    " is in resonance.",
-    "solid": "Frequencies of the solid blade over the speed of its rotor, with Coriolis terms."
-    " Circles: CalculiX 2.20 on the same mesh, which has no Coriolis terms. Dotted: one, two and"
-    " three times the speed.",
-}
+# The last blade's tracks, the verdict on all modes, and the comparison with CalculiX.
+report = report_of(tracks_section, remark("all_modes"), remark("against_calculix"))
 
 
 def beam_model(elements: int = 20, damping: float = 0.0) -> assembly.Body:
-    """A steel beam 0.5 m long, 34 × 30 mm, on a hub of 0.1 m; stiffness damping b in s."""
+    """A steel beam 0.5 m long, 34 × 30 mm, on a hub of radius 0.1 m.
+
+    Parameters
+    ----------
+    elements : int
+        Beam elements.
+    damping : float
+        b of the internal damping D = b K, s.
+    """
     return assembly.beam(
         length=0.5,
         section=assembly.rectangle(0.034, 0.03),
@@ -67,7 +73,20 @@ def solid_model() -> assembly.Body:
 
 
 def compare_with_calculix(body: assembly.Body, modes: int = 6) -> xr.Dataset:
-    """Frequencies (Hz) without Coriolis terms at CalculiX's speeds, beside CalculiX's."""
+    """Frequencies without Coriolis terms, beside those of CalculiX 2.20 on the same mesh.
+
+    Parameters
+    ----------
+    body : Body
+        The solid blade.
+    modes : int
+        Number of modes, 6 at most.
+
+    Returns
+    -------
+    Dataset
+        Over speed (rpm) and mode: both frequencies, Hz, and their relative difference.
+    """
     rpm = np.array(list(CALCULIX))
     ours = np.empty((len(rpm), modes))
     for i, speed in enumerate(rpm):
@@ -95,6 +114,7 @@ def compare_with_calculix(body: assembly.Body, modes: int = 6) -> xr.Dataset:
     )
 
 
+@study_main
 def main(
     *,
     blade: Literal["both", "beam", "solid"] = "both",
@@ -103,14 +123,38 @@ def main(
     modes: int = 6,
     map_points: int = 41,
     map_damping: float = 2e-6,
-    out: OutputFolder | None = None,
     progress: bool = False,
-) -> xr.Dataset:
+) -> Outputs:
     """Campbell diagrams of a rotating blade (beam and solid), and its stability under acceleration.
 
-    max_rpm, speeds: range and number of speeds. modes: how many to follow. map_points: points along
-    each axis of the map over speed and angular acceleration (0 for none). map_damping: internal
-    damping D = map_damping K of the map's beam, s. Returns the Campbell dataset of the last blade.
+    Parameters
+    ----------
+    blade : {"both", "beam", "solid"}
+        Which blades to follow; the map is of the beam.
+    max_rpm : float
+        Largest speed, rpm.
+    speeds : int
+        Number of speeds from 0 to `max_rpm`.
+    modes : int
+        Modes to follow.
+    map_points : int
+        Points along each axis of the map over speed and angular acceleration; 0 for no map.
+    map_damping : float
+        b of the internal damping D = b K of the map's beam, s.
+    out : OutputFolder, optional
+        Folder for data and figures; nothing is written without it.
+    progress : bool
+        Whether to show progress.
+
+    Returns
+    -------
+    Dataset
+        Tracks of the last blade over its speed.
+
+    Raises
+    ------
+    InputError
+        `max_rpm` is not positive, or there are fewer than two speeds.
     """
     if not max_rpm > 0.0:
         raise InputError(f"max_rpm: must be positive, got {max_rpm}")
@@ -125,36 +169,21 @@ def main(
         tracks = modal.track(body, omega=omega, axis=AXIS, k=modes, progress=progress)
         at_speed = partial(body.freeze, axis=AXIS)
         tracks.attrs["all_modes"] = verdicts(tracks, at_speed, modes)
-        compared = compare_with_calculix(body) if kind == "solid" else None
-        if compared is not None:
+        if kind == "beam":
+            yield Data("campbell-beam.nc", tracks)
+            yield figures.campbell_diagram("beam", tracks)
+            yield figures.animation(body, AXIS)
+        else:
+            compared = compare_with_calculix(body)
             tracks.attrs["against_calculix"] = _believed(compared)
-        if out is not None:
-            _write_campbell(kind, tracks, compared, out)
-            if kind == "beam":
-                _animate(body, out)
+            yield Data("campbell-solid.nc", tracks)
+            yield Data("calculix.nc", compared)
+            yield figures.campbell_diagram("solid", tracks, compared)
     if "beam" in chosen and map_points > 0:
-        _map(map_points, map_damping, out, progress)
+        grid = _map(map_points, map_damping, progress)
+        yield Data("map.nc", grid)
+        yield sheets.map_sheet(grid, "beam spun about its own length: verdict", MAP_READING)
     return tracks
-
-
-def _animate(body: assembly.Body, out: OutputFolder) -> None:
-    """The first mode in the plane of rotation."""
-    from studies.figures.animation import turning_frames, write_gif
-
-    modes = modal.solve(body.freeze(omega=100.0, axis=AXIS), k=4)
-    dofs = body.dofs.select(body.free)
-    in_plane = np.abs(modes.right[dofs.component == 1]).sum(axis=0)
-    across = np.abs(modes.right[dofs.component == 2]).sum(axis=0)
-    first = int(np.argmax(in_plane > across))
-    frames = turning_frames(body, modes.right[:, first])
-    title = f"first mode in the plane, {modes.frequency[first]:.1f} Hz at 100 rad/s"
-    write_gif(out, "blade.gif", frames, title)
-
-
-def report(tracks: xr.Dataset) -> str:
-    """The last blade's tracks, and whether they can be believed."""
-    remarks = (tracks.attrs.get(name) for name in ("all_modes", "against_calculix"))
-    return "\n".join([tracks_table(tracks), *filter(None, remarks)])
 
 
 def _believed(compared: xr.Dataset) -> str:
@@ -165,15 +194,14 @@ def _believed(compared: xr.Dataset) -> str:
     )
 
 
-def _map(points: int, damping: float, out: OutputFolder | None, progress: bool) -> xr.Dataset:
+def _map(points: int, damping: float, progress: bool) -> xr.Dataset:
     """Stability of the damped beam spun about its own length, over speed and angular acceleration.
 
     Between the two bending frequencies an asymmetric shaft diverges; above them internal damping
-    drives a flutter; the Euler term K(ε) is circulatory and moves both boundaries
-    (tests/references/A5_shafts.json, A10_circulatory.json).
+    drives a flutter; the Euler term K(ε) is circulatory and moves both boundaries.
     """
     body = beam_model(damping=damping)
-    grid = modal.stability_map(
+    return modal.stability_map(
         body,
         omega=np.linspace(0.0, 1000.0, points),
         epsilon=np.linspace(-1000.0, 1000.0, points),
@@ -181,30 +209,3 @@ def _map(points: int, damping: float, out: OutputFolder | None, progress: bool) 
         k=4,
         progress=progress,
     )
-    if out is not None:
-        from studies.figures import sheets
-
-        out.write_dataset("map.nc", grid)
-        title = "beam spun about its own length: verdict"
-        sheets.write_map(grid, title, out, f"{sheets.MAP} {MAP_READING}")
-    return grid
-
-
-def _write_campbell(
-    kind: str, tracks: xr.Dataset, compared: xr.Dataset | None, out: OutputFolder
-) -> None:
-    from studies.figures import tracks as draw
-    from studies.figures.style import figure
-
-    out.write_dataset(f"campbell-{kind}.nc", tracks)
-    with figure(width=7.0, height=4.4) as (drawn, (ax,)):
-        draw.campbell(tracks, ax)
-        ax.set_title(f"rotating blade ({kind}): frequencies over speed, with Coriolis")
-        if compared is not None:
-            out.write_dataset("calculix.nc", compared)
-            for mode in range(compared.sizes["mode"]):
-                label = "CalculiX, no Coriolis" if mode == 0 else None
-                y = compared["frequency_calculix"].isel(mode=mode)
-                ax.plot(compared["rpm"], y, "o", ms=4, mfc="none", color="black", label=label)
-        ax.legend(loc="upper left", bbox_to_anchor=(1.04, 1.0))
-        out.write_figure(f"campbell-{kind}.png", drawn, CAPTIONS[kind])

@@ -26,13 +26,42 @@ def model(
     rayleigh: tuple[float, float] = (0.0, 0.0),
     theory: Theory = "timoshenko",
 ) -> Mechanism:
-    """The mechanism, its crank at x at t = 0 and turning at constant speed.
+    """The slider-crank, its crank along x at t = 0 and turning at constant speed.
 
-    crank, rod: lengths, m. offset: of the slide from the crank's axis, m. section: of the rod
-    (default 10 mm in the plane of motion, 20 mm across); crank_section: of the crank (default 30
-    mm, 20 mm). elements: per elastic link. slider_mass: kg. driven: whether the motor also holds
-    the crank's elastic rotation. rayleigh: (a, b) of D = a M + b K in both links. Raises
-    MechanismError when the crank cannot turn over.
+    Parameters
+    ----------
+    crank, rod : float
+        Lengths, m.
+    speed_rpm : float
+        Speed of the crank, rpm.
+    elements : int
+        Beam elements of each elastic link.
+    section, crank_section : Section, optional
+        Of the rod (10 mm in the plane of motion, 20 mm across) and of the crank (30 mm, 20 mm).
+    material : Material
+        Of both links.
+    elastic_crank : bool
+        False for a rigid crank.
+    slider_mass : float
+        kg.
+    offset : float
+        Distance of the slide from the axis of the crank, m.
+    driven : bool
+        Whether the motor also holds the elastic rotation of the crank.
+    rayleigh : tuple of float
+        (a, b) of the damping D = a M + b K of both links, 1/s and s.
+    theory : {"timoshenko", "euler-bernoulli"}
+        Beam theory.
+
+    Returns
+    -------
+    Mechanism
+        Crank, rod and slider with joints A, B, C (revolute) and D (prismatic).
+
+    Raises
+    ------
+    MechanismError
+        The crank cannot turn over.
     """
     if not rod > crank + abs(offset):
         raise MechanismError(

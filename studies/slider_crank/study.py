@@ -2,7 +2,7 @@
 unstable, and how well that agrees with time integration.
 
 The rigid motion is the exact one of the mechanism at constant crank speed; each instant is frozen
-with Coriolis, Euler, centrifugal, geometric and transport terms (DESIGN.md, section 2).
+with Coriolis, Euler, centrifugal, geometric and transport terms.
 """
 
 from __future__ import annotations
@@ -10,22 +10,29 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 import assembly
 import modal
 from assembly.errors import InputError
+from studies.figures import sheets
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.output import OutputFolder
-from studies.reporting.tables import map_table, tracks_table
+from studies.reporting.protocol import Data, Outputs, remark, report_of, study_main
+from studies.reporting.tables import map_table, tracks_section
+from studies.slider_crank import figures
 from studies.slider_crank.machine import model
 from studies.slider_crank.transient import believed, compare_with_transient
 
-__all__ = ["main", "model"]
+__all__ = ["main", "model", "report", "stiffness_damping"]
 
 MAP_READING = (
     "A mode that grows at some crank positions only need not grow over a whole turn: the Floquet"
     " exponents (modal.floquet) decide that."
+)
+
+
+# The tracks, the map, and how far the frozen modes agree with the time integration.
+report = report_of(
+    tracks_section, remark("all_modes"), remark("over_speed"), remark("against_time_integration")
 )
 
 
@@ -45,13 +52,32 @@ class SpeedFamily:
 
 
 def stiffness_damping(ratio: float, **settings: Any) -> float:
-    """The b (s) of D = b K that damps the first mode at t = 0 by `ratio` of critical: b = 2ζ/ω."""
+    """Stiffness-proportional damping of the first mode at t = 0.
+
+    Parameters
+    ----------
+    ratio : float
+        Damping ratio ζ of the first mode, at least 0 and less than 1.
+    **settings
+        Those of `model`.
+
+    Returns
+    -------
+    float
+        b = 2ζ/ω of D = b K, s.
+
+    Raises
+    ------
+    InputError
+        The ratio is out of its range.
+    """
     if not 0.0 <= ratio < 1.0:
         raise InputError(f"damping_ratio: must be at least 0 and less than 1, got {ratio}")
     first = modal.solve(model(**settings).freeze(0.0), k=1)
     return 2.0 * ratio / float(np.abs(first.eigenvalues[0]))
 
 
+@study_main
 def main(
     *,
     crank: float = 0.15,
@@ -64,16 +90,45 @@ def main(
     turns: int = 2,
     map_points: int = 24,
     max_speed_rpm: float = 6000.0,
-    out: OutputFolder | None = None,
     progress: bool = False,
-) -> xr.Dataset:
+) -> Outputs:
     """Modes of a slider-crank with an elastic rod over a turn, stability over speed, and a
     transient.
 
-    crank, rod: lengths, m. speed_rpm: of the crank. elements: per link. damping_ratio: internal, of
-    the first mode. modes, instants: followed over one turn. turns: of the transient (0 for none).
-    map_points, max_speed_rpm: of the stability map over speed and crank position (0 for none).
-    Returns the tracks over one turn. Raises MechanismError when the crank cannot turn over.
+    Parameters
+    ----------
+    crank, rod : float
+        Lengths, m.
+    speed_rpm : float
+        Speed of the crank, rpm.
+    elements : int
+        Beam elements of each link.
+    damping_ratio : float
+        Internal damping ratio of the first mode.
+    modes, instants : int
+        Modes to follow over one turn, and instants of the turn.
+    turns : int
+        Turns of the time integration; 0 for none.
+    map_points : int
+        Points along each axis of the map over speed and crank position; 0 for no map.
+    max_speed_rpm : float
+        Largest speed of the map, rpm.
+    out : OutputFolder, optional
+        Folder for data and figures; nothing is written without it.
+    progress : bool
+        Whether to show progress.
+
+    Returns
+    -------
+    Dataset
+        Tracks over one turn.
+
+    Raises
+    ------
+    MechanismError
+        The crank cannot turn over.
+    InputError
+        A length or the speed is not positive.
     """
     settings: dict[str, Any] = dict(crank=crank, rod=rod, elements=elements)
     for name, value in (("crank", crank), ("rod", rod), ("speed_rpm", speed_rpm)):
@@ -86,20 +141,14 @@ def main(
     times = np.linspace(0.0, mechanism.period, instants)
     tracks = modal.track(mechanism, times=times, k=modes, progress=progress)
     tracks.attrs["all_modes"] = verdicts(tracks, mechanism.freeze, modes, ends=False)
-    if out is not None:
-        out.write_dataset("tracks.nc", tracks)
-        from studies.figures import sheets
-
-        sheets.write_tracks(tracks, f"slider-crank over one turn at {speed_rpm:g} rpm", out)
-        _draw_shapes(mechanism, tracks, out)
-        _animate(mechanism, out)
+    yield Data("tracks.nc", tracks)
+    yield sheets.tracks_sheet(tracks, f"slider-crank over one turn at {speed_rpm:g} rpm")
+    yield from figures.of_modes(mechanism, times)
     if turns > 0:
         compared = compare_with_transient(mechanism, tracks, turns, progress)
         tracks.attrs["against_time_integration"] = believed(compared)
-        if out is not None:
-            out.write_dataset("transient.nc", compared)
-            _draw_transient(compared, out)
-            _draw_overview(tracks, compared, speed_rpm, out)
+        yield Data("transient.nc", compared)
+        yield from figures.of_transient(tracks, compared, speed_rpm)
     if map_points > 0:
         grid = modal.stability_map(
             SpeedFamily(**settings),
@@ -110,88 +159,7 @@ def main(
         )
         grid["speed_rpm"].attrs.update(long_name="crank speed", units="rpm")
         grid["turn"].attrs.update(long_name="crank position", units="turns")
-        if out is not None:
-            out.write_dataset("map.nc", grid)
-            from studies.figures import sheets
-
-            title = "frozen verdict over speed and crank position"
-            sheets.write_map(grid, title, out, f"{sheets.MAP} {MAP_READING}")
         tracks.attrs["over_speed"] = map_table(grid)
+        yield Data("map.nc", grid)
+        yield sheets.map_sheet(grid, "frozen verdict over speed and crank position", MAP_READING)
     return tracks
-
-
-def report(tracks: xr.Dataset) -> str:
-    """The tracks, the map, and whether the frozen modes can be believed."""
-    lines = [tracks_table(tracks)]
-    for name in ("all_modes", "over_speed", "against_time_integration"):
-        if name in tracks.attrs:
-            lines.append(tracks.attrs[name])
-    return "\n".join(lines)
-
-
-def _draw_shapes(mechanism: assembly.Mechanism, tracks: xr.Dataset, out: OutputFolder) -> None:
-    from studies.figures import shapes
-    from studies.figures.style import figure
-
-    t = float(tracks["time"][tracks.sizes["time"] // 8])
-    found = modal.solve(mechanism.freeze(t), k=4)
-    with figure(2, 2, width=8.0, height=5.0) as (drawn, axes):
-        for mode, ax in enumerate(axes):
-            shapes.deployed(mechanism.deployed(t, found.right[:, mode]), ax)
-            ax.set_title(f"mode {mode + 1}: {found.frequency[mode]:.1f} Hz")
-        drawn.suptitle(f"mode shapes at t = {1e3 * t:.1f} ms (largest displacement drawn alike)")
-        out.write_figure(
-            "shapes.png",
-            drawn,
-            "The four lowest modes at one instant: crank (blue), rod (orange) and slider (green) at"
-            " the two ends of their vibration, solid and dotted, over the undeformed mechanism"
-            " (grey); joints are black. All are drawn with the same largest displacement.",
-        )
-
-
-def _animate(mechanism: assembly.Mechanism, out: OutputFolder) -> None:
-    from studies.figures.animation import mechanism_frames, write_gif
-
-    assert mechanism.period is not None
-    frames = mechanism_frames(mechanism, mechanism.period)
-    write_gif(out, "slider-crank.gif", frames, "slider-crank in its first mode")
-
-
-def _draw_transient(compared: xr.Dataset, out: OutputFolder) -> None:
-    from studies.figures import transients
-    from studies.figures.style import figure
-
-    with figure(2, 1, height=5.6, sharex=True) as (drawn, (upper, lower)):
-        transients.displacement(compared, upper)
-        transients.amplitude(compared, lower)
-        upper.set(xlabel="", title="released in the first frozen mode: time integration")
-        lower.set_title("amplitude of that mode: integrated and predicted")
-        out.write_figure(
-            "transient.png",
-            drawn,
-            "Time integration of the full equations from the first frozen mode. Above: the"
-            " transverse displacement at mid-rod. Below: the amplitude of the mode, √ of its"
-            " energy, found in that transient by the left eigenvectors, beside what σ and Re λ of"
-            " the tracks predict.",
-        )
-
-
-def _draw_overview(
-    tracks: xr.Dataset, compared: xr.Dataset, speed_rpm: float, out: OutputFolder
-) -> None:
-    from studies.figures import tracks as draw
-    from studies.figures import transients
-    from studies.figures.style import figure
-
-    with figure(2, 1, width=7.6, height=5.8) as (drawn, (upper, lower)):
-        draw.frequencies(tracks, upper)
-        transients.amplitude(compared, lower)
-        upper.set_title(f"slider-crank at {speed_rpm:g} rpm: frequencies over one turn")
-        lower.set_title("amplitude of the first mode after its release")
-        upper.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
-        out.write_figure(
-            "overview.png",
-            drawn,
-            "Frequencies over one turn (diamonds mark veering), and the amplitude of the first mode"
-            " in a time integration: σ follows it, Re λ alone does not.",
-        )

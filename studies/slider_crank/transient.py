@@ -2,7 +2,7 @@
 predict.
 
 To first order (WKB) a mode's amplitude, measured by energy, changes at σ(t) and its phase at Im
-λ(t); Re λ alone leaves the change of the mode's shape out (DESIGN.md, "What freezing leaves out").
+λ(t); Re λ alone leaves the change of the mode's shape out.
 """
 
 from __future__ import annotations
@@ -42,11 +42,25 @@ class EveryTurn:
 def compare_with_transient(
     mechanism: assembly.Mechanism, tracks: xr.Dataset, turns: int, progress: bool = False
 ) -> xr.Dataset:
-    """Transient from the first mode at t = 0 over `turns` turns, with the predicted amplitudes.
+    """Transient from the first mode at t = 0, with the predicted amplitudes.
 
-    Dims: time (of the integration) and instant (of the tracks, repeated each turn). The amplitude
-    is that of the first mode, √ of its energy, one at t = 0: identified from the transient by the
-    left eigenvectors, predicted by σ and by Re λ alone.
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The slider-crank.
+    tracks : Dataset
+        Its tracks over one turn.
+    turns : int
+        Turns to integrate.
+    progress : bool
+        Whether to show progress.
+
+    Returns
+    -------
+    Dataset
+        Dimensions `time` (of the integration) and `instant` (of the tracks, repeated each turn).
+        The amplitude is that of the first mode, √ of its energy, one at t = 0: identified in the
+        transient by the left eigenvectors, and predicted by σ and by Re λ alone.
     """
     period = float(tracks["time"][-1])
     t = np.concatenate([np.asarray(tracks["time"])[:-1] + k * period for k in range(turns)])

@@ -2,64 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from studies.figures.style import colour, figure
-from studies.reporting.output import OutputFolder
+from studies.figures import curves
+from studies.figures.animation import Animation, mechanism_frames
+from studies.figures.drawing import Drawing
+from studies.figures.labels import axis_label
+from studies.figures.motion import Frame
+from studies.figures.style import colour
+from studies.two_zeros.machines import slider_crank
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), "-")
+TURN = range(0, 361, 60)
 
 
-def draw(dataset: xr.Dataset, out: OutputFolder) -> None:
-    """Quotients, zeros and the pair over a turn."""
-    with figure(1, 2, width=9.0, height=3.6) as (drawn, axes):
-        for i, ax in enumerate(axes):
-            _quotients(dataset.isel(example=i), ax)
-        axes[1].legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), title="quotient")
-        out.write_figure(
-            "rayleigh.png",
-            drawn,
-            "P1: error of the frequency from the Rayleigh quotient as printed (with the real part "
-            "of the shape, and with the complex shape) and with the term −ωγ it leaves out.",
-        )
-    with figure(width=7.6, height=4.0) as (drawn, (ax,)):
-        _zeros(dataset, ax)
-        out.write_figure(
-            "zeros.png",
-            drawn,
-            "P2: the smallest eigenvalues of (M, C, K), literal equations, from a dense solver. "
-            "Round-off turns Jordan blocks of zeros into values of the size of its square root.",
-        )
-    with figure(width=8.4, height=4.0) as (drawn, (ax,)):
-        _intervals(dataset, ax)
-        out.write_figure(
-            "frozen-interval.png",
-            drawn,
-            "The interval in which a mode of the driven slider-crank changes by 5 %; zero where "
-            "the motion mixes it with another mode by more than that.",
-        )
-    with figure(2, 1, width=8.4, height=6.4, sharex=True) as (drawn, (upper, lower)):
-        _pair(dataset, upper, np.real, "growth rate, Re λ (1/s)")
-        _pair(dataset, lower, np.imag, "Im λ (rad/s)")
-        upper.set(
-            xlabel="", title="the pair over one turn of the slider-crank, terms added to C, K"
-        )
-        upper.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
-        out.write_figure(
-            "pair.png",
-            drawn,
-            "What K(ε), K(ω²) and K_G do to the two zeros of the free-running slider-crank. Black: "
-            "the rigid mechanism linearised in its crank angle. Freezing in other coordinates "
-            "shifts such slow eigenvalues, so the pair is not to be read as stability.",
-        )
+def drawings(dataset: xr.Dataset) -> Iterator[Drawing]:
+    """Quotients, zeros, the frozen interval, and the pair over a turn."""
+    yield Drawing(
+        "rayleigh.png",
+        "P1: error of the frequency from the Rayleigh quotient as printed (with the real part "
+        "of the shape, and with the complex shape) and with the term −ωγ it leaves out.",
+        partial(_quotients, dataset),
+        columns=2,
+        width=9.0,
+        height=3.6,
+    )
+    yield Drawing(
+        "zeros.png",
+        "P2: the smallest eigenvalues of (M, C, K), literal equations, from a dense solver. "
+        "Round-off turns Jordan blocks of zeros into values of the size of its square root.",
+        partial(_zeros, dataset.sel(equations="literal")),
+        width=7.6,
+    )
+    yield Drawing(
+        "frozen-interval.png",
+        "The interval in which a mode of the driven slider-crank changes by 5 %; zero where "
+        "the motion mixes it with another mode by more than that.",
+        partial(_intervals, dataset),
+        width=8.4,
+    )
+    yield Drawing(
+        "pair.png",
+        "What K(ε), K(ω²) and K_G do to the two zeros of the free-running slider-crank. Black: "
+        "the rigid mechanism linearised in its crank angle. Freezing in other coordinates "
+        "shifts such slow eigenvalues, so the pair is not to be read as stability.",
+        partial(_pair, dataset),
+        rows=2,
+        width=8.4,
+        height=6.4,
+        sharex=True,
+    )
 
 
-def _intervals(dataset: xr.Dataset, ax: Axes) -> None:
+def animation(speed_rpm: float) -> Animation:
+    """The first elastic mode of the slider-crank that no drive holds."""
+
+    def scene() -> tuple[str, list[Frame]]:
+        mechanism = slider_crank(8, speed_rpm)
+        assert mechanism.period is not None
+        frames = mechanism_frames(mechanism, mechanism.period, 0)
+        return "first elastic mode of the free-running slider-crank", frames
+
+    return Animation("slider-crank.gif", scene)
+
+
+def _intervals(dataset: xr.Dataset, axes: list[Axes]) -> None:
+    (ax,) = axes
     angle = dataset["interval_angle"].values
     for i, mode in enumerate(dataset["interval_mode"].values):
         one = dataset.sel(interval_mode=mode)
@@ -69,16 +83,22 @@ def _intervals(dataset: xr.Dataset, ax: Axes) -> None:
         ax.plot(angle, one["vibration_period"], ":", color=colour(i), label="period of vibration")
     ax.set_yscale("symlog", linthresh=1e-3)
     ax.set(
-        xlabel="crank angle (degrees)",
+        xlabel=axis_label(dataset["interval_angle"]),
         ylabel="turns of the crank",
         title="how long an instant's modes stand for the motion (5 %)",
-        xticks=range(0, 361, 60),
+        xticks=TURN,
         ylim=(0.0, 1.1),
     )
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    curves.beside(ax)
 
 
-def _quotients(one: xr.Dataset, ax: Axes) -> None:
+def _quotients(dataset: xr.Dataset, axes: list[Axes]) -> None:
+    for i, ax in enumerate(axes):
+        _quotients_of(dataset.isel(example=i), ax)
+    curves.beside(axes[1], "quotient")
+
+
+def _quotients_of(one: xr.Dataset, ax: Axes) -> None:
     modes = one["mode"].values
     error = np.abs(one["rayleigh_error"].values)
     width = 0.26
@@ -88,15 +108,15 @@ def _quotients(one: xr.Dataset, ax: Axes) -> None:
     ax.set_yscale("log")
     ax.set(
         xlabel="mode",
-        ylabel="relative error of the frequency",
+        ylabel=axis_label(one["rayleigh_error"], "relative error of the frequency"),
         title=str(one["example"].values),
         xticks=modes,
         ylim=(1e-17, 10.0),
     )
 
 
-def _zeros(dataset: xr.Dataset, ax: Axes) -> None:
-    literal = dataset.sel(equations="literal")
+def _zeros(literal: xr.Dataset, axes: list[Axes]) -> None:
+    (ax,) = axes
     for i in range(literal.sizes["system"]):
         one = literal.isel(system=i)
         zeros = int(one["zeros_formula"])
@@ -109,14 +129,26 @@ def _zeros(dataset: xr.Dataset, ax: Axes) -> None:
     ax.set_yscale("log")
     ax.set(
         xlabel="number, by size",
-        ylabel="|λ| (rad/s)",
+        ylabel=axis_label(literal["smallest"], "|λ|"),
         title="smallest eigenvalues (open: the zeros of the formula)",
         xticks=literal["rank"].values,
     )
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    curves.beside(ax)
 
 
-def _pair(dataset: xr.Dataset, ax: Axes, part: Callable[[Any], Any], ylabel: str) -> None:
+def _pair(dataset: xr.Dataset, axes: list[Axes]) -> None:
+    upper, lower = axes
+    _part_of_pair(dataset, upper, np.real)
+    _part_of_pair(dataset, lower, np.imag)
+    upper.set(
+        ylabel="growth rate, Re λ (1/s)",
+        title="the pair over one turn of the slider-crank, terms added to C, K",
+    )
+    lower.set(ylabel=axis_label(dataset["pair"], "Im λ"), xlabel=axis_label(dataset["angle"]))
+    curves.beside(upper)
+
+
+def _part_of_pair(dataset: xr.Dataset, ax: Axes, part: Callable[[Any], Any]) -> None:
     angle = dataset["angle"].values
     for i, name in enumerate(dataset["variant"].values):
         values = part(dataset["pair"].isel(variant=i).values)
@@ -133,4 +165,4 @@ def _pair(dataset: xr.Dataset, ax: Axes, part: Callable[[Any], Any], ylabel: str
     for z in range(2):
         label = "rigid, in the crank angle" if z == 0 else None
         ax.plot(angle, rigid[:, z], ".", color="black", ms=3.5, label=label)
-    ax.set(xlabel="crank angle (degrees)", ylabel=ylabel, xticks=range(0, 361, 60))
+    ax.set_xticks(TURN)

@@ -1,5 +1,5 @@
-"""How long the frozen motion stands for the moving one: what paper 628503 calls difficult to
-estimate, the length of the interval Δt.
+"""The length of the interval Δt in which the motion may be taken as frozen. Scutaru & Vlase (2012)
+call it difficult to estimate.
 """
 
 from __future__ import annotations

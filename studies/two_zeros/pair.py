@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import assembly
 from assembly import FrozenSystem
-from modal.eigen.state import companion
+from modal.eigen.quadratic import companion
 from studies.two_zeros.machines import effective_inertia, rigid_pair, slider_crank
 
 Array = NDArray[np.float64]

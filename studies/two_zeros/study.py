@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 import modal
 from assembly.errors import FrozenMotionError, InputError
 from assembly.system.frozen import FrozenSystem
-from modal.data.datasets import provenance
 from modal.eigen.deflation import deflate_by_similarity
-from modal.eigen.state import companion
-from studies.reporting.output import OutputFolder
-from studies.two_zeros import figures as two_zeros_figures
+from modal.eigen.quadratic import companion
+from studies.reporting.protocol import Data, Outputs, Text, merged, study_main
+from studies.two_zeros import figures
 from studies.two_zeros.interval import interval_over_turn
 from studies.two_zeros.machines import INSTANT, SYSTEMS, slider_crank, spinning_shaft
 from studies.two_zeros.pair import pair_over_turn
@@ -40,44 +39,73 @@ SHOWN = 6  # smallest |λ| kept for the record
 COUPLED = 1e-10  # of ‖C‖ ‖V‖²: VᵀCV above this counts in its rank
 
 
+@study_main
 def main(
     *,
     modes: int = 6,
     speed_rpm: float = 1500.0,
     instants: int = 72,
     large_elements: int = 4000,
-    out: OutputFolder | None = None,
     progress: bool = False,
-) -> xr.Dataset:
-    """Rayleigh's quotient and the zero eigenvalues of paper 628503, as printed and as they hold.
+) -> Outputs:
+    """Rayleigh's quotient and the zero eigenvalues of Scutaru & Vlase (2012).
 
-    modes: of the Rayleigh quotients. speed_rpm, instants: of the slider-crank whose pair is
-    followed over a turn. large_elements: per link of the model that only the sparse deflation can
-    solve. Returns quotients, counts of zeros, the pair over the turn and the deflated eigenvalues.
+    Parameters
+    ----------
+    modes : int
+        Modes whose Rayleigh quotients are computed.
+    speed_rpm : float
+        Speed of the slider-crank, rpm.
+    instants : int
+        Instants of one turn at which the pair of zeros is followed.
+    large_elements : int
+        Elements of each link of the model that only the sparse deflation can solve.
+    out : OutputFolder, optional
+        Folder for data and figures; nothing is written without it.
+    progress : bool
+        Accepted as by every study; this one shows none.
+
+    Returns
+    -------
+    Dataset
+        Quotients, counts of zeros, the pair over the turn and the deflated eigenvalues.
+
+    Raises
+    ------
+    InputError
+        Too few modes, instants or elements, or a speed that is not positive.
     """
     if modes < 1 or instants < 8 or large_elements < 8 or not speed_rpm > 0.0:
         raise InputError("modes: at least 1; instants, large_elements: at least 8; speed_rpm > 0")
-    parts = [quotients(modes), zero_counts(), pair_over_turn(speed_rpm, 4, instants)]
-    parts.append(interval_over_turn(speed_rpm, 3, instants + 1))
-    parts.append(large_model(large_elements, 4, speed_rpm))
-    dataset = xr.merge(parts, combine_attrs="override")
     case = small_case()
-    dataset["small_eigenvalues"] = (
-        "small_mode",
-        case.eigenvalues,
-        {"units": "rad s-1", "long_name": "of the printed case, zeros taken out"},
+    printed = xr.Dataset(
+        {
+            "small_eigenvalues": (
+                "small_mode",
+                case.eigenvalues,
+                {"units": "rad s-1", "long_name": "of the printed case, zeros taken out"},
+            )
+        }
     )
-    dataset.attrs = provenance() | dict(
-        title="two zero eigenvalues and the Rayleigh quotient (paper 628503)",
+    large = large_model(large_elements, 4, speed_rpm)
+    dataset = merged(
+        [
+            quotients(modes),
+            zero_counts(),
+            pair_over_turn(speed_rpm, 4, instants),
+            interval_over_turn(speed_rpm, 3, instants + 1),
+            large,
+            printed,
+        ],
+        title="zero eigenvalues and Rayleigh quotient of Scutaru & Vlase (2012)",
         speed_rpm=speed_rpm,
         large_elements=large_elements,
-        **parts[-1].attrs,
+        **large.attrs,
     )
-    if out is not None:
-        out.write_dataset("two-zeros.nc", dataset)
-        out.write_text("transformation.txt", text(case) + "\n")
-        two_zeros_figures.draw(dataset, out)
-        _animate(speed_rpm, out)
+    yield Data("two-zeros.nc", dataset)
+    yield Text("transformation.txt", text(case) + "\n")
+    yield from figures.drawings(dataset)
+    yield figures.animation(speed_rpm)
     return dataset
 
 
@@ -233,15 +261,4 @@ def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
             large_chain_residual=float(np.linalg.norm(residual) / np.linalg.norm(scale)),
             without_deflation=without,
         ),
-    )
-
-
-def _animate(speed_rpm: float, out: OutputFolder) -> None:
-    from studies.figures.animation import mechanism_frames, write_gif
-
-    mechanism = slider_crank(8, speed_rpm)
-    assert mechanism.period is not None
-    frames = mechanism_frames(mechanism, mechanism.period, 0)
-    write_gif(
-        out, "slider-crank.gif", frames, "first elastic mode of the free-running slider-crank"
     )

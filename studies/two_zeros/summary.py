@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-
-def report(dataset: xr.Dataset) -> str:
-    """P1, P2, the deflations and the pair."""
-    parts = (_rayleigh, _zeros, _deflation, _pair, _interval)
-    return "\n".join(line for part in parts for line in part(dataset))
+from studies.reporting.protocol import report_of
+from studies.reporting.units import units_of
 
 
 def _rayleigh(dataset: xr.Dataset) -> list[str]:
+    omega = f"ω ({units_of(dataset['rayleigh_frequency'])})"
     lines = [
         "P1: frequency from the Rayleigh quotient, relative error",
-        f"  {'':<15} {'mode':>4} {'ω (rad/s)':>12} {'printed, real':>14} {'complex':>10} "
+        f"  {'':<15} {'mode':>4} {omega:>12} {'printed, real':>14} {'complex':>10} "
         f"{'true':>10}",
     ]
     for name in dataset["example"].values:
@@ -61,13 +59,14 @@ def _deflation(dataset: xr.Dataset) -> list[str]:
         f"{about['large_zeros_removed']} zeros removed, chain residual "
         f"{about['large_chain_residual']:.0e}, backward errors up to "
         f"{float(dataset['deflated_large_error'].max()):.0e}",
-        f"  ω = {values} rad/s",
+        f"  ω = {values} {units_of(dataset['deflated_large'])}",
         f"  without deflation: {about['without_deflation']}",
     ]
 
 
 def _pair(dataset: xr.Dataset) -> list[str]:
-    lines = ["the pair over a turn of the slider-crank: largest |Re λ| and |Im λ| (rad/s)"]
+    units = units_of(dataset["pair"])
+    lines = [f"the pair over a turn of the slider-crank: largest |Re λ| and |Im λ| ({units})"]
     for name in dataset["variant"].values:
         pair = dataset["pair"].sel(variant=name).values
         lines.append(
@@ -100,3 +99,7 @@ def _interval(dataset: xr.Dataset) -> list[str]:
             f"in {mixed:.0f} % of the turn"
         )
     return lines
+
+
+# P1, P2, the deflations, the pair and the frozen interval.
+report = report_of(_rayleigh, _zeros, _deflation, _pair, _interval)

@@ -3,9 +3,9 @@
 
 The loop closure is derived here with one set of angles (the paper's (22)–(23) and (A6) use two, and
 (A17) has the slide's velocity with the wrong sign). The paper prints no dimension of the pump and
-takes its motion from a recording; l1, l2, h and all else are assumptions, in studies/
-wind_pump_model.py, with a crank at 140 rpm and a slide that swings with it. Its Figure 6 can
-therefore be compared in kind, not in numbers.
+takes its motion from a recording; l1, l2, h and all else are assumptions (see
+`studies.wind_pump.machine.Pump`), with a crank at 140 rpm and a slide that swings with it. Its
+Figure 6 can therefore be compared in kind, not in numbers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 import assembly
 import modal
 from assembly.errors import InputError
-from modal.data.datasets import provenance
-from studies.reporting.output import OutputFolder
-from studies.wind_pump import figures as wind_pump_figures
+from studies.reporting.protocol import Data, Outputs, merged, study_main
+from studies.wind_pump import figures
 from studies.wind_pump.machine import Pump, mechanism
 from studies.wind_pump.rigid import FORCES, joint_forces, motion
 from studies.wind_pump.summary import report
@@ -33,6 +32,7 @@ JOINTS = ("A", "B", "C", "D")
 DIFFERENCE = {1: 3.0 / 4.0, 2: -3.0 / 20.0, 3: 1.0 / 60.0}
 
 
+@study_main
 def main(
     *,
     speed_rpm: float = 140.0,
@@ -43,28 +43,55 @@ def main(
     l2: float = 0.60,
     h: float = 0.35,
     width: float = 0.008,
-    out: OutputFolder | None = None,
     progress: bool = False,
-) -> xr.Dataset:
-    """The wind water pump of paper 805: kinematics, joint forces, and the lever's eigenvalues.
+) -> Outputs:
+    """A wind water pump: kinematics, joint forces, and the eigenvalues of its elastic lever.
 
-    speed_rpm: of the crank. elements: of the lever BC'. instants, modes: over one turn. l1, l2, h:
-    crank, lever and swing, m; width: of the lever in the plane, m (assumed: the paper prints none).
-    Returns kinematics, joint forces by both routes, eigenvalues with and without K_G and transport
-    terms, and the share of every term. Raises MechanismError when the loop does not close.
+    Parameters
+    ----------
+    speed_rpm : float
+        Speed of the crank, rpm.
+    elements : int
+        Beam elements of the lever BC'.
+    instants, modes : int
+        Instants of one turn and eigenvalues at each.
+    l1, l2, h : float
+        Lengths of crank, lever and swing, m (assumed; the paper prints none).
+    width : float
+        Width of the lever in the plane of motion, m (assumed).
+    out : OutputFolder, optional
+        Folder for data and figures; nothing is written without it.
+    progress : bool
+        Whether to show progress.
+
+    Returns
+    -------
+    Dataset
+        Kinematics, joint forces by both routes, eigenvalues with and without K_G and transport
+        terms, and the share of every term.
+
+    Raises
+    ------
+    MechanismError
+        The loop does not close over the whole turn.
+    InputError
+        Too few instants or modes, or a speed that is not positive.
     """
     if instants < 8 or modes < 1 or not speed_rpm > 0.0:
         raise InputError("instants: at least 8; modes: at least 1; speed_rpm: positive")
     pump = Pump(l1=l1, l2=l2, h=h, width=width, speed_rpm=speed_rpm)
     pumping = mechanism(pump, elements)
     times = np.linspace(0.0, 2.0 * np.pi / pump.omega, instants)
-    dataset = xr.merge(
+    dataset = merged(
         [
             rigid_motion(pump, times),
             forces_both_ways(pump, pumping, times),
             eigenvalues_over_turn(pumping, times, modes, progress),
         ],
-        combine_attrs="override",
+        title="wind water pump of Vlase, Negrean, Marin & Năstac (2020)",
+        speed_rpm=speed_rpm,
+        elements=elements,
+        assumed=str(pump),
     )
     first = np.arange(1, modes + 1)
     dataset["shift_by_hand"] = (
@@ -77,18 +104,11 @@ def main(
         np.array([pinned_frequency(pump, n) for n in first]),
         {"units": "Hz", "long_name": "of the lever pinned at both ends, at rest"},
     )
-    dataset.attrs = provenance() | dict(
-        title="wind water pump (paper 805)",
-        speed_rpm=speed_rpm,
-        elements=elements,
-        assumed=str(pump),
-    )
     tracks = modal.track(pumping, times=times[:: max(1, instants // 60)], k=modes)
     dataset.attrs["against_unfrozen"] = str(modal.crosscheck(pumping, tracks))
-    if out is not None:
-        out.write_dataset("wind-pump.nc", dataset)
-        wind_pump_figures.draw(dataset, out)
-        _animate(pump, pumping, out)
+    yield Data("wind-pump.nc", dataset)
+    yield from figures.drawings(dataset)
+    yield figures.animation(pump, pumping)
     return dataset
 
 
@@ -163,7 +183,8 @@ def forces_both_ways(pump: Pump, pumping: assembly.Mechanism, times: Array) -> x
         general[k, :8] = np.concatenate([reactions[name].force[:2] for name in JOINTS])
         general[k, 8:] = drives["A"], drives["guide"]
     dims = ("time", "force")
-    units = {"units": "N or N m"}
+    units = {"units": ", ".join("N m" if name.startswith("M_") else "N" for name in FORCES)}
+    drive_units = {"units": "N m, N"}
     return xr.Dataset(
         {
             "joint_force": (dims, reduced, units | {"long_name": "by the reduced equations (A43)"}),
@@ -175,21 +196,8 @@ def forces_both_ways(pump: Pump, pumping: assembly.Mechanism, times: Array) -> x
             "drive_projected": (
                 ("time", "drive"),
                 projected,
-                units | {"long_name": "drives by the projection (A46)"},
+                drive_units | {"long_name": "drives by the projection (A46)"},
             ),
         },
         coords={"time": _time(times), "force": list(FORCES), "drive": list(FORCES[8:])},
     )
-
-
-def _animate(pump: Pump, pumping: assembly.Mechanism, out: OutputFolder) -> None:
-    from studies.figures.animation import mechanism_frames, write_gif
-
-    a, b = 0.03, 0.018
-    outlines = {
-        "crank": [(0.0, 0.0), (pump.l1, 0.0)],
-        "swing": [(pump.h, 0.0), (0.0, 0.0), pump.centre3],
-        "slide": [(-a, -b), (a, -b), (a, b), (-a, b), (-a, -b)],
-    }
-    frames = mechanism_frames(pumping, 2.0 * np.pi / pump.omega, 0, outlines)
-    write_gif(out, "wind-pump.gif", frames, "wind pump: first mode of the lever BC'")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from studies.reporting.protocol import report_of
+from studies.reporting.units import units_by, units_of
 
-def report(dataset: xr.Dataset) -> str:
-    """Checks of kinematics and forces, eigenvalues, and what makes them vary."""
+
+def _kinematics(dataset: xr.Dataset) -> list[str]:
     lines = ["kinematics by the loop closure, against finite differences (relative)"]
     lines += [
         f"  {name:<22} {float(gap):.0e}"
@@ -15,11 +17,16 @@ def report(dataset: xr.Dataset) -> str:
             dataset["checked"].values, dataset["difference_check"].values, strict=True
         )
     ]
+    return lines
+
+
+def _forces(dataset: xr.Dataset) -> list[str]:
     reduced, general = dataset["joint_force"], dataset["joint_force_general"]
     gap = float(abs(reduced - general).max() / abs(general).max())
     drives = reduced.sel(force=dataset["drive"].values).values
     projected = float(np.abs(dataset["drive_projected"].values - drives).max())
-    lines += [
+    units = dict.fromkeys(units_by(reduced, "force").values())
+    return [
         f"joint forces: reduced equations (A43) against the general mechanism {gap:.0e} of the "
         f"largest; drives by (A46) within {projected:.0e} N",
         "  largest: "
@@ -27,16 +34,22 @@ def report(dataset: xr.Dataset) -> str:
             f"{name!s} {float(abs(reduced.sel(force=name)).max()):.1f}"
             for name in reduced["force"].values
         )
-        + " (N, N m)",
+        + f" ({', '.join(units)})",
     ]
-    believed = ["can it be believed? Frozen against time integration and Floquet:"]
-    believed += [f"  {line}" for line in dataset.attrs["against_unfrozen"].splitlines()]
-    return "\n".join(lines + _eigenvalues(dataset) + _terms(dataset) + believed)
+
+
+def _agreement(dataset: xr.Dataset) -> list[str]:
+    compared = str(dataset.attrs["against_unfrozen"]).splitlines()
+    return [
+        "can it be believed? Frozen against time integration and Floquet:",
+        *(f"  {line}" for line in compared),
+    ]
 
 
 def _eigenvalues(dataset: xr.Dataset) -> list[str]:
     lines = [
-        "eigenvalues of the lever over a turn: frequency (Hz), least … greatest",
+        "eigenvalues of the lever over a turn: frequency "
+        f"({units_of(dataset['frequency'])}), least … greatest",
         f"  {'':<20}" + "".join(f"{'mode ' + str(m):>26}" for m in dataset["mode"].values),
     ]
     for name in dataset["variant"].values:
@@ -53,7 +66,8 @@ def _eigenvalues(dataset: xr.Dataset) -> list[str]:
 
 
 def _terms(dataset: xr.Dataset) -> list[str]:
-    lines = ["shift by each term alone (Hz), least … greatest over the turn"]
+    units = units_of(dataset["shift"])
+    lines = [f"shift by each term alone ({units}), least … greatest over the turn"]
     for name in dataset["term"].values:
         lines.append(f"  {name:<20}" + _spans(dataset["shift"].sel(term=name)))
     lines.append(f"  {'all together':<20}" + _spans(dataset["together"]))
@@ -75,3 +89,7 @@ def _terms(dataset: xr.Dataset) -> list[str]:
 def _spans(shift: xr.DataArray) -> str:
     low, high = shift.min("time").values, shift.max("time").values
     return "".join(f"{f'{a:+.2e} … {b:+.2e}':>26}" for a, b in zip(low, high, strict=True))
+
+
+# Checks of kinematics and forces, eigenvalues, what makes them vary, and time integration.
+report = report_of(_kinematics, _forces, _eigenvalues, _terms, _agreement)

@@ -11,29 +11,29 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError
-from modal.eigen.solvers.operator import InverseOperator
+from modal.eigen.quadratic import Quadratic, from_parts, in_parts
 from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.skew import largest_of_skew
-from modal.eigen.state import Complex, Quadratic, Real, from_parts, in_parts
+from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
-BACKWARD = 5e-13  # and its backward error, where that is the sharper of the two
-DRIFT = 1e-11  # of K q, from which the product is formed anew
+BACKWARD = 5e-13  # and its backward error, where that is the stricter
+DRIFT = 1e-11  # relative error of K q above which the product is recomputed
 TWICE = 1e-4  # overlap with V beyond which one pass of orthogonalisation is not enough
 NOISE = 2e-15  # backward error that no basis improves on
-ACCEPT = 1e-12  # backward error to make do with once the basis stops growing
+ACCEPT = 1e-12  # backward error accepted when the basis stops growing
 DEPENDENT = (
     1e-8  # energy of a combination of unit shapes that counts as none: its K q − load is noise
 )
-GUARD = 1  # modes beyond those wanted: the last wanted one converges the slower without them
-START = 4  # random shapes to start from, beyond the number wanted
-ROOM = 12  # columns a wanted mode needs, about
+GUARD = 1  # modes beyond those requested: without them the last one converges more slowly
+START = 4  # random shapes to start from, beyond the number requested
+ROOM = 12  # columns for each requested mode, about
 WIDTH = 12  # pairs, the lowest unfinished, whose residuals the basis grows by at a time
 LARGE = 10_000  # unknowns below which rounds cost more than shapes, and all pairs are taken
-NEAR = 1e-5  # ‖Q(λ)x‖/‖Kx‖ from which it is looked closer
+NEAR = 1e-5  # ‖Q(λ)x‖/‖Kx‖ below which the backward error is evaluated
 ROUNDS = 100
 
 
@@ -55,7 +55,7 @@ class _Basis:
             self._store[j][:, : self.m] = old[:, : self.m]
         self.Mr, self.Cr = (np.pad(A, (0, wide - room)) for A in (self.Mr, self.Cr))
 
-    def add(self, q: Real, load: Real) -> int:
+    def add(self, q: Array, load: Array) -> int:
         """Take in the directions q with K q = load; returns how many are new."""
         q, load = self._against(*_orthonormal(*_unit(q, load)))
         if self._drifted(q, load):
@@ -74,7 +74,7 @@ class _Basis:
         self.m = b
         return new
 
-    def _against(self, q: Real, load: Real) -> tuple[Real, Real]:
+    def _against(self, q: Array, load: Array) -> tuple[Array, Array]:
         """Made K-orthogonal to V, and K-orthonormal."""
         V, KV = self._store[0][:, : self.m], self._store[1][:, : self.m]
         for _ in range(2):
@@ -84,20 +84,20 @@ class _Basis:
                 break
         return q, load
 
-    def _drifted(self, q: Real, load: Real) -> bool:
-        """Whether K q is no longer what it is taken for, seen on one combination."""
+    def _drifted(self, q: Array, load: Array) -> bool:
+        """Whether the stored K q has become inaccurate, tested on one random combination."""
         w = np.random.default_rng(self.m).standard_normal(q.shape[1])
-        wanted = load @ w
+        expected = load @ w
         return bool(
-            np.linalg.norm(self.quadratic.K @ (q @ w) - wanted) > DRIFT * np.linalg.norm(wanted)
+            np.linalg.norm(self.quadratic.K @ (q @ w) - expected) > DRIFT * np.linalg.norm(expected)
         )
 
-    def ritz(self, k: int) -> tuple[Real, Complex]:
+    def ritz(self, k: int) -> tuple[Array, Complex]:
         """The k smallest ω > 0 of the projected problem and their coefficients (m, k)."""
         m = self.m
         Mr, Cr = self.Mr[:m, :m], self.Cr[:m, :m]
         N = _factor(0.5 * (Mr + Mr.T))
-        S = np.zeros((2 * m, 2 * m))  # of modal.solvers.dense, with L = I
+        S = np.zeros((2 * m, 2 * m))  # as in solvers/dense.py, with L = I
         S[:m, :m] = -0.5 * (Cr - Cr.T)
         S[:m, m:] = -N
         S[m:, :m] = N.T
@@ -108,19 +108,19 @@ class _Basis:
         """V Y."""
         return from_parts(self.times(0, in_parts(Y)))
 
-    def times(self, which: int, Y: Real) -> Real:
+    def times(self, which: int, Y: Array) -> Array:
         """V, KV, MV or CV (0–3) times real coefficients."""
         return np.asarray(self._store[which][:, : self.m] @ Y)
 
 
-def _lengths(parts: Real) -> Real:
+def _lengths(parts: Array) -> Array:
     """Norms of complex columns given as `in_parts`."""
     squares = np.einsum("ij,ij->j", parts, parts)
     k = len(squares) // 2
     return np.asarray(np.sqrt(squares[:k] + squares[k:]))
 
 
-def _factor(A: Real) -> Real:
+def _factor(A: Array) -> Array:
     """N with NNᵀ = A: Cholesky's, or from eigenvectors where A is semidefinite to round-off."""
     N, info = la.lapack.dpotrf(A, lower=1, clean=1)
     if info == 0:
@@ -129,16 +129,16 @@ def _factor(A: Real) -> Real:
     return np.asarray(U * np.sqrt(np.maximum(sizes, 0.0)))
 
 
-def _unit(q: Real, load: Real) -> tuple[Real, Real]:
-    """The columns of q with K q = load, each of unit energy; those without energy are left out."""
+def _unit(q: Array, load: Array) -> tuple[Array, Array]:
+    """The columns of q with K q = load, each of unit energy; those without energy are dropped."""
     energy = np.einsum("ij,ij->j", q, load)
     keep = energy > np.finfo(float).tiny
     d = 1.0 / np.sqrt(energy[keep])
     return q[:, keep] * d, load[:, keep] * d
 
 
-def _orthonormal(q: Real, load: Real) -> tuple[Real, Real]:
-    """K-orthonormal combinations of shapes of unit energy; those of next to none are left out."""
+def _orthonormal(q: Array, load: Array) -> tuple[Array, Array]:
+    """K-orthonormal combinations of unit shapes; directions with negligible energy are dropped."""
     gram = q.T @ load
     sizes, U = la.eigh(0.5 * (gram + gram.T))
     keep = sizes > DEPENDENT
@@ -146,7 +146,7 @@ def _orthonormal(q: Real, load: Real) -> tuple[Real, Real]:
     return q @ U, load @ U
 
 
-def solve_block(operator: InverseOperator, k: int, seed: int = 0) -> Pairs:
+def solve_block(operator: ShiftInvert, k: int, seed: int = 0) -> Pairs:
     """The k modes of smallest frequency of a definite conservative instant, and GUARD more.
 
     Raises ConvergenceError, its `partial` the Pairs that converged.
@@ -178,9 +178,7 @@ def solve_block(operator: InverseOperator, k: int, seed: int = 0) -> Pairs:
     )
 
 
-def _residual(
-    basis: _Basis, omega: Real, Y: Complex, before: NDArray[np.bool_]
-) -> tuple[Real, NDArray[np.bool_]]:
+def _residual(basis: _Basis, omega: Array, Y: Complex, before: Mask) -> tuple[Array, Mask]:
     """Q(iω)x of the lowest unfinished pairs, x of one size, in parts, and which are finished.
 
     A pair finished once stays so: a larger basis does not make it worse.
@@ -190,13 +188,13 @@ def _residual(
     width = WIDTH if basis.quadratic.n > LARGE else len(omega)
     while True:
         rest = np.flatnonzero(~done)[:width]
-        residual, passed = _look(basis, omega[rest], Y[:, rest])
+        residual, passed = _evaluate(basis, omega[rest], Y[:, rest])
         done[rest[passed]] = True
         if done.all() or not passed.all():
             return residual[:, np.tile(~passed, 2)], done
 
 
-def _look(basis: _Basis, omega: Real, Y: Complex) -> tuple[Real, NDArray[np.bool_]]:
+def _evaluate(basis: _Basis, omega: Array, Y: Complex) -> tuple[Array, Mask]:
     """Q(iω)x of some pairs, in parts, and which of them pass."""
     Y = Y / np.linalg.norm(Y, axis=0)
     residual = basis.times(1, in_parts(Y))

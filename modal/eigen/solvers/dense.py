@@ -15,9 +15,10 @@ import scipy.linalg as la
 from assembly.errors import ConvergenceError
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import deflate_by_similarity
+from modal.eigen.quadratic import Quadratic, companion
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.skew import largest_of_skew
-from modal.eigen.state import Complex, Quadratic, Real, companion, unit_diagonal
+from modal.types import Array, Complex
 
 SINGULAR = 1e-14  # reciprocal condition below which 1/λ is not formed
 MEND = 1e-10  # residual of a pair of 1/λ, relative, from which QZ is asked too
@@ -25,17 +26,12 @@ GAP = 1e-3  # relative distance of both spectra to the radius where they are joi
 COUPLED = 1e-12  # of its terms' size: VᵀCV that is not round-off
 
 
-def equilibrated(quadratic: Quadratic) -> tuple[Real, Real, Real, Real, float]:
-    """Dense M, C, K of the scaled problem, the column scaling d and the frequency scale γ.
-
-    q = d·q̂ makes the diagonal of K/‖K‖ + M/‖M‖ one (lengths and rotations then compare), λ = γλ̂.
-    """
-    m, _, k = quadratic.norms
+def dimensionless(quadratic: Quadratic) -> tuple[Array, Array, Array, float]:
+    """Dense M, C, K of the scaled quadratic in units of ‖M‖ and the frequency scale γ, λ = γλ̂."""
+    m, _, _ = quadratic.norms
     gamma = quadratic.frequency_scale
-    M, C, K = (A.toarray() for A in (quadratic.M, quadratic.C, quadratic.K))
-    d = unit_diagonal(np.diag(M), np.diag(K), m, k)
-    outer = np.outer(d, d) / (gamma**2 * m)
-    return M * outer * gamma**2, C * outer * gamma, K * outer, d, gamma
+    M, C, K = (A.toarray() for A in (quadratic.scaled.M, quadratic.scaled.C, quadratic.scaled.K))
+    return M / m, C / (gamma * m), K / (gamma**2 * m), gamma
 
 
 def solve_dense(quadratic: Quadratic, chain: NullChain | None, k: int | None = None) -> Pairs:
@@ -43,7 +39,8 @@ def solve_dense(quadratic: Quadratic, chain: NullChain | None, k: int | None = N
     if chain is not None and chain.count == 2 * quadratic.n:
         nothing = np.zeros((quadratic.n, 0), dtype=complex)
         return Pairs(np.zeros(0, dtype=complex), nothing, "none", "zeros only", left=nothing)
-    M, C, K, d, gamma = equilibrated(quadratic)
+    M, C, K, gamma = dimensionless(quadratic)
+    d = quadratic.scaling
     if quadratic.conservative:
         if chain is None:
             found = definite(M, C, K, k)
@@ -56,7 +53,7 @@ def solve_dense(quadratic: Quadratic, chain: NullChain | None, k: int | None = N
     return _general(M, C, K, chain, d, gamma).upper().nearest(0.0)
 
 
-def definite(M: Real, C: Real, K: Real, k: int | None = None) -> tuple[Real, Complex] | None:
+def definite(M: Array, C: Array, K: Array, k: int | None = None) -> tuple[Array, Complex] | None:
     """Frequencies ω > 0, ascending, and vectors of λ = iω; None unless K and M are definite.
 
     M, K (n, n) symmetric, C skew, dense. k: how many of the smallest.
@@ -79,8 +76,8 @@ def definite(M: Real, C: Real, K: Real, k: int | None = None) -> tuple[Real, Com
 
 
 def definite_but_for(
-    V: Real, M: Real, C: Real, K: Real, k: int | None = None
-) -> tuple[Real, Complex] | None:
+    V: Array, M: Array, C: Array, K: Array, k: int | None = None
+) -> tuple[Array, Complex] | None:
     """As `definite` for K ≥ 0 with KV = 0, VᵀCV = 0, V (n, m), without the 2m zeros; else None.
 
     With q = V a + E b, E the unit vectors of all but m well-chosen unknowns, the rows of V,
@@ -114,7 +111,9 @@ def definite_but_for(
     )
 
 
-def _general(M: Real, C: Real, K: Real, chain: NullChain | None, d: Real, gamma: float) -> Pairs:
+def _general(
+    M: Array, C: Array, K: Array, chain: NullChain | None, d: Array, gamma: float
+) -> Pairs:
     """All eigenpairs of the pencil, left vectors too, by LAPACK.
 
     For 1/λ, which is accurate for the small λ, as far as its pairs are any good; beyond, and for a
@@ -151,7 +150,7 @@ def _general(M: Real, C: Real, K: Real, chain: NullChain | None, d: Real, gamma:
     return found.rescaled(gamma, d)
 
 
-def _inverse(A: Real, B: Real) -> tuple[Complex, Complex, Complex] | None:
+def _inverse(A: Array, B: Array) -> tuple[Complex, Complex, Complex] | None:
     """Finite eigenvalues, left and right vectors of A − λB from A⁻¹B; None for a singular A."""
     lu, pivots, info = la.lapack.dgetrf(A)
     if info != 0 or la.lapack.dgecon(lu, np.linalg.norm(A, 1))[0] <= SINGULAR:
@@ -162,7 +161,7 @@ def _inverse(A: Real, B: Real) -> tuple[Complex, Complex, Complex] | None:
     return 1.0 / inverse[finite], Y, Z[:, finite]
 
 
-def _qz(A: Real, B: Real) -> tuple[Complex, Complex, Complex]:
+def _qz(A: Array, B: Array) -> tuple[Complex, Complex, Complex]:
     """Finite eigenvalues, left and right vectors of A − λB. Raises ConvergenceError."""
     try:
         eigenvalues, Y, Z = la.eig(A, B, left=True)
@@ -172,7 +171,7 @@ def _qz(A: Real, B: Real) -> tuple[Complex, Complex, Complex]:
     return eigenvalues[finite], Y[:, finite], Z[:, finite]
 
 
-def _residual(M: Real, C: Real, K: Real, pairs: Pairs) -> Real:
+def _residual(M: Array, C: Array, K: Array, pairs: Pairs) -> Array:
     """‖Q(λ)x‖/((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖) with Frobenius norms."""
     lam, X = pairs.eigenvalues, pairs.right
     m, c, k = (np.linalg.norm(A) for A in (M, C, K))
@@ -181,7 +180,7 @@ def _residual(M: Real, C: Real, K: Real, pairs: Pairs) -> Real:
     return np.asarray(residual / ((size**2 * m + size * c + k) * np.linalg.norm(X, axis=0)))
 
 
-def _spliced(small: Pairs, large: Pairs, error: Real) -> Pairs:
+def _spliced(small: Pairs, large: Pairs, error: Array) -> Pairs:
     """Those of `small` (of the errors given) below a radius, those of `large` above it.
 
     The radius is in a gap of both spectra, below the first of `small` that is poor, with as many

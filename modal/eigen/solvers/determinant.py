@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, SingularSystemError
 from assembly.linalg.factorization import SMALL
 from assembly.linalg.mumps import nested_dissection
-from modal.eigen.state import Quadratic
+from modal.eigen.quadratic import Quadratic
+from modal.types import Index
 
 PIVOT = 0.1  # a diagonal entry this large, of the largest in its column, is kept as the pivot
 ORDERED = dict(permc_spec="NATURAL", diag_pivot_thresh=PIVOT, options={"SymmetricMode": True})
@@ -53,7 +53,7 @@ class Determinant:
         return value
 
 
-def _odd(permutation: NDArray[np.intp]) -> bool:
+def _odd(permutation: Index) -> bool:
     """Whether it takes an odd number of exchanges: the size less the number of cycles."""
     count = len(permutation)
     graph = sp.coo_matrix((np.ones(count), (np.arange(count), permutation)), shape=(count, count))

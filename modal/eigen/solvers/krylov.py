@@ -17,24 +17,24 @@ import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.state import Complex, Real
+from modal.types import Array, Complex
 
 TOLERANCE = 1e-13  # of |γ/λ|, in the residual of the inverse operator
-PROBE_TOLERANCE = 1e-4  # of a run that only asks whether anything is left
+PROBE_TOLERANCE = 1e-4  # of a run that only tests whether modes are missing
 ROUNDS = 20
 
-Apply = Callable[[Real], Real]
+Apply = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
 class Invariant:
     """A real orthonormal basis (N, m) of an invariant subspace; complete: all asked for is in."""
 
-    basis: Real
+    basis: Array
     complete: bool
 
 
-Engine = Callable[[Apply, Real, int, float], Invariant]
+Engine = Callable[[Apply, Array, int, float], Invariant]
 
 
 class SpectralOperator(Protocol):
@@ -48,10 +48,10 @@ class SpectralOperator(Protocol):
     def size(self) -> int: ...
     @property
     def rank(self) -> int: ...
-    def apply(self, x: Real) -> Real: ...
-    def start(self, seed: int) -> Real: ...
-    def gain(self, eigenvalues: Complex) -> Real: ...
-    def pairs(self, basis: Real, method: str) -> Pairs: ...
+    def apply(self, x: Array) -> Array: ...
+    def start(self, seed: int) -> Array: ...
+    def gain(self, eigenvalues: Complex) -> Array: ...
+    def pairs(self, basis: Array, method: str) -> Pairs: ...
 
 
 def solve_krylov(
@@ -93,23 +93,23 @@ def solve_krylov(
 class _Locked:
     """The compression (I − ZZᵀ)S of an operator S to the complement of an invariant subspace."""
 
-    def __init__(self, operator: SpectralOperator, Z: Real) -> None:
+    def __init__(self, operator: SpectralOperator, Z: Array) -> None:
         self.operator, self.Z = operator, Z
 
-    def project(self, x: Real) -> Real:
+    def project(self, x: Array) -> Array:
         x = x - self.Z @ (self.Z.T @ x)
         return np.asarray(x - self.Z @ (self.Z.T @ x))
 
-    def apply(self, x: Real) -> Real:
+    def apply(self, x: Array) -> Array:
         return self.project(self.operator.apply(x))
 
-    def largest(self, basis: Real) -> float:
+    def largest(self, basis: Array) -> float:
         """The largest modulus of the eigenvalues on an invariant subspace of the compression."""
         return float(np.abs(la.eigvals(basis.T @ self.apply(basis))).max())
 
 
-def orthonormal(vectors: Real, tolerance: float = 1e-10) -> Real:
-    """An orthonormal basis of the columns, those that depend on others left out."""
+def orthonormal(vectors: Array, tolerance: float = 1e-10) -> Array:
+    """An orthonormal basis of the columns, dependent ones dropped."""
     norms = np.linalg.norm(vectors, axis=0)
     vectors = vectors[:, norms > 0.0] / norms[norms > 0.0]
     Q, R, _ = la.qr(vectors, mode="economic", pivoting=True)

@@ -1,14 +1,13 @@
-"""What every backend hands back, and the choice of one of each conjugate pair."""
+"""Eigenpairs as a backend returns them, and the choice of one of each conjugate pair."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from modal.eigen.doubles import turned
-from modal.eigen.state import Complex, Real
+from modal.eigen.double_eigenvalues import rotated
+from modal.types import Array, Complex, Index
 
 TIE = 1e-9  # relative difference of distances that does not order a pair λ, −λ̄
 CLUSTER = 1e-6  # relative distance below which eigenvalues are one group
@@ -16,7 +15,7 @@ CLUSTER = 1e-6  # relative distance below which eigenvalues are one group
 
 @dataclass(frozen=True)
 class Pairs:
-    """Eigenpairs of one instant as a backend found them: all it has, best first.
+    """Eigenpairs of one frozen system as a backend found them, all of them, best first.
 
     eigenvalues (k,) rad/s; right (n, k) displacement parts; factorization: the factor used
     ("Cholesky", "LDLᵀ", "LU", "none"); method: the algorithm; solves: systems with the stiffness
@@ -54,7 +53,7 @@ class Pairs:
             left=np.hstack([self.left, other.left]) if both else None,  # type: ignore[list-item]
         )
 
-    def rescaled(self, gamma: float, d: Real) -> Pairs:
+    def rescaled(self, gamma: float, d: Array) -> Pairs:
         """λ times γ, unknowns times d, of a problem that was solved in λ/γ and q/d."""
         left = None if self.left is None else d[:, None] * self.left
         return replace(
@@ -64,19 +63,19 @@ class Pairs:
     def upper(self) -> Pairs:
         """One of each conjugate pair, Im λ ≥ 0; real eigenvalues each once.
 
-        What round-off made a pair of is seen to later (`inverse_iteration.doubles_resolved`).
+        Double real eigenvalues are separated later (`inverse_iteration.doubles_resolved`).
         """
         return self.take(np.flatnonzero(self.eigenvalues.imag >= 0.0))
 
-    def doubled(self, double: NDArray[np.intp]) -> Pairs:
-        """With two real eigenpairs in place of each of those numbered: of x = a + ib, a and b."""
+    def doubled(self, double: Index) -> Pairs:
+        """Replaces each numbered pair by two real eigenpairs: of x = a + ib, a and b."""
         index = np.sort(np.concatenate([np.arange(len(self.eigenvalues)), double]))
         second = np.diff(index, prepend=-1) == 0
         which = np.isin(index, double)
         made = self.take(index)
 
         def parts(X: Complex) -> Complex:
-            whole = turned(X)
+            whole = rotated(X)
             return np.where(which, np.where(second, whole.imag, whole.real), X)
 
         return replace(

@@ -6,13 +6,14 @@ import numpy as np
 import scipy.sparse.linalg as spla
 
 from assembly.errors import ConvergenceError
+from modal.eigen.quadratic import in_parts
 from modal.eigen.solvers.krylov import Apply, Invariant, orthonormal
-from modal.eigen.state import Complex, Real, in_parts
+from modal.types import Array, Complex
 
 ATTEMPTS = 3
 
 
-def arnoldi(apply: Apply, start: Real, count: int, tolerance: float) -> Invariant:
+def arnoldi(apply: Apply, start: Array, count: int, tolerance: float) -> Invariant:
     """The subspace of the `count` eigenvalues of largest modulus (see `krylov.Engine`).
 
     ARPACK reports a projected problem that LAPACK cannot order as a fault: a space of another size

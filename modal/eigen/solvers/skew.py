@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import scipy.linalg as la
 
-from modal.eigen.state import Complex, Real
+from modal.types import Array, Complex
 
 WIDE = 120  # size from which it is first reduced in real arithmetic
 
 
-def largest_of_skew(S: Real, count: int) -> tuple[Real, Complex]:
+def largest_of_skew(S: Array, count: int) -> tuple[Array, Complex]:
     """The `count` largest τ > 0, descending, and vectors of S y = −iτ y for a real skew S.
 
     A large S is first reduced to the span of the double eigenvectors of SᵀS of largest eigenvalue

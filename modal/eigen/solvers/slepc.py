@@ -12,8 +12,9 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
+from modal.eigen.quadratic import in_parts
 from modal.eigen.solvers.krylov import Apply, Invariant, orthonormal
-from modal.eigen.state import Complex, Real, in_parts
+from modal.types import Array, Complex
 
 RESTARTS = 300
 ATTEMPTS = 4
@@ -38,7 +39,7 @@ class _Shell:
             y.setArray(self.apply(np.array(values)))
 
 
-def krylov_schur(apply: Apply, start: Real, count: int, tolerance: float) -> Invariant:
+def krylov_schur(apply: Apply, start: Array, count: int, tolerance: float) -> Invariant:
     """The invariant subspace of the `count` eigenvalues of largest modulus (see
     `krylov.Engine`).
 
@@ -62,7 +63,7 @@ def krylov_schur(apply: Apply, start: Real, count: int, tolerance: float) -> Inv
     )
 
 
-def _krylov_schur(apply: Apply, start: Real, count: int, tolerance: float, ncv: int) -> Invariant:
+def _krylov_schur(apply: Apply, start: Array, count: int, tolerance: float, ncv: int) -> Invariant:
     from petsc4py import PETSc
     from slepc4py import SLEPc
 
@@ -97,7 +98,7 @@ def _krylov_schur(apply: Apply, start: Real, count: int, tolerance: float, ncv: 
                 owned.destroy()
 
 
-def real_span(vectors: Complex) -> Real:
+def real_span(vectors: Complex) -> Array:
     """A real orthonormal basis of the real and imaginary parts of orthonormal vectors.
 
     The parts of both members of a pair are the same twice: of singular values (1, 0) then, and in

@@ -9,25 +9,26 @@ import numpy as np
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.system.null_chain import NullChain, PinnedInverse
-from modal.eigen.state import Quadratic, Real
+from modal.eigen.quadratic import Quadratic
+from modal.types import Array
 
 
 class StiffnessInverse(Protocol):
     """K⁻¹, or a generalised inverse of a singular K."""
 
-    def solve(self, r: Real) -> Real: ...
-    def solve_transposed(self, r: Real) -> Real: ...
+    def solve(self, r: Array) -> Array: ...
+    def solve_transposed(self, r: Array) -> Array: ...
     def destroy(self) -> None: ...
 
 
-def balanced(load: Real, chain: NullChain, quadratic: Quadratic) -> Real:
+def balanced(load: Array, chain: NullChain, quadratic: Quadratic) -> Array:
     W = chain.left_null
     return np.asarray(
         load - quadratic.M @ (W @ np.linalg.solve(W.T @ (quadratic.M @ W), W.T @ load))
     )
 
 
-def elastic(x: Real, chain: NullChain, quadratic: Quadratic) -> Real:
+def elastic(x: Array, chain: NullChain, quadratic: Quadratic) -> Array:
     V = chain.null
     return np.asarray(x - V @ np.linalg.solve(V.T @ (quadratic.M @ V), V.T @ (quadratic.M @ x)))
 
@@ -38,10 +39,10 @@ class _Pinned:
     def __init__(self, inverse: PinnedInverse) -> None:
         self.inverse = inverse
 
-    def solve(self, r: Real) -> Real:
+    def solve(self, r: Array) -> Array:
         return np.asarray(self.inverse.solve(r))
 
-    def solve_transposed(self, r: Real) -> Real:
+    def solve_transposed(self, r: Array) -> Array:
         return np.asarray(self.inverse.solve(r, transposed=True))
 
     def destroy(self) -> None:

@@ -1,10 +1,10 @@
 """The modes nearest a target away from zero, with a proof that none nearer was left out.
 
-The operator T of `shifted` ranks by |θ|, not by distance. Of all λ within a distance d of τ, where
-d < b = |Im τ|, a λ at d straight below τ has the smallest |θ|, (b − d) / (d (2b − d)): it is the
-farthest, and the modulus of the Möbius map (λ − Re τ)/(λ − τ̄) is the least there. Modes are asked
-for until the least |θ| found is below that at the distance of the k-th nearest. Where the window is
-wide, all from zero up are the fewer.
+The operator T of `shift_invert` orders by |θ|, not by distance. Of all λ within a distance d of τ,
+d < b = |Im τ|, the λ at d straight below τ has the smallest |θ|, (b − d) / (d (2b − d)): it is the
+farthest, and the modulus of the Möbius map (λ − Re τ)/(λ − τ̄) is the least there. More modes are
+requested until the least |θ| obtained is below that at the distance of the k-th nearest. For a wide
+window it is cheaper to take all modes from zero up.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 
 from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.system.null_chain import NullChain
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.krylov import Engine, solve_krylov
-from modal.eigen.solvers.operator import InverseOperator
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.solvers.shifted import ShiftedOperator
-from modal.eigen.state import Complex, Quadratic
+from modal.eigen.solvers.shift_invert import ShiftInvert
+from modal.types import Complex
 
 ASIDE = 1e-5  # relative step aside when the target is an eigenvalue
 CLOSE = 1e7  # growth of a random state from which it is one: other eigenvalues would drown
@@ -40,7 +40,7 @@ class Window:
     ) -> None:
         self.target, self.engine, self.method = target, engine, method
         shifted = _shifted(quadratic, chain, target)
-        self.operator: ShiftedOperator | InverseOperator = shifted
+        self.operator = shifted
         self.aside = abs(shifted.tau - target)
         self.height = abs(shifted.tau.imag) or np.inf  # b; T about a real τ ranks by distance
         self.wide = WIDE
@@ -74,7 +74,7 @@ class Window:
 
     def _short(self, seen: Complex, distance: float) -> float:
         """How many times as many show all up to the distance, about; these do if not above 1."""
-        if isinstance(self.operator, InverseOperator):
+        if self.operator.tau == 0.0:
             return float((abs(self.target) + distance) / np.abs(seen).max()) ** 2
         bound = least_gain(distance + self.aside, self.height)
         return float(self.operator.gain(seen).min() / (self.operator.scale * bound))
@@ -82,7 +82,7 @@ class Window:
     def _look_from_zero(self) -> None:
         """With the inverse about zero; if K is singular, about τ as long as there is a bound."""
         try:
-            inverse = InverseOperator(self.operator.quadratic, self.operator.chain)
+            inverse = ShiftInvert(self.operator.quadratic, self.operator.chain)
         except SingularSystemError:
             if self.wide == WIDEST:
                 raise
@@ -104,29 +104,29 @@ def least_gain(d: float, b: float) -> float:
     return (b - d) / (d * (2.0 * b - d)) if np.isfinite(b) else 1.0 / d
 
 
-def _shifted(quadratic: Quadratic, chain: NullChain | None, target: complex) -> ShiftedOperator:
+def _shifted(quadratic: Quadratic, chain: NullChain | None, target: complex) -> ShiftInvert:
     """T about the target, or a little above it when the target is an eigenvalue."""
     aside = target * (1.0 + ASIDE)
     try:
-        operator = ShiftedOperator(quadratic, chain, target)
+        operator = ShiftInvert(quadratic, chain, target)
     except SingularSystemError:
-        return ShiftedOperator(quadratic, chain, aside)
+        return ShiftInvert(quadratic, chain, aside)
     if np.linalg.norm(operator.start(0)) < CLOSE * np.sqrt(operator.size):
         return operator
     operator.destroy()
-    return ShiftedOperator(quadratic, chain, aside)
+    return ShiftInvert(quadratic, chain, aside)
 
 
-def solve_beside(
+def solve_offset(
     quadratic: Quadratic, zeros: int, k: int, step: float, engine: Engine, method: str, seed: int
-) -> tuple[Pairs, ShiftedOperator]:
+) -> tuple[Pairs, ShiftInvert]:
     """The k smallest |λ|, `zeros` zeros left out, from a shift to −step instead of zero.
 
     For an instant with a nearly defective pair next to zero: in the inverse about zero its
     coupling, ~1/|λ|², drowns the elastic modes; about a point |λ_elastic| away it does not. Modes
     are asked for until the farthest from −step is farther than the k-th can be.
     """
-    operator = ShiftedOperator(quadratic, None, complex(-step))
+    operator = ShiftInvert(quadratic, None, complex(-step))
     n, asked = quadratic.n, k + zeros + 2
     try:
         while True:

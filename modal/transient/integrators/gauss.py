@@ -1,10 +1,9 @@
-"""Gauss collocation: implicit midpoint (one stage, order 2) and Gauss of order 4 (two stages), or
-6.
+"""Gauss collocation of order 2 (implicit midpoint rule, one stage), 4 (two stages) and 6 (three).
 
 For Hamilton's form q̇ = M⁻¹(p − Gq), ṗ = Gᵀq̇ − Sq − Dq̇ − Nq + F, and for x' = A(t) x. The
-methods are symplectic and keep every quadratic invariant exactly (Hairer, Lubich & Wanner,
-Geometric Numerical Integration, IV.2): with constant coefficients and no load the energy is kept
-to round-off.
+methods are symplectic and conserve every quadratic invariant exactly (Hairer, Lubich & Wanner,
+Geometric Numerical Integration, IV.2): with constant coefficients and no load the energy is
+conserved to round-off.
 
 With stage velocities V_i, q_i = q + h Σ a_ij V_j, and stage forces R_j, the stage equations are
 
@@ -19,32 +18,15 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from assembly.errors import InputError
 from modal.transient.equations import FirstOrderModel
 from modal.transient.hamilton import CanonicalInstant, CanonicalModel
 from modal.transient.integrators.solver import StepSolver
 from modal.transient.integrators.stages import Stages, State
+from modal.transient.integrators.tableau import Tableau
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Load = Callable[[float], Array]
-
-
-class Tableau:
-    """Nodes c, weights b and coefficients a of the s-stage Gauss method, on [0, 1]; order 2 s."""
-
-    def __init__(self, stages: int) -> None:
-        if stages not in (1, 2, 3):
-            raise InputError(f"stages: expected 1, 2 or 3, got {stages}")
-        points, weights = np.polynomial.legendre.leggauss(stages)
-        self.order = 2 * stages
-        self.c, self.b = 0.5 * (points + 1.0), 0.5 * weights
-        # a_ij = ∫_0^{c_i} ℓ_j: exact on the monomials, so solve Σ_j a_ij c_j^k = c_i^{k+1}/(k+1).
-        powers = np.arange(stages)
-        vandermonde = self.c[:, None] ** powers
-        moments = self.c[:, None] ** (powers + 1) / (powers + 1)
-        self.a = la.solve(vandermonde.T, moments.T).T
 
 
 class Gauss:
@@ -139,7 +121,7 @@ class DenseGauss:
         a, b, c = self.tableau.a, self.tableau.b, self.tableau.c
         s, n = len(c), self.model.n
         A = np.stack([self.model.first_order(t + h * ci) for ci in c])
-        matrix = np.eye(s * n) - h * np.einsum("ij,imn->imjn", a, A).reshape(s * n, s * n)
+        matrix = self.tableau.stage_matrix(h, A[None])[0]
         slopes = la.solve(matrix, (A @ state.q).ravel()).reshape(s, n)
         x = state.q + h * (b @ slopes)
         stages = Stages(c, b, state.q + h * (a @ slopes), slopes)

@@ -8,7 +8,7 @@ with α_m = (2ρ − 1)/(ρ + 1), α_f = ρ/(ρ + 1), γ = ½ − α_m + α_f, �
 eqs. 14–25.
 
 The carried a_n stands for the acceleration at t_n + (α_m − α_f) h (Jay & Negrut 2007), so ā
-belongs to t*, and with every matrix taken at t* the method stays of second order for time-varying
+belongs to t*. With every matrix evaluated at t* the method remains of second order for time-varying
 M, C and K.
 """
 
@@ -18,20 +18,18 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.transient.equations import SecondOrderModel
 from modal.transient.integrators.solver import StepSolver
 from modal.transient.integrators.stages import Stages, State
+from modal.types import Array
 
-Array = NDArray[np.float64]
 Load = Callable[[float], Array]
 
 
 class GeneralizedAlpha:
-    """rho_infinity: spectral radius at infinite frequency, 0 … 1; 1 keeps the energy (no
-    damping)."""
+    """rho_infinity: spectral radius at infinite frequency, 0 to 1; 1 conserves the energy."""
 
     order = 2
 
@@ -48,7 +46,7 @@ class GeneralizedAlpha:
         self._constant_matrix: dict[float, sp.csr_matrix] = {}  # the last few step lengths
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
-        """The state at t; the acceleration is taken where the method expects it."""
+        """The state at t, with the acceleration at the instant that the method expects."""
         shifted = t + (self.alpha_m - self.alpha_f) * h
         a = self._acceleration(t, q, v)
         if shifted != t:

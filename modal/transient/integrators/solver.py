@@ -1,4 +1,4 @@
-"""Linear solves along a transient: one factorization for as long as the matrix stays the same."""
+"""Linear solves along a transient: one factorization as long as the matrix stays the same."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from collections import OrderedDict
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 DENSE = 64  # below this LAPACK beats the overhead of a sparse solve
 KEPT = 3  # a step-doubling controller alternates between h and h/2
 
 
 class StepSolver:
-    """Solves S x = b; S is factorized anew only when its entries differ from those kept."""
+    """Solves S x = b. S is factorized only when its entries differ from those of stored factors."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, tuple[sp.csr_matrix, _Dense | Factorization]] = OrderedDict()

@@ -1,19 +1,16 @@
-"""What every integrator hands back from a step, and what it must offer."""
+"""The result of a step, and the interface of every integrator."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 
 @dataclass(frozen=True)
 class Stages:
-    """Values inside one step, with which work integrals are evaluated to the method's own order.
+    """Values inside one step. With them work integrals have the order of the method.
 
     nodes, weights (s,): quadrature on [0, 1]. q, v (s, n): displacement and velocity there.
     """
@@ -26,7 +23,7 @@ class Stages:
 
 @dataclass(frozen=True)
 class State:
-    """Displacement and velocity (n,), and what else a method carries (acceleration or momentum)."""
+    """Displacement and velocity (n,), and the acceleration or momentum that a method carries."""
 
     q: Array
     v: Array

@@ -5,7 +5,7 @@ M-orthogonal to them, in which a mode that is missing among those given shows. I
 of the residuals, right and left, of every Ritz pair that is not settled. The operators are those of
 the point in full; K_ref, of the sweep's one factorization, decides how fast, not what, is found.
 
-The bound of a pair is that of modal/reduction/certificate.py with r and l of the full problem and,
+The bound of a pair is that of modal/reduction/error_bounds.py with r and l of the full problem and,
 in place of sketches, the norm ‖r‖² = rᴴK_ref⁻¹r itself, which the solve for the next vectors gives.
 """
 
@@ -17,15 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError
-from modal.eigen.state import from_parts, in_parts
+from modal.eigen.quadratic import from_parts, in_parts
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected, ReducedBasis, stacked
-from modal.reduction.certificate import coupled, derivative_pairing, mass_norm
+from modal.reduction.error_bounds import coupled, derivative_pairing, mass_norm
 from modal.reduction.reduced_eigen import SmallModes, solve_points
-from modal.reduction.reference import Reference
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.reduction.reference_operator import ReferenceOperator
+from modal.types import Array, Complex, Index, Mask
 
 PROBE, PROBE_STEPS = 8, 3  # columns and steps of the random Krylov space
 GUARD = 1  # Ritz pairs beyond those wanted that have to be settled too
@@ -36,7 +34,7 @@ ROUNDS = 20
 
 
 @dataclass(frozen=True)
-class Refined:
+class RefinedEigenvalues:
     """eigenvalues (k,) rad/s of smallest |λ|, Im λ ≥ 0; error_bound (k,) rad/s."""
 
     eigenvalues: Complex
@@ -44,7 +42,7 @@ class Refined:
 
 
 @dataclass(frozen=True)
-class _Looked:
+class _Residuals:
     """Pairs whose residuals were formed: own bounds e², relative residuals, K_ref⁻¹ r and l."""
 
     own: Array
@@ -52,7 +50,7 @@ class _Looked:
     right: Array
     left: Array
 
-    def directions(self, index: NDArray[np.intp]) -> Array:
+    def directions(self, index: Index) -> Array:
         """Real and imaginary parts of K_ref⁻¹ r and l of some of the pairs."""
         chosen = np.concatenate([index, index + len(self.own)])
         return np.hstack([block[:, chosen] for block in (self.right, self.left) if block.size])
@@ -60,14 +58,14 @@ class _Looked:
 
 def refined(
     family: AffineFamily,
-    reference: Reference,
+    reference: ReferenceOperator,
     at: Coefficients,
     shapes: NDArray[np.inexact],
     k: int,
     tolerance: float,
     floor: float = 0.0,
     seed: int = 29,
-) -> Refined:
+) -> RefinedEigenvalues:
     """The k lowest modes of the one point `at`, of a model with nothing free to move.
 
     shapes (n, m): approximate modes, right and left, as many as are known. Bounds are at most
@@ -85,21 +83,21 @@ def refined(
         modes = modes.take(np.flatnonzero(np.isfinite(modes.eigenvalues[0]))[None])
         lam, condition = modes.eigenvalues[0], modes.condition[0]
         own, residual, rest = _carried(*done, lam)
-        looked = _look(basis, projected, at, modes.take(rest[None]))
+        looked = _residuals_of(basis, projected, at, modes.take(rest[None]))
         own[rest], residual[rest] = looked.own, looked.residual
         bound = coupled(own[None], lam[None], modes.condition)[0]
         noise = np.finfo(float).eps * modes.spread[0] * condition
         allowed = np.maximum(SHARPER * tolerance * np.maximum(np.abs(lam), floor), noise)
         settled = (bound <= allowed) | _outside(lam, residual, k)
         if settled.all() or basis.complete:
-            return Refined(lam[:k], bound[:k])
+            return RefinedEigenvalues(lam[:k], bound[:k])
         done = (lam[settled], own[settled], residual[settled])
         if basis.include(looked.directions(np.flatnonzero(~settled[rest]))) == 0:
             break
     raise ConvergenceError(f"refinement: {settled.sum()} of {len(settled)} modes settled", None)
 
 
-def _outside(lam: Complex, residual: Array, k: int) -> NDArray[np.bool_]:
+def _outside(lam: Complex, residual: Array, k: int) -> Mask:
     """Guards that are known to be beyond the k-th mode, or well enough to be put in order."""
     size = np.abs(lam)
     known = (size * (1.0 - residual) > size[:k].max()) | (residual <= SETTLED)
@@ -109,7 +107,7 @@ def _outside(lam: Complex, residual: Array, k: int) -> NDArray[np.bool_]:
 
 def _carried(
     before: Complex, own: Array, residual: Array, lam: Complex
-) -> tuple[Array, Array, NDArray[np.intp]]:
+) -> tuple[Array, Array, Index]:
     """Bounds and residuals of pairs that are as they were when they settled; which are not."""
     bounds, residuals = np.full(len(lam), np.nan), np.full(len(lam), np.nan)
     for value, bound, size in zip(before, own, residual, strict=True):
@@ -129,9 +127,9 @@ def _probe(basis: ReducedBasis, block: Array) -> None:
         product = basis.columns.MV[:, before:]
 
 
-def _look(
+def _residuals_of(
     basis: ReducedBasis, projected: Projected, at: Coefficients, modes: SmallModes
-) -> _Looked:
+) -> _Residuals:
     """Residuals of some pairs in the full problem."""
     lam = modes.eigenvalues[0]
     right, solution = _residual(basis, at, lam, modes.right[0], transposed=False)
@@ -142,7 +140,7 @@ def _look(
     pairing = np.abs(derivative_pairing(projected, at, modes))[0]
     energy = np.abs(lam) * np.sqrt(2.0) * mass_norm(projected, at, modes.right)[0]
     own = AMPLIFICATION * left * right / np.maximum(pairing, tiny)
-    return _Looked(own, right / np.maximum(energy, tiny), solution, transposed)
+    return _Residuals(own, right / np.maximum(energy, tiny), solution, transposed)
 
 
 def _residual(

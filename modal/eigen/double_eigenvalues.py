@@ -13,27 +13,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex
 
 NEXT = 1e-8  # of |λ|: a larger imaginary part is no round-off of any matrix
 UNEVEN = 1e6  # ‖a‖/‖b‖ from which b is no vector of its own: a defective value
 ROUND_OFF = 64.0 * np.finfo(float).eps  # of the matrix, times the condition of the eigenvalue
 
 
-def turned(x: NDArray[np.inexact]) -> Complex:
+def rotated(x: NDArray[np.inexact]) -> Complex:
     """Vectors (..., n, k) whose real and imaginary parts are orthogonal, the real one longer."""
     return np.asarray(x * np.exp(-0.5j * np.angle((x**2).sum(axis=-2, keepdims=True))))
 
 
-def unevenness(x: Complex) -> Real:
-    """‖a‖/‖b‖ (..., k) of vectors a + ib from `turned`."""
+def unevenness(x: Complex) -> Array:
+    """‖a‖/‖b‖ (..., k) of vectors a + ib from `rotated`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.linalg.norm(x.real, axis=-2) / np.linalg.norm(x.imag, axis=-2))
 
 
 def separated(
-    lam: NDArray[Any], right: NDArray[Any], left: NDArray[Any], size: float | Real
+    lam: NDArray[Any], right: NDArray[Any], left: NDArray[Any], size: float | Array
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """The eigenpairs of real matrices with r twice in place of a double r ± iδ.
 

@@ -1,9 +1,9 @@
-"""Counts of eigenvalues that do not come from an eigensolver, and the search for what is missing.
+"""Counts of eigenvalues without an eigensolver, and the search for modes that a solver missed.
 
-Definite conservative instants: the Hermitian L(σ) = K − σ²M + iσC has as many negative eigenvalues
-as there are ω in (0, σ) (each eigenvalue of L falls through zero once; DESIGN.md, section 3). Every
-other instant: the argument principle, the winding of det Q(z) around a circle
-(modal/eigen/winding.py).
+Definite conservative systems: the Hermitian L(σ) = K − σ²M + iσC has as many negative eigenvalues
+as there are ω in (0, σ), because each eigenvalue of L decreases through zero once
+(docs/numerics.md, "Counting"). Every other system: the argument principle, the winding of det Q(z)
+around a circle (modal/eigen/winding.py).
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.system.null_chain import NullChain
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.determinant import Determinant
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.solvers.shifted import real_form
+from modal.eigen.solvers.shift_invert import real_form
 from modal.eigen.solvers.stiffness import factorize
-from modal.eigen.state import Complex, Quadratic
 from modal.eigen.winding import Circle, conjugated, missing_inside
+from modal.types import Array, Complex
 
 ATTEMPTS = 8
 STEP = 1e-2  # how far above the last wanted distance the count is taken, at most, relative
@@ -130,7 +130,7 @@ def _by_winding(quadratic: Quadratic, zeros: int) -> Count:
 def _counted(
     missing_from: Count,
     found: Pairs,
-    distance: NDArray[np.float64],
+    distance: Array,
     k: int,
     target: complex,
     loose: bool,
@@ -154,7 +154,7 @@ def _counted(
     raise AssertionError("unreachable")
 
 
-def _gap(distance: NDArray[np.float64], least: float) -> tuple[float, float]:
+def _gap(distance: Array, least: float) -> tuple[float, float]:
     """The first of these distances with a gap above it, and a step into the gap."""
     for here, above in pairwise(distance):
         size = max(here, least)

@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from modal.proofs.couplings import couple_skew, coupling, orthonormal, padded
 from modal.proofs.family_box import Group, PointBoxes, groups
@@ -37,10 +36,8 @@ from modal.reduction.affine import Coefficients
 from modal.reduction.basis import Projected
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.reference import Reference
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.reduction.reference_operator import ReferenceOperator
+from modal.types import Array, Complex, Mask
 
 STEPS = 24  # of Lanczos for the bounds on the complement
 HARMLESS = 0.02  # share of θ that a bound may have before it is taken as it is
@@ -48,7 +45,7 @@ KNOWN = 1e-9  # of a coefficient: what the groups may leave
 
 
 @dataclass(frozen=True)
-class Forms:
+class ComplementForms:
     """Bounds of quadratic forms on Z and of what couples V with Z, all relative to K_ref.
 
     For z in Z and x in V, ‖·‖ the norm of K_ref,
@@ -87,7 +84,7 @@ class Completeness:
 
     def __init__(
         self,
-        reference: Reference,
+        reference: ReferenceOperator,
         span: Coefficients,
         start: MassBasis | None = None,
         stiffness: float = np.inf,
@@ -138,19 +135,19 @@ class Completeness:
         ends = np.column_stack([self._low, self._high, self._coupling])
         return {"complement": np.vstack([[0.0, self._mass, 0.0], ends])}
 
-    def forms(self, projected: Projected) -> Forms:
+    def forms(self, projected: Projected) -> ComplementForms:
         """The bounds beside the whole basis."""
         reference = self.reference
         if projected.complete:
             none, empty = np.zeros(len(self.changes)), np.zeros(len(self.damping))
-            return Forms(0.0, none, none, 0.0, none, empty)
+            return ComplementForms(0.0, none, none, 0.0, none, empty)
         image = self._reference_image(projected)
         couple = lambda weights: coupling(projected, image, weights)  # noqa: E731
         # What the basis has beyond the first vectors couples with Z within their complement.
         wider = np.hypot(self._coupling, 0.5 * (self._high - self._low))
         sketched = np.array([couple(group.weights) for group in self.changes])
         skew = np.array([couple_skew(projected, image, group.weights) for group in self.changes])
-        return Forms(
+        return ComplementForms(
             self._mass,
             self._low,
             self._high,
@@ -159,7 +156,9 @@ class Completeness:
             np.array([couple(group.weights) for group in self.damping]),
         )
 
-    def local(self, forms: Forms, shared: Projected, smaller: Projected, Q: Array) -> Forms:
+    def local(
+        self, forms: ComplementForms, shared: Projected, smaller: Projected, Q: Array
+    ) -> ComplementForms:
         """The bounds beside a smaller basis, the columns Q (r, s) of the shared one."""
         half = shared.frequency
         unit = half[:, None] * Q
@@ -189,11 +188,11 @@ class Completeness:
             damping_coupling=all_of(beside.damping_coupling, forms.damping_coupling, self.damping),
         )
 
-    def everything(self, forms: Forms, projected: Projected) -> Forms:
+    def everything(self, forms: ComplementForms, projected: Projected) -> ComplementForms:
         """The bounds over the whole space, as beside an empty basis."""
         return self._widened(forms, projected, np.diag(1.0 / projected.frequency))
 
-    def _widened(self, forms: Forms, projected: Projected, U: Array) -> Forms:
+    def _widened(self, forms: ComplementForms, projected: Projected, U: Array) -> ComplementForms:
         """The bounds of quadratic forms on Z and the columns of U, K_ref-orthonormal, together."""
         if U.shape[1] == 0:
             return forms
@@ -223,7 +222,7 @@ class Completeness:
         weak, strong = (np.tensordot(weights, 0.5 * (a + b), axes=1) for a, b in pairs)
         return weak, strong
 
-    def theta(self, forms: Forms, at: Coefficients, stiffness: Array) -> Array:
+    def theta(self, forms: ComplementForms, at: Coefficients, stiffness: Array) -> Array:
         """θ (P,) of the head of this file; stiffness (P,): W² + γW, (rad/s)²."""
         table = self._changed(at)
         theta = (stiffness + self.reference.shift) * forms.mass
@@ -236,7 +235,7 @@ class Completeness:
         weights = self.reference.weights
         return at.stiffness - np.pad(weights, (0, at.stiffness.shape[1] - len(weights)))
 
-    def _known(self, at: Coefficients) -> NDArray[np.bool_]:
+    def _known(self, at: Coefficients) -> Mask:
         """Points (P,) whose coefficients are combinations of the groups."""
         known = np.ones(len(at), dtype=bool)
         for table, found in ((self._changed(at), self.changes), (at.damping, self.damping)):
@@ -247,14 +246,14 @@ class Completeness:
             known &= np.all(np.abs(table - made) <= KNOWN * size, axis=1)
         return known
 
-    def _stiffness_coupling(self, forms: Forms, at: Coefficients) -> Array:
+    def _stiffness_coupling(self, forms: ComplementForms, at: Coefficients) -> Array:
         """Bound (P,) of what the whole stiffness couples between Z and V."""
         total = np.full(len(at), self.reference.shift * forms.mass_coupling)
         for group, size in zip(self.changes, forms.coupling, strict=True):
             total += np.abs(group.factor(self._changed(at))) * size
         return total
 
-    def _damping_coupling(self, forms: Forms, at: Coefficients) -> Array:
+    def _damping_coupling(self, forms: ComplementForms, at: Coefficients) -> Array:
         """The same of C + D."""
         total = np.zeros(len(at))
         for group, size in zip(self.damping, forms.damping_coupling, strict=True):
@@ -262,8 +261,8 @@ class Completeness:
         return total
 
     def stable_stiffness(
-        self, forms: Forms, projected: Projected, at: Coefficients
-    ) -> NDArray[np.bool_]:
+        self, forms: ComplementForms, projected: Projected, at: Coefficients
+    ) -> Mask:
         """Points (P,) where the symmetric part of all stiffness is positive definite."""
         r = projected.size
         S = (at.stiffness @ projected.matrices.reshape(-1, r * r)).reshape(-1, r, r)
@@ -275,16 +274,16 @@ class Completeness:
 
     def complete(
         self,
-        forms: Forms,
+        forms: ComplementForms,
         projected: Projected,
         at: Coefficients,
         boxes: PointBoxes,
         modes: SmallModes,
         pairing: Complex,
         residuals: tuple[Array, Array],
-        skipped: NDArray[np.bool_],
+        skipped: Mask,
         floor: Array,
-    ) -> NDArray[np.bool_]:
+    ) -> Mask:
         """Points (P,) where as many modes of the full problem as of the reduced one grow faster
         than `floor`.
 

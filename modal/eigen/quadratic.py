@@ -1,11 +1,11 @@
-"""The quadratic eigenproblem of an instant, its first-order form, and how well a pair solves it.
+"""The quadratic eigenproblem of a frozen system, its first-order form, and its backward errors.
 
-    Q(λ) x = (λ² M + λ C + K) x = 0,  C = Coriolis + damping, K = every stiffness     (DESIGN.md,
-    section 2)
+    Q(λ) x = (λ² M + λ C + K) x = 0
 
-First-order pencil A z = λ B z with z = (x, λx), A = [[0, I], [−K, −C]], B = diag(I, M). A left
-vector yᴴQ(λ) = 0 makes the pencil's left vector (Cᵀy + λ̄Mᵀy, y), so the pairing of the pencil is
-yᴴ(2λM + C)x.
+C is the sum of the Coriolis and damping matrices, K the sum of all stiffness (docs/theory.md, "One
+body in a moving frame"). The first-order pencil is A z = λ B z with z = (x, λx),
+A = [[0, I], [−K, −C]], B = diag(I, M). A left vector yᴴQ(λ) = 0 gives the left vector
+(Cᵀy + λ̄Mᵀy, y) of the pencil, so the pairing of the pencil is yᴴ(2λM + C)x.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
-
-Real = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Array, Complex, Mask
 
 INFINITE = 1e-12  # of ‖M‖: a mass of a shape that round-off moves by a thousandth or more
 
@@ -91,13 +89,21 @@ class Quadratic:
         return Quadratic.of(M, C, K, self.structure)
 
     @cached_property
-    def equilibrated(self) -> tuple[Quadratic, Real]:
-        """The quadratic in unknowns q/d with d (n,), the diagonal of M/‖M‖ + K/‖K‖ then one."""
+    def scaling(self) -> Array:
+        """d (n,) that makes the diagonal of M/‖M‖ + K/‖K‖ one in the degrees of freedom q/d.
+
+        Lengths and rotations then compare (van der Sluis, Numer. Math. 14 (1969) 14).
+        """
         m, _, k = self.norms
-        d = unit_diagonal(self.M.diagonal(), self.K.diagonal(), m, k)
-        D = sp.diags(d)
-        M, C, K = (sp.csr_matrix(D @ A @ D) for A in (self.M, self.C, self.K))
-        return Quadratic.of(M, C, K, self.structure), d
+        stiffness, mass = np.abs(self.K.diagonal()), np.abs(self.M.diagonal())
+        diagonal = stiffness / max(k, np.finfo(float).tiny) + mass / m
+        return np.asarray(1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)))
+
+    @cached_property
+    def scaled(self) -> Quadratic:
+        """The quadratic in the degrees of freedom q/d, d = `scaling`; its eigenvalues are equal."""
+        M, C, K = (diagonally_scaled(A, self.scaling) for A in (self.M, self.C, self.K))
+        return Quadratic.of(M, C, K, self.structure)
 
     @cached_property
     def norms(self) -> tuple[float, float, float]:
@@ -130,19 +136,19 @@ class Quadratic:
         MX, CX, KX = self.images(X)
         return np.asarray(MX * lam**2 + CX * lam + KX)
 
-    def terms(self, eigenvalues: Complex, X: Complex) -> Real:
+    def terms(self, eigenvalues: Complex, X: Complex) -> Array:
         """(|λ|²|M| + |λ||C| + |K|)|x| for every column, (n, k): what the residual's terms sum."""
         size, sizes = np.abs(eigenvalues), np.abs(X)
         inertia = (abs(self.M) @ sizes) * size**2 + (abs(self.C) @ sizes) * size
         return np.asarray(inertia + abs(self.K) @ sizes)
 
-    def weights(self, eigenvalues: Complex) -> Real:
+    def weights(self, eigenvalues: Complex) -> Array:
         """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ for every eigenvalue."""
         m, c, k = self.norms
         size = np.abs(eigenvalues)
         return np.asarray(size**2 * m + size * c + k)
 
-    def infinite(self, eigenvalues: Complex) -> NDArray[np.bool_]:
+    def infinite(self, eigenvalues: Complex) -> Mask:
         """Eigenvalues that are infinite to round-off: (∞, x) has backward error ‖Mx‖/(‖M‖‖x‖).
 
         Q(λ)x = 0 bounds it by (|λ|‖C‖ + ‖K‖)/(|λ|²‖M‖). Such λ come from a nearly singular M, and
@@ -153,7 +159,7 @@ class Quadratic:
         with np.errstate(over="ignore"):
             return np.asarray(size * c + k <= INFINITE * size**2 * m)
 
-    def backward_error(self, eigenvalues: Complex, X: Complex) -> Real:
+    def backward_error(self, eigenvalues: Complex, X: Complex) -> Array:
         """‖Q(λ)x‖₂ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖₂) of every pair.
 
         Tisseur, Linear Algebra Appl. 309 (2000) 339, Theorem 1.
@@ -177,10 +183,11 @@ def structure_of(system: FrozenSystem) -> Structure:
     )
 
 
-def unit_diagonal(mass: Real, stiffness: Real, m: float, k: float) -> Real:
-    """d (n,) with which d_i² (|M_ii|/m + |K_ii|/k) = 1: lengths and rotations then compare."""
-    diagonal = np.abs(stiffness) / max(k, np.finfo(float).tiny) + np.abs(mass) / m
-    return np.asarray(1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)))
+def diagonally_scaled(A: sp.csr_matrix, d: Array) -> sp.csr_matrix:
+    """diag(d) A diag(d); a symmetric or skew A stays so to the last digit."""
+    entries = A.tocoo()
+    values = entries.data * (d[entries.row] * d[entries.col])
+    return sp.csr_matrix((values, (entries.row, entries.col)), shape=A.shape)
 
 
 def times(A: sp.csr_matrix, X: Complex) -> Complex:
@@ -189,7 +196,7 @@ def times(A: sp.csr_matrix, X: Complex) -> Complex:
     return np.asarray(wide.view(complex))
 
 
-def in_parts(X: NDArray[np.inexact]) -> Real:
+def in_parts(X: NDArray[np.inexact]) -> Array:
     """(n, 2k): the real parts of the columns of X (n, k), then the imaginary parts."""
     return np.hstack([X.real, X.imag])
 
@@ -200,7 +207,7 @@ def from_parts(wide: NDArray[np.inexact]) -> Complex:
     return np.asarray(wide[:, :k] + 1j * wide[:, k:])
 
 
-def companion(M: Real, C: Real, K: Real) -> tuple[Real, Real]:
+def companion(M: Array, C: Array, K: Array) -> tuple[Array, Array]:
     """Dense A and B (2n, 2n) of the first-order form, for the reference."""
     n = len(M)
     A, B = np.zeros((2 * n, 2 * n)), np.eye(2 * n)

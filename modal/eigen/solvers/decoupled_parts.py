@@ -1,9 +1,8 @@
 """A small definite conservative instant by LAPACK, one independent part after the other.
 
-A straight beam that turns about a principal axis bends out of the plane, twists, and moves in the
-plane without
-one taking notice of the other: M, C and K then fall into blocks, and three problems of a third the
-size cost a ninth. The parts are found from the matrices' pattern, so they are exact.
+For a straight beam that rotates about a principal axis, out-of-plane bending, torsion and in-plane
+motion decouple: M, C and K are block diagonal, and three problems of a third of the size cost a
+ninth. The parts are found from the pattern of the matrices, so they are exact.
 """
 
 from __future__ import annotations
@@ -12,15 +11,16 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.dense import definite
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.state import Quadratic, Real
+from modal.types import Array
 
-LARGEST = 80  # unknowns of a part up to which LAPACK beats the block method
+LARGEST = 80  # degrees of freedom of a part up to which LAPACK beats the block method
 
 
-def independent_parts(*matrices: Real) -> list[np.ndarray]:
-    """The unknowns of each part that none of the dense matrices (n, n) couples to the others."""
+def independent_parts(*matrices: Array) -> list[np.ndarray]:
+    """Degrees of freedom of the parts that none of the dense matrices (n, n) couples."""
     pattern = matrices[0] != 0.0
     for A in matrices[1:]:
         pattern |= A != 0.0

@@ -17,9 +17,9 @@ import scipy.linalg as la
 
 from assembly import FrozenSystem
 from modal.eigen.deflation import with_null_space
-from modal.eigen.doubles import separated
+from modal.eigen.double_eigenvalues import separated
 from modal.eigen.modes import Modes
-from modal.eigen.state import Quadratic
+from modal.eigen.quadratic import Quadratic
 
 # Of ‖|C||V|‖‖W‖: below it WᵀCV z is round-off.
 ROUND_OFF = 1e-12

@@ -12,14 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
-
-Array = NDArray[np.float64]
+from modal.types import Array
 
 KRYLOV = 2.4  # vectors of the starting space for each one kept
 BLOCK = 8  # right-hand sides a solve of the starting Krylov space takes together
@@ -28,7 +26,7 @@ SINGULAR = 1e-14  # of the mean of |K_jj|/M_jj: eigenvalues below are round-off
 SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
 
 
-class Reference:
+class ReferenceOperator:
     """K_ref = Σ_j k_j sym(A_j) + σ M_ref, factorized once. `solves` counts right-hand sides.
 
     mass (n, n) sparse M_ref of the operators' mass_weights (J,); weights (J,) k_j; shift σ,

@@ -1,4 +1,4 @@
-"""From the eigenpairs a backend found to modes: chosen, normalised, paired, checked."""
+"""Modes from the eigenpairs of a backend: chosen, normalised, paired with left vectors, checked."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from assembly.system.null_chain import NullChain
-from modal.eigen.inverse_iteration import doubles_resolved, sharpened
+from modal.eigen.inverse_iteration import doubles_resolved, refined
 from modal.eigen.modes import Modes
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.pairs import Pairs, clusters
-from modal.eigen.state import Complex, Quadratic, Real
 from modal.eigen.structure import corrected, left_vectors, restore_axis
+from modal.types import Array, Complex, Mask
 
 RIGID_SHARE = 0.5  # of a mode's kinetic energy in the rigid fields: it counts as rigid
 
 
 @dataclass(frozen=True)
-class Task:
-    """What was asked of one instant. rigid (n, m): its rigid motions."""
+class ModeProblem:
+    """The eigenproblem of one frozen system and the options of its solution.
 
-    rigid: Real
+    rigid (n, m): the rigid motions of the system."""
+
+    rigid: Array
     quadratic: Quadratic
     chain: NullChain | None
     k: int
@@ -34,32 +37,32 @@ class Task:
     certify: bool = False
 
 
-def finish(
-    task: Task,
+def checked_modes(
+    problem: ModeProblem,
     found: Pairs,
     adjoint: Callable[[], Pairs] | None = None,
     certified: bool | None = None,
 ) -> Modes:
-    """Choose, normalise, pair and check what a backend found.
+    """The requested modes from the eigenpairs `found` by a backend, normalised, paired and checked.
 
     adjoint: solves the transposed problem, for a backend that gives no left vectors.
     """
-    quadratic = task.quadratic
-    found = doubles_resolved(quadratic, found.nearest(task.target), task.k)
-    found = sharpened(quadratic, found, task.k)
-    found = restore_axis(quadratic, found).nearest(task.target)
-    found = _unit_mass(quadratic, found, task.k)
-    chosen = found.take(np.arange(min(task.k, len(found.eigenvalues))))
+    quadratic = problem.quadratic
+    found = doubles_resolved(quadratic, found.nearest(problem.target), problem.k)
+    found = refined(quadratic, found, problem.k)
+    found = restore_axis(quadratic, found).nearest(problem.target)
+    found = _unit_mass(quadratic, found, problem.k)
+    chosen = found.take(np.arange(min(problem.k, len(found.eigenvalues))))
     lam, X = chosen.eigenvalues, chosen.right
     Y = left_vectors(quadratic, chosen, found, adjoint)
     if not (quadratic.conservative and chosen.factorization == "Cholesky"):
         lam = corrected(quadratic, chosen, Y)
     backward_error = quadratic.backward_error(lam, X)
-    if not np.all(backward_error <= task.tolerance):
+    if not np.all(backward_error <= problem.tolerance):
         j = int(np.argmax(np.where(np.isnan(backward_error), np.inf, backward_error)))
         raise AccuracyError(
             f"mode {j + 1} (λ = {lam[j]:.6g} rad/s) has backward error {backward_error[j]:.1e}, "
-            f"allowed {task.tolerance:.1e}"
+            f"allowed {problem.tolerance:.1e}"
         )
     return Modes(
         eigenvalues=lam + 0.0,  # no negative zeros
@@ -67,25 +70,25 @@ def finish(
         left=Y,
         backward_error=backward_error,
         condition_number=condition_numbers(quadratic, lam, X, Y),
-        kind=_kind(task, lam, X),
-        deflated=0 if task.chain is None else task.chain.count,
+        kind=_kind(problem, lam, X),
+        deflated=0 if problem.chain is None else problem.chain.count,
         factorization=chosen.factorization,
-        backend=task.backend,
+        backend=problem.backend,
         method=chosen.method,
         solves=chosen.solves,
         certified=certified,
-        target=task.target,
+        target=problem.target,
     )
 
 
-def condition_numbers(quadratic: Quadratic, lam: Complex, X: Complex, Y: Complex) -> Real:
+def condition_numbers(quadratic: Quadratic, lam: Complex, X: Complex, Y: Complex) -> Array:
     """(|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖‖y‖ / (|λ| |yᴴ(2λM + C)x|) of every mode."""
     size = _sizes(lam, X) * _sizes(lam, Y) * quadratic.weights(lam)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(size / (np.abs(lam) * np.abs(quadratic.pairing(lam, Y, X))))
 
 
-def _sizes(lam: Complex, X: Complex) -> Real:
+def _sizes(lam: Complex, X: Complex) -> Array:
     """‖x‖ of every column; in a cluster, whose members a perturbation mixes, the norm of them all.
 
     With YᴴQ′X the identity on the cluster, E changes its eigenvalues by those of −YᴴEX, which
@@ -108,32 +111,34 @@ def _unit_mass(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
         raise AccuracyError("a mode has no mass: M must be positive definite")
     kept = np.flatnonzero(mass > 0.0)
     pairs = pairs.take(kept)
-    return replace(pairs, right=pairs.right * (upright(pairs.right) / np.sqrt(mass[kept])))
+    return replace(
+        pairs, right=pairs.right * (normalizing_phase(pairs.right) / np.sqrt(mass[kept]))
+    )
 
 
-def upright(X: Complex) -> Complex:
+def normalizing_phase(X: Complex) -> Complex:
     """Phases (k,) that make the largest entry of every column real and positive."""
     peak = np.take_along_axis(X, np.abs(X).argmax(axis=0)[None], 0)[0]
     return np.asarray(np.abs(peak) / peak)
 
 
-def _kind(task: Task, lam: Complex, X: Complex) -> NDArray[np.str_]:
+def _kind(problem: ModeProblem, lam: Complex, X: Complex) -> NDArray[np.str_]:
     """ "rigid" where more than half of the kinetic energy is in the span of rigid fields (n, m).
 
     At most 2m eigenvalues with those deflated, the ones with most energy there: an elastic mode of
     a free body may move it as a whole too.
     """
-    R = task.rigid
+    R = problem.rigid
     if R.shape[1] == 0:
         return np.full(X.shape[1], "elastic")
-    MR = task.quadratic.M @ R
+    MR = problem.quadratic.M @ R
     L = la.cholesky(R.T @ MR, lower=True)
     share = np.linalg.norm(la.solve_triangular(L, MR.T @ X, lower=True), axis=0) ** 2
-    left = 2 * R.shape[1] - (0 if task.chain is None else task.chain.count)
+    left = 2 * R.shape[1] - (0 if problem.chain is None else problem.chain.count)
     return np.where(most_rigid(share[None], lam[None], left)[0], "rigid", "elastic")
 
 
-def most_rigid(share: Real, lam: Complex, count: int) -> NDArray[np.bool_]:
+def most_rigid(share: Array, lam: Complex, count: int) -> Mask:
     """Modes (P, k) that are rigid motions, of P points: `count` eigenvalues of each at most.
 
     Parameters

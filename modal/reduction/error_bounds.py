@@ -1,4 +1,4 @@
-"""How far an eigenvalue of the reduced problem can be from the model's own.
+"""Error bounds of the eigenvalues of a reduced problem against those of the full model.
 
 For λ, right u and left w of the reduced problem, r = T(λ)u and l = T(λ)ᴴw their residuals in the
 full one, T(λ) = λ²M + λ(C + D) + K, and d = wᴴT′(λ)u: since Vᵀr = Vᵀl = 0 the error is of second
@@ -20,22 +20,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import UNDERESTIMATE, Projected
 from modal.reduction.reduced_eigen import SmallModes
+from modal.types import Array, Complex
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
-
-AMPLIFICATION = 8.0  # the most that 1/(1 − β) is trusted for
+AMPLIFICATION = 8.0  # largest value of 1/(1 − β) that is used
 ROUND_OFF = 8.0 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
-class Certificate:
-    """What is known about the eigenvalues of P points, k each.
+class ErrorBounds:
+    """Error bounds of the eigenvalues of P points, k each.
 
     error_bound, rad/s; residual, relative, in the energy norm; perturbation, rad/s: the change of
     the state matrix that would explain the error, of which round_off is unavoidable. right, left:
@@ -51,7 +48,7 @@ class Certificate:
     pairing: Complex
 
 
-def certify(projected: Projected, at: Coefficients, modes: SmallModes) -> Certificate:
+def error_bounds(projected: Projected, at: Coefficients, modes: SmallModes) -> ErrorBounds:
     """The error bound of every eigenvalue of every point."""
     lam = modes.eigenvalues
     right = dual_norms(projected, at, lam, modes.right, transposed=False)
@@ -69,7 +66,7 @@ def certify(projected: Projected, at: Coefficients, modes: SmallModes) -> Certif
     own = own + round_off * modes.condition
     energy = np.abs(lam) * np.sqrt(2.0) * mass_norm(projected, at, modes.right)
     residual = right * UNDERESTIMATE / np.maximum(energy, np.finfo(float).tiny)
-    return Certificate(
+    return ErrorBounds(
         coupled(own, lam, modes.condition),
         residual,
         own / modes.condition,

@@ -1,7 +1,8 @@
-"""Sweeps with a certified reduced basis: one factorization for all instants (DESIGN.md, section 3).
+"""Sweeps with a certified reduced basis: one factorization serves all points (docs/numerics.md,
+"Sweeps and maps").
 
-Works for models whose instants are combinations of the same operators (every single body).
-Mechanisms are not: `modal.affine.shares_operators` tells, and they are solved instant by instant.
+The model's instants must be combinations of the same operators, as those of a single body are. A
+mechanism is not such a model (`affine.shares_operators` tests it) and is solved point by point.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from modal.reduction.affine import AffineFamily, Freeze, Point
@@ -18,11 +18,10 @@ from modal.reduction.basis import ReducedBasis
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reducer import Reducer, spread
 from modal.reduction.spot_check import spot_check
+from modal.types import Array, Complex, Mask
 
 __all__ = ["Reducer", "Sweep", "spread", "sweep"]
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 TRAINING = 9  # points the basis is first grown on
 
@@ -41,8 +40,8 @@ class Sweep:
     eigenvalues: Complex
     error_bound: Array
     residual: Array
-    rigid: NDArray[np.bool_]
-    exact: NDArray[np.bool_]
+    rigid: Mask
+    exact: Mask
     size: int
     solves: int
     basis: ReducedBasis

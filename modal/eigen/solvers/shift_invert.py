@@ -1,0 +1,170 @@
+"""The shift-and-invert operator of a frozen system about a point τ, in real arithmetic.
+
+    T = Re[(A − τB)⁻¹B],  T z = θ z,  θ = (λ − Re τ) / ((λ − τ)(λ − τ̄)),  z = (x, λx)
+
+T is real and has the eigenvectors of the system; its largest θ belong to the eigenvalues nearest τ
+and τ̄ (Parlett and Saad, Linear Algebra Appl. 88/89 (1987) 575). For a real τ it is the inverse
+itself, θ = 1/(λ − τ). It acts on states (q, v/γ), so that both halves of the requested vectors have
+similar size, and is multiplied by γ: |τ|, or about the smallest |λ| for τ = 0.
+
+One factorization serves all products. For τ = 0 it is the cheapest real one of K; with a null chain
+some degrees of freedom of K are fixed. Otherwise it is one of Q(τ) = K + τC + τ²M, complex, written
+as a real matrix of size 2n; on the imaginary axis Q is Hermitian when the system is conservative,
+and the real form symmetric. With a null chain T is restricted to the range of the spectral
+projector (docs/numerics.md, "Deflation").
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from assembly.linalg.factorization import Factorization, Structure
+from assembly.system.null_chain import NullChain
+from modal.eigen.deflation import Projector, transposed_chain
+from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.solvers.ritz import inverse_pairs, shifted_pairs
+from modal.eigen.solvers.stiffness import StiffnessInverse, balanced, elastic, factorize
+from modal.types import Array, Complex
+
+TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
+NAMES = {"spd": "Cholesky", "symmetric": "LDLᵀ", "general": "LU"}
+
+
+def real_form(quadratic: Quadratic, tau: complex) -> sp.csr_matrix:
+    """Q(τ) as a real (2n, 2n) matrix on (Re x_1, Im x_1, Re x_2, …); Q(τ) itself for a real τ."""
+    real = quadratic.K + tau.real * quadratic.C + (tau**2).real * quadratic.M
+    if tau.imag == 0.0:
+        return sp.csr_matrix(real)
+    imaginary = tau.imag * quadratic.C + (tau**2).imag * quadratic.M
+    return sp.csr_matrix(sp.kron(real, np.eye(2)) + sp.kron(imaginary, TURN))
+
+
+class ShiftInvert:
+    """γT about τ (a `krylov.SpectralOperator`); owns its factor: call `destroy()`.
+
+    `structure` is that of the factorized matrix: "spd", "symmetric" or "general". `solves` counts
+    the right-hand sides. Raises SingularSystemError when the matrix to factorize is singular.
+    """
+
+    def __init__(self, quadratic: Quadratic, chain: NullChain | None, tau: complex = 0.0) -> None:
+        self.quadratic, self.chain, self.tau = quadratic, chain, complex(tau)
+        self.solves, self.is_transposed = 0, False
+        self.factor: StiffnessInverse
+        if self.tau == 0.0:
+            self.factor, self.structure = factorize(quadratic, chain)
+        else:
+            symmetric = quadratic.conservative and self.tau.real == 0.0
+            structure: Structure = "symmetric" if symmetric else "general"
+            self.factor = Factorization(real_form(quadratic, self.tau), structure)
+            self.structure = structure
+
+    @property
+    def factorization(self) -> str:
+        """The factorization's name."""
+        return NAMES[self.structure] + ("" if self.tau == 0.0 else " of Q(τ)")
+
+    @property
+    def definite(self) -> bool:
+        """Conservative about zero with a positive definite K, but for its null space."""
+        return self.quadratic.conservative and self.structure == "spd"
+
+    @property
+    def size(self) -> int:
+        return 2 * self.quadratic.n
+
+    @property
+    def rank(self) -> int:
+        return self.size - (0 if self.chain is None else self.chain.count)
+
+    @cached_property
+    def scale(self) -> float:
+        """γ, rad/s."""
+        return self._smallest_frequency() if self.tau == 0.0 else abs(self.tau)
+
+    @cached_property
+    def project(self) -> Projector | None:
+        """The spectral projector of the null chain, or None without one."""
+        return None if self.chain is None else Projector(self.quadratic, self.chain, self.scale)
+
+    def gain(self, eigenvalues: Complex) -> Array:
+        """γ|θ|."""
+        distance = np.abs(eigenvalues - self.tau)
+        if self.tau.imag == 0.0:
+            return np.asarray(self.scale / distance)
+        both = distance * np.abs(eigenvalues - self.tau.conjugate())
+        return np.asarray(self.scale * np.abs(eigenvalues - self.tau.real) / both)
+
+    def pairs(self, basis: Array, method: str) -> Pairs:
+        """The modes (Im λ ≥ 0) of an invariant subspace of T, largest θ first."""
+        extract = inverse_pairs if self.tau == 0.0 else shifted_pairs
+        return extract(self, basis, method)
+
+    def transposed(self) -> ShiftInvert:
+        """The operator of Mᵀ, Cᵀ, Kᵀ on the same factor (which stays this object's to destroy)."""
+        other = ShiftInvert.__new__(ShiftInvert)
+        other.quadratic, other.tau = self.quadratic.transposed, self.tau
+        other.chain = None if self.chain is None else transposed_chain(self.quadratic, self.chain)
+        other.factor, other.structure, other.scale = self.factor, self.structure, self.scale
+        other.solves, other.is_transposed = 0, not self.is_transposed
+        return other
+
+    def solve(self, r: NDArray[Any]) -> NDArray[Any]:
+        """Q(τ)⁻¹ r (of the transposed quadratic: Q(τ)⁻ᵀ r) for (n,) or (n, p).
+
+        Real for a real τ, which leaves out the imaginary part of r.
+        """
+        self.solves += 1 if r.ndim == 1 else r.shape[1]
+        inverse = self.factor.solve_transposed if self.is_transposed else self.factor.solve
+        if self.tau.imag == 0.0:
+            return np.asarray(inverse(np.ascontiguousarray(r.real)))
+        wide = np.empty((2 * r.shape[0], *r.shape[1:]))
+        # The real form's transpose is the form of Q(τ)ᴴ: conjugate in and out for Q(τ)ᵀ.
+        sign = -1.0 if self.is_transposed else 1.0
+        wide[0::2], wide[1::2] = r.real, sign * r.imag
+        x = inverse(wide)
+        return np.asarray(x[0::2] + 1j * sign * x[1::2])
+
+    def load(self, x: Array) -> NDArray[Any]:
+        """γ (M(v + τq) + C q), minus the load of the solve in γT x; real for a real τ."""
+        n, tau = self.quadratic.n, self.tau if self.tau.imag else self.tau.real
+        q, v = x[:n], self.scale * x[n:]
+        moved = v + tau * q if tau else v
+        return np.asarray(self.scale * (self.quadratic.M @ moved + self.quadratic.C @ q))
+
+    def apply(self, x: Array) -> Array:
+        """γT x for real (2n,) or (2n, p); in the range of the projector when x is."""
+        p, q = -self.solve(self.load(x)), x[: self.quadratic.n]
+        second = (q + self.tau / self.scale * p).real if self.tau else q
+        moved = np.concatenate([p.real, second])
+        return moved if self.project is None else np.asarray(self.project(moved))
+
+    def start(self, seed: int) -> Array:
+        """A random state in the range of T."""
+        x = np.random.default_rng(seed).standard_normal(self.size)
+        return self.apply(x if self.project is None else np.asarray(self.project(x)))
+
+    def _smallest_frequency(self) -> float:
+        """About the smallest |λ| of M, K alone, by three steps of inverse iteration (of K⁻¹M)."""
+        x = np.random.default_rng(1).standard_normal(self.quadratic.n)
+        growth = 1.0
+        for _ in range(3):
+            load = self.quadratic.M @ x
+            if self.chain is not None:
+                load = balanced(load, self.chain, self.quadratic)
+            x = self.solve(load)
+            if self.chain is not None:
+                x = elastic(x, self.chain, self.quadratic)
+            growth = float(np.linalg.norm(x))
+            if not np.isfinite(growth) or growth == 0.0:
+                return 1.0
+            x /= growth
+        return 1.0 / float(np.sqrt(growth))
+
+    def destroy(self) -> None:
+        self.factor.destroy()

@@ -1,0 +1,121 @@
+"""The protocol of a study: what its main() yields, what it returns, and its report.
+
+A study's main() is a generator under `@study_main`. It yields each output as soon as it is known
+(`Data`, `Text`, `studies.figures.drawing.Drawing`, `studies.figures.animation.Animation`) and
+returns the study's dataset. Outputs are written here, for all studies alike; where nothing is to
+be written, no figure is drawn.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import xarray as xr
+
+from modal.data.datasets import provenance
+from studies.reporting.output import OutputFolder
+
+
+class Output(Protocol):
+    """Anything a study leaves in its folder, one file each."""
+
+    def write(self, out: OutputFolder) -> None:
+        """Write the file. Raises StorageError when it cannot be written."""
+
+
+Outputs = Generator[Output, None, xr.Dataset]
+
+
+@dataclass(frozen=True)
+class Data:
+    """A dataset, written as NetCDF under a file name."""
+
+    name: str
+    dataset: xr.Dataset
+
+    def write(self, out: OutputFolder) -> None:
+        out.write_dataset(self.name, self.dataset)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text, written under a file name; the report page shows .txt files in full."""
+
+    name: str
+    content: str
+
+    def write(self, out: OutputFolder) -> None:
+        out.write_text(self.name, self.content)
+
+
+def study_main(compute: Callable[..., Outputs]) -> Callable[..., xr.Dataset]:
+    """The main() of a study from the generator of its outputs.
+
+    Parameters
+    ----------
+    compute : callable
+        Generator function whose keyword arguments are the settings of the study and `progress`.
+
+    Returns
+    -------
+    callable
+        Takes the same settings, `progress`, and `out`: an OutputFolder to write to, or None.
+        Returns the dataset that the generator returns.
+    """
+
+    @functools.wraps(compute)
+    def main(*, out: OutputFolder | None = None, **settings: Any) -> xr.Dataset:
+        outputs = compute(**settings)
+        while True:
+            try:
+                output = next(outputs)
+            except StopIteration as end:
+                dataset: xr.Dataset = end.value
+                return dataset
+            if out is not None:
+                output.write(out)
+
+    signature = inspect.signature(compute)
+    folder = inspect.Parameter(
+        "out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="OutputFolder | None"
+    )
+    main.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), folder], return_annotation="xr.Dataset"
+    )
+    return main
+
+
+def merged(parts: Sequence[xr.Dataset], title: str, **settings: Any) -> xr.Dataset:
+    """One dataset of several; its title, settings and provenance are attributes."""
+    dataset = xr.merge(parts, combine_attrs="override")
+    dataset.attrs = provenance() | {"title": title} | settings
+    return dataset
+
+
+Section = Callable[[xr.Dataset], Iterable[str]]
+
+
+def report_of(*sections: Section) -> Callable[[xr.Dataset], str]:
+    """The report of a study: the lines of its sections, one below the other.
+
+    A section takes the study's dataset and returns lines of text, none where it has no data.
+    """
+
+    def report(dataset: xr.Dataset) -> str:
+        return "\n".join(line for section in sections for line in section(dataset))
+
+    report.__doc__ = "The study's numbers in words, from the dataset that its main() returns."
+    return report
+
+
+def remark(name: str) -> Section:
+    """The section that shows an attribute of the dataset, where the dataset has it."""
+
+    def section(dataset: xr.Dataset) -> list[str]:
+        return str(dataset.attrs[name]).splitlines() if name in dataset.attrs else []
+
+    return section

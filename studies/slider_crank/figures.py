@@ -1,0 +1,78 @@
+"""Figures of the slider-crank study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+import assembly
+import modal
+from studies.figures import curves, shapes, tracks, transients
+from studies.figures.animation import Animation, mechanism_frames
+from studies.figures.drawing import Drawing
+from studies.figures.motion import Frame
+
+SHAPES = (
+    "The four lowest modes at one instant: crank (blue), rod (orange) and slider (green) at the two"
+    " ends of their vibration, solid and dotted, over the undeformed mechanism (grey); joints are"
+    " black. All are drawn with the same largest displacement."
+)
+TRANSIENT = (
+    "Time integration of the full equations from the first frozen mode. Above: the transverse"
+    " displacement at mid-rod. Below: the amplitude of the mode, √ of its energy, found in that"
+    " transient by the left eigenvectors, beside what σ and Re λ of the tracks predict."
+)
+OVERVIEW = (
+    "Frequencies over one turn (diamonds mark veering), and the amplitude of the first mode in a"
+    " time integration: σ follows it, Re λ alone does not."
+)
+
+
+def of_modes(mechanism: assembly.Mechanism, times: np.ndarray) -> Iterator[Drawing | Animation]:
+    """Mode shapes at an eighth of the turn, and the first mode over the turn."""
+
+    def draw(axes: list[Axes]) -> None:
+        t = float(times[len(times) // 8])
+        found = modal.solve(mechanism.freeze(t), k=len(axes))
+        for mode, ax in enumerate(axes):
+            shapes.deployed(mechanism.deployed(t, found.right[:, mode]), ax)
+            ax.set_title(f"mode {mode + 1}: {found.frequency[mode]:.1f} Hz")
+        axes[0].figure.suptitle(
+            f"mode shapes at t = {1e3 * t:.1f} ms (largest displacement drawn alike)"
+        )
+
+    def scene() -> tuple[str, list[Frame]]:
+        assert mechanism.period is not None
+        return "slider-crank in its first mode", mechanism_frames(mechanism, mechanism.period)
+
+    yield Drawing("shapes.png", SHAPES, draw, 2, 2, width=8.0, height=5.0)
+    yield Animation("slider-crank.gif", scene)
+
+
+def of_transient(
+    followed: xr.Dataset, compared: xr.Dataset, speed_rpm: float
+) -> Iterator[Drawing]:
+    """The transient, and its amplitude below the frequencies of the tracks."""
+
+    def transient(axes: list[Axes]) -> None:
+        upper, lower = axes
+        transients.displacement(compared, upper)
+        transients.amplitude(compared, lower)
+        upper.set(xlabel="", title="released in the first frozen mode: time integration")
+        lower.set_title("amplitude of that mode: integrated and predicted")
+
+    def overview(axes: list[Axes]) -> None:
+        upper, lower = axes
+        tracks.frequencies(followed, upper)
+        transients.amplitude(compared, lower)
+        upper.set_title(f"slider-crank at {speed_rpm:g} rpm: frequencies over one turn")
+        lower.set_title("amplitude of the first mode after its release")
+        curves.beside(upper)
+
+    yield Drawing("transient.png", TRANSIENT, transient, rows=2, height=5.6, sharex=True)
+    yield Drawing(
+        "overview.png", OVERVIEW, overview, rows=2, width=7.6, height=5.8, in_report=False
+    )

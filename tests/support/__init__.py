@@ -1,0 +1,1 @@
+"""Models, reference solutions and processes that several tests share."""
