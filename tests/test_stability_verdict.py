@@ -24,6 +24,7 @@ from modal.proofs.ratios import is_semidefinite, lanczos
 from modal.reduction.affine import AffineFamily
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reducer import Reducer
+from modal.reduction.reference_operator import ReferenceOperator
 
 Array = NDArray[np.float64]
 I2, J = np.eye(2), np.array([[0.0, 1.0], [-1.0, 0.0]])
