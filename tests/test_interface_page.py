@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from pathlib import Path
 from types import ModuleType
@@ -38,7 +39,8 @@ def test_every_public_name_is_listed_once(package: ModuleType) -> None:
 
 
 def test_every_error_is_listed_once() -> None:
-    kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type)}
+    members = inspect.getmembers(errors, inspect.isclass)
+    kinds = {name for name, kind in members if issubclass(kind, errors.FrozenMotionError)}
     assert sorted(listed("assembly.errors")) == sorted(kinds)
 
 

@@ -88,11 +88,13 @@ def curve(arrow: Arrow, place: dict[Slot, tuple[float, float]]) -> Curve:
     (x0, y0), (x1, y1) = place[(arrow[0],)], place[(arrow[1],)]
     if between_packages(arrow):
         start, end = (x0 - 0.5 * WIDTH, y0), (x1 + 0.5 * WIDTH, y1)
-        across = x1 - x0
-        leave = (x0 + 0.6 * across, y0)
-        if y0 <= y1 and (x0 - STEP_X, y0) in place.values():  # pass below the neighbour
-            start, leave = (x0, y0 - 0.5 * HEIGHT), (x0, y0 - 2.0 * HEIGHT)
-        middle = [(leave, (x1 - 0.6 * across, y1))]
+        across, below = x1 - x0, 2.0 * HEIGHT
+        leave, arrive = (x0 + 0.75 * across, y0), (x1 - 0.55 * across, y1)
+        if (x0 - STEP_X, y0) in place.values() and y0 <= y1:  # pass below the neighbours
+            start, leave = (x0, y0 - 0.5 * HEIGHT), (x0, y0 - below)
+        if (x1 + STEP_X, y1) in place.values() and y1 <= y0:
+            end, arrive = (x1, y1 - 0.5 * HEIGHT), (x1, y1 - below)
+        middle = [(leave, arrive)]
         points = [start, end]
     else:
         passed = [point for slot, point in place.items() if slot[:-1] == arrow]
@@ -124,7 +126,7 @@ def draw(path: Path) -> None:
         top = max(top, highest)
         for slot, (x, level) in slots.items():
             place[slot] = (left + 0.5 * width + x * STEP_X, level * STEP_Y)
-        ax.add_patch(Rectangle((left, -0.5), width, highest + 1.2, color=colour, lw=0, zorder=0))
+        ax.add_patch(Rectangle((left, -0.8), width, highest + 1.5, color=colour, lw=0, zorder=0))
         ax.text(left + 0.1, highest + 0.45, package, fontsize=16, weight="bold", va="center")
         left += width + GAP
     for arrow in drawn:
@@ -138,9 +140,9 @@ def draw(path: Path) -> None:
             name = slot[0].split(".", 1)[-1]
             label = "a study" if name == "STUDY" else name if "." in slot[0] else "public names"
             ax.text(x, y, label, ha="center", va="center", fontsize=11.5, zorder=3)
-    ax.set(xlim=(-0.1, left - GAP + 0.1), ylim=(-0.6, top + 0.8), aspect="equal")
+    ax.set(xlim=(-0.1, left - GAP + 0.1), ylim=(-0.9, top + 0.8), aspect="equal")
     ax.axis("off")
-    figure.set_size_inches(0.72 * (left - GAP + 0.2), 0.72 * (top + 1.4))
+    figure.set_size_inches(0.72 * (left - GAP + 0.2), 0.72 * (top + 1.7))
     figure.subplots_adjust(0, 0, 1, 1)
     figure.savefig(path, dpi=110, metadata={"Software": None, KEY: description(drawn)})
     plt.close(figure)
