@@ -118,7 +118,10 @@ def _newton(M: Array, C: Array, K: Array, start: complex) -> complex | None:
     The bordered matrix [[Q(λ), Q′(λ)x], [cᴴ, 0]] is factorized once in double precision.
     """
     scale = 1.0 / np.sqrt(np.diag(M))
-    Q = lambda value: value**2 * M + value * C + K  # noqa: E731
+
+    def Q(value: complex) -> Array:
+        return value**2 * M + value * C + K
+
     outer = np.outer(scale, scale)
     x = la.svd(Q(start) * outer)[2][-1].conj()
     c = x.conj()
