@@ -558,7 +558,7 @@ def test_coordinates_that_would_not_do_are_named() -> None:
 
 
 def test_the_prestress_there_is_not_is_named() -> None:
-    with pytest.raises(assembly.InputError, match="stretched shape is found for one body in a"):
+    with pytest.raises(assembly.InputError, match="deformed equilibrium exists for one body in a"):
         slider_crank().freeze(0.001, prestress="nonlinear")
 
 
