@@ -37,10 +37,13 @@ def inertia_count(quadratic: Quadratic, sigma: float) -> int:
     """Number of ω in (0, σ) of a definite conservative instant, by MUMPS's LDLᵀ of L(σ).
 
     Of a semidefinite one each pair of zero eigenvalues counts once. Real form of size 2n, whose
-    negative inertia is twice that of L. Raises AccuracyError when σ is an eigenvalue.
+    negative inertia is twice that of L. Raises AccuracyError when σ is an eigenvalue, or next to one.
     """
-    with Factorization(real_form(quadratic, 1j * sigma), "symmetric", small=0) as factor:
-        negative = factor.negative_pivots
+    try:
+        with Factorization(real_form(quadratic, 1j * sigma), "symmetric", small=0) as factor:
+            negative = factor.negative_pivots
+    except SingularSystemError as fault:
+        raise AccuracyError(f"no inertia at σ = {sigma:.6g} rad/s: {fault}") from fault
     if negative % 2:
         raise AccuracyError(f"the inertia at σ = {sigma:.6g} rad/s is odd: σ is an eigenvalue")
     return negative // 2
