@@ -37,7 +37,8 @@ def inertia_count(quadratic: Quadratic, sigma: float) -> int:
     """Number of ω in (0, σ) of a definite conservative instant, by MUMPS's LDLᵀ of L(σ).
 
     Of a semidefinite one each pair of zero eigenvalues counts once. Real form of size 2n, whose
-    negative inertia is twice that of L. Raises AccuracyError when σ is an eigenvalue, or next to one.
+    negative inertia is twice that of L. Raises AccuracyError when σ is an eigenvalue, or next to
+    one.
     """
     try:
         with Factorization(real_form(quadratic, 1j * sigma), "symmetric", small=0) as factor:
