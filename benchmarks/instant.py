@@ -2,7 +2,7 @@
 
     python -m benchmarks.instant [--repeats 5] [--element hex20] [--skip solid|middle|beam …]
 
-Goals (DESIGN.md, section 6): a conservative solid of 28,080 unknowns, 10 modes, at least 1.3 ×
+Goals: a conservative solid of 28,080 unknowns, 10 modes, at least 1.3 ×
 faster than SLEPc's PEP TOAR as an expert sets it up (real, MUMPS LU, σ = 0); 4k unknowns at least
 15 × faster than scipy's `eigs` on the 2n pencil; a beam of 24 elements at least 5 × faster than
 LAPACK's dense eigenvalues of the same state matrix. The eigenvalues of both sides are compared

@@ -2,7 +2,7 @@
 
     python -m benchmarks.map [--side 100] [--element hex20]
 
-Goal (DESIGN.md, section 6): all 10⁴ points, to 1e-6, in at most 8 times one PEP TOAR solve of 10
+Goal: all 10⁴ points, to 1e-6, in at most 8 times one PEP TOAR solve of 10
 modes. The map is of the 6 lowest modes, `modal.stability_map` with its defaults: the full-order
 verification at a drawn point is in its time.
 """

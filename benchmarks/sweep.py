@@ -4,7 +4,7 @@
     python -m benchmarks.sweep --growth
     python -m benchmarks.sweep --million --limit 20
 
-The floor is one Cholesky factorization and 60 single solves. Goals (DESIGN.md, section 6): at most
+The floor is one Cholesky factorization and 60 single solves. Goals: at most
 2 × one PEP TOAR solve, at most 2.5 × the floor, and a cost that grows no faster with the number of
 unknowns than the factorization alone (--growth); at most 8 GiB at 300,000 unknowns and 20 GiB at a
 million. The sweep is what a user calls, `modal.track` with its defaults: guard modes, the tracks,

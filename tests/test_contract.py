@@ -1,4 +1,4 @@
-"""The names and arguments other people's scripts are written against (DESIGN.md, section 5)."""
+"""The names and arguments other people's scripts are written against."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_turning_springs_are_a_combination_resonance_between_their_speeds(
 
 
 class SpinUp:
-    """The rotor of DESIGN.md, section 2: springs 4 and 9 in its own frame, Ω = 0.5 + 0.02 t."""
+    """A rotor: springs 4 and 9 in its own frame, Ω = 0.5 + 0.02 t."""
 
     def freeze(self, t: float) -> FrozenSystem:
         Omega, J = 0.5 + 0.02 * t, np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -102,7 +102,7 @@ class SpinUp:
 
 
 def test_spin_up_example() -> None:
-    # DESIGN.md: change of log-amplitude over 40 s: −0.26411, −0.26409 from σ, −0.13515 from Re λ.
+    # Change of log-amplitude over 40 s: −0.26411, −0.26409 from σ, −0.13515 from Re λ.
     tracks = modal.track(SpinUp(), times=np.linspace(0.0, 40.0, 201), k=2)
     check = crosscheck(SpinUp(), tracks)
     data = check.dataset.isel(mode=0)

@@ -136,7 +136,7 @@ def test_doubtful_verdicts(pages: Callable[[str], dict[str, Any]]) -> None:
 
 
 def test_own_models(pages: Callable[[str], dict[str, Any]]) -> None:
-    """The spin-up of DESIGN.md, section 2; a sweep that shares its matrices takes a basis."""
+    """The spin-up of a rotor of two unknowns; a sweep that shares its matrices takes a basis."""
     names = pages("own_model")
     assert "reduced basis" in names["chain"].attrs["solver"]
 

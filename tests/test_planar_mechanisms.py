@@ -204,7 +204,7 @@ def test_loads_on_every_link_are_balanced() -> None:
         assert np.all(np.abs(fields.T @ load) <= 1e-12 * size.max())
 
 
-# The smallest check of DESIGN.md: one point mass, shared.
+# The smallest check: one point mass, shared.
 
 
 @pytest.mark.parametrize("transport", [True, False])
@@ -277,7 +277,7 @@ def test_rates_of_the_transformation(make: Callable[[], assembly.Mechanism]) -> 
 def test_transport_makes_C_follow_the_mass(
     make: Callable[[bool], assembly.Mechanism], held: bool
 ) -> None:
-    """C_r + C_rᵀ = 2 dM_r/dt when nothing dissipates (DESIGN.md, Mechanisms)."""
+    """C_r + C_rᵀ = 2 dM_r/dt when nothing dissipates (docs/theory.md)."""
     mechanism, t = make(held), 0.0093
     C = dense(mechanism.freeze(t).C)
     rate = derivative(lambda s: dense(mechanism.freeze(s).M), t, 2e-5)

@@ -30,7 +30,7 @@ class Model:
 
 
 class SpinUp(Model):
-    """DESIGN.md, section 2: two unknowns, k = 4 and 9, Ω = 0.5 + 0.02 t."""
+    """A rotor of two unknowns, k = 4 and 9, Ω = 0.5 + 0.02 t."""
 
     def arrays(self, t: float) -> Arrays:
         speed, rate = 0.5 + 0.02 * t, 0.02
@@ -85,7 +85,7 @@ def true_log_amplitude(model: Model, start: complex, end: complex, t: float) -> 
 
 def test_spin_up_of_the_design() -> None:
     """σ integrates to the true change of log-amplitude to 1e-3, Re λ alone to half of it
-    (DESIGN.md's numbers)."""
+    (numbers of a fine integration)."""
     times = np.linspace(0.0, 40.0, 81)
     tracks = modal.track(SpinUp(), times=times, k=2)
     lam = tracks["eigenvalue"].values

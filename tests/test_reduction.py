@@ -162,7 +162,7 @@ def test_sketched_norms_bound_the_residual_in_the_dual_norm() -> None:
 
 
 def test_pinned_body_keeps_its_zeros_out_of_the_elastic_modes() -> None:
-    """A pinned beam turns freely: its two zeros (the identity of DESIGN.md) are kept apart."""
+    """A pinned beam turns freely: its two zeros are kept apart."""
     beam = assembly.beam(
         length=1.0, section=assembly.rectangle(0.05, 0.02), material=assembly.steel, elements=14,
         pinned="start",

@@ -1,4 +1,4 @@
-"""The tracks dataset: what the contract of DESIGN.md promises of every row and number."""
+"""The tracks dataset: what is promised of every row and number."""
 
 from __future__ import annotations
 
