@@ -5,6 +5,9 @@ have missed. For a positive semidefinite operator k steps fall short of the larg
 relative ε with a probability of at most 1.648 √n exp(−√ε (2k − 1)) (Kuczyński and Woźniakowski,
 SIAM J. Matrix Anal. Appl. 13 (1992) 1094, theorem 4.2). For spectra of both signs ε is relative to
 their width.
+
+The theorem is for a start that is isotropic in the A inner product. The start used, A⁻¹ times a
+vector with the standard deviations √diag A, is nearly that, with more weight on soft directions.
 """
 
 from __future__ import annotations
