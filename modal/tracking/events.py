@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from modal.tracking import hermite
 from modal.tracking.onsets import ROUND_OFF
-from modal.types import Complex, Real
+from modal.types import Array, Complex
 
 NAMES = (
     "none",
@@ -53,12 +53,12 @@ class Events:
 
     event: NDArray[np.str_]
     partner: NDArray[np.int32]
-    gap: Real
-    place: Real
+    gap: Array
+    place: Array
     all: tuple[Meeting, ...]
 
 
-def find_events(at: Real, eigenvalues: Complex, slope: Complex, meetings: list[Meeting]) -> Events:
+def find_events(at: Array, eigenvalues: Complex, slope: Complex, meetings: list[Meeting]) -> Events:
     """All events of T instants and R tracks.
 
     at (T,); eigenvalues (T, R), Im ≥ 0, rad/s; slope (T, R) their derivative. meetings: what was
@@ -100,7 +100,7 @@ def _parts(m: Meeting, eigenvalues: Complex, meetings: list[Meeting]) -> bool:
 
 
 def _exact_crossings(
-    at: Real,
+    at: Array,
     eigenvalues: Complex,
     slope: Complex,
     settled: set[tuple[int, int, int]],

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.tracking.rates import History
-from modal.types import Real
+from modal.types import Array
 
 FLOOR = 1e-4  # of |λ|: growth rates closer than this damping ratio count as equal
 
 
-def frozen_interval(history: History, tolerance: float) -> Real:
+def frozen_interval(history: History, tolerance: float) -> Array:
     """The frozen interval of every instant and track, (T, R) s.
 
     Zero where the coupling |y_jᴴ(Ȧ − λ_iḂ)x_i| / |λ_i − λ_j|² with any other mode of the window
@@ -40,7 +40,7 @@ def drift_interval(
     slope: NDArray[np.inexact],
     curvature: NDArray[np.inexact],
     tolerance: float,
-) -> Real:
+) -> Array:
     """The time in which λ, or its real part, changes by the tolerance, s.
 
     values, slope, curvature: λ, λ̇, λ̈ of one shape.
@@ -53,7 +53,7 @@ def drift_interval(
     return np.minimum(whole, growth)
 
 
-def _first_time(allowed: Real, slope: Real, curvature: Real) -> Real:
+def _first_time(allowed: Array, slope: Array, curvature: Array) -> Array:
     """The positive root h of slope h + ½ curvature h² = allowed; infinite for zero derivatives."""
     with np.errstate(divide="ignore", invalid="ignore"):
         speed = slope + np.sqrt(slope**2 + 2.0 * curvature * allowed)

@@ -23,7 +23,7 @@ from modal.tracking.encounters import Encounter
 from modal.tracking.matching import CLUSTER, Match
 from modal.tracking.onsets import find_onsets, growth_floor
 from modal.tracking.snapshot import Snapshot
-from modal.types import Complex, Mask, Real
+from modal.types import Array, Complex, Mask
 
 # Fraction of the turning rate of a pure veering from which an approach is a veering.
 TURN = 0.6
@@ -144,12 +144,12 @@ def _branches(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> _Branche
     )
 
 
-def steady_values(s: Snapshot) -> tuple[Complex, Real]:
+def steady_values(s: Snapshot) -> tuple[Complex, Array]:
     """Eigenvalues that decide on stability, and their error, rad/s."""
     size = np.abs(s.eigenvalues)
     with np.errstate(invalid="ignore"):  # a defective value: infinite × 0
         bound = s.condition_number * s.backward_error * size
-    error: Real = np.where(s.backward_error > 0.0, bound, 0.0)
+    error: Array = np.where(s.backward_error > 0.0, bound, 0.0)
     if s.variation is None:
         return s.eigenvalues, error
     return s.variation.steady, error + np.nan_to_num(s.variation.doubt)

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from modal.tracking.snapshot import Snapshot
-from modal.types import Complex, Index, Mask, Real
+from modal.types import Array, Complex, Index, Mask
 
 # Relative distance below which eigenvalues are one cluster: their own vectors are then round-off,
 # the span is not.
@@ -54,8 +54,8 @@ class Overlap:
     backward: Complex
     mirrored: Complex
     mirrored_back: Complex
-    mac: Real
-    mirrored_mac: Real
+    mac: Array
+    mirrored_mac: Array
     merging: Mask
 
     @classmethod
@@ -91,7 +91,7 @@ def _pairings(a: Snapshot, b: Snapshot) -> tuple[Complex, Complex]:
     return direct, mirror
 
 
-def _shape_mac(a: Snapshot, b: Snapshot, mac: Real) -> Real:
+def _shape_mac(a: Snapshot, b: Snapshot, mac: Array) -> Array:
     """The MAC with the plain mass-weighted product of shapes where a value is defective."""
     out = mac.copy()
     if a.inertia is not None:
@@ -173,8 +173,8 @@ class Match:
 
     target: Index
     mirrored: Mask
-    mac: Real
-    certainty: Real
+    mac: Array
+    certainty: Array
 
 
 def _real(s: Snapshot) -> Mask:
@@ -182,7 +182,7 @@ def _real(s: Snapshot) -> Mask:
     return np.asarray(np.abs(s.eigenvalues.imag) <= CLUSTER * np.abs(s.eigenvalues))
 
 
-def _growing(s: Snapshot) -> Real:
+def _growing(s: Snapshot) -> Array:
     """λ of the real eigenvalues over the largest of them, −1 … 1, 0 for an oscillation, (K,)."""
     values = np.where(_real(s), s.eigenvalues.real, 0.0)
     return np.asarray(values / max(np.abs(values).max(initial=0.0), np.finfo(float).tiny))

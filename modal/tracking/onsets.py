@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from modal.types import Complex, Index, Mask, Real
+from modal.types import Array, Complex, Index, Mask
 
 OnsetKind = Literal["flutter onset", "divergence onset", "split", "critical damping"]
 
@@ -40,7 +40,7 @@ class _Regimes:
     partner: Index
 
 
-def find_onsets(eigenvalues: Complex, error: Real, elastic: Mask) -> Iterator[Onset]:
+def find_onsets(eigenvalues: Complex, error: Array, elastic: Mask) -> Iterator[Onset]:
     """The events at each instant, assigned to the first instant of the new regime.
 
     eigenvalues (T, R), without the terms that only exchange energy between motion and vibration
@@ -74,7 +74,7 @@ def find_onsets(eigenvalues: Complex, error: Real, elastic: Mask) -> Iterator[On
                 yield Onset(n, r, "critical damping")
 
 
-def growth_floor(eigenvalues: Complex) -> Real:
+def growth_floor(eigenvalues: Complex) -> Array:
     """Growth rate of each mode below which it is round-off, 1/s."""
     return np.asarray(ROUND_OFF * np.abs(eigenvalues))
 
@@ -95,7 +95,7 @@ def _pair(n: int, r: int, kind: OnsetKind, other: int) -> Iterator[Onset]:
         yield Onset(n, other, kind, r)
 
 
-def _regimes(eigenvalues: Complex, error: Real) -> _Regimes:
+def _regimes(eigenvalues: Complex, error: Array) -> _Regimes:
     known, size = np.isfinite(eigenvalues), np.abs(eigenvalues)
     with np.errstate(invalid="ignore"):
         floor = ROUND_OFF * np.maximum(size, np.nanmax(size, axis=0, initial=0.0) * ROUND_OFF)

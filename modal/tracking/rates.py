@@ -29,7 +29,7 @@ import numpy as np
 
 from modal.tracking.matching import CLUSTER, clusters
 from modal.tracking.snapshot import Snapshot
-from modal.types import Complex, Real
+from modal.types import Array, Complex
 
 # The energy of a mode counts as positive above this part of |λ|² qᴴMq.
 POSITIVE = 1e-2
@@ -47,12 +47,12 @@ class InstantRates:
 
     slope: Complex
     curvature: Complex
-    by_energy: Real
-    by_amplitude: Real
-    coupling: Real
+    by_energy: Array
+    by_amplitude: Array
+    coupling: Array
     steady: Complex
     steady_slope: Complex
-    doubt: Real
+    doubt: Array
 
 
 def instant_rates(s: Snapshot, moving: bool) -> InstantRates:
@@ -99,7 +99,7 @@ def _moved(speed: Complex, gram: Complex, twin: Complex) -> Complex:
     return np.asarray(np.einsum("ij,ji->i", gram, speed[0]) + np.einsum("ij,ji->i", twin, speed[1]))
 
 
-def _worst(mixing: Complex, lam: Complex, gram: Complex) -> Real:
+def _worst(mixing: Complex, lam: Complex, gram: Complex) -> Array:
     """The largest coupling of each mode i (K,); mixing (2, j, i): part of ẋ_i along x_j and x̄_j.
 
     Modes of one eigenvalue are one subspace: what counts is the energy of the part that lies in it,
@@ -135,13 +135,13 @@ class History:
     eigenvalues: Complex
     speed: Complex
     curvature: Complex
-    energy: Real
-    by_energy: Real
-    by_amplitude: Real
-    mixing: Real
+    energy: Array
+    by_energy: Array
+    by_amplitude: Array
+    mixing: Array
 
 
-def growth_rate_corrected(history: History) -> Real:
+def growth_rate_corrected(history: History) -> Array:
     """σ(t), (T, R) 1/s; NaN where the model is not known next to an instant."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = history.energy / np.abs(history.eigenvalues) ** 2

@@ -12,7 +12,7 @@ from modal.tracking.matching import Match
 from modal.tracking.rates import instant_rates
 from modal.tracking.snapshot import Snapshot
 from modal.tracking.table import Table
-from modal.types import Index, Real
+from modal.types import Array, Index
 
 KINDS = ("", "elastic", "rigid")
 NOTHING = complex(np.nan, np.nan)
@@ -91,7 +91,7 @@ class Rows:
             for n, row in enumerate(block[name]):
                 table.put(start + n, row)
 
-    def single(self, name: str, count: int) -> Real:
+    def single(self, name: str, count: int) -> Array:
         """What the first rows have one of, (count,): "at", the parameter; "spin", rad/s."""
         return np.asarray(self.tables[name].rows(0, count)[:, 0])
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from modal.tracking.variation import Variation
 from modal.tracking.whirl import WhirlForms
-from modal.types import Complex, Mask, Real
+from modal.types import Array, Complex, Mask
 
 Matrix: TypeAlias = NDArray[np.float64] | sp.spmatrix
 
@@ -30,9 +30,9 @@ class ModesLike(Protocol):
     @property
     def left(self) -> Complex: ...
     @property
-    def backward_error(self) -> Real: ...
+    def backward_error(self) -> Array: ...
     @property
-    def condition_number(self) -> Real: ...
+    def condition_number(self) -> Array: ...
     @property
     def kind(self) -> NDArray[np.str_]: ...
 
@@ -57,8 +57,8 @@ class Snapshot:
     inertia: Complex | None
     mass_gram: Complex
     energy_gram: Complex
-    backward_error: Real
-    condition_number: Real
+    backward_error: Array
+    condition_number: Array
     kind: NDArray[np.str_]
     whirling: WhirlForms | None = None
     variation: Variation | None = None
@@ -69,11 +69,11 @@ class Snapshot:
         return len(self.eigenvalues)
 
     @property
-    def whirl(self) -> Real | None:
+    def whirl(self) -> Array | None:
         """−1 … 1 about the axis, (K,), or None."""
         return None if self.whirling is None else self.whirling.number
 
-    def window(self, V: Real) -> tuple[Complex, Complex, Complex]:
+    def window(self, V: Array) -> tuple[Complex, Complex, Complex]:
         """Eigenvalues (K,), right and left vectors (m, K) in the orthonormal basis V (n, m)."""
         return self.eigenvalues, V.T @ self.right, V.T @ self.left
 
@@ -97,7 +97,7 @@ class Snapshot:
             variation=None if self.variation is None else self.variation.take(only),
         )
 
-    def carried(self, embedding: Real, M: Real, C: Real) -> Snapshot:
+    def carried(self, embedding: Array, M: Array, C: Array) -> Snapshot:
         """The same modes in the coordinates of a larger basis.
 
         embedding (m, n): the vectors of the old basis in the new one. M, C (m, m): mass and
@@ -118,7 +118,7 @@ class Snapshot:
         return cls._from(at, scaled, modes)
 
     @classmethod
-    def batch(cls, at: Real, M: Real, C: Real, modes: list[ModesLike]) -> list[Snapshot]:
+    def batch(cls, at: Array, M: Array, C: Array, modes: list[ModesLike]) -> list[Snapshot]:
         """The same for P instants of equally many modes at once: M, C (P, n, n) dense."""
         Q = np.stack([m.right for m in modes])
         U = np.stack([m.left for m in modes])
@@ -195,7 +195,7 @@ def _scaled(
     return _Scaled(lam, Q, U / scale, MQ, dual, defective, mass_gram, energy_gram)
 
 
-def _times(A: Real, X: Complex) -> Complex:
+def _times(A: Array, X: Complex) -> Complex:
     """A real (P, n, n) times a complex (P, n, K), in real arithmetic."""
     K = X.shape[-1]
     wide = A @ np.concatenate([X.real, X.imag], axis=-1)

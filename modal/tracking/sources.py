@@ -30,7 +30,7 @@ from modal.tracking.variation import (
     window_space,
 )
 from modal.tracking.whirl import ReducedWhirl, Whirl
-from modal.types import Complex, Real
+from modal.types import Array, Complex
 
 Freeze = Callable[[float], FrozenSystem]
 Solver = Callable[[FrozenSystem, int], ModesLike]
@@ -147,8 +147,8 @@ class _SmallInstant:
     eigenvalues: Complex
     right: Complex
     left: Complex
-    backward_error: Real
-    condition_number: Real
+    backward_error: Array
+    condition_number: Array
     kind: NDArray[np.str_]
 
 
@@ -283,7 +283,7 @@ class ReducedSource:
     def _coefficients(self, at: float) -> Coefficients:
         return self._family.coefficients([{self._name: at}]).padded(len(self._flat))
 
-    def _matrices(self, at: Coefficients) -> tuple[Real, Real]:
+    def _matrices(self, at: Coefficients) -> tuple[Array, Array]:
         """M and C + D of instants in the coordinates of the basis, (P, r, r)."""
         r = self._reducer.projected.size
         at = at.padded(len(self._flat))

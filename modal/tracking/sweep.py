@@ -14,7 +14,7 @@ from assembly import FrozenSystem
 from assembly.errors import InputError
 from assembly.kinematics import unit_axis
 from modal.tracking.over import VECTORS, check_over
-from modal.types import Real
+from modal.types import Array
 
 # Parameters that are the speed of rotation.
 SPEEDS = ("omega", "speed_rpm")
@@ -29,10 +29,10 @@ class Sweep:
 
     model: Any
     name: str
-    at: Real
+    at: Array
     constant: Mapping[str, Any]
-    axis: Real | None = None
-    _spins: Real = field(init=False, repr=False)
+    axis: Array | None = None
+    _spins: Array = field(init=False, repr=False)
     _sizes: list[int] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
@@ -144,7 +144,7 @@ class Sweep:
         return np.nan if n is None else float(self._spins[n])
 
     @staticmethod
-    def sense(spins: Real) -> Real:
+    def sense(spins: Array) -> Array:
         """The sense of rotation about the axis from the `spin` of the first values, ±1 (T, 1).
 
         From the angular velocity of the frozen system, otherwise from a parameter that is a speed,
@@ -181,7 +181,7 @@ def _only(
     return next(iter(over.items()))
 
 
-def _values(name: str, values: ArrayLike) -> Real:
+def _values(name: str, values: ArrayLike) -> Array:
     try:
         at = np.asarray(values, dtype=float)
     except (TypeError, ValueError):

@@ -15,7 +15,7 @@ from modal.tracking.rows import KINDS
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder
 from modal.tracking.whirl import direction
-from modal.types import Complex, Index, Real
+from modal.types import Array, Complex, Index
 
 
 def variables(
@@ -64,7 +64,7 @@ def variables(
     return out | named, list(events.all)
 
 
-def _from_before(values: Real, there: NDArray[np.bool_]) -> Real:
+def _from_before(values: Array, there: NDArray[np.bool_]) -> Array:
     """What links (T − 1, R) say, at the instant they lead to, (T, R)."""
     return np.where(there, np.concatenate([np.full((1, there.shape[1]), np.nan), values]), np.nan)
 
@@ -73,10 +73,10 @@ def _from_before(values: Real, there: NDArray[np.bool_]) -> Real:
 class Rates:
     """Rates of T instants and R tracks: σ, that of the action, frozen interval, coupling."""
 
-    corrected: Real
-    action: Real
-    interval: Real
-    coupling: Real
+    corrected: Array
+    action: Array
+    interval: Array
+    coupling: Array
 
 
 def _rates(recorder: Recorder, index: Index, lam: Complex, tolerance: float) -> Rates:

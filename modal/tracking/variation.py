@@ -38,9 +38,9 @@ import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 
 from assembly.system.frozen import FrozenSystem
-from modal.types import Complex, Real
+from modal.types import Array, Complex
 
-Triple = tuple[Real, Real, Real]
+Triple = tuple[Array, Array, Array]
 
 # Relative distance up to which eigenvalues are one cluster.
 CLUSTER = 1e-6
@@ -66,10 +66,10 @@ class Stencil:
     d²/ds².
     """
 
-    values: Real
-    first: Real
-    check: Real
-    second: Real
+    values: Array
+    first: Array
+    check: Array
+    second: Array
     centre: int
 
     @classmethod
@@ -100,7 +100,7 @@ class Stencil:
         return (-1.0, 1.0) if at + step <= high else (-2.0, -1.0)
 
     @classmethod
-    def _of(cls, at: float, offsets: Real, inner: Real, wide: Real) -> Stencil:
+    def _of(cls, at: float, offsets: Array, inner: Array, wide: Array) -> Stencil:
         """Derivatives of the highest order on all offsets; checked on those of `inner`."""
         first, check, second = (np.zeros(len(offsets)) for _ in range(3))
         for weights, chosen, order in ((first, offsets, 1), (check, inner, 1), (second, wide, 2)):
@@ -111,7 +111,7 @@ class Stencil:
 
 
 @lru_cache(maxsize=64)
-def _weights(offsets: tuple[float, ...], order: int) -> Real:
+def _weights(offsets: tuple[float, ...], order: int) -> Array:
     """Weights w with Σ w_m f(offset_m) = f^(order)(0), exact to degree len − 1."""
     x = np.array(offsets, dtype=float)
     right = np.zeros(len(x))
@@ -170,7 +170,7 @@ class Variation:
     mass_twin: Complex
     steady: Complex
     steady_slope: Complex
-    doubt: Real
+    doubt: Array
 
     @property
     def slope(self) -> Complex:
@@ -201,7 +201,7 @@ class Variation:
         )
 
 
-def window_space(right: Complex, left: Complex) -> Real:
+def window_space(right: Complex, left: Complex) -> Array:
     """Real orthonormal basis V (n, m) of the right and left vectors; the identity where n is
     small.
     """
@@ -215,7 +215,7 @@ def window_space(right: Complex, left: Complex) -> Real:
     return np.asarray(Q[:, diagonal > INDEPENDENT * diagonal[0]])
 
 
-def projected(system: FrozenSystem, V: Real) -> Triple:
+def projected(system: FrozenSystem, V: Array) -> Triple:
     """VᵀMV, Vᵀ(C + D)V and VᵀKV, with all damping and all stiffness."""
     M, C, K = (V.T @ (A @ V) for A in (system.M, system.damping, system.stiffness))
     return M, C, K
@@ -278,10 +278,10 @@ def _curvature(
     return np.asarray(out)
 
 
-Steady = Callable[[Complex, Complex, Complex], tuple[Complex, Complex, Real]]
+Steady = Callable[[Complex, Complex, Complex], tuple[Complex, Complex, Array]]
 
 
-def _breathing(stencil: Stencil, stacks: list[Real], rate: float) -> Steady | None:
+def _breathing(stencil: Stencil, stacks: list[Array], rate: float) -> Steady | None:
     """The eigenvalues without the terms that move energy to and fro; None where there are none."""
     M, C, K = (stack[stencil.centre] for stack in stacks)
     M1, C1, K1 = (np.tensordot(stencil.first, stack, 1) for stack in stacks)
@@ -295,7 +295,7 @@ def _breathing(stencil: Stencil, stacks: list[Real], rate: float) -> Steady | No
     C0, K0 = C - a * M1, K - b * _skew(C1)
     C01, K01 = C1 - a * M2, K1 - b * _skew(C2)
 
-    def taken(lam: Complex, Q: Complex, U: Complex) -> tuple[Complex, Complex, Real]:
+    def taken(lam: Complex, Q: Complex, U: Complex) -> tuple[Complex, Complex, Array]:
         found, X, Y = _matched(M, C0, K0, C, lam, Q, U)
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = -(Y.conj() * _quadratic(M1, C01, K01, found, X)).sum(axis=0)
@@ -307,20 +307,20 @@ def _breathing(stencil: Stencil, stacks: list[Real], rate: float) -> Steady | No
     return taken
 
 
-def _skew(A: Real) -> Real:
+def _skew(A: Array) -> Array:
     return 0.5 * (A - A.T)
 
 
-def _quadratic(M: Real, C: Real, K: Real, lam: Complex, Q: Complex) -> Complex:
+def _quadratic(M: Array, C: Array, K: Array, lam: Complex, Q: Complex) -> Complex:
     return np.asarray((M @ Q) * lam**2 + (C @ Q) * lam + K @ Q)
 
 
-def _pairing(M: Real, C: Real, lam: Complex, U: Complex, Q: Complex) -> Complex:
+def _pairing(M: Array, C: Array, lam: Complex, U: Complex, Q: Complex) -> Complex:
     return np.asarray((U.conj() * ((M @ Q) * (2.0 * lam) + C @ Q)).sum(axis=0))
 
 
 def _matched(
-    M: Real, C: Real, K: Real, own: Real, lam: Complex, Q: Complex, U: Complex
+    M: Array, C: Array, K: Array, own: Array, lam: Complex, Q: Complex, U: Complex
 ) -> tuple[Complex, Complex, Complex]:
     """The eigenpairs of M, C, K that the modes λ, Q, U of the near problem M, own, … become."""
     values, X, Y = _eigenpairs(M, C, K)
@@ -334,7 +334,7 @@ def _matched(
     return values[chosen], X[:, chosen], Y[:, chosen]
 
 
-def _eigenpairs(M: Real, C: Real, K: Real) -> tuple[Complex, Complex, Complex]:
+def _eigenpairs(M: Array, C: Array, K: Array) -> tuple[Complex, Complex, Complex]:
     """All eigenpairs with Im λ ≥ 0: values, right and left vectors (m, …)."""
     m = len(M)
     A = np.zeros((2 * m, 2 * m))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assembly import DofMap, FrozenSystem
 from assembly.kinematics import skew, unit_axis
-from modal.types import Complex, Real
+from modal.types import Array, Complex
 
 # A mode with less than this part of its mass norm across the axis does not whirl; a whirl number
 # below it is planar.
@@ -42,7 +42,7 @@ class Whirl:
         inertia = (system.M @ across).conj().T
         return WhirlForms(inertia @ turned, inertia @ across)
 
-    def reduced(self, system: FrozenSystem, basis: Real) -> ReducedWhirl | None:
+    def reduced(self, system: FrozenSystem, basis: Array) -> ReducedWhirl | None:
         """The same for shapes basis (n, r) × coordinates, of systems with this mass."""
         if system.dofs is None:
             return None
@@ -78,7 +78,7 @@ class WhirlForms:
     across: Complex
 
     @property
-    def number(self) -> Real:
+    def number(self) -> Array:
         """w of each shape, (K,), NaN for a motion along the axis."""
         momentum, size = np.diag(self.momentum).imag, np.diag(self.across).real
         enough = size > ACROSS
@@ -97,8 +97,8 @@ class WhirlForms:
 class ReducedWhirl:
     """The same forms of the vectors of a basis, (r, r)."""
 
-    momentum: Real
-    across: Real
+    momentum: Array
+    across: Array
 
     def forms(self, coordinates: Complex) -> WhirlForms:
         """Of shapes given by their coordinates (r, K), at unit mass norm."""
@@ -112,7 +112,7 @@ def _same(dofs: DofMap, known: DofMap | None) -> bool:
     return np.array_equal(dofs.node, known.node) and np.array_equal(dofs.component, known.component)
 
 
-def direction(number: Real, sense: Real) -> NDArray[np.str_]:
+def direction(number: Array, sense: Array) -> NDArray[np.str_]:
     """ "forward", "backward", "planar" or "none" of whirl numbers (T, R), by the sense of rotation
     ±1 (T, 1).
     """
