@@ -14,6 +14,8 @@ from scipy.integrate import cumulative_trapezoid
 
 import assembly
 import modal
+from modal.data.datasets import described
+from studies.slider_crank.variables import VARIABLES
 
 STEPS_PER_CYCLE = 16  # of the Gauss method of order 4: phase error below 1e-5 a cycle
 INITIAL = 1e-3  # m, transverse displacement at mid-rod when released
@@ -90,35 +92,17 @@ def compare_with_transient(
         progress=progress,
     )
     amplitude = _identify(mechanism, first, response, between)
-    return xr.Dataset(
+    dataset = xr.Dataset(
         {
-            "displacement": (
-                ("time",),
-                response["displacement"].values[:, middle],
-                {"units": "m", "long_name": "transverse displacement at mid-rod"},
-            ),
-            "amplitude": (
-                ("instant",),
-                amplitude / amplitude[0],
-                {"units": "1", "long_name": "amplitude of the first mode, time integration"},
-            ),
-            "amplitude_corrected": (
-                ("instant",),
-                predicted["growth_rate_corrected"],
-                {"units": "1", "long_name": "amplitude predicted by σ"},
-            ),
-            "amplitude_frozen": (
-                ("instant",),
-                predicted["growth_rate"],
-                {"units": "1", "long_name": "amplitude predicted by Re λ"},
-            ),
+            "displacement": ("time", response["displacement"].values[:, middle]),
+            "amplitude": ("instant", amplitude / amplitude[0]),
+            "amplitude_corrected": ("instant", predicted["growth_rate_corrected"]),
+            "amplitude_frozen": ("instant", predicted["growth_rate"]),
         },
-        coords={
-            "time": ("time", response["time"].values, {"units": "s", "long_name": "time"}),
-            "instant": ("instant", t, {"units": "s", "long_name": "time"}),
-        },
+        coords={"time": response["time"].values, "instant": t},
         attrs=response.attrs,
     )
+    return described(dataset, VARIABLES)
 
 
 RATES = ("growth_rate", "growth_rate_corrected")
