@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 import assembly
+from assembly.mechanisms.conditions import Condition
 from assembly.mechanisms.joint_assembly import ReducedPattern
 from assembly.mechanisms.joint_rows import JointRows
-from assembly.mechanisms.joints import Condition
 from assembly.mechanisms.rigid_state import Pose, moving_frames
 from assembly.mechanisms.transformation import Partition
 

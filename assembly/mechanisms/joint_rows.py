@@ -15,8 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
+from assembly.mechanisms.conditions import Condition
 from assembly.mechanisms.jets import Jet, cross, matrix_product, product, skews
-from assembly.mechanisms.joints import Condition
 from assembly.types import Array, Index
 
 

@@ -35,6 +35,27 @@ class Instant:
     multipliers: Array
 
 
+@dataclass(frozen=True)
+class Reaction:
+    """The force and moment of a joint on its second body, at the joint's point of this body.
+
+    The first body gets the opposite.
+
+    Parameters
+    ----------
+    joint : str
+        Name of the joint.
+    force : ndarray, shape (3,)
+        N, fixed axes, the driver's share included.
+    moment : ndarray, shape (3,)
+        N·m, fixed axes, the driver's share included.
+    """
+
+    joint: str
+    force: Array
+    moment: Array
+
+
 class InverseDynamics:
     """Loads on all bodies of a mechanism, and the reactions that balance them.
 

@@ -16,9 +16,11 @@ from assembly.bodies.body import Body
 from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
 from assembly.mechanisms.applied_loads import AppliedLoads, Load
+from assembly.mechanisms.conditions import conditions, driving_condition
+from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.joint_points import FittedRotation, JointPoint, joint_points
 from assembly.mechanisms.joint_rows import JointRows
-from assembly.mechanisms.joints import GROUND, Driver, Joint, conditions, driving_condition
+from assembly.mechanisms.joints import GROUND, Joint
 from assembly.mechanisms.rigid_state import Pose
 from assembly.types import Array, Index, Mask
 
