@@ -9,7 +9,8 @@ import xarray as xr
 
 import modal
 from assembly.motion.markers import FittedMotion
-from assembly.motion.motion import Motion, MovingBody
+from assembly.motion.motion import Motion
+from assembly.motion.moving import MovingBody
 from studies.measured_motion.bar import bar
 from studies.measured_motion.record import KnownMotion
 
