@@ -126,7 +126,12 @@ class Rotor:
         G = sp.csr_matrix(K.shape)
         for family in spinning:
             G = G + family.spin_gyroscopic()
-        every = (body.operators.M.tocsr(), K, G, K @ _turn_about_shaft(body.dofs))
+        every = (
+            body.operators.M.tocsr(),
+            K,
+            G,
+            K @ body.dofs.turning(SKEW_UNITS[0], rotations=True),
+        )
         return tuple(sp.csr_matrix(A[keep][:, keep]) for A in every)
 
     @property
@@ -279,20 +284,6 @@ def _nodes(steps: Array, parts: Sequence[Disc | Bearing], elements: int) -> Arra
 
 def _at(x: Array, where: float) -> int:
     return int(np.argmin(abs(x - where)))
-
-
-def _turn_about_shaft(dofs: DofMap) -> sp.csr_matrix:
-    """q → e_x × q of every node's displacement and rotation, (n, n)."""
-    rows, cols, values = [], [], []
-    for (node, component), k in dofs.numbers.items():
-        base = 3 * (component // 3)
-        for other in range(3):
-            value = SKEW_UNITS[0][component - base, other]
-            if value and (node, base + other) in dofs.numbers:
-                rows.append(k)
-                cols.append(dofs.numbers[node, base + other])
-                values.append(value)
-    return sp.csr_matrix((values, (rows, cols)), shape=(len(dofs), len(dofs)))
 
 
 def _sum(n: int, *terms: tuple[float, sp.csr_matrix]) -> Combination:

@@ -52,9 +52,7 @@ def of_modes(mechanism: assembly.Mechanism, times: np.ndarray) -> Iterator[Drawi
     yield Animation("slider-crank.gif", scene)
 
 
-def of_transient(
-    followed: xr.Dataset, compared: xr.Dataset, speed_rpm: float
-) -> Iterator[Drawing]:
+def of_transient(followed: xr.Dataset, compared: xr.Dataset, speed_rpm: float) -> Iterator[Drawing]:
     """The transient, and its amplitude below the frequencies of the tracks."""
 
     def transient(axes: list[Axes]) -> None:

@@ -13,8 +13,7 @@ def _rayleigh(dataset: xr.Dataset) -> list[str]:
     omega = f"ω ({units_of(dataset['rayleigh_frequency'])})"
     lines = [
         "P1: frequency from the Rayleigh quotient, relative error",
-        f"  {'':<15} {'mode':>4} {omega:>12} {'printed, real':>14} {'complex':>10} "
-        f"{'true':>10}",
+        f"  {'':<15} {'mode':>4} {omega:>12} {'printed, real':>14} {'complex':>10} {'true':>10}",
     ]
     for name in dataset["example"].values:
         one = dataset.sel(example=name)
