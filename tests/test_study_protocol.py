@@ -35,8 +35,8 @@ def main(*, size: int = 3, fails: bool = False, progress: bool = False) -> Outpu
     size : int
         Number of values.
     """
-    part = xr.Dataset({"value": ("x", np.arange(size), {"units": "m", "long_name": "value"})})
-    dataset = merged([part], title="small", size=size)
+    part = xr.Dataset({"value": ("x", np.arange(size))})
+    dataset = merged([part], {"value": ("m", "value"), "absent": ("s", "time")}, title="small", size=size)
     yield Data("small.nc", dataset)
     yield Text("note.txt", "a note")
     if fails:

@@ -61,23 +61,11 @@ def responses(
         defects.append(float(abs(run["energy_defect"]).max()))
     return xr.Dataset(
         {
-            "deflection": (
-                ("run", "time"),
-                np.array(found),
-                {"units": "m", "long_name": "deflection of the middle of the bar"},
-            ),
-            "energy_balance": (
-                "run",
-                np.array(defects) / np.array(energies),
-                {"units": "1", "long_name": "largest energy defect over largest energy"},
-            ),
+            "deflection": (("run", "time"), np.array(found)),
+            "energy_balance": ("run", np.array(defects) / np.array(energies)),
         },
         coords={
             "run": [name for name, *_ in runs],
-            "time": (
-                "time",
-                np.linspace(*span, len(found[0])),
-                {"units": "s", "long_name": "time"},
-            ),
+            "time": np.linspace(*span, len(found[0])),
         },
     )

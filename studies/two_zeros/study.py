@@ -30,6 +30,7 @@ from studies.two_zeros.machines import INSTANT, SYSTEMS, slider_crank, spinning_
 from studies.two_zeros.pair import pair_over_turn
 from studies.two_zeros.summary import report
 from studies.two_zeros.transformation import small_case, text
+from studies.two_zeros.variables import VARIABLES
 
 __all__ = ["main", "report"]
 
@@ -78,15 +79,7 @@ def main(
     if modes < 1 or instants < 8 or large_elements < 8 or not speed_rpm > 0.0:
         raise InputError("modes: at least 1; instants, large_elements: at least 8; speed_rpm > 0")
     case = small_case()
-    printed = xr.Dataset(
-        {
-            "small_eigenvalues": (
-                "small_mode",
-                case.eigenvalues,
-                {"units": "rad s-1", "long_name": "of the printed case, zeros taken out"},
-            )
-        }
-    )
+    printed = xr.Dataset({"small_eigenvalues": ("small_mode", case.eigenvalues)})
     large = large_model(large_elements, 4, speed_rpm)
     dataset = merged(
         [
@@ -97,6 +90,7 @@ def main(
             large,
             printed,
         ],
+        VARIABLES,
         title="zero eigenvalues and Rayleigh quotient of Scutaru & Vlase (2012)",
         speed_rpm=speed_rpm,
         large_elements=large_elements,
@@ -129,16 +123,8 @@ def quotients(modes: int) -> xr.Dataset:
             error[i, j] = _quotient_errors(system, found.right[:, j], frequency[i, j])
     return xr.Dataset(
         {
-            "rayleigh_frequency": (
-                ("example", "mode"),
-                frequency,
-                {"units": "rad s-1", "long_name": "eigenfrequency"},
-            ),
-            "rayleigh_error": (
-                ("example", "mode", "quotient"),
-                error,
-                {"units": "1", "long_name": "frequency from the quotient, relative error"},
-            ),
+            "rayleigh_frequency": (("example", "mode"), frequency),
+            "rayleigh_error": (("example", "mode", "quotient"), error),
         },
         coords={
             "example": list(systems),
@@ -187,22 +173,17 @@ def zero_counts() -> xr.Dataset:
             agreement[i, j] = np.abs(others / plain[zeros:] - 1.0).max()
             smallest[i, j] = plain[:SHOWN]
     dims = ("system", "equations")
-    rad, one = {"units": "rad s-1"}, {"units": "1"}
+    _rad, _one = {"units": "rad s-1"}, {"units": "1"}
     return xr.Dataset(
         {
-            "mobility": (dims, mobility, one | {"long_name": "degrees of mobility m"}),
-            "coupling_rank": (dims, rank, one | {"long_name": "rank of VᵀCV"}),
-            "zeros_formula": (dims, formula, one | {"long_name": "2m − rank(VᵀCV)"}),
-            "zeros_found": (dims, found, one | {"long_name": "zeros a dense solver comes near"}),
-            "zeros_spread": (dims, spread, rad | {"long_name": "largest |λ| it makes of a zero"}),
-            "first_other": (dims, first, rad | {"long_name": "smallest |λ| that is not zero"}),
-            "deflation_difference": (
-                dims,
-                agreement,
-                one
-                | {"long_name": "other |λ| with the paper's T against without, largest relative"},
-            ),
-            "smallest": ((*dims, "rank"), smallest, rad | {"long_name": "smallest |λ|, dense"}),
+            "mobility": (dims, mobility),
+            "coupling_rank": (dims, rank),
+            "zeros_formula": (dims, formula),
+            "zeros_found": (dims, found),
+            "zeros_spread": (dims, spread),
+            "first_other": (dims, first),
+            "deflation_difference": (dims, agreement),
+            "smallest": ((*dims, "rank"), smallest),
         },
         coords={
             "system": list(SYSTEMS),
@@ -237,21 +218,12 @@ def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
     except FrozenMotionError as fault:
         without = str(fault)
     coordinates = {"deflated_mode": np.arange(1, modes + 1)}
-    rad = {"units": "rad s-1"}
     return xr.Dataset(
         {
-            "deflated_dense": ("deflated_mode", dense, rad | {"long_name": "small model, T"}),
-            "deflated_sparse": ("deflated_mode", sparse, rad | {"long_name": "small, projector"}),
-            "deflated_large": (
-                "deflated_mode",
-                found.eigenvalues.imag,
-                rad | {"long_name": "large model, projector"},
-            ),
-            "deflated_large_error": (
-                "deflated_mode",
-                found.backward_error,
-                {"units": "1", "long_name": "backward error"},
-            ),
+            "deflated_dense": ("deflated_mode", dense),
+            "deflated_sparse": ("deflated_mode", sparse),
+            "deflated_large": ("deflated_mode", found.eigenvalues.imag),
+            "deflated_large_error": ("deflated_mode", found.backward_error),
         },
         coords=coordinates,
         attrs=dict(
