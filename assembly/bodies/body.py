@@ -273,16 +273,16 @@ class Body:
         elif prestress == "nonlinear":
             parts["K_G"] = ops.stretched(equilibrium(self, motion).tangent)
             load = np.zeros_like(load)
-        shown = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
+        rates = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
         if np.any(motion.velocity):
-            shown["velocity"] = motion.velocity
+            rates["velocity"] = motion.velocity
         return FrozenSystem(
             **parts,
             Q=load,
             rigid=self.rigid,
             dofs=self.free_dofs,
             frame=self.name,
-            parameters=shown if parameters is None else parameters,
+            parameters=rates if parameters is None else parameters,
         )
 
     # Prestress: the linear response to each unit of load, and the geometric stiffness it makes.
@@ -307,8 +307,8 @@ class Body:
     @cached_property
     def frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
         """What resists rigid motions (ElementFamily.frame_stiffness), a matrix a family."""
-        found = (family.frame_stiffness().tocsr() for family in self.families)
-        return tuple(A for A in found if A.nnz)
+        matrices = (family.frame_stiffness().tocsr() for family in self.families)
+        return tuple(A for A in matrices if A.nnz)
 
     def unresisted(self, held: Mask) -> Array:
         """Rigid motions that leave the held degrees of freedom at rest and that no spring resists.

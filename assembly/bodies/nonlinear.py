@@ -64,8 +64,8 @@ def equilibrium(body: Body, motion: Kinematics) -> Equilibrium:
                 u = problem.newton(step / count, u)
                 reached = u
             return Equilibrium(u, problem.supported_tangent(u))
-        except (ConvergenceError, SingularSystemError) as found:
-            fault = found
+        except (ConvergenceError, SingularSystemError) as failure:
+            fault = failure
     raise ConvergenceError(
         f"prestress: no equilibrium found at the stretched shape, in {LOAD_STEPS[-1]} load steps"
         f" ({fault}); is the motion past a divergence?",

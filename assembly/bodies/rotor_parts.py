@@ -115,8 +115,10 @@ class Bearing:
         return k, self._matrix("damping", spin)
 
     def _matrix(self, name: str, spin: float) -> Array:
-        given = getattr(self, name)
-        value = np.asarray(given(spin) if callable(given) else given, dtype=float)
+        coefficients = getattr(self, name)
+        value = np.asarray(
+            coefficients(spin) if callable(coefficients) else coefficients, dtype=float
+        )
         if value.shape not in ((), (2,), (2, 2)) or not np.all(np.isfinite(value)):
             raise InputError(
                 f"bearing at {self.at!r}: {name} must be 1, 2 or 2×2 finite numbers, "

@@ -112,10 +112,10 @@ class Rotor:
     @cached_property
     def free(self) -> Index:
         """Numbers of the degrees of freedom that rigid bearings leave."""
-        held = [node for node, bearing in self.bearings if bearing.is_rigid]
+        rigid_nodes = [node for node, bearing in self.bearings if bearing.is_rigid]
         dofs = self.body.dofs
         lateral = (dofs.component == 1) | (dofs.component == 2)
-        return np.flatnonzero(~(np.isin(dofs.node, held) & lateral))
+        return np.flatnonzero(~(np.isin(dofs.node, rigid_nodes) & lateral))
 
     @cached_property
     def _matrices(self) -> tuple[sp.csr_matrix, ...]:
@@ -147,11 +147,11 @@ class Rotor:
         n, dofs = self.body.size, self.body.dofs
         rows, cols, k, c = [], [], [], []
         for node, bearing in self.bearings:
-            at = (dofs.index(node, 1), dofs.index(node, 2))
+            numbers = (dofs.index(node, 1), dofs.index(node, 2))
             stiffness, damping = bearing.matrices(spin)
             for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
-                rows.append(at[i])
-                cols.append(at[j])
+                rows.append(numbers[i])
+                cols.append(numbers[j])
                 k.append(stiffness[i, j])
                 c.append(damping[i, j])
         keep = self.free

@@ -55,12 +55,12 @@ class MovingBody:
         FrozenSystem
         """
         now = self.motion.at(float(t))
-        shown = dict(
+        rates = dict(
             t=float(t), omega=now.omega, epsilon=now.epsilon, acceleration=now.acceleration
         )
         if np.any(now.velocity):
-            shown["velocity"] = now.velocity
-        return self.body.freeze_kinematics(now, self.prestress, shown)
+            rates["velocity"] = now.velocity
+        return self.body.freeze_kinematics(now, self.prestress, rates)
 
 
 def moving(

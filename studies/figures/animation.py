@@ -92,8 +92,8 @@ class Follower:
 
     def shape(self, system: FrozenSystem) -> NDArray[np.complex128]:
         """The mode's shape (n,) at the next instant, of unit mass norm."""
-        found = modal.solve(system, k=self.count)
-        elastic = found.right[:, found.kind == "elastic"]
+        modes = modal.solve(system, k=self.count)
+        elastic = modes.right[:, modes.kind == "elastic"]
         if self._last is None:
             self._last = elastic[:, self.mode]
             return self._last

@@ -42,30 +42,30 @@ def responses(
         ("Hamilton, order 4", fit, "hamilton", "gauss4", step, 1),
         ("Lagrange, true motion", known, "lagrange", None, step, 1),
     )
-    found, energies, defects = [], [], []
+    deflections, energies, defects = [], [], []
     steps = int(np.ceil((span[1] - span[0]) / step))
-    for _, along, formalism, method, chosen, every in runs:
+    for _, along, formalism, method, run_step, every in runs:
         run = modal.integrate(
             MovingBody(body, along),
             span,
             formalism=formalism,
             method=method,
             # A step that divides the span, so that halves meet at the same instants.
-            step=(span[1] - span[0]) / steps * (chosen / step),
+            step=(span[1] - span[0]) / steps * (run_step / step),
             every=every,
             loads=[modal.InertiaLoads()],
             probes=middle,
         )
-        found.append(run["displacement"].values[:, 0])
+        deflections.append(run["displacement"].values[:, 0])
         energies.append(float(run["energy"].max()))
         defects.append(float(abs(run["energy_defect"]).max()))
     return xr.Dataset(
         {
-            "deflection": (("run", "time"), np.array(found)),
+            "deflection": (("run", "time"), np.array(deflections)),
             "energy_balance": ("run", np.array(defects) / np.array(energies)),
         },
         coords={
             "run": [name for name, *_ in runs],
-            "time": np.linspace(*span, len(found[0])),
+            "time": np.linspace(*span, len(deflections[0])),
         },
     )

@@ -119,9 +119,9 @@ def frequencies(elements: int, count: int = MODES) -> xr.Dataset:
     """Frequencies at 0 and 15 rad/s beside the closed forms, and what eq. (13) as printed gives."""
     count = min(count, elements)
     speeds = np.array([0.0, OMEGA])
-    found = np.empty((2, count))
+    computed = np.empty((2, count))
     for i, omega in enumerate(speeds):
-        found[i] = modal.solve(frozen(model(elements), omega), k=count).eigenvalues.imag
+        computed[i] = modal.solve(frozen(model(elements), omega), k=count).eigenvalues.imag
     c = wave_speed()
     exact = [element_frequencies(elements, LENGTH, c, w, count) for w in speeds]
     continuum = [continuum_frequencies(LENGTH, c, w, count) for w in speeds]
@@ -129,7 +129,7 @@ def frequencies(elements: int, count: int = MODES) -> xr.Dataset:
     dims = ("omega", "mode")
     return xr.Dataset(
         {
-            "natural": (dims, found),
+            "natural": (dims, computed),
             "natural_exact": (dims, np.array(exact)),
             "natural_continuum": (dims, np.array(continuum)),
             "natural_misprint": ("mode", misprinted.eigenvalues.imag),
@@ -170,10 +170,10 @@ def responses(
             np.hstack([np.zeros((len(exact), 1)), exact]),
         )
         runs.append(run)
-    found = xr.concat(
+    dataset = xr.concat(
         runs, dim=xr.DataArray(list(ratios), dims="damping", attrs={"units": "1"}, name="damping")
     )
-    return found
+    return dataset
 
 
 def _nodal(run: xr.Dataset) -> xr.Dataset:

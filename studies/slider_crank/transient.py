@@ -151,9 +151,9 @@ def _identify(
     out = np.empty(len(q))
     for i in range(count):
         system = mechanism.freeze(float(first["time"][i]))
-        found = modal.solve(system, k=3)
-        j = int(np.argmin(np.abs(found.eigenvalues - complex(first["eigenvalue"].values[i]))))
-        lam, x, y = found.eigenvalues[j], found.right[:, j], found.left[:, j]
+        modes = modal.solve(system, k=3)
+        j = int(np.argmin(np.abs(modes.eigenvalues - complex(first["eigenvalue"].values[i]))))
+        lam, x, y = modes.eigenvalues[j], modes.right[:, j], modes.left[:, j]
         # yᴴ(2λM + C)x = 1 is the pairing of the first-order form, so the coordinate of s = (q, v)
         # is yᴴ((λM + C)q + Mv): with q = x, v = λx it is one.
         on_q, on_v = y.conj() @ (lam * system.M + system.damping), y.conj() @ system.M

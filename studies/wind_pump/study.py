@@ -116,12 +116,12 @@ def rigid_motion(pump: Pump, times: Array) -> xr.Dataset:
     """Angles of lever and swing and their derivatives by the loop closure, with the largest
     difference from finite differences, relative to the largest value.
     """
-    found = [motion(pump, t) for t in times]
+    motions = [motion(pump, t) for t in times]
     step = 2.0 * np.pi / pump.omega / 600.0
-    angles = np.array([m.angles for m in found])
-    rates = np.array([m.angle_rates for m in found])
-    accelerations = np.array([m.angle_accelerations for m in found])
-    centres = np.array([m.a for m in found])
+    angles = np.array([m.angles for m in motions])
+    rates = np.array([m.angle_rates for m in motions])
+    accelerations = np.array([m.angle_accelerations for m in motions])
+    centres = np.array([m.a for m in motions])
     checks = {
         "angular velocity": (rates, lambda t: motion(pump, t).angles),
         "angular acceleration": (accelerations, lambda t: motion(pump, t).angle_rates),
