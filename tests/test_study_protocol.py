@@ -53,6 +53,7 @@ def test_outputs_are_written_in_order_and_the_dataset_is_returned(tmp_path: Path
     out = OutputFolder(tmp_path / "out", "small")
     dataset = main(size=4, out=out)
     assert dataset.sizes["x"] == 4 and dataset.attrs["title"] == "small"
+    assert dataset["value"].attrs == {"units": "m", "long_name": "value"}
     names = [path.name for path in out.written]
     assert names == ["small.nc", "note.txt", "shown.png", "again.png"]
     assert modal.read_dataset(out.path / "small.nc").sizes["x"] == 4

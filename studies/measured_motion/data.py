@@ -35,11 +35,11 @@ def kinematics(
 ) -> xr.Dataset:
     """ω_z, ε_z, a_x, a_y: true, fitted, standard deviation, and what smoothing alone takes away."""
     size = (len(motions), instants, 4)
-    true, found, spread, smoothed = (np.empty(size) for _ in range(4))
+    true, estimated, spread, smoothed = (np.empty(size) for _ in range(4))
     for i, (known, fit) in enumerate(zip(motions, fits, strict=True)):
         noiseless = fitted(known, rate, 0.0, smoothing, 0)
         for k, t in enumerate(np.linspace(0.0, known.period, instants)):
-            true[i, k], found[i, k] = in_plane(known.at(t)), in_plane(fit.at(t))
+            true[i, k], estimated[i, k] = in_plane(known.at(t)), in_plane(fit.at(t))
             smoothed[i, k] = in_plane(noiseless.at(t))
             spread[i, k] = in_plane(fit.uncertainty(t))
     columns = {"true": true, "fitted": found, "deviation": spread, "smoothing": smoothed - true}
@@ -79,11 +79,11 @@ def frequencies(
     """Frequencies along the true and the fitted motion, and their standard deviation."""
     body = bar(elements)
     size = (len(motions), instants, modes)
-    true, found, spread = (np.empty(size) for _ in range(3))
+    true, estimated, spread = (np.empty(size) for _ in range(3))
     for i, (known, fit) in enumerate(zip(motions, fits, strict=True)):
         for k, t in enumerate(np.linspace(0.0, known.period, instants)):
             true[i, k] = frequency(body, known.at(t), modes)
-            found[i, k] = frequency(body, fit.at(t), modes)
+            estimated[i, k] = frequency(body, fit.at(t), modes)
             spread[i, k] = frequency_deviation(body, fit, t, modes)
     dims = ("regime", "turn", "mode")
     return xr.Dataset(
@@ -110,19 +110,19 @@ def scatter(
     and its error over the turn for noise ten times smaller and ten times larger.
     """
     body, t = bar(elements), 0.5 * known.period
-    found = np.empty(repeats)
+    estimates = np.empty(repeats)
     for r in range(repeats):
         fit = fitted(known, rate, noise, smoothing, seed + 100 + r)
-        found[r] = frequency(body, fit.at(t), 1)[0]
+        estimates[r] = frequency(body, fit.at(t), 1)[0]
     predicted = frequency_deviation(body, fit, t, 1)[0]
     turn = np.linspace(0.0, known.period, SWEPT)
     true = np.array([frequency(body, known.at(s), 1)[0] for s in turn])
     error, expected = np.empty(len(NOISES)), np.empty(len(NOISES))
     for k, factor in enumerate(NOISES):
         fit = fitted(known, rate, factor * noise, smoothing, seed + 200 + k)
-        seen = np.array([frequency(body, fit.at(s), 1)[0] for s in turn])
+        estimated = np.array([frequency(body, fit.at(s), 1)[0] for s in turn])
         spread = np.array([frequency_deviation(body, fit, s, 1)[0] for s in turn])
-        error[k] = np.sqrt(np.mean((seen - true) ** 2))
+        error[k] = np.sqrt(np.mean((estimated - true) ** 2))
         expected[k] = np.sqrt(np.mean(spread**2))
     return xr.Dataset(
         {

@@ -9,7 +9,8 @@ import xarray as xr
 
 import modal
 from assembly.motion.markers import FittedMotion
-from assembly.motion.motion import Motion, MovingBody
+from assembly.motion.motion import Motion
+from assembly.motion.moving import MovingBody
 from studies.measured_motion.bar import bar
 from studies.measured_motion.record import KnownMotion
 
@@ -41,21 +42,21 @@ def responses(
         ("Hamilton, order 4", fit, "hamilton", "gauss4", step, 1),
         ("Lagrange, true motion", known, "lagrange", None, step, 1),
     )
-    found, energies, defects = [], [], []
+    deflections, energies, defects = [], [], []
     steps = int(np.ceil((span[1] - span[0]) / step))
-    for _, along, formalism, method, chosen, every in runs:
+    for _, along, formalism, method, run_step, every in runs:
         run = modal.integrate(
             MovingBody(body, along),
             span,
             formalism=formalism,
             method=method,
             # A step that divides the span, so that halves meet at the same instants.
-            step=(span[1] - span[0]) / steps * (chosen / step),
+            step=(span[1] - span[0]) / steps * (run_step / step),
             every=every,
             loads=[modal.InertiaLoads()],
             probes=middle,
         )
-        found.append(run["displacement"].values[:, 0])
+        deflections.append(run["displacement"].values[:, 0])
         energies.append(float(run["energy"].max()))
         defects.append(float(abs(run["energy_defect"]).max()))
     return xr.Dataset(

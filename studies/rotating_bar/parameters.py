@@ -36,8 +36,8 @@ def parameter_studies(
         push = np.zeros(system.n)
         push[-1] = force
         exact = response(system, push, excitation, run["time"].values)[:, -1]
-        found = run["displacement"].values[:, -1]
-        return found, float(np.abs(found - exact).max() / np.abs(exact).max())
+        displacement = run["displacement"].values[:, -1]
+        return displacement, float(np.abs(displacement - exact).max() / np.abs(exact).max())
 
     count = len(SECTIONS) * len(SPEEDS) + len(EXCITATIONS) + len(MASSES)
     with tqdm(total=count, desc="parameters", disable=not progress) as bar:

@@ -119,9 +119,9 @@ def frequencies(elements: int, count: int = MODES) -> xr.Dataset:
     """Frequencies at 0 and 15 rad/s beside the closed forms, and what eq. (13) as printed gives."""
     count = min(count, elements)
     speeds = np.array([0.0, OMEGA])
-    found = np.empty((2, count))
+    computed = np.empty((2, count))
     for i, omega in enumerate(speeds):
-        found[i] = modal.solve(frozen(model(elements), omega), k=count).eigenvalues.imag
+        computed[i] = modal.solve(frozen(model(elements), omega), k=count).eigenvalues.imag
     c = wave_speed()
     exact = [element_frequencies(elements, LENGTH, c, w, count) for w in speeds]
     continuum = [continuum_frequencies(LENGTH, c, w, count) for w in speeds]

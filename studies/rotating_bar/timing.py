@@ -110,7 +110,7 @@ def explicit(system: FrozenSystem, load: Load, duration: float, formalism: Forma
 
     # Equal accuracy for both: 1 nm in displacement, 10 µm/s in velocity and its momentum.
     atol = np.concatenate([np.full(n, 1e-9), 1e-5 * scale])
-    found = solve_ivp(
+    solution = solve_ivp(
         rhs, (0.0, duration), np.zeros(2 * n), rtol=RTOL, atol=atol, t_eval=[duration]
     )
-    return int(found.nfev)
+    return int(solution.nfev)

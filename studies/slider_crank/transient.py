@@ -17,6 +17,14 @@ import modal
 from modal.data.datasets import described
 from studies.slider_crank.variables import VARIABLES
 
+VARIABLES = {
+    "displacement": ("m", "transverse displacement at mid-rod"),
+    "amplitude": ("1", "amplitude of the first mode, time integration"),
+    "amplitude_corrected": ("1", "amplitude predicted by σ"),
+    "amplitude_frozen": ("1", "amplitude predicted by Re λ"),
+    "time": ("s", "time"),
+    "instant": ("s", "time"),
+}
 STEPS_PER_CYCLE = 16  # of the Gauss method of order 4: phase error below 1e-5 a cycle
 INITIAL = 1e-3  # m, transverse displacement at mid-rod when released
 SAME = 2**40  # parts of a turn: instants nearer than one are the same
@@ -141,9 +149,9 @@ def _identify(
     out = np.empty(len(q))
     for i in range(count):
         system = mechanism.freeze(float(first["time"][i]))
-        found = modal.solve(system, k=3)
-        j = int(np.argmin(np.abs(found.eigenvalues - complex(first["eigenvalue"].values[i]))))
-        lam, x, y = found.eigenvalues[j], found.right[:, j], found.left[:, j]
+        modes = modal.solve(system, k=3)
+        j = int(np.argmin(np.abs(modes.eigenvalues - complex(first["eigenvalue"].values[i]))))
+        lam, x, y = modes.eigenvalues[j], modes.right[:, j], modes.left[:, j]
         # yᴴ(2λM + C)x = 1 is the pairing of the first-order form, so the coordinate of s = (q, v)
         # is yᴴ((λM + C)q + Mv): with q = x, v = λx it is one.
         on_q, on_v = y.conj() @ (lam * system.M + system.damping), y.conj() @ system.M

@@ -122,10 +122,10 @@ def quotients(modes: int) -> xr.Dataset:
     error = np.empty((len(systems), modes, 3))
     for i, full in enumerate(systems.values()):
         system = full.only(*CONSERVATIVE)
-        found = modal.solve(system, k=modes)
-        frequency[i] = found.eigenvalues.imag
+        solved = modal.solve(system, k=modes)
+        frequency[i] = solved.eigenvalues.imag
         for j in range(modes):
-            error[i, j] = _quotient_errors(system, found.right[:, j], frequency[i, j])
+            error[i, j] = _quotient_errors(system, solved.right[:, j], frequency[i, j])
     return xr.Dataset(
         {
             "rayleigh_frequency": (("example", "mode"), frequency),
@@ -154,7 +154,7 @@ def zero_counts() -> xr.Dataset:
     deflation, for systems of one to three degrees of mobility, literal and consistent.
     """
     size = (len(SYSTEMS), 2)
-    mobility, rank, formula, found = (np.zeros(size, dtype=int) for _ in range(4))
+    mobility, rank, formula, near_zero = (np.zeros(size, dtype=int) for _ in range(4))
     spread, first, agreement = (np.zeros(size) for _ in range(3))
     smallest = np.zeros((*size, SHOWN))
     for i, make in enumerate(SYSTEMS.values()):
@@ -173,7 +173,7 @@ def zero_counts() -> xr.Dataset:
             formula[i, j] = 2 * mobility[i, j] - rank[i, j]
             zeros = chain.count
             # What the solver leaves of the zeros is told from the rest by the deflated spectrum.
-            found[i, j] = int((plain < 0.1 * others[0]).sum())
+            near_zero[i, j] = int((plain < 0.1 * others[0]).sum())
             spread[i, j], first[i, j] = plain[zeros - 1], others[0]
             agreement[i, j] = np.abs(others / plain[zeros:] - 1.0).max()
             smallest[i, j] = plain[:SHOWN]
@@ -206,7 +206,7 @@ def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
     dense = modal.solve(small, k=modes, backend="dense").eigenvalues.imag
     sparse = modal.solve(small, k=modes).eigenvalues.imag
     started = time.perf_counter()
-    found = modal.solve(large, k=modes)
+    solved = modal.solve(large, k=modes)
     seconds = time.perf_counter() - started
     chain = large.null_chain
     assert chain is not None
@@ -215,9 +215,10 @@ def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
     residual = large.K @ w + large.C @ v
     scale = abs(large.K) @ abs(w) + abs(large.C) @ abs(v)
     try:
-        kept = np.abs(modal.solve(large, k=modes, deflation=None).eigenvalues)
+        undeflated = np.abs(modal.solve(large, k=modes, deflation=None).eigenvalues)
         without = (
-            f"{len(kept)} of {modes} eigenvalues found, the smallest |λ| = {kept[0]:.1e} rad/s"
+            f"{len(undeflated)} of {modes} eigenvalues found, the smallest |λ| = "
+            f"{undeflated[0]:.1e} rad/s"
         )
     except FrozenMotionError as fault:
         without = str(fault)
@@ -232,7 +233,7 @@ def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
         attrs=dict(
             large_unknowns=n,
             large_seconds=seconds,
-            large_zeros_removed=found.deflated,
+            large_zeros_removed=solved.deflated,
             large_chain_residual=float(np.linalg.norm(residual) / np.linalg.norm(scale)),
             without_deflation=without,
         ),

@@ -83,6 +83,14 @@ def main(
     pump = Pump(l1=l1, l2=l2, h=h, width=width, speed_rpm=speed_rpm)
     pumping = mechanism(pump, elements)
     times = np.linspace(0.0, 2.0 * np.pi / pump.omega, instants)
+    numbers = np.arange(1, modes + 1)
+    by_hand = {
+        "shift_by_hand": (
+            ("time", "mode"),
+            np.stack([stress_shift(pump, times, n) for n in numbers], axis=1),
+        ),
+        "pinned_frequency": ("mode", np.array([pinned_frequency(pump, n) for n in numbers])),
+    }
     dataset = merged(
         [
             rigid_motion(pump, times),
@@ -108,12 +116,12 @@ def rigid_motion(pump: Pump, times: Array) -> xr.Dataset:
     """Angles of lever and swing and their derivatives by the loop closure, with the largest
     difference from finite differences, relative to the largest value.
     """
-    found = [motion(pump, t) for t in times]
+    motions = [motion(pump, t) for t in times]
     step = 2.0 * np.pi / pump.omega / 600.0
-    angles = np.array([m.angles for m in found])
-    rates = np.array([m.angle_rates for m in found])
-    accelerations = np.array([m.angle_accelerations for m in found])
-    centres = np.array([m.a for m in found])
+    angles = np.array([m.angles for m in motions])
+    rates = np.array([m.angle_rates for m in motions])
+    accelerations = np.array([m.angle_accelerations for m in motions])
+    centres = np.array([m.a for m in motions])
     checks = {
         "angular velocity": (rates, lambda t: motion(pump, t).angles),
         "angular acceleration": (accelerations, lambda t: motion(pump, t).angle_rates),
