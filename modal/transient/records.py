@@ -9,11 +9,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, provenance
 from modal.data.variables import TRANSIENT
-from modal.transient.loads import COMPONENTS, unknown
+from modal.transient.loads import unknown
 from modal.types import Array
 
 DEFAULT_PROBES = 6

@@ -50,7 +50,10 @@ def write(
             texts="\n".join(_listing(path) for path in texts),
             settings="\n".join(_row(k, _setting(k, v, arguments)) for k, v in settings.items()),
             provenance="\n".join(_row(k, v) for k, v in dataset.attrs.items()),
-            command=_text(f"frozen-motion run {study.name}" + (f" --set {given}" if given else "")),
+            command=_text(
+                f"frozen-motion run {study.name}"
+                + (f" --set {settings_text}" if settings_text else "")
+            ),
             files=_text(", ".join(sorted(others))),
         ),
     )

@@ -17,14 +17,6 @@ import modal
 from modal.data.datasets import described
 from studies.slider_crank.variables import VARIABLES
 
-VARIABLES = {
-    "displacement": ("m", "transverse displacement at mid-rod"),
-    "amplitude": ("1", "amplitude of the first mode, time integration"),
-    "amplitude_corrected": ("1", "amplitude predicted by σ"),
-    "amplitude_frozen": ("1", "amplitude predicted by Re λ"),
-    "time": ("s", "time"),
-    "instant": ("s", "time"),
-}
 STEPS_PER_CYCLE = 16  # of the Gauss method of order 4: phase error below 1e-5 a cycle
 INITIAL = 1e-3  # m, transverse displacement at mid-rod when released
 SAME = 2**40  # parts of a turn: instants nearer than one are the same

@@ -79,10 +79,9 @@ def _pair(dataset: xr.Dataset) -> list[str]:
     for name in COEFFICIENTS:
         exact = dataset[f"{name}_exact"]
         gaps.append(float(abs(dataset[name] - exact).max() / abs(exact).max()))
-    shown = ", ".join(f"{gap:.0e}" for gap in gaps)
     lines.append(
         "  projected on q = v(t) δφ the equations are J, J'ω, ½J''ω² of the rigid mechanism within "
-        + gaps
+        + ", ".join(f"{gap:.0e}" for gap in gaps)
     )
     return lines
 
