@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zarr
 from numpy.typing import NDArray
-from zarr.codecs import Crc32cCodec
 
 CHECKSUMS = "checksums"  # the attribute that holds them
 DIGEST = 32  # bytes
@@ -57,6 +55,8 @@ def consolidate(folder: Path) -> None:
 
     The copy is in no checksum: a map is verified by the metadata of the arrays themselves.
     """
+    import zarr
+
     with warnings.catch_warnings():  # xarray reads it; zarr says that other programs may not
         warnings.filterwarnings("ignore", message="Consolidated metadata is currently not part")
         zarr.consolidate_metadata(folder)
@@ -74,6 +74,8 @@ def reserve(
     """Make an empty array in a zarr group, plain values and a CRC in every chunk; the checksum of
     its description.
     """
+    from zarr.codecs import Crc32cCodec
+
     if "/" in name:
         group.require_group(name.rpartition("/")[0])
     array = group.create_array(

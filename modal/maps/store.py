@@ -20,7 +20,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import xarray as xr
-import zarr
 from numpy.typing import NDArray
 from tqdm import tqdm
 
@@ -86,6 +85,8 @@ class MapStore:
         """
         if self.path is None or not self.path.exists():
             return False
+        import zarr
+
         try:
             group = zarr.open_group(self.path, mode="r", use_consolidated=False)
             stored: dict[str, Any] = dict(group.attrs)
@@ -117,6 +118,8 @@ class MapStore:
 
     def create(self, basis: Mapping[str, NDArray[Any]] | None) -> None:
         """A new empty map, with the reduced basis its tiles will use."""
+        import zarr
+
         if self.path is None:
             self._group = zarr.open_group(zarr.storage.MemoryStore(), mode="w", zarr_format=3)
             self._fill(self._group, basis or {})
@@ -174,6 +177,8 @@ class MapStore:
         self._lock = None
 
     def _open(self) -> None:
+        import zarr
+
         assert self.path is not None
         self._lock = lock(self.path)
         self._group = zarr.open_group(self.path, mode="r+", use_consolidated=False)
