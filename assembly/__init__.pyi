@@ -35,6 +35,7 @@ from assembly.bodies.matrix_files import (
 from assembly.bodies.matrix_files import (
     from_nastran as from_nastran,
 )
+from assembly.bodies.operators import BodyOperators as BodyOperators
 from assembly.bodies.rigid import rigid_body as rigid_body
 from assembly.bodies.rings import ring as ring
 from assembly.bodies.rotor_parts import Bearing as Bearing
@@ -44,6 +45,13 @@ from assembly.bodies.rotors import rotor as rotor
 from assembly.bodies.solids import plane as plane
 from assembly.bodies.solids import solid as solid
 from assembly.dofs import DofMap as DofMap
+from assembly.elements.family import ElementFamily as ElementFamily
+from assembly.errors import (
+    AccuracyError as AccuracyError,
+)
+from assembly.errors import (
+    ConvergenceError as ConvergenceError,
+)
 from assembly.errors import (
     FrozenMotionError as FrozenMotionError,
 )
@@ -51,7 +59,16 @@ from assembly.errors import (
     InputError as InputError,
 )
 from assembly.errors import (
+    MaterialError as MaterialError,
+)
+from assembly.errors import (
     MechanismError as MechanismError,
+)
+from assembly.errors import (
+    MeshError as MeshError,
+)
+from assembly.errors import (
+    ModelFileError as ModelFileError,
 )
 from assembly.errors import (
     MotionError as MotionError,
@@ -60,7 +77,19 @@ from assembly.errors import (
     RedundantConstraintError as RedundantConstraintError,
 )
 from assembly.errors import (
+    SectionError as SectionError,
+)
+from assembly.errors import (
     SingularPositionError as SingularPositionError,
+)
+from assembly.errors import (
+    SingularSystemError as SingularSystemError,
+)
+from assembly.errors import (
+    StorageError as StorageError,
+)
+from assembly.errors import (
+    StudyError as StudyError,
 )
 from assembly.kinematics import Kinematics as Kinematics
 from assembly.kinematics import unit_axis as unit_axis
@@ -121,8 +150,14 @@ from assembly.mechanisms.joints import (
     universal as universal,
 )
 from assembly.mechanisms.mechanism import Mechanism as Mechanism
+from assembly.mechanisms.reactions import Reaction as Reaction
+from assembly.mechanisms.rigid_state import Pose as Pose
+from assembly.mechanisms.rigid_state import RigidState as RigidState
 from assembly.motion.laws import Harmonic as Harmonic
+from assembly.motion.laws import Law as Law
 from assembly.motion.laws import Uniform as Uniform
+from assembly.motion.markers import FittedMotion as FittedMotion
+from assembly.motion.markers import Uncertainty as Uncertainty
 from assembly.motion.markers import fit_markers as fit_markers
 from assembly.motion.motion import (
     FunctionMotion as FunctionMotion,
@@ -149,3 +184,4 @@ from assembly.motion.moving import MovingBody as MovingBody
 from assembly.motion.moving import moving as moving
 from assembly.motion.records import Sampled as Sampled
 from assembly.system.frozen import FrozenSystem as FrozenSystem
+from assembly.system.null_chain import NullChain as NullChain

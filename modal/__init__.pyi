@@ -7,14 +7,18 @@ from modal.checks.crosscheck_report import (
 from modal.checks.crosscheck_report import (
     CrossCheckInterrupted as CrossCheckInterrupted,
 )
+from modal.checks.diagnosis import Diagnosis as Diagnosis
+from modal.checks.identification import Identified as Identified
 from modal.checks.identification import identify as identify
 from modal.checks.identification import matrix_pencil as matrix_pencil
 from modal.checks.properties import properties as properties
+from modal.checks.property_report import Property as Property
 from modal.checks.property_report import PropertyReport as PropertyReport
 from modal.data.storage import read_dataset as read_dataset
 from modal.data.storage import write_dataset as write_dataset
 from modal.eigen.modes import Modes as Modes
 from modal.eigen.solve import solve as solve
+from modal.maps.grid import Model as Model
 from modal.maps.stability_maps import stability_map as stability_map
 from modal.periodic.floquet import FloquetModes as FloquetModes
 from modal.periodic.floquet import floquet as floquet
@@ -22,8 +26,10 @@ from modal.periodic.hill import hill_chart as hill_chart
 from modal.proofs.box import Box as Box
 from modal.proofs.verdict import Stability as Stability
 from modal.proofs.verdict import stability as stability
+from modal.reduction.interpolation import Interpolant as Interpolant
 from modal.tracking.dataset import events as events
 from modal.tracking.following import Rules as Rules
+from modal.tracking.snapshot import ModesLike as ModesLike
 from modal.tracking.tracking import TrackingInterrupted as TrackingInterrupted
 from modal.tracking.tracking import track as track
 from modal.transient.loads import (
@@ -35,6 +41,7 @@ from modal.transient.loads import (
 from modal.transient.loads import (
     InertiaLoads as InertiaLoads,
 )
+from modal.transient.loads import Load as Load
 from modal.transient.loads import (
     Tabulated as Tabulated,
 )
