@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -165,7 +166,7 @@ def test_share_of_the_motion_in_which_a_mode_lasts() -> None:
 def test_every_phase_shows_its_progress(
     crank: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert main(["check", crank, "--modes", "1"]) == 0
     error = capsys.readouterr().err
     for text in (
