@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,14 @@ def curved_blade(spin: tuple[float, float, float]) -> Case:
 # Time.
 
 
+START = np.linspace(-1.0, 1.0, 8)
+
+
+@cache
+def exact_end() -> Array:
+    return reference(VaryingModel(), START, 3.0)
+
+
 def integrator(formalism: Any, method: str | None, rho: float, order: int) -> list[Case]:
     """The end state against DOP853 at 1e-13, and the energy defect."""
     label = f"{method or formalism}, ρ∞ = {rho:g}"
@@ -163,11 +172,9 @@ def integrator(formalism: Any, method: str | None, rho: float, order: int) -> li
         assert response.attrs["order"] == order
         return response
 
-    x0 = np.linspace(-1.0, 1.0, 8)
-    end = reference(VaryingModel(), x0, 3.0)
-
     def error(count: int) -> float:
-        return float(np.abs(end_state(run(count, x0, probes="all")) - end).max())
+        end = end_state(run(count, START, probes="all"))
+        return float(np.abs(end - exact_end()).max())
 
     def defect(count: int) -> float:
         response = run(count, np.ones(8))
