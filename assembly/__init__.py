@@ -34,11 +34,10 @@ from assembly.materials.materials import Material, Orthotropic, aluminium, steel
 from assembly.materials.plausibility import PlausibilityWarning
 from assembly.materials.sections import Section, circle, i_profile, rectangle, tube
 from assembly.mechanisms.applied_loads import Load
+from assembly.mechanisms.drivers import Driver, driver
 from assembly.mechanisms.joints import (
-    Driver,
     Joint,
     cylindrical,
-    driver,
     fixed,
     prismatic,
     revolute,
