@@ -9,11 +9,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, provenance
 from modal.data.variables import TRANSIENT
-from modal.transient.loads import COMPONENTS, dof_number
+from modal.transient.loads import dof_number
 from modal.types import Array
 
 DEFAULT_PROBES = 6
@@ -53,7 +54,7 @@ def chosen_probes(probes: Any, n: int, system: FrozenSystem | None) -> Probes:
     if not chosen:
         raise InputError("probes: the list is empty")
     if dofs is None:
-        labels = tuple(f"unknown {k}" for k in chosen)
+        labels = tuple(f"DOF {k}" for k in chosen)
     else:
         labels = tuple(f"node {dofs.node[k]} {COMPONENTS[dofs.component[k]]}" for k in chosen)
     return Probes(np.array(chosen, dtype=np.intp), labels)
