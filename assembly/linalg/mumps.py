@@ -214,19 +214,19 @@ class MumpsFactor:
     def _solve_block(self, b: Array) -> Array:
         # MUMPS solves a block of right-hand sides several times faster than one by one.
         count = b.shape[1]
-        found = np.empty((self.local, count), order="F")
+        solution = np.empty((self.local, count), order="F")
         width = max(NARROWEST, BLOCK // self.size)
         for start in range(0, count, width):
             columns = slice(start, min(start + width, count))
-            found[:, columns] = self._solve_columns(b[:, columns])
-        return found
+            solution[:, columns] = self._solve_columns(b[:, columns])
+        return solution
 
     def _solve_columns(self, b: Array) -> Array:
         PETSc, k = self._PETSc, b.shape[1]
-        given = np.asfortranarray(b, dtype=PETSc.ScalarType)
+        values = np.asfortranarray(b, dtype=PETSc.ScalarType)
         space = np.empty(b.shape, dtype=PETSc.ScalarType, order="F")
         size = ((self.local, self.size), (None, k) if self.shared else (k, k))
-        rhs = PETSc.Mat().createDense(size, array=given, comm=self.comm)
+        rhs = PETSc.Mat().createDense(size, array=values, comm=self.comm)
         out = PETSc.Mat().createDense(size, array=space, comm=self.comm)
         try:
             if self.out_of_core:
