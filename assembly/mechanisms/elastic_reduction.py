@@ -35,7 +35,8 @@ class ElasticReduction:
         gradients = [rigid.instant(t).gradient.value for t in times]
         read = np.max(np.abs(gradients), axis=0) > 1e-9 * topology.length
         weight = topology.preference(preferred, read)
-        self.partition = choose_partition([J[held] for J in gradients], weight)
+        self._tying = np.flatnonzero(held)
+        self.partition = choose_partition([J[self._tying] for J in gradients], weight)
         keepers = topology.keepers(self.partition.slaves)
         for joint, body in preferred.items():
             if keepers[joint] != body:
@@ -50,7 +51,7 @@ class ElasticReduction:
 
     def transform(self, now: Instant) -> Jet:
         """The jet of T over the constrained DOFs."""
-        return self.partition.transform(now.gradient[self.held], now.state.t)
+        return self.partition.transform(now.gradient[self._tying], now.state.t)
 
     def pattern(self, stressed: bool) -> tuple[list[BodyStack], ReducedPattern]:
         """The bodies' fixed matrices, with or without the geometric ones, and where their values

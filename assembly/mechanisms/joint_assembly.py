@@ -12,6 +12,7 @@ matrices of an instant are formed together, without a loop over DOFs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,12 +142,12 @@ class ReducedPattern:
         self._pattern = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
 
     def reduce(
-        self, values: Array, T: Jet, joint_K_G: Array, joint_K_D: Array
+        self, values: Array, T: Jet, joint_parts: Mapping[int, Array]
     ) -> dict[str, Combination]:
         """The named matrices over the masters, with K_transport.
 
-        values (8, entries) of all bodies; T (J, m) with rates; joint_K_G, joint_K_D (J, J): of
-        joints and loads, with a potential and without. C gets 2TᵀMṪ, and the stiffness
+        values (8, entries) of all bodies; T (J, m) with rates; joint_parts: what joints, springs
+        and loads add to a part over the constrained DOFs, (J, J). C gets 2TᵀMṪ, and the stiffness
         Tᵀ[(C + D)Ṫ + M T̈] (docs/theory.md, "Mechanisms") goes to K_transport, except
         TᵀDṪ, which has no potential and is part of K_D.
         """
@@ -155,8 +156,8 @@ class ReducedPattern:
         XNJ = _dense(values, self._nj, (N, J))
         XJN = _dense(values, self._jn, (J, N))
         XJJ = _dense(values, self._jj, (J, J))
-        XJJ[K_G] += joint_K_G
-        XJJ[K_D] += joint_K_D
+        for part, added in joint_parts.items():
+            XJJ[part] += added
         NJ, JJ = np.zeros((9, N, T0.shape[1])), np.zeros((9, J, T0.shape[1]))
         NJ[:8], JJ[:8] = XNJ @ T0, XJJ @ T0
         if np.any(T1) or np.any(T2):

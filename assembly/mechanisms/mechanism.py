@@ -20,9 +20,11 @@ from assembly.dofs import DofMap
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
 from assembly.mechanisms.applied_loads import Load
+from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs, frame_stiffness
 from assembly.mechanisms.jets import Jet
+from assembly.mechanisms.joint_assembly import K_D, K_G, D, K
 from assembly.mechanisms.joints import Joint
 from assembly.mechanisms.rigid_mechanism import RigidMechanism
 from assembly.mechanisms.topology import Topology
@@ -45,6 +47,8 @@ class Mechanism(RigidMechanism):
         Motors.
     loads : sequence of Load
         Applied forces.
+    bushings : sequence of Bushing
+        Springs and dampers in all directions between points of two bodies.
     initial : mapping of str to array_like, optional
         Approximate position of body frames at t = 0, which selects the branch of the closure:
         (x, y, angle) in the plane, (x, y, z, rotation vector) in space; m and rad.
@@ -106,13 +110,16 @@ class Mechanism(RigidMechanism):
         drivers: Sequence[Driver],
         *,
         loads: Sequence[Load] = (),
+        bushings: Sequence[Bushing] = (),
         initial: Mapping[str, ArrayLike] | None = None,
         coordinates: Mapping[str, str] | None = None,
         gravity: ArrayLike = (0.0, 0.0, 0.0),
         period: float | None = None,
         name: str = "mechanism",
     ) -> None:
-        topology = Topology.of(dict(bodies), tuple(joints), tuple(drivers), tuple(loads))
+        topology = Topology.of(
+            dict(bodies), tuple(joints), tuple(drivers), tuple(loads), tuple(bushings)
+        )
         self.name, self._preferred = name, dict(coordinates or {})
         topology.check_coordinates(self._preferred)
         super().__init__(
@@ -210,17 +217,25 @@ class Mechanism(RigidMechanism):
             )
             for i, (stack, own) in enumerate(zip(stacks, topology.own, strict=True))
         ]
-        turning = circulatory = np.zeros((len(topology.touched), len(topology.touched)))
+        joint_parts: dict[int, Array] = {}
+        stiffness = self._frame_stiffness
+        if not topology.compliance.is_empty:
+            springs = topology.compliance.terms(t, now.gradient.data)
+            joint_parts = {K: springs.stiffness, D: springs.damping}
+            if transport:
+                joint_parts[K_D] = springs.transport
+            stiffness = (*stiffness, topology.over_all(springs.stiffness))
         if prestress is not None:
-            hessian = self.closure.rows.node_hessian(now.evaluated)
-            turning = topology.gather_hessian(lam, now.wrench, hessian)
+            hessian = self.dynamics.hessian(now)
             on_loads = topology.applied.stiffness(now.forces, topology.touched)
-            turning += 0.5 * (on_loads + on_loads.T)
+            turning = topology.gather_hessian(lam, now.wrench, hessian)
+            joint_parts[K_G] = turning + 0.5 * (on_loads + on_loads.T)
             # The part of a follower's stiffness without a potential is circulatory.
             circulatory = 0.5 * (on_loads - on_loads.T)
-        rigid = unresisted(self.dynamics.mobility(now, elastic.held), *self._frame_stiffness)
+            joint_parts[K_D] = joint_parts.get(K_D, 0.0) + circulatory
+        rigid = unresisted(self.dynamics.mobility(now, elastic.held), *stiffness)
         return FrozenSystem(
-            **pattern.reduce(np.concatenate(values, axis=1), T, turning, circulatory),
+            **pattern.reduce(np.concatenate(values, axis=1), T, joint_parts),
             Q=pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
             rigid=rigid[elastic.masters],
             dofs=elastic.dofs,
@@ -307,9 +322,10 @@ class Mechanism(RigidMechanism):
             f"  joint {j.name}: {j.kind}, {' – '.join(j.bodies)}" for j in self.topology.joints
         ]
         lines += [
-            f"  driver of {d.joint}: {'held' if d.held else 'not held'}"
+            f"  driver of {d.joint}: {'elastic' if d.gives else 'held' if d.held else 'not held'}"
             for d in self.topology.drivers
         ]
+        lines += [f"  bushing {b.name}: {' – '.join(b.bodies)}" for b in self.topology.bushings]
         return "\n".join(lines)
 
 

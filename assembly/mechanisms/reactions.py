@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from assembly.kinematics import unit_coefficients
 from assembly.mechanisms.closure import Closure
+from assembly.mechanisms.deflections import Deflected
 from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
-from assembly.types import Array, Mask
+from assembly.types import Array, Index, Mask
 
 
 @dataclass(frozen=True)
 class Instant:
     """The rigid state, conditions and loads of a mechanism at one instant.
 
-    wrench (m, 12): the conditions' gradient by the motion of their two points; gradient: its jets
-    over the constrained DOFs, (m, J). coefficients, loading (B, 12): the unit kinematics of every
+    Rows are the m conditions, then the deflections of bushings. wrench (rows, 12): their gradient
+    by the motion of their two points; gradient: its jets over the constrained DOFs, (rows, J), of
+    deflections without the second rate. coefficients, loading (B, 12): the unit kinematics of every
     body, as it moves and as its inertia loads it, weight included. forces (loads, 3): applied, in
-    body axes. multipliers (m,).
+    body axes. multipliers (rows,): the forces that act, the springs' for what gives. steady
+    (rows,): those of dampers and bushings at zero elastic deflection. deflected: the bushings.
     """
 
     state: RigidState
@@ -33,6 +37,8 @@ class Instant:
     loading: Array
     forces: Array
     multipliers: Array
+    steady: Array
+    deflected: Deflected | None
 
 
 @dataclass(frozen=True)
@@ -78,39 +84,71 @@ class InverseDynamics:
             fields.T @ topology.applied.unit_loads(i) for i, fields in enumerate(self._fields)
         ]
 
+    @cached_property
+    def _deflection_bodies(self) -> Index:
+        """The two bodies (rows, 2) of each deflection, the ground last."""
+        topology = self.topology
+        body = np.array([point.body for point in topology.points], dtype=np.intp)
+        return np.asarray(body[topology.row_points[len(topology.rows) :]])
+
     def instant(self, t: float) -> Instant:
         """Rigid state, conditions and multipliers at time t (s)."""
         state = self.closure.state(t)
         e = self.closure.evaluate(state)
-        gradient = self.closure.rows.node_gradient(e)
-        spread = Jet(self.topology.spread(gradient.data))
+        gradient = self.closure.rows.node_gradient(e).data
+        deflections, compliance = self.topology.compliance.deflections, self.topology.compliance
+        deflected = None
+        if deflections is not None:
+            deflected = deflections.evaluate(state.frames, t)
+            own = np.concatenate([deflected.gradient, np.zeros_like(deflected.gradient[:1])])
+            gradient = np.concatenate([gradient, own], axis=1)
         omega, epsilon, acceleration = state.twist[:, 3:], state.rate[:, 3:], state.rate[:, :3]
         weightless = acceleration - self.gravity @ state.pose.R
         loading = unit_coefficients(omega, epsilon, weightless)
         forces = self.topology.applied.forces(state)
+        steady = compliance.steady(t, deflected)
+        multipliers = self._multipliers(state, loading, forces, steady, deflected)
         return Instant(
             state,
             e,
-            gradient.value,
-            spread,
+            gradient[0],
+            Jet(self.topology.spread(gradient)),
             unit_coefficients(omega, epsilon, acceleration),
             loading,
             forces,
-            self._multipliers(state, loading, forces),
+            compliance.total(multipliers, steady, gradient[0]),
+            steady,
+            deflected,
         )
 
-    def _multipliers(self, state: RigidState, loading: Array, forces: Array) -> Array:
+    def _multipliers(
+        self,
+        state: RigidState,
+        loading: Array,
+        forces: Array,
+        steady: Array,
+        deflected: Deflected | None,
+    ) -> Array:
         """λ (m,) of all conditions: J is square and regular, so Jᵀλ = Q has one solution."""
         resultants = np.einsum("bij,bj->bi", self._by_motion, loading)
         resultants += np.einsum("bij,bj->bi", self._by_twist, state.twist)
         if len(forces):
             for i, units in enumerate(self._by_force):
                 resultants[i] += units @ self.topology.applied.on_body(forces, i)
+        if deflected is not None:
+            pull = steady[-len(deflected.x) :, None] * deflected.rigid
+            wide = np.vstack([resultants, np.zeros(6)])  # the last row is the ground's
+            ends = self._deflection_bodies
+            np.subtract.at(wide, ends[:, 0], pull[:, :6])
+            np.subtract.at(wide, ends[:, 1], pull[:, 6:])
+            resultants = wide[:-1]
         return state.jacobian.solve_transposed(resultants.reshape(-1)[self.closure.active])
 
     def load(self, now: Instant, held: Mask) -> Array:
-        """Inertia, weight, dampers against the surroundings, applied loads and drivers that do not
-        hold, over all DOFs.
+        """Inertia, weight, dampers against the surroundings, applied loads, drivers that do not
+        hold, and steady forces of elastic joints, over all DOFs.
+
+        The force that a spring transmits is left out: the spring deflects until it has that force.
         """
         loads = [
             units @ coefficients + dampers @ twist
@@ -122,13 +160,24 @@ class InverseDynamics:
             applied = self.topology.applied
             loads = [load + applied.nodal(now.forces, i) for i, load in enumerate(loads)]
         load = np.concatenate(loads)
-        load[self.topology.touched] -= np.where(held, 0.0, now.multipliers) @ now.gradient.value
+        carried = self.topology.compliance.carried()
+        acting = np.where(carried, now.steady, now.multipliers)
+        acting[: len(held)] = np.where(held, 0.0, acting[: len(held)])
+        load[self.topology.touched] -= acting @ now.gradient.value
         return load
 
+    def hessian(self, now: Instant) -> Array:
+        """Second derivatives of all rows by the motions of their points, (rows, 12, 12)."""
+        parts = [self.closure.rows.node_hessian(now.evaluated)]
+        if now.deflected is not None:
+            assert self.topology.compliance.deflections is not None
+            parts.append(self.topology.compliance.deflections.hessian(now.deflected))
+        return np.concatenate(parts)
+
     def mobility(self, now: Instant, held: Mask) -> Array:
-        """Velocity fields (all DOFs, free drivers) per unit rate of each driver that does not
-        hold."""
-        free = np.flatnonzero(~held)
+        """Velocity fields (all DOFs, free drivers) per unit rate of each driver that neither holds
+        nor vibrates."""
+        free = np.flatnonzero(~held & ~self.closure.rows.gives)
         if not len(free):
             return np.zeros((int(self.topology.offsets[-1]), 0))
         unit = np.zeros((len(held), len(free)))
