@@ -35,6 +35,11 @@ SPIN, SLIDE = assembly.Uniform(2.0, 0.3, 1.5), assembly.Harmonic(0.05, 9.0, 0.2,
 STIFF, DAMP, SLIDE_STIFF, SLIDE_DAMP, SPIN_DAMP = 40.0, 0.7, 300.0, 4.0, 0.2
 
 
+def gear(t: float) -> float:
+    """A stiffness that varies in time, N·m/rad."""
+    return STIFF * (1.0 + t - T)
+
+
 def spread(seed: int, scale: float) -> tuple[Array, Array]:
     """Five material points that are not in a plane, and their masses."""
     rng = np.random.default_rng(seed)
@@ -77,13 +82,14 @@ def mechanism() -> assembly.Mechanism:
         [
             assembly.revolute("ground", (0, 0, 0), "arm", (0, 0, 0), axis=BASE, name="base"),
             assembly.revolute(
-                "tool", ELBOW, "wrist", WRISTED, axis=HINGE, axis_second=HINGE_OF_WRIST, name="wrist"
+                "tool", ELBOW, "wrist", WRISTED,
+                axis=HINGE, axis_second=HINGE_OF_WRIST, name="wrist",
             ),
             assembly.cylindrical("arm", SLEEVE, "sleeve", BORED, axis=ROD, name="sleeve"),
         ],
         [
             assembly.driver("base", DRIVE),
-            assembly.driver("wrist", WRIST, stiffness=lambda t: STIFF * (1.0 + t - T), damping=DAMP),
+            assembly.driver("wrist", WRIST, stiffness=gear, damping=DAMP),
             assembly.driver("sleeve", SPIN, of="angle", stiffness=0.0, damping=SPIN_DAMP),
             assembly.driver(
                 "sleeve", SLIDE, of="displacement", stiffness=SLIDE_STIFF, damping=SLIDE_DAMP
