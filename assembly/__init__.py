@@ -16,7 +16,8 @@ from assembly.bodies.matrix_files import (
 )
 from assembly.bodies.rigid import rigid_body
 from assembly.bodies.rings import ring
-from assembly.bodies.rotors import Bearing, Disc, Rotor, rotor
+from assembly.bodies.rotor_parts import Bearing, Disc
+from assembly.bodies.rotors import Rotor, rotor
 from assembly.bodies.solids import plane, solid
 from assembly.bodies.weld import weld
 from assembly.dofs import DofMap
@@ -48,18 +49,9 @@ from assembly.mechanisms.joints import (
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.motion.laws import Harmonic, Uniform
 from assembly.motion.markers import fit_markers
-from assembly.motion.motion import (
-    FunctionMotion,
-    Motion,
-    MovingBody,
-    Sampled,
-    Steady,
-    Turning,
-    moving,
-    ramp,
-    spin,
-    swing,
-)
+from assembly.motion.motion import FunctionMotion, Motion, Steady, Turning, ramp, spin, swing
+from assembly.motion.moving import MovingBody, moving
+from assembly.motion.records import Sampled
 from assembly.system.frozen import FrozenSystem
 
 __all__ = [

@@ -11,19 +11,25 @@ w = S x₀ + c ẋ₀ the steady force. The last belongs to all conditions alike
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.deflections import Deflected, Deflections
 from assembly.mechanisms.drivers import Driver
 from assembly.types import Array, Index, Mask
 
+OverTime = Callable[[Array], Array]
+Group = tuple[Index, OverTime, OverTime]  # rows, and their stiffness and damping over time
+
 
 @dataclass(frozen=True)
 class ElasticTerms:
-    """Stiffness, damping and Gᵀ c Ġ (J, J) over the constrained DOFs."""
+    """Stiffness, damping and Gᵀ c Ġ (P, J, J) over the constrained DOFs at P instants."""
 
     stiffness: Array
     damping: Array
@@ -49,6 +55,26 @@ class Compliance:
         self._drives = [(row, d) for row, d in drives if d.gives or d.damping != 0.0]
         self.bushings, self._mean_rows = bushings, mean_rows
         self.size = count + (0 if deflections is None else len(deflections))
+        self._drive_groups: list[Group] = [
+            (
+                np.array([row]),
+                _over_time(drive.stiffness_at, callable(drive.stiffness)),
+                _over_time(drive.damping_at, callable(drive.damping)),
+            )
+            for row, drive in self._drives
+        ]
+        self._bushing_groups: list[Group] = []
+        for number, bushing in enumerate(bushings):
+            rows = self.rows(number)
+            stiffness = partial(bushing.stiffness_at, size=len(rows))
+            damping = partial(bushing.damping_at, size=len(rows))
+            self._bushing_groups.append(
+                (
+                    rows,
+                    _over_time(stiffness, callable(bushing.stiffness)),
+                    _over_time(damping, callable(bushing.damping)),
+                )
+            )
 
     @property
     def varies(self) -> bool:
@@ -96,55 +122,64 @@ class Compliance:
             out[rows] = bushing.carries(len(rows)) if held_at_mean else True
         return out
 
-    def steady(self, t: float, at: Deflected | None) -> Array:
-        """Forces (rows,) at zero elastic deflection: dampers, preload, bushings that joints
-        stretch."""
-        out = np.zeros(self.size)
-        for row, drive in self._drives:
-            out[row] = drive.damping_at(t) * drive.law.at(t)[1]
-        for number, bushing in enumerate(self.bushings):
+    def steady(self, t: ArrayLike, at: Deflected | None) -> Array:
+        """Forces (..., rows) at zero elastic deflection, at times t (...), s.
+
+        They are those of dampers, of preloads, and of bushings that the joints' motion deflects.
+        """
+        times = np.asarray(t, dtype=float)
+        out = np.zeros((*times.shape, self.size))
+        for (row, drive), (_, _, damping) in zip(self._drives, self._drive_groups, strict=True):
+            rate = _over_time(drive.rate_at, varies=True)(times)
+            out[..., row] = (damping(times) * rate)[..., 0, 0]
+        for bushing, (rows, S, c) in zip(self.bushings, self._bushing_groups, strict=True):
             assert at is not None
-            rows = self.rows(number)
-            own, size = rows - self.count, len(rows)
-            out[rows] = bushing.stiffness_at(t, size) @ at.x[own] + bushing.preload_of(size)
-            out[rows] += bushing.damping_at(t, size) @ at.rate[own]
+            own = rows - self.count
+            forces = S(times) @ at.x[..., own, None] + c(times) @ at.rate[..., own, None]
+            out[..., rows] = forces[..., 0] + bushing.preload_of(len(rows))
         return out
 
     def total(self, multipliers: Array, steady: Array, wrench: Array) -> Array:
-        """Force (rows,) of every row: multipliers (count,) of the conditions; for a bushing that
-        keeps its bodies in place, what these multipliers exert on its second body besides.
+        """Force (..., rows) of every row.
 
-        wrench (rows, 12): gradients by the motions of the points.
+        multipliers (..., m): of the conditions. Those that keep the mean of a bushing are turned
+        into the force that the bushing exerts on its second body. wrench (..., rows, 12): gradients
+        by the motions of the points.
         """
         out = steady.copy()
-        out[: self.count] = multipliers
+        out[..., : self.count] = multipliers
         for number, mean in enumerate(self._mean_rows):
             if len(mean):
                 rows = self.rows(number)
                 entries = [6, 7, 11] if len(rows) == 3 else list(range(6, 12))
-                exerted = multipliers[mean] @ wrench[mean][:, entries]
-                out[rows] += np.linalg.solve(wrench[rows][:, entries].T, exerted)
-                out[mean] = 0.0
+                of_mean, own = (wrench[..., chosen, :][..., entries] for chosen in (mean, rows))
+                exerted = multipliers[..., None, mean] @ of_mean
+                transposed = own.swapaxes(-1, -2)
+                out[..., rows] += np.linalg.solve(transposed, exerted.swapaxes(-1, -2))[..., 0]
+                out[..., mean] = 0.0
         return out
 
-    def terms(self, t: float, gradient: Array) -> ElasticTerms:
-        """The matrices at time t (s); gradient (≥ 2, rows, J) with its first rate."""
+    def terms(self, times: Array, gradient: Array) -> ElasticTerms:
+        """The matrices at times (P,), s; gradient (≥ 2, P, rows, J) with its first rate."""
         G, dG = gradient[:2]
-        K, D, transport = np.zeros((3, G.shape[1], G.shape[1]))
-        blocks = [
-            (
-                np.array([row]),
-                np.array([[drive.stiffness_at(t)]]),
-                np.array([[drive.damping_at(t)]]),
-            )
-            for row, drive in self._drives
-        ]
-        for number, bushing in enumerate(self.bushings):
-            rows = self.rows(number)
-            size = len(rows)
-            blocks.append((rows, bushing.stiffness_at(t, size), bushing.damping_at(t, size)))
-        for rows, stiffness, damping in blocks:
-            K += G[rows].T @ stiffness @ G[rows]
-            D += G[rows].T @ damping @ G[rows]
-            transport += G[rows].T @ damping @ dG[rows]
+        K, D, transport = np.zeros((3, *G.shape[:-2], G.shape[-1], G.shape[-1]))
+        for rows, S, c in (*self._drive_groups, *self._bushing_groups):
+            g, rate, stiffness, damping = G[..., rows, :], dG[..., rows, :], S(times), c(times)
+            gt = g.swapaxes(-1, -2)
+            K += gt @ stiffness @ g
+            D += gt @ damping @ g
+            transport += gt @ damping @ rate
         return ElasticTerms(K, D, transport)
+
+
+def _over_time(value: Callable[[float], ArrayLike], varies: bool) -> OverTime:
+    """A matrix as a function of times (...): (..., r, r), evaluated once where it is constant."""
+    if not varies:
+        constant = np.atleast_2d(np.asarray(value(0.0), dtype=float))
+        return lambda times: np.broadcast_to(constant, (*times.shape, *constant.shape))
+
+    def sampled(times: Array) -> Array:
+        values = np.array([np.atleast_2d(value(float(t))) for t in times.ravel()])
+        return np.asarray(values.reshape((*times.shape, *values.shape[1:])))
+
+    return sampled

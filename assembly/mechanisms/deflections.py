@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from assembly.errors import MechanismError
@@ -34,9 +35,11 @@ HALF_TURN = 3.0  # rad: a bushing with rotational stiffness must turn less
 
 @dataclass(frozen=True)
 class Deflected:
-    """All bushings at one instant, `size` rows each: x and ẋ (rows,), the gradient with its rate
-    (2, rows, 12) by the motions of the two points in body axes, the gradient (rows, 12) by those of
-    the two frames.
+    """All bushings at one instant or at several (...), `size` rows each.
+
+    x, rate (..., rows): deflection and its rate. gradient (2, ..., rows, 12): by the motions of the
+    two points in body axes, and its rate; rigid (..., rows, 12): by those of the two frames.
+    translation: the displacements; phi (..., b, 3), R (..., b, 3, 3): rotation vector, R_ab.
     """
 
     x: Array
@@ -88,58 +91,60 @@ class Deflections:
         """The rows of one bushing."""
         return slice(number * self.size, (number + 1) * self.size)
 
-    def evaluate(self, frames: Frames, t: float) -> Deflected:
-        """All deflections of moving frames; MechanismError beyond half a turn."""
+    def evaluate(self, frames: Frames, t: ArrayLike) -> Deflected:
+        """All deflections of moving frames at times t (...); MechanismError beyond half a turn."""
         e = self.translation.evaluate(frames, t)
-        R, dR = e.relative.data[:2, :: self.moves]
-        phi = Rotation.from_matrix(R @ self._N.swapaxes(1, 2)).as_rotvec().reshape(-1, 3)
+        R, dR = e.relative.data[:2, ..., :: self.moves, :, :]
+        turned = (R @ self._N.swapaxes(-1, -2)).reshape(-1, 3, 3)
+        phi = Rotation.from_matrix(turned).as_rotvec().reshape(R.shape[:-1])
         self._check(phi, t)
-        spin = dR @ R.swapaxes(1, 2)
-        omega = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
+        spin = dR @ R.swapaxes(-1, -2)
+        omega = np.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0]], axis=-1)
         A = inverse_jacobian(phi)
         dphi = (A @ omega[..., None])[..., 0]
-        x, rate = np.zeros(len(self)), np.zeros(len(self))
-        x[self._moving.ravel()], rate[self._moving.ravel()] = e.value.data[:2]
-        x[self._turning], rate[self._turning] = phi[:, self.turns], dphi[:, self.turns]
-        gradient = np.zeros((2, len(self), 12))
-        gradient[:, self._moving.ravel()] = self.translation.node_gradient(e).data[:2]
         dA = derivative(phi, dphi)
-        turning = np.zeros((2, len(phi), 3, 12))
+        moving, leading = self._moving.ravel(), phi.shape[:-2]
+        x = np.zeros((2, *leading, len(self)))
+        x[..., moving] = e.value.data[:2]
+        x[0][..., self._turning] = phi[..., self.turns]
+        x[1][..., self._turning] = dphi[..., self.turns]
+        gradient = np.zeros((2, *leading, len(self), 12))
+        gradient[..., moving, :] = self.translation.node_gradient(e).data[:2]
+        turning = np.zeros((2, *phi.shape, 12))
         turning[0, ..., 3:6], turning[1, ..., 3:6] = -A, -dA
         turning[0, ..., 9:], turning[1, ..., 9:] = A @ R, dA @ R + A @ dR
-        gradient[:, self._turning] = turning[:, :, self.turns]
+        gradient[..., self._turning, :] = turning[..., self.turns, :]
         rigid = gradient[0].copy()
-        rigid[self._moving.ravel()] = self.translation.rigid_gradient(e).value
-        return Deflected(x, rate, gradient, rigid, e, phi, R)
+        rigid[..., moving, :] = self.translation.rigid_gradient(e).value
+        return Deflected(x[0], x[1], gradient, rigid, e, phi, R)
 
     def hessian(self, at: Deflected) -> Array:
-        """∂²x by the displacement and rotation vectors of the two points, (rows, 12, 12)."""
-        H = np.zeros((len(self), 12, 12))
-        H[self._moving.ravel()] = self.translation.node_hessian(at.translation)
+        """∂²x by the displacement and rotation vectors of the two points, (..., rows, 12, 12)."""
         A, R = inverse_jacobian(at.phi), at.R
-        change = np.stack([derivative(at.phi, e) for e in np.eye(3)], axis=1)
-        twice = np.einsum("blkj,bli->bkij", change, A)
+        change = np.stack([derivative(at.phi, e) for e in np.eye(3)], axis=-3)
+        twice = np.einsum("...lkj,...li->...kij", change, A)
         twice = 0.5 * (twice + twice.swapaxes(-1, -2))
-        across = 0.5 * skews(A) @ R[:, None]
-        turned = twice @ R[:, None]
-        out = np.zeros((len(at.phi), 3, 12, 12))
-        out[..., 3:6, 3:6] = twice
-        out[..., 3:6, 9:] = across - turned
-        out[..., 9:, 3:6] = out[..., 3:6, 9:].swapaxes(-1, -2)
-        out[..., 9:, 9:] = R.swapaxes(-1, -2)[:, None] @ turned
-        H[self._turning] = out[:, self.turns]
-        return H
+        turned = twice @ R[..., None, :, :]
+        H = np.zeros((*at.phi.shape, 12, 12))
+        H[..., 3:6, 3:6] = twice
+        H[..., 3:6, 9:] = 0.5 * skews(A) @ R[..., None, :, :] - turned
+        H[..., 9:, 3:6] = H[..., 3:6, 9:].swapaxes(-1, -2)
+        H[..., 9:, 9:] = R.swapaxes(-1, -2)[..., None, :, :] @ turned
+        out = np.zeros((*at.x.shape, 12, 12))
+        out[..., self._moving.ravel(), :, :] = self.translation.node_hessian(at.translation)
+        out[..., self._turning, :, :] = H[..., self.turns, :, :]
+        return out
 
-    def _check(self, phi: Array, t: float) -> None:
-        angle = np.linalg.norm(phi, axis=1)
-        for number in np.flatnonzero(angle > HALF_TURN):
+    def _check(self, phi: Array, t: ArrayLike) -> None:
+        angle = np.linalg.norm(phi, axis=-1)
+        for *when, number in np.argwhere(angle > HALF_TURN).tolist():
             bushing = self.bushings[number]
             turning = bushing.carries(self.size) if self.planar else bushing.acts(self.size)
             if np.any(turning[self.moves :]):
                 raise MechanismError(
-                    f"bushing {bushing.name} is turned by {angle[number]:.3g} rad at t = {t:.6g} s:"
-                    " one with rotational stiffness takes less than half a turn; use the stiffness "
-                    "and damping of a driver"
+                    f"bushing {bushing.name} is turned by {angle[(*when, number)]:.3g} rad at "
+                    f"t = {np.asarray(t)[tuple(when)]:.6g} s: one with rotational stiffness takes "
+                    "less than half a turn; use the stiffness and damping of a driver"
                 )
 
 

@@ -80,6 +80,10 @@ class Driver:
         """Damping at time t (s), N·m·s/rad or N·s/m."""
         return self._value("damping", self.damping, t)
 
+    def rate_at(self, t: float) -> float:
+        """Rate of the law at time t (s), rad/s or m/s."""
+        return self.law.at(t)[1]
+
     def _value(self, name: str, value: Coefficient, t: float) -> float:
         return self._checked(name, value(t), t) if callable(value) else float(value)
 

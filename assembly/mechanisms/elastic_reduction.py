@@ -32,11 +32,11 @@ class ElasticReduction:
         topology = self.topology = rigid.topology
         self.held = held
         times = rigid.closure.sample_times(SAMPLES)
-        gradients = [rigid.instant(t).gradient.value for t in times]
-        read = np.max(np.abs(gradients), axis=0) > 1e-9 * topology.length
+        gradients = rigid.dynamics.at(rigid.closure.states(np.array(times))).gradient.value
+        read = np.abs(gradients).max(axis=0) > 1e-9 * topology.length
         weight = topology.preference(preferred, read)
         self._tying = np.flatnonzero(held)
-        self.partition = choose_partition([J[self._tying] for J in gradients], weight)
+        self.partition = choose_partition(gradients[:, self._tying], weight)
         keepers = topology.keepers(self.partition.slaves)
         for joint, body in preferred.items():
             if keepers[joint] != body:
@@ -50,8 +50,8 @@ class ElasticReduction:
         self._patterns: dict[bool, tuple[list[BodyStack], ReducedPattern]] = {}
 
     def transform(self, now: Instant) -> Jet:
-        """The jet of T over the constrained DOFs."""
-        return self.partition.transform(now.gradient[self._tying], now.state.t)
+        """The jet of T over the constrained DOFs, at one instant or at several."""
+        return self.partition.transform(Jet(now.gradient.data[..., self._tying, :]), now.state.t)
 
     def pattern(self, stressed: bool) -> tuple[list[BodyStack], ReducedPattern]:
         """The bodies' fixed matrices, with or without the geometric ones, and where their values
@@ -75,6 +75,13 @@ class ElasticReduction:
             pattern = ReducedPattern(size, rows, cols, topology.touched, self.partition)
             self._patterns[stressed] = stacks, pattern
         return self._patterns[stressed]
+
+    def numbers_an_instant(self, stressed: bool) -> int:
+        """The numbers in the largest arrays that the matrices of one instant take."""
+        stacks, pattern = self.pattern(stressed)
+        entries = sum(len(stack.rows) for stack in stacks) + len(pattern.sparsity.indices)
+        J = len(pattern.touched)
+        return 9 * (entries + J * (J + 2 * len(pattern.neighbours)))
 
     @cached_property
     def masters(self) -> Index:

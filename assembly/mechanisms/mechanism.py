@@ -29,8 +29,11 @@ from assembly.mechanisms.joints import Joint
 from assembly.mechanisms.rigid_mechanism import RigidMechanism
 from assembly.mechanisms.topology import Topology
 from assembly.system.frozen import FrozenSystem
+from assembly.system.frozen_series import FrozenSeries
 from assembly.system.supports import unresisted
 from assembly.types import Array, Inexact, Mask
+
+BATCH_NUMBERS = 1 << 24  # numbers of the arrays of one batch of instants
 
 
 class Mechanism(RigidMechanism):
@@ -196,51 +199,98 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
+        return self.freeze_many([t], transport, prestress, driven)[0]
+
+    def freeze_many(
+        self,
+        times: ArrayLike,
+        transport: bool = True,
+        prestress: Prestress = "linear",
+        driven: bool | None = None,
+    ) -> FrozenSeries:
+        """The frozen systems at several times, in one batch of array operations.
+
+        Parameters
+        ----------
+        times : array_like, shape (P,)
+            s.
+        transport, prestress, driven
+            As in `freeze`.
+
+        Returns
+        -------
+        FrozenSeries
+            ``freeze_many(times)[i]`` is ``freeze(times[i])``.
+
+        Raises
+        ------
+        InputError
+            For another value of `prestress`.
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at one of the times.
+        """
         if prestress not in ("linear", None):
             raise InputError(
                 f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the deformed '
                 "equilibrium exists for one body in a prescribed motion only (assembly.moving)"
             )
-        elastic = self._elastic(driven)
-        now = self.instant(t)
-        stacks, pattern = elastic.pattern(prestress is not None)
+        at = np.asarray(times, dtype=float)
+        if at.ndim != 1 or not len(at):
+            raise InputError(f"times: expected a list of times, got shape {at.shape}")
+        elastic, stressed = self._elastic(driven), prestress is not None
+        size = elastic.numbers_an_instant(stressed)
+        batches = np.array_split(at, min(len(at), -(-len(at) * size // BATCH_NUMBERS)))
+        series = [self._freeze_batch(part, transport, stressed, elastic) for part in batches]
+        return FrozenSeries.joined(series)
+
+    def _freeze_batch(
+        self, times: Array, transport: bool, stressed: bool, elastic: ElasticReduction
+    ) -> FrozenSeries:
+        now = self.instants(times)
+        stacks, pattern = elastic.pattern(stressed)
         T = elastic.transform(now)
         T = T if transport else Jet.constant(T.value)
         topology, lam = self.topology, now.multipliers
-        reactions = -lam @ topology.on_units(now.wrench)
+        reactions = -(lam[:, None] @ topology.on_units(now.wrench))[:, 0]
         values = [
             stack.parts(
-                now.state.twist[i],
-                now.coefficients[i],
-                now.loading[i],
-                np.concatenate([reactions[own], topology.applied.on_body(now.forces, i)]),
+                now.state.twist[:, i],
+                now.coefficients[:, i],
+                now.loading[:, i],
+                np.concatenate(
+                    [reactions[:, own], topology.applied.on_body(now.forces, i)], axis=1
+                ),
             )
             for i, (stack, own) in enumerate(zip(stacks, topology.own, strict=True))
         ]
         joint_parts: dict[int, Array] = {}
-        stiffness = self._frame_stiffness
+        held_by = [self._frame_stiffness] * len(times)
         if not topology.compliance.is_empty:
-            springs = topology.compliance.terms(t, now.gradient.data)
+            springs = topology.compliance.terms(times, now.gradient.data)
             joint_parts = {K: springs.stiffness, D: springs.damping}
             if transport:
                 joint_parts[K_D] = springs.transport
-            stiffness = (*stiffness, topology.over_all(springs.stiffness))
-        if prestress is not None:
+            held_by = [(*self._frame_stiffness, topology.over_all(S)) for S in springs.stiffness]
+        if stressed:
             hessian = self.dynamics.hessian(now)
             on_loads = topology.applied.stiffness(now.forces, topology.touched)
             turning = topology.gather_hessian(lam, now.wrench, hessian)
-            joint_parts[K_G] = turning + 0.5 * (on_loads + on_loads.T)
+            joint_parts[K_G] = turning + 0.5 * (on_loads + on_loads.swapaxes(-1, -2))
             # The part of a follower's stiffness without a potential is circulatory.
-            circulatory = 0.5 * (on_loads - on_loads.T)
+            circulatory = 0.5 * (on_loads - on_loads.swapaxes(-1, -2))
             joint_parts[K_D] = joint_parts.get(K_D, 0.0) + circulatory
-        rigid = unresisted(self.dynamics.mobility(now, elastic.held), *stiffness)
-        return FrozenSystem(
-            **pattern.reduce(np.concatenate(values, axis=1), T, joint_parts),
+        mobility = self.dynamics.mobility(now, elastic.held)
+        return FrozenSeries(
+            times,
+            pattern.sparsity,
+            pattern.reduce(np.concatenate(values, axis=2), T, joint_parts),
             Q=pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
-            rigid=rigid[elastic.masters],
+            rigid=tuple(
+                unresisted(fields, *stiffness)[elastic.masters]
+                for fields, stiffness in zip(mobility, held_by, strict=True)
+            ),
             dofs=elastic.dofs,
             frame=elastic.frame,
-            parameters=dict(t=float(t)),
         )
 
     def recover(self, t: float, q: Inexact, driven: bool | None = None) -> dict[str, Inexact]:

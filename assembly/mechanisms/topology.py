@@ -24,6 +24,7 @@ from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.joint_points import FittedRotation, JointPoint, joint_points
 from assembly.mechanisms.joint_rows import JointRows
 from assembly.mechanisms.joints import GROUND, Joint
+from assembly.mechanisms.part_checks import check_bodies, check_names
 from assembly.mechanisms.rigid_state import Pose
 from assembly.motion.laws import Uniform
 from assembly.types import Array, Index, Mask
@@ -58,19 +59,13 @@ class Topology:
         loads: tuple[Load, ...],
         bushings: tuple[Bushing, ...] = (),
     ) -> Topology:
-        planar = _check_bodies(bodies)
+        planar = check_bodies(bodies)
+        check_names(bodies, joints, bushings, drivers)
         ties = (*joints, *(bushing.joint() for bushing in bushings))
-        if not ties:
-            raise MechanismError(
-                "joints: a mechanism needs at least one, to the ground or between bodies"
-            )
-        _check_names(bodies, ties, drivers)
         numbers = {joint.name: k for k, joint in enumerate(joints)}
         found = [(c, k) for k, joint in enumerate(joints) for c in conditions(joint, planar)]
         drives = []
         for motor in drivers:
-            if motor.joint not in numbers:
-                raise MechanismError(f"driver: {motor.joint!r} is a bushing: it cannot be driven")
             k = numbers[motor.joint]
             drives.append((len(found), motor))
             found.append((driving_condition(motor, joints[k], planar), k))
@@ -213,30 +208,42 @@ class Topology:
         return np.asarray(self.on_units(gradient) @ self._seen[:-1])
 
     def gather_hessian(self, factors: Array, gradient: Array, hessian: Array) -> Array:
-        """Σ factor_k ∇²Φ_k over the constrained DOFs (J, J).
+        """Σ factor_k ∇²Φ_k over the constrained DOFs (..., J, J).
 
-        gradient (rows, 12), hessian (rows, 12, 12): by the displacements and rotation vectors of
-        the points; rotations of node sets are not linear in their DOFs, so the gradient matters
-        too.
+        factors (..., rows); gradient (..., rows, 12), hessian (..., rows, 12, 12): by the
+        displacements and rotation vectors of the points; rotations of node sets are not linear in
+        their DOFs, so the gradient matters too.
         """
-        count = len(self.units) + 1
-        on_units = np.zeros((count, count))
-        rows = np.broadcast_to(self._unit_of[:, :, None], hessian.shape)
-        cols = np.broadcast_to(self._unit_of[:, None, :], hessian.shape)
-        np.add.at(on_units, (rows, cols), factors[:, None, None] * hessian)
-        out = self._seen.T[:, :-1] @ on_units[:-1, :-1] @ self._seen[:-1]
-        wrench = factors @ self.on_units(gradient)
-        for number, (fitted, slots) in self._fitted.items():
+        leading, count = factors.shape[:-1], len(self.units)
+        terms = (factors[..., None, None] * hessian).reshape(-1, self._pair_sum.shape[1])
+        on_units = np.asarray((self._pair_sum @ terms.T).T).reshape(*leading, count, count)
+        seen = self._seen[:-1]
+        out = seen.T @ on_units @ seen
+        wrench = (factors[..., None, :] @ self.on_units(gradient))[..., 0, :]
+        for number, (slots, second) in self._fitted.items():
             mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)
-            g = np.zeros(3)
-            g[self.units[mine, 1] - 3] = wrench[mine]
-            known = np.flatnonzero(slots >= 0)
-            out[np.ix_(slots[known], slots[known])] += fitted.second(g)[np.ix_(known, known)]
+            g = np.zeros((*leading, 3))
+            g[..., self.units[mine, 1] - 3] = wrench[..., mine]
+            out[..., slots[:, None], slots] += np.tensordot(g, second, 1)
         return np.asarray(out)
 
     @cached_property
-    def _fitted(self) -> dict[int, tuple[FittedRotation, Index]]:
-        """Best-fit rotations that joints use, and the constrained DOFs (3k,) of their nodes."""
+    def _pair_sum(self) -> sp.csr_matrix:
+        """Which entries of the Hessians (rows, 12, 12) add up to each pair of units."""
+        count = len(self.units)
+        first, second = (
+            np.broadcast_to(x, (len(self.row_points), 12, 12)).ravel()
+            for x in (self._unit_of[:, :, None], self._unit_of[:, None, :])
+        )
+        there = np.flatnonzero((first < count) & (second < count))
+        pairs = first[there] * count + second[there]
+        shape = (count * count, len(first))
+        return sp.csr_matrix((np.ones(len(there)), (pairs, there)), shape=shape)
+
+    @cached_property
+    def _fitted(self) -> dict[int, tuple[Index, Array]]:
+        """Best-fit rotations that joints use: the constrained DOFs (k,) of their nodes, and the
+        second derivatives (3, k, k) of the three rotations by these."""
         out = {}
         turning = set(self.units[self.units[:, 1] >= 3, 0].tolist())
         place = {int(unknown): k for k, unknown in enumerate(self.touched)}
@@ -252,7 +259,10 @@ class Topology:
                             slots[3 * i + c] = place.get(
                                 int(self.offsets[point.body]) + unknown, -1
                             )
-                out[number] = (FittedRotation(dofs.coordinates[point.nodes], self.planar), slots)
+                fitted = FittedRotation(dofs.coordinates[point.nodes], self.planar)
+                known = np.flatnonzero(slots >= 0)
+                second = np.stack([fitted.second(e)[np.ix_(known, known)] for e in np.eye(3)])
+                out[number] = (slots[known], second)
         return out
 
     @cached_property
@@ -360,38 +370,3 @@ def _pairs(points: tuple[JointPoint, ...], ties: Index) -> tuple[Index, Array, A
         np.array([[p.point for p in pair] for pair in pairs]),
         np.array([[p.lever for p in pair] for pair in pairs]),
     )
-
-
-def _check_bodies(bodies: dict[str, Body]) -> bool:
-    """Whether all bodies are planar; MechanismError for mixtures and supported bodies."""
-    if not bodies:
-        raise MechanismError("bodies: a mechanism needs at least one")
-    kinds = set()
-    for name, body in bodies.items():
-        if name == GROUND:
-            raise MechanismError(f"bodies: {GROUND!r} is the fixed frame and needs no body")
-        if body.fixed.any() or len(body.hold):
-            raise MechanismError(
-                f"body {name!r}: is clamped or pinned; leave supports out, joints hold it"
-            )
-        kinds.add(bool(np.isin(body.dofs.component, (0, 1, 5)).all()))
-    if len(kinds) > 1:
-        raise MechanismError("bodies: all must be planar, or all in space")
-    return kinds.pop()
-
-
-def _check_names(
-    bodies: dict[str, Body], joints: tuple[Joint, ...], drivers: tuple[Driver, ...]
-) -> None:
-    names = [joint.name for joint in joints]
-    for joint in joints:
-        if names.count(joint.name) > 1:
-            raise MechanismError(f"joint {joint.name}: two joints have this name")
-        for body in joint.bodies:
-            if body != GROUND and body not in bodies:
-                raise MechanismError(
-                    f"joint {joint.name}: no body {body!r}; there are {GROUND}, {', '.join(bodies)}"
-                )
-    for motor in drivers:
-        if motor.joint not in names:
-            raise MechanismError(f"driver: no joint {motor.joint!r}; joints are {', '.join(names)}")
