@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from assembly.errors import MechanismError
 from assembly.kinematics import Kinematics, as_vector
 from assembly.mechanisms.closure import Closure
+from assembly.mechanisms.naming import drive_names
 from assembly.mechanisms.reactions import Instant, InverseDynamics, Reaction
 from assembly.mechanisms.rigid_state import Pose, RigidState
 from assembly.mechanisms.topology import Topology
@@ -206,11 +207,7 @@ class RigidMechanism:
         now = self.instant(t)
         values = now.multipliers - now.steady
         rows = np.flatnonzero(self.closure.rows.driven)
-        joints = [driver.joint for driver in self.topology.drivers]
-        names = [
-            driver.joint if joints.count(driver.joint) == 1 else f"{driver.joint} {driver.of}"
-            for driver in self.topology.drivers
-        ]
+        names = drive_names(self.topology)
         return {name: -float(values[k]) for name, k in zip(names, rows, strict=True)}
 
     def instant(self, t: float) -> Instant:
