@@ -44,6 +44,7 @@ from assembly.bodies.rotors import Rotor as Rotor
 from assembly.bodies.rotors import rotor as rotor
 from assembly.bodies.solids import plane as plane
 from assembly.bodies.solids import solid as solid
+from assembly.bodies.weld import weld as weld
 from assembly.dofs import DofMap as DofMap
 from assembly.elements.family import ElementFamily as ElementFamily
 from assembly.errors import (
@@ -94,6 +95,7 @@ from assembly.errors import (
 from assembly.kinematics import Kinematics as Kinematics
 from assembly.kinematics import unit_axis as unit_axis
 from assembly.linalg.combination import Combination as Combination
+from assembly.linalg.solver import linear_solver as linear_solver
 from assembly.materials.materials import (
     Material as Material,
 )
@@ -126,6 +128,8 @@ from assembly.materials.sections import (
     tube as tube,
 )
 from assembly.mechanisms.applied_loads import Load as Load
+from assembly.mechanisms.bushings import Bushing as Bushing
+from assembly.mechanisms.bushings import bushing as bushing
 from assembly.mechanisms.drivers import Driver as Driver
 from assembly.mechanisms.drivers import driver as driver
 from assembly.mechanisms.joints import (
@@ -184,4 +188,5 @@ from assembly.motion.moving import MovingBody as MovingBody
 from assembly.motion.moving import moving as moving
 from assembly.motion.records import Sampled as Sampled
 from assembly.system.frozen import FrozenSystem as FrozenSystem
+from assembly.system.frozen_series import FrozenSeries as FrozenSeries
 from assembly.system.null_chain import NullChain as NullChain

@@ -9,6 +9,7 @@ import pytest
 
 import assembly
 from assembly import errors
+from assembly.linalg.combination import Pattern
 from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
@@ -17,7 +18,7 @@ from tests.support.signatures import classes, hints, known, members, public, rai
 PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What a mechanism hands to its own rooms: returned by public methods, taken by none.
-CLASSES |= {Frames, Instant, Jacobian}
+CLASSES |= {Frames, Instant, Jacobian, Pattern}
 
 
 def needed(thing: Any) -> dict[str, set[type]]:

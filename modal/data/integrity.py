@@ -12,7 +12,7 @@ import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,15 @@ def description(array: Any) -> list[Any]:
     sizes = [list(array.shape), list(array.chunks)]
     names = array.metadata.dimension_names
     return [str(array.dtype), sizes, str(array.fill_value), names, dict(array.attrs)]
+
+
+def zarr_group(path: Path | None, mode: Literal["r", "r+", "w"]) -> Any:
+    """The zarr group of a folder, or a new one in memory; arrays are described by themselves."""
+    import zarr
+
+    if mode != "w":
+        return zarr.open_group(path, mode=mode, use_consolidated=False)
+    return zarr.open_group(path or zarr.storage.MemoryStore(), mode=mode, zarr_format=3)
 
 
 def consolidate(folder: Path) -> None:

@@ -37,6 +37,7 @@ from modal.data.integrity import (
     put,
     readable,
     reserve,
+    zarr_group,
 )  # fmt: skip
 from modal.data.variables import MAP
 from modal.provenance.fingerprint import agree
@@ -85,10 +86,8 @@ class MapStore:
         """
         if self.path is None or not self.path.exists():
             return False
-        import zarr
-
         try:
-            group = zarr.open_group(self.path, mode="r", use_consolidated=False)
+            group = zarr_group(self.path, "r")
             stored: dict[str, Any] = dict(group.attrs)
             checksums = dict(stored[CHECKSUMS])
         except Exception as fault:  # damaged files raise exceptions of any kind
@@ -118,17 +117,15 @@ class MapStore:
 
     def create(self, basis: Mapping[str, NDArray[Any]] | None) -> None:
         """A new empty map, with the reduced basis its tiles will use."""
-        import zarr
-
         if self.path is None:
-            self._group = zarr.open_group(zarr.storage.MemoryStore(), mode="w", zarr_format=3)
+            self._group = zarr_group(None, "w")
             self._fill(self._group, basis or {})
             return
         with storage_faults(self.path, "nothing was stored yet"):
             former = lock(self.path) if self.path.exists() else None
             try:
                 with replacing(self.path) as made:
-                    self._fill(zarr.open_group(made, mode="w", zarr_format=3), basis or {})
+                    self._fill(zarr_group(made, "w"), basis or {})
                     consolidate(made)
             finally:
                 release(former)
@@ -171,17 +168,21 @@ class MapStore:
                 ]
                 raise self._other_model(" at " + ", ".join(where))
 
+    def join(self) -> None:
+        """Write tiles of a map that another rank of this run has opened, and locks."""
+        if self.path is not None:
+            with storage_faults(self.path, "it is left as it was"):
+                self._group = zarr_group(self.path, "r+")
+
     def close(self) -> None:
         """Release the lock: other processes may write the map."""
         release(self._lock)
         self._lock = None
 
     def _open(self) -> None:
-        import zarr
-
         assert self.path is not None
         self._lock = lock(self.path)
-        self._group = zarr.open_group(self.path, mode="r+", use_consolidated=False)
+        self._group = zarr_group(self.path, "r+")
 
     def _fill(self, group: Any, basis: Mapping[str, NDArray[Any]]) -> None:
         names = tuple(self.axes)
@@ -271,6 +272,10 @@ class MapStore:
             f"differs{where}); give another store"
         )
 
+    def place(self, tile: Slices) -> tuple[int, ...]:
+        """The number of a tile along every axis."""
+        return tuple(s.start // step for s, step in zip(tile, self.tile, strict=True))
+
     def _slices(self, place: Iterable[int]) -> Slices:
         parts = zip(place, self.tile, self.shape, strict=True)
         return tuple(
@@ -287,12 +292,17 @@ class MapStore:
         tiles = map(self._slices, np.argwhere(self.finished_tiles))
         return sum(int(np.prod([s.stop - s.start for s in tile])) for tile in tiles)
 
+    @property
+    def _stored(self) -> int:
+        """Points that are done in the store, whichever rank has stored them."""
+        return int(np.count_nonzero(self._group["done"][...]))
+
     def write(self, tile: Slices, values: Mapping[str, NDArray[Any]]) -> None:
         """Store one tile; its `done` comes last. Raises StorageError; what was finished stays."""
         total = int(np.prod(self.shape))
-        place = tuple(s.start // step for s, step in zip(tile, self.tile, strict=True))
+        place = self.place(tile)
         with storage_faults(
-            self.path, lambda: f"{self.finished} of {total} points are kept; go on with resume=True"
+            self.path, lambda: f"{self._stored} of {total} points are kept; go on with resume=True"
         ):
             for name in COLUMNS:
                 self._group[name][tile] = values[name]

@@ -44,7 +44,7 @@ def kinematics(
             spread[i, k] = in_plane(fit.uncertainty(t))
     columns = {"true": true, "fitted": estimated, "deviation": spread, "smoothing": smoothed - true}
     table = ("regime", "marker", "extreme")
-    marker_extremes = np.array([extremes(known) for known in motions])
+    rate_extremes = np.array([extremes(known) for known in motions])
     return xr.Dataset(
         {
             **{
@@ -53,8 +53,8 @@ def kinematics(
                 for key, values in columns.items()
             },
             "noise_found": ("regime", np.array([fit.noise for fit in fits])),
-            "marker_speed": (table, marker_extremes[..., :2]),
-            "marker_acceleration": (table, marker_extremes[..., 2:]),
+            "marker_speed": (table, rate_extremes[..., :2]),
+            "marker_acceleration": (table, rate_extremes[..., 2:]),
             "marker_speed_paper": (table, TABLE_2[..., :2]),
             "marker_acceleration_paper": (table, TABLE_2[..., 2:]),
             "speed": ("regime", np.array([known.speed for known in motions])),

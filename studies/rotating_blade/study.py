@@ -74,7 +74,7 @@ def solid_model() -> assembly.Body:
 
 
 def compare_with_calculix(body: assembly.Body, modes: int = 6) -> xr.Dataset:
-    """Frequencies without Coriolis terms, beside those of CalculiX 2.20 on the same mesh.
+    """Frequencies without Coriolis terms, compared with CalculiX 2.20 on the same mesh.
 
     Parameters
     ----------

@@ -172,7 +172,7 @@ def zero_counts() -> xr.Dataset:
             rank[i, j] = int((coupling > COUPLED * abs(C).max() * (V**2).sum()).sum())
             formula[i, j] = 2 * mobility[i, j] - rank[i, j]
             zeros = chain.count
-            # What the solver leaves of the zeros is told from the rest by the deflated spectrum.
+            # The deflated spectrum distinguishes the solver's images of the zeros from the rest.
             near_zero[i, j] = int((plain < 0.1 * others[0]).sum())
             spread[i, j], first[i, j] = plain[zeros - 1], others[0]
             agreement[i, j] = np.abs(others / plain[zeros:] - 1.0).max()

@@ -55,7 +55,7 @@ def _deflation(dataset: xr.Dataset) -> list[str]:
         f"{float(abs(apart).max()):.0e}",
         "  a dense solver that keeps the zeros is off in the others by up to "
         f"{float(dataset['deflation_difference'].max()):.0e} (the slowest)",
-        f"  sparse, {about['large_unknowns']} unknowns: {about['large_seconds']:.2f} s, "
+        f"  sparse, {about['large_unknowns']} DOFs: {about['large_seconds']:.2f} s, "
         f"{about['large_zeros_removed']} zeros removed, chain residual "
         f"{about['large_chain_residual']:.0e}, backward errors up to "
         f"{float(dataset['deflated_large_error'].max()):.0e}",
