@@ -1,0 +1,95 @@
+"""Degrees of freedom by node and component: where forces act and displacements are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assembly.dofs import COMPONENTS
+from assembly.errors import InputError
+from assembly.system.frozen import FrozenSystem
+from modal.types import Complex, Index
+
+Probe = tuple[int, str] | int
+Force = Any  # mapping of Probe to a number, or array_like (n,)
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Numbers (P,) and names (P,) of some degrees of freedom of a system."""
+
+    numbers: Index
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, system: FrozenSystem, probes: Iterable[Probe], argument: str) -> Probes:
+        """From (node, component) pairs or numbers. Raises InputError naming the argument."""
+        entries = list(probes)
+        if not entries:
+            raise InputError(f'{argument}: give at least one, such as (12, "uz")')
+        numbers = [dof_number(system, entry, argument) for entry in entries]
+        return cls(np.array(numbers, dtype=np.intp), tuple(name(system, k) for k in numbers))
+
+    @property
+    def units(self) -> str:
+        """Units of the displacements: "m", "rad", or "1" where both occur or neither is known."""
+        kinds = {"rad" if text.split()[-1].startswith("r") else "m" for text in self.names}
+        named = all(" " in text for text in self.names)
+        return kinds.pop() if named and len(kinds) == 1 else "1"
+
+
+def name(system: FrozenSystem, number: int) -> str:
+    """ "node component" of a degree of freedom, its number where the system has no nodes."""
+    if system.dofs is None:
+        return str(number)
+    return f"{system.dofs.node[number]} {COMPONENTS[system.dofs.component[number]]}"
+
+
+def dof_number(system: FrozenSystem, probe: Probe, argument: str) -> int:
+    """Number of a degree of freedom. Raises InputError."""
+    if isinstance(probe, int | np.integer):
+        if not 0 <= probe < system.n:
+            raise InputError(
+                f"{argument}: degree of freedom {probe} does not exist; the system has {system.n}"
+            )
+        return int(probe)
+    try:
+        node, component = probe
+        place = COMPONENTS.index(component)
+    except (TypeError, ValueError):
+        raise InputError(
+            f'{argument}: expected (node, component) such as (12, "uz"), or the number of a degree '
+            f"of freedom, got {probe!r}"
+        ) from None
+    if system.dofs is None:
+        raise InputError(
+            f"{argument}: this system has no nodes; give the number of a degree of freedom in "
+            f"place of {probe!r}"
+        )
+    try:
+        return system.dofs.index(int(node), place)
+    except InputError as fault:
+        raise InputError(f"{argument}: {fault}") from None
+
+
+def force_vector(system: FrozenSystem, force: Force, argument: str = "force") -> Complex:
+    """A load (n,), complex, from a mapping of probes to amplitudes or an array. Raises InputError."""
+    if isinstance(force, Mapping):
+        out = np.zeros(system.n, dtype=complex)
+        for probe, amplitude in force.items():
+            out[dof_number(system, probe, argument)] += amplitude
+    else:
+        out = np.asarray(force, dtype=complex)
+        if out.shape != (system.n,):
+            raise InputError(
+                f'{argument}: expected {{(node, "uz"): amplitude}} or an array of shape '
+                f"({system.n},), got shape {out.shape}"
+            )
+    if not np.all(np.isfinite(out)):
+        raise InputError(f"{argument}: has entries that are not finite numbers")
+    if not np.any(out):
+        raise InputError(f"{argument}: is zero")
+    return out
