@@ -8,11 +8,19 @@ from modal.checks.property_report import PropertyReport
 from modal.data.storage import read_dataset, write_dataset
 from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
+from modal.exchange.mac import mac
+from modal.exchange.matrices import write_matrices
+from modal.exchange.shape_set import ShapeSet, shape_set
+from modal.exchange.uff import read_uff, write_uff
+from modal.exchange.vtk import write_motion, write_shapes
 from modal.maps.stability_maps import stability_map
 from modal.periodic.floquet import FloquetModes, floquet
 from modal.periodic.hill import hill_chart
 from modal.proofs.box import Box
 from modal.proofs.verdict import Stability, stability
+from modal.response.frequency_response import frequency_response
+from modal.response.state_space import state_space
+from modal.response.unbalance import unbalance_response
 from modal.tracking.following import Rules
 from modal.tracking.tracking import TrackingInterrupted, track
 from modal.transient.loads import Harmonic, Impulse, InertiaLoads, Tabulated
@@ -45,4 +53,15 @@ __all__ = [
     "read_dataset",
     "track",
     "write_dataset",
+    "ShapeSet",
+    "frequency_response",
+    "mac",
+    "read_uff",
+    "shape_set",
+    "state_space",
+    "unbalance_response",
+    "write_matrices",
+    "write_motion",
+    "write_shapes",
+    "write_uff",
 ]

@@ -34,6 +34,8 @@ ROOMS = (
     "modal.eigen",
     "modal.reduction",
     "modal.proofs",
+    "modal.response",
+    "modal.exchange",
     "modal.transient",
     "modal.provenance",
     "modal.tracking",

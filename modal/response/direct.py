@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
@@ -21,13 +23,14 @@ def solved(system: FrozenSystem, angular_frequency: float, force: Complex) -> Co
     """
     w = angular_frequency
     H = sp.csc_matrix(system.stiffness + (1j * w) * system.damping - w**2 * system.M)
+    q = np.full(system.n, np.nan + 0j)
     try:
-        if system.n <= DENSE:
-            q = la.solve(H.toarray(), force)
-        else:
-            q = spla.splu(H).solve(force)
-    except (la.LinAlgError, RuntimeError):
-        q = np.full(system.n, np.nan + 0j)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", la.LinAlgWarning)
+            if w != 0.0 or system.null_chain is None:
+                q = la.solve(H.toarray(), force) if system.n <= DENSE else spla.splu(H).solve(force)
+    except (la.LinAlgError, la.LinAlgWarning, RuntimeError):
+        pass  # named below
     if not np.all(np.isfinite(q)):
         raise InputError(
             f"frequencies: the dynamic stiffness is singular at {w / (2 * np.pi):.6g} Hz "

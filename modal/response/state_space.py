@@ -15,7 +15,7 @@ from modal.response.probes import Probe, Probes
 from modal.types import Array
 
 StateSpace = tuple[Array, Array, Array, Array]
-NEAR_ZERO = 0.1  # of the lowest |λ|: real shift of the static correction of free systems
+SHIFT = 0.05  # of the largest |λ| retained: real s of the static correction of free systems
 
 
 def state_space(
@@ -154,6 +154,6 @@ def _omitted(
 
     if not free:
         return remainder(0.0)
-    s = NEAR_ZERO * float(np.abs(modes.eigenvalues).min())
+    s = SHIFT * float(np.abs(modes.eigenvalues).max())
     near, far = (0.5 * (remainder(r) + remainder(-r)) for r in (s, 2.0 * s))
     return np.asarray((4.0 * near - far) / 3.0)
