@@ -16,7 +16,8 @@ from assembly.bodies.matrix_files import (
 )
 from assembly.bodies.rigid import rigid_body
 from assembly.bodies.rings import ring
-from assembly.bodies.rotors import Bearing, Disc, Rotor, rotor
+from assembly.bodies.rotor_parts import Bearing, Disc
+from assembly.bodies.rotors import Rotor, rotor
 from assembly.bodies.solids import plane, solid
 from assembly.dofs import DofMap
 from assembly.errors import (
@@ -33,11 +34,10 @@ from assembly.materials.materials import Material, Orthotropic, aluminium, steel
 from assembly.materials.plausibility import PlausibilityWarning
 from assembly.materials.sections import Section, circle, i_profile, rectangle, tube
 from assembly.mechanisms.applied_loads import Load
+from assembly.mechanisms.drivers import Driver, driver
 from assembly.mechanisms.joints import (
-    Driver,
     Joint,
     cylindrical,
-    driver,
     fixed,
     prismatic,
     revolute,
@@ -47,18 +47,9 @@ from assembly.mechanisms.joints import (
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.motion.laws import Harmonic, Uniform
 from assembly.motion.markers import fit_markers
-from assembly.motion.motion import (
-    FunctionMotion,
-    Motion,
-    MovingBody,
-    Sampled,
-    Steady,
-    Turning,
-    moving,
-    ramp,
-    spin,
-    swing,
-)
+from assembly.motion.motion import FunctionMotion, Motion, Steady, Turning, ramp, spin, swing
+from assembly.motion.moving import MovingBody, moving
+from assembly.motion.records import Sampled
 from assembly.system.frozen import FrozenSystem
 
 __all__ = [

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import assembly
 import modal
 import modal.proofs.verdict
-from assembly.bodies.rotors import Bearing
+from assembly.bodies.rotor_parts import Bearing
 from assembly.errors import ConvergenceError, InputError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem

@@ -35,8 +35,9 @@ def main(*, size: int = 3, fails: bool = False, progress: bool = False) -> Outpu
     size : int
         Number of values.
     """
-    part = xr.Dataset({"value": ("x", np.arange(size), {"units": "m", "long_name": "value"})})
-    dataset = merged([part], title="small", size=size)
+    part = xr.Dataset({"value": ("x", np.arange(size))})
+    variables = {"value": ("m", "value"), "absent": ("s", "time")}
+    dataset = merged([part], variables, title="small", size=size)
     yield Data("small.nc", dataset)
     yield Text("note.txt", "a note")
     if fails:
@@ -51,6 +52,7 @@ def test_outputs_are_written_in_order_and_the_dataset_is_returned(tmp_path: Path
     out = OutputFolder(tmp_path / "out", "small")
     dataset = main(size=4, out=out)
     assert dataset.sizes["x"] == 4 and dataset.attrs["title"] == "small"
+    assert dataset["value"].attrs == {"units": "m", "long_name": "value"}
     names = [path.name for path in out.written]
     assert names == ["small.nc", "note.txt", "shown.png", "again.png"]
     assert modal.read_dataset(out.path / "small.nc").sizes["x"] == 4

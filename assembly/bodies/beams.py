@@ -134,11 +134,11 @@ def beam(
     arms = [as_vector(arm, "end_offsets") for arm in end_offsets]
     if len(arms) != 2 or (planar and any(arm[2] for arm in arms)):
         raise InputError("end_offsets: expected two arms, in the x-y plane if the beam is planar")
-    held = nodes.copy()
-    held[0], held[-1] = nodes[0] - arms[0], nodes[-1] - arms[1]
-    holders = DofMap.regular(held, PLANAR if planar else SPATIAL)
-    offset_family = OffsetFamily(holders, family, dofs, np.arange(elements + 1))
-    return supported(holders, offset_family, clamped, pinned, pin_axis, name)
+    support_points = nodes.copy()
+    support_points[0], support_points[-1] = nodes[0] - arms[0], nodes[-1] - arms[1]
+    support_dofs = DofMap.regular(support_points, PLANAR if planar else SPATIAL)
+    offset_family = OffsetFamily(support_dofs, family, dofs, np.arange(elements + 1))
+    return supported(support_dofs, offset_family, clamped, pinned, pin_axis, name)
 
 
 def bar(

@@ -205,9 +205,9 @@ def compliance(stiffness: Array, theory: Theory) -> Array:
     """Inverse of section stiffness (..., 6, 6); without shear strains for Euler–Bernoulli."""
     if theory == "timoshenko":
         return np.asarray(np.linalg.inv(stiffness))
-    kept = np.array([0, 3, 4, 5])
+    strains = np.array([0, 3, 4, 5])
     C = np.zeros_like(stiffness)
-    C[..., kept[:, None], kept] = np.linalg.inv(stiffness[..., kept[:, None], kept])
+    C[..., strains[:, None], strains] = np.linalg.inv(stiffness[..., strains[:, None], strains])
     return C
 
 

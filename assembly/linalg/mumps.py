@@ -117,18 +117,18 @@ class MumpsFactor:
     def _solve_block(self, b: Array) -> Array:
         # MUMPS solves a block of right-hand sides several times faster than one by one.
         n, count = b.shape
-        found = np.empty((n, count), order="F")
+        solution = np.empty((n, count), order="F")
         width = max(NARROWEST, BLOCK // n)
         for start in range(0, count, width):
             columns = slice(start, min(start + width, count))
-            found[:, columns] = self._solve_columns(b[:, columns])
-        return found
+            solution[:, columns] = self._solve_columns(b[:, columns])
+        return solution
 
     def _solve_columns(self, b: Array) -> Array:
         PETSc = self._PETSc
-        given = np.asfortranarray(b, dtype=PETSc.ScalarType)
+        columns = np.asfortranarray(b, dtype=PETSc.ScalarType)
         space = np.empty(b.shape, dtype=PETSc.ScalarType, order="F")
-        rhs = PETSc.Mat().createDense(b.shape, array=given, comm=PETSc.COMM_SELF)
+        rhs = PETSc.Mat().createDense(b.shape, array=columns, comm=PETSc.COMM_SELF)
         out = PETSc.Mat().createDense(b.shape, array=space, comm=PETSc.COMM_SELF)
         try:
             self.factor.matSolve(rhs, out)

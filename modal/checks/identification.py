@@ -186,10 +186,14 @@ def identify(response: xr.Dataset, modes: Any, system: FrozenSystem) -> xr.Datas
     """
     coordinates = modal_coordinates(response, system, modes.eigenvalues, modes.left)
     t = response.time.values
-    found = np.array([rate_of(t, c) for c in coordinates.T])
+    identified = np.array([rate_of(t, c) for c in coordinates.T])
     return xr.Dataset(
         {
-            "eigenvalue": ("mode", found, {"units": "s-1", "long_name": "identified eigenvalue"}),
+            "eigenvalue": (
+                "mode",
+                identified,
+                {"units": "s-1", "long_name": "identified eigenvalue"},
+            ),
             "frozen_eigenvalue": (
                 "mode",
                 np.asarray(modes.eigenvalues),

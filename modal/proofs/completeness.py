@@ -78,7 +78,7 @@ class Completeness:
         Vectors that the basis holds, about the lowest modes of K_ref.
     stiffness : float
         The largest W² + γW of the points, (rad/s)². Bounds that matter little are left wide.
-    kept : mapping, optional
+    stored : mapping, optional
         The `arrays` of an earlier one, which are then not computed again.
     """
 
@@ -88,7 +88,7 @@ class Completeness:
         span: Coefficients,
         start: MassBasis | None = None,
         stiffness: float = np.inf,
-        kept: Mapping[str, Array] | None = None,
+        stored: Mapping[str, Array] | None = None,
     ) -> None:
         family = reference.family
         self.reference = reference
@@ -96,13 +96,13 @@ class Completeness:
         every = np.ones(len(family.terms), dtype=bool)
         self.damping = groups(span.damping, every)
         self.changes = groups(span.stiffness - reference.weights, every)
-        if kept is None:
+        if stored is None:
             assert start is not None
             changed = span.stiffness - reference.weights
             sizes = [np.abs(group.factor(changed)).max() for group in self.changes]
             bounds = self._bounds(start, [stiffness + reference.shift, *sizes])
         else:
-            bounds = kept["complement"]
+            bounds = stored["complement"]
         self._mass, bounds = float(bounds[0, 1]), bounds[1:]
         self._low, self._high, self._coupling = bounds[:, 0], bounds[:, 1], bounds[:, 2]
 
@@ -175,8 +175,8 @@ class Completeness:
             )
             return min(sketched, float(np.hypot(inside, wider)))
 
-        def all_of(sketched: Array, wider: Array, found: list[Group]) -> Array:
-            triples = zip(sketched, wider, found, strict=True)
+        def all_of(sketched: Array, wider: Array, of_groups: list[Group]) -> Array:
+            triples = zip(sketched, wider, of_groups, strict=True)
             return np.array([both(a, b, group.weights) for a, b, group in triples])
 
         return replace(
@@ -238,12 +238,14 @@ class Completeness:
     def _known(self, at: Coefficients) -> Mask:
         """Points (P,) whose coefficients are combinations of the groups."""
         known = np.ones(len(at), dtype=bool)
-        for table, found in ((self._changed(at), self.changes), (at.damping, self.damping)):
-            made = np.zeros_like(table)
-            for group in found:
-                made[:, : len(group.weights)] += group.factor(table)[:, None] * group.weights
-            size = np.abs(table).max(axis=0, initial=0.0) + np.abs(made).max(axis=0, initial=0.0)
-            known &= np.all(np.abs(table - made) <= KNOWN * size, axis=1)
+        for table, of_groups in ((self._changed(at), self.changes), (at.damping, self.damping)):
+            combined = np.zeros_like(table)
+            for group in of_groups:
+                combined[:, : len(group.weights)] += group.factor(table)[:, None] * group.weights
+            size = np.abs(table).max(axis=0, initial=0.0) + np.abs(combined).max(
+                axis=0, initial=0.0
+            )
+            known &= np.all(np.abs(table - combined) <= KNOWN * size, axis=1)
         return known
 
     def _stiffness_coupling(self, forms: ComplementForms, at: Coefficients) -> Array:

@@ -177,14 +177,14 @@ class Prover:
         cls, family: AffineFamily, span: Coefficients, reference: ReferenceOperator,
         arrays: Mapping[str, NDArray[np.generic]],
     ) -> Prover:  # fmt: skip
-        made = cls.__new__(cls)
-        kept = {
+        prover = cls.__new__(cls)
+        stored = {
             name.removeprefix(PREFIX): np.asarray(value, dtype=float)
             for name, value in arrays.items()
             if name.startswith(PREFIX)
         }
-        made.family, made.span = family, span
-        made.box = FamilyBox(family, span, kept)
-        made._completeness = Completeness(reference, span, kept=kept)
-        made._forms = made._projected = made._whole = None
-        return made
+        prover.family, prover.span = family, span
+        prover.box = FamilyBox(family, span, stored)
+        prover._completeness = Completeness(reference, span, stored=stored)
+        prover._forms = prover._projected = prover._whole = None
+        return prover

@@ -161,8 +161,8 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     except (AccuracyError, ConvergenceError):
         return _conclude(*_lowest(system, int(k)), MODES, box)
     elastic = np.asarray(modes.kind) == "elastic"
-    found = modes.deflated + int(np.where(modes.eigenvalues.imag > 0.0, 2, 1).sum())
-    proof = COUNT if found == 2 * system.n else MODES
+    mode_count = modes.deflated + int(np.where(modes.eigenvalues.imag > 0.0, 2, 1).sum())
+    proof = COUNT if mode_count == 2 * system.n else MODES
     return _conclude(modes.eigenvalues[elastic], modes.error_bound[elastic], proof, box)
 
 
@@ -216,11 +216,11 @@ def _is_resisted(system: FrozenSystem, forms: Forms) -> bool:
 
 def _large(system: FrozenSystem, k: int) -> Stability:
     """By a reduced basis of the system, then by Lyapunov's function."""
-    found = examine(system, k)
-    if found is None:
+    examined = examine(system, k)
+    if examined is None:
         return _conclude(*_lowest(system, k), MODES, Box(np.inf, np.inf, np.inf))
-    result = _conclude(found.eigenvalues, found.error_bound, found.proof, found.box)
-    if result.verdict == UNDECIDED and found.box.is_bounded and decays(Forms.of(system)):
+    result = _conclude(examined.eigenvalues, examined.error_bound, examined.proof, examined.box)
+    if result.verdict == UNDECIDED and examined.box.is_bounded and decays(Forms.of(system)):
         return replace(result, verdict=WORDS[0], proof=PROOFS[LYAPUNOV], examined_to=np.inf)
     return result
 
@@ -246,15 +246,15 @@ def _conclude(eigenvalues: Complex, bound: Array, proof: int, box: Box) -> Stabi
     outside = np.abs(eigenvalues.imag) > box.angular_frequency + bound
     harmless = outside & (eigenvalues.real <= NOISE * size)
     growth = np.where(harmless, np.minimum(eigenvalues.real, 0.0), eigenvalues.real)
-    found = judge(growth + 1j * eigenvalues.imag, bound, proof)
+    judged = judge(growth + 1j * eigenvalues.imag, bound, proof)
     unsure = ~harmless & (np.abs(eigenvalues.real) <= bound) & (bound > NOISE * size)
-    verdict, how = WORDS[found.verdict], PROOFS[found.proof]
+    verdict, how = WORDS[judged.verdict], PROOFS[judged.proof]
     if verdict == WORDS[0] and (proof == MODES or unsure.any()):
         verdict, how = UNDECIDED, PROOFS[MODES]
     examined = np.inf if how != PROOFS[MODES] else float(size.max(initial=0.0) / (2.0 * np.pi))
     if unsure.any() and how == PROOFS[MODES]:
         examined = float(size[unsure].min() / (2.0 * np.pi))
     return Stability(
-        verdict, how, found.growth_rate, found.error_bound, found.critical_frequency,
-        found.unstable_modes, examined, box, eigenvalues,
+        verdict, how, judged.growth_rate, judged.error_bound, judged.critical_frequency,
+        judged.unstable_modes, examined, box, eigenvalues,
     )  # fmt: skip

@@ -13,13 +13,12 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.types import Array
 
 Place: TypeAlias = "int | tuple[int, str] | ArrayLike"
-
-COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")  # DofMap's order
 
 
 class Load(Protocol):

@@ -36,7 +36,7 @@ def write(
     texts = [path for path in out.written if path.suffix == ".txt"]
     others = [path.name for path in out.written if path.suffix not in PICTURES]
     settings = study.settings | dict(arguments)
-    given = " ".join(shlex.quote(f"{k}={v}") for k, v in arguments.items())
+    settings_text = " ".join(shlex.quote(f"{k}={v}") for k, v in arguments.items())
     template = resources.files("studies.cli").joinpath("report_template.html")
     page = Template(template.read_text("utf-8"))
     out.write_text(
@@ -52,7 +52,10 @@ def write(
             provenance="\n".join(
                 _row(k, v) for k, v in dataset.attrs.items() if not _shown(str(v), numbers)
             ),
-            command=_text(f"frozen-motion run {study.name}" + (f" --set {given}" if given else "")),
+            command=_text(
+                f"frozen-motion run {study.name}"
+                + (f" --set {settings_text}" if settings_text else "")
+            ),
             files=_text(", ".join(sorted(others))),
         ),
     )
@@ -74,8 +77,8 @@ def _background(study: Study) -> str:
 def _figure(path: Path, caption: str) -> str:
     encoded = base64.b64encode(path.read_bytes()).decode("ascii")
     source = f"data:{PICTURES[path.suffix]};base64,{encoded}"
-    shown = _text(caption or path.stem.replace("-", " "))
-    return f'<figure><img src="{source}" alt="{shown}"><figcaption>{shown}</figcaption></figure>'
+    words = _text(caption or path.stem.replace("-", " "))
+    return f'<figure><img src="{source}" alt="{words}"><figcaption>{words}</figcaption></figure>'
 
 
 def _listing(path: Path) -> str:
@@ -83,8 +86,8 @@ def _listing(path: Path) -> str:
     return f"<h2>{title}</h2>\n<pre>{_text(path.read_text('utf-8'))}</pre>"
 
 
-def _setting(name: str, value: Any, given: Mapping[str, Any]) -> str:
-    return f"{value}" if name in given else f"{value} (default)"
+def _setting(name: str, value: Any, arguments: Mapping[str, Any]) -> str:
+    return f"{value}" if name in arguments else f"{value} (default)"
 
 
 def _row(name: str, value: Any) -> str:

@@ -48,15 +48,15 @@ def run_track(
     folder = OutputFolder(out or Path("outputs") / path.stem, f"track {path.name}", force)
     k = modes or model.spec.analysis.modes
     freeze = model.motion.freeze
-    kept: dict[str, Any] = dict(store=folder.claim() / "tracks.store", resume=resume)
+    storage: dict[str, Any] = dict(store=folder.claim() / "tracks.store", resume=resume)
     try:
         if axis is None:
-            tracks = modal.track(model.motion, times=instants, k=k, progress=None, **kept)
+            tracks = modal.track(model.motion, times=instants, k=k, progress=None, **storage)
         else:
             family, fixed = model.family((axis[0],))
             swept: dict[str, Any] = {axis[0]: axis[1]}
             freeze = _along(family, axis[0], fixed)
-            tracks = modal.track(family, k=k, progress=None, **kept, **swept, **fixed)
+            tracks = modal.track(family, k=k, progress=None, **storage, **swept, **fixed)
     except (ConvergenceError, modal.TrackingInterrupted) as stopped:
         if isinstance(stopped.partial, xr.Dataset):
             folder.write_dataset("tracks.nc", stopped.partial)

@@ -34,7 +34,6 @@ def mechanism_frames(
     period: float,
     mode: int = 0,
     outlines: Mapping[str, ArrayLike] | None = None,
-    frames: int = FRAMES,
 ) -> list[Frame]:
     """A mechanism over one period (s) in its elastic mode number `mode`, followed by its shape.
 
@@ -43,22 +42,22 @@ def mechanism_frames(
     """
     drawn: list[Frame] = []
     follower = Follower(mode)
-    for k in range(frames):
-        t = period * k / frames
+    for k in range(FRAMES):
+        t = period * k / FRAMES
         q = follower.shape(mechanism.freeze(t))
-        phase = np.exp(2j * np.pi * CYCLES * k / frames)
+        phase = np.exp(2j * np.pi * CYCLES * k / FRAMES)
         drawn.append(_strands(mechanism, t, np.real(q * phase), dict(outlines or {})))
     return enlarged(drawn)
 
 
-def turning_frames(body: Body, shape: NDArray[np.inexact], frames: int = FRAMES) -> list[Frame]:
+def turning_frames(body: Body, shape: NDArray[np.inexact]) -> list[Frame]:
     """A body that turns once about z through its origin in a mode (n,)."""
 
     def place(angle: float) -> tuple[Array, Array]:
         c, s = np.cos(angle), np.sin(angle)
         return np.zeros(3), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
-    return moving_frames(body, place, shape, 2.0 * np.pi, frames)
+    return moving_frames(body, place, shape, 2.0 * np.pi)
 
 
 def moving_frames(
@@ -66,7 +65,6 @@ def moving_frames(
     place: Callable[[float], tuple[Array, Array]],
     shape: NDArray[np.inexact],
     period: float,
-    frames: int = FRAMES,
 ) -> list[Frame]:
     """A body, its nodes in one row, that moves in the x–y plane while it vibrates in a mode (n,).
 
@@ -76,9 +74,9 @@ def moving_frames(
     whole = np.zeros(body.size, dtype=complex)
     whole[body.free] = shape
     drawn: list[Frame] = []
-    for k in range(frames):
-        r, R = place(period * k / frames)
-        phase = np.exp(2j * np.pi * CYCLES * k / frames)
+    for k in range(FRAMES):
+        r, R = place(period * k / FRAMES)
+        phase = np.exp(2j * np.pi * CYCLES * k / FRAMES)
         moved = np.real(body.dofs.displacement(whole * phase))
         rest = r + body.dofs.coordinates @ R.T
         drawn.append([Strand(body.name, rest[:, :2], (rest + moved @ R.T)[:, :2])])
@@ -94,8 +92,8 @@ class Follower:
 
     def shape(self, system: FrozenSystem) -> NDArray[np.complex128]:
         """The mode's shape (n,) at the next instant, of unit mass norm."""
-        found = modal.solve(system, k=self.count)
-        elastic = found.right[:, found.kind == "elastic"]
+        modes = modal.solve(system, k=self.count)
+        elastic = modes.right[:, modes.kind == "elastic"]
         if self._last is None:
             self._last = elastic[:, self.mode]
             return self._last

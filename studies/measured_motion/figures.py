@@ -137,9 +137,7 @@ def _noise(dataset: xr.Dataset, axes: list[Axes]) -> None:
     left, right = axes
     milli = PREFIXES["m"]
     noise = dataset["swept_noise"]
-    left.loglog(
-        milli * noise, dataset["swept_predicted"], "--", color=colour(1), label="predicted"
-    )
+    left.loglog(milli * noise, dataset["swept_predicted"], "--", color=colour(1), label="predicted")
     left.loglog(milli * noise, dataset["swept_error"], "o", color=colour(0), label="found")
     left.set(
         xlabel=axis_label(noise, prefix="m"),
@@ -150,9 +148,7 @@ def _noise(dataset: xr.Dataset, axes: list[Axes]) -> None:
     repeated = dataset["repeated_frequency"]
     error = milli * (repeated.values - float(dataset["repeated_true"]))
     band = 2.0 * milli * float(dataset["repeated_predicted"])
-    right.axvspan(
-        -band, band, color=colour(5), alpha=0.35, lw=0, label="± 2 predicted deviations"
-    )
+    right.axvspan(-band, band, color=colour(5), alpha=0.35, lw=0, label="± 2 predicted deviations")
     right.hist(error, bins=9, color=colour(0), rwidth=0.92, label="repeated records")
     right.set(
         xlabel=axis_label(repeated, "error of the first frequency", prefix="m"),

@@ -26,11 +26,11 @@ def _motions(dataset: xr.Dataset) -> list[str]:
 
 
 def _fit(dataset: xr.Dataset) -> list[str]:
-    given = float(dataset.attrs["noise"])
-    found = dataset["noise_found"]
+    noise = float(dataset.attrs["noise"])
+    noise_found = dataset["noise_found"]
     lines = [
-        f"fit: noise given {1e3 * given:.3g} mm, found {1e3 * float(found.min()):.3g} to "
-        f"{1e3 * float(found.max()):.3g} mm; errors of the motion (rms over the turn)",
+        f"fit: noise given {1e3 * noise:.3g} mm, found {1e3 * float(noise_found.min()):.3g} to "
+        f"{1e3 * float(noise_found.max()):.3g} mm; errors of the motion (rms over the turn)",
         f"{'':>12} {'error':>10} {'predicted':>10} {'by smoothing':>13}   slowest … fastest speed",
     ]
     error = dataset["kinematics_fitted"] - dataset["kinematics_true"]

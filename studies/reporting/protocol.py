@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -89,9 +89,22 @@ def study_main(compute: Callable[..., Outputs]) -> Callable[..., xr.Dataset]:
     return main
 
 
-def merged(parts: Sequence[xr.Dataset], title: str, **settings: Any) -> xr.Dataset:
-    """One dataset of several; its title, settings and provenance are attributes."""
-    dataset = xr.merge(parts, combine_attrs="override")
+def labelled(dataset: xr.Dataset, variables: Mapping[str, tuple[str, str]]) -> xr.Dataset:
+    """The dataset with the units and long names (units, long name) of its variables."""
+    for name, (units, long_name) in variables.items():
+        if name in dataset.variables:
+            dataset[name].attrs = {"units": units, "long_name": long_name}
+    return dataset
+
+
+def merged(
+    parts: Sequence[xr.Dataset],
+    variables: Mapping[str, tuple[str, str]],
+    title: str,
+    **settings: Any,
+) -> xr.Dataset:
+    """One dataset of several, labelled; its title, settings and provenance are attributes."""
+    dataset = labelled(xr.merge(parts, combine_attrs="override"), variables)
     dataset.attrs = provenance() | {"title": title} | settings
     return dataset
 

@@ -13,11 +13,11 @@ PREFIXES: Mapping[str, float] = {"": 1.0, "m": 1e3, "µ": 1e6}
 
 def shown_units(units: str) -> str:
     """CF units for a reader: `rad s-1` as rad/s, `s-1` as 1/s, `m s-2` as m/s², `degree` as °."""
-    shown = re.sub(r"^(\w+)-1$", r"1/\1", units)
-    shown = re.sub(r" (\w+)-1\b", r"/\1", shown)
-    shown = re.sub(r" (\w+)-2\b", r"/\1²", shown)
-    shown = re.sub(r"([a-z])2\b", r"\1²", shown)
-    return "°" if shown == "degree" else shown
+    text = re.sub(r"^(\w+)-1$", r"1/\1", units)
+    text = re.sub(r" (\w+)-1\b", r"/\1", text)
+    text = re.sub(r" (\w+)-2\b", r"/\1²", text)
+    text = re.sub(r"([a-z])2\b", r"\1²", text)
+    return "°" if text == "degree" else text
 
 
 def units_of(variable: DataArray) -> str:

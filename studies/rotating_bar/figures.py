@@ -140,12 +140,12 @@ def _all_nodes(run: xr.Dataset, axes: list[Axes]) -> None:
 
 
 def _timing(dataset: xr.Dataset, axes: list[Axes]) -> None:
-    shown = [
+    panels = [
         (dataset["seconds_paper"], "paper's Table 3"),
         (dataset["seconds"].sel(way="explicit"), "here, explicit Runge–Kutta 5(4)"),
         (dataset["seconds"].sel(way="implicit"), "here, implicit, order 2"),
     ]
-    for ax, (seconds, title) in zip(axes, shown, strict=True):
+    for ax, (seconds, title) in zip(axes, panels, strict=True):
         for i, name in enumerate(("lagrange", "hamilton")):
             times = seconds.sel(formalism=name)
             ax.plot(

@@ -20,7 +20,7 @@ import modal
 from assembly.errors import InputError
 from studies.figures import sheets
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.protocol import Data, Outputs, remark, report_of, study_main
+from studies.reporting.protocol import Data, Outputs, labelled, remark, report_of, study_main
 from studies.reporting.tables import tracks_section
 from studies.rotating_blade import figures
 
@@ -29,6 +29,12 @@ __all__ = ["beam_model", "compare_with_calculix", "main", "report", "solid_model
 MESH = Path(__file__).parent / "blade.msh"
 AXIS = (0.0, 0.0, 1.0)
 RPM = 2.0 * np.pi / 60.0
+VARIABLES = {
+    "frequency": ("Hz", "frequency"),
+    "frequency_calculix": ("Hz", "frequency by CalculiX 2.20"),
+    "relative_difference": ("1", "relative difference"),
+    "rpm": ("rpm", "speed"),
+}
 
 # CalculiX 2.20, NLGEOM prestress with centrifugal softening, no Coriolis, Hz, modes 1 to 6.
 CALCULIX = {
@@ -93,25 +99,18 @@ def compare_with_calculix(body: assembly.Body, modes: int = 6) -> xr.Dataset:
         system = body.freeze(omega=speed * RPM, axis=AXIS)
         ours[i] = modal.solve(system.only("K", "K_omega2", "K_G"), k=modes).frequency
     theirs = np.array([CALCULIX[speed][:modes] for speed in rpm])
-    return xr.Dataset(
+    compared = xr.Dataset(
         {
-            "frequency": (("rpm", "mode"), ours, {"units": "Hz", "long_name": "frequency"}),
-            "frequency_calculix": (
-                ("rpm", "mode"),
-                theirs,
-                {"units": "Hz", "long_name": "frequency by CalculiX 2.20"},
-            ),
-            "relative_difference": (
-                ("rpm", "mode"),
-                ours / theirs - 1.0,
-                {"units": "1", "long_name": "relative difference"},
-            ),
+            "frequency": (("rpm", "mode"), ours),
+            "frequency_calculix": (("rpm", "mode"), theirs),
+            "relative_difference": (("rpm", "mode"), ours / theirs - 1.0),
         },
         coords={
-            "rpm": ("rpm", rpm, {"units": "rpm", "long_name": "speed"}),
+            "rpm": rpm,
             "mode": np.arange(modes),
         },
     )
+    return labelled(compared, VARIABLES)
 
 
 @study_main

@@ -16,7 +16,7 @@ import modal
 from assembly.errors import InputError
 from studies.figures import sheets
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.protocol import Data, Outputs, remark, report_of, study_main
+from studies.reporting.protocol import Data, Outputs, labelled, remark, report_of, study_main
 from studies.reporting.tables import map_table, tracks_section
 from studies.slider_crank import figures
 from studies.slider_crank.machine import model
@@ -157,8 +157,7 @@ def main(
             k=modes,
             progress=progress,
         )
-        grid["speed_rpm"].attrs.update(long_name="crank speed", units="rpm")
-        grid["turn"].attrs.update(long_name="crank position", units="turns")
+        labelled(grid, {"speed_rpm": ("rpm", "crank speed"), "turn": ("turns", "crank position")})
         tracks.attrs["over_speed"] = map_table(grid)
         yield Data("map.nc", grid)
         yield sheets.map_sheet(grid, "frozen verdict over speed and crank position", MAP_READING)

@@ -14,7 +14,16 @@ from scipy.integrate import cumulative_trapezoid
 
 import assembly
 import modal
+from studies.reporting.protocol import labelled
 
+VARIABLES = {
+    "displacement": ("m", "transverse displacement at mid-rod"),
+    "amplitude": ("1", "amplitude of the first mode, time integration"),
+    "amplitude_corrected": ("1", "amplitude predicted by σ"),
+    "amplitude_frozen": ("1", "amplitude predicted by Re λ"),
+    "time": ("s", "time"),
+    "instant": ("s", "time"),
+}
 STEPS_PER_CYCLE = 16  # of the Gauss method of order 4: phase error below 1e-5 a cycle
 INITIAL = 1e-3  # m, transverse displacement at mid-rod when released
 SAME = 2**40  # parts of a turn: instants nearer than one are the same
@@ -90,35 +99,20 @@ def compare_with_transient(
         progress=progress,
     )
     amplitude = _identify(mechanism, first, response, between)
-    return xr.Dataset(
+    compared = xr.Dataset(
         {
-            "displacement": (
-                ("time",),
-                response["displacement"].values[:, middle],
-                {"units": "m", "long_name": "transverse displacement at mid-rod"},
-            ),
-            "amplitude": (
-                ("instant",),
-                amplitude / amplitude[0],
-                {"units": "1", "long_name": "amplitude of the first mode, time integration"},
-            ),
-            "amplitude_corrected": (
-                ("instant",),
-                predicted["growth_rate_corrected"],
-                {"units": "1", "long_name": "amplitude predicted by σ"},
-            ),
-            "amplitude_frozen": (
-                ("instant",),
-                predicted["growth_rate"],
-                {"units": "1", "long_name": "amplitude predicted by Re λ"},
-            ),
+            "displacement": (("time",), response["displacement"].values[:, middle]),
+            "amplitude": (("instant",), amplitude / amplitude[0]),
+            "amplitude_corrected": (("instant",), predicted["growth_rate_corrected"]),
+            "amplitude_frozen": (("instant",), predicted["growth_rate"]),
         },
         coords={
-            "time": ("time", response["time"].values, {"units": "s", "long_name": "time"}),
-            "instant": ("instant", t, {"units": "s", "long_name": "time"}),
+            "time": response["time"].values,
+            "instant": t,
         },
         attrs=response.attrs,
     )
+    return labelled(compared, VARIABLES)
 
 
 RATES = ("growth_rate", "growth_rate_corrected")
@@ -157,9 +151,9 @@ def _identify(
     out = np.empty(len(q))
     for i in range(count):
         system = mechanism.freeze(float(first["time"][i]))
-        found = modal.solve(system, k=3)
-        j = int(np.argmin(np.abs(found.eigenvalues - complex(first["eigenvalue"].values[i]))))
-        lam, x, y = found.eigenvalues[j], found.right[:, j], found.left[:, j]
+        modes = modal.solve(system, k=3)
+        j = int(np.argmin(np.abs(modes.eigenvalues - complex(first["eigenvalue"].values[i]))))
+        lam, x, y = modes.eigenvalues[j], modes.right[:, j], modes.left[:, j]
         # yᴴ(2λM + C)x = 1 is the pairing of the first-order form, so the coordinate of s = (q, v)
         # is yᴴ((λM + C)q + Mv): with q = x, v = λx it is one.
         on_q, on_v = y.conj() @ (lam * system.M + system.damping), y.conj() @ system.M

@@ -78,8 +78,8 @@ def _intervals(dataset: xr.Dataset, axes: list[Axes]) -> None:
     for i, mode in enumerate(dataset["interval_mode"].values):
         one = dataset.sel(interval_mode=mode)
         # Beyond a turn the first-order estimate says no more than "long".
-        held = one["interval"].clip(max=1.0)
-        ax.plot(angle, held, color=colour(i), label=f"mode {mode}: frozen interval")
+        interval = one["interval"].clip(max=1.0)
+        ax.plot(angle, interval, color=colour(i), label=f"mode {mode}: frozen interval")
         ax.plot(angle, one["vibration_period"], ":", color=colour(i), label="period of vibration")
     ax.set_yscale("symlog", linthresh=1e-3)
     ax.set(

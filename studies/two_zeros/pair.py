@@ -55,35 +55,14 @@ def pair_over_turn(speed_rpm: float, elements: int, instants: int) -> xr.Dataset
     closed = closed_form(speed_rpm, angles, omega)
     return xr.Dataset(
         {
-            "pair": (
-                ("variant", "angle", "zero"),
-                pair,
-                {"units": "rad s-1", "long_name": "eigenvalue of the pair"},
-            ),
-            "pair_crank_angle": (
-                ("angle", "zero"),
-                rigid_pair(speed_rpm, angles).T,
-                {"units": "rad s-1", "long_name": "eigenvalue of the rigid mechanism, by δφ"},
-            ),
-            "projected": (
-                ("angle", "coefficient"),
-                projected,
-                SECOND_ORDER
-                | {"long_name": "inertia, damping and stiffness of q = v δφ from the matrices"},
-            ),
-            "projected_exact": (
-                ("angle", "coefficient"),
-                closed,
-                SECOND_ORDER | {"long_name": "J, J'ω and ½J''ω² of the rigid mechanism"},
-            ),
+            "pair": (("variant", "angle", "zero"), pair),
+            "pair_crank_angle": (("angle", "zero"), rigid_pair(speed_rpm, angles).T),
+            "projected": (("angle", "coefficient"), projected),
+            "projected_exact": (("angle", "coefficient"), closed),
         },
         coords={
             "variant": [name for name, _, _ in VARIANTS],
-            "angle": (
-                "angle",
-                np.degrees(angles),
-                {"units": "degree", "long_name": "crank angle"},
-            ),
+            "angle": np.degrees(angles),
             "zero": [1, 2],
             "coefficient": ["inertia", "damping", "stiffness"],
         },

@@ -13,8 +13,7 @@ def _rayleigh(dataset: xr.Dataset) -> list[str]:
     omega = f"ω ({units_of(dataset['rayleigh_frequency'])})"
     lines = [
         "P1: frequency from the Rayleigh quotient, relative error",
-        f"  {'':<15} {'mode':>4} {omega:>12} {'printed, real':>14} {'complex':>10} "
-        f"{'true':>10}",
+        f"  {'':<15} {'mode':>4} {omega:>12} {'printed, real':>14} {'complex':>10} {'true':>10}",
     ]
     for name in dataset["example"].values:
         one = dataset.sel(example=name)
@@ -77,10 +76,10 @@ def _pair(dataset: xr.Dataset) -> list[str]:
     lines.append(f"  {'in crank angle':<16} {sizes[0]:>9.3g} {sizes[1]:>9.3g}")
     exact = dataset["projected_exact"]
     gap = abs(dataset["projected"] - exact).max("angle") / abs(exact).max("angle")
-    shown = ", ".join(f"{float(v):.0e}" for v in gap.values)
+    gaps = ", ".join(f"{float(v):.0e}" for v in gap.values)
     lines.append(
         "  projected on q = v(t) δφ the equations are J, J'ω, ½J''ω² of the rigid mechanism within "
-        + shown
+        + gaps
     )
     return lines
 
@@ -91,9 +90,9 @@ def _interval(dataset: xr.Dataset) -> list[str]:
         one = dataset.sel(interval_mode=mode)
         values = one["interval"].values
         mixed = 100.0 * float((values == 0.0).mean())
-        held = values[values > 0.0]
-        span = f"{held.min():.2g} at the shortest" if held.size else "none"
-        vibrations = held.min() / float(one["vibration_period"].max()) if held.size else 0.0
+        positive = values[values > 0.0]
+        span = f"{positive.min():.2g} at the shortest" if positive.size else "none"
+        vibrations = positive.min() / float(one["vibration_period"].max()) if positive.size else 0.0
         lines.append(
             f"  mode {mode}: {span}, {vibrations:.1f} of its vibrations; mixed with another mode "
             f"in {mixed:.0f} % of the turn"

@@ -49,8 +49,8 @@ class SmallCase:
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Of the last B₂₂: the 2n − 2 others, by magnitude."""
-        found = la.eigvals(self.second.B22)
-        return np.asarray(found[np.lexsort((found.imag, np.abs(found).round(9)))])
+        values = la.eigvals(self.second.B22)
+        return np.asarray(values[np.lexsort((values.imag, np.abs(values).round(9)))])
 
 
 def system() -> assembly.FrozenSystem:

@@ -75,10 +75,10 @@ def _terms(dataset: xr.Dataset) -> list[str]:
     lines.append(f"  {'of that, mutual':<20}" + _spans(rest))
     stress = dataset["shift"].sel(term="K_G")
     gap = abs(stress - dataset["shift_by_hand"]).max("time") / abs(stress).max("time")
-    shown = ", ".join(f"{100.0 * float(g):.1f} %" for g in gap.values)
+    gaps = ", ".join(f"{100.0 * float(g):.1f} %" for g in gap.values)
     others = float(dataset["shift"].drop_sel(term="K_G").pipe(abs).sum("term").max())
     ratio = float(abs(stress).max()) / others
-    lines.append(f"  K_G against the axial force on a pinned beam, first order, by hand: {shown}")
+    lines.append(f"  K_G against the axial force on a pinned beam, first order, by hand: {gaps}")
     lines.append(
         f"  K_G, which equation (20) of the paper leaves out, is {ratio:.0f} times all other terms "
         "of the motion together"

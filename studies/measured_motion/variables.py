@@ -1,0 +1,26 @@
+"""Units and long names of the variables of the measured-motion study."""
+
+VARIABLES = {
+    "kinematics_true": ("rad s-1, rad s-2, m s-2, m s-2", "known motion"),
+    "kinematics_fitted": ("rad s-1, rad s-2, m s-2, m s-2", "fitted to the markers"),
+    "kinematics_deviation": ("rad s-1, rad s-2, m s-2, m s-2", "standard deviation"),
+    "kinematics_smoothing": ("rad s-1, rad s-2, m s-2, m s-2", "error of the fit without noise"),
+    "noise_found": ("m", "noise estimated from the rigid fit"),
+    "marker_extremes": ("m s-1, m s-2", "speed and acceleration of the markers"),
+    "marker_extremes_paper": ("m s-1, m s-2", "printed in the paper's Table 2"),
+    "speed": ("rad s-1", "crank speed"),
+    "frequency_true": ("Hz", "frequency, known motion"),
+    "frequency_fitted": ("Hz", "frequency, fitted motion"),
+    "frequency_deviation": ("Hz", "standard deviation"),
+    "frequency_at_rest": ("Hz", "frequency at rest"),
+    "repeated_frequency": ("Hz", "first frequency at half a turn, records with new noise"),
+    "repeated_true": ("Hz", "first frequency at half a turn, known motion"),
+    "repeated_predicted": ("Hz", "predicted deviation"),
+    "swept_error": ("Hz", "error of the first frequency over a turn, rms"),
+    "swept_predicted": ("Hz", "predicted standard deviation, rms"),
+    "turn": ("1", "part of a turn"),
+    "swept_noise": ("m", "noise of a marker's coordinate"),
+    "deflection": ("m", "deflection of the middle of the bar"),
+    "energy_balance": ("1", "largest energy defect over largest energy"),
+    "time": ("s", "time"),
+}

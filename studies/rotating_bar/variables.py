@@ -1,0 +1,28 @@
+"""Units and long names of the variables of the rotating-bar study."""
+
+VARIABLES = {
+    "tip_by_section": ("m", "axial displacement of the tip"),
+    "tip_by_section_error": ("1", "largest relative difference from the closed form"),
+    "tip_by_excitation": ("m", "axial displacement of the tip"),
+    "tip_by_excitation_error": ("1", "largest relative difference from the closed form"),
+    "tip_by_mass": ("m", "axial displacement of the tip"),
+    "tip_by_mass_error": ("1", "largest relative difference from the closed form"),
+    "instant": ("s", "time"),
+    "section": ("m2", "section area"),
+    "speed": ("rad s-1", "angular velocity"),
+    "excitation": ("rad s-1", "excitation frequency"),
+    "mass": ("kg", "mass of the bar"),
+    "displacement_exact": ("m", "axial displacement, closed form"),
+    "natural": ("rad s-1", "natural frequency"),
+    "natural_exact": ("rad s-1", "of the element chain"),
+    "natural_continuum": ("rad s-1", "of the continuous bar"),
+    "natural_misprint": ("rad s-1", "with −½[k] of equation (13) as printed, at 15 rad/s"),
+    "displacement": ("m", "axial displacement"),
+    "omega": ("rad s-1", "angular velocity"),
+    "time": ("s", "time"),
+    "seconds": ("s", "processor time"),
+    "seconds_spread": ("s", "largest less smallest computing time"),
+    "evaluations": ("1", "right-hand sides of the explicit runs"),
+    "seconds_paper": ("s", "computing time printed in the paper's Table 3"),
+    "damping": ("1", "damping ratio of the first mode"),
+}

@@ -1,0 +1,30 @@
+"""Units and long names of the variables of the two-zeros study."""
+
+VARIABLES = {
+    "interval": ("1", "frozen interval in turns"),
+    "vibration_period": ("1", "period of the vibration in turns"),
+    "interval_angle": ("degree", "crank angle"),
+    "pair": ("rad s-1", "eigenvalue of the pair"),
+    "pair_crank_angle": ("rad s-1", "eigenvalue of the rigid mechanism, by δφ"),
+    "projected": (
+        "kg m2, N m s, N m",
+        "inertia, damping and stiffness of q = v δφ from the matrices",
+    ),
+    "projected_exact": ("kg m2, N m s, N m", "J, J'ω and ½J''ω² of the rigid mechanism"),
+    "angle": ("degree", "crank angle"),
+    "small_eigenvalues": ("rad s-1", "of the printed case, zeros taken out"),
+    "rayleigh_frequency": ("rad s-1", "eigenfrequency"),
+    "rayleigh_error": ("1", "frequency from the quotient, relative error"),
+    "mobility": ("1", "degrees of mobility m"),
+    "coupling_rank": ("1", "rank of VᵀCV"),
+    "zeros_formula": ("1", "2m − rank(VᵀCV)"),
+    "zeros_found": ("1", "zeros a dense solver comes near"),
+    "zeros_spread": ("rad s-1", "largest |λ| it makes of a zero"),
+    "first_other": ("rad s-1", "smallest |λ| that is not zero"),
+    "deflation_difference": ("1", "other |λ| with the paper's T against without, largest relative"),
+    "smallest": ("rad s-1", "smallest |λ|, dense"),
+    "deflated_dense": ("rad s-1", "small model, T"),
+    "deflated_sparse": ("rad s-1", "small, projector"),
+    "deflated_large": ("rad s-1", "large model, projector"),
+    "deflated_large_error": ("1", "backward error"),
+}
