@@ -30,7 +30,7 @@ def general_system(n: int, seed: int) -> assembly.FrozenSystem:
         M=np.eye(n) + 0.1 * (A @ A.T) / n,
         C=0.05 * (B - B.T),
         D=0.1 * (C @ C.T) / n,
-        K=np.diag(np.linspace(1.0, 30.0, n) ** 2) + A @ A.T / n,
+        K=np.diag(np.linspace(1.0, 2.0 * n, n) ** 2) + A @ A.T / n,
         K_epsilon=0.3 * (D - D.T),
     )
 

@@ -13,7 +13,7 @@ from assembly.bodies.rotors import Rotor
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.mechanisms.mechanism import Mechanism
-from assembly.motion.motion import MovingBody
+from assembly.motion.moving import MovingBody
 from modal.eigen.modes import Modes
 from modal.types import Array, Complex, Index
 
