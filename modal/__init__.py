@@ -21,6 +21,7 @@ from modal.proofs.verdict import Stability, stability
 from modal.response.frequency_response import frequency_response
 from modal.response.state_space import state_space
 from modal.response.unbalance import unbalance_response
+from modal.tracking.dataset import events
 from modal.tracking.following import Rules
 from modal.tracking.tracking import TrackingInterrupted, track
 from modal.transient.loads import Harmonic, Impulse, InertiaLoads, Tabulated
@@ -37,6 +38,7 @@ __all__ = [
     "CrossCheck",
     "CrossCheckInterrupted",
     "crosscheck",
+    "events",
     "floquet",
     "hill_chart",
     "identify",

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
-from modal.data.datasets import COORDINATES, provenance
+from modal.data.datasets import described, provenance
 from modal.data.progress import shown
+from modal.data.variables import RESPONSE
 from modal.response.direct import solved
 from modal.response.forced_basis import ForcedResponse, forced_response
 from modal.response.probes import Force, Probe, Probes, force_vector
@@ -97,15 +98,15 @@ def frequency_response(
     options = (hertz, force, probes, method, accuracy)
     if times is None and over is None:
         system = model if isinstance(model, FrozenSystem) else _frozen(model, {}, fixed)
-        return _of_system(system, *options)
+        return described(_of_system(system, *options), RESPONSE)
     name, values = _swept(times, over)
     if isinstance(model, FrozenSystem):
         raise InputError(f"{name}: a frozen system is one instant; give the model to sweep it")
     points = shown(values.tolist(), "frequency response", "point", progress)
     found = [_of_system(_frozen(model, {name: v}, fixed), *options) for v in points]
-    units, long_name = COORDINATES.get(name, ("1", name))
-    axis = xr.Variable(name, values, {"units": units, "long_name": long_name})
-    return xr.concat(found, axis, coords="minimal", compat="override", combine_attrs="override")
+    axis = xr.Variable(name, values)
+    swept = xr.concat(found, axis, coords="minimal", compat="override", combine_attrs="override")
+    return described(swept, RESPONSE)
 
 
 def _frequencies(frequencies: ArrayLike) -> Array:
@@ -169,28 +170,15 @@ def _of_system(
         found = forced_response(system, 2.0 * np.pi * hertz, load, places.numbers, accuracy)
     else:
         raise InputError(f'method: expected "direct" or "modal", got {method!r}')
-    dims, units = ("frequency", "probe"), places.units
+    dims = ("frequency", "probe")
     return xr.Dataset(
         {
-            "displacement": (
-                dims,
-                found.displacement,
-                {"units": units, "long_name": "complex amplitude of the displacement"},
-            ),
-            "error_bound": (
-                dims,
-                found.error_bound,
-                {"units": units, "long_name": "bound of the error of the displacement"},
-            ),
+            "displacement": (dims, found.displacement),
+            "error_bound": (dims, found.error_bound),
         },
-        coords={
-            "frequency": (
-                "frequency", hertz, {"units": "Hz", "long_name": "frequency of the force"},
-            ),
-            "probe": ("probe", list(places.names), {"long_name": "node and component"}),
-        },
-        attrs=provenance(solver=chosen) | {"basis_size": found.size, "solves": found.solves},
-    )  # fmt: skip
+        coords={"frequency": hertz, "probe": list(places.names)},
+        attrs=provenance(solver=chosen, basis_size=found.size, solves=found.solves),
+    )
 
 
 def _direct(system: FrozenSystem, hertz: Array, load: Complex, probes: Index) -> ForcedResponse:

@@ -33,13 +33,6 @@ class Probes:
         numbers = [dof_number(system, entry, argument) for entry in entries]
         return cls(np.array(numbers, dtype=np.intp), tuple(name(system, k) for k in numbers))
 
-    @property
-    def units(self) -> str:
-        """Units of the displacements: "m", "rad", or "1" where both occur or neither is known."""
-        kinds = {"rad" if text.split()[-1].startswith("r") else "m" for text in self.names}
-        named = all(" " in text for text in self.names)
-        return kinds.pop() if named and len(kinds) == 1 else "1"
-
 
 def name(system: FrozenSystem, number: int) -> str:
     """ "node component" of a degree of freedom, its number where the system has no nodes."""

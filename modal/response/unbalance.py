@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from assembly.bodies.rotors import Rotor
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
-from modal.data.datasets import COORDINATES, provenance
+from modal.data.datasets import described, provenance
+from modal.data.variables import UNBALANCE
 from modal.response.direct import solved
 from modal.response.probes import Probe, Probes
 from modal.types import Complex
@@ -85,16 +86,12 @@ def unbalance_response(
         system = rotor.freeze(spin)
         load = spin**2 * _unit_load(system, nodes, unbalances)
         rows.append(solved(system, spin, load)[places.numbers])
-    text = "complex amplitude of the synchronous displacement"
-    units, long_name = COORDINATES["omega"]
-    return xr.Dataset(
-        {"displacement": (("speed", "probe"), rows, {"units": places.units, "long_name": text})},
-        coords={
-            "speed": ("speed", spins, {"units": units, "long_name": long_name}),
-            "probe": ("probe", list(places.names), {"long_name": "node and component"}),
-        },
+    response = xr.Dataset(
+        {"displacement": (("speed", "probe"), rows)},
+        coords={"speed": spins, "probe": list(places.names)},
         attrs=provenance(unbalances=[list(map(float, entry)) for entry in unbalances]),
     )
+    return described(response, UNBALANCE)
 
 
 def _node(rotor: Rotor, entry: Unbalance) -> int:

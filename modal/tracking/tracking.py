@@ -20,10 +20,11 @@ from assembly.errors import (
     SingularSystemError,
     StorageError,
 )
-from modal.data.datasets import constants_text, provenance, tracks_dataset
+from modal.data.datasets import constants_text, provenance
 from modal.data.integrity import checksum
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
+from modal.tracking.dataset import tracks_dataset
 from modal.tracking.following import Rules
 from modal.tracking.run import Run
 from modal.tracking.snapshot import ModesLike
@@ -136,8 +137,8 @@ def track(
         Dimensions (name of the sweep, "mode"): eigenvalue (rad/s), frequency (Hz), damping_ratio,
         growth_rate and growth_rate_corrected (1/s), frozen_interval (s), mac, certainty, event,
         event_at, partner, gap (rad/s), coupling, kind, backward_error, condition_number; whirl
-        and whirl_number where displacements and an axis are known. All events are listed along
-        "occurrence". A row is a mode; it is NaN where the mode is outside the window.
+        and whirl_number where displacements and an axis are known. `modal.events` lists all
+        events. A row is a mode; it is NaN where the mode is outside the window.
 
     Raises
     ------
@@ -166,7 +167,7 @@ def track(
     >>> tracks = modal.track(blade, over={"omega": np.linspace(0.0, 100.0, 5)},
     ...                      axis=(0, 0, 1), k=2)
     >>> dict(tracks.sizes)
-    {'omega': 5, 'mode': 2, 'occurrence': 0}
+    {'omega': 5, 'mode': 2}
     """
     guard = 2 + k // 4 if guard is None else guard
     _check(k, guard, checks, accuracy, tolerance, rules)
@@ -199,7 +200,6 @@ def track(
         recorder = run.recorder
         if not recorder.count:
             return None
-        values, events = variables(recorder, tolerance)
         attributes = provenance(
             title=f"modes followed over {name}",
             model=type(model).__name__,
@@ -207,13 +207,15 @@ def track(
             solver=run.source.description,
             modes_followed=int(k),
             modes_guarding=int(guard),
-            tracking_rules=asdict(rules),
             frozen_interval_tolerance=tolerance,
             rate="none" if name == "time" or speed is None else speed,
-            instants=f"{recorder.count} of {len(at)}",
+            instants=recorder.count,
+            instants_requested=len(at),
             extra_instants=recorder.state.extra,
+            **{f"rules_{key}": value for key, value in asdict(rules).items()},
         )
-        return tracks_dataset(name, at[: recorder.count], values, attributes, events)
+        values = variables(recorder, tolerance)
+        return tracks_dataset(name, at[: recorder.count], values, attributes)
 
     try:
         try:

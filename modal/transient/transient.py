@@ -334,5 +334,5 @@ def _described(settings: dict[str, Any], model: Any) -> dict[str, Any]:
     shown = {k: v for k, v in settings.items() if k not in ("probes", "t_span", "method")}
     parameters = getattr(model, "parameters", None)
     if parameters:
-        shown["model_parameters"] = str(parameters)
-    return {k: ("none" if v is None else v) for k, v in shown.items()}
+        shown["model_parameters"] = parameters
+    return shown

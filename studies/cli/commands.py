@@ -61,7 +61,7 @@ def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> 
     arguments = parse_settings(chosen.main, settings)
     folder = OutputFolder(out or Path("outputs") / name, name, force)
     dataset = chosen.main(**arguments, out=folder, progress=sys.stderr.isatty())
-    numbers = chosen.report(dataset)
+    numbers = "\n".join([chosen.report(dataset), *folder.remarks])
     html_report.write(folder, chosen, arguments, dataset, numbers)
     _finish(numbers, folder.written)
 

@@ -49,22 +49,11 @@ def write(
             figures="\n".join(_figure(path, out.captions.get(path.name, "")) for path in pictures),
             texts="\n".join(_listing(path) for path in texts),
             settings="\n".join(_row(k, _setting(k, v, arguments)) for k, v in settings.items()),
-            provenance="\n".join(
-                _row(k, v) for k, v in dataset.attrs.items() if not _shown(str(v), numbers)
-            ),
-            command=_text(
-                f"frozen-motion run {study.name}"
-                + (f" --set {settings_text}" if settings_text else "")
-            ),
+            provenance="\n".join(_row(k, v) for k, v in dataset.attrs.items()),
+            command=_text(f"frozen-motion run {study.name}" + (f" --set {given}" if given else "")),
             files=_text(", ".join(sorted(others))),
         ),
     )
-
-
-def _shown(text: str, numbers: str) -> bool:
-    """Whether every line of a text is a line of the numbers."""
-    lines = {line.strip() for line in numbers.splitlines()}
-    return bool(text) and all(line.strip() in lines for line in text.splitlines())
 
 
 def _background(study: Study) -> str:

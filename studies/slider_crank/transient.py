@@ -14,7 +14,8 @@ from scipy.integrate import cumulative_trapezoid
 
 import assembly
 import modal
-from studies.reporting.protocol import labelled
+from modal.data.datasets import described
+from studies.slider_crank.variables import VARIABLES
 
 VARIABLES = {
     "displacement": ("m", "transverse displacement at mid-rod"),
@@ -99,20 +100,17 @@ def compare_with_transient(
         progress=progress,
     )
     amplitude = _identify(mechanism, first, response, between)
-    compared = xr.Dataset(
+    dataset = xr.Dataset(
         {
-            "displacement": (("time",), response["displacement"].values[:, middle]),
-            "amplitude": (("instant",), amplitude / amplitude[0]),
-            "amplitude_corrected": (("instant",), predicted["growth_rate_corrected"]),
-            "amplitude_frozen": (("instant",), predicted["growth_rate"]),
+            "displacement": ("time", response["displacement"].values[:, middle]),
+            "amplitude": ("instant", amplitude / amplitude[0]),
+            "amplitude_corrected": ("instant", predicted["growth_rate_corrected"]),
+            "amplitude_frozen": ("instant", predicted["growth_rate"]),
         },
-        coords={
-            "time": response["time"].values,
-            "instant": t,
-        },
+        coords={"time": response["time"].values, "instant": t},
         attrs=response.attrs,
     )
-    return labelled(compared, VARIABLES)
+    return described(dataset, VARIABLES)
 
 
 RATES = ("growth_rate", "growth_rate_corrected")

@@ -79,7 +79,12 @@ def main(
     if modes < 1 or instants < 8 or large_elements < 8 or not speed_rpm > 0.0:
         raise InputError("modes: at least 1; instants, large_elements: at least 8; speed_rpm > 0")
     case = small_case()
-    printed = xr.Dataset({"small_eigenvalues": ("small_mode", case.eigenvalues)})
+    printed = xr.Dataset(
+        {
+            "small_eigenvalues": ("small_mode", case.eigenvalues),
+        },
+        coords={"small_mode": np.arange(1, len(case.eigenvalues) + 1)},
+    )
     large = large_model(large_elements, 4, speed_rpm)
     dataset = merged(
         [
@@ -173,13 +178,12 @@ def zero_counts() -> xr.Dataset:
             agreement[i, j] = np.abs(others / plain[zeros:] - 1.0).max()
             smallest[i, j] = plain[:SHOWN]
     dims = ("system", "equations")
-    _rad, _one = {"units": "rad s-1"}, {"units": "1"}
     return xr.Dataset(
         {
             "mobility": (dims, mobility),
             "coupling_rank": (dims, rank),
             "zeros_formula": (dims, formula),
-            "zeros_found": (dims, near_zero),
+            "zeros_found": (dims, found),
             "zeros_spread": (dims, spread),
             "first_other": (dims, first),
             "deflation_difference": (dims, agreement),
@@ -218,15 +222,14 @@ def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
         )
     except FrozenMotionError as fault:
         without = str(fault)
-    coordinates = {"deflated_mode": np.arange(1, modes + 1)}
     return xr.Dataset(
         {
             "deflated_dense": ("deflated_mode", dense),
             "deflated_sparse": ("deflated_mode", sparse),
-            "deflated_large": ("deflated_mode", solved.eigenvalues.imag),
-            "deflated_large_error": ("deflated_mode", solved.backward_error),
+            "deflated_large": ("deflated_mode", found.eigenvalues.imag),
+            "deflated_large_error": ("deflated_mode", found.backward_error),
         },
-        coords=coordinates,
+        coords={"deflated_mode": np.arange(1, modes + 1)},
         attrs=dict(
             large_unknowns=n,
             large_seconds=seconds,

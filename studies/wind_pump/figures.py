@@ -16,7 +16,6 @@ from studies.figures.drawing import Drawing
 from studies.figures.labels import axis_label
 from studies.figures.motion import Frame
 from studies.figures.style import colour
-from studies.reporting.units import units_by
 from studies.wind_pump.machine import Pump
 
 FLOOR = 1e-9  # Hz: below, a shift is round-off
@@ -97,7 +96,6 @@ def _kinematics(dataset: xr.Dataset, axes: list[Axes]) -> None:
 
 def _forces(dataset: xr.Dataset, axes: list[Axes]) -> None:
     time = dataset["time"]
-    units = units_by(dataset["joint_force"], "force")
     for i, (ax, joint) in enumerate(zip(axes, "ABCD", strict=True)):
         for j, name in enumerate((f"X_{joint}", f"Y_{joint}")):
             reduced = dataset["joint_force"].sel(force=name)
@@ -105,7 +103,7 @@ def _forces(dataset: xr.Dataset, axes: list[Axes]) -> None:
             general = dataset["joint_force_general"].sel(force=name)[::EVERY]
             ax.plot(time[::EVERY], general, "o", color=colour(j), ms=3.5, mfc="white")
         title = "joint " + (joint if joint != "C" else "C'")
-        ax.set(ylabel=f"force ({units[f'X_{joint}']})", title=title)
+        ax.set(ylabel=axis_label(dataset["joint_force"], "force"), title=title)
         if i > 1:
             ax.set_xlabel(axis_label(time))
     curves.beside(axes[1])
