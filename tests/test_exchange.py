@@ -45,7 +45,7 @@ def test_shapes_of_a_blade_as_vtu(
 
 
 def test_shapes_of_a_solid_keep_its_cells(tmp_path: Path) -> None:
-    block = gallery.block((4, 2, 2))
+    block = gallery.block(4, 2, 2)
     modes = modal.solve(block.freeze(), k=2)
     mesh = meshio.read(modal.write_shapes(tmp_path / "block.vtu", block, modes))
     assert [block.type for block in mesh.cells] == ["hexahedron"]

@@ -177,12 +177,14 @@ IDENTIFIED: Table = {
     "amplitude": Variable("amplitude of the mode at the first instant", "1", _MODE),
 }
 
-_FORCED = (SWEPT, "frequency", "probe")
+_FORCED = ("frequency", "probe")
 
 RESPONSE: Table = {
     "displacement": Variable("complex amplitude of the displacement (rotations: rad)", "m", _FORCED),
     "error_bound": Variable("error bound of the displacement", "m", _FORCED),
 }
+
+RESPONSE_SWEPT: Table = {name: row.over(SWEPT, *row.dims) for name, row in RESPONSE.items()}
 
 UNBALANCE: Table = {
     "displacement": Variable(

@@ -13,7 +13,7 @@ from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, provenance
 from modal.data.progress import shown
-from modal.data.variables import RESPONSE
+from modal.data.variables import RESPONSE, RESPONSE_SWEPT
 from modal.response.direct import solved
 from modal.response.forced_basis import ForcedResponse, forced_response
 from modal.response.probes import Force, Probe, Probes, force_vector
@@ -106,7 +106,7 @@ def frequency_response(
     found = [_of_system(_frozen(model, {name: v}, fixed), *options) for v in points]
     axis = xr.Variable(name, values)
     swept = xr.concat(found, axis, coords="minimal", compat="override", combine_attrs="override")
-    return described(swept, RESPONSE)
+    return described(swept, RESPONSE_SWEPT)
 
 
 def _frequencies(frequencies: ArrayLike) -> Array:
