@@ -54,7 +54,7 @@ def modal_coordinates(
     """
     if response.sizes["probe"] != system.n:
         raise InputError(
-            f'response: needs all {system.n} unknowns, has {response.sizes["probe"]}: probes="all"'
+            f'response: needs all {system.n} DOFs, has {response.sizes["probe"]}: probes="all"'
         )
     lam, Y = np.asarray(eigenvalues, dtype=complex), np.asarray(left, dtype=complex)
     q, v = response.displacement.values, response.velocity.values

@@ -168,6 +168,12 @@ class MapStore:
                 ]
                 raise self._other_model(" at " + ", ".join(where))
 
+    def join(self) -> None:
+        """Write tiles of a map that another rank of this run has opened, and locks."""
+        if self.path is not None:
+            with storage_faults(self.path, "it is left as it was"):
+                self._group = zarr.open_group(self.path, mode="r+")
+
     def close(self) -> None:
         """Release the lock: other processes may write the map."""
         release(self._lock)
@@ -266,6 +272,10 @@ class MapStore:
             f"differs{where}); give another store"
         )
 
+    def place(self, tile: Slices) -> tuple[int, ...]:
+        """The number of a tile along every axis."""
+        return tuple(s.start // step for s, step in zip(tile, self.tile, strict=True))
+
     def _slices(self, place: Iterable[int]) -> Slices:
         parts = zip(place, self.tile, self.shape, strict=True)
         return tuple(
@@ -282,12 +292,17 @@ class MapStore:
         tiles = map(self._slices, np.argwhere(self.finished_tiles))
         return sum(int(np.prod([s.stop - s.start for s in tile])) for tile in tiles)
 
+    @property
+    def _stored(self) -> int:
+        """Points that are done in the store, whichever rank has stored them."""
+        return int(np.count_nonzero(self._group["done"][...]))
+
     def write(self, tile: Slices, values: Mapping[str, NDArray[Any]]) -> None:
         """Store one tile; its `done` comes last. Raises StorageError; what was finished stays."""
         total = int(np.prod(self.shape))
-        place = tuple(s.start // step for s, step in zip(tile, self.tile, strict=True))
+        place = self.place(tile)
         with storage_faults(
-            self.path, lambda: f"{self.finished} of {total} points are kept; go on with resume=True"
+            self.path, lambda: f"{self._stored} of {total} points are kept; go on with resume=True"
         ):
             for name in COLUMNS:
                 self._group[name][tile] = values[name]

@@ -177,7 +177,7 @@ def _scalar_mass(system: FrozenSystem) -> sp.csr_matrix:
 
 
 def _balanced(system: FrozenSystem) -> FrozenSystem:
-    """The system in unknowns of about unit mass, so that error bounds do not depend on units.
+    """The system scaled to about unit mass: error bounds then do not depend on units.
 
     Powers of two scale without round-off.
     """

@@ -9,11 +9,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, provenance
 from modal.data.variables import TRANSIENT
-from modal.transient.loads import COMPONENTS, unknown
+from modal.transient.loads import dof_number
 from modal.types import Array
 
 DEFAULT_PROBES = 6
@@ -49,7 +50,7 @@ def chosen_probes(probes: Any, n: int, system: FrozenSystem | None) -> Probes:
         if any(not 0 <= k < n for k in chosen):
             raise InputError(f"probes: numbers run from 0 to {n - 1}, got {chosen}")
     else:
-        chosen = [unknown(at, system) for at in probes]
+        chosen = [dof_number(at, system) for at in probes]
     if not chosen:
         raise InputError("probes: the list is empty")
     if dofs is None:

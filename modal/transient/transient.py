@@ -267,7 +267,7 @@ def _first_order(
         raise InputError(f"method: a callable A(t) takes {', '.join(STAGES)}, got {method!r}")
     if loads:
         raise InputError(
-            "loads: a callable A(t) has no unknowns to load; give a model with freeze(t)"
+            "loads: a callable A(t) has no degrees of freedom to load; give a model with freeze(t)"
         )
     equations = FirstOrderModel(model, span[0])
     x = _vector(initial, equations.n, "initial")

@@ -36,7 +36,7 @@ def write(
     texts = [path for path in out.written if path.suffix == ".txt"]
     others = [path.name for path in out.written if path.suffix not in PICTURES]
     settings = study.settings | dict(arguments)
-    settings_text = " ".join(shlex.quote(f"{k}={v}") for k, v in arguments.items())
+    options = " ".join(shlex.quote(f"{k}={v}") for k, v in arguments.items())
     template = resources.files("studies.cli").joinpath("report_template.html")
     page = Template(template.read_text("utf-8"))
     out.write_text(
@@ -50,7 +50,10 @@ def write(
             texts="\n".join(_listing(path) for path in texts),
             settings="\n".join(_row(k, _setting(k, v, arguments)) for k, v in settings.items()),
             provenance="\n".join(_row(k, v) for k, v in dataset.attrs.items()),
-            command=_text(f"frozen-motion run {study.name}" + (f" --set {given}" if given else "")),
+            command=_text(
+                f"frozen-motion run {study.name}"
+                + (f" --set {options}" if options else "")
+            ),
             files=_text(", ".join(sorted(others))),
         ),
     )

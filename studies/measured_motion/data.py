@@ -42,9 +42,9 @@ def kinematics(
             true[i, k], estimated[i, k] = in_plane(known.at(t)), in_plane(fit.at(t))
             smoothed[i, k] = in_plane(noiseless.at(t))
             spread[i, k] = in_plane(fit.uncertainty(t))
-    columns = {"true": true, "fitted": found, "deviation": spread, "smoothing": smoothed - true}
+    columns = {"true": true, "fitted": estimated, "deviation": spread, "smoothing": smoothed - true}
     table = ("regime", "marker", "extreme")
-    found_extremes = np.array([extremes(known) for known in motions])
+    rate_extremes = np.array([extremes(known) for known in motions])
     return xr.Dataset(
         {
             **{
@@ -53,8 +53,8 @@ def kinematics(
                 for key, values in columns.items()
             },
             "noise_found": ("regime", np.array([fit.noise for fit in fits])),
-            "marker_speed": (table, found_extremes[..., :2]),
-            "marker_acceleration": (table, found_extremes[..., 2:]),
+            "marker_speed": (table, rate_extremes[..., :2]),
+            "marker_acceleration": (table, rate_extremes[..., 2:]),
             "marker_speed_paper": (table, TABLE_2[..., :2]),
             "marker_acceleration_paper": (table, TABLE_2[..., 2:]),
             "speed": ("regime", np.array([known.speed for known in motions])),
@@ -89,7 +89,7 @@ def frequencies(
     return xr.Dataset(
         {
             "frequency_true": (dims, true),
-            "frequency_fitted": (dims, found),
+            "frequency_fitted": (dims, estimated),
             "frequency_deviation": (dims, spread),
             "frequency_at_rest": ("mode", frequency(body, Kinematics(), modes)),
         },
@@ -126,7 +126,7 @@ def scatter(
         expected[k] = np.sqrt(np.mean(spread**2))
     return xr.Dataset(
         {
-            "repeated_frequency": ("repeat", found),
+            "repeated_frequency": ("repeat", estimates),
             "repeated_true": ((), frequency(body, known.at(t), 1)[0]),
             "repeated_predicted": ((), predicted),
             "swept_error": ("swept_noise", error),

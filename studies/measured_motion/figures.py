@@ -104,7 +104,7 @@ def _kinematics(fastest: xr.Dataset, axes: list[Axes]) -> None:
     axes[0].set_title("rigid motion at the fastest speed")
     axes[1].set_title("its error")
     axes[0].legend(loc="best")
-    curves.beside(axes[1])
+    curves.legend_right(axes[1])
     for ax in axes[-2:]:
         ax.set_xlabel(axis_label(turn))
 
@@ -129,7 +129,7 @@ def _frequencies(dataset: xr.Dataset, axes: list[Axes]) -> None:
             ylabel=axis_label(dataset["frequency_true"], "frequency"),
             title=f"mode {mode + 1} along the motion",
         )
-    curves.beside(axes[-1], "crank speed")
+    curves.legend_right(axes[-1], "crank speed")
 
 
 def _noise(dataset: xr.Dataset, axes: list[Axes]) -> None:
@@ -193,4 +193,4 @@ def _response(moved: xr.DataArray, axes: list[Axes]) -> None:
         title="differences",
     )
     for ax in axes:
-        curves.beside(ax)
+        curves.legend_right(ax)

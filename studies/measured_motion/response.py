@@ -61,11 +61,11 @@ def responses(
         defects.append(float(abs(run["energy_defect"]).max()))
     return xr.Dataset(
         {
-            "deflection": (("run", "time"), np.array(found)),
+            "deflection": (("run", "time"), np.array(deflections)),
             "energy_balance": ("run", np.array(defects) / np.array(energies)),
         },
         coords={
             "run": [name for name, *_ in runs],
-            "time": np.linspace(*span, len(found[0])),
+            "time": np.linspace(*span, len(deflections[0])),
         },
     )

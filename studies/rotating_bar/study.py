@@ -129,7 +129,7 @@ def frequencies(elements: int, count: int = MODES) -> xr.Dataset:
     dims = ("omega", "mode")
     return xr.Dataset(
         {
-            "natural": (dims, found),
+            "natural": (dims, computed),
             "natural_exact": (dims, np.array(exact)),
             "natural_continuum": (dims, np.array(continuum)),
             "natural_misprint": ("mode", misprinted.eigenvalues.imag),

@@ -31,12 +31,6 @@ __all__ = ["beam_model", "compare_with_calculix", "main", "report", "solid_model
 MESH = Path(__file__).parent / "blade.msh"
 AXIS = (0.0, 0.0, 1.0)
 RPM = 2.0 * np.pi / 60.0
-VARIABLES = {
-    "frequency": ("Hz", "frequency"),
-    "frequency_calculix": ("Hz", "frequency by CalculiX 2.20"),
-    "relative_difference": ("1", "relative difference"),
-    "rpm": ("rpm", "speed"),
-}
 
 # CalculiX 2.20, NLGEOM prestress with centrifugal softening, no Coriolis, Hz, modes 1 to 6.
 CALCULIX = {
@@ -80,7 +74,7 @@ def solid_model() -> assembly.Body:
 
 
 def compare_with_calculix(body: assembly.Body, modes: int = 6) -> xr.Dataset:
-    """Frequencies without Coriolis terms, beside those of CalculiX 2.20 on the same mesh.
+    """Frequencies without Coriolis terms, compared with CalculiX 2.20 on the same mesh.
 
     Parameters
     ----------

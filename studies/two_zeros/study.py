@@ -172,7 +172,7 @@ def zero_counts() -> xr.Dataset:
             rank[i, j] = int((coupling > COUPLED * abs(C).max() * (V**2).sum()).sum())
             formula[i, j] = 2 * mobility[i, j] - rank[i, j]
             zeros = chain.count
-            # What the solver leaves of the zeros is told from the rest by the deflated spectrum.
+            # The deflated spectrum distinguishes the solver's images of the zeros from the rest.
             near_zero[i, j] = int((plain < 0.1 * others[0]).sum())
             spread[i, j], first[i, j] = plain[zeros - 1], others[0]
             agreement[i, j] = np.abs(others / plain[zeros:] - 1.0).max()
@@ -183,7 +183,7 @@ def zero_counts() -> xr.Dataset:
             "mobility": (dims, mobility),
             "coupling_rank": (dims, rank),
             "zeros_formula": (dims, formula),
-            "zeros_found": (dims, found),
+            "zeros_found": (dims, near_zero),
             "zeros_spread": (dims, spread),
             "first_other": (dims, first),
             "deflation_difference": (dims, agreement),
@@ -226,8 +226,8 @@ def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
         {
             "deflated_dense": ("deflated_mode", dense),
             "deflated_sparse": ("deflated_mode", sparse),
-            "deflated_large": ("deflated_mode", found.eigenvalues.imag),
-            "deflated_large_error": ("deflated_mode", found.backward_error),
+            "deflated_large": ("deflated_mode", solved.eigenvalues.imag),
+            "deflated_large_error": ("deflated_mode", solved.backward_error),
         },
         coords={"deflated_mode": np.arange(1, modes + 1)},
         attrs=dict(

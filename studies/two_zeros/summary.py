@@ -55,7 +55,7 @@ def _deflation(dataset: xr.Dataset) -> list[str]:
         f"{float(abs(apart).max()):.0e}",
         "  a dense solver that keeps the zeros is off in the others by up to "
         f"{float(dataset['deflation_difference'].max()):.0e} (the slowest)",
-        f"  sparse, {about['large_unknowns']} unknowns: {about['large_seconds']:.2f} s, "
+        f"  sparse, {about['large_unknowns']} DOFs: {about['large_seconds']:.2f} s, "
         f"{about['large_zeros_removed']} zeros removed, chain residual "
         f"{about['large_chain_residual']:.0e}, backward errors up to "
         f"{float(dataset['deflated_large_error'].max()):.0e}",
@@ -79,10 +79,9 @@ def _pair(dataset: xr.Dataset) -> list[str]:
     for name in COEFFICIENTS:
         exact = dataset[f"{name}_exact"]
         gaps.append(float(abs(dataset[name] - exact).max() / abs(exact).max()))
-    shown = ", ".join(f"{gap:.0e}" for gap in gaps)
     lines.append(
         "  projected on q = v(t) δφ the equations are J, J'ω, ½J''ω² of the rigid mechanism within "
-        + gaps
+        + ", ".join(f"{gap:.0e}" for gap in gaps)
     )
     return lines
 

@@ -91,7 +91,7 @@ def _kinematics(dataset: xr.Dataset, axes: list[Axes]) -> None:
         if ax is not axes[-1]:
             ax.set_xlabel("")
     axes[0].set_title("lever and swing over one turn of the crank")
-    curves.beside(axes[0])
+    curves.legend_right(axes[0])
 
 
 def _forces(dataset: xr.Dataset, axes: list[Axes]) -> None:
@@ -106,7 +106,7 @@ def _forces(dataset: xr.Dataset, axes: list[Axes]) -> None:
         ax.set(ylabel=axis_label(dataset["joint_force"], "force"), title=title)
         if i > 1:
             ax.set_xlabel(axis_label(time))
-    curves.beside(axes[1])
+    curves.legend_right(axes[1])
 
 
 def _eigenvalues(dataset: xr.Dataset, axes: list[Axes]) -> None:
@@ -118,7 +118,7 @@ def _eigenvalues(dataset: xr.Dataset, axes: list[Axes]) -> None:
         ax.set_title(f"eigenvalue {mode + 1} of the lever BC' over one turn")
         if ax is not axes[-1]:
             ax.set_xlabel("")
-    curves.beside(axes[0])
+    curves.legend_right(axes[0])
 
 
 def _shares(dataset: xr.Dataset, axes: list[Axes]) -> None:
@@ -147,4 +147,4 @@ def _shares(dataset: xr.Dataset, axes: list[Axes]) -> None:
         for ax in (whole, sizes):
             ax.set_xlabel(axis_label(time) if ax in axes[-2:] else "")
     axes[0].legend(loc="upper center")
-    curves.beside(axes[1])
+    curves.legend_right(axes[1])

@@ -83,14 +83,6 @@ def main(
     pump = Pump(l1=l1, l2=l2, h=h, width=width, speed_rpm=speed_rpm)
     pumping = mechanism(pump, elements)
     times = np.linspace(0.0, 2.0 * np.pi / pump.omega, instants)
-    numbers = np.arange(1, modes + 1)
-    by_hand = {
-        "shift_by_hand": (
-            ("time", "mode"),
-            np.stack([stress_shift(pump, times, n) for n in numbers], axis=1),
-        ),
-        "pinned_frequency": ("mode", np.array([pinned_frequency(pump, n) for n in numbers])),
-    }
     dataset = merged(
         [
             rigid_motion(pump, times),
