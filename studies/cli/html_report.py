@@ -51,8 +51,7 @@ def write(
             settings="\n".join(_row(k, _setting(k, v, arguments)) for k, v in settings.items()),
             provenance="\n".join(_row(k, v) for k, v in dataset.attrs.items()),
             command=_text(
-                f"frozen-motion run {study.name}"
-                + (f" --set {options}" if options else "")
+                f"frozen-motion run {study.name}" + (f" --set {options}" if options else "")
             ),
             files=_text(", ".join(sorted(others))),
         ),
