@@ -183,7 +183,7 @@ def test_state_space_with_all_modes_is_the_system() -> None:
     [
         (lambda s: modal.frequency_response(s, [-1.0], {5: 1.0}), "none negative"),
         (lambda s: modal.frequency_response(s, [1.0], {(99, "uz"): 1.0}), "node 99 has no DOF uz"),
-        (lambda s: modal.frequency_response(s, [1.0], {(3, "w"): 1.0}), r"\(12, \"uz\"\)"),
+        (lambda s: modal.frequency_response(s, [1.0], {(3, "w"): 1.0}), "the component is one of"),
         (lambda s: modal.frequency_response(s, [1.0], {5: 0.0}), "force: is zero"),
         (lambda s: modal.frequency_response(s, [1.0], {5: 1.0}, method="fast"), "direct"),
         (lambda s: modal.frequency_response(s, [1.0], {5: 1.0}, times=[0.0]), "one instant"),

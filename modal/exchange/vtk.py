@@ -17,6 +17,8 @@ from modal.eigen.modes import Modes
 from modal.exchange.shape_set import ShapeSet, shape_set
 from modal.types import Array
 
+REAL = 1e-9  # of the largest displacement: an imaginary part below it is round-off
+
 
 def write_shapes(
     path: str | os.PathLike[str],
@@ -41,7 +43,7 @@ def write_shapes(
     -------
     Path
         The file. Its point data are ``mode 1 real``, ``mode 1 imag`` and so on, without an
-        imaginary part where it is zero; its field data are ``frequency`` (Hz) and ``growth rate``
+        imaginary part where that is round-off; its field data are ``frequency`` (Hz) and ``growth rate``
         (1/s).
 
     Raises
@@ -66,7 +68,7 @@ def write_shapes(
     data: dict[str, Array] = {}
     for j, shape in enumerate(shapes.displacements, start=1):
         data[f"mode {j} real"] = np.ascontiguousarray(shape.real, dtype=float)
-        if np.any(shape.imag):
+        if np.abs(shape.imag).max() > REAL * np.abs(shape).max():
             data[f"mode {j} imag"] = np.ascontiguousarray(shape.imag)
     target = _target(path, ".vtu")
     return _write(target, shapes, shapes.points, data)

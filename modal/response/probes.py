@@ -11,6 +11,7 @@ import numpy as np
 from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
+from modal.transient.loads import dof_number
 from modal.types import Complex, Index
 
 Probe = tuple[int, str] | int
@@ -30,7 +31,7 @@ class Probes:
         entries = list(probes)
         if not entries:
             raise InputError(f'{argument}: give at least one, such as (12, "uz")')
-        numbers = [dof_number(system, entry, argument) for entry in entries]
+        numbers = [_number(system, entry, argument) for entry in entries]
         return cls(np.array(numbers, dtype=np.intp), tuple(name(system, k) for k in numbers))
 
 
@@ -41,29 +42,9 @@ def name(system: FrozenSystem, number: int) -> str:
     return f"{system.dofs.node[number]} {COMPONENTS[system.dofs.component[number]]}"
 
 
-def dof_number(system: FrozenSystem, probe: Probe, argument: str) -> int:
-    """Number of a degree of freedom. Raises InputError."""
-    if isinstance(probe, int | np.integer):
-        if not 0 <= probe < system.n:
-            raise InputError(
-                f"{argument}: degree of freedom {probe} does not exist; the system has {system.n}"
-            )
-        return int(probe)
+def _number(system: FrozenSystem, probe: Probe, argument: str) -> int:
     try:
-        node, component = probe
-        place = COMPONENTS.index(component)
-    except (TypeError, ValueError):
-        raise InputError(
-            f'{argument}: expected (node, component) such as (12, "uz"), or the number of a degree '
-            f"of freedom, got {probe!r}"
-        ) from None
-    if system.dofs is None:
-        raise InputError(
-            f"{argument}: this system has no nodes; give the number of a degree of freedom in "
-            f"place of {probe!r}"
-        )
-    try:
-        return system.dofs.index(int(node), place)
+        return dof_number(probe, system)
     except InputError as fault:
         raise InputError(f"{argument}: {fault}") from None
 
@@ -73,7 +54,7 @@ def force_vector(system: FrozenSystem, force: Force, argument: str = "force") ->
     if isinstance(force, Mapping):
         out = np.zeros(system.n, dtype=complex)
         for probe, amplitude in force.items():
-            out[dof_number(system, probe, argument)] += amplitude
+            out[_number(system, probe, argument)] += amplitude
     else:
         out = np.asarray(force, dtype=complex)
         if out.shape != (system.n,):
