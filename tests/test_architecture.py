@@ -43,6 +43,7 @@ ROOMS = (
     "modal.maps",
     "modal.periodic",
     "modal.checks",
+    "modal.plot",
     "modal",
     "studies.reporting",
     "studies.figures",

@@ -172,9 +172,7 @@ def test_state_space_with_all_modes_is_the_system() -> None:
     assert A.shape == (16, 16)
     assert np.abs(D).max() < 1e-12
     H = C @ np.linalg.solve(2.0j * np.eye(16) - A, B)
-    exact = np.linalg.inv(
-        (system.stiffness + 2.0j * system.damping - 4.0 * system.M).toarray()
-    )
+    exact = np.linalg.inv((system.stiffness + 2.0j * system.damping - 4.0 * system.M).toarray())
     np.testing.assert_allclose(H, exact, atol=1e-12)
 
 
@@ -204,5 +202,5 @@ def test_a_free_body_has_no_static_response() -> None:
 
 
 def test_unbalance_must_be_at_a_node() -> None:
-    with pytest.raises(InputError, match="nearest is at 0.75 m"):
+    with pytest.raises(InputError, match=r"nearest is at 0\.75 m"):
         modal.unbalance_response(ross_rotor("damped"), [10.0], [(0.8, 1e-3, 0.0)])

@@ -180,7 +180,9 @@ IDENTIFIED: Table = {
 _FORCED = ("frequency", "probe")
 
 RESPONSE: Table = {
-    "displacement": Variable("complex amplitude of the displacement (rotations: rad)", "m", _FORCED),
+    "displacement": Variable(
+        "complex amplitude of the displacement (rotations: rad)", "m", _FORCED
+    ),
     "error_bound": Variable("error bound of the displacement", "m", _FORCED),
 }
 

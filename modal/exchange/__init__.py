@@ -1,1 +1,1 @@
-"""Mode shapes and matrices for other programs, and mode shapes of other programs to compare with."""
+"""Mode shapes and matrices in files of other programs, and MAC."""

@@ -53,7 +53,7 @@ def mac(first: Shapes, second: Shapes, *, distance: float | None = None) -> xr.D
     [1. 1. 1.]
     """
     X, Y = _vectors(first, second, distance)
-    size = [np.einsum("ij,ij->j", A.conj(), A).real for A in (X, Y)]
+    size = [(np.abs(A) ** 2).sum(axis=0) for A in (X, Y)]
     if not all(np.all(s > 0.0) for s in size):
         raise InputError("mac: a shape is zero at all points that are compared")
     values = np.abs(X.conj().T @ Y) ** 2 / np.outer(*size)
@@ -102,7 +102,7 @@ def _matched(
     worst = int(np.argmax(apart))
     if apart[worst] > allowed:
         raise InputError(
-            f"mac: point {worst} at {few.points[worst].round(6).tolist()} m is {apart[worst]:.3g} m "
-            f"from the nearest point of the other set; allowed is {allowed:.3g} m"
+            f"mac: point {worst} at {few.points[worst].round(6).tolist()} m is "
+            f"{apart[worst]:.3g} m from the nearest point of the other set; allowed is {allowed:.3g} m"
         )
     return np.arange(len(few.points)), np.asarray(nearest, dtype=np.intp)

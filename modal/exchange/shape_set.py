@@ -1,4 +1,4 @@
-"""Shapes at points in space: what files hold, and what shapes of different origin have in common."""
+"""Shapes at points in space: what shapes of different origin have in common."""
 
 from __future__ import annotations
 

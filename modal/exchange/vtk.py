@@ -43,8 +43,7 @@ def write_shapes(
     -------
     Path
         The file. Its point data are ``mode 1 real``, ``mode 1 imag`` and so on, without an
-        imaginary part where that is round-off; its field data are ``frequency`` (Hz) and ``growth rate``
-        (1/s).
+        imaginary part where that is round-off.
 
     Raises
     ------

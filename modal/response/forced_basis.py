@@ -31,7 +31,7 @@ from modal.reduction.affine import AffineFamily
 from modal.reduction.basis import mass_bounds
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reference_operator import ReferenceOperator
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Index
 
 ROUNDS = 20
 WIDEST = 16  # vectors added in one round
@@ -108,7 +108,7 @@ class ForcedBasis:
         """Relative size, in the energy norm, of one step of iterative refinement: round-off."""
         step = self.reference.solve(load - self.K_ref @ solution)
         energies = [float(np.einsum("ij,ij->", X, self.K_ref @ X)) for X in (step, solution)]
-        return float(np.sqrt(energies[0] / energies[1])) + np.finfo(float).eps
+        return float(np.sqrt(energies[0] / energies[1])) + float(np.finfo(float).eps)
 
     def _more_modes(self) -> Array:
         """Twice as many of the lowest modes of (K_ref, M) as before, (n, count)."""
@@ -188,7 +188,7 @@ def forced_response(
     system: FrozenSystem,
     angular_frequencies: Array,
     force: Complex,
-    probes: Array,
+    probes: Index,
     accuracy: float,
 ) -> ForcedResponse:
     """Response at all angular frequencies (F,), rad/s, to ‖e‖ ≤ accuracy ‖q‖ in the energy norm.
@@ -216,7 +216,7 @@ def forced_response(
     )
 
 
-def _at_probes(basis: ForcedBasis, points: list[_Point], probes: Array) -> ForcedResponse:
+def _at_probes(basis: ForcedBasis, points: list[_Point], probes: Index) -> ForcedResponse:
     V = basis.basis.V
     unit = np.zeros((basis.system.n, len(probes)))
     unit[probes, np.arange(len(probes))] = 1.0
@@ -224,8 +224,8 @@ def _at_probes(basis: ForcedBasis, points: list[_Point], probes: Array) -> Force
     inside = np.linalg.norm(V[probes], axis=1)
     outside = np.sqrt(np.maximum(total - inside**2, 0.0))
     y = np.array([p.y for p in points])
-    in_basis, beyond = (np.array([getattr(p, k) for p in points]) for k in ("in_basis", "outside"))
-    bound = np.outer(in_basis, inside) + np.outer(beyond, outside)
+    in_basis, beyond = np.array([(p.in_basis, p.outside) for p in points]).T
+    bound: Array = np.outer(in_basis, inside) + np.outer(beyond, outside)
     return ForcedResponse(y @ V[probes].T, bound, basis.basis.size, basis.reference.solves)
 
 
@@ -239,7 +239,7 @@ def _size(A: sp.spmatrix) -> float:
 
 
 def _mass_norm(G: sp.csr_matrix, mass: sp.csr_matrix) -> float:
-    """A bound of |xᴴGx| / xᴴMx: the largest row sum of diag(M)^-½ |G| diag(M)^-½, over that of M."""
+    """A bound of |xᴴGx| / xᴴMx: the largest row sum of |G| scaled by diag(M), over that of M."""
     diagonal = mass.diagonal()
     scale = sp.diags(1.0 / np.sqrt(diagonal))
     low, _ = mass_bounds(mass, diagonal)

@@ -116,9 +116,7 @@ def _frequencies(frequencies: ArrayLike) -> Array:
     return hertz
 
 
-def _swept(
-    times: ArrayLike | None, over: Mapping[str, ArrayLike] | None
-) -> tuple[str, Array]:
+def _swept(times: ArrayLike | None, over: Mapping[str, ArrayLike] | None) -> tuple[str, Array]:
     if times is not None and over is not None:
         raise InputError("frequency_response: give times or over, not both")
     name, given = ("time", times) if over is None else _only(over)

@@ -50,7 +50,7 @@ def _number(system: FrozenSystem, probe: Probe, argument: str) -> int:
 
 
 def force_vector(system: FrozenSystem, force: Force, argument: str = "force") -> Complex:
-    """A load (n,), complex, from a mapping of probes to amplitudes or an array. Raises InputError."""
+    """A complex load (n,) from a mapping of probes to amplitudes or an array. InputError."""
     if isinstance(force, Mapping):
         out = np.zeros(system.n, dtype=complex)
         for probe, amplitude in force.items():

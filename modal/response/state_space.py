@@ -12,7 +12,7 @@ from assembly.system.null_chain import NullChain
 from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
 from modal.response.probes import Probe, Probes
-from modal.types import Array
+from modal.types import Array, Index
 
 StateSpace = tuple[Array, Array, Array, Array]
 SHIFT = 0.05  # of the largest |λ| retained: real s of the static correction of free systems
@@ -86,7 +86,7 @@ def state_space(
 Block = tuple[Array, Array, Array]
 
 
-def _mode_block(modes: Modes, j: int, acting: Array, read: Array) -> Block:
+def _mode_block(modes: Modes, j: int, acting: Index, read: Index) -> Block:
     """Real A, B, C of one mode and its conjugate: y = 2 Re(x z), ż = λ z + yᴴ u."""
     lam, x, y = modes.eigenvalues[j], modes.right[:, j], modes.left[:, j]
     row, column = y.conj()[acting], x[read]
@@ -106,7 +106,7 @@ def _mode_block(modes: Modes, j: int, acting: Array, read: Array) -> Block:
     return A, B, C
 
 
-def _rigid_block(system: FrozenSystem, chain: NullChain, acting: Array, read: Array) -> Block:
+def _rigid_block(system: FrozenSystem, chain: NullChain, acting: Index, read: Index) -> Block:
     """The motion of the zero eigenvalues: the pencil projected on their chains."""
     n, X, Y = system.n, chain.right, chain.left
     M = system.M
@@ -134,8 +134,8 @@ def _omitted(
     modes: Modes,
     free: bool,
     reduced: Block,
-    acting: Array,
-    read: Array,
+    acting: Index,
+    read: Index,
 ) -> Array:
     """Static response of the modes left out: R(0) for H(s)⁻¹ less the response of those retained.
 
