@@ -165,7 +165,7 @@ def test_command_line_writes_what_was_finished(
         (dict(s=["a"]), "expected numbers"),
         (dict(s=[0.0, 1.0], guard=-1), "guard"),
         (dict(s=[0.0, 1.0], guard=1.5), "guard"),
-        (dict(s=[0.0, 1.0], k=True), "k: expected"),
+        (dict(s=[0.0, 1.0], k=True), "k: must be"),
         (dict(s=[0.0, 1.0], accuracy=0.0), "accuracy"),
         (dict(s=[0.0, 1.0], tolerance=np.inf), "tolerance"),
         (dict(s=[0.0, 1.0], rate=np.nan), "rate"),

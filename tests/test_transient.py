@@ -298,7 +298,7 @@ class LiteralTransport(VaryingModel):
         (dict(model=VaryingModel(), t_span=(0.0, 1.0), method="gauss4"), "method"),
         (dict(model=VaryingModel(), t_span=(0.0, 1.0), rho_infinity=1.5), "rho_infinity"),
         (dict(model=VaryingModel(), t_span=(0.0, 1.0), initial=np.ones(5)), "initial"),
-        (dict(model=VaryingModel(), t_span=(0.0, 1.0), probes=[9]), "unknown 9"),
+        (dict(model=VaryingModel(), t_span=(0.0, 1.0), probes=[9]), "no degree of freedom 9"),
         (dict(model=LiteralTransport(), t_span=(0.0, 1.0), formalism="hamilton"), "2 dM/dt"),
         (dict(model=3.0, t_span=(0.0, 1.0)), "model"),
         (dict(model=lambda t: np.ones((2, 3)), t_span=(0.0, 1.0)), "square"),

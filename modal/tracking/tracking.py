@@ -20,6 +20,7 @@ from assembly.errors import (
     SingularSystemError,
     StorageError,
 )
+from assembly.magnitudes import check_count
 from modal.data.datasets import constants_text, provenance
 from modal.data.integrity import checksum
 from modal.eigen.solve import Backend
@@ -285,13 +286,9 @@ def _solver_name(solver: Solver) -> str:
 
 
 def _check(k: Any, guard: Any, checks: Any, accuracy: Any, tolerance: Any, rules: Any) -> None:
-    whole = (int, np.integer)
-    if not isinstance(k, whole) or isinstance(k, bool) or k < 1:
-        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
-    if not isinstance(guard, whole) or guard < 0:
-        raise InputError(f"guard: expected a whole number of modes, 0 or more, got {guard!r}")
-    if not isinstance(checks, whole) or checks < 0:
-        raise InputError(f"checks: expected a whole number of values, 0 or more, got {checks!r}")
+    check_count(k, "k")
+    check_count(guard, "guard", 0)
+    check_count(checks, "checks", 0)
     for key, value in (("accuracy", accuracy), ("tolerance", tolerance)):
         if not 0.0 < value < np.inf:
             raise InputError(f"{key}: expected a positive number, got {value!r}")

@@ -54,7 +54,7 @@ def chosen_probes(probes: Any, n: int, system: FrozenSystem | None) -> Probes:
     if not chosen:
         raise InputError("probes: the list is empty")
     if dofs is None:
-        labels = tuple(f"unknown {k}" for k in chosen)
+        labels = tuple(f"DOF {k}" for k in chosen)
     else:
         labels = tuple(f"node {dofs.node[k]} {COMPONENTS[dofs.component[k]]}" for k in chosen)
     return Probes(np.array(chosen, dtype=np.intp), labels)
