@@ -1,5 +1,8 @@
 """Frozen Motion, modal: from the matrices of an instant to eigenvalues, tracks, maps and checks."""
 
+import importlib
+from typing import Any
+
 from modal.checks.crosscheck import crosscheck
 from modal.checks.crosscheck_report import CrossCheck, CrossCheckInterrupted
 from modal.checks.identification import identify, matrix_pencil
@@ -67,3 +70,10 @@ __all__ = [
     "write_shapes",
     "write_uff",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`modal.plot` is imported when it is first used: Matplotlib takes its time."""
+    if name == "plot":
+        return importlib.import_module("modal.plot")
+    raise AttributeError(f"module 'modal' has no attribute {name!r}")

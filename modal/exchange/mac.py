@@ -103,6 +103,7 @@ def _matched(
     if apart[worst] > allowed:
         raise InputError(
             f"mac: point {worst} at {few.points[worst].round(6).tolist()} m is "
-            f"{apart[worst]:.3g} m from the nearest point of the other set; allowed is {allowed:.3g} m"
+            f"{apart[worst]:.3g} m from the nearest point of the other set; "
+            f"allowed is {allowed:.3g} m"
         )
     return np.arange(len(few.points)), np.asarray(nearest, dtype=np.intp)

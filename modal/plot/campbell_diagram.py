@@ -63,11 +63,11 @@ def campbell(
         if senses is None:
             artists += ax.plot(rpm, y, label=label, **style)
             continue
+        ax.plot([], [], label=label, **style)
         words = senses.isel(mode=mode).values.astype(str)
-        for k, (sense, dash) in enumerate(_pieces(words)):
-            shown = _with_ends(np.where(words == sense, True, False))
-            piece = np.where(shown, y, np.nan)
-            artists += ax.plot(rpm, piece, label=None if k else label, **(style | {"ls": dash}))
+        for sense, dash in _pieces(words):
+            piece = np.where(_with_ends(words == sense), y, np.nan)
+            artists += ax.plot(rpm, piece, **(style | {"ls": dash}))
     top = float(np.nanmax(tracks["frequency"])) * 1.08 or 1.0
     for order in orders:
         _order_line(ax, rpm, order, top)

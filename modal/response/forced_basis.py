@@ -225,7 +225,7 @@ def _at_probes(basis: ForcedBasis, points: list[_Point], probes: Index) -> Force
     outside = np.sqrt(np.maximum(total - inside**2, 0.0))
     y = np.array([p.y for p in points])
     in_basis, beyond = np.array([(p.in_basis, p.outside) for p in points]).T
-    bound: Array = np.outer(in_basis, inside) + np.outer(beyond, outside)
+    bound = in_basis[:, None] * inside + beyond[:, None] * outside
     return ForcedResponse(y @ V[probes].T, bound, basis.basis.size, basis.reference.solves)
 
 
