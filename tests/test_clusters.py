@@ -130,7 +130,7 @@ def test_gyroscopic_stabilisation_has_the_verdict_of_fifty_digits() -> None:
             assert bool(modes.eigenvalues.real.max() > 0.0) == unstable, seed
             assert unstable or np.all(modes.eigenvalues.real == 0.0)
         verdicts.append(unstable)
-    assert 8 < sum(verdicts) < 32  # both verdicts occur
+    assert 4 < sum(verdicts) < 36  # both verdicts occur
 
 
 def test_larger_indefinite_system_agrees_with_thirty_digits() -> None:
