@@ -315,7 +315,7 @@ def test_an_explicit_sweep_is_the_keyword_sweep() -> None:
         (dict(over={"omega": [0.1, 0.2]}, epsilon=[0.0, 1.0]), "not both; .* found: epsilon"),
         (dict(over={"omega": [0.1, 0.2], "epsilon": [0.0, 1.0]}, omega=1.0), "found: omega"),
         (dict(over={"omega": [0.1, 0.2]}), "two or more"),
-        (dict(over={"omega": 0.1, "epsilon": [0.0, 1.0]}), "omega: expected a one-dim"),
+        (dict(over={"omega": 0.1, "epsilon": [0.0, 1.0]}), "omega: expected finite"),
         (dict(over=[0.1, 0.2]), "over: expected a mapping"),
         (dict(omega=[0.1, 0.2]), "two or more"),
         (dict(omega=[0.1, np.nan], epsilon=[0.0, 1.0]), "omega: expected finite"),

@@ -22,10 +22,9 @@ def is_swept(name: str, value: Any) -> bool:
 def axis_values(name: str, value: Any) -> Array:
     """The values (T,) of a swept parameter. Raises InputError."""
     array = np.asarray(value)
-    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected a one-dimensional array of numbers, got {value!r}")
-    if not np.all(np.isfinite(array)):
-        raise InputError(f"{name}: values must be finite")
+    numbers = array.ndim == 1 and array.size > 0 and array.dtype.kind in "fiu"
+    if not (numbers and np.all(np.isfinite(array))):
+        raise InputError(f"{name}: expected finite numbers, a one-dimensional array, got {value!r}")
     return array.astype(float)
 
 
