@@ -31,6 +31,7 @@ from assembly.errors import (
 )
 from assembly.kinematics import Kinematics, unit_axis
 from assembly.linalg.combination import Combination
+from assembly.linalg.solver import linear_solver
 from assembly.materials.materials import Material, Orthotropic, aluminium, steel, titanium
 from assembly.materials.plausibility import PlausibilityWarning
 from assembly.materials.sections import Section, circle, i_profile, rectangle, tube
@@ -90,6 +91,7 @@ __all__ = [
     "from_nastran",
     "gallery",
     "i_profile",
+    "linear_solver",
     "plane",
     "rectangle",
     "solid",

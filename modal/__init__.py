@@ -13,6 +13,7 @@ from modal.periodic.floquet import FloquetModes, floquet
 from modal.periodic.hill import hill_chart
 from modal.proofs.box import Box
 from modal.proofs.verdict import Stability, stability
+from modal.tracking.dataset import events
 from modal.tracking.following import Rules
 from modal.tracking.tracking import TrackingInterrupted, track
 from modal.transient.loads import Harmonic, Impulse, InertiaLoads, Tabulated
@@ -29,6 +30,7 @@ __all__ = [
     "CrossCheck",
     "CrossCheckInterrupted",
     "crosscheck",
+    "events",
     "floquet",
     "hill_chart",
     "identify",

@@ -28,7 +28,7 @@ from assembly.elements.rigid import RigidFamily
 from assembly.errors import InputError
 from assembly.kinematics import SKEW_UNITS, unit_axis
 from assembly.linalg.combination import Combination
-from assembly.magnitudes import LENGTH, RATE
+from assembly.magnitudes import LENGTH, RATE, check_count
 from assembly.materials.materials import Material
 from assembly.materials.sections import Section
 from assembly.system.frozen import FrozenSystem
@@ -241,8 +241,7 @@ def rotor(
         raise InputError("segments: expected at least one (length, section)")
     lengths = np.array([float(length) for length, _ in segments])
     LENGTH.check(lengths, "segments: lengths")
-    if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 1:
-        raise InputError(f"elements: must be a whole number of at least 1, got {elements!r}")
+    check_count(elements, "elements")
     if not (np.isfinite(internal_damping) and internal_damping >= 0.0):
         raise InputError(f"internal_damping: must not be negative, got {internal_damping!r}")
     steps = np.concatenate([[0.0], np.cumsum(lengths)])

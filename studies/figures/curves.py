@@ -98,6 +98,6 @@ def graded(
     return artists
 
 
-def beside(ax: Axes, title: str | None = None) -> None:
+def legend_right(ax: Axes, title: str | None = None) -> None:
     """The legend to the right of the axes, where it hides nothing."""
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), title=title)

@@ -134,10 +134,7 @@ def frequencies(elements: int, count: int = MODES) -> xr.Dataset:
             "natural_continuum": (dims, np.array(continuum)),
             "natural_misprint": ("mode", misprinted.eigenvalues.imag),
         },
-        coords={
-            "omega": speeds,
-            "mode": np.arange(1, count + 1),
-        },
+        coords={"omega": speeds, "mode": np.arange(1, count + 1)},
     )
 
 
@@ -170,10 +167,7 @@ def responses(
             np.hstack([np.zeros((len(exact), 1)), exact]),
         )
         runs.append(run)
-    dataset = xr.concat(
-        runs, dim=xr.DataArray(list(ratios), dims="damping", attrs={"units": "1"}, name="damping")
-    )
-    return dataset
+    return xr.concat(runs, dim=xr.DataArray(list(ratios), dims="damping", name="damping"))
 
 
 def _nodal(run: xr.Dataset) -> xr.Dataset:

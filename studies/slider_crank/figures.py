@@ -68,7 +68,7 @@ def of_transient(followed: xr.Dataset, compared: xr.Dataset, speed_rpm: float) -
         transients.amplitude(compared, lower)
         upper.set_title(f"slider-crank at {speed_rpm:g} rpm: frequencies over one turn")
         lower.set_title("amplitude of the first mode after its release")
-        curves.beside(upper)
+        curves.legend_right(upper)
 
     yield Drawing("transient.png", TRANSIENT, transient, rows=2, height=5.6, sharex=True)
     yield Drawing(
