@@ -11,6 +11,7 @@ from modal.eigen.solve import solve
 from modal.maps.stability_maps import stability_map
 from modal.periodic.floquet import FloquetModes, floquet
 from modal.periodic.hill import hill_chart
+from modal.periodic.multiblade import MultibladeModel, multiblade
 from modal.proofs.box import Box
 from modal.proofs.verdict import Stability, stability
 from modal.tracking.following import Rules
@@ -25,6 +26,7 @@ __all__ = [
     "InertiaLoads",
     "Tabulated",
     "Modes",
+    "MultibladeModel",
     "PropertyReport",
     "CrossCheck",
     "CrossCheckInterrupted",
@@ -33,6 +35,7 @@ __all__ = [
     "hill_chart",
     "identify",
     "matrix_pencil",
+    "multiblade",
     "integrate",
     "properties",
     "solve",
