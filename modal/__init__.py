@@ -9,9 +9,11 @@ from modal.data.storage import read_dataset, write_dataset
 from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
 from modal.maps.stability_maps import stability_map
+from modal.periodic.blade_family import MultibladeFamily
 from modal.periodic.floquet import FloquetModes, floquet
 from modal.periodic.hill import hill_chart
-from modal.periodic.multiblade import MultibladeModel, multiblade
+from modal.periodic.multiblade import multiblade
+from modal.periodic.multiblade_model import MultibladeModel
 from modal.proofs.box import Box
 from modal.proofs.verdict import Stability, stability
 from modal.tracking.following import Rules
@@ -26,6 +28,7 @@ __all__ = [
     "InertiaLoads",
     "Tabulated",
     "Modes",
+    "MultibladeFamily",
     "MultibladeModel",
     "PropertyReport",
     "CrossCheck",

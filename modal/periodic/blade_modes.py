@@ -2,7 +2,7 @@
 
 The pair a_c, a_s of a mode e^{λt}, ω = Im λ > 0, is two waves over the blades,
 q_b = ½ (a_c + i a_s) e^{−inψ_b} + ½ (a_c − i a_s) e^{inψ_b}, with the frequencies ω − nΩ and
-ω + nΩ in the turning frame. A wave that runs from blade to blade in the direction of the rotation is
+ω + nΩ in the turning frame. A wave that runs from blade to blade in the direction of rotation is
 progressive, one that runs against it regressive: the first wave is progressive above nΩ and
 regressive below, the second is regressive (W. Johnson, Helicopter Theory, 1980, section 8-4; of a
 turbine: forward and backward whirl).
@@ -67,7 +67,6 @@ def _energy(M: Any, rows: Any, shapes: Complex) -> Array:
     return np.asarray((shapes.conj() * (inner @ shapes)).sum(axis=0).real)
 
 
-def names_of(shares: xr.DataArray) -> list[str]:
-    """The group with the largest share of each mode."""
-    groups = shares["group"].values
-    return [str(groups[i]) for i in shares.values.argmax(axis=-1)]
+def names_of(shares: Array) -> list[str]:
+    """The group with the largest share of each mode; shares (mode, group)."""
+    return [GROUPS[i] for i in np.asarray(shares).argmax(axis=-1)]
