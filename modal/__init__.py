@@ -14,6 +14,7 @@ from modal.periodic.floquet import FloquetModes, floquet
 from modal.periodic.hill import hill_chart
 from modal.periodic.multiblade import multiblade
 from modal.periodic.multiblade_model import MultibladeModel
+from modal.periodic.periodic_tracks import track_periodic
 from modal.proofs.box import Box
 from modal.proofs.verdict import Stability, stability
 from modal.tracking.following import Rules
@@ -50,5 +51,6 @@ __all__ = [
     "TrackingInterrupted",
     "read_dataset",
     "track",
+    "track_periodic",
     "write_dataset",
 ]
