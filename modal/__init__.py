@@ -15,6 +15,7 @@ from modal.periodic.hill import hill_chart
 from modal.periodic.multiblade import multiblade
 from modal.periodic.multiblade_model import MultibladeModel
 from modal.periodic.periodic_tracks import track_periodic
+from modal.periodic.rotor_verdict import rotor_verdict
 from modal.proofs.box import Box
 from modal.proofs.verdict import Stability, stability
 from modal.tracking.following import Rules
@@ -42,6 +43,7 @@ __all__ = [
     "multiblade",
     "integrate",
     "properties",
+    "rotor_verdict",
     "solve",
     "stability",
     "stability_map",

@@ -222,11 +222,11 @@ def _one_of_each(
     for _ in range(a.size**2):
         match = assign(a, b, overlap, predicted)
         number = numbers[match.target]
-        losers = [
-            (int(i), number[i])
-            for one in np.unique(number)
-            for i in (same := np.flatnonzero(number == one))[np.argsort(-match.mac[same])][1:]
-        ]
+        losers = []
+        for one in np.unique(number):
+            same = np.flatnonzero(number == one)
+            worse = same[np.argsort(-match.mac[same], kind="stable")][1:]
+            losers += [(int(i), int(one)) for i in worse]
         if not losers:
             break
         mac, mirrored = overlap.mac.copy(), overlap.mirrored_mac.copy()
