@@ -40,12 +40,13 @@ def hill_snapshot(at: float, found: FloquetModes, k: int) -> tuple[Snapshot, Ind
     for shift in sorted(range(-SHIFTS, SHIFTS + 1), key=abs):
         for column, mode in enumerate(lowest):
             eigenvalue = lam[mode] + shift * base
-            if shift and eigenvalue.imag < 0.0:
-                continue
-            numbers.append(mode)
-            values.append(eigenvalue)
             centred = _centred(coefficients[:, :, column], order, strongest[mode] + shift)
-            columns.append(_state(found, centred, eigenvalue, scale))
+            state = _state(found, centred, eigenvalue, scale)
+            # One of each conjugate pair: the matching compares with the conjugates too.
+            turned = eigenvalue.imag < 0.0
+            numbers.append(mode)
+            values.append(eigenvalue.conjugate() if turned else eigenvalue)
+            columns.append(state.conj() if turned else state)
     X = np.array(columns).reshape(len(columns), -1).T
     eigenvalues = np.array(values, dtype=complex)
     X = X / np.linalg.norm(X, axis=0)

@@ -18,7 +18,7 @@ from modal.periodic.blade_sets import Blade
 from modal.periodic.floquet import RESOLVED, Method, floquet
 from modal.periodic.multiblade_model import MultibladeModel
 from modal.transient.equations import SecondOrderModel
-from modal.types import Array
+from modal.types import Array, Mask
 
 METHODS = ("frozen", "multiblade", "floquet")
 
@@ -87,8 +87,8 @@ def rotor_verdict(
     --------
     >>> import numpy as np, assembly, modal
     >>> def rotor(omega):
-    ...     lag = assembly.FrozenSystem(M=np.eye(3), D=0.2 * np.eye(3), K=0.1 * omega**2 * np.eye(3))
-    ...     return lag
+    ...     I = np.eye(3)
+    ...     return assembly.FrozenSystem(M=I, D=0.2 * I, K=0.1 * omega**2 * I)
     >>> verdict = modal.rotor_verdict(rotor, [10.0, 20.0], blades=([0], [1], [2]))
     >>> verdict["growth_rate"].sel(method="floquet").values.round(6).tolist()
     [-0.1, -0.1]
@@ -153,7 +153,7 @@ def _frozen(here: MultibladeModel, k: int, azimuths: int) -> tuple[float, float]
     return best
 
 
-def _parting(values: Array, parts: Array, unstable: Array) -> list[str]:
+def _parting(values: Array, parts: Mask, unstable: Mask) -> list[str]:
     """Ranges of speed where a method's verdict differs from Floquet's, in words."""
     out = []
     for column, method in enumerate(METHODS[:2]):
