@@ -5,6 +5,7 @@ from modal.checks.crosscheck_report import CrossCheck, CrossCheckInterrupted
 from modal.checks.identification import identify, matrix_pencil
 from modal.checks.properties import properties
 from modal.checks.property_report import PropertyReport
+from modal.critical.critical_speeds import CriticalSpeeds, critical_speeds
 from modal.data.storage import read_dataset, write_dataset
 from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
@@ -35,6 +36,8 @@ __all__ = [
     "PropertyReport",
     "CrossCheck",
     "CrossCheckInterrupted",
+    "CriticalSpeeds",
+    "critical_speeds",
     "crosscheck",
     "floquet",
     "hill_chart",
