@@ -16,8 +16,10 @@ from assembly.bodies.matrix_files import (
 )
 from assembly.bodies.rigid import rigid_body
 from assembly.bodies.rings import ring
-from assembly.bodies.rotors import Bearing, Disc, Rotor, rotor
+from assembly.bodies.rotor_parts import Bearing, Disc
+from assembly.bodies.rotors import Rotor, rotor
 from assembly.bodies.solids import plane, solid
+from assembly.bodies.weld import weld
 from assembly.dofs import DofMap
 from assembly.errors import (
     FrozenMotionError,
@@ -29,15 +31,16 @@ from assembly.errors import (
 )
 from assembly.kinematics import Kinematics, unit_axis
 from assembly.linalg.combination import Combination
+from assembly.linalg.solver import linear_solver
 from assembly.materials.materials import Material, Orthotropic, aluminium, steel, titanium
 from assembly.materials.plausibility import PlausibilityWarning
 from assembly.materials.sections import Section, circle, i_profile, rectangle, tube
 from assembly.mechanisms.applied_loads import Load
+from assembly.mechanisms.bushings import Bushing, bushing
+from assembly.mechanisms.drivers import Driver, driver
 from assembly.mechanisms.joints import (
-    Driver,
     Joint,
     cylindrical,
-    driver,
     fixed,
     prismatic,
     revolute,
@@ -47,18 +50,9 @@ from assembly.mechanisms.joints import (
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.motion.laws import Harmonic, Uniform
 from assembly.motion.markers import fit_markers
-from assembly.motion.motion import (
-    FunctionMotion,
-    Motion,
-    MovingBody,
-    Sampled,
-    Steady,
-    Turning,
-    moving,
-    ramp,
-    spin,
-    swing,
-)
+from assembly.motion.motion import FunctionMotion, Motion, Steady, Turning, ramp, spin, swing
+from assembly.motion.moving import MovingBody, moving
+from assembly.motion.records import Sampled
 from assembly.system.frozen import FrozenSystem
 
 __all__ = [
@@ -97,12 +91,15 @@ __all__ = [
     "from_nastran",
     "gallery",
     "i_profile",
+    "linear_solver",
     "plane",
     "rectangle",
     "solid",
     "steel",
     "titanium",
     "tube",
+    "Bushing",
+    "bushing",
     "Driver",
     "Load",
     "Harmonic",
@@ -122,6 +119,7 @@ __all__ = [
     "universal",
     "FunctionMotion",
     "unit_axis",
+    "weld",
     "Motion",
     "MotionError",
     "MovingBody",

@@ -143,25 +143,29 @@ class DofMap:
         fields[turns, self.component[turns]] = 1.0
         return fields
 
-    def turning(self, unit: Array) -> sp.csr_matrix:
+    def turning(self, unit: Array, rotations: bool = False) -> sp.csr_matrix:
         """The matrix (n, n) that multiplies every nodal displacement by a (3, 3) matrix.
 
         Parameters
         ----------
         unit : ndarray, shape (3, 3)
+        rotations : bool
+            Whether it multiplies every nodal rotation as well; they give zero otherwise.
 
         Returns
         -------
         scipy.sparse.csr_matrix
         """
-        rows, cols, values = [], [], []
-        for (node, component), k in self.numbers.items():
-            for other in range(3) if component < 3 else ():
-                if unit[component, other] != 0.0 and (node, other) in self.numbers:
-                    rows.append(k)
-                    cols.append(self.numbers[node, other])
-                    values.append(unit[component, other])
-        return sp.csr_matrix((values, (rows, cols)), shape=(len(self), len(self)))
+        n = len(self)
+        number = np.full((len(self.coordinates), 6), -1, dtype=np.intp)
+        number[self.node, self.component] = np.arange(n)
+        rows = np.arange(n) if rotations else np.flatnonzero(self.component < 3)
+        first = self.component[rows] // 3 * 3
+        columns = number[self.node[rows, None], first[:, None] + np.arange(3)]
+        values = np.where(columns >= 0, unit[self.component[rows] - first], 0.0)
+        row, column = np.nonzero(values)
+        entries = (values[row, column], (rows[row], columns[row, column]))
+        return sp.csr_matrix(entries, shape=(n, n))
 
     def displacement(self, vector: Inexact) -> Inexact:
         """Nodal displacements of a vector of degrees of freedom.

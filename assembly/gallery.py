@@ -15,7 +15,8 @@ from assembly.bodies.solids import plane, solid
 from assembly.elements.reference import CELLS
 from assembly.errors import InputError
 from assembly.materials.materials import Material, Orthotropic, steel
-from assembly.mechanisms.joints import driver, revolute
+from assembly.mechanisms.drivers import driver
+from assembly.mechanisms.joints import revolute
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.types import Array, Index
 

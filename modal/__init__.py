@@ -19,6 +19,7 @@ from modal.periodic.periodic_tracks import track_periodic
 from modal.periodic.rotor_verdict import rotor_verdict
 from modal.proofs.box import Box
 from modal.proofs.verdict import Stability, stability
+from modal.tracking.dataset import events
 from modal.tracking.following import Rules
 from modal.tracking.tracking import TrackingInterrupted, track
 from modal.transient.loads import Harmonic, Impulse, InertiaLoads, Tabulated
@@ -39,6 +40,7 @@ __all__ = [
     "CriticalSpeeds",
     "critical_speeds",
     "crosscheck",
+    "events",
     "floquet",
     "hill_chart",
     "identify",

@@ -18,6 +18,7 @@ ROOMS = (
     "assembly.types",
     "assembly.magnitudes",
     "assembly.kinematics",
+    "assembly.parallel",
     "assembly.linalg",
     "assembly.materials",
     "assembly.dofs",

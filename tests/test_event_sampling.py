@@ -45,7 +45,8 @@ def manual_slider_crank(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def listed(tracks: xr.Dataset) -> list[tuple[str, tuple[int, ...], float]]:
     """Every event: what, of which modes, where."""
-    columns = (tracks[f"occurrence_{name}"].values for name in ("event", "mode", "partner", "at"))
+    found = modal.events(tracks)
+    columns = (found[name].values for name in ("event", "event_mode", "partner", "event_at"))
     return [
         (str(e), tuple(sorted((int(m), int(p)))), float(x))
         for e, m, p, x in zip(*columns, strict=True)

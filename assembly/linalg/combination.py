@@ -179,16 +179,16 @@ class Combination:
         if matrix is None:
             return cls((n, n))
         if isinstance(matrix, Combination):
-            found = matrix
+            combination = matrix
         else:
             sparse = matrix if sp.issparse(matrix) else sp.csr_matrix(np.atleast_2d(matrix))
             if not np.all(np.isfinite(sparse.data)):
                 raise InputError(f"{name}: has entries that are not finite numbers")
             terms = ((1.0, sp.csr_matrix(sparse)),) if sparse.count_nonzero() else ()
-            found = cls(sparse.shape, terms)
-        if found.shape != (n, n):
-            raise InputError(f"{name}: expected shape ({n}, {n}), got {found.shape}")
-        return found
+            combination = cls(sparse.shape, terms)
+        if combination.shape != (n, n):
+            raise InputError(f"{name}: expected shape ({n}, {n}), got {combination.shape}")
+        return combination
 
     def __add__(self, other: Combination) -> Combination:
         if self.shape != other.shape:

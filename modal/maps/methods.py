@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.system.frozen import FrozenSystem
+from modal.data.variables import MAP
 from modal.maps.grid import Grid, named
-from modal.maps.store import VARIABLES, Prints, Slices
+from modal.maps.store import Prints, Slices
 from modal.proofs.codes import MODES, PROOFS
 from modal.proofs.judge import STABLE, Verdict, judge
 from modal.proofs.proving import ProvingReducer
@@ -277,7 +278,7 @@ def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:
 
 def columns(verdicts: Sequence[Verdict], source: NDArray[np.int8]) -> dict[str, NDArray[Any]]:
     """Verdicts of points as the columns of the dataset."""
-    names = [name for name in VARIABLES if name not in ("source", "done")]
+    names = [name for name in MAP if name not in ("source", "done")]
     return {name: np.array([getattr(v, name) for v in verdicts]) for name in names} | {
         "source": source
     }

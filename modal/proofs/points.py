@@ -55,18 +55,18 @@ class Prover:
         return float(stiffness[np.isfinite(stiffness)].max(initial=0.0))
 
     def start(self, reference: ReferenceOperator, basis: MassBasis) -> None:
-        """Take the bounds beside the first vectors of the basis."""
+        """Compute the bounds on the complement of the first vectors of the basis."""
         self._completeness = Completeness(reference, self.span, basis, self._largest_stiffness())
 
     def forms(self, projected: Projected) -> ComplementForms:
-        """The bounds beside a basis; those of the last one are kept."""
+        """The bounds on the complement of a basis; those of the last one are stored."""
         assert self._completeness is not None
         if self._projected is not projected or self._forms is None:
             self._projected, self._forms = projected, self._completeness.forms(projected)
         return self._forms
 
     def _everywhere(self, projected: Projected) -> ComplementForms:
-        """The bounds over the whole space; those of the last basis are kept."""
+        """The bounds over the whole space; those of the last basis are stored."""
         assert self._completeness is not None
         if self._whole is None or self._whole[0] is not projected:
             forms = self._completeness.everything(self.forms(projected), projected)
@@ -90,7 +90,7 @@ class Prover:
         return out
 
     def local(self, shared: Projected, smaller: Projected, Q: Array) -> ComplementForms:
-        """The bounds beside a basis of the columns Q (r, s) of the shared one."""
+        """The bounds on the complement of the columns Q (r, s) of the shared one."""
         assert self._completeness is not None
         return self._completeness.local(self.forms(shared), shared, smaller, Q)
 
@@ -177,14 +177,14 @@ class Prover:
         cls, family: AffineFamily, span: Coefficients, reference: ReferenceOperator,
         arrays: Mapping[str, NDArray[np.generic]],
     ) -> Prover:  # fmt: skip
-        made = cls.__new__(cls)
-        kept = {
+        prover = cls.__new__(cls)
+        stored = {
             name.removeprefix(PREFIX): np.asarray(value, dtype=float)
             for name, value in arrays.items()
             if name.startswith(PREFIX)
         }
-        made.family, made.span = family, span
-        made.box = FamilyBox(family, span, kept)
-        made._completeness = Completeness(reference, span, kept=kept)
-        made._forms = made._projected = made._whole = None
-        return made
+        prover.family, prover.span = family, span
+        prover.box = FamilyBox(family, span, stored)
+        prover._completeness = Completeness(reference, span, stored=stored)
+        prover._forms = prover._projected = prover._whole = None
+        return prover

@@ -49,7 +49,7 @@ def root_locus(tracks: Dataset, ax: Axes) -> list[Line2D]:
     return artists
 
 
-def instability_box(box: Box, ax: Axes, label: str = "every unstable mode") -> Rectangle:
+def instability_box(box: Box, ax: Axes) -> Rectangle:
     """The upper half of the box, 0 ≤ Im λ ≤ W and 0 ≤ Re λ ≤ growth: no mode outside is unstable.
 
     A box without a bound fills what the axes show of the right half plane.
@@ -58,7 +58,7 @@ def instability_box(box: Box, ax: Axes, label: str = "every unstable mode") -> R
     right = max(right, 1e-2 * abs(left))
     top = ax.get_ylim()[1]
     width, height = (box.growth, box.angular_frequency) if box.is_bounded else (2 * right, 2 * top)
-    patch = Rectangle((0.0, 0.0), width, height, label=label, zorder=0.5, **BOX)
+    patch = Rectangle((0.0, 0.0), width, height, label="every unstable mode", zorder=0.5, **BOX)
     ax.add_artist(patch)
     ax.set(xlim=(left, right), ylim=(0.0, top))
     return patch

@@ -21,9 +21,9 @@ COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of the classes of map_verdict
 def verdict(grid: Dataset, ax: Axes) -> QuadMesh:
     """Regions of the verdict; the legend names those that occur, undecided ones are hatched."""
     y_name, x_name = _axes_of(grid)
-    found = classes(grid).transpose(y_name, x_name).values
+    class_codes = classes(grid).transpose(y_name, x_name).values
     mesh = ax.pcolormesh(
-        grid[x_name], grid[y_name], np.ma.masked_less(found, 0),
+        grid[x_name], grid[y_name], np.ma.masked_less(class_codes, 0),
         cmap=mcolors.ListedColormap(COLOURS), vmin=-0.5, vmax=3.5, shading="nearest",
     )  # fmt: skip
     hatch(grid, ax)
@@ -35,7 +35,7 @@ def verdict(grid: Dataset, ax: Axes) -> QuadMesh:
             label=name.replace(": ", ":\n").replace("modes were", "modes\nwere"),
         )
         for code, name in NAMES.items()
-        if np.any(found == code)
+        if np.any(class_codes == code)
     ]
     ax.legend(handles=patches, loc="upper left", bbox_to_anchor=(1.01, 1.0))
     ax.set(xlabel=axis_label(grid[x_name]), ylabel=axis_label(grid[y_name]))

@@ -31,7 +31,7 @@ def tracks_sheet(dataset: Dataset, title: str) -> Drawing:
         tracks.frequencies(dataset, upper)
         tracks.growth_rates(dataset, lower)
         upper.set(xlabel="", title=plain(title))
-        curves.beside(upper)
+        curves.legend_right(upper)
 
     return Drawing("tracks.png", TRACKS, draw, rows=2, height=6.4, sharex=True)
 

@@ -39,10 +39,10 @@ def figure(
 ) -> Iterator[tuple[Figure, list[Axes]]]:
     """A figure in the shared look and its axes as a flat list."""
     with plt.rc_context(RC):
-        made, axes = plt.subplots(
+        drawn, axes = plt.subplots(
             rows, columns, figsize=(width, height), squeeze=False, sharex=sharex
         )
-        yield made, list(axes.ravel())
+        yield drawn, list(axes.ravel())
 
 
 def colour(index: int) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -69,7 +67,7 @@ def _mark_events(track: Dataset, x: DataArray, y: DataArray, ax: Axes, shade: st
             )
 
 
-def growth_rates(tracks: Dataset, ax: Axes, corrected: bool = True) -> list[Line2D]:
+def growth_rates(tracks: Dataset, ax: Axes) -> list[Line2D]:
     """Re λ (solid) and the rate corrected for the motion of the frozen frame, σ (dashed), 1/s."""
     dim = next(d for d in tracks["frequency"].dims if d != "mode")
     x = tracks[dim]
@@ -79,8 +77,7 @@ def growth_rates(tracks: Dataset, ax: Axes, corrected: bool = True) -> list[Line
             continue
         shade = colour(mode)
         artists += ax.plot(x, tracks["growth_rate"].isel(mode=mode), color=shade)
-        if corrected:
-            ax.plot(x, tracks["growth_rate_corrected"].isel(mode=mode), "--", color=shade, lw=1.0)
+        ax.plot(x, tracks["growth_rate_corrected"].isel(mode=mode), "--", color=shade, lw=1.0)
     ax.axhline(0.0, color="black", lw=0.8)
     # Damping of high modes is orders above what decides stability: both must be legible.
     largest = float(np.nanmax(np.abs(tracks["growth_rate"].where(tracks["kind"] != "rigid"))))
@@ -89,9 +86,10 @@ def growth_rates(tracks: Dataset, ax: Axes, corrected: bool = True) -> list[Line
         ax.yaxis.set_major_formatter("{x:g}")
     ax.margins(y=0.05)
     ax.set(xlabel=axis_label(x), ylabel=axis_label(tracks["growth_rate"], "growth rate"))
-    handles: list[Any] = [Line2D([], [], color="0.3", label="frozen, Re λ")]
-    if corrected:
-        handles.append(Line2D([], [], color="0.3", ls="--", lw=1.0, label="corrected, σ"))
+    handles = [
+        Line2D([], [], color="0.3", label="frozen, Re λ"),
+        Line2D([], [], color="0.3", ls="--", lw=1.0, label="corrected, σ"),
+    ]
     ax.legend(handles=handles, loc="best", ncols=2)
     return artists
 

@@ -115,7 +115,7 @@ class PlaneSpec(Strict):
 
 
 class MatricesSpec(Strict):
-    """M and K of another program in Matrix Market files, with a table of which unknown is which.
+    """M and K of another program in Matrix Market files, with a table of their degrees of freedom.
 
     dofs: rows "node, component, x, y, z". clamped: node numbers of that table.
     """

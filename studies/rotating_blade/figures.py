@@ -34,7 +34,7 @@ def campbell_diagram(
         ax.set_title(f"rotating blade ({kind}): frequencies over speed, with Coriolis")
         if compared is not None:
             theirs = compared["frequency_calculix"].values
-            circles = ax.plot(compared["rpm"], theirs, "o", ms=4, mfc="none", color="black")
+            circles = ax.plot(compared["speed_rpm"], theirs, "o", ms=4, mfc="none", color="black")
             circles[0].set_label("CalculiX, no Coriolis")
         ax.legend(loc="upper left", bbox_to_anchor=(1.04, 1.0))
 
