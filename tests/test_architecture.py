@@ -41,6 +41,7 @@ ROOMS = (
     "modal.provenance",
     "modal.tracking",
     "modal.maps",
+    "modal.critical",
     "modal.periodic",
     "modal.checks",
     "modal.plot",
