@@ -18,7 +18,24 @@ if TYPE_CHECKING:
 
 
 class BodyOperators:
-    """The fixed matrices of a body on a subset of its DOFs, each computed once."""
+    """The fixed matrices of a body on a subset of its DOFs, each computed once.
+
+    Parameters
+    ----------
+    body : Body
+        The body.
+    keep : ndarray of int, shape (n,)
+        Numbers of the degrees of freedom.
+
+    Attributes
+    ----------
+    M, K, D, d : operator, shape (n, n)
+        Mass, stiffness, internal damping and dampers against the surroundings.
+    G, S, B : tuple of operators
+        Per unit of ω_i (3), of ω_iω_j (6), and geometric stiffness per unit of the kinematics.
+    inertia_loads : ndarray
+        Loads (n, units) per unit of the kinematics.
+    """
 
     def __init__(self, body: Body, keep: Index) -> None:
         self.body, self.keep, self.n = body, keep, len(keep)

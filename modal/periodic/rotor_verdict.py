@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from assembly.errors import InputError
 from modal.data.datasets import described, provenance
-from modal.data.variables import ROTOR_VERDICT
+from modal.data.variables import ROTOR
 from modal.eigen.solve import solve
 from modal.periodic.blade_family import MultibladeFamily
 from modal.periodic.blade_sets import Blade
@@ -122,7 +122,7 @@ def rotor_verdict(
         azimuths=azimuths,
         parting=_parting(values, parts, unstable[:, 2]),
     )
-    return described(xr.Dataset(columns, coords=coords, attrs=attributes), ROTOR_VERDICT)
+    return described(xr.Dataset(columns, coords=coords, attrs=attributes), ROTOR)
 
 
 def _frozen(here: MultibladeModel, k: int, azimuths: int) -> tuple[float, float]:
