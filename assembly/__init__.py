@@ -19,6 +19,7 @@ from assembly.bodies.rings import ring
 from assembly.bodies.rotor_parts import Bearing, Disc
 from assembly.bodies.rotors import Rotor, rotor
 from assembly.bodies.solids import plane, solid
+from assembly.bodies.weld import weld
 from assembly.dofs import DofMap
 from assembly.errors import (
     FrozenMotionError,
@@ -35,6 +36,7 @@ from assembly.materials.materials import Material, Orthotropic, aluminium, steel
 from assembly.materials.plausibility import PlausibilityWarning
 from assembly.materials.sections import Section, circle, i_profile, rectangle, tube
 from assembly.mechanisms.applied_loads import Load
+from assembly.mechanisms.bushings import Bushing, bushing
 from assembly.mechanisms.drivers import Driver, driver
 from assembly.mechanisms.joints import (
     Joint,
@@ -96,6 +98,8 @@ __all__ = [
     "steel",
     "titanium",
     "tube",
+    "Bushing",
+    "bushing",
     "Driver",
     "Load",
     "Harmonic",
@@ -115,6 +119,7 @@ __all__ = [
     "universal",
     "FunctionMotion",
     "unit_axis",
+    "weld",
     "Motion",
     "MotionError",
     "MovingBody",

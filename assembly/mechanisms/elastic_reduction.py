@@ -35,7 +35,8 @@ class ElasticReduction:
         gradients = rigid.dynamics.at(rigid.closure.states(np.array(times))).gradient.value
         read = np.abs(gradients).max(axis=0) > 1e-9 * topology.length
         weight = topology.preference(preferred, read)
-        self.partition = choose_partition(gradients[:, held], weight)
+        self._tying = np.flatnonzero(held)
+        self.partition = choose_partition(gradients[:, self._tying], weight)
         keepers = topology.keepers(self.partition.slaves)
         for joint, body in preferred.items():
             if keepers[joint] != body:
@@ -50,7 +51,7 @@ class ElasticReduction:
 
     def transform(self, now: Instant) -> Jet:
         """The jet of T over the constrained DOFs, at one instant or at several."""
-        return self.partition.transform(Jet(now.gradient.data[..., self.held, :]), now.state.t)
+        return self.partition.transform(Jet(now.gradient.data[..., self._tying, :]), now.state.t)
 
     def pattern(self, stressed: bool) -> tuple[list[BodyStack], ReducedPattern]:
         """The bodies' fixed matrices, with or without the geometric ones, and where their values

@@ -177,6 +177,26 @@ IDENTIFIED: Table = {
     "amplitude": Variable("amplitude of the mode at the first instant", "1", _MODE),
 }
 
+_FORCED = ("frequency", "probe")
+
+RESPONSE: Table = {
+    "displacement": Variable(
+        "complex amplitude of the displacement (rotations: rad)", "m", _FORCED
+    ),
+    "error_bound": Variable("error bound of the displacement", "m", _FORCED),
+}
+
+RESPONSE_SWEPT: Table = {name: row.over(SWEPT, *row.dims) for name, row in RESPONSE.items()}
+
+UNBALANCE: Table = {
+    "displacement": Variable(
+        "complex amplitude of the synchronous displacement (rotations: rad)",
+        "m",
+        ("speed", "probe"),
+    ),
+    "speed": Variable("angular velocity", "rad s-1"),
+}
+
 # Coordinates of all datasets, and parameters that are swept often. Any other swept parameter has
 # its own name as long name and the unit "1".
 COORDINATES: Table = {
@@ -188,6 +208,7 @@ COORDINATES: Table = {
     "speed_rpm": Variable("speed of rotation", "rpm"),
     "mode": Variable("number of the mode", "1"),
     "probe": Variable("recorded degree of freedom", None),
+    "frequency": Variable("frequency", "Hz"),
 }
 
 TABLES: Mapping[str, Table] = {
@@ -197,4 +218,6 @@ TABLES: Mapping[str, Table] = {
     "transient": TRANSIENT,
     "crosscheck": CROSSCHECK,
     "identified": IDENTIFIED,
+    "response": RESPONSE,
+    "unbalance": UNBALANCE,
 }
