@@ -197,6 +197,30 @@ UNBALANCE: Table = {
     "speed": Variable("angular velocity", "rad s-1"),
 }
 
+FLOQUET_TRACKS: Table = {
+    "eigenvalue": Variable("λ of the harmonic that is followed", "rad s-1", _TRACK),
+    "frequency": Variable("frequency of that harmonic, |Im λ| / 2π", "Hz", _TRACK),
+    "growth_rate": Variable("growth rate, real part of the Floquet exponent", "s-1", _TRACK),
+    "error": Variable("bound on the error of the exponent", "s-1", _TRACK),
+    "mac": Variable(
+        "modal assurance criterion to the previous value, of all harmonics", "1", _TRACK
+    ),
+}
+
+_METHODS, _SPEEDS = ("omega", "method"), ("omega",)
+
+ROTOR_VERDICT: Table = {
+    "growth_rate": Variable("largest growth rate", "s-1", _METHODS),
+    "frequency": Variable("frequency of the mode with the largest growth rate", "Hz", _METHODS),
+    "parts": Variable("whether the method's verdict is not that of Floquet", "1", _METHODS),
+    "error": Variable("bound on the error of the Floquet growth rate", "s-1", _SPEEDS),
+    "variation": Variable(
+        "largest relative variation of the multiblade matrices over a turn", "1", _SPEEDS
+    ),
+    "name": Variable("name of the multiblade mode with the largest growth rate", None, _SPEEDS),
+    "method": Variable("frozen, averaged multiblade, or Floquet", None),
+}
+
 # Coordinates of all datasets, and parameters that are swept often. Any other swept parameter has
 # its own name as long name and the unit "1".
 COORDINATES: Table = {
@@ -220,4 +244,6 @@ TABLES: Mapping[str, Table] = {
     "identified": IDENTIFIED,
     "response": RESPONSE,
     "unbalance": UNBALANCE,
+    "Floquet tracks": FLOQUET_TRACKS,
+    "rotor verdict": ROTOR_VERDICT,
 }
