@@ -100,7 +100,10 @@ class BodyOperators:
             if _nonzero(self.d)
             else Combination((n, n)),
         )
-        return {name: _without_empty(part) for name, part in parts.items()}
+        return {
+            name: Combination(part.shape, tuple((c, A) for c, A in part.terms if _nonzero(A)))
+            for name, part in parts.items()
+        }
 
 
 def sum_operators(operators: list[Any], size: int) -> Any:
@@ -139,7 +142,3 @@ def _nonzero(A: Any) -> bool:
     if isinstance(A, Kronecker):
         return bool(A.m.nnz and np.any(A.a))
     return not sp.issparse(A) or bool(A.nnz)
-
-
-def _without_empty(part: Combination) -> Combination:
-    return Combination(part.shape, tuple((c, A) for c, A in part.terms if _nonzero(A)))
