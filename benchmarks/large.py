@@ -7,8 +7,8 @@
 Each line is one process: assembly with the prestress, then a sweep of 200 states by `modal.track`
 (ten modes to 1e-6, and a full-order verification). At a million unknowns "slender" is 375 × 29 × 29
 cells and "thick" 200 × 40 × 40; other sizes have the same proportions. Peaks are the kernel's own
-count (VmHWM), reset between the stages. --limit ends a run above so many GiB. --ranks: the factor is
-shared; memory is that of the first rank and of the largest other one.
+count (VmHWM), reset between the stages. --limit ends a run above so many GiB. --ranks: the factor
+is shared; memory is that of the first rank and of the largest other one.
 """
 
 from __future__ import annotations

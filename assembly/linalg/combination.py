@@ -284,7 +284,7 @@ class Combination:
         return sp.csr_matrix(total)
 
     def _merged(self) -> list[tuple[float, Any]]:
-        """The same sum: Kronecker products of one scalar matrix are one term, as are Patterned ones."""
+        """The same sum, with one term for all Kronecker products of a scalar matrix."""
         terms: list[tuple[float, Any]] = []
         shared: dict[int, tuple[Pattern, Array]] = {}
         kron: dict[int, tuple[sp.csr_matrix, Array]] = {}
