@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics
 from assembly.linalg.combination import Combination, Kronecker, Lazy
+from assembly.linalg.symmetric import Symmetric
 from assembly.types import Array, Index
 
 if TYPE_CHECKING:
@@ -135,6 +136,8 @@ def restrict(A: Any, keep: Index, slices: dict[int, sp.csr_matrix]) -> Any:
             if id(A.m) not in slices:
                 slices[id(A.m)] = sp.csr_matrix(A.m[nodes][:, nodes])
             return Kronecker(slices[id(A.m)], A.a)
+    if isinstance(A, Symmetric):
+        return A.restricted(keep)
     return sp.csr_matrix(A.tocsr()[keep][:, keep])
 
 
