@@ -16,7 +16,7 @@ from assembly.bodies.matrix_files import (
 )
 from assembly.bodies.rigid import rigid_body
 from assembly.bodies.rings import ring
-from assembly.bodies.rotor_parts import Bearing, Disc
+from assembly.bodies.rotor_parts import Bearing, Disc, SpeedTable, speed_table
 from assembly.bodies.rotors import Rotor, rotor
 from assembly.bodies.solids import plane, solid
 from assembly.bodies.weld import weld
@@ -57,6 +57,8 @@ from assembly.system.frozen import FrozenSystem
 
 __all__ = [
     "Bearing",
+    "SpeedTable",
+    "speed_table",
     "BladeTable",
     "Disc",
     "Rotor",

@@ -105,6 +105,10 @@ TRACKS: Table = {
     "whirl": Variable(
         "sense of whirl to the rotation: forward, backward, planar or none", None, _TRACK
     ),
+    "name": Variable("group of multiblade coordinates of the mode", None, _TRACK),
+    "share": Variable(
+        "share of the group in the kinetic energy of the mode", "1", (SWEPT, "mode", "group")
+    ),
 }
 
 EVENTS: Table = {
@@ -177,6 +181,42 @@ IDENTIFIED: Table = {
     "amplitude": Variable("amplitude of the mode at the first instant", "1", _MODE),
 }
 
+PERIODIC: Table = {
+    "eigenvalue": Variable("λ of the harmonic that is followed", "rad s-1", _TRACK),
+    "frequency": Variable("frequency of that harmonic, |Im λ| / 2π", "Hz", _TRACK),
+    "growth_rate": Variable(
+        "growth rate of the motion, real part of the Floquet exponent", "s-1", _TRACK
+    ),
+    "error": Variable("error bound of the exponent", "s-1", _TRACK),
+    "mac": Variable(
+        "modal assurance criterion of all harmonics to the previous value", "1", _TRACK
+    ),
+}
+
+ROTOR: Table = {
+    "growth_rate": Variable("largest growth rate", "s-1", ("omega", "method")),
+    "frequency": Variable(
+        "frequency of the mode of largest growth rate", "Hz", ("omega", "method")
+    ),
+    "parts": Variable(
+        "whether the verdict differs from Floquet's", "1", ("omega", "method"), dtype="bool"
+    ),
+    "error": Variable("error bound of the Floquet growth rate", "s-1", ("omega",)),
+    "variation": Variable(
+        "largest relative variation of the multiblade matrices over a turn", "1", ("omega",)
+    ),
+    "name": Variable("multiblade mode of largest growth rate", None, ("omega",)),
+}
+
+# Single arrays: of multiblade modes and of Floquet modes.
+SHARE = Variable("share of the kinetic energy", "1", ("mode", "group"))
+PARTICIPATION: Table = {
+    "participation": Variable("participation of the harmonic", "1", ("mode", "harmonic")),
+    "frequency": Variable("frequency of the harmonic", "Hz", ("mode", "harmonic")),
+    "harmonic": Variable("harmonic of the period", "1", ("harmonic",)),
+    "shape": Variable("periodic part of the mode", "1", ("time", "dof")),
+}
+
 # Coordinates of all datasets, and parameters that are swept often. Any other swept parameter has
 # its own name as long name and the unit "1".
 COORDINATES: Table = {
@@ -187,6 +227,8 @@ COORDINATES: Table = {
     "acceleration": Variable("acceleration of the frame's origin", "m s-2"),
     "speed_rpm": Variable("speed of rotation", "rpm"),
     "mode": Variable("number of the mode", "1"),
+    "method": Variable("method of the verdict", None),
+    "group": Variable("group of multiblade coordinates", None),
     "probe": Variable("recorded degree of freedom", None),
 }
 
@@ -197,4 +239,6 @@ TABLES: Mapping[str, Table] = {
     "transient": TRANSIENT,
     "crosscheck": CROSSCHECK,
     "identified": IDENTIFIED,
+    "periodic": PERIODIC,
+    "rotor": ROTOR,
 }

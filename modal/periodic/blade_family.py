@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
+from modal.data.datasets import described
+from modal.data.variables import TRACKS
 from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
 from modal.periodic.blade_modes import GROUPS, names_of
@@ -118,9 +120,7 @@ class MultibladeFamily:
                 shares[i, j] = share[np.minimum(distance, conjugate).argmin()]
         largest = np.array([names_of(row) for row in np.nan_to_num(shares)])
         names = np.where(np.isfinite(values), largest, "none")
-        described = {"units": "1", "long_name": "share of the kinetic energy in multiblade groups"}
-        called = {"units": "1", "long_name": "group with the largest share"}
-        return tracks.assign_coords(group=("group", list(GROUPS))).assign(
-            share=(("omega", "mode", "group"), shares, described),
-            name=(("omega", "mode"), names, called),
+        named = tracks.assign_coords(group=("group", list(GROUPS))).assign(
+            share=(("omega", "mode", "group"), shares), name=(("omega", "mode"), names)
         )
+        return described(named, TRACKS)

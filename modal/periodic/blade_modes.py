@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 import xarray as xr
 
+from modal.data.variables import SHARE
 from modal.periodic.coleman import Coleman
 from modal.types import Array, Complex
 
@@ -58,7 +59,7 @@ def wave_shares(
         dims=("mode", "group"),
         coords={"group": list(GROUPS)},
         name="share",
-        attrs={"long_name": "share of the kinetic energy", "units": "1"},
+        attrs=SHARE.attributes,
     )
 
 

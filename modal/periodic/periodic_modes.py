@@ -16,6 +16,8 @@ import numpy as np
 import xarray as xr
 
 from assembly.errors import InputError
+from modal.data.datasets import coordinate
+from modal.data.variables import PARTICIPATION
 from modal.periodic.orbits import Propagation, cut, harmonics, participations
 from modal.types import Array, Complex, Index
 
@@ -94,9 +96,9 @@ class PeriodicShapes:
             values, dims = np.array(kept), ("group", "mode", "harmonic")  # type: ignore[assignment]
             coords = {"group": list(groups)} | coords
         out = xr.DataArray(values, dims=dims, coords=coords, name="participation")
-        out.attrs = {"long_name": "participation of the harmonic", "units": "1"}
-        out["frequency"].attrs = {"long_name": "frequency of the harmonic", "units": "Hz"}
-        out["harmonic"].attrs = {"long_name": "harmonic of the period"}
+        for key, values in (("participation", out), *out.coords.items()):
+            if key in PARTICIPATION:
+                values.attrs = PARTICIPATION[str(key)].attributes
         return out
 
     def orbit(self, mode: int) -> xr.DataArray:
@@ -109,7 +111,7 @@ class PeriodicShapes:
             dims=("time", "dof"),
             coords={"time": self.t0 + times},
             name="shape",
-            attrs={"long_name": "periodic part of the mode"},
+            attrs=PARTICIPATION["shape"].attributes,
         )
-        out["time"].attrs = {"long_name": "time", "units": "s"}
+        out["time"].attrs = coordinate("time").attributes
         return out

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from assembly.errors import InputError
-from modal.data.datasets import COORDINATES, constants_text, provenance
+from modal.data.datasets import constants_text, described, provenance
+from modal.data.variables import PERIODIC
 from modal.periodic.floquet import FloquetModes, Method, floquet
 from modal.periodic.hill_modes import hill_snapshot, rows
 from modal.tracking.following import Rules
@@ -21,14 +22,6 @@ from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index
 
 Period = float | Callable[..., float]
-
-VARIABLES: Mapping[str, tuple[str, str]] = {
-    "eigenvalue": ("rad s-1", "λ of the harmonic that is followed"),
-    "frequency": ("Hz", "frequency of that harmonic, |Im λ| / 2π"),
-    "growth_rate": ("s-1", "growth rate, real part of the Floquet exponent"),
-    "error": ("s-1", "bound on the error of the exponent"),
-    "mac": ("1", "modal assurance criterion to the previous value, of all harmonics"),
-}
 
 
 @dataclass(frozen=True)
@@ -125,7 +118,7 @@ def track_periodic(
         found = floquet(family(**point), T, k=count, method=method)
         return Point(found, *hill_snapshot(value, found, count))
 
-    out = {key: np.full((len(values), k), np.nan) for key in VARIABLES if key != "eigenvalue"}
+    out = {key: np.full((len(values), k), np.nan) for key in PERIODIC if key != "eigenvalue"}
     eigenvalue = np.full((len(values), k), np.nan, dtype=complex)
     quiet = None if progress is None else not progress
     with tqdm(total=len(values), desc="Floquet", disable=quiet) as bar:
@@ -150,19 +143,15 @@ def track_periodic(
     lost = np.where(np.isnan(eigenvalue), np.nan, 1.0)
     out["frequency"] = lost * np.abs(eigenvalue.imag) / (2.0 * np.pi)
     columns = {"eigenvalue": eigenvalue, **out}
-    data = {
-        key: ((name, "mode"), columns[key], {"units": units, "long_name": text})
-        for key, (units, text) in VARIABLES.items()
-    }
-    units, text = COORDINATES.get(name, ("1", name))
-    coords = {name: (name, values, {"units": units, "long_name": text})}
+    data = {key: ((name, "mode"), columns[key]) for key in PERIODIC}
     attributes = provenance(
         title=f"Floquet modes followed over {name}",
         model=getattr(family, "__name__", type(family).__name__),
         fixed=constants_text(constants),
         solver="Floquet multipliers at every value",
     )
-    return xr.Dataset(data, coords=coords, attrs=attributes)
+    dataset = xr.Dataset(data, coords={name: values}, attrs=attributes)
+    return described(dataset, PERIODIC)
 
 
 def _sweep(parameter: Mapping[str, ArrayLike]) -> tuple[str, Array]:

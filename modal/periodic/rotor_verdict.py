@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from assembly.errors import InputError
-from modal.data.datasets import COORDINATES, provenance
+from modal.data.datasets import described, provenance
+from modal.data.variables import ROTOR
 from modal.eigen.solve import solve
 from modal.periodic.blade_family import MultibladeFamily
 from modal.periodic.blade_sets import Blade
@@ -21,15 +22,6 @@ from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Mask
 
 METHODS = ("frozen", "multiblade", "floquet")
-
-VARIABLES: Mapping[str, tuple[str, str]] = {
-    "growth_rate": ("s-1", "largest growth rate"),
-    "frequency": ("Hz", "frequency of the mode with the largest growth rate"),
-    "error": ("s-1", "bound on the error of the Floquet growth rate"),
-    "variation": ("1", "largest relative variation of the multiblade matrices over a turn"),
-    "parts": ("1", "whether the method's verdict is not that of Floquet"),
-    "name": ("1", "name of the multiblade mode with the largest growth rate"),
-}
 
 
 def rotor_verdict(
@@ -123,22 +115,14 @@ def rotor_verdict(
         "variation": (("omega",), varied),
         "name": (("omega",), np.array(names)),
     }
-    data = {
-        key: (*columns[key], {"units": units, "long_name": text})
-        for key, (units, text) in VARIABLES.items()
-    }
-    units, text = COORDINATES["omega"]
-    coords = {
-        "omega": ("omega", values, {"units": units, "long_name": text}),
-        "method": ("method", list(METHODS)),
-    }
     attributes = provenance(
         title="verdicts on a rotor: frozen, averaged multiblade, Floquet",
         model=getattr(model, "__name__", type(model).__name__),
         azimuths=azimuths,
         parting=_parting(values, parts, unstable[:, 2]),
     )
-    return xr.Dataset(data, coords=coords, attrs=attributes)
+    coords = {"omega": values, "method": list(METHODS)}
+    return described(xr.Dataset(columns, coords=coords, attrs=attributes), ROTOR)
 
 
 def _frozen(here: MultibladeModel, k: int, azimuths: int) -> tuple[float, float]:
