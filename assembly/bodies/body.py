@@ -349,6 +349,38 @@ class Body:
                 u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
         return u
 
+    def rigid_fields(self) -> Array:
+        """The six infinitesimal rigid motions about the frame's origin, (n, 6)."""
+        return self.dofs.rigid_fields()
+
+    def on_coordinates(self, rows: sp.csr_matrix) -> sp.csr_matrix:
+        """Linear forms (k, n) of the degrees of freedom in the coordinates of the body."""
+        return rows
+
+    def load_stiffness(self, loads: Array) -> list[Any]:
+        """K_G (n, n) of each of several unit loads.
+
+        Parameters
+        ----------
+        loads : ndarray, shape (n, k)
+            Forces and moments, N and N·m.
+
+        Returns
+        -------
+        list of operators, length k
+            Those of the same loads are the same objects.
+        """
+        keys = [column.tobytes() for column in np.ascontiguousarray(loads.T)]
+        new = [j for j, key in enumerate(keys) if key not in self._load_stiffness]
+        if new:
+            for j, u in zip(new, self.static_response(loads[:, new]).T, strict=True):
+                self._load_stiffness[keys[j]] = self.geometric(u, None)
+        return [self._load_stiffness[key] for key in keys]
+
+    @cached_property
+    def _load_stiffness(self) -> dict[bytes, Any]:
+        return {}
+
     @cached_property
     def _unit_response(self) -> Array:
         return self.static_response(self.inertia_loads)
@@ -438,7 +470,7 @@ class BodyOperators:
         self.inertia_loads: Array = body.inertia_loads[keep]
         self.B = self._lazy(body.geometric_unit, UNIT_COUNT)
         # Per unit of v_O and ω; none without dampers against the surroundings.
-        self.B_damper = self._lazy(body.geometric_damper_unit, 6 if _nonzero(self.d) else 0)
+        self.B_damper = self._lazy(body.geometric_damper_unit, 6 if nonzero(self.d) else 0)
 
     def _lazy(self, geometric_unit: Callable[[int], Any], count: int) -> tuple[Lazy, ...]:
         def maker(unit: int) -> Callable[[], Any]:
@@ -477,7 +509,7 @@ class BodyOperators:
             K_G=Combination.of(n, coefficients, self.B)
             + Combination.of(n, motion.twist()[: len(self.B_damper)], self.B_damper),
             K_D=Combination.of(n, motion.omega, self.circulatory)
-            if _nonzero(self.d)
+            if nonzero(self.d)
             else Combination((n, n)),
         )
         return {name: _without_empty(part) for name, part in parts.items()}
@@ -496,7 +528,7 @@ def sum_operators(operators: list[Any], size: int) -> Any:
     """The sum; a single operator that is not empty is returned as it is (Kronecker stays
     Kronecker).
     """
-    present = [A for A in operators if _nonzero(A)]
+    present = [A for A in operators if nonzero(A)]
     if not present:
         return sp.csr_matrix((size, size))
     if len(present) == 1:
@@ -524,11 +556,12 @@ def restrict(A: Any, keep: Index, slices: dict[int, sp.csr_matrix]) -> Any:
     return sp.csr_matrix(A.tocsr()[keep][:, keep])
 
 
-def _nonzero(A: Any) -> bool:
+def nonzero(A: Any) -> bool:
+    """Whether an operator may differ from zero."""
     if isinstance(A, Kronecker):
         return bool(A.m.nnz and np.any(A.a))
     return not sp.issparse(A) or bool(A.nnz)
 
 
 def _without_empty(part: Combination) -> Combination:
-    return Combination(part.shape, tuple((c, A) for c, A in part.terms if _nonzero(A)))
+    return Combination(part.shape, tuple((c, A) for c, A in part.terms if nonzero(A)))

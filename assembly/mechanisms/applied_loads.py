@@ -116,11 +116,12 @@ class AppliedLoads:
         """Displacement and rotation of each load's node or nodes, (6, all DOFs)."""
         out = []
         for point in self.points:
-            entries = point.motion(self.bodies[point.body].dofs, self.planar)
-            rows, cols, weights = zip(*entries, strict=True)
-            shifted = np.array(cols) + self._offsets[point.body]
-            shape = (6, self._offsets[-1])
-            out.append(sp.csr_matrix((weights, (rows, shifted)), shape=shape))
+            body = self.bodies[point.body]
+            rows, cols, weights = zip(*point.motion(body.dofs, self.planar), strict=True)
+            motion = sp.csr_matrix((weights, (rows, cols)), shape=(6, len(body.dofs)))
+            found = body.on_coordinates(motion).tocoo()
+            place = (found.row, found.col + self._offsets[point.body])
+            out.append(sp.csr_matrix((found.data, place), shape=(6, self._offsets[-1])))
         return out
 
     @cached_property

@@ -114,17 +114,20 @@ class Topology:
     def motions(self) -> sp.csr_matrix:
         """Displacements and rotations of all units from all DOFs, (units, DOFs)."""
         place = {(int(p), int(e)): k for k, (p, e) in enumerate(self.units)}
-        rows, cols, weights = [], [], []
-        maps = list(self.bodies.values())
-        for number, point in enumerate(self.points):
-            if point.body == len(self.bodies):
-                continue
-            for entry, unknown, weight in point.motion(maps[point.body].dofs, self.planar):
-                if (number, entry) in place:
-                    rows.append(place[number, entry])
-                    cols.append(self.offsets[point.body] + unknown)
-                    weights.append(weight)
-        return sp.csr_matrix((weights, (rows, cols)), shape=(len(self.units), self.offsets[-1]))
+        blocks = []
+        for i, body in enumerate(self.bodies.values()):
+            rows, cols, weights = [], [], []
+            for number, point in enumerate(self.points):
+                for entry, unknown, weight in (
+                    point.motion(body.dofs, self.planar) if point.body == i else ()
+                ):
+                    if (number, entry) in place:
+                        rows.append(place[number, entry])
+                        cols.append(unknown)
+                        weights.append(weight)
+            shape = (len(self.units), len(body.dofs))
+            blocks.append(body.on_coordinates(sp.csr_matrix((weights, (rows, cols)), shape=shape)))
+        return sp.csr_matrix(sp.hstack(blocks, format="csr"))
 
     def check_unknowns(self) -> None:
         """MechanismError when a joint's nodes lack a DOF that the joint ties."""
