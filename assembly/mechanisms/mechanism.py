@@ -150,7 +150,7 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        elastic = self._elastic(driven)
+        elastic = self.elastic(driven)
         _, pattern = elastic.pattern(True)
         T = elastic.transform(self.instant(t))
         first, rate, second = (pattern.matrix(T.data[k], rate=k > 0) for k in range(3))
@@ -194,7 +194,7 @@ class Mechanism(RigidMechanism):
                 f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the deformed '
                 "equilibrium exists for one body in a prescribed motion only (assembly.moving)"
             )
-        elastic = self._elastic(driven)
+        elastic = self.elastic(driven)
         now = self.instant(t)
         stacks, pattern = elastic.pattern(prestress is not None)
         T = elastic.transform(now)
@@ -250,7 +250,7 @@ class Mechanism(RigidMechanism):
         InputError
             For another length of `q`.
         """
-        elastic = self._elastic(driven)
+        elastic = self.elastic(driven)
         _, pattern = elastic.pattern(True)
         if len(q) != len(pattern.masters):
             raise InputError(f"q: expected {len(pattern.masters)} DOFs, got {len(q)}")
@@ -290,14 +290,14 @@ class Mechanism(RigidMechanism):
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
         return frame_stiffness(self.topology)
 
-    def _elastic(self, driven: bool | None) -> ElasticReduction:
+    def elastic(self, driven: bool | None) -> ElasticReduction:
         """The independent DOFs where all joints, and the drivers that hold, tie the elastic
         ones."""
         rows = self.closure.rows
         held: Mask = rows.held if driven is None else np.where(rows.driven, bool(driven), True)
         key = tuple(held.tolist())
         if key not in self._reductions:
-            self._reductions[key] = ElasticReduction(self, held, self._preferred)
+            self._reductions[key] = ElasticReduction.chosen(self, held, self._preferred)
         return self._reductions[key]
 
     def __str__(self) -> str:

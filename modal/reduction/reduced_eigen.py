@@ -120,6 +120,15 @@ def _solve_batch(
     return modes if N is None else _unscaled(modes, N)
 
 
+def solve_matrices(M: Array, E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
+    """The k eigenpairs of smallest |λ| of P problems (P, r, r) of their own, of any structure.
+
+    frequency (r,): square roots of the diagonal of about K, in coordinates in which M is about I.
+    """
+    N = np.linalg.cholesky(M)
+    return _unscaled(_general(_congruence(N, E), _congruence(N, K), frequency, k), N)
+
+
 def _mass_factors(projected: Projected, at: Coefficients, flat: Array) -> Array | None:
     """Cholesky factors N of M_p = NNᵀ, or None where the mass is the reference's at every point."""
     r = projected.size

@@ -1,0 +1,127 @@
+"""The reduced basis of one link of a mechanism, from one factorization (docs/numerics.md,
+"Mechanisms").
+
+The basis starts from the rigid motions and lowest free modes of the link, the responses to the unit
+forces and moments of its joints and loads (attachment modes), and the responses to the twelve unit
+inertia loads. It grows by K_ref⁻¹ × residual of the mechanism. K_ref = K + σM, σ far below the
+first elastic frequency, is factorized once.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+
+from assembly.bodies.body import Body
+from assembly.bodies.reduced import Key, ReducedBody, fixed_operators
+from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.basis import ReducedBasis
+from modal.reduction.reference_operator import ReferenceOperator
+from modal.types import Array, Index
+
+MODES = 24  # free elastic modes of the starting basis
+DEPENDENT = 1e-10  # relative size of a joint's load that repeats others
+
+
+class LinkBasis:
+    """V (n, r) of one body, with all its fixed matrices projected and sketched.
+
+    loads (n, k): unit forces and moments of joints and loads, each with its geometric stiffness.
+    ties (n, m): loads by which joints and applied forces may act in the equations of the vibration.
+    units: the unit kinematics that occur. `version` counts how often the basis has grown.
+    """
+
+    def __init__(self, body: Body, loads: Array, ties: Array, units: tuple[int, ...]) -> None:
+        self.body, self.loads, self.version = body, loads, 0
+        operators = fixed_operators(body, loads, units)
+        self.numbers: dict[Key, int] = {key: k for k, key in enumerate(operators)}
+        fields = body.dofs.rigid_fields()
+        fields = fields[:, np.abs(fields).max(axis=0) > 0.0]
+        self.family = AffineFamily.of_operators(list(operators.values()), fields)
+        rows = [np.zeros((1, len(operators))) for _ in range(3)]
+        rows[0][0, self.numbers["M", 0]] = rows[2][0, self.numbers["K", 0]] = 1.0
+        self.reference = ReferenceOperator(self.family, Coefficients(*rows))
+        count = min(MODES + fields.shape[1], body.size)
+        self.basis = ReducedBasis(self.family, self.reference, self.reference.start(count))
+        self.resolved = self._highest(count)
+        inertia = body.operators.inertia_loads[:, list(units)]
+        self.ties = _independent(ties)
+        responses = self.reference.solve(np.hstack([self.ties, _independent(inertia)]))
+        self._tied = responses[:, : self.ties.shape[1]]
+        self.include(np.hstack([fields, responses]))
+
+    def _highest(self, count: int) -> float:
+        """The frequency, rad/s, up to which the starting basis holds all modes of K_ref."""
+        frequency = self.basis.projected().frequency
+        return float(frequency[min(count, len(frequency)) - 1])
+
+    @property
+    def size(self) -> int:
+        """Number of shapes."""
+        return self.basis.columns.size
+
+    def include(self, vectors: Array) -> int:
+        """Add what the vectors (n, q) bring; the number of new directions."""
+        added = self.basis.include(vectors)
+        self._forget(added)
+        return added
+
+    def grow(self, residuals: Array) -> int:
+        """Add K_ref⁻¹ residuals (n, q)."""
+        added = self.basis.grow(residuals)
+        self._forget(added)
+        return added
+
+    def _forget(self, added: int) -> None:
+        if added:
+            self.version += 1
+            self.__dict__.pop("sketched", None)
+
+    def reduced(self, slaves: Index) -> ReducedBody:
+        """The body in the coordinates of the basis, the displacements of `slaves` among them."""
+        units = np.zeros((self.body.size, len(slaves)))
+        units[slaves, np.arange(len(slaves))] = 1.0
+        self.include(units)
+        return ReducedBody.of(
+            self.body,
+            self.basis.columns.V,
+            slaves,
+            self.numbers,
+            self.basis.matrices,
+            self.loads.shape[1],
+        )
+
+    @cached_property
+    def sketched(self) -> tuple[Array, Array]:
+        """Θ and Ξ of A_jV and of A_jᵀV, (J, 2, p, r) each, without what forces at the ties change.
+
+        A residual is known up to forces Sf at the ties, by which the constraints act. Their
+        responses K_ref⁻¹S are in the basis, so the smallest residual among these, in the norm dual
+        to K_ref, is (I − S(SᵀY)⁺Yᵀ)ρ with Y = K_ref⁻¹S.
+        """
+        basis = self.basis
+        sketches = np.stack([basis.theta.T, basis.xi.T])
+        return self._free(sketches, basis.sketched, basis.matrices), self._free(
+            sketches, basis.transposed, basis.matrices.transpose(0, 2, 1)
+        )
+
+    def _free(self, sketches: Array, images: Array, matrices: Array) -> Array:
+        """Sketched images (J, 2, p, r) without the part of the ties; matrices (J, r, r)."""
+        Y = self._tied
+        a = self.basis.columns.MV.T @ Y
+        shares = np.linalg.pinv(self.ties.T @ Y, hermitian=True) @ a.T
+        return np.asarray(images - np.einsum("spm,jmr->jspr", sketches @ self.ties, shares @ matrices))
+
+
+def _independent(forces: Array) -> Array:
+    """The columns scaled to unit size, those that repeat others left out."""
+    size = np.linalg.norm(forces, axis=0)
+    scaled = forces[:, size > 0.0] / size[size > 0.0]
+    if not scaled.shape[1]:
+        return scaled
+    _, R, order = la.qr(scaled, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    return np.asarray(scaled[:, order[: int((diagonal > DEPENDENT * diagonal[0]).sum())]])
