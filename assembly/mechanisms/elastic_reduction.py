@@ -42,10 +42,10 @@ class ElasticReduction:
         """
         topology = rigid.topology
         times = rigid.closure.sample_times(SAMPLES)
-        gradients = [rigid.instant(t).gradient.value for t in times]
-        read = np.max(np.abs(gradients), axis=0) > 1e-9 * topology.length
+        gradients = rigid.dynamics.at(rigid.closure.states(np.array(times))).gradient.value
+        read = np.abs(gradients).max(axis=0) > 1e-9 * topology.length
         weight = topology.preference(preferred, read)
-        partition = choose_partition([J[held] for J in gradients], weight)
+        partition = choose_partition(gradients[:, held], weight)
         keepers = topology.keepers(partition.slaves)
         for joint, body in preferred.items():
             if keepers[joint] != body:
@@ -58,8 +58,8 @@ class ElasticReduction:
         return cls(topology, held, partition, f"bodies' (joints: {places})")
 
     def transform(self, now: Instant) -> Jet:
-        """The jet of T over the constrained DOFs."""
-        return self.partition.transform(now.gradient[self.held], now.state.t)
+        """The jet of T over the constrained DOFs, at one instant or at several."""
+        return self.partition.transform(Jet(now.gradient.data[..., self.held, :]), now.state.t)
 
     def pattern(self, stressed: bool) -> tuple[list[BodyStack], ReducedPattern]:
         """The bodies' fixed matrices, with or without the geometric ones, and where their values
@@ -83,6 +83,13 @@ class ElasticReduction:
             pattern = ReducedPattern(size, rows, cols, topology.touched, self.partition)
             self._patterns[stressed] = stacks, pattern
         return self._patterns[stressed]
+
+    def numbers_an_instant(self, stressed: bool) -> int:
+        """The numbers in the largest arrays that the matrices of one instant take."""
+        stacks, pattern = self.pattern(stressed)
+        entries = sum(len(stack.rows) for stack in stacks) + len(pattern.sparsity.indices)
+        J = len(pattern.touched)
+        return 9 * (entries + J * (J + 2 * len(pattern.neighbours)))
 
     @cached_property
     def masters(self) -> Index:

@@ -27,8 +27,11 @@ from assembly.mechanisms.joints import Joint
 from assembly.mechanisms.rigid_mechanism import RigidMechanism
 from assembly.mechanisms.topology import Topology
 from assembly.system.frozen import FrozenSystem
+from assembly.system.frozen_series import FrozenSeries
 from assembly.system.supports import unresisted
 from assembly.types import Array, Inexact, Mask
+
+BATCH_NUMBERS = 1 << 24  # numbers of the arrays of one batch of instants
 
 
 class Mechanism(RigidMechanism):
@@ -189,43 +192,89 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
+        return self.freeze_many([t], transport, prestress, driven)[0]
+
+    def freeze_many(
+        self,
+        times: ArrayLike,
+        transport: bool = True,
+        prestress: Prestress = "linear",
+        driven: bool | None = None,
+    ) -> FrozenSeries:
+        """The frozen systems at several times, in one batch of array operations.
+
+        Parameters
+        ----------
+        times : array_like, shape (P,)
+            s.
+        transport, prestress, driven
+            As in `freeze`.
+
+        Returns
+        -------
+        FrozenSeries
+            ``freeze_many(times)[i]`` is ``freeze(times[i])``.
+
+        Raises
+        ------
+        InputError
+            For another value of `prestress`.
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at one of the times.
+        """
         if prestress not in ("linear", None):
             raise InputError(
                 f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the deformed '
                 "equilibrium exists for one body in a prescribed motion only (assembly.moving)"
             )
-        elastic = self.elastic(driven)
-        now = self.instant(t)
-        stacks, pattern = elastic.pattern(prestress is not None)
+        at = np.asarray(times, dtype=float)
+        if at.ndim != 1 or not len(at):
+            raise InputError(f"times: expected a list of times, got shape {at.shape}")
+        elastic, stressed = self.elastic(driven), prestress is not None
+        size = elastic.numbers_an_instant(stressed)
+        batches = np.array_split(at, min(len(at), -(-len(at) * size // BATCH_NUMBERS)))
+        series = [self._freeze_batch(part, transport, stressed, elastic) for part in batches]
+        return FrozenSeries.joined(series)
+
+    def _freeze_batch(
+        self, times: Array, transport: bool, stressed: bool, elastic: ElasticReduction
+    ) -> FrozenSeries:
+        now = self.instants(times)
+        stacks, pattern = elastic.pattern(stressed)
         T = elastic.transform(now)
         T = T if transport else Jet.constant(T.value)
         topology, lam = self.topology, now.multipliers
-        reactions = -lam @ topology.on_units(now.wrench)
+        reactions = -(lam[:, None] @ topology.on_units(now.wrench))[:, 0]
         values = [
             stack.parts(
-                now.state.twist[i],
-                now.coefficients[i],
-                now.loading[i],
-                np.concatenate([reactions[own], topology.applied.on_body(now.forces, i)]),
+                now.state.twist[:, i],
+                now.coefficients[:, i],
+                now.loading[:, i],
+                np.concatenate(
+                    [reactions[:, own], topology.applied.on_body(now.forces, i)], axis=1
+                ),
             )
             for i, (stack, own) in enumerate(zip(stacks, topology.own, strict=True))
         ]
         turning = circulatory = np.zeros((len(topology.touched), len(topology.touched)))
-        if prestress is not None:
+        if stressed:
             hessian = self.closure.rows.node_hessian(now.evaluated)
             turning = topology.gather_hessian(lam, now.wrench, hessian)
             on_loads = topology.applied.stiffness(now.forces, topology.touched)
-            turning += 0.5 * (on_loads + on_loads.T)
+            turning += 0.5 * (on_loads + on_loads.swapaxes(-1, -2))
             # The part of a follower's stiffness without a potential is circulatory.
-            circulatory = 0.5 * (on_loads - on_loads.T)
-        rigid = unresisted(self.dynamics.mobility(now, elastic.held), *self._frame_stiffness)
-        return FrozenSystem(
-            **pattern.reduce(np.concatenate(values, axis=1), T, turning, circulatory),
+            circulatory = 0.5 * (on_loads - on_loads.swapaxes(-1, -2))
+        mobility = self.dynamics.mobility(now, elastic.held)
+        return FrozenSeries(
+            times,
+            pattern.sparsity,
+            pattern.reduce(np.concatenate(values, axis=2), T, turning, circulatory),
             Q=pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
-            rigid=rigid[elastic.masters],
+            rigid=tuple(
+                unresisted(fields, *self._frame_stiffness)[elastic.masters] for fields in mobility
+            ),
             dofs=elastic.dofs,
             frame=elastic.frame,
-            parameters=dict(t=float(t)),
         )
 
     def recover(self, t: float, q: Inexact, driven: bool | None = None) -> dict[str, Inexact]:

@@ -17,12 +17,12 @@ from assembly.types import Array, Mask
 
 @dataclass(frozen=True)
 class Instant:
-    """The rigid state, conditions and loads of a mechanism at one instant.
+    """The rigid state, conditions and loads of a mechanism, at one instant or at several (...).
 
-    wrench (m, 12): the conditions' gradient by the motion of their two points; gradient: its jets
-    over the constrained DOFs, (m, J). coefficients, loading (B, 12): the unit kinematics of every
-    body, as it moves and as its inertia loads it, weight included. forces (loads, 3): applied, in
-    body axes. multipliers (m,).
+    wrench (..., m, 12): the conditions' gradient by the motion of their two points; gradient: its
+    jets over the constrained DOFs, (..., m, J). coefficients, loading (..., B, 12): the unit
+    kinematics of every body, as it moves and as its inertia loads it, weight included. forces
+    (..., loads, 3): applied, in body axes. multipliers (..., m).
     """
 
     state: RigidState
@@ -78,13 +78,13 @@ class InverseDynamics:
             fields.T @ topology.applied.unit_loads(i) for i, fields in enumerate(self._fields)
         ]
 
-    def instant(self, t: float) -> Instant:
-        """Rigid state, conditions and multipliers at time t (s)."""
-        state = self.closure.state(t)
+    def at(self, state: RigidState) -> Instant:
+        """Conditions, loads and multipliers of a rigid state, of one time or of several."""
         e = self.closure.evaluate(state)
         gradient = self.closure.rows.node_gradient(e)
         spread = Jet(self.topology.spread(gradient.data))
-        omega, epsilon, acceleration = state.twist[:, 3:], state.rate[:, 3:], state.rate[:, :3]
+        omega, epsilon = state.twist[..., 3:], state.rate[..., 3:]
+        acceleration = state.rate[..., :3]
         weightless = acceleration - self.gravity @ state.pose.R
         loading = unit_coefficients(omega, epsilon, weightless)
         forces = self.topology.applied.forces(state)
@@ -100,42 +100,45 @@ class InverseDynamics:
         )
 
     def _multipliers(self, state: RigidState, loading: Array, forces: Array) -> Array:
-        """λ (m,) of all conditions: J is square and regular, so Jᵀλ = Q has one solution."""
-        resultants = np.einsum("bij,bj->bi", self._by_motion, loading)
-        resultants += np.einsum("bij,bj->bi", self._by_twist, state.twist)
-        if len(forces):
+        """λ (..., m) of all conditions: J is square and regular, so Jᵀλ = Q has one solution."""
+        resultants = (self._by_motion @ loading[..., None])[..., 0]
+        resultants += (self._by_twist @ state.twist[..., None])[..., 0]
+        if forces.shape[-2]:
             for i, units in enumerate(self._by_force):
-                resultants[i] += units @ self.topology.applied.on_body(forces, i)
-        return state.jacobian.solve_transposed(resultants.reshape(-1)[self.closure.active])
+                resultants[..., i, :] += self.topology.applied.on_body(forces, i) @ units.T
+        wide = resultants.reshape(*resultants.shape[:-2], -1)
+        return state.jacobian.solve_transposed(wide[..., self.closure.active])
 
     def load(self, now: Instant, held: Mask) -> Array:
         """Inertia, weight, dampers against the surroundings, applied loads and drivers that do not
-        hold, over all DOFs.
+        hold, over all DOFs, (..., DOFs).
         """
         loads = [
-            units @ coefficients + dampers @ twist
-            for units, coefficients, dampers, twist in zip(
-                self._inertia, now.loading, self._dampers, now.state.twist, strict=True
-            )
+            now.loading[..., i, :] @ units.T + now.state.twist[..., i, :] @ dampers.T
+            for i, (units, dampers) in enumerate(zip(self._inertia, self._dampers, strict=True))
         ]
-        if len(now.forces):
+        if now.forces.shape[-2]:
             applied = self.topology.applied
             loads = [load + applied.nodal(now.forces, i) for i, load in enumerate(loads)]
-        load = np.concatenate(loads)
-        load[self.topology.touched] -= np.where(held, 0.0, now.multipliers) @ now.gradient.value
+        load = np.concatenate(loads, axis=-1)
+        free = np.where(held, 0.0, now.multipliers)[..., None, :]
+        load[..., self.topology.touched] -= (free @ now.gradient.value)[..., 0, :]
         return load
 
     def mobility(self, now: Instant, held: Mask) -> Array:
-        """Velocity fields (all DOFs, free drivers) per unit rate of each driver that does not
+        """Velocity fields (..., all DOFs, free drivers) per unit rate of each driver that does not
         hold."""
         free = np.flatnonzero(~held)
+        leading = now.multipliers.shape[:-1]
         if not len(free):
-            return np.zeros((int(self.topology.offsets[-1]), 0))
+            return np.zeros((*leading, int(self.topology.offsets[-1]), 0))
         unit = np.zeros((len(held), len(free)))
         unit[free, np.arange(len(free))] = 1.0
-        twists = np.zeros((6 * len(self._fields), len(free)))
-        twists[self.closure.active] = now.state.jacobian.solve(unit)
-        parts = np.split(twists, len(self._fields))
+        twists = np.zeros((*leading, 6 * len(self._fields), len(free)))
+        jacobian = now.state.jacobian
+        units = np.broadcast_to(unit, (*leading, *unit.shape))
+        twists[..., self.closure.active, :] = jacobian.solve_columns(units)
         return np.concatenate(
-            [fields @ part for fields, part in zip(self._fields, parts, strict=True)]
+            [fields @ twists[..., 6 * i : 6 * i + 6, :] for i, fields in enumerate(self._fields)],
+            axis=-2,
         )

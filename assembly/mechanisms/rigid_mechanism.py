@@ -213,4 +213,8 @@ class RigidMechanism:
 
     def instant(self, t: float) -> Instant:
         """Rigid state, conditions and multipliers at time t (s)."""
-        return self.dynamics.instant(t)
+        return self.dynamics.at(self.closure.state(t))
+
+    def instants(self, times: Array) -> Instant:
+        """The same at times (P,), in arrays with a first axis of instants."""
+        return self.dynamics.at(self.closure.states(times))

@@ -175,30 +175,42 @@ class Topology:
         return np.asarray(self.on_units(gradient) @ self._seen[:-1])
 
     def gather_hessian(self, factors: Array, gradient: Array, hessian: Array) -> Array:
-        """Σ factor_k ∇²Φ_k over the constrained DOFs (J, J).
+        """Σ factor_k ∇²Φ_k over the constrained DOFs (..., J, J).
 
-        gradient (m, 12), hessian (m, 12, 12): by the displacements and rotation vectors of the
-        points; rotations of node sets are not linear in their DOFs, so the gradient matters
-        too.
+        factors (..., m); gradient (..., m, 12), hessian (..., m, 12, 12): by the displacements and
+        rotation vectors of the points; rotations of node sets are not linear in their DOFs, so the
+        gradient matters too.
         """
-        count = len(self.units) + 1
-        on_units = np.zeros((count, count))
-        rows = np.broadcast_to(self._unit_of[:, :, None], hessian.shape)
-        cols = np.broadcast_to(self._unit_of[:, None, :], hessian.shape)
-        np.add.at(on_units, (rows, cols), factors[:, None, None] * hessian)
-        out = self._seen.T[:, :-1] @ on_units[:-1, :-1] @ self._seen[:-1]
-        wrench = factors @ self.on_units(gradient)
-        for number, (fitted, slots) in self._fitted.items():
+        leading, count = factors.shape[:-1], len(self.units)
+        terms = (factors[..., None, None] * hessian).reshape(-1, self._pair_sum.shape[1])
+        on_units = np.asarray((self._pair_sum @ terms.T).T).reshape(*leading, count, count)
+        seen = self._seen[:-1]
+        out = seen.T @ on_units @ seen
+        wrench = (factors[..., None, :] @ self.on_units(gradient))[..., 0, :]
+        for number, (slots, second) in self._fitted.items():
             mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)
-            g = np.zeros(3)
-            g[self.units[mine, 1] - 3] = wrench[mine]
-            known = np.flatnonzero(slots >= 0)
-            out[np.ix_(slots[known], slots[known])] += fitted.second(g)[np.ix_(known, known)]
+            g = np.zeros((*leading, 3))
+            g[..., self.units[mine, 1] - 3] = wrench[..., mine]
+            out[..., slots[:, None], slots] += np.tensordot(g, second, 1)
         return np.asarray(out)
 
     @cached_property
-    def _fitted(self) -> dict[int, tuple[FittedRotation, Index]]:
-        """Best-fit rotations that joints use, and the constrained DOFs (3k,) of their nodes."""
+    def _pair_sum(self) -> sp.csr_matrix:
+        """Which entries of the Hessians (m, 12, 12) add up to each pair of units."""
+        count = len(self.units)
+        first, second = (
+            np.broadcast_to(x, (len(self.rows), 12, 12)).ravel()
+            for x in (self._unit_of[:, :, None], self._unit_of[:, None, :])
+        )
+        there = np.flatnonzero((first < count) & (second < count))
+        pairs = first[there] * count + second[there]
+        shape = (count * count, len(first))
+        return sp.csr_matrix((np.ones(len(there)), (pairs, there)), shape=shape)
+
+    @cached_property
+    def _fitted(self) -> dict[int, tuple[Index, Array]]:
+        """Best-fit rotations that joints use: the constrained DOFs (k,) of their nodes, and the
+        second derivatives (3, k, k) of the three rotations by these."""
         out = {}
         turning = set(self.units[self.units[:, 1] >= 3, 0].tolist())
         place = {int(unknown): k for k, unknown in enumerate(self.touched)}
@@ -214,7 +226,10 @@ class Topology:
                             slots[3 * i + c] = place.get(
                                 int(self.offsets[point.body]) + unknown, -1
                             )
-                out[number] = (FittedRotation(dofs.coordinates[point.nodes], self.planar), slots)
+                fitted = FittedRotation(dofs.coordinates[point.nodes], self.planar)
+                known = np.flatnonzero(slots >= 0)
+                second = np.stack([fitted.second(e)[np.ix_(known, known)] for e in np.eye(3)])
+                out[number] = (slots[known], second)
         return out
 
     @cached_property
