@@ -378,6 +378,11 @@ class Body:
         return [self._load_stiffness[key] for key in keys]
 
     @cached_property
+    def bases(self) -> dict[Any, Any]:
+        """Reduced bases of this body as a link of mechanisms, by their joints and loads."""
+        return {}
+
+    @cached_property
     def _load_stiffness(self) -> dict[bytes, Any]:
         return {}
 

@@ -144,6 +144,16 @@ class AppliedLoads:
             out.append(np.asarray(motion.T @ wrench))
         return out
 
+    def ties(self, body: int) -> Array:
+        """Nodal loads (DOFs of the body, 6 a load) of forces and moments at the loaded nodes."""
+        span = slice(self._offsets[body], self._offsets[body + 1])
+        mine = [
+            motion[:, span].toarray().T
+            for motion, point in zip(self._motions, self.points, strict=True)
+            if point.body == body
+        ]
+        return np.concatenate([np.zeros((span.stop - span.start, 0)), *mine], axis=1)
+
     def unit_loads(self, body: int) -> Array:
         """Nodal loads (DOFs of the body, 3 a load) of the unit forces on one body."""
         return self._units_of[body]

@@ -38,6 +38,8 @@ class LinkBasis:
         self.body, self.loads, self.version = body, loads, 0
         operators = fixed_operators(body, loads, units)
         self.numbers: dict[Key, int] = {key: k for k, key in enumerate(operators)}
+        self._held = np.zeros(0, dtype=np.intp)
+        self._turning: dict[bytes, Array] = {}
         fields = body.dofs.rigid_fields()
         fields = fields[:, np.abs(fields).max(axis=0) > 0.0]
         self.family = AffineFamily.of_operators(list(operators.values()), fields)
@@ -50,7 +52,6 @@ class LinkBasis:
         inertia = body.operators.inertia_loads[:, list(units)]
         self.ties = _independent(ties)
         responses = self.reference.solve(np.hstack([self.ties, _independent(inertia)]))
-        self._tied = responses[:, : self.ties.shape[1]]
         self.include(np.hstack([fields, responses]))
 
     def _highest(self, count: int) -> float:
@@ -70,8 +71,9 @@ class LinkBasis:
         return added
 
     def grow(self, residuals: Array) -> int:
-        """Add K_ref⁻¹ residuals (n, q)."""
-        added = self.basis.grow(residuals)
+        """Add K_ref⁻¹ residuals (n, q), less the forces at the ties in them."""
+        shares = self._balance @ (self.basis.columns.V.T @ residuals)
+        added = self.basis.grow(residuals - self.ties @ shares)
         self._forget(added)
         return added
 
@@ -79,12 +81,18 @@ class LinkBasis:
         if added:
             self.version += 1
             self.__dict__.pop("sketched", None)
+            self._turning.clear()
+
+    def hold(self, slaves: Index) -> None:
+        """Let the basis contain the unit displacements of some DOFs."""
+        new = np.setdiff1d(slaves, self._held)
+        self._held = np.union1d(self._held, new).astype(np.intp)
+        units = np.zeros((self.body.size, len(new)))
+        units[new, np.arange(len(new))] = 1.0
+        self.include(units)
 
     def reduced(self, slaves: Index) -> ReducedBody:
         """The body in the coordinates of the basis, the displacements of `slaves` among them."""
-        units = np.zeros((self.body.size, len(slaves)))
-        units[slaves, np.arange(len(slaves))] = 1.0
-        self.include(units)
         return ReducedBody.of(
             self.body,
             self.basis.columns.V,
@@ -94,13 +102,18 @@ class LinkBasis:
             self.loads.shape[1],
         )
 
+    @property
+    def _balance(self) -> Array:
+        """(VᵀS)⁺ (m, r): with the forces −S f, f = (VᵀS)⁺Vᵀρ, a residual ρ is orthogonal to V."""
+        return np.linalg.pinv(self.basis.columns.V.T @ self.ties)
+
     @cached_property
     def sketched(self) -> tuple[Array, Array]:
-        """Θ and Ξ of A_jV and of A_jᵀV, (J, 2, p, r) each, without what forces at the ties change.
+        """Θ and Ξ of A_jV and of A_jᵀV, (J, 2, p, r) each, less the forces at the ties in them.
 
-        A residual is known up to forces Sf at the ties, by which the constraints act. Their
-        responses K_ref⁻¹S are in the basis, so the smallest residual among these, in the norm dual
-        to K_ref, is (I − S(SᵀY)⁺Yᵀ)ρ with Y = K_ref⁻¹S.
+        A residual ρ is known up to forces S f at the ties, by which the constraints act. For a mode
+        of the reduced mechanism some of these make Vᵀ(ρ + S f) = 0. As K_ref⁻¹S is in the basis,
+        this is the smallest of all ρ + S f in the norm dual to K_ref.
         """
         basis = self.basis
         sketches = np.stack([basis.theta.T, basis.xi.T])
@@ -108,12 +121,21 @@ class LinkBasis:
             sketches, basis.transposed, basis.matrices.transpose(0, 2, 1)
         )
 
+    def sketched_turning(self, dofs: Index, second: Array) -> Array:
+        """Θ and Ξ of symmetric matrices (3, k, k) on some DOFs (k,), (3, 2, p, r)."""
+        key = dofs.tobytes()
+        if key not in self._turning:
+            basis, V = self.basis, self.basis.columns.V[dofs]
+            sketches = np.stack([basis.theta[dofs].T, basis.xi[dofs].T])
+            images = np.einsum("spk,ekr->espr", sketches, second @ V)
+            whole = np.stack([basis.theta.T, basis.xi.T])
+            self._turning[key] = self._free(whole, images, V.T @ (second @ V))
+        return self._turning[key]
+
     def _free(self, sketches: Array, images: Array, matrices: Array) -> Array:
         """Sketched images (J, 2, p, r) without the part of the ties; matrices (J, r, r)."""
-        Y = self._tied
-        a = self.basis.columns.MV.T @ Y
-        shares = np.linalg.pinv(self.ties.T @ Y, hermitian=True) @ a.T
-        return np.asarray(images - np.einsum("spm,jmr->jspr", sketches @ self.ties, shares @ matrices))
+        forces = sketches @ self.ties
+        return np.asarray(images - np.einsum("spm,jmr->jspr", forces, self._balance @ matrices))
 
 
 def _independent(forces: Array) -> Array:

@@ -61,6 +61,10 @@ class SmallModes:
             condition=self.condition[:, :k],
         )
 
+    def lifted(self, basis: Array) -> SmallModes:
+        """Vectors in the coordinates (n, …) of a basis (n, r)."""
+        return replace(self, right=basis @ self.right, left=basis @ self.left)
+
     def points(self, index: Index | slice) -> SmallModes:
         return SmallModes(
             self.eigenvalues[index],
