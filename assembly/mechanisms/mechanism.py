@@ -24,6 +24,7 @@ from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs, frame_stiffness
 from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joints import Joint
+from assembly.mechanisms.mechanism_system import MechanismSystem, check_prestress
 from assembly.mechanisms.rigid_mechanism import RigidMechanism
 from assembly.mechanisms.topology import Topology
 from assembly.system.frozen import FrozenSystem
@@ -31,6 +32,7 @@ from assembly.system.frozen_series import FrozenSeries
 from assembly.system.supports import unresisted
 from assembly.types import Array, Inexact, Mask
 
+LARGE_BODY = 200  # degrees of freedom of a body from which a reduced basis of it pays
 BATCH_NUMBERS = 1 << 24  # numbers of the arrays of one batch of instants
 
 
@@ -192,7 +194,14 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
+        if self.has_large_bodies:
+            return MechanismSystem(self, float(t), transport, prestress, driven)
         return self.freeze_many([t], transport, prestress, driven)[0]
+
+    @cached_property
+    def has_large_bodies(self) -> bool:
+        """Whether a body has so many degrees of freedom that a reduced basis of it pays."""
+        return any(body.size >= LARGE_BODY for body in self.bodies.values())
 
     def freeze_many(
         self,
@@ -222,11 +231,7 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at one of the times.
         """
-        if prestress not in ("linear", None):
-            raise InputError(
-                f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the deformed '
-                "equilibrium exists for one body in a prescribed motion only (assembly.moving)"
-            )
+        check_prestress(prestress)
         at = np.asarray(times, dtype=float)
         if at.ndim != 1 or not len(at):
             raise InputError(f"times: expected a list of times, got shape {at.shape}")

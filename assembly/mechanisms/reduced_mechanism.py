@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import scipy.linalg as la
 
 from assembly.bodies.body import Body
 from assembly.bodies.reduced import ReducedBody
@@ -18,7 +19,7 @@ from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.mechanisms.reactions import InverseDynamics
 from assembly.mechanisms.transformation import Partition
-from assembly.types import Index, Inexact
+from assembly.types import Array, Index, Inexact
 
 
 class ReducedMechanism(Mechanism):
@@ -72,6 +73,24 @@ class ReducedMechanism(Mechanism):
             for body, part in zip(self.bodies.values(), parts, strict=True)
         ]
         return np.asarray(np.concatenate(whole)[wide.masters])
+
+
+    def embedding(self, before: ReducedMechanism, driven: bool | None = None) -> Array:
+        """Coordinates (n, m) of the shapes of an earlier one, whose bases these contain."""
+        own, old = self.elastic(driven), before.elastic(driven)
+        blocks = []
+        for (name, body), first in zip(
+            self.bodies.items(), before.topology.offsets[:-1], strict=True
+        ):
+            earlier = before.bodies[name]
+            if isinstance(body, ReducedBody) and isinstance(earlier, ReducedBody):
+                wide = np.zeros((body.size, earlier.size))
+                wide[: earlier.size] = earlier.turn
+                blocks.append(np.linalg.solve(body.turn, wide))
+            else:
+                blocks.append(np.eye(earlier.size))
+        whole = la.block_diag(*blocks)
+        return np.asarray(whole[np.ix_(own.masters, old.masters)])
 
 
 def link_slaves(full: Mechanism, driven: bool | None = None) -> dict[str, Index]:

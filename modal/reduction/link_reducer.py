@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 
-from assembly.bodies.body import Body
 from assembly.mechanisms.elastic_reduction import ALL_UNITS, PLANAR_UNITS
-from assembly.mechanisms.mechanism import Mechanism
+from assembly.mechanisms.mechanism import LARGE_BODY, Mechanism
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from modal.eigen.quadratic import in_parts
 from modal.reduction.error_bounds import ErrorBounds, bounds_of
@@ -26,7 +25,6 @@ from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.reducer import FAR_BELOW, ROUNDS, WIDEST
 from modal.types import Array
 
-LARGE = 200  # DOFs of a body from which a basis is worth its factorization
 BATCH = 50  # instants whose matrices are formed together
 
 
@@ -39,11 +37,6 @@ class LinkModes:
     bounds: ErrorBounds
 
 
-def large_links(mechanism: Mechanism) -> dict[str, Body]:
-    """The bodies of a mechanism that a basis replaces."""
-    return {name: body for name, body in mechanism.bodies.items() if body.size >= LARGE}
-
-
 def link_bases(mechanism: Mechanism) -> dict[str, LinkBasis]:
     """The bases of the large bodies of a mechanism; the same object for the same body and loads.
 
@@ -53,7 +46,7 @@ def link_bases(mechanism: Mechanism) -> dict[str, LinkBasis]:
     units = PLANAR_UNITS if topology.planar else ALL_UNITS
     for number, name in enumerate(mechanism.bodies):
         body = mechanism.bodies[name]
-        if body.size < LARGE:
+        if body.size < LARGE_BODY:
             continue
         applied = topology.applied
         stressing = np.hstack([topology.unit_loads(number), applied.unit_loads(number)])
