@@ -201,7 +201,11 @@ class Mechanism(RigidMechanism):
     @cached_property
     def has_large_bodies(self) -> bool:
         """Whether a body has so many degrees of freedom that a reduced basis of it pays."""
-        return any(body.size >= LARGE_BODY for body in self.bodies.values())
+        return any(self.is_large(name) for name in self.bodies)
+
+    def is_large(self, body: str) -> bool:
+        """Whether a body has so many degrees of freedom."""
+        return self.bodies[body].size >= LARGE_BODY
 
     def freeze_many(
         self,

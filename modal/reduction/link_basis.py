@@ -9,11 +9,14 @@ first elastic frequency, is factorized once.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
 from assembly.bodies.reduced import Key, ReducedBody, fixed_operators
@@ -82,6 +85,19 @@ class LinkBasis:
             self.version += 1
             self.__dict__.pop("sketched", None)
             self._turning.clear()
+
+    def branch(self) -> LinkBasis:
+        """A basis that grows on its own from here; this one stays as it is."""
+        other = copy.copy(self)
+        other.basis, other._turning = copy.copy(self.basis), dict(self._turning)
+        return other
+
+    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> LinkBasis:
+        """The basis whose `arrays` were kept."""
+        other = self.branch()
+        other.basis = ReducedBasis.restored(self.family, self.reference, arrays)
+        other._forget(1)
+        return other
 
     def hold(self, slaves: Index) -> None:
         """Let the basis contain the unit displacements of some DOFs."""

@@ -8,15 +8,19 @@ bound exceeds the tolerance, the basis of every link grows by K_ref⁻¹ × its 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as la
+from numpy.typing import NDArray
 
 from assembly.mechanisms.elastic_reduction import ALL_UNITS, PLANAR_UNITS
-from assembly.mechanisms.mechanism import LARGE_BODY, Mechanism
+from assembly.mechanisms.mechanism import Mechanism
+from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import in_parts
 from modal.reduction.error_bounds import ErrorBounds, bounds_of
 from modal.reduction.link_basis import LinkBasis
@@ -37,6 +41,15 @@ class LinkModes:
     bounds: ErrorBounds
 
 
+def linked(system: FrozenSystem) -> MechanismSystem | None:
+    """The system, if it is that of a mechanism whose links have bases and nothing is free to
+    move."""
+    if not isinstance(system, MechanismSystem):
+        return None
+    held = system.mechanism.elastic(system.driven).held
+    return system if held.all() else None
+
+
 def link_bases(mechanism: Mechanism) -> dict[str, LinkBasis]:
     """The bases of the large bodies of a mechanism; the same object for the same body and loads.
 
@@ -46,7 +59,7 @@ def link_bases(mechanism: Mechanism) -> dict[str, LinkBasis]:
     units = PLANAR_UNITS if topology.planar else ALL_UNITS
     for number, name in enumerate(mechanism.bodies):
         body = mechanism.bodies[name]
-        if body.size < LARGE_BODY:
+        if not mechanism.is_large(name):
             continue
         applied = topology.applied
         stressing = np.hstack([topology.unit_loads(number), applied.unit_loads(number)])
@@ -139,6 +152,32 @@ class LinkReducer:
         small = np.maximum(FAR_BELOW * allowed, 4.0 * found.bounds.round_off)
         ratio = np.fmin(found.bounds.error_bound / allowed, found.bounds.perturbation / small)
         return np.where(np.isnan(ratio), 0.0, ratio)
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """All that `restore` needs to go on bit by bit where this reducer stands."""
+        return {
+            f"{name}:{part}": array
+            for name, basis in self.bases.items()
+            for part, array in basis.basis.arrays().items()
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take up the bases whose `arrays` were kept."""
+        for name, basis in self.bases.items():
+            own = {
+                key.removeprefix(f"{name}:"): array
+                for key, array in arrays.items()
+                if key.startswith(f"{name}:")
+            }
+            self.bases[name] = basis.restored(own)
+
+    def branch(self, tolerance: float) -> LinkReducer:
+        """A reducer whose bases grow on their own from here; this one keeps its own."""
+        other = copy.copy(self)
+        other.tolerance = tolerance
+        other.bases = {name: basis.branch() for name, basis in self.bases.items()}
+        other._made, other._turned = {}, {}
+        return other
 
     def train(self, points: Sequence[tuple[Mechanism, Array]]) -> float:
         """Grow the bases until every instant is accepted; the largest ratio that is left."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.mechanisms.mechanism_system import MechanismSystem
-from assembly.system.frozen import FrozenSystem
 from modal.reduction.link_check import check_links
-from modal.reduction.link_reducer import BATCH, LinkModes, LinkReducer, Options
+from modal.reduction.link_instants import Options
+from modal.reduction.link_reducer import BATCH, LinkModes, LinkReducer
 from modal.reduction.reducer import spread
 from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.source import BasisError
@@ -205,12 +205,3 @@ class LinkSource:
             M, C, K = (V.T @ part[n] @ V for part in parts)
             triples.append((M, C, K))
         return variation(stencil, triples, *one.window(V), self._around.rate)
-
-
-def linked(system: FrozenSystem) -> MechanismSystem | None:
-    """The system, if it is that of a mechanism whose links have bases and nothing is free to
-    move."""
-    if not isinstance(system, MechanismSystem):
-        return None
-    held = system.mechanism.elastic(system.driven).held
-    return system if held.all() else None

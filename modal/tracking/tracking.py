@@ -25,7 +25,8 @@ from modal.data.integrity import checksum
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
 from modal.tracking.following import Rules
-from modal.tracking.link_source import LinkSource, linked
+from modal.reduction.link_reducer import linked
+from modal.tracking.link_source import LinkSource
 from modal.tracking.run import Run
 from modal.tracking.snapshot import ModesLike
 from modal.tracking.sources import (
