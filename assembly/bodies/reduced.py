@@ -142,9 +142,7 @@ class ReducedBody(Body):
 
     def rigid_fields(self) -> Array:
         """The six infinitesimal rigid motions, (r, 6)."""
-        fields = self.full.dofs.rigid_fields()
-        in_shapes = self.shapes.T @ (self.full.operators.M @ fields)
-        return np.asarray(np.linalg.solve(self.turn, in_shapes))
+        return self.coordinates(self.full.dofs.rigid_fields())
 
     def on_coordinates(self, rows: sp.csr_matrix) -> sp.csr_matrix:
         """Linear forms (k, n) of the body's DOFs as forms of the coordinates, (k, r)."""
@@ -166,6 +164,11 @@ class ReducedBody(Body):
     @property
     def _rigid_count(self) -> int:
         return int((np.abs(self.full.dofs.rigid_fields()).max(axis=0) > 0.0).sum())
+
+    def coordinates(self, u: Array) -> Array:
+        """Coordinates (r, ...) of displacements (n, ...) that the shapes contain."""
+        in_shapes = self.shapes.T @ (self.full.operators.M @ u)
+        return np.asarray(np.linalg.solve(self.turn, in_shapes))
 
     def lift(self, coordinates: Any) -> Any:
         """All DOFs of the body (n, ...) from coordinates (r, ...)."""

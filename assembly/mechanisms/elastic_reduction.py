@@ -98,8 +98,11 @@ class ElasticReduction:
         return np.setdiff1d(np.arange(self.topology.offsets[-1]), slaves)
 
     @cached_property
-    def dofs(self) -> DofMap:
-        """Node and component of the independent DOFs; one object for all instants."""
+    def dofs(self) -> DofMap | None:
+        """Node and component of the independent DOFs; one object for all instants. None where some
+        are coordinates of reduced bodies."""
+        if any(body.size != len(body.dofs) for body in self.topology.bodies.values()):
+            return None
         return all_dofs(self.topology).select(self.masters)
 
 

@@ -56,6 +56,23 @@ class ReducedMechanism(Mechanism):
             )
         }
 
+    def is_large(self, body: str) -> bool:
+        """No body is: those that were are reduced."""
+        return False
+
+    def coordinates(self, q: Array, driven: bool | None = None) -> Array:
+        """Independent DOFs (n, ...) of this mechanism from those of the full one, (N, ...), for
+        shapes that its bases contain."""
+        own, wide = self.elastic(driven), self.full.elastic(driven)
+        values = np.zeros((int(self.full.topology.offsets[-1]), *q.shape[1:]))
+        values[wide.masters] = q
+        parts = []
+        for body, part in zip(
+            self.bodies.values(), np.split(values, self.full.topology.offsets[1:-1]), strict=True
+        ):
+            parts.append(body.coordinates(part) if isinstance(body, ReducedBody) else part)
+        return np.asarray(np.concatenate(parts)[own.masters])
+
     def recover(self, t: float, q: Inexact, driven: bool | None = None) -> dict[str, Inexact]:
         """All degrees of freedom of every body of the full mechanism."""
         out = super().recover(t, q, driven)
