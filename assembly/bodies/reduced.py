@@ -17,7 +17,8 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.bodies.body import Body, nonzero
+from assembly.bodies.body import Body
+from assembly.bodies.operators import nonzero
 from assembly.kinematics import UNIT_COUNT
 from assembly.types import Array, Index
 

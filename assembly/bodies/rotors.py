@@ -8,7 +8,7 @@ force −b K (q̇ − Ω t × q), circulatory in this frame (Genta, Dynamics of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from assembly.bodies.attachments import attach_mass
 from assembly.bodies.beams import POINTS_UNIFORM, Theory, chain, straight_stations
 from assembly.bodies.body import Body
+from assembly.bodies.rotor_parts import Bearing, Disc
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.elements.quadrature import gauss
@@ -27,126 +28,15 @@ from assembly.elements.rigid import RigidFamily
 from assembly.errors import InputError
 from assembly.kinematics import SKEW_UNITS, unit_axis
 from assembly.linalg.combination import Combination
-from assembly.magnitudes import LENGTH, RATE
+from assembly.magnitudes import LENGTH, RATE, check_count
 from assembly.materials.materials import Material
 from assembly.materials.sections import Section
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted
 from assembly.types import Array, Index
 
-Coefficients = float | ArrayLike | Callable[[float], ArrayLike]
 LATERAL = (1, 2, 4, 5)
 ALL = (0, 1, 2, 3, 4, 5)
-
-
-@dataclass(frozen=True)
-class Disc:
-    """A rigid disc on the shaft.
-
-    Parameters
-    ----------
-    at : float
-        Position on the shaft, m.
-    mass : float
-        Mass, kg.
-    polar, diametral : float
-        Moments of inertia about the shaft and across it, kg m².
-    """
-
-    at: float
-    mass: float
-    polar: float
-    diametral: float
-
-    @classmethod
-    def solid(cls, at: float, outer: float, inner: float, width: float, material: Material) -> Disc:
-        """A disc of uniform thickness: I_p = m(D² + d²)/8, I_d = I_p/2 + m w²/12.
-
-        Parameters
-        ----------
-        at : float
-            Position on the shaft, m.
-        outer, inner : float
-            Diameters D and d, m.
-        width : float
-            Thickness w along the shaft, m.
-        material : Material
-            Its density counts.
-
-        Returns
-        -------
-        Disc
-
-        Raises
-        ------
-        InputError
-            Unless 0 ≤ inner < outer and width > 0.
-        """
-        if not (0.0 <= inner < outer and width > 0.0):
-            raise InputError(f"disc at {at!r}: needs 0 ≤ inner < outer and a positive width")
-        mass = material.rho * np.pi * (outer**2 - inner**2) / 4.0 * width
-        polar = mass * (outer**2 + inner**2) / 8.0
-        return cls(at, mass, polar, polar / 2.0 + mass * width**2 / 12.0)
-
-
-@dataclass(frozen=True)
-class Bearing:
-    """A bearing between shaft and ground that acts on the displacements (y, z).
-
-    Parameters
-    ----------
-    at : float
-        Position on the shaft, m.
-    stiffness : float, array_like of shape (2,) or (2, 2), or callable
-        N/m: a number (the same in y and z), two numbers, a matrix with cross coefficients, or a
-        function of the spin (rad/s) that returns one of these. `inf` holds the shaft rigidly.
-    damping : float, array_like of shape (2,) or (2, 2), or callable
-        Viscous damping in the same form, N·s/m.
-    """
-
-    at: float
-    stiffness: Coefficients
-    damping: Coefficients = 0.0
-
-    @property
-    def is_rigid(self) -> bool:
-        """Whether the bearing holds the shaft rigidly (stiffness=inf)."""
-        return (
-            not callable(self.stiffness)
-            and np.ndim(self.stiffness) == 0
-            and np.isinf(np.asarray(self.stiffness, dtype=float))
-        )
-
-    def matrices(self, spin: float) -> tuple[Array, Array]:
-        """Stiffness and damping at a spin.
-
-        Parameters
-        ----------
-        spin : float
-            rad/s.
-
-        Returns
-        -------
-        stiffness, damping : ndarray, shape (2, 2)
-            N/m and N·s/m; the stiffness of a rigid bearing is zero here.
-
-        Raises
-        ------
-        InputError
-            Unless each is 1, 2 or 2×2 finite numbers.
-        """
-        k = np.zeros((2, 2)) if self.is_rigid else self._matrix("stiffness", spin)
-        return k, self._matrix("damping", spin)
-
-    def _matrix(self, name: str, spin: float) -> Array:
-        given = getattr(self, name)
-        value = np.asarray(given(spin) if callable(given) else given, dtype=float)
-        if value.shape not in ((), (2,), (2, 2)) or not np.all(np.isfinite(value)):
-            raise InputError(
-                f"bearing at {self.at!r}: {name} must be 1, 2 or 2×2 finite numbers, "
-                f"got {value.tolist()} at {spin:.6g} rad/s"
-            )
-        return value if value.ndim == 2 else np.diag(np.broadcast_to(value, (2,)))
 
 
 @dataclass(frozen=True)
@@ -222,10 +112,10 @@ class Rotor:
     @cached_property
     def free(self) -> Index:
         """Numbers of the degrees of freedom that rigid bearings leave."""
-        held = [node for node, bearing in self.bearings if bearing.is_rigid]
+        rigid_nodes = [node for node, bearing in self.bearings if bearing.is_rigid]
         dofs = self.body.dofs
         lateral = (dofs.component == 1) | (dofs.component == 2)
-        return np.flatnonzero(~(np.isin(dofs.node, held) & lateral))
+        return np.flatnonzero(~(np.isin(dofs.node, rigid_nodes) & lateral))
 
     @cached_property
     def _matrices(self) -> tuple[sp.csr_matrix, ...]:
@@ -236,7 +126,12 @@ class Rotor:
         G = sp.csr_matrix(K.shape)
         for family in spinning:
             G = G + family.spin_gyroscopic()
-        every = (body.operators.M.tocsr(), K, G, K @ _turn_about_shaft(body.dofs))
+        every = (
+            body.operators.M.tocsr(),
+            K,
+            G,
+            K @ body.dofs.turning(SKEW_UNITS[0], rotations=True),
+        )
         return tuple(sp.csr_matrix(A[keep][:, keep]) for A in every)
 
     @property
@@ -252,11 +147,11 @@ class Rotor:
         n, dofs = self.body.size, self.body.dofs
         rows, cols, k, c = [], [], [], []
         for node, bearing in self.bearings:
-            at = (dofs.index(node, 1), dofs.index(node, 2))
+            numbers = (dofs.index(node, 1), dofs.index(node, 2))
             stiffness, damping = bearing.matrices(spin)
             for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
-                rows.append(at[i])
-                cols.append(at[j])
+                rows.append(numbers[i])
+                cols.append(numbers[j])
                 k.append(stiffness[i, j])
                 c.append(damping[i, j])
         keep = self.free
@@ -346,8 +241,7 @@ def rotor(
         raise InputError("segments: expected at least one (length, section)")
     lengths = np.array([float(length) for length, _ in segments])
     LENGTH.check(lengths, "segments: lengths")
-    if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 1:
-        raise InputError(f"elements: must be a whole number of at least 1, got {elements!r}")
+    check_count(elements, "elements")
     if not (np.isfinite(internal_damping) and internal_damping >= 0.0):
         raise InputError(f"internal_damping: must not be negative, got {internal_damping!r}")
     steps = np.concatenate([[0.0], np.cumsum(lengths)])
@@ -389,20 +283,6 @@ def _nodes(steps: Array, parts: Sequence[Disc | Bearing], elements: int) -> Arra
 
 def _at(x: Array, where: float) -> int:
     return int(np.argmin(abs(x - where)))
-
-
-def _turn_about_shaft(dofs: DofMap) -> sp.csr_matrix:
-    """q → e_x × q of every node's displacement and rotation, (n, n)."""
-    rows, cols, values = [], [], []
-    for (node, component), k in dofs.numbers.items():
-        base = 3 * (component // 3)
-        for other in range(3):
-            value = SKEW_UNITS[0][component - base, other]
-            if value and (node, base + other) in dofs.numbers:
-                rows.append(k)
-                cols.append(dofs.numbers[node, base + other])
-                values.append(value)
-    return sp.csr_matrix((values, (rows, cols)), shape=(len(dofs), len(dofs)))
 
 
 def _sum(n: int, *terms: tuple[float, sp.csr_matrix]) -> Combination:

@@ -30,6 +30,7 @@ class ElasticReduction:
 
     def __init__(self, topology: Topology, held: Mask, partition: Partition, frame: str) -> None:
         self.topology, self.held, self.partition, self.frame = topology, held, partition, frame
+        self._tying = np.flatnonzero(held)
         self._patterns: dict[bool, tuple[list[BodyStack], ReducedPattern]] = {}
 
     @classmethod
@@ -45,7 +46,7 @@ class ElasticReduction:
         gradients = rigid.dynamics.at(rigid.closure.states(np.array(times))).gradient.value
         read = np.abs(gradients).max(axis=0) > 1e-9 * topology.length
         weight = topology.preference(preferred, read)
-        partition = choose_partition(gradients[:, held], weight)
+        partition = choose_partition(gradients[:, np.flatnonzero(held)], weight)
         keepers = topology.keepers(partition.slaves)
         for joint, body in preferred.items():
             if keepers[joint] != body:
@@ -59,7 +60,7 @@ class ElasticReduction:
 
     def transform(self, now: Instant) -> Jet:
         """The jet of T over the constrained DOFs, at one instant or at several."""
-        return self.partition.transform(Jet(now.gradient.data[..., self.held, :]), now.state.t)
+        return self.partition.transform(Jet(now.gradient.data[..., self._tying, :]), now.state.t)
 
     def pattern(self, stressed: bool) -> tuple[list[BodyStack], ReducedPattern]:
         """The bodies' fixed matrices, with or without the geometric ones, and where their values

@@ -11,6 +11,7 @@ matrices of all instants are formed together, without a loop over DOFs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -157,11 +158,11 @@ class ReducedPattern:
         ordered = keys[self._order]
         self.sparsity = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
 
-    def reduce(self, values: Array, T: Jet, joint_K_G: Array, joint_K_D: Array) -> dict[str, Array]:
+    def reduce(self, values: Array, T: Jet, joint_parts: Mapping[int, Array]) -> dict[str, Array]:
         """The named matrices over the masters at P instants, as values (P, entries) of `sparsity`.
 
-        values (8, P, entries) of all bodies; T (P, J, m) with rates; joint_K_G, joint_K_D
-        (P, J, J): of joints and loads, with a potential and without. C gets 2TᵀMṪ, and the
+        values (8, P, entries) of all bodies; T (P, J, m) with rates; joint_parts: what joints,
+        springs and loads add to a part over the constrained DOFs, (P, J, J). C gets 2TᵀMṪ, and the
         stiffness Tᵀ[(C + D)Ṫ + M T̈] (docs/theory.md, "Mechanisms") goes to K_transport, except
         TᵀDṪ, which has no potential and is part of K_D. Parts that are zero are left out.
         """
@@ -171,8 +172,8 @@ class ReducedPattern:
         XNJ = _dense(values, self._nj, (N, J))
         XJN = _dense(values, self._jn, (J, N))
         XJJ = _dense(values, self._jj, (J, J))
-        XJJ[K_G] += joint_K_G
-        XJJ[K_D] += joint_K_D
+        for part, added in joint_parts.items():
+            XJJ[part] += added
         NJ, JJ = np.zeros((9, P, N, m)), np.zeros((9, P, J, m))
         NJ[:8], JJ[:8] = XNJ @ T0, XJJ @ T0
         if np.any(T1) or np.any(T2):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.maps.store import VARIABLES
+from modal.data.variables import MAP
 from modal.proofs.judge import Verdict
 
 VALIDATION = 60  # seeded random points that complete the training
@@ -18,7 +18,7 @@ NOISE = 100.0  # growth rates below this multiple of the round-off are zero
 
 def columns(verdicts: Sequence[Verdict], source: NDArray[np.int8]) -> dict[str, NDArray[Any]]:
     """Verdicts of points as the columns of the dataset."""
-    names = [name for name in VARIABLES if name not in ("source", "done")]
+    names = [name for name in MAP if name not in ("source", "done")]
     return {name: np.array([getattr(v, name) for v in verdicts]) for name in names} | {
         "source": source
     }

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from assembly.errors import SingularSystemError
 from assembly.mechanisms.elastic_reduction import ALL_UNITS, PLANAR_UNITS
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.mechanisms.mechanism_system import MechanismSystem
@@ -47,7 +48,8 @@ def linked(system: FrozenSystem) -> MechanismSystem | None:
     if not isinstance(system, MechanismSystem):
         return None
     held = system.mechanism.elastic(system.driven).held
-    return system if held.all() else None
+    gives = not system.mechanism.topology.compliance.is_empty
+    return system if gives or held.all() else None
 
 
 def link_bases(mechanism: Mechanism) -> dict[str, LinkBasis]:
@@ -123,6 +125,8 @@ class LinkReducer:
         return out
 
     def _modes(self, instants: LinkInstants) -> SmallModes:
+        if instants.series.rigid[0].shape[1]:
+            raise SingularSystemError("links: the mechanism is free to move")
         turn, frequency = self._coordinates(instants)
         M, E, K = (turn.T @ A @ turn for A in (instants.mass, instants.damping, instants.stiffness))
         modes = solve_matrices(M, E, K, frequency, self.wanted)

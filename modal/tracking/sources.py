@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly import FrozenSystem
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.modes import Modes
 from modal.eigen.zero_modes import with_zeros
 from modal.provenance.same_model import drawn_prints, family_prints

@@ -277,7 +277,7 @@ def _first_order(
         raise InputError(f"method: a callable A(t) takes {', '.join(STAGES)}, got {method!r}")
     if loads:
         raise InputError(
-            "loads: a callable A(t) has no unknowns to load; give a model with freeze(t)"
+            "loads: a callable A(t) has no degrees of freedom to load; give a model with freeze(t)"
         )
     equations = FirstOrderModel(model, span[0])
     x = vector(initial, equations.n, "initial")
@@ -322,5 +322,5 @@ def _described(settings: dict[str, Any], model: Any) -> dict[str, Any]:
     shown = {k: v for k, v in settings.items() if k not in ("probes", "t_span", "method")}
     parameters = getattr(model, "parameters", None)
     if parameters:
-        shown["model_parameters"] = str(parameters)
-    return {k: ("none" if v is None else v) for k, v in shown.items()}
+        shown["model_parameters"] = parameters
+    return shown
