@@ -140,6 +140,15 @@ class Mechanism(RigidMechanism):
 
     # Elastic DOFs.
 
+    @property
+    def matrix_period(self) -> float | None:
+        """The time (s) after which the frozen systems repeat, or None.
+
+        It is `period` unless an applied force is a function of time.
+        """
+        varied = any(callable(load.force) for load in self.topology.applied.loads)
+        return None if varied else self.period
+
     @cached_property
     def dofs(self) -> DofMap:
         """The degrees of freedom and nodes of all bodies, numbered in sequence; body axes."""

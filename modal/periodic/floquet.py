@@ -27,7 +27,7 @@ from modal.periodic.periodicity import check_period
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.propagations import of_basis, of_full_model, of_matrix
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
-from modal.reduction.interpolation import Interpolant, periodic_interpolant
+from modal.reduction.interpolation import Interpolant, one_by_one, periodic_interpolant
 from modal.reduction.link_motion import LinkMotion
 from modal.reduction.link_reducer import linked
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
@@ -377,7 +377,7 @@ def _dense(
     if isinstance(equations, SecondOrderModel) and not equations.constant and not breaks:
         exact = equations.first_order
         with counted(exact, "matrices of the motion", "instant", progress) as sampled:
-            smooth = periodic_interpolant(sampled, t0, period)
+            smooth = periodic_interpolant(one_by_one(sampled), t0, period)
     if smooth is not None:
         # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
         deviation = smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())

@@ -114,7 +114,7 @@ class FullSource:
 
 
 @dataclass(frozen=True)
-class _SmallInstant:
+class SmallInstant:
     """The modes of one instant in the coordinates of the basis."""
 
     eigenvalues: Complex
@@ -273,7 +273,7 @@ class ReducedSource:
         for n in range(len(at)):
             there = np.isfinite(lam[n])  # fewer real eigenvalues or modes than asked for
             modes.append(
-                _SmallInstant(
+                SmallInstant(
                     lam[n, there],
                     small.right[n][:, there],
                     small.left[n][:, there],

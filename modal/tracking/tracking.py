@@ -16,6 +16,7 @@ from assembly.errors import (
     ConvergenceError,
     FrozenMotionError,
     InputError,
+    SingularPositionError,
     SingularSystemError,
     StorageError,
 )
@@ -26,14 +27,17 @@ from modal.data.integrity import checksum
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
 from modal.tracking.dataset import tracks_dataset
+from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.tracking.following import Rules
 from modal.reduction.link_reducer import linked
 from modal.tracking.link_source import LinkSource
 from modal.tracking.run import Run
+from modal.tracking.smooth_source import LARGEST, NotSmooth, SmoothSource
 from modal.tracking.snapshot import ModesLike
 from modal.tracking.sources import (
     WORTH_A_BASIS,
     FullSource,
+    Kept,
     ReducedSource,
     Solver,
     reducible,
@@ -361,7 +365,36 @@ def _source(
                 raise
     chosen = "slepc" if backend == "auto" else backend
 
+    if backend == "auto" and not reduced and whirl is None and sweep.name == "time":
+        found = _smooth(sweep, count, accuracy, around, checks, kept)
+        if found is not None:
+            return found
+
     def full(system: FrozenSystem, wanted: int) -> ModesLike:
         return solve_instant(system, wanted, backend=cast(Backend, chosen))
 
     return FullSource(freeze, at, count, full, chosen, whirl, around, kept)
+
+
+def _smooth(
+    sweep: Sweep,
+    count: int,
+    accuracy: float,
+    around: Neighbourhood,
+    checks: tuple[int, int],
+    kept: Kept | None,
+) -> SmoothSource | None:
+    """All instants of a small model on one basis; None where its motion is not of that kind."""
+    at = sweep.at
+    if len(at) < WORTH_A_BASIS or not hasattr(sweep.model, "freeze_many"):
+        return None
+    first = sweep.freeze(float(at[0]))
+    if not 2 * count <= first.n <= LARGEST or first.rigid.shape[1]:
+        return None
+    try:
+        motion = InterpolatedMotion.of(sweep.model, *sweep.ends, **sweep.constant)
+        if motion is None:
+            return None
+        return SmoothSource(motion, sweep.freeze, at, count, accuracy, around, *checks, kept)
+    except (NotSmooth, ConvergenceError, SingularSystemError, SingularPositionError):
+        return None

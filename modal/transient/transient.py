@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from assembly.errors import InputError
 from modal.data import checkpoint as checkpoints
+from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
 from modal.transient.energy import EnergyLedger, FirstOrderLedger
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
@@ -254,7 +255,8 @@ def _second_order(
     if name not in METHODS[formalism]:
         accepted = " or ".join(f'"{m}"' for m in METHODS[formalism])
         raise InputError(f"method: {formalism} takes {accepted}, got {method!r}")
-    equations = SecondOrderModel(model)
+    smooth = InterpolatedMotion.of(model, *span)
+    equations = SecondOrderModel(smooth or model)
     start = equations.at(span[0]).system
     force = total_force(loads, lambda t: equations.at(t).system)
     integrator: Integrator
