@@ -12,8 +12,6 @@ are, the number of its vectors does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import scipy.linalg as la
 
@@ -23,7 +21,7 @@ from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.projected import definite_modes, general_modes
 from modal.eigen.solvers.second_order_krylov import extend
 from modal.eigen.solvers.shape_basis import ShapeBasis, SymmetricStiffness
-from modal.types import Array, Complex, Index, Mask
+from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
 BACKWARD = 5e-13  # and its backward error, where that is the stricter

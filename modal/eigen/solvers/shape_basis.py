@@ -58,9 +58,7 @@ class ShapeBasis:
             "gyroscopic": (damping.skew, -1),
             "circulatory": (stiffness.skew, -1),
         }
-        self._projected = {
-            name: np.zeros((room, room)) for name, _, _ in self._present()
-        }
+        self._projected = {name: np.zeros((room, room)) for name, _, _ in self._present()}
 
     def _present(self) -> Iterator[tuple[str, sp.csr_matrix, int]]:
         for name, (A, sign) in self._operators.items():
