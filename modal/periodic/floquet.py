@@ -15,7 +15,8 @@ import numpy as np
 import scipy.linalg as la
 import xarray as xr
 
-from assembly.errors import InputError
+from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
+from assembly.system.frozen import FrozenSystem
 from modal.data.progress import counted, phase
 from modal.periodic.arnoldi import arnoldi_multipliers
 from modal.periodic.balanced import Balanced
@@ -26,8 +27,10 @@ from modal.periodic.periodicity import check_period
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.propagations import of_basis, of_full_model, of_matrix
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
-from modal.reduction.interpolation import Interpolant, periodic_interpolant
-from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.reduction.interpolation import Interpolant, one_by_one, periodic_interpolant
+from modal.reduction.link_motion import LinkMotion
+from modal.reduction.link_reducer import linked
+from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
 from modal.types import Array, Complex
 
 Method = Literal["dense", "reduced", "arnoldi"]
@@ -37,6 +40,7 @@ DENSE_LIMIT = 60  # degrees of freedom up to which the whole monodromy is comput
 TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
 REDUCED_TOLERANCE = 1e-5  # of log μ
 ARNOLDI_TOLERANCE = 1e-9  # relative, of the eigenvalues of the discrete map
+LINK_ACCURACY = 1e-8  # of the frozen modes that the bases of links hold
 STEPS = 400  # Gauss steps of order 4 a period
 FASTEST = 2e3  # rad a period of the fastest mode for which the default is the dense monodromy
 RESOLVED = 1e-3  # of growth a period: the largest growth bound of a stable verdict
@@ -68,6 +72,8 @@ class FloquetModes:
     interpolated : Interpolant or None
         Interpolant of the matrices of a model with ``freeze(t)``; None where the matrices were
         assembled at every instant.
+    basis : str
+        Description of the reduced bases of the links of a mechanism; empty without.
     propagation : Propagation or None
         How the modes move over the period: what `frequency` and `participation` come from.
     """
@@ -80,6 +86,7 @@ class FloquetModes:
     error: Array
     method: str
     interpolated: Interpolant | None = None
+    basis: str = ""
     propagation: Propagation | None = None
 
     @cached_property
@@ -183,6 +190,8 @@ class FloquetModes:
         ]
         if self.interpolated is not None:
             lines.insert(1, f"  {self.interpolated}")
+        if self.basis:
+            lines.insert(1, f"  {self.basis}")
         heard = np.abs(self.exponents.imag) / (2.0 * np.pi)
         if self.propagation is not None:
             heard = self.frequency
@@ -275,6 +284,13 @@ def floquet(
         first_order = FirstOrderModel(model, t0)
         check_period(first_order, period, t0, breaks)
         return _dense(first_order, period, t0, tolerance or TOLERANCE, breaks, progress)
+    links = on_links(model, t0, period, k) if method != "arnoldi" and basis is None else None
+    if links is not None:
+        found = floquet(
+            links, period, t0=t0, method=method, k=k, tolerance=tolerance, breaks=breaks,
+            progress=progress,
+        )  # fmt: skip
+        return _lifted(found, links)
     equations = SecondOrderModel(model)
     check_period(equations, period, t0, breaks)
     chosen = method or suitable_method(equations, period, t0)
@@ -299,6 +315,29 @@ def floquet(
         moves = of_full_model(equations, found.vectors, steps or STEPS, t0, period)
         return replace(found, propagation=moves)
     raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
+
+
+def _lifted(found: FloquetModes, links: LinkMotion) -> FloquetModes:
+    """Of the full mechanism: vectors over all its degrees of freedom, errors of the bases added."""
+    n = len(found.vectors) // 2
+    vectors = np.vstack([links.lift(found.vectors[:n]), links.lift(found.vectors[n:])])
+    error = found.error + links.exponent_error(found.t0, found.vectors)
+    vectors = vectors / np.linalg.norm(vectors, axis=0)
+    return replace(found, vectors=vectors, error=error, basis=links.description)
+
+
+def on_links(model: Any, t0: float, period: float, k: int) -> LinkMotion | None:
+    """A mechanism with large links on bases of these; None for another model, or where bases do
+    not serve."""
+    if isinstance(model, (FrozenSystem, LinkMotion)):
+        return None
+    system = linked(freezer(model)(t0))
+    if system is None:
+        return None
+    try:
+        return LinkMotion.of(system, (t0, t0 + period), k, LINK_ACCURACY)
+    except (AccuracyError, ConvergenceError, SingularSystemError):
+        return None
 
 
 def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Method:
@@ -338,7 +377,7 @@ def _dense(
     if isinstance(equations, SecondOrderModel) and not equations.constant and not breaks:
         exact = equations.first_order
         with counted(exact, "matrices of the motion", "instant", progress) as sampled:
-            smooth = periodic_interpolant(sampled, t0, period)
+            smooth = periodic_interpolant(one_by_one(sampled), t0, period)
     if smooth is not None:
         # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
         deviation = smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())

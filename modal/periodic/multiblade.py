@@ -94,7 +94,7 @@ def multiblade(
     >>> sorted(fixed.names(modes))
     ['collective', 'progressive', 'regressive']
     """
-    if callable(model) and not hasattr(model, "freeze"):
+    if callable(model) and (isinstance(model, type) or not hasattr(model, "freeze")):
         if rate is not None or average:
             raise InputError("rate, average: a function of the speed has its own speeds and means")
         return MultibladeFamily(model, blades, turning)
