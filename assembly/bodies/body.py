@@ -86,6 +86,11 @@ class Body:
         """The map of the degrees of freedom that supports leave; one object for all instants."""
         return self.dofs.select(self.free)
 
+    @property
+    def cells(self) -> tuple[tuple[str, Index], ...]:
+        """Cells of the mesh: their kind in meshio's names, and the nodes (E, a) of each."""
+        return tuple(block for family in self.families for block in family.drawing_cells())
+
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
         """The same body with internal Rayleigh damping D = a M + b K.
 
@@ -367,10 +372,11 @@ class Body:
         inner = np.flatnonzero(~self.held)
         if inner.size:
             if np.array_equal(self.held, self.fixed):
-                K = self.supported.K.tocsr()  # of a million DOFs one copy is enough
+                K = self.supported.K
             else:
                 K = self.operators.K.tocsr()[inner][:, inner]
-            with Factorization(K, "spd") as factor:
+            motions = self.dofs.select(inner).rigid_motions
+            with Factorization(K, "spd", motions=motions) as factor:
                 u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
         return u
 
@@ -408,6 +414,8 @@ class Body:
             The unit kinematics that causes it, 0–11; None for another load.
         """
         total = sum_operators([f.geometric(u, unit) for f in self.families], self.size)
+        if not len(self.hold):  # of a large body without a hub there is one copy of K
+            return total
         reaction = self.operators.K.tocsr()[self.hold] @ u
         if unit is not None:
             reaction = reaction - self.operators.inertia_loads[self.hold, unit]

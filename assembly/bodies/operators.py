@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics
 from assembly.linalg.combination import Combination, Kronecker, Lazy
+from assembly.linalg.symmetric import Symmetric
 from assembly.types import Array, Index
 
 if TYPE_CHECKING:
@@ -18,7 +19,24 @@ if TYPE_CHECKING:
 
 
 class BodyOperators:
-    """The fixed matrices of a body on a subset of its DOFs, each computed once."""
+    """The fixed matrices of a body on a subset of its DOFs, each computed once.
+
+    Parameters
+    ----------
+    body : Body
+        The body.
+    keep : ndarray of int, shape (n,)
+        Numbers of the degrees of freedom.
+
+    Attributes
+    ----------
+    M, K, D, d : operator, shape (n, n)
+        Mass, stiffness, internal damping and dampers against the surroundings.
+    G, S, B : tuple of operators
+        Per unit of ω_i (3), of ω_iω_j (6), and geometric stiffness per unit of the kinematics.
+    inertia_loads : ndarray
+        Loads (n, units) per unit of the kinematics.
+    """
 
     def __init__(self, body: Body, keep: Index) -> None:
         self.body, self.keep, self.n = body, keep, len(keep)
@@ -83,7 +101,10 @@ class BodyOperators:
             if _nonzero(self.d)
             else Combination((n, n)),
         )
-        return {name: _without_empty(part) for name, part in parts.items()}
+        return {
+            name: Combination(part.shape, tuple((c, A) for c, A in part.terms if _nonzero(A)))
+            for name, part in parts.items()
+        }
 
 
 def sum_operators(operators: list[Any], size: int) -> Any:
@@ -115,6 +136,8 @@ def restrict(A: Any, keep: Index, slices: dict[int, sp.csr_matrix]) -> Any:
             if id(A.m) not in slices:
                 slices[id(A.m)] = sp.csr_matrix(A.m[nodes][:, nodes])
             return Kronecker(slices[id(A.m)], A.a)
+    if isinstance(A, Symmetric):
+        return A.restricted(keep)
     return sp.csr_matrix(A.tocsr()[keep][:, keep])
 
 
@@ -122,7 +145,3 @@ def _nonzero(A: Any) -> bool:
     if isinstance(A, Kronecker):
         return bool(A.m.nnz and np.any(A.a))
     return not sp.issparse(A) or bool(A.nnz)
-
-
-def _without_empty(part: Combination) -> Combination:
-    return Combination(part.shape, tuple((c, A) for c, A in part.terms if _nonzero(A)))

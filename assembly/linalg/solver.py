@@ -66,9 +66,9 @@ def linear_solver(
     least : int, default 20000
         Degrees of freedom below which one rank solves in memory.
 
-    Yields
-    ------
-    bool
+    Returns
+    -------
+    context manager of bool
         Whether this rank runs the body of the block: True on the first rank. The others take part
         in its solutions until it leaves the block, then they get False.
 

@@ -177,6 +177,69 @@ IDENTIFIED: Table = {
     "amplitude": Variable("amplitude of the mode at the first instant", "1", _MODE),
 }
 
+_FORCED = ("frequency", "probe")
+
+RESPONSE: Table = {
+    "displacement": Variable(
+        "complex amplitude of the displacement (rotations: rad)", "m", _FORCED
+    ),
+    "error_bound": Variable("error bound of the displacement", "m", _FORCED),
+}
+
+RESPONSE_SWEPT: Table = {name: row.over(SWEPT, *row.dims) for name, row in RESPONSE.items()}
+
+UNBALANCE: Table = {
+    "displacement": Variable(
+        "complex amplitude of the synchronous displacement (rotations: rad)",
+        "m",
+        ("speed", "probe"),
+    ),
+    "speed": Variable("angular velocity", "rad s-1"),
+}
+
+PERIODIC: Table = {
+    "eigenvalue": Variable("λ of the harmonic that is followed", "rad s-1", _TRACK),
+    "frequency": Variable("frequency of that harmonic, |Im λ| / 2π", "Hz", _TRACK),
+    "growth_rate": Variable("growth rate, real part of the Floquet exponent", "s-1", _TRACK),
+    "error": Variable("bound on the error of the exponent", "s-1", _TRACK),
+    "mac": Variable(
+        "modal assurance criterion to the previous value, of all harmonics", "1", _TRACK
+    ),
+}
+
+ROTOR: Table = {
+    "growth_rate": Variable("largest growth rate", "s-1", ("omega", "method")),
+    "frequency": Variable(
+        "frequency of the mode with the largest growth rate", "Hz", ("omega", "method")
+    ),
+    "error": Variable("bound on the error of the Floquet growth rate", "s-1", ("omega",)),
+    "variation": Variable(
+        "largest relative variation of the multiblade matrices over a turn", "1", ("omega",)
+    ),
+    "parts": Variable(
+        "whether the method's verdict is not that of Floquet", "1", ("omega", "method")
+    ),
+    "name": Variable("name of the multiblade mode with the largest growth rate", None, ("omega",)),
+}
+
+MULTIBLADE: Table = {
+    **TRACKS,
+    "share": Variable("share of the kinetic energy in multiblade groups", "1", (*_TRACK, "group")),
+    "name": Variable("group with the largest share", None, _TRACK),
+}
+
+# Arrays that are no datasets.
+ARRAYS: Table = {
+    "share": Variable("share of the kinetic energy", "1", ("mode", "group")),
+    "participation": Variable("participation of the harmonic", "1"),
+    "frequency": Variable("frequency of the harmonic", "Hz"),
+    "harmonic": Variable("harmonic of the period", "1"),
+    "shape": Variable("periodic part of the mode", "1", ("time", "dof")),
+    "mac": Variable("modal assurance criterion", "1", ("first", "second")),
+    "first": Variable("mode of the first set", "1"),
+    "second": Variable("mode of the second set", "1"),
+}
+
 # Coordinates of all datasets, and parameters that are swept often. Any other swept parameter has
 # its own name as long name and the unit "1".
 COORDINATES: Table = {
@@ -188,6 +251,7 @@ COORDINATES: Table = {
     "speed_rpm": Variable("speed of rotation", "rpm"),
     "mode": Variable("number of the mode", "1"),
     "probe": Variable("recorded degree of freedom", None),
+    "frequency": Variable("frequency", "Hz"),
 }
 
 TABLES: Mapping[str, Table] = {
@@ -197,4 +261,9 @@ TABLES: Mapping[str, Table] = {
     "transient": TRANSIENT,
     "crosscheck": CROSSCHECK,
     "identified": IDENTIFIED,
+    "response": RESPONSE,
+    "unbalance": UNBALANCE,
+    "periodic": PERIODIC,
+    "rotor": ROTOR,
+    "multiblade": MULTIBLADE,
 }

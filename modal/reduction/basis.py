@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from modal.reduction.affine import AffineFamily, Coefficients
@@ -223,7 +222,7 @@ def sketches(reference: ReferenceOperator, count: int = SKETCHES) -> tuple[Array
     return theta, xi
 
 
-def mass_bounds(mass: sp.csr_matrix, diagonal: Array, steps: int = 30) -> tuple[float, float]:
+def mass_bounds(mass: Any, diagonal: Array, steps: int = 30) -> tuple[float, float]:
     """Extreme eigenvalues of diag(M)⁻¹M, widened by a tenth: Lanczos, fully orthogonalised."""
     scale = 1.0 / np.sqrt(diagonal)
     n = len(diagonal)

@@ -28,12 +28,19 @@ TOLERATED = 1e-10  # of an entry's size, there
 
 @dataclass(frozen=True)
 class Interpolant:
-    """A(t) (n, n) off a polynomial through A at `instants` instants: call it with t, s, or use
-    `many` for times (m,).
+    """Matrices A(t) (n, n) from a polynomial through their values: call it with t, s.
 
-    basis: the polynomials' values at times (m,), (m, c); table (c, n, n): their coefficients.
-    deviation: the largest difference from A found between the instants, of the entries' sizes
-    over the span.
+    Attributes
+    ----------
+    basis : callable
+        Values (m, c) of the polynomials at times (m,).
+    table : ndarray, shape (c, n, n)
+        Coefficients.
+    instants : int
+        Number of instants the polynomial goes through.
+    deviation : float
+        Largest difference from A found between the instants, relative to the size of the entries
+        over the span.
     """
 
     basis: Callable[[Array], Array]

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly import FrozenSystem
 from assembly.errors import AccuracyError
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.modes import Modes
 from modal.eigen.zero_modes import with_zeros
 from modal.provenance.same_model import drawn_prints, family_prints

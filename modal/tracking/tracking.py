@@ -12,7 +12,6 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from assembly import FrozenSystem
 from assembly.errors import (
     ConvergenceError,
     FrozenMotionError,
@@ -21,6 +20,7 @@ from assembly.errors import (
     StorageError,
 )
 from assembly.magnitudes import check_count
+from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import constants_text, provenance
 from modal.data.integrity import checksum
 from modal.eigen.solve import Backend
