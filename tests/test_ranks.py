@@ -64,6 +64,7 @@ def check_maps(found: dict[str, Any], alone: str, ranks: int) -> None:
 def check_shared(found: dict[str, Any], ranks: int) -> None:
     assert found["solve difference"] < 1e-9
     assert found["track difference"] < 1e-9
+    assert found["factors"] % 100 >= 3 and found["factors"] // 100 == 1  # they were shared
     assert found["folders"] == ranks
     assert found["files left"] == 0
     assert found["negative"] == found["negative expected"] > 0
