@@ -30,7 +30,7 @@ space := $(subst ,, )
 .DEFAULT_GOAL := help
 
 help:  ## show this list
-	@sed -n 's/^\([a-z-]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup:  ## make the environment in .venv (done once)
 	@tools/set-up $(VENV)
