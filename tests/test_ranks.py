@@ -46,6 +46,7 @@ def test_two_ranks(alone: str, tmp_path: Path) -> None:
     check_store(tmp_path / "map.zarr")
 
 
+@pytest.mark.slow
 def test_four_ranks(alone: str, tmp_path: Path) -> None:
     found = results(4, "maps,shared,groups", tmp_path)
     check_maps(found["maps"], alone, 4)
