@@ -18,7 +18,7 @@ from assembly.elements.quadrature import LineRule, gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError
 from assembly.kinematics import as_vector, unit_axis
-from assembly.magnitudes import AREA, LENGTH, POSITION
+from assembly.magnitudes import AREA, LENGTH, POSITION, check_count
 from assembly.materials.materials import Material
 from assembly.materials.plausibility import check_mass, check_slenderness
 from assembly.materials.section_frames import section_axes, turned
@@ -284,8 +284,7 @@ def _axis(
 ) -> tuple[Array, Array]:
     """Nodes (elements + 1, 3) and the unit tangent of a straight axis."""
     LENGTH.check(length, "length")
-    if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 1:
-        raise InputError(f"elements: must be a whole number of at least 1, got {elements!r}")
+    check_count(elements, "elements")
     POSITION.check(offset, "offset")
     tangent = unit_axis(direction)
     along = offset + length * np.linspace(0.0, 1.0, elements + 1)

@@ -22,7 +22,7 @@ from assembly.elements.beam_shapes import Stations
 from assembly.elements.quadrature import gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError, SectionError
-from assembly.magnitudes import ENTRY, POSITION
+from assembly.magnitudes import ENTRY, POSITION, check_count
 from assembly.materials.section_frames import section_axes, turned
 from assembly.types import Array
 
@@ -165,8 +165,7 @@ def blade(
     >>> body.freeze(omega=(0, 0, 50.0)).n
     48
     """
-    if isinstance(refine, bool) or not isinstance(refine, int | np.integer) or refine < 1:
-        raise InputError(f"refine: must be a whole number of at least 1, got {refine!r}")
+    check_count(refine, "refine")
     parts = np.arange(refine) / refine
     nodes = np.append((table.s[:-1, None] + np.diff(table.s)[:, None] * parts).ravel(), table.s[-1])
     dofs = DofMap.regular(table.curve()(nodes), (0, 1, 2, 3, 4, 5))

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from assembly.bodies.nonlinear import equilibrium
 from assembly.bodies.operators import BodyOperators, sum_operators
 from assembly.bodies.pin_couples import held_couples
+from assembly.bodies.placed import placed_body
 from assembly.dofs import DofMap
 from assembly.elements.family import ElementFamily
 from assembly.errors import InputError
@@ -85,6 +86,11 @@ class Body:
         """The map of the degrees of freedom that supports leave; one object for all instants."""
         return self.dofs.select(self.free)
 
+    @property
+    def cells(self) -> tuple[tuple[str, Index], ...]:
+        """Cells of the mesh: their kind in meshio's names, and the nodes (E, a) of each."""
+        return tuple(block for family in self.families for block in family.drawing_cells())
+
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
         """The same body with internal Rayleigh damping D = a M + b K.
 
@@ -107,6 +113,29 @@ class Body:
         DAMPING_MASS.check(a, "damping: a")
         DAMPING_STIFFNESS.check(b, "damping: b")
         return replace(self, rayleigh=(float(a), float(b)))
+
+    def placed(self, r: ArrayLike = (0.0, 0.0, 0.0), R: ArrayLike | None = None) -> Body:
+        """The same body at another place of its frame, as a member of `assembly.weld`.
+
+        Parameters
+        ----------
+        r : array_like, shape (2,) or (3,)
+            Where the body's present origin goes, m.
+        R : float or array_like, shape (3, 3), optional
+            Rotation from the body's present axes to those of the frame; a number is an angle about
+            z, rad. None: no rotation.
+
+        Returns
+        -------
+        Body
+            Displacements and rotations are in the axes of the frame.
+
+        Raises
+        ------
+        InputError
+            For an R that is not a rotation, or one that takes a planar body out of its plane.
+        """
+        return placed_body(self, r, R)
 
     @cached_property
     def operators(self) -> BodyOperators:
@@ -350,6 +379,43 @@ class Body:
             with Factorization(K, "spd", motions=motions) as factor:
                 u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
         return u
+
+    def rigid_fields(self) -> Array:
+        """The six infinitesimal rigid motions about the frame's origin, (n, 6)."""
+        return self.dofs.rigid_fields()
+
+    def on_coordinates(self, rows: sp.csr_matrix) -> sp.csr_matrix:
+        """Linear forms (k, n) of the degrees of freedom in the coordinates of the body."""
+        return rows
+
+    def load_stiffness(self, loads: Array) -> list[Any]:
+        """K_G (n, n) of each of several unit loads.
+
+        Parameters
+        ----------
+        loads : ndarray, shape (n, k)
+            Forces and moments, N and N·m.
+
+        Returns
+        -------
+        list of operators, length k
+            Those of the same loads are the same objects.
+        """
+        keys = [column.tobytes() for column in np.ascontiguousarray(loads.T)]
+        new = [j for j, key in enumerate(keys) if key not in self._load_stiffness]
+        if new:
+            for j, u in zip(new, self.static_response(loads[:, new]).T, strict=True):
+                self._load_stiffness[keys[j]] = self.geometric(u, None)
+        return [self._load_stiffness[key] for key in keys]
+
+    @cached_property
+    def bases(self) -> dict[Any, Any]:
+        """Reduced bases of this body as a link of mechanisms, by their joints and loads."""
+        return {}
+
+    @cached_property
+    def _load_stiffness(self) -> dict[bytes, Any]:
+        return {}
 
     @cached_property
     def _unit_response(self) -> Array:

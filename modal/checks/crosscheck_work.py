@@ -13,11 +13,12 @@ from scipy.integrate import trapezoid
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import InputError
-from modal.checks.crosscheck_report import VARIABLES, CrossCheck
+from modal.checks.crosscheck_report import CrossCheck
 from modal.checks.diagnosis import Diagnosis, Evidence, diagnose
 from modal.checks.mode_transient import ModeTransients, assigned
 from modal.checks.unfrozen import Unfrozen
-from modal.data.datasets import provenance
+from modal.data.datasets import described, provenance
+from modal.data.variables import CROSSCHECK
 from modal.periodic.floquet import FloquetModes
 from modal.periodic.resonance import announced
 from modal.transient.equations import freezer, is_second_order
@@ -45,7 +46,8 @@ class Work:
     def __post_init__(self) -> None:
         self.modes = _window(self.tracks)
         self.count, self.t0 = len(self.modes), float(self.at[0])
-        self.lam = _with_positive_frequency(self.tracks.eigenvalue.values[:, self.modes])
+        lam = self.tracks.eigenvalue.values[:, self.modes]
+        self.lam = np.where(lam.imag < 0.0, lam.conj(), lam)
         self.sigma = self.tracks.growth_rate_corrected.values[:, self.modes]
 
     def report(self) -> CrossCheck:
@@ -97,14 +99,11 @@ class Work:
             remark=[d.remark for d in diagnoses],
         )
         dataset = xr.Dataset(
-            {
-                name: ("mode", values[name], {"units": units, "long_name": long_name})
-                for name, (units, long_name) in VARIABLES.items()
-            },
+            {name: ("mode", values[name]) for name in CROSSCHECK},
             coords={"mode": self.tracks.mode.values[self.modes]},
             attrs=self._provenance(),
         )
-        return CrossCheck(dataset, diagnoses, self.floquet)
+        return CrossCheck(described(dataset, CROSSCHECK), diagnoses, self.floquet)
 
     def _provenance(self) -> dict[str, Any]:
         unfrozen = self.unfrozen
@@ -163,10 +162,6 @@ def _window(tracks: xr.Dataset) -> NDArray[np.intp]:
     if not tracked.size:
         raise InputError("tracks: none of the modes of the first instant is elastic")
     return tracked
-
-
-def _with_positive_frequency(lam: Complex) -> Complex:
-    return np.where(lam.imag < 0.0, lam.conj(), lam)
 
 
 def _mean(at: Array, values: Array) -> float:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
 from assembly.errors import InputError
+from assembly.magnitudes import check_count
 from assembly.parallel.ranks import agreed, of_first, start_petsc
 from modal.data.datasets import constants_text, provenance
 from modal.maps.grid import Grid, Model, split
@@ -121,8 +122,7 @@ def stability_map(
         start_petsc()
     with agreed(several):
         axes, constants = split(parameters, fixed or {}, over)
-        if not isinstance(k, (int, np.integer)) or k < 1:
-            raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+        check_count(k, "k")
         if not 0.0 < tolerance < 1.0:
             raise InputError(f"tolerance: expected a number between 0 and 1, got {tolerance!r}")
         grid = Grid(model, axes, constants)

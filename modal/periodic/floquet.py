@@ -6,23 +6,31 @@ log(μ)/T the exponents, whose imaginary parts are defined up to whole multiples
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg as la
+import xarray as xr
 
-from assembly.errors import InputError
+from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
+from assembly.system.frozen import FrozenSystem
 from modal.data.progress import counted, phase
 from modal.periodic.arnoldi import arnoldi_multipliers
 from modal.periodic.balanced import Balanced
 from modal.periodic.magnus import propagator_factors
+from modal.periodic.orbits import Propagation
+from modal.periodic.periodic_modes import PeriodicShapes
 from modal.periodic.periodicity import check_period
 from modal.periodic.product_eigen import product_modes
+from modal.periodic.propagations import of_basis, of_full_model, of_matrix
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
-from modal.reduction.interpolation import Interpolant, periodic_interpolant
-from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.reduction.interpolation import Interpolant, one_by_one, periodic_interpolant
+from modal.reduction.link_motion import LinkMotion
+from modal.reduction.link_reducer import linked
+from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
 from modal.types import Array, Complex
 
 Method = Literal["dense", "reduced", "arnoldi"]
@@ -32,6 +40,7 @@ DENSE_LIMIT = 60  # degrees of freedom up to which the whole monodromy is comput
 TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
 REDUCED_TOLERANCE = 1e-5  # of log μ
 ARNOLDI_TOLERANCE = 1e-9  # relative, of the eigenvalues of the discrete map
+LINK_ACCURACY = 1e-8  # of the frozen modes that the bases of links hold
 STEPS = 400  # Gauss steps of order 4 a period
 FASTEST = 2e3  # rad a period of the fastest mode for which the default is the dense monodromy
 RESOLVED = 1e-3  # of growth a period: the largest growth bound of a stable verdict
@@ -63,6 +72,10 @@ class FloquetModes:
     interpolated : Interpolant or None
         Interpolant of the matrices of a model with ``freeze(t)``; None where the matrices were
         assembled at every instant.
+    basis : str
+        Description of the reduced bases of the links of a mechanism; empty without.
+    propagation : Propagation or None
+        How the modes move over the period: what `frequency` and `participation` come from.
     """
 
     period: float
@@ -73,6 +86,70 @@ class FloquetModes:
     error: Array
     method: str
     interpolated: Interpolant | None = None
+    basis: str = ""
+    propagation: Propagation | None = None
+
+    @cached_property
+    def shapes(self) -> PeriodicShapes:
+        """The modes over the period: their periodic parts and harmonics."""
+        if self.propagation is None:
+            raise InputError("Floquet: modes that were put together by hand have no shapes")
+        known = np.isfinite(self.error)
+        return PeriodicShapes(self.propagation, self.exponents, known, self.period, self.t0)
+
+    @property
+    def eigenvalues(self) -> Complex:
+        """λ of the strongest harmonic, (m,), 1/s: the exponent and a multiple of 2πi/T."""
+        return self.shapes.eigenvalues
+
+    @property
+    def frequency(self) -> Array:
+        """Frequency of the strongest harmonic of each mode, (m,), Hz."""
+        return np.asarray(np.abs(self.eigenvalues.imag) / (2.0 * np.pi))
+
+    @property
+    def participation(self) -> xr.DataArray:
+        """Participation of each harmonic, (mode, harmonic): its share in the sum of amplitudes.
+
+        Amplitudes are those of the displacements, weighted by the root of their inertia. NaN for a
+        mode whose multiplier is not known.
+        """
+        return self.shapes.participation()
+
+    def participation_of(self, groups: Mapping[str, Sequence[int]]) -> xr.DataArray:
+        """Participation of each harmonic on groups of degrees of freedom.
+
+        Parameters
+        ----------
+        groups : mapping of str to sequence of int
+            Numbers of the degrees of freedom of each group.
+
+        Returns
+        -------
+        xarray.DataArray
+            Dimensions (group, mode, harmonic); the sum over the harmonics is 1.
+
+        Raises
+        ------
+        InputError
+            For a number that is not that of a degree of freedom.
+        """
+        return self.shapes.participation(groups)
+
+    def orbit(self, mode: int) -> xr.DataArray:
+        """A mode over the period, without its growth and its strongest frequency.
+
+        Parameters
+        ----------
+        mode : int
+            Number of the mode in this list.
+
+        Returns
+        -------
+        xarray.DataArray
+            Complex, dimensions (time, dof): p(t) of x(t) = p(t) e^{λt}, λ of `eigenvalues`.
+        """
+        return self.shapes.orbit(mode)
 
     @property
     def growth_rate(self) -> float:
@@ -113,8 +190,13 @@ class FloquetModes:
         ]
         if self.interpolated is not None:
             lines.insert(1, f"  {self.interpolated}")
-        for mu, s, e in zip(self.multipliers, self.exponents, self.error, strict=True):
-            hertz = abs(s.imag) / (2 * np.pi)
+        if self.basis:
+            lines.insert(1, f"  {self.basis}")
+        heard = np.abs(self.exponents.imag) / (2.0 * np.pi)
+        if self.propagation is not None:
+            heard = self.frequency
+        rows = zip(self.multipliers, self.exponents, heard, self.error, strict=True)
+        for mu, s, hertz, e in rows:
             lines.append(f"  {abs(mu):14.9g} {s.real:+20.9e} {hertz:16.6g} {e:13.1e}")
         return "\n".join(lines)
 
@@ -202,6 +284,13 @@ def floquet(
         first_order = FirstOrderModel(model, t0)
         check_period(first_order, period, t0, breaks)
         return _dense(first_order, period, t0, tolerance or TOLERANCE, breaks, progress)
+    links = on_links(model, t0, period, k) if method != "arnoldi" and basis is None else None
+    if links is not None:
+        found = floquet(
+            links, period, t0=t0, method=method, k=k, tolerance=tolerance, breaks=breaks,
+            progress=progress,
+        )  # fmt: skip
+        return _lifted(found, links)
     equations = SecondOrderModel(model)
     check_period(equations, period, t0, breaks)
     chosen = method or suitable_method(equations, period, t0)
@@ -214,13 +303,41 @@ def floquet(
             basis = reduced_basis(model, period, t0, k, progress)
         A, smooth = reduced_motion(model, basis, period, t0, progress)
         found = reduced_floquet(model, A, basis, period, t0, k, tolerance, progress)
-        return replace(found, interpolated=smooth)
+        moves = of_basis(
+            equations, A, np.asarray(basis), found.vectors, found.exponents, t0, period
+        )
+        return replace(found, interpolated=smooth, propagation=moves)
     if chosen == "arnoldi":
         logs, vectors, error = arnoldi_multipliers(
             model, period, t0, k, steps or STEPS, tolerance or ARNOLDI_TOLERANCE
         )
-        return _of_logs(logs, vectors, error, period, t0, chosen)
+        found = _of_logs(logs, vectors, error, period, t0, chosen)
+        moves = of_full_model(equations, found.vectors, steps or STEPS, t0, period)
+        return replace(found, propagation=moves)
     raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
+
+
+def _lifted(found: FloquetModes, links: LinkMotion) -> FloquetModes:
+    """Of the full mechanism: vectors over all its degrees of freedom, errors of the bases added."""
+    n = len(found.vectors) // 2
+    vectors = np.vstack([links.lift(found.vectors[:n]), links.lift(found.vectors[n:])])
+    error = found.error + links.exponent_error(found.t0, found.vectors)
+    vectors = vectors / np.linalg.norm(vectors, axis=0)
+    return replace(found, vectors=vectors, error=error, basis=links.description)
+
+
+def on_links(model: Any, t0: float, period: float, k: int) -> LinkMotion | None:
+    """A mechanism with large links on bases of these; None for another model, or where bases do
+    not serve."""
+    if isinstance(model, (FrozenSystem, LinkMotion)):
+        return None
+    system = linked(freezer(model)(t0))
+    if system is None:
+        return None
+    try:
+        return LinkMotion.of(system, (t0, t0 + period), k, LINK_ACCURACY)
+    except (AccuracyError, ConvergenceError, SingularSystemError):
+        return None
 
 
 def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Method:
@@ -260,7 +377,7 @@ def _dense(
     if isinstance(equations, SecondOrderModel) and not equations.constant and not breaks:
         exact = equations.first_order
         with counted(exact, "matrices of the motion", "instant", progress) as sampled:
-            smooth = periodic_interpolant(sampled, t0, period)
+            smooth = periodic_interpolant(one_by_one(sampled), t0, period)
     if smooth is not None:
         # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
         deviation = smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())
@@ -275,7 +392,8 @@ def _dense(
     modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
     vectors = A.restored(modes.vectors)
     found = _of_logs(modes.logs, vectors, modes.error, period, t0, "dense")
-    return replace(found, interpolated=smooth)
+    moves = of_matrix(equations, A, found.vectors, t0, period)
+    return replace(found, interpolated=smooth, propagation=moves)
 
 
 def _of_logs(

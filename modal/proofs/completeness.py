@@ -136,7 +136,7 @@ class Completeness:
         return {"complement": np.vstack([[0.0, self._mass, 0.0], ends])}
 
     def forms(self, projected: Projected) -> ComplementForms:
-        """The bounds beside the whole basis."""
+        """The bounds on the complement of the whole basis."""
         reference = self.reference
         if projected.complete:
             none, empty = np.zeros(len(self.changes)), np.zeros(len(self.damping))
@@ -159,11 +159,11 @@ class Completeness:
     def local(
         self, forms: ComplementForms, shared: Projected, smaller: Projected, Q: Array
     ) -> ComplementForms:
-        """The bounds beside a smaller basis, the columns Q (r, s) of the shared one."""
+        """The bounds on the complement of the columns Q (r, s) of the shared basis."""
         half = shared.frequency
         unit = half[:, None] * Q
         U = la.qr(unit, mode="full")[0][:, Q.shape[1] :] / half[:, None]
-        beside = self.forms(smaller)
+        smaller_forms = self.forms(smaller)
 
         def both(sketched: float, wider: float, weights: Array) -> float:
             """The smaller of two bounds of the coupling; one is exact within the shared basis."""
@@ -182,14 +182,16 @@ class Completeness:
         return replace(
             self._widened(forms, shared, U),
             mass_coupling=both(
-                beside.mass_coupling, forms.mass_coupling, self.reference.mass_weights
+                smaller_forms.mass_coupling, forms.mass_coupling, self.reference.mass_weights
             ),
-            coupling=all_of(beside.coupling, forms.coupling, self.changes),
-            damping_coupling=all_of(beside.damping_coupling, forms.damping_coupling, self.damping),
+            coupling=all_of(smaller_forms.coupling, forms.coupling, self.changes),
+            damping_coupling=all_of(
+                smaller_forms.damping_coupling, forms.damping_coupling, self.damping
+            ),
         )
 
     def everything(self, forms: ComplementForms, projected: Projected) -> ComplementForms:
-        """The bounds over the whole space, as beside an empty basis."""
+        """The bounds over the whole space, the complement of an empty basis."""
         return self._widened(forms, projected, np.diag(1.0 / projected.frequency))
 
     def _widened(self, forms: ComplementForms, projected: Projected, U: Array) -> ComplementForms:

@@ -95,7 +95,7 @@ class FamilyBox:
         span = span.padded(len(family.terms))
         symmetry = np.array([term.symmetry for term in family.terms])
         self.family = family
-        self._mass = _unique_rows(span.mass)
+        self._mass = np.unique(span.mass, axis=0)
         self._turning = groups(span.damping, symmetry != 1)
         self._circulatory = groups(span.stiffness, symmetry != 1)
         self._damping = groups(span.damping, symmetry != -1)
@@ -128,7 +128,7 @@ class FamilyBox:
         )
 
     def _gyroscopic_ratio(self, group: Group) -> float:
-        """max |xᴴGx| / xᴴMx of a group; |w| itself for m ⊗ w̃ beside m ⊗ I."""
+        """max |xᴴGx| / xᴴMx of a group; |w| itself for m ⊗ w̃ with the mass m ⊗ I."""
         mass = [self.family.terms[j].operator for j in np.flatnonzero(self._mass[0])]
         terms = [self.family.terms[j].operator for j in np.flatnonzero(group.weights)]
         if len(mass) == 1 and isinstance(mass[0], Kronecker):
@@ -146,7 +146,7 @@ class FamilyBox:
         )
 
     def _circulatory_ratios(self, table: Array) -> tuple[Array, Array]:
-        """Reference factors of the damping groups, and κ of every circulatory group beside it."""
+        """Reference factors of the damping groups; κ of each circulatory group relative to them."""
         factors = np.array([group.factor(table) for group in self._damping])
         reference = np.array([np.median(f[f > 0.0]) if np.any(f > 0.0) else 0.0 for f in factors])
         weights = sum((f * g.weights for f, g in zip(reference, self._damping, strict=True)), 0.0)
@@ -195,10 +195,6 @@ class FamilyBox:
     @property
     def _skewed(self) -> Mask:
         return np.array([term.symmetry != 1 for term in self.family.terms])
-
-
-def _unique_rows(table: Array) -> Array:
-    return np.unique(table, axis=0)
 
 
 def _spanned(table: Array, of_groups: list[Group], columns: Mask | None = None) -> Mask:

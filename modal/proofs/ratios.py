@@ -41,7 +41,7 @@ def skew_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
     """max |xᴴBx| / xᴴAx of a skew B; infinite where B reaches what A leaves at zero.
 
     A: symmetric positive semidefinite. Raises SingularSystemError for a large A that is singular
-    on the unknowns that it touches.
+    on the degrees of freedom that it acts on.
     """
     if B.nnz == 0:
         return 0.0

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from assembly.errors import AccuracyError, ConvergenceError, InputError
 from assembly.linalg.combination import Combination, Kronecker
+from assembly.magnitudes import check_count
 from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.system.null_chain import null_fields
 from modal.eigen.solve import solve
@@ -145,8 +146,7 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
         raise InputError(
             f"system: expected a FrozenSystem (of model.freeze), got {type(system).__name__}"
         )
-    if not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    check_count(k, "k")
     if not (system.symmetric_mass and is_definite(_scalar_mass(system))):
         raise InputError("M: expected a symmetric positive definite matrix")
     if system.n > ALL_MODES:
@@ -177,7 +177,7 @@ def _scalar_mass(system: FrozenSystem) -> sp.csr_matrix:
 
 
 def _balanced(system: FrozenSystem) -> FrozenSystem:
-    """The system in unknowns of about unit mass, so that error bounds do not depend on units.
+    """The system scaled to about unit mass: error bounds then do not depend on units.
 
     Powers of two scale without round-off.
     """

@@ -97,6 +97,15 @@ class AffineFamily:
         self.n, self.rigid, self.dofs = first.n, first.rigid, first.dofs
         self._register(first)
 
+    @classmethod
+    def of_operators(cls, operators: Sequence[Any], rigid: Array) -> AffineFamily:
+        """The family of the combinations of some operators (n, n) that nothing freezes."""
+        made = cls.__new__(cls)
+        made.n, made.rigid = operators[0].shape[0], rigid
+        made.terms = [Term(operator) for operator in operators]
+        made._number = {id(operator): j for j, operator in enumerate(operators)}
+        return made
+
     def _register(self, system: FrozenSystem) -> None:
         for part in system.parts.values():
             for _, operator in part.terms:

@@ -36,7 +36,7 @@ def write(
     texts = [path for path in out.written if path.suffix == ".txt"]
     others = [path.name for path in out.written if path.suffix not in PICTURES]
     settings = study.settings | dict(arguments)
-    settings_text = " ".join(shlex.quote(f"{k}={v}") for k, v in arguments.items())
+    options = " ".join(shlex.quote(f"{k}={v}") for k, v in arguments.items())
     template = resources.files("studies.cli").joinpath("report_template.html")
     page = Template(template.read_text("utf-8"))
     out.write_text(
@@ -49,22 +49,13 @@ def write(
             figures="\n".join(_figure(path, out.captions.get(path.name, "")) for path in pictures),
             texts="\n".join(_listing(path) for path in texts),
             settings="\n".join(_row(k, _setting(k, v, arguments)) for k, v in settings.items()),
-            provenance="\n".join(
-                _row(k, v) for k, v in dataset.attrs.items() if not _shown(str(v), numbers)
-            ),
+            provenance="\n".join(_row(k, v) for k, v in dataset.attrs.items()),
             command=_text(
-                f"frozen-motion run {study.name}"
-                + (f" --set {settings_text}" if settings_text else "")
+                f"frozen-motion run {study.name}" + (f" --set {options}" if options else "")
             ),
             files=_text(", ".join(sorted(others))),
         ),
     )
-
-
-def _shown(text: str, numbers: str) -> bool:
-    """Whether every line of a text is a line of the numbers."""
-    lines = {line.strip() for line in numbers.splitlines()}
-    return bool(text) and all(line.strip() in lines for line in text.splitlines())
 
 
 def _background(study: Study) -> str:

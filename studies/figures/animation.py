@@ -69,7 +69,7 @@ def moving_frames(
     """A body, its nodes in one row, that moves in the x–y plane while it vibrates in a mode (n,).
 
     place: origin (3,) and rotation (3, 3), body to fixed axes, at a time from 0 to `period`. shape:
-    over the unknowns its supports leave.
+    over the degrees of freedom its supports leave.
     """
     whole = np.zeros(body.size, dtype=complex)
     whole[body.free] = shape
@@ -152,7 +152,7 @@ def pictures_of(frames: list[Frame], title: str) -> list[Image.Image]:
         drawn.set_dpi(DPI)
         canvas = FigureCanvasAgg(drawn)
         canvas.draw()
-        # The layout of the first frame stays: finding it anew takes most of a frame's time.
+        # The layout of the first frame stays: computing it again takes most of a frame's time.
         drawn.set_layout_engine("none")
         for frame in frames:
             motion.advance(artists, frame)
@@ -167,16 +167,16 @@ def _strands(
     mechanism: Mechanism, t: float, q: Array, outlines: Mapping[str, ArrayLike]
 ) -> list[Strand]:
     strands = []
-    deployed, unknowns = mechanism.deployed(t, q), mechanism.recover(t, q)
+    deployed, motions = mechanism.deployed(t, q), mechanism.recover(t, q)
     poses = mechanism.position(t)
     for name, (nodes, moved) in deployed.items():
         if name not in outlines:
             strands.append(Strand(name, nodes[:, :2], (nodes + np.real(moved))[:, :2]))
             continue
-        # A rigid body: its outline moves with its frame and with its own three unknowns.
+        # A rigid body: its outline moves with its frame and with its own three degrees of freedom.
         r, R = poses[name]
         points = np.asarray(outlines[name], dtype=float)
-        ux, uy, turn = np.real(unknowns[name])
+        ux, uy, turn = np.real(motions[name])
         shift = np.array([ux, uy]) + turn * np.stack([-points[:, 1], points[:, 0]], axis=1)
         rest = r[:2] + points @ R[:2, :2].T
         strands.append(Strand(name, rest, rest + shift @ R[:2, :2].T))

@@ -12,9 +12,9 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.lines import Line2D
 from xarray import DataArray
 
-from studies.figures.labels import axis_label
-from studies.figures.style import colour
-from studies.reporting.units import PREFIXES
+from modal.data.units import PREFIXES
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 
 # Line styles that tell curves apart in print too.
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
@@ -98,6 +98,6 @@ def graded(
     return artists
 
 
-def beside(ax: Axes, title: str | None = None) -> None:
+def legend_right(ax: Axes, title: str | None = None) -> None:
     """The legend to the right of the axes, where it hides nothing."""
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), title=title)

@@ -14,6 +14,7 @@ from studies.measured_motion.record import MARKERS, TABLE_2, KnownMotion, extrem
 Array = NDArray[np.float64]
 
 NOISES = (0.1, 1.0, 10.0)  # times the noise of the study
+QUANTITIES = ("omega_z", "epsilon_z", "a_x", "a_y")
 SWEPT = 13  # instants of the sweep over noises
 
 
@@ -41,25 +42,28 @@ def kinematics(
             true[i, k], estimated[i, k] = in_plane(known.at(t)), in_plane(fit.at(t))
             smoothed[i, k] = in_plane(noiseless.at(t))
             spread[i, k] = in_plane(fit.uncertainty(t))
-    dims = ("regime", "turn", "quantity")
+    columns = {"true": true, "fitted": estimated, "deviation": spread, "smoothing": smoothed - true}
     table = ("regime", "marker", "extreme")
+    rate_extremes = np.array([extremes(known) for known in motions])
     return xr.Dataset(
         {
-            "kinematics_true": (dims, true),
-            "kinematics_fitted": (dims, estimated),
-            "kinematics_deviation": (dims, spread),
-            "kinematics_smoothing": (dims, smoothed - true),
+            **{
+                f"{quantity}_{key}": (("regime", "turn"), values[..., n])
+                for n, quantity in enumerate(QUANTITIES)
+                for key, values in columns.items()
+            },
             "noise_found": ("regime", np.array([fit.noise for fit in fits])),
-            "marker_extremes": (table, np.array([extremes(known) for known in motions])),
-            "marker_extremes_paper": (table, TABLE_2),
+            "marker_speed": (table, rate_extremes[..., :2]),
+            "marker_acceleration": (table, rate_extremes[..., 2:]),
+            "marker_speed_paper": (table, TABLE_2[..., :2]),
+            "marker_acceleration_paper": (table, TABLE_2[..., 2:]),
             "speed": ("regime", np.array([known.speed for known in motions])),
         },
         coords={
             "regime": np.arange(1, len(motions) + 1),
             "turn": np.linspace(0.0, 1.0, instants),
-            "quantity": ["omega_z", "epsilon_z", "a_x", "a_y"],
             "marker": [1, 2],
-            "extreme": ["v min", "v max", "a min", "a max"],
+            "extreme": ["min", "max"],
         },
     )
 
@@ -81,7 +85,7 @@ def frequencies(
             true[i, k] = frequency(body, known.at(t), modes)
             estimated[i, k] = frequency(body, fit.at(t), modes)
             spread[i, k] = frequency_deviation(body, fit, t, modes)
-    dims, _hertz = ("regime", "turn", "mode"), {"units": "Hz"}
+    dims = ("regime", "turn", "mode")
     return xr.Dataset(
         {
             "frequency_true": (dims, true),
@@ -128,5 +132,5 @@ def scatter(
             "swept_error": ("swept_noise", error),
             "swept_predicted": ("swept_noise", expected),
         },
-        coords={"swept_noise": ("swept_noise", noise * np.array(NOISES))},
+        coords={"repeat": np.arange(1, repeats + 1), "swept_noise": noise * np.array(NOISES)},
     )

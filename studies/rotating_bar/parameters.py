@@ -65,7 +65,10 @@ def parameter_studies(
                 ("excitation", "instant"),
                 np.array([r[0] for r in by_excitation]),
             ),
-            "tip_by_excitation_error": ("excitation", np.array([r[1] for r in by_excitation])),
+            "tip_by_excitation_error": (
+                "excitation",
+                np.array([r[1] for r in by_excitation]),
+            ),
             "tip_by_mass": (("mass", "instant"), np.array([r[0] for r in by_mass])),
             "tip_by_mass_error": ("mass", np.array([r[1] for r in by_mass])),
         },

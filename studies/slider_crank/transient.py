@@ -14,20 +14,13 @@ from scipy.integrate import cumulative_trapezoid
 
 import assembly
 import modal
-from studies.reporting.protocol import labelled
+from modal.data.datasets import described
+from studies.slider_crank.variables import VARIABLES
 
-VARIABLES = {
-    "displacement": ("m", "transverse displacement at mid-rod"),
-    "amplitude": ("1", "amplitude of the first mode, time integration"),
-    "amplitude_corrected": ("1", "amplitude predicted by σ"),
-    "amplitude_frozen": ("1", "amplitude predicted by Re λ"),
-    "time": ("s", "time"),
-    "instant": ("s", "time"),
-}
 STEPS_PER_CYCLE = 16  # of the Gauss method of order 4: phase error below 1e-5 a cycle
 INITIAL = 1e-3  # m, transverse displacement at mid-rod when released
 SAME = 2**40  # parts of a turn: instants nearer than one are the same
-KEPT = 300  # unknowns up to which a turn's instants are kept, about 0.1 MB each
+KEPT = 300  # degrees of freedom up to which a turn's instants are kept, about 0.1 MB each
 
 
 class EveryTurn:
@@ -99,20 +92,17 @@ def compare_with_transient(
         progress=progress,
     )
     amplitude = _identify(mechanism, first, response, between)
-    compared = xr.Dataset(
+    dataset = xr.Dataset(
         {
-            "displacement": (("time",), response["displacement"].values[:, middle]),
-            "amplitude": (("instant",), amplitude / amplitude[0]),
-            "amplitude_corrected": (("instant",), predicted["growth_rate_corrected"]),
-            "amplitude_frozen": (("instant",), predicted["growth_rate"]),
+            "displacement": ("time", response["displacement"].values[:, middle]),
+            "amplitude": ("instant", amplitude / amplitude[0]),
+            "amplitude_corrected": ("instant", predicted["growth_rate_corrected"]),
+            "amplitude_frozen": ("instant", predicted["growth_rate"]),
         },
-        coords={
-            "time": response["time"].values,
-            "instant": t,
-        },
+        coords={"time": response["time"].values, "instant": t},
         attrs=response.attrs,
     )
-    return labelled(compared, VARIABLES)
+    return described(dataset, VARIABLES)
 
 
 RATES = ("growth_rate", "growth_rate_corrected")
@@ -166,7 +156,7 @@ def _identify(
 
 
 def _middle_of_rod(mechanism: assembly.Mechanism) -> int:
-    """Number, among the unknowns of the frozen system, of uy at the rod's middle node."""
+    """Number, among the degrees of freedom of the frozen system, of uy at the rod's middle node."""
     dofs = mechanism.freeze(0.0).dofs
     assert dofs is not None
     before = len(mechanism.bodies["crank"].dofs.coordinates)

@@ -79,7 +79,12 @@ def main(
     if modes < 1 or instants < 8 or large_elements < 8 or not speed_rpm > 0.0:
         raise InputError("modes: at least 1; instants, large_elements: at least 8; speed_rpm > 0")
     case = small_case()
-    printed = xr.Dataset({"small_eigenvalues": ("small_mode", case.eigenvalues)})
+    printed = xr.Dataset(
+        {
+            "small_eigenvalues": ("small_mode", case.eigenvalues),
+        },
+        coords={"small_mode": np.arange(1, len(case.eigenvalues) + 1)},
+    )
     large = large_model(large_elements, 4, speed_rpm)
     dataset = merged(
         [
@@ -167,13 +172,12 @@ def zero_counts() -> xr.Dataset:
             rank[i, j] = int((coupling > COUPLED * abs(C).max() * (V**2).sum()).sum())
             formula[i, j] = 2 * mobility[i, j] - rank[i, j]
             zeros = chain.count
-            # What the solver leaves of the zeros is told from the rest by the deflated spectrum.
+            # The deflated spectrum distinguishes the solver's images of the zeros from the rest.
             near_zero[i, j] = int((plain < 0.1 * others[0]).sum())
             spread[i, j], first[i, j] = plain[zeros - 1], others[0]
             agreement[i, j] = np.abs(others / plain[zeros:] - 1.0).max()
             smallest[i, j] = plain[:SHOWN]
     dims = ("system", "equations")
-    _rad, _one = {"units": "rad s-1"}, {"units": "1"}
     return xr.Dataset(
         {
             "mobility": (dims, mobility),
@@ -218,7 +222,6 @@ def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
         )
     except FrozenMotionError as fault:
         without = str(fault)
-    coordinates = {"deflated_mode": np.arange(1, modes + 1)}
     return xr.Dataset(
         {
             "deflated_dense": ("deflated_mode", dense),
@@ -226,7 +229,7 @@ def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
             "deflated_large": ("deflated_mode", solved.eigenvalues.imag),
             "deflated_large_error": ("deflated_mode", solved.backward_error),
         },
-        coords=coordinates,
+        coords={"deflated_mode": np.arange(1, modes + 1)},
         attrs=dict(
             large_unknowns=n,
             large_seconds=seconds,

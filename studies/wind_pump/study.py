@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 import assembly
 import modal
 from assembly.errors import InputError
-from studies.reporting.protocol import Data, Outputs, merged, study_main
+from studies.reporting.protocol import Data, Outputs, Remark, merged, study_main
 from studies.wind_pump import figures
 from studies.wind_pump.machine import Pump, mechanism
 from studies.wind_pump.rigid import FORCES, joint_forces, motion
-from studies.wind_pump.summary import report
+from studies.wind_pump.summary import agreement, report
 from studies.wind_pump.terms import eigenvalues_over_turn, pinned_frequency, stress_shift
 from studies.wind_pump.variables import VARIABLES
 
@@ -83,20 +83,12 @@ def main(
     pump = Pump(l1=l1, l2=l2, h=h, width=width, speed_rpm=speed_rpm)
     pumping = mechanism(pump, elements)
     times = np.linspace(0.0, 2.0 * np.pi / pump.omega, instants)
-    numbers = np.arange(1, modes + 1)
-    by_hand = {
-        "shift_by_hand": (
-            ("time", "mode"),
-            np.stack([stress_shift(pump, times, n) for n in numbers], axis=1),
-        ),
-        "pinned_frequency": ("mode", np.array([pinned_frequency(pump, n) for n in numbers])),
-    }
     dataset = merged(
         [
             rigid_motion(pump, times),
             forces_both_ways(pump, pumping, times),
             eigenvalues_over_turn(pumping, times, modes, progress),
-            xr.Dataset(by_hand),
+            by_hand(pump, times, modes),
         ],
         VARIABLES,
         title="wind water pump of Vlase, Negrean, Marin & Năstac (2020)",
@@ -104,9 +96,9 @@ def main(
         elements=elements,
         assumed=str(pump),
     )
-    tracks = modal.track(pumping, times=times[:: max(1, instants // 60)], k=modes)
-    dataset.attrs["against_unfrozen"] = str(modal.crosscheck(pumping, tracks))
     yield Data("wind-pump.nc", dataset)
+    tracks = modal.track(pumping, times=times[:: max(1, instants // 60)], k=modes)
+    yield Remark(agreement(modal.crosscheck(pumping, tracks)))
     yield from figures.drawings(dataset)
     yield figures.animation(pump, pumping)
     return dataset
@@ -152,6 +144,21 @@ def rigid_motion(pump: Pump, times: Array) -> xr.Dataset:
     )
 
 
+def by_hand(pump: Pump, times: Array, modes: int) -> xr.Dataset:
+    """Frequencies of the lever pinned at both ends, and their shift by the axial force."""
+    first = np.arange(1, modes + 1)
+    return xr.Dataset(
+        {
+            "shift_by_hand": (
+                ("time", "mode"),
+                np.stack([stress_shift(pump, times, n) for n in first], axis=1),
+            ),
+            "pinned_frequency": ("mode", np.array([pinned_frequency(pump, n) for n in first])),
+        },
+        coords={"time": times, "mode": first},
+    )
+
+
 def _velocities(pump: Pump, t: float) -> Array:
     """Velocities (10,) of the paper's {a}: A q̇, since A is the derivative of the places by q."""
     now = motion(pump, t)
@@ -166,12 +173,12 @@ def forces_both_ways(pump: Pump, pumping: assembly.Mechanism, times: Array) -> x
         reactions, drives = pumping.reactions(t), pumping.driving(t)
         general[k, :8] = np.concatenate([reactions[name].force[:2] for name in JOINTS])
         general[k, 8:] = drives["A"], drives["guide"]
-    dims = ("time", "force")
-    return xr.Dataset(
-        {
-            "joint_force": (dims, reduced),
-            "joint_force_general": (dims, general),
-            "drive_projected": (("time", "drive"), projected),
-        },
-        coords={"time": times, "force": list(FORCES), "drive": list(FORCES[8:])},
-    )
+    columns = {"": reduced, "_general": general}
+    data: dict[str, tuple[tuple[str, ...], Array]] = {}
+    for suffix, values in columns.items():
+        data[f"joint_force{suffix}"] = ("time", "force"), values[:, :8]
+        data[f"motor_torque{suffix}"] = ("time",), values[:, 8]
+        data[f"slide_force{suffix}"] = ("time",), values[:, 9]
+    data["motor_torque_projected"] = ("time",), projected[:, 0]
+    data["slide_force_projected"] = ("time",), projected[:, 1]
+    return xr.Dataset(data, coords={"time": times, "force": list(FORCES[:8])})

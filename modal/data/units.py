@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from xarray import DataArray
 
@@ -24,9 +23,3 @@ def units_of(variable: DataArray) -> str:
     """Units of a variable for a reader; empty for numbers without a unit."""
     units = str(variable.attrs.get("units", ""))
     return "" if units == "1" else shown_units(units)
-
-
-def units_by(variable: DataArray, dim: str) -> dict[Any, str]:
-    """Units of each entry along `dim`, of a variable whose attribute lists them by commas."""
-    units = (shown_units(one) for one in str(variable.attrs["units"]).split(", "))
-    return dict(zip(variable[dim].values.tolist(), units, strict=True))
