@@ -319,7 +319,7 @@ def test_an_explicit_sweep_is_the_keyword_sweep() -> None:
         (dict(over=[0.1, 0.2]), "over: expected a mapping"),
         (dict(omega=[0.1, 0.2]), "two or more"),
         (dict(omega=[0.1, np.nan], epsilon=[0.0, 1.0]), "omega: expected finite"),
-        (dict(omega=[0.1, 0.1], epsilon=[0.0, 1.0]), "each once"),
+        (dict(omega=[0.1, 0.1], epsilon=[0.0, 1.0]), "every value once"),
         (dict(omega=[0.1, 0.2], epsilon=[0.0, 1.0], k=0), "k: must be"),
         (dict(omega=[0.1, 0.2], epsilon=[0.0, 1.0], tolerance=2.0), "tolerance"),
         (dict(omega=[0.1, 0.2], speed=[0.0, 1.0]), "speed"),

@@ -10,14 +10,14 @@ import pytest
 import xarray as xr
 
 import modal
+from modal.data.units import shown_units
 from modal.data.variables import Variable
+from modal.plot.labels import axis_label
 from studies.cli import html_report
 from studies.figures.drawing import Drawing
-from studies.figures.labels import axis_label
 from studies.registry import Study, all_studies
 from studies.reporting.output import OutputFolder
 from studies.reporting.protocol import Data, Outputs, Remark, Text, merged, report_of, study_main
-from studies.reporting.units import shown_units
 
 DRAWN: list[str] = []
 

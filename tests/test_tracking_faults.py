@@ -162,7 +162,7 @@ def test_command_line_writes_what_was_finished(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (dict(s=["a"]), "expected numbers"),
+        (dict(s=["a"]), "arrays found: none"),
         (dict(s=[0.0, 1.0], guard=-1), "guard"),
         (dict(s=[0.0, 1.0], guard=1.5), "guard"),
         (dict(s=[0.0, 1.0], k=True), "k: must be"),

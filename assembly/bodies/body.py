@@ -86,6 +86,11 @@ class Body:
         """The map of the degrees of freedom that supports leave; one object for all instants."""
         return self.dofs.select(self.free)
 
+    @property
+    def cells(self) -> tuple[tuple[str, Index], ...]:
+        """Cells of the mesh: their kind in meshio's names, and the nodes (E, a) of each."""
+        return tuple(block for family in self.families for block in family.drawing_cells())
+
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
         """The same body with internal Rayleigh damping D = a M + b K.
 

@@ -45,6 +45,9 @@ class BeamFamily(ElementFamily):
         rows = N.reshape(E, Q * 6, 12).transpose(0, 2, 1)
         return np.asarray((rows @ H.reshape(E, Q * 6, 120)).reshape(E, 12, 10, 12))
 
+    def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
+        return (("line", self.map.connectivity),)
+
     def mass(self) -> sp.csr_matrix:
         return self.map.matrix(symmetric(self._inertia[:, :, 0]))
 

@@ -26,7 +26,7 @@ from assembly.elements.cells import Batch, Cells
 from assembly.elements.family import ElementFamily
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Kronecker
-from assembly.types import Array
+from assembly.types import Array, Index
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,9 @@ class Continuum(ElementFamily):
         self.blocks, self.dimension = cells.blocks, cells.dimension
         self.laws = tuple(laws)
         self.size = cells.dimension * len(cells.points)
+
+    def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
+        return tuple((block.kind, block.nodes) for block in self.blocks)
 
     # Inertia: one scalar matrix.
 

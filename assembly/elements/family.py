@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from assembly.errors import InputError
 from assembly.kinematics import UNIT_COUNT
-from assembly.types import Array
+from assembly.types import Array, Index
 
 
 class ElementFamily:
@@ -24,6 +24,10 @@ class ElementFamily:
     size: int
     # Whether `geometric` depends on the displacement.
     stress_from_displacement: bool = True
+
+    def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
+        """Cells to draw: their kind in meshio's names, and the nodes (E, a) of each."""
+        return ()
 
     def zero(self) -> sp.csr_matrix:
         return sp.csr_matrix((self.size, self.size))

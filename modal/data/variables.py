@@ -217,6 +217,26 @@ PARTICIPATION: Table = {
     "shape": Variable("periodic part of the mode", "1", ("time", "dof")),
 }
 
+_FORCED = ("frequency", "probe")
+
+RESPONSE: Table = {
+    "displacement": Variable(
+        "complex amplitude of the displacement (rotations: rad)", "m", _FORCED
+    ),
+    "error_bound": Variable("error bound of the displacement", "m", _FORCED),
+}
+
+RESPONSE_SWEPT: Table = {name: row.over(SWEPT, *row.dims) for name, row in RESPONSE.items()}
+
+UNBALANCE: Table = {
+    "displacement": Variable(
+        "complex amplitude of the synchronous displacement (rotations: rad)",
+        "m",
+        ("speed", "probe"),
+    ),
+    "speed": Variable("angular velocity", "rad s-1"),
+}
+
 # Coordinates of all datasets, and parameters that are swept often. Any other swept parameter has
 # its own name as long name and the unit "1".
 COORDINATES: Table = {
@@ -230,6 +250,7 @@ COORDINATES: Table = {
     "method": Variable("method of the verdict", None),
     "group": Variable("group of multiblade coordinates", None),
     "probe": Variable("recorded degree of freedom", None),
+    "frequency": Variable("frequency", "Hz"),
 }
 
 TABLES: Mapping[str, Table] = {
@@ -241,4 +262,6 @@ TABLES: Mapping[str, Table] = {
     "identified": IDENTIFIED,
     "periodic": PERIODIC,
     "rotor": ROTOR,
+    "response": RESPONSE,
+    "unbalance": UNBALANCE,
 }

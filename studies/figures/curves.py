@@ -12,9 +12,9 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.lines import Line2D
 from xarray import DataArray
 
-from studies.figures.labels import axis_label
-from studies.figures.style import colour
-from studies.reporting.units import PREFIXES
+from modal.data.units import PREFIXES
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 
 # Line styles that tell curves apart in print too.
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))

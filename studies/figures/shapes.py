@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from studies.figures.style import colour
+from modal.plot.colours import colour
 
 SHARE = 0.12  # of the mechanism's size: how large the largest displacement is drawn
 

@@ -11,14 +11,14 @@ from matplotlib.axes import Axes
 
 import modal
 from assembly.motion.markers import FittedMotion
+from modal.data.units import PREFIXES
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Animation, moving_frames
 from studies.figures.drawing import Drawing
-from studies.figures.labels import axis_label
 from studies.figures.motion import Frame
-from studies.figures.style import colour
 from studies.measured_motion.bar import bar
-from studies.reporting.units import PREFIXES
 
 WORDS = {
     "omega_z": "ω",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from modal.data.units import units_of
 from studies.measured_motion.data import QUANTITIES
 from studies.reporting.protocol import report_of
-from studies.reporting.units import units_of
 
 
 def _motions(dataset: xr.Dataset) -> list[str]:

@@ -54,12 +54,9 @@ class LoadedModel:
     def _parameters(self) -> dict[str, float]:
         if self.body is None:
             drivers = {f"{name}_rpm": d.speed_rpm for name, d in self.spec.driver.items()}
-            single = next(iter(drivers.values()))
-            return (
-                drivers
-                | ({"speed_rpm": single} if len(drivers) == 1 else {})
-                | dict(t=0.0, turn=0.0)
-            )
+            if len(drivers) == 1:
+                drivers["speed_rpm"] = next(iter(drivers.values()))
+            return drivers | dict(t=0.0, turn=0.0)
         motion = self.spec.motion
         if isinstance(motion, SpinSpec | RampSpec):
             return dict(omega=motion.omega, epsilon=motion.epsilon)
@@ -122,7 +119,7 @@ def load_model(path: str | Path) -> LoadedModel:
     spec = read_model_file(path)
     try:
         with located(f"{path}: "):
-            if spec.joint:
+            if spec.is_mechanism:
                 mechanism = build_mechanism(spec, path.parent)
                 return LoadedModel(path, spec, FrozenMechanism(mechanism, spec), None)
             body = build_body(next(iter(spec.body)), spec, path.parent)

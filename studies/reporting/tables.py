@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from xarray import Dataset
 
-from studies.reporting.map_verdicts import shares
-from studies.reporting.units import units_of
+from modal.data.units import units_of
+from modal.maps.classes import shares
 
 
 def table(dataset: Dataset) -> str:

@@ -12,13 +12,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 import modal
+from modal.data.units import units_of
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Animation, turning_frames
 from studies.figures.drawing import Drawing
-from studies.figures.labels import axis_label
 from studies.figures.motion import Frame
-from studies.figures.style import colour
-from studies.reporting.units import units_of
 from studies.rotating_bar.bar import frozen, model
 
 NODES = (3, 7, 10)  # of 11, the paper's choice

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from modal.data.units import units_of
 from studies.reporting.protocol import report_of
-from studies.reporting.units import units_of
 
 
 def _frequencies(dataset: xr.Dataset) -> list[str]:

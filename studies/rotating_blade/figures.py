@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 import assembly
 import modal
-from studies.figures import tracks
+from modal import plot
 from studies.figures.animation import Animation, turning_frames
 from studies.figures.drawing import Drawing
 from studies.figures.motion import Frame
@@ -30,7 +30,7 @@ def campbell_diagram(
 
     def draw(axes: list[Axes]) -> None:
         (ax,) = axes
-        tracks.campbell(followed, ax)
+        plot.campbell(followed, ax, legend=False)
         ax.set_title(f"rotating blade ({kind}): frequencies over speed, with Coriolis")
         if compared is not None:
             theirs = compared["frequency_calculix"].values

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 
 import assembly
 import modal
-from studies.figures import curves, shapes, tracks, transients
+from modal import plot
+from studies.figures import shapes, transients
 from studies.figures.animation import Animation, mechanism_frames
 from studies.figures.drawing import Drawing
 from studies.figures.motion import Frame
@@ -64,11 +65,10 @@ def of_transient(followed: xr.Dataset, compared: xr.Dataset, speed_rpm: float) -
 
     def overview(axes: list[Axes]) -> None:
         upper, lower = axes
-        tracks.frequencies(followed, upper)
+        plot.frequencies(followed, upper)
         transients.amplitude(compared, lower)
         upper.set_title(f"slider-crank at {speed_rpm:g} rpm: frequencies over one turn")
         lower.set_title("amplitude of the first mode after its release")
-        curves.legend_right(upper)
 
     yield Drawing("transient.png", TRANSIENT, transient, rows=2, height=5.6, sharex=True)
     yield Drawing(

@@ -10,12 +10,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Animation, mechanism_frames
 from studies.figures.drawing import Drawing
-from studies.figures.labels import axis_label
 from studies.figures.motion import Frame
-from studies.figures.style import colour
 from studies.two_zeros.machines import slider_crank
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), "-")

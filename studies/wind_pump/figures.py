@@ -10,12 +10,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 import assembly
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Animation, mechanism_frames
 from studies.figures.drawing import Drawing
-from studies.figures.labels import axis_label
 from studies.figures.motion import Frame
-from studies.figures.style import colour
 from studies.wind_pump.machine import Pump
 
 FLOOR = 1e-9  # Hz: below, a shift is round-off

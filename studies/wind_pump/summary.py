@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 
 import modal
+from modal.data.units import units_of
 from studies.reporting.protocol import report_of
-from studies.reporting.units import units_of
 
 DRIVES = ("motor_torque", "slide_force")
 

@@ -11,15 +11,29 @@ from matplotlib.path import Path
 from numpy.typing import NDArray
 from xarray import Dataset
 
-from studies.figures.labels import axis_label
-from studies.figures.style import DIVERGENCE, FLUTTER, HATCH, STABLE
-from studies.reporting.map_verdicts import NAMES, UNDECIDED, classes
+from modal.maps.classes import NAMES, UNDECIDED, classes
+from modal.plot.axes import axes
+from modal.plot.colours import DIVERGENCE, FLUTTER, HATCH, STABLE
+from modal.plot.labels import axis_label
 
-COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of the classes of map_verdicts
+COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of modal.maps.classes
 
 
-def verdict(grid: Dataset, ax: Axes) -> QuadMesh:
-    """Regions of the verdict; the legend names those that occur, undecided ones are hatched."""
+def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
+    """Draw the verdict of a map; undecided points are hatched.
+
+    Parameters
+    ----------
+    grid : xarray.Dataset
+        Of `modal.stability_map`, over two parameters; the first is drawn along x.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    QuadMesh
+    """
+    ax = axes(ax)
     y_name, x_name = _axes_of(grid)
     class_codes = classes(grid).transpose(y_name, x_name).values
     mesh = ax.pcolormesh(
@@ -43,8 +57,21 @@ def verdict(grid: Dataset, ax: Axes) -> QuadMesh:
     return mesh
 
 
-def growth(grid: Dataset, ax: Axes) -> QuadMesh:
-    """The largest growth rate over the elastic modes, 1/s; the black line is where it is zero."""
+def growth(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
+    """Draw the largest growth rate of a map, 1/s; the black line is where it is zero.
+
+    Parameters
+    ----------
+    grid : xarray.Dataset
+        Of `modal.stability_map`, over two parameters; the first is drawn along x.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    QuadMesh
+    """
+    ax = axes(ax)
     y_name, x_name = _axes_of(grid)
     values = grid["growth_rate"].transpose(y_name, x_name).values
     limit = float(np.nanmax(np.abs(values))) or 1.0
