@@ -33,16 +33,15 @@ HAMMOND = {
 def test_four_columns_of_hammonds_rotor(rpm: float) -> None:
     whole, floquet, averaged, frozen = HAMMOND[rpm]
     speed = rpm * RPM
-    same = modal.rotor_verdict(HingedRotor, [speed], blades(4))["growth_rate"][0]
-    assert same.sel(method="floquet") == pytest.approx(whole, abs=1e-6)
-    assert same.sel(method="multiblade") == pytest.approx(whole, abs=1e-6)
+    same = modal.rotor_verdict(HingedRotor, [speed], blades(4))["growth_rate"].values[0]
+    assert same[1:].tolist() == pytest.approx([whole, whole], abs=1e-6)
 
     def one_out(omega: float) -> HingedRotor:
         return HingedRotor(omega, (0.0, *(LAG_DAMPER,) * 3))
 
     verdict = modal.rotor_verdict(one_out, [speed], blades(4))
-    found = verdict["growth_rate"][0]
-    assert found.values == pytest.approx([frozen, averaged, floquet], abs=1e-6)
+    found = verdict["growth_rate"].values[0]
+    assert found.tolist() == pytest.approx([frozen, averaged, floquet], abs=1e-6)
     assert float(verdict["variation"][0]) > 0.01
     parting = str(verdict.attrs["parting"])
     assert ("multiblade: stable" in parting and "frozen: stable" in parting) == (floquet > 0.0)
