@@ -14,14 +14,15 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import InputError
-from modal.data.progress import counted, phase
+from modal.data.progress import phase
 from modal.periodic.arnoldi import arnoldi_multipliers
 from modal.periodic.balanced import Balanced
+from modal.periodic.decoupling import ACCURACY, decoupled_modes
 from modal.periodic.magnus import propagator_factors
 from modal.periodic.periodicity import check_period
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
-from modal.reduction.interpolation import Interpolant, one_by_one, periodic_interpolant
+from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.types import Array, Complex
 
@@ -34,6 +35,7 @@ REDUCED_TOLERANCE = 1e-5  # of log μ
 ARNOLDI_TOLERANCE = 1e-9  # relative, of the eigenvalues of the discrete map
 STEPS = 400  # Gauss steps of order 4 a period
 FASTEST = 2e3  # rad a period of the fastest mode for which the default is the dense monodromy
+FAST = 500.0  # rad a period of the fastest mode above which groups of modes are decoupled
 RESOLVED = 1e-3  # of growth a period: the largest growth bound of a stable verdict
 
 
@@ -144,10 +146,10 @@ def floquet(
         Instant at which the period begins, s.
     method : {"dense", "reduced", "arnoldi"}, optional
         "dense" computes the whole monodromy; it is the default for callables and for up to 60
-        degrees of freedom without fast modes. "reduced" computes the k slowest modes on the space
-        of the frozen modes at several instants, or on `basis`; it is the default of larger
-        models. "arnoldi" computes the k largest multipliers of the full sparse model without
-        forming a matrix.
+        degrees of freedom without fast modes, or whose fast modes decouple. "reduced" computes
+        the k slowest modes on the space of the frozen modes at several instants, or on `basis`;
+        it is the default of larger models. "arnoldi" computes the k largest multipliers of the
+        full sparse model without forming a matrix.
     k : int, default 12
         Number of modes of "reduced" and "arnoldi".
     tolerance : float, optional
@@ -179,7 +181,8 @@ def floquet(
     Notes
     -----
     x(t + T) = P x(t) with the monodromy P; μ are the eigenvalues of P. "dense" integrates with
-    the Magnus method of order 6 (Blanes, Casas, Oteo & Ros 2009). The eigenvalues come from P as a
+    the Magnus method of order 6 (Blanes, Casas, Oteo & Ros 2009); groups of modes that stay apart
+    are first decoupled (Berry 1990). The eigenvalues come from P as a
     product of factors that is never multiplied out, so that decay below round-off and growth
     beyond the range of numbers are resolved. See docs/numerics.md, "Floquet".
 
@@ -205,8 +208,14 @@ def floquet(
     equations = SecondOrderModel(model)
     check_period(equations, period, t0, breaks)
     chosen = method or suitable_method(equations, period, t0)
+    if method is None and chosen == "reduced" and not breaks and basis is None:
+        found = _of_few(equations, period, t0, progress)
+        if found is not None:
+            return found
     if chosen == "dense":
-        return _dense(equations, period, t0, tolerance or TOLERANCE, breaks, progress)
+        sharp = tolerance is not None and tolerance < ACCURACY
+        wanted = tolerance or TOLERANCE
+        return _dense(equations, period, t0, wanted, breaks, progress, not sharp)
     if breaks:
         raise InputError(f'breaks: only method="dense" takes them, and the method is "{chosen}"')
     if chosen == "reduced":
@@ -255,26 +264,65 @@ def _dense(
     tolerance: float,
     breaks: Sequence[float],
     progress: bool | None,
+    decouple: bool = True,
 ) -> FloquetModes:
     smooth, deviation = None, 0.0
     if isinstance(equations, SecondOrderModel) and not equations.constant and not breaks:
-        exact = equations.first_order
-        with counted(exact, "matrices of the motion", "instant", progress) as sampled:
-            smooth = periodic_interpolant(one_by_one(sampled), t0, period)
-    if smooth is not None:
-        # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
-        deviation = smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())
+        smooth, deviation = _smooth_matrices(equations, period, t0, progress)
     matrix = smooth or equations.first_order
     A = (
         Balanced.energy(matrix, equations.at(t0))
         if isinstance(equations, SecondOrderModel)
         else Balanced.diagonal(matrix, t0 + 0.5 * (min(breaks, default=t0 + period) - t0))
     )
+    if smooth is not None and decouple:
+        apart = _decoupled(A, smooth, deviation, period, t0)
+        if apart is not None:
+            return apart
     with phase("Floquet: the whole monodromy", progress):
         made = propagator_factors(A, t0, t0 + period, tolerance, breaks)
     modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
     vectors = A.restored(modes.vectors)
     found = _of_logs(modes.logs, vectors, modes.error, period, t0, "dense")
+    return replace(found, interpolated=smooth)
+
+
+def _smooth_matrices(
+    equations: SecondOrderModel, period: float, t0: float, progress: bool | None
+) -> tuple[Interpolant | None, float]:
+    """The interpolant of A(t), and the largest size of what it is off by, in the energy norm."""
+    with phase("matrices of the motion", progress):
+        smooth = periodic_interpolant(equations.first_orders, t0, period)
+    if smooth is None:
+        return None, 0.0
+    # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
+    return smooth, smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())
+
+
+def _of_few(
+    equations: SecondOrderModel, period: float, t0: float, progress: bool | None
+) -> FloquetModes | None:
+    """All multipliers of few degrees of freedom with fast modes, where these decouple."""
+    if equations.constant or equations.at(t0).system.n > DENSE_LIMIT:
+        return None
+    smooth, deviation = _smooth_matrices(equations, period, t0, progress)
+    if smooth is None:
+        return None
+    A = Balanced.energy(smooth, equations.at(t0))
+    return _decoupled(A, smooth, deviation, period, t0)
+
+
+def _decoupled(
+    A: Balanced, smooth: Interpolant, deviation: float, period: float, t0: float
+) -> FloquetModes | None:
+    """By groups of modes that decouple; None where there are no fast ones, or it does not work."""
+    if np.abs(la.eigvals(A.many(np.array([t0]))[0])).max() * period <= FAST:
+        return None
+    apart = decoupled_modes(A, t0, period)
+    if apart is None:
+        return None
+    vectors = A.restored(apart.vectors)
+    found = _of_logs(apart.logs, vectors, apart.error + deviation * period, period, t0, "dense")
     return replace(found, interpolated=smooth)
 
 
