@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 NAMES = (
+    "imports",
     "instant",
     "count",
     "sweep",

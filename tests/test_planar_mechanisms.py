@@ -243,9 +243,8 @@ def test_a_point_mass_shared_by_two_bodies(transport: bool) -> None:
         values[4, block] = mass[i] * epsilon[i] * turn.ravel()
         values[5, block] = -mass[i] * omega[i] ** 2 * np.eye(2).ravel()
     pattern = ReducedPattern(4, *index, np.arange(4), partition)
-    nothing = np.zeros((4, 4))
     one = type(T)(T.data[:, None])
-    made = pattern.reduce(values[:, None], one, nothing, nothing)
+    made = pattern.reduce(values[:, None], one, {})
     found = {name: dense(pattern.sparsity.tocsr(rows[0])) for name, rows in made.items()}
     Rab = (R[0].T @ R[1])[:2, :2]
     total = mass.sum()

@@ -11,6 +11,7 @@ import pytest
 from assembly import FrozenSystem, InputError
 from assembly.errors import AccuracyError, ConvergenceError
 from modal import Modes, solve
+from modal.eigen.solvers import block, slepc
 from tests.support.quadratics import gyroscopic, upper_spectrum
 
 REFERENCES = Path(__file__).parent / "references"
@@ -116,7 +117,7 @@ def test_nlevp_wiresaw() -> None:
 def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.MonkeyPatch) -> None:
     system = gyroscopic(150, seed=4, damping=0.3)
     exact = solve(system, k=12, backend="dense").eigenvalues
-    monkeypatch.setattr("modal.eigen.solvers.slepc.RESTARTS", 1)
+    monkeypatch.setattr(slepc, "RESTARTS", 1)
     with pytest.raises(ConvergenceError, match="of 12 modes") as caught:
         solve(system, k=12, backend="slepc")
     partial = caught.value.partial
@@ -128,7 +129,7 @@ def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.Monk
 def test_a_stopped_block_run_hands_over_what_converged(monkeypatch: pytest.MonkeyPatch) -> None:
     system = gyroscopic(600, seed=4)
     exact = solve(system, k=8).eigenvalues
-    monkeypatch.setattr("modal.eigen.solvers.block.ROUNDS", 6)
+    monkeypatch.setattr(block, "ROUNDS", 6)
     with pytest.raises(ConvergenceError, match="of 8 modes") as caught:
         solve(system, k=8)
     partial = caught.value.partial

@@ -7,11 +7,12 @@ one formula).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assembly.errors import MechanismError
+from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.joint_axes import triads
 from assembly.mechanisms.joints import Joint
@@ -27,7 +28,8 @@ class Condition:
     carried: whether f follows the rotation of the first body's node, or only its frame.
     turning: the driver law that turns f about the axis: f(t) = −sin q e₁ + cos q e₂, g = e₁ of the
     second body; shifting: the driver law c(t). sense: vectors of the two bodies whose product is
-    positive where a direction is as meant, not reversed.
+    positive where a direction is as meant, not reversed. held: whether it ties elastic DOFs. gives:
+    whether a spring or damper acts in its place, so that it keeps the mean motion only.
     """
 
     joint: str
@@ -37,6 +39,7 @@ class Condition:
     turning: tuple[Array, Array, Law] | None = None
     shifting: Law | None = None
     held: bool = True
+    gives: bool = False
     sense: tuple[Array, Array] | None = None
 
 
@@ -85,7 +88,14 @@ def driving_condition(motor: Driver, joint: Joint, planar: bool) -> Condition:
         )
     A, B = triads(joint)
     e1, e2, e3 = A.T
+    held = motor.held and not motor.gives
+    condition = Condition(joint.name, e3, shifting=motor.law, held=held, gives=motor.gives)
     if of == "angle":
         turning = (e1, e2, motor.law)
-        return Condition(joint.name, e2, B.T[0], turning=turning, held=motor.held)
-    return Condition(joint.name, e3, shifting=motor.law, held=motor.held)
+        return replace(condition, f=e2, direction=B.T[0], turning=turning, shifting=None)
+    return condition
+
+
+def mean_conditions(bushing: Bushing, planar: bool) -> list[Condition]:
+    """The conditions of zero deflection of a bushing, for the mean motion only."""
+    return [replace(c, held=False, gives=True) for c in conditions(bushing.joint(), planar)]

@@ -11,6 +11,7 @@ matrices of all instants are formed together, without a loop over DOFs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -45,6 +46,27 @@ class Term:
     factor: float = 1.0
 
 
+def body_terms(
+    body: Body, joint_loads: Array, stressed: bool, units: tuple[int, ...]
+) -> list[Term]:
+    """The fixed matrices of a body, and what multiplies each; see `BodyStack`."""
+    ops = body.operators
+    a, b = body.rayleigh
+    terms = [Term(M, ONE, ops.M), Term(K, ONE, ops.K)]
+    terms += [Term(D, ONE, ops.M, a), Term(D, ONE, ops.K, b)]
+    terms += [Term(D, ONE, ops.D), Term(D, ONE, ops.d)]
+    terms += [Term(C, SPIN + i, G, 2.0) for i, G in enumerate(ops.G)]
+    terms += [Term(K_EPSILON, SPIN_RATE + i, G) for i, G in enumerate(ops.G)]
+    terms += [Term(K_OMEGA2, PRODUCTS + i, S) for i, S in enumerate(ops.S)]
+    terms += [Term(K_D, SPIN + i, A) for i, A in enumerate(ops.circulatory)]
+    if stressed:
+        terms += [Term(K_G, LOADING + i, ops.B[i]) for i in units]
+        terms += [Term(K_G, TWIST + i, B) for i, B in enumerate(ops.B_damper)]
+        stiffened = body.load_stiffness(joint_loads)
+        terms += [Term(K_G, JOINTS + i, B) for i, B in enumerate(stiffened)]
+    return [term for term in terms if term.factor != 0.0]
+
+
 class BodyStack:
     """The fixed matrices of one body as rows of values on their common sparsity pattern.
 
@@ -55,22 +77,7 @@ class BodyStack:
     def __init__(
         self, body: Body, joint_loads: Array, stressed: bool, units: tuple[int, ...]
     ) -> None:
-        ops = body.operators
-        a, b = body.rayleigh
-        terms = [Term(M, ONE, ops.M), Term(K, ONE, ops.K)]
-        terms += [Term(D, ONE, ops.M, a), Term(D, ONE, ops.K, b)]
-        terms += [Term(D, ONE, ops.D), Term(D, ONE, ops.d)]
-        terms += [Term(C, SPIN + i, G, 2.0) for i, G in enumerate(ops.G)]
-        terms += [Term(K_EPSILON, SPIN_RATE + i, G) for i, G in enumerate(ops.G)]
-        terms += [Term(K_OMEGA2, PRODUCTS + i, S) for i, S in enumerate(ops.S)]
-        terms += [Term(K_D, SPIN + i, A) for i, A in enumerate(ops.circulatory)]
-        if stressed:
-            terms += [Term(K_G, LOADING + i, ops.B[i]) for i in units]
-            terms += [Term(K_G, TWIST + i, B) for i, B in enumerate(ops.B_damper)]
-            response = body.static_response(joint_loads)
-            stiffened = [body.geometric(u, None) for u in response.T]
-            terms += [Term(K_G, JOINTS + i, B) for i, B in enumerate(stiffened)]
-        self._fill(body.size, [term for term in terms if term.factor != 0.0])
+        self._fill(body.size, body_terms(body, joint_loads, stressed, units))
 
     def _fill(self, size: int, terms: list[Term]) -> None:
         """Values (terms, entries) on the union pattern, and what multiplies each."""
@@ -151,11 +158,11 @@ class ReducedPattern:
         ordered = keys[self._order]
         self.sparsity = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
 
-    def reduce(self, values: Array, T: Jet, joint_K_G: Array, joint_K_D: Array) -> dict[str, Array]:
+    def reduce(self, values: Array, T: Jet, joint_parts: Mapping[int, Array]) -> dict[str, Array]:
         """The named matrices over the masters at P instants, as values (P, entries) of `sparsity`.
 
-        values (8, P, entries) of all bodies; T (P, J, m) with rates; joint_K_G, joint_K_D
-        (P, J, J): of joints and loads, with a potential and without. C gets 2TᵀMṪ, and the
+        values (8, P, entries) of all bodies; T (P, J, m) with rates; joint_parts: what joints,
+        springs and loads add to a part over the constrained DOFs, (P, J, J). C gets 2TᵀMṪ, and the
         stiffness Tᵀ[(C + D)Ṫ + M T̈] (docs/theory.md, "Mechanisms") goes to K_transport, except
         TᵀDṪ, which has no potential and is part of K_D. Parts that are zero are left out.
         """
@@ -165,8 +172,8 @@ class ReducedPattern:
         XNJ = _dense(values, self._nj, (N, J))
         XJN = _dense(values, self._jn, (J, N))
         XJJ = _dense(values, self._jj, (J, J))
-        XJJ[K_G] += joint_K_G
-        XJJ[K_D] += joint_K_D
+        for part, added in joint_parts.items():
+            XJJ[part] += added
         NJ, JJ = np.zeros((9, P, N, m)), np.zeros((9, P, J, m))
         NJ[:8], JJ[:8] = XNJ @ T0, XJJ @ T0
         if np.any(T1) or np.any(T2):

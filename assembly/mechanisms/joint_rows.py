@@ -72,6 +72,7 @@ class JointRows:
             [c.carried or not d for c, d in zip(conditions, distance, strict=True)]
         )
         self.held = np.array([c.held for c in conditions], dtype=bool)
+        self.gives = np.array([c.gives for c in conditions], dtype=bool)
         self.driven = np.array(
             [c.turning is not None or c.shifting is not None for c in conditions], dtype=bool
         )

@@ -19,11 +19,17 @@ from assembly.bodies.body import Body, Prestress
 from assembly.dofs import DofMap
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
+from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.applied_loads import Load
+from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs, frame_stiffness
 from assembly.mechanisms.jets import Jet
+from assembly.mechanisms.joint_assembly import K
+from assembly.mechanisms.joint_terms import joint_terms
 from assembly.mechanisms.joints import Joint
+from assembly.mechanisms.mechanism_system import MechanismSystem, check_prestress
+from assembly.mechanisms.naming import deflections_by_name, described
 from assembly.mechanisms.rigid_mechanism import RigidMechanism
 from assembly.mechanisms.topology import Topology
 from assembly.system.frozen import FrozenSystem
@@ -31,6 +37,7 @@ from assembly.system.frozen_series import FrozenSeries
 from assembly.system.supports import unresisted
 from assembly.types import Array, Inexact, Mask
 
+LARGE_BODY = 200  # degrees of freedom of a body from which a reduced basis of it pays
 BATCH_NUMBERS = 1 << 24  # numbers of the arrays of one batch of instants
 
 
@@ -48,6 +55,8 @@ class Mechanism(RigidMechanism):
         Motors.
     loads : sequence of Load
         Applied forces.
+    bushings : sequence of Bushing
+        Springs and dampers in all directions between points of two bodies.
     initial : mapping of str to array_like, optional
         Approximate position of body frames at t = 0, which selects the branch of the closure:
         (x, y, angle) in the plane, (x, y, z, rotation vector) in space; m and rad.
@@ -109,13 +118,16 @@ class Mechanism(RigidMechanism):
         drivers: Sequence[Driver],
         *,
         loads: Sequence[Load] = (),
+        bushings: Sequence[Bushing] = (),
         initial: Mapping[str, ArrayLike] | None = None,
         coordinates: Mapping[str, str] | None = None,
         gravity: ArrayLike = (0.0, 0.0, 0.0),
         period: float | None = None,
         name: str = "mechanism",
     ) -> None:
-        topology = Topology.of(dict(bodies), tuple(joints), tuple(drivers), tuple(loads))
+        topology = Topology.of(
+            dict(bodies), tuple(joints), tuple(drivers), tuple(loads), tuple(bushings)
+        )
         self.name, self._preferred = name, dict(coordinates or {})
         topology.check_coordinates(self._preferred)
         super().__init__(
@@ -162,7 +174,7 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        elastic = self._elastic(driven)
+        elastic = self.elastic(driven)
         _, pattern = elastic.pattern(True)
         T = elastic.transform(self.instant(t))
         first, rate, second = (pattern.matrix(T.data[k], rate=k > 0) for k in range(3))
@@ -201,7 +213,18 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
+        if self.has_large_bodies:
+            return MechanismSystem(self, float(t), transport, prestress, driven)
         return self.freeze_many([t], transport, prestress, driven)[0]
+
+    @cached_property
+    def has_large_bodies(self) -> bool:
+        """Whether a body has so many degrees of freedom that a reduced basis of it pays."""
+        return any(self.is_large(name) for name in self.bodies)
+
+    def is_large(self, body: str) -> bool:
+        """Whether a body has so many degrees of freedom."""
+        return self.bodies[body].size >= LARGE_BODY
 
     def freeze_many(
         self,
@@ -231,15 +254,11 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at one of the times.
         """
-        if prestress not in ("linear", None):
-            raise InputError(
-                f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the deformed '
-                "equilibrium exists for one body in a prescribed motion only (assembly.moving)"
-            )
+        check_prestress(prestress)
         at = np.asarray(times, dtype=float)
         if at.ndim != 1 or not len(at):
             raise InputError(f"times: expected a list of times, got shape {at.shape}")
-        elastic, stressed = self._elastic(driven), prestress is not None
+        elastic, stressed = self.elastic(driven), prestress is not None
         size = elastic.numbers_an_instant(stressed)
         batches = np.array_split(at, min(len(at), -(-len(at) * size // BATCH_NUMBERS)))
         series = [self._freeze_batch(part, transport, stressed, elastic) for part in batches]
@@ -265,22 +284,19 @@ class Mechanism(RigidMechanism):
             )
             for i, (stack, own) in enumerate(zip(stacks, topology.own, strict=True))
         ]
-        turning = circulatory = np.zeros((len(topology.touched), len(topology.touched)))
-        if stressed:
-            hessian = self.closure.rows.node_hessian(now.evaluated)
-            turning = topology.gather_hessian(lam, now.wrench, hessian)
-            on_loads = topology.applied.stiffness(now.forces, topology.touched)
-            turning += 0.5 * (on_loads + on_loads.swapaxes(-1, -2))
-            # The part of a follower's stiffness without a potential is circulatory.
-            circulatory = 0.5 * (on_loads - on_loads.swapaxes(-1, -2))
+        joints = joint_terms(self.dynamics, now, transport, stressed)
+        resists = [self._frame_stiffness] * len(times)
+        if K in joints:
+            resists = [(*self._frame_stiffness, topology.over_all(S)) for S in joints[K]]
         mobility = self.dynamics.mobility(now, elastic.held)
         return FrozenSeries(
             times,
             pattern.sparsity,
-            pattern.reduce(np.concatenate(values, axis=2), T, turning, circulatory),
+            pattern.reduce(np.concatenate(values, axis=2), T, joints),
             Q=pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
             rigid=tuple(
-                unresisted(fields, *self._frame_stiffness)[elastic.masters] for fields in mobility
+                unresisted(fields, *stiffness)[elastic.masters]
+                for fields, stiffness in zip(mobility, resists, strict=True)
             ),
             dofs=elastic.dofs,
             frame=elastic.frame,
@@ -308,13 +324,47 @@ class Mechanism(RigidMechanism):
         InputError
             For another length of `q`.
         """
-        elastic = self._elastic(driven)
+        elastic = self.elastic(driven)
         _, pattern = elastic.pattern(True)
         if len(q) != len(pattern.masters):
             raise InputError(f"q: expected {len(pattern.masters)} DOFs, got {len(q)}")
         full = pattern.expand(np.asarray(q), elastic.transform(self.instant(t)).value)
         parts = np.split(full, self.topology.offsets[1:-1])
         return dict(zip(self.bodies, parts, strict=True))
+
+    def deflections(self, t: float) -> dict[str, Array]:
+        """Deflections of elastic drives and bushings in equilibrium at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        dict of str to ndarray
+            By the name of the joint, as in `driving`, the deflection (1,) from the law, rad or m;
+            by the name of the bushing its deflection (6,), in the plane (3,).
+
+        Raises
+        ------
+        MechanismError
+            For a mechanism that is free to move.
+
+        Notes
+        -----
+        The equilibrium is that of the frozen system, K_total q = Q: with the forces of the
+        undeflected motion, to first order, the velocity q̇ left out.
+        """
+        system, now = self.freeze(t), self.instant(t)
+        if system.rigid.shape[1]:
+            raise MechanismError("deflections: the mechanism is free to move, drive it")
+        with Factorization(system.stiffness, "general") as factor:
+            q = np.asarray(factor.solve(system.Q))
+        elastic = self.elastic(None)
+        full = elastic.pattern(True)[1].expand(q, elastic.transform(now).value)
+        moved = np.asarray(now.gradient.value @ full[self.topology.touched])
+        return deflections_by_name(self.topology, moved, now.deflected)
 
     def deployed(
         self, t: float, q: Inexact | None = None, driven: bool | None = None
@@ -348,27 +398,18 @@ class Mechanism(RigidMechanism):
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
         return frame_stiffness(self.topology)
 
-    def _elastic(self, driven: bool | None) -> ElasticReduction:
+    def elastic(self, driven: bool | None) -> ElasticReduction:
         """The independent DOFs where all joints, and the drivers that hold, tie the elastic
         ones."""
         rows = self.closure.rows
         held: Mask = rows.held if driven is None else np.where(rows.driven, bool(driven), True)
         key = tuple(held.tolist())
         if key not in self._reductions:
-            self._reductions[key] = ElasticReduction(self, held, self._preferred)
+            self._reductions[key] = ElasticReduction.chosen(self, held, self._preferred)
         return self._reductions[key]
 
     def __str__(self) -> str:
-        lines = [f"mechanism {self.name}: {len(self.bodies)} bodies, {len(self.dofs)} DOFs"]
-        lines += [f"  {n}: {b.size} DOFs" for n, b in self.bodies.items()]
-        lines += [
-            f"  joint {j.name}: {j.kind}, {' – '.join(j.bodies)}" for j in self.topology.joints
-        ]
-        lines += [
-            f"  driver of {d.joint}: {'held' if d.held else 'not held'}"
-            for d in self.topology.drivers
-        ]
-        return "\n".join(lines)
+        return described(self.name, self.topology)
 
 
 def _positive(period: float) -> float:

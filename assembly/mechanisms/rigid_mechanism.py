@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from assembly.errors import MechanismError
 from assembly.kinematics import Kinematics, as_vector
 from assembly.mechanisms.closure import Closure
+from assembly.mechanisms.naming import drive_names
 from assembly.mechanisms.reactions import Instant, InverseDynamics, Reaction
 from assembly.mechanisms.rigid_state import Pose, RigidState
 from assembly.mechanisms.topology import Topology
@@ -152,7 +153,7 @@ class RigidMechanism:
         return list(self.bodies).index(body)
 
     def reactions(self, t: float) -> dict[str, Reaction]:
-        """Force and moment of every joint on its second body at time t.
+        """Force and moment of every joint and bushing on its second body at time t.
 
         Parameters
         ----------
@@ -162,7 +163,7 @@ class RigidMechanism:
         Returns
         -------
         dict of str to Reaction
-            By the joint's name.
+            By the name of the joint or bushing.
 
         Raises
         ------
@@ -172,19 +173,20 @@ class RigidMechanism:
         now = self.instant(t)
         wrench = -now.multipliers[:, None] * now.wrench
         out: dict[str, Reaction] = {}
-        for joint in self.topology.joints:
-            rows = [k for k, name in enumerate(self.closure.rows.joints) if name == joint.name]
-            second = self.closure.rows.bodies[rows[0], 1]
-            R = now.state.frames.rotation.value[second]
+        for number, name in enumerate(self.topology.tie_names):
+            point = self.topology.points[2 * number + 1]
+            rows = self.topology.row_points[:, 1] == 2 * number + 1
+            R = now.state.frames.rotation.value[point.body]
             total = wrench[rows, 6:].sum(axis=0)
             # Moments are about the node; `lever` is the offset of the point from it.
-            lever = self.topology.lever(joint)
-            moment = total[3:] - np.cross(lever, total[:3])
-            out[joint.name] = Reaction(joint.name, R @ total[:3], R @ moment)
+            moment = total[3:] - np.cross(point.lever, total[:3])
+            out[name] = Reaction(name, R @ total[:3], R @ moment)
         return out
 
     def driving(self, t: float) -> dict[str, float]:
         """Force or torque of every driver along its joint's motion at time t.
+
+        What the damper of the joint takes in the steady motion is included.
 
         Parameters
         ----------
@@ -202,13 +204,10 @@ class RigidMechanism:
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        values = self.instant(t).multipliers
+        now = self.instant(t)
+        values = now.multipliers - now.steady
         rows = np.flatnonzero(self.closure.rows.driven)
-        joints = [driver.joint for driver in self.topology.drivers]
-        names = [
-            driver.joint if joints.count(driver.joint) == 1 else f"{driver.joint} {driver.of}"
-            for driver in self.topology.drivers
-        ]
+        names = drive_names(self.topology)
         return {name: -float(values[k]) for name, k in zip(names, rows, strict=True)}
 
     def instant(self, t: float) -> Instant:

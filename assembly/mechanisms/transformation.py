@@ -70,6 +70,8 @@ def choose_partition(samples: Array, preference: Array) -> Partition:
     Raises MechanismError when joints repeat what others impose on the elastic DOFs.
     """
     _, rows, touched = samples.shape
+    if rows == 0:
+        return Partition(np.zeros(0, dtype=np.intp), np.arange(touched))
     J = samples / np.maximum(np.linalg.norm(samples, axis=2, keepdims=True), np.finfo(float).tiny)
     found = []
     for weight in (preference, np.ones(touched), 1.0 / preference):

@@ -15,6 +15,7 @@ from assembly.errors import (
     InputError,
     SingularSystemError,
 )
+from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
 from assembly.system.null_chain import NullChain, null_fields
 from modal.eigen.checked_modes import ModeProblem, checked_modes
@@ -22,7 +23,7 @@ from modal.eigen.deflation import with_null_space, without_stiffness
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.block import solve_block
+from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.decoupled_parts import solve_parts
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.krylov import solve_krylov
@@ -123,8 +124,7 @@ def solve(
     >>> bool(modes.error_bound.max() < 1e-12)
     True
     """
-    if not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    check_count(k, "k")
     if backend not in ("slepc", "scipy", "dense"):
         raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
     point = as_target(target)
@@ -234,15 +234,36 @@ def search(problem: ModeProblem, find: Callable[[int, int], Pairs]) -> Pairs:
 
 
 def _sparse(problem: ModeProblem, seed: int) -> Modes:
-    if (
-        problem.backend == "slepc"
-        and problem.quadratic.n <= SMALL
-        and problem.quadratic.conservative
-        and problem.chain is None
-    ):
-        small = solve_parts(problem.quadratic, problem.k)
+    if problem.backend == "slepc":
+        modes = _structured(problem, seed)
+        if modes is not None:
+            return modes
+    return _krylov(problem, seed)
+
+
+def _structured(problem: ModeProblem, seed: int) -> Modes | None:
+    """By methods that use the symmetric part of the stiffness; None where they do not apply."""
+    quadratic = problem.quadratic
+    if problem.chain is not None or not quadratic.structure.mass:
+        return None
+    if quadratic.n <= SMALL and quadratic.conservative:
+        small = solve_parts(quadratic, problem.k)
         if small is not None:
             return _decoupled(problem, small)
+    try:
+        solver = BlockSolver(quadratic)
+    except SingularSystemError:
+        return None
+    try:
+        found = search(problem, lambda k, attempt: solver.find(k, seed + attempt))
+        return checked_modes(problem, found, certified=problem.certify or None)
+    except (AccuracyError, ConvergenceError):
+        return None
+    finally:
+        solver.destroy()
+
+
+def _krylov(problem: ModeProblem, seed: int) -> Modes:
     operator = ShiftInvert(problem.quadratic, problem.chain)
     engine, method = ENGINES[problem.backend]
 
@@ -250,8 +271,6 @@ def _sparse(problem: ModeProblem, seed: int) -> Modes:
         return solve_krylov(operator.transposed(), problem.k + 1, engine, method, seed)
 
     def find(k: int, attempt: int) -> Pairs:
-        if operator.definite and problem.chain is None and problem.backend == "slepc":
-            return solve_block(operator, k, seed + attempt)
         return solve_krylov(operator, k, engine, method, seed + attempt)
 
     try:

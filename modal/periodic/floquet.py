@@ -7,118 +7,40 @@ log(μ)/T the exponents, whose imaginary parts are defined up to whole multiples
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg as la
 
-from assembly.errors import InputError
+from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
+from assembly.system.frozen import FrozenSystem
 from modal.data.progress import phase
 from modal.periodic.arnoldi import arnoldi_multipliers
 from modal.periodic.balanced import Balanced
 from modal.periodic.decoupling import ACCURACY, decoupled_modes
+from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.magnus import propagator_factors
 from modal.periodic.periodicity import check_period
 from modal.periodic.product_eigen import product_modes
+from modal.periodic.propagations import of_basis, of_full_model, of_matrix
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
-from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
-from modal.types import Array, Complex
+from modal.reduction.link_motion import LinkMotion
+from modal.reduction.link_reducer import linked
+from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
+from modal.types import Array
 
 Method = Literal["dense", "reduced", "arnoldi"]
-Verdict = Literal["stable", "unstable", "undecided"]
 
 DENSE_LIMIT = 60  # degrees of freedom up to which the whole monodromy is computed
 TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
 REDUCED_TOLERANCE = 1e-5  # of log μ
 ARNOLDI_TOLERANCE = 1e-9  # relative, of the eigenvalues of the discrete map
+LINK_ACCURACY = 1e-8  # of the frozen modes that the bases of links hold
 STEPS = 400  # Gauss steps of order 4 a period
 FASTEST = 2e3  # rad a period of the fastest mode for which the default is the dense monodromy
 FAST = 500.0  # rad a period of the fastest mode above which groups of modes are decoupled
-RESOLVED = 1e-3  # of growth a period: the largest growth bound of a stable verdict
-
-
-@dataclass(frozen=True)
-class FloquetModes:
-    """Floquet multipliers, exponents and vectors, in the order of decreasing growth.
-
-    Attributes
-    ----------
-    period : float
-        T, s.
-    t0 : float
-        Instant at which the period begins, s.
-    multipliers : ndarray of complex, shape (m,)
-        μ. Values beyond the range of floating-point numbers are 0 or inf; their exponents are
-        right.
-    exponents : ndarray of complex, shape (m,)
-        log(μ) / T, 1/s, with Im in (−π/T, π/T].
-    vectors : ndarray of complex, shape (N, m)
-        Floquet vectors at t0, of x in x' = A x or of (q, q̇), with unit 2-norm.
-    error : ndarray, shape (m,)
-        Bound on the error of the exponents, 1/s, from the error of the propagation and the
-        condition of the eigenvalue. Where it is infinite, the multiplier is smaller than these
-        errors, and the real part of the exponent is an upper bound.
-    method : str
-        "dense", "reduced" or "arnoldi".
-    interpolated : Interpolant or None
-        Interpolant of the matrices of a model with ``freeze(t)``; None where the matrices were
-        assembled at every instant.
-    """
-
-    period: float
-    t0: float
-    multipliers: Complex
-    exponents: Complex
-    vectors: Complex
-    error: Array
-    method: str
-    interpolated: Interpolant | None = None
-
-    @property
-    def growth_rate(self) -> float:
-        """The largest real part of the exponents, 1/s."""
-        return float(self.exponents.real.max())
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether these are all multipliers, and not those of the lowest modes alone."""
-        return len(self.multipliers) == len(self.vectors)
-
-    @property
-    def growth_bound(self) -> float:
-        """Upper bound on the growth rate of the modes of this list, 1/s."""
-        error = np.where(np.isfinite(self.error), self.error, 0.0)
-        return float((self.exponents.real + error).max())
-
-    @property
-    def verdict(self) -> Verdict:
-        """On the modes of this list: unstable where an exponent exceeds its error, stable where
-        none does and all of them are known to a thousandth of growth a period, else undecided."""
-        if np.any(self.exponents.real > self.error):
-            return "unstable"
-        return "stable" if self.growth_bound * self.period <= RESOLVED else "undecided"
-
-    @property
-    def is_stable(self) -> bool:
-        """The verdict is "stable": of all modes where `is_complete`, else of these."""
-        return self.verdict == "stable"
-
-    def __str__(self) -> str:
-        count = len(self.multipliers)
-        scope = "all" if self.is_complete else "others were not computed"
-        lines = [
-            f"Floquet: period {self.period:.6g} s, {self.method}, "
-            f"{self.verdict} in {count} multipliers ({scope})",
-            "    |multiplier|     growth rate, 1/s    frequency, Hz    error, 1/s",
-        ]
-        if self.interpolated is not None:
-            lines.insert(1, f"  {self.interpolated}")
-        for mu, s, e in zip(self.multipliers, self.exponents, self.error, strict=True):
-            hertz = abs(s.imag) / (2 * np.pi)
-            lines.append(f"  {abs(mu):14.9g} {s.real:+20.9e} {hertz:16.6g} {e:13.1e}")
-        return "\n".join(lines)
 
 
 def floquet(
@@ -205,13 +127,20 @@ def floquet(
         first_order = FirstOrderModel(model, t0)
         check_period(first_order, period, t0, breaks)
         return _dense(first_order, period, t0, tolerance or TOLERANCE, breaks, progress)
+    links = on_links(model, t0, period, k) if method != "arnoldi" and basis is None else None
+    if links is not None:
+        found = floquet(
+            links, period, t0=t0, method=method, k=k, tolerance=tolerance, breaks=breaks,
+            progress=progress,
+        )  # fmt: skip
+        return _lifted(found, links)
     equations = SecondOrderModel(model)
     check_period(equations, period, t0, breaks)
     chosen = method or suitable_method(equations, period, t0)
     if method is None and chosen == "reduced" and not breaks and basis is None:
-        found = _of_few(equations, period, t0, progress)
-        if found is not None:
-            return found
+        few = _of_few(equations, period, t0, progress)
+        if few is not None:
+            return few
     if chosen == "dense":
         sharp = tolerance is not None and tolerance < ACCURACY
         wanted = tolerance or TOLERANCE
@@ -223,13 +152,41 @@ def floquet(
             basis = reduced_basis(model, period, t0, k, progress)
         A, smooth = reduced_motion(model, basis, period, t0, progress)
         found = reduced_floquet(model, A, basis, period, t0, k, tolerance, progress)
-        return replace(found, interpolated=smooth)
+        moves = of_basis(
+            equations, A, np.asarray(basis), found.vectors, found.exponents, t0, period
+        )
+        return replace(found, interpolated=smooth, propagation=moves)
     if chosen == "arnoldi":
         logs, vectors, error = arnoldi_multipliers(
             model, period, t0, k, steps or STEPS, tolerance or ARNOLDI_TOLERANCE
         )
-        return _of_logs(logs, vectors, error, period, t0, chosen)
+        found = of_logs(logs, vectors, error, period, t0, chosen)
+        moves = of_full_model(equations, found.vectors, steps or STEPS, t0, period)
+        return replace(found, propagation=moves)
     raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
+
+
+def _lifted(found: FloquetModes, links: LinkMotion) -> FloquetModes:
+    """Of the full mechanism: vectors over all its degrees of freedom, errors of the bases added."""
+    n = len(found.vectors) // 2
+    vectors = np.vstack([links.lift(found.vectors[:n]), links.lift(found.vectors[n:])])
+    error = found.error + links.exponent_error(found.t0, found.vectors)
+    vectors = vectors / np.linalg.norm(vectors, axis=0)
+    return replace(found, vectors=vectors, error=error, basis=links.description)
+
+
+def on_links(model: Any, t0: float, period: float, k: int) -> LinkMotion | None:
+    """A mechanism with large links on bases of these; None for another model, or where bases do
+    not serve."""
+    if isinstance(model, (FrozenSystem, LinkMotion)):
+        return None
+    system = linked(freezer(model)(t0))
+    if system is None:
+        return None
+    try:
+        return LinkMotion.of(system, (t0, t0 + period), k, LINK_ACCURACY)
+    except (AccuracyError, ConvergenceError, SingularSystemError):
+        return None
 
 
 def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Method:
@@ -254,7 +211,7 @@ def reduced_floquet(
     """Floquet modes of a model on a basis (n, r), from its A(t) there; both must be periodic."""
     wanted = tolerance or REDUCED_TOLERANCE
     found = reduced_multipliers(model, A, basis, period, t0, k, wanted, progress)
-    return _of_logs(*found, period, t0, "reduced")
+    return of_logs(*found, period, t0, "reduced")
 
 
 def _dense(
@@ -275,16 +232,17 @@ def _dense(
         if isinstance(equations, SecondOrderModel)
         else Balanced.diagonal(matrix, t0 + 0.5 * (min(breaks, default=t0 + period) - t0))
     )
-    if smooth is not None and decouple:
-        apart = _decoupled(A, smooth, deviation, period, t0)
+    if smooth is not None and decouple and isinstance(equations, SecondOrderModel):
+        apart = _decoupled(equations, A, smooth, deviation, period, t0)
         if apart is not None:
             return apart
     with phase("Floquet: the whole monodromy", progress):
         made = propagator_factors(A, t0, t0 + period, tolerance, breaks)
     modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
     vectors = A.restored(modes.vectors)
-    found = _of_logs(modes.logs, vectors, modes.error, period, t0, "dense")
-    return replace(found, interpolated=smooth)
+    found = of_logs(modes.logs, vectors, modes.error, period, t0, "dense")
+    moves = of_matrix(equations, A, found.vectors, t0, period)
+    return replace(found, interpolated=smooth, propagation=moves)
 
 
 def _smooth_matrices(
@@ -309,11 +267,16 @@ def _of_few(
     if smooth is None:
         return None
     A = Balanced.energy(smooth, equations.at(t0))
-    return _decoupled(A, smooth, deviation, period, t0)
+    return _decoupled(equations, A, smooth, deviation, period, t0)
 
 
 def _decoupled(
-    A: Balanced, smooth: Interpolant, deviation: float, period: float, t0: float
+    equations: SecondOrderModel,
+    A: Balanced,
+    smooth: Interpolant,
+    deviation: float,
+    period: float,
+    t0: float,
 ) -> FloquetModes | None:
     """By groups of modes that decouple; None where there are no fast ones, or it does not work."""
     if np.abs(la.eigvals(A.many(np.array([t0]))[0])).max() * period <= FAST:
@@ -322,25 +285,6 @@ def _decoupled(
     if apart is None:
         return None
     vectors = A.restored(apart.vectors)
-    found = _of_logs(apart.logs, vectors, apart.error + deviation * period, period, t0, "dense")
-    return replace(found, interpolated=smooth)
-
-
-def _of_logs(
-    logs: Complex, vectors: Complex, error: Array, period: float, t0: float, method: str
-) -> FloquetModes:
-    """From log μ, Im in (−π, π], and its errors; μ itself may be beyond the range of numbers."""
-    order = np.argsort(-logs.real, kind="stable")
-    logs, vectors = logs[order], vectors[:, order]
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        sizes = np.exp(logs.real)
-        multipliers = np.where(np.isfinite(sizes), sizes * np.exp(1j * logs.imag), np.inf)
-    return FloquetModes(
-        period,
-        t0,
-        multipliers,
-        logs / period,
-        vectors / np.linalg.norm(vectors, axis=0),
-        error[order] / period,
-        method,
-    )
+    found = of_logs(apart.logs, vectors, apart.error + deviation * period, period, t0, "dense")
+    moves = of_matrix(equations, A, found.vectors, t0, period)
+    return replace(found, interpolated=smooth, propagation=moves)

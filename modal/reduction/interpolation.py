@@ -30,12 +30,19 @@ TOLERATED = 1e-10  # of an entry's size, there
 
 @dataclass(frozen=True)
 class Interpolant:
-    """Arrays A(t) off a polynomial through A at `instants` instants: call it with t, s, or use
-    `many` for times (m,).
+    """Arrays A(t) from a polynomial through their values: call it with t, s, or use `many`.
 
-    basis: the polynomials' values at times (m,), (m, c); table (c, ...): their coefficients.
-    deviation: the largest difference from A found between the instants, of the entries' sizes
-    over the span.
+    Attributes
+    ----------
+    basis : callable
+        Values (m, c) of the polynomials at times (m,).
+    table : ndarray, shape (c, ...)
+        Coefficients.
+    instants : int
+        Number of instants the polynomial goes through.
+    deviation : float
+        Largest difference from A found between the instants, relative to the size of the entries
+        over the span.
     """
 
     basis: Callable[[Array], Array]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xarray import DataArray
 
-from studies.figures.style import plain
-from studies.reporting.units import units_of
+from modal.data.units import units_of
+from modal.plot.colours import plain
 
 
 def axis_label(variable: DataArray, words: str | None = None, prefix: str = "") -> str:

@@ -11,19 +11,33 @@ from matplotlib.path import Path
 from numpy.typing import NDArray
 from xarray import Dataset
 
-from studies.figures.labels import axis_label
-from studies.figures.style import DIVERGENCE, FLUTTER, HATCH, STABLE
-from studies.reporting.map_verdicts import NAMES, UNDECIDED, classes
+from modal.maps.classes import NAMES, UNDECIDED, classes
+from modal.plot.axes import axes
+from modal.plot.colours import DIVERGENCE, FLUTTER, HATCH, STABLE
+from modal.plot.labels import axis_label
 
-COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of the classes of map_verdicts
+COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of modal.maps.classes
 
 
-def verdict(grid: Dataset, ax: Axes) -> QuadMesh:
-    """Regions of the verdict; the legend names those that occur, undecided ones are hatched."""
+def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
+    """Draw the verdict of a map; undecided points are hatched.
+
+    Parameters
+    ----------
+    grid : xarray.Dataset
+        Of `modal.stability_map`, over two parameters; the first is drawn along x.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    QuadMesh
+    """
+    ax = axes(ax)
     y_name, x_name = _axes_of(grid)
-    found = classes(grid).transpose(y_name, x_name).values
+    class_codes = classes(grid).transpose(y_name, x_name).values
     mesh = ax.pcolormesh(
-        grid[x_name], grid[y_name], np.ma.masked_less(found, 0),
+        grid[x_name], grid[y_name], np.ma.masked_less(class_codes, 0),
         cmap=mcolors.ListedColormap(COLOURS), vmin=-0.5, vmax=3.5, shading="nearest",
     )  # fmt: skip
     hatch(grid, ax)
@@ -35,7 +49,7 @@ def verdict(grid: Dataset, ax: Axes) -> QuadMesh:
             label=name.replace(": ", ":\n").replace("modes were", "modes\nwere"),
         )
         for code, name in NAMES.items()
-        if np.any(found == code)
+        if np.any(class_codes == code)
     ]
     ax.legend(handles=patches, loc="upper left", bbox_to_anchor=(1.01, 1.0))
     ax.set(xlabel=axis_label(grid[x_name]), ylabel=axis_label(grid[y_name]))
@@ -43,8 +57,21 @@ def verdict(grid: Dataset, ax: Axes) -> QuadMesh:
     return mesh
 
 
-def growth(grid: Dataset, ax: Axes) -> QuadMesh:
-    """The largest growth rate over the elastic modes, 1/s; the black line is where it is zero."""
+def growth(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
+    """Draw the largest growth rate of a map, 1/s; the black line is where it is zero.
+
+    Parameters
+    ----------
+    grid : xarray.Dataset
+        Of `modal.stability_map`, over two parameters; the first is drawn along x.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    QuadMesh
+    """
+    ax = axes(ax)
     y_name, x_name = _axes_of(grid)
     values = grid["growth_rate"].transpose(y_name, x_name).values
     limit = float(np.nanmax(np.abs(values))) or 1.0

@@ -30,23 +30,23 @@ def classes(grid: Dataset) -> DataArray:
     """
     verdict = grid["verdict"]
     proved = grid["proof"] > 0 if "proof" in grid else verdict.astype(bool) & False
-    found = np.where(verdict > 0, verdict + UNDECIDED, np.where(proved, STABLE, UNDECIDED))
+    codes = np.where(verdict > 0, verdict + UNDECIDED, np.where(proved, STABLE, UNDECIDED))
     if "done" in grid:
-        found = np.where(grid["done"], found, NOT_COMPUTED)
-    return DataArray(found.astype(int), dims=verdict.dims, coords=verdict.coords)
+        codes = np.where(grid["done"], codes, NOT_COMPUTED)
+    return DataArray(codes.astype(int), dims=verdict.dims, coords=verdict.coords)
 
 
 def shares(grid: Dataset) -> list[str]:
     """One line for each class of points that occurs, and one for each proof of stability."""
-    found: NDArray[np.intp] = classes(grid).values
+    codes: NDArray[np.intp] = classes(grid).values
     lines = []
     for code, name in NAMES.items():
-        lines += _share(name, int((found == code).sum()), found.size)
+        lines += _share(name, int((codes == code).sum()), codes.size)
         if code == STABLE and "proof" in grid:
             for proof, how in HOW.items():
-                by = (found == STABLE) & (grid["proof"].values == PROOFS.index(proof))
-                lines += _share(f"  {how}", int(by.sum()), found.size)
-    return lines + _share("not computed", int((found == NOT_COMPUTED).sum()), found.size)
+                by = (codes == STABLE) & (grid["proof"].values == PROOFS.index(proof))
+                lines += _share(f"  {how}", int(by.sum()), codes.size)
+    return lines + _share("not computed", int((codes == NOT_COMPUTED).sum()), codes.size)
 
 
 def _share(name: str, count: int, total: int) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from xarray import DataArray
 
@@ -13,20 +12,14 @@ PREFIXES: Mapping[str, float] = {"": 1.0, "m": 1e3, "µ": 1e6}
 
 def shown_units(units: str) -> str:
     """CF units for a reader: `rad s-1` as rad/s, `s-1` as 1/s, `m s-2` as m/s², `degree` as °."""
-    shown = re.sub(r"^(\w+)-1$", r"1/\1", units)
-    shown = re.sub(r" (\w+)-1\b", r"/\1", shown)
-    shown = re.sub(r" (\w+)-2\b", r"/\1²", shown)
-    shown = re.sub(r"([a-z])2\b", r"\1²", shown)
-    return "°" if shown == "degree" else shown
+    text = re.sub(r"^(\w+)-1$", r"1/\1", units)
+    text = re.sub(r" (\w+)-1\b", r"/\1", text)
+    text = re.sub(r" (\w+)-2\b", r"/\1²", text)
+    text = re.sub(r"([a-z])2\b", r"\1²", text)
+    return "°" if text == "degree" else text
 
 
 def units_of(variable: DataArray) -> str:
     """Units of a variable for a reader; empty for numbers without a unit."""
     units = str(variable.attrs.get("units", ""))
     return "" if units == "1" else shown_units(units)
-
-
-def units_by(variable: DataArray, dim: str) -> dict[Any, str]:
-    """Units of each entry along `dim`, of a variable whose attribute lists them by commas."""
-    units = (shown_units(one) for one in str(variable.attrs["units"]).split(", "))
-    return dict(zip(variable[dim].values.tolist(), units, strict=True))
