@@ -91,14 +91,11 @@ class ReducedMechanism(Mechanism):
         ]
         return np.asarray(np.concatenate(whole)[wide.masters])
 
-
     def embedding(self, before: ReducedMechanism, driven: bool | None = None) -> Array:
         """Coordinates (n, m) of the shapes of an earlier one, whose bases these contain."""
         own, old = self.elastic(driven), before.elastic(driven)
         blocks = []
-        for (name, body), first in zip(
-            self.bodies.items(), before.topology.offsets[:-1], strict=True
-        ):
+        for name, body in self.bodies.items():
             earlier = before.bodies[name]
             if isinstance(body, ReducedBody) and isinstance(earlier, ReducedBody):
                 wide = np.zeros((body.size, earlier.size))

@@ -76,9 +76,7 @@ class LinkMethod:
             system = linked(self.grid.freeze(point))
             if system is None or not same_links(self._first, system):
                 raise AccuracyError(f"at {named(point)}: the mechanism has other links than before")
-            _, numbers, times = found.setdefault(
-                id(system.mechanism), (system.mechanism, [], [])
-            )
+            _, numbers, times = found.setdefault(id(system.mechanism), (system.mechanism, [], []))
             numbers.append(p)
             times.append(system.t)
         return [(m, np.array(numbers), np.array(times)) for m, numbers, times in found.values()]

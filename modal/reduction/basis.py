@@ -123,7 +123,7 @@ class ReducedBasis:
         made._set(family, reference, arrays["theta"], arrays["xi"], float(arrays["resolved"][0]))
         made.columns.append(arrays["V"], arrays["MV"])
         made._overlap = arrays["overlap"]
-        made._matrices, made._sketched, made._transposed = (
+        made.matrices, made.sketched, made.transposed = (
             arrays[name] for name in ("matrices", "sketched", "transposed")
         )
         return made

@@ -78,14 +78,14 @@ class LinkMotion:
     def freeze(self, t: float) -> FrozenSystem:
         """The frozen system of the reduced mechanism at time t, s."""
         options = self.reducer.options
-        prestress = "linear" if options.stressed else None
-        return self.mechanism.freeze(t, options.transport, prestress, options.driven)
+        return self.mechanism.freeze(t, options.transport, options.prestress, options.driven)
 
     def freeze_many(self, times: ArrayLike) -> FrozenSeries:
         """Those of several times."""
         options = self.reducer.options
-        prestress = "linear" if options.stressed else None
-        return self.mechanism.freeze_many(times, options.transport, prestress, options.driven)
+        return self.mechanism.freeze_many(
+            times, options.transport, options.prestress, options.driven
+        )
 
     def lift(self, q: Inexact) -> Inexact:
         """DOFs (N, ...) of the full mechanism."""
@@ -98,9 +98,7 @@ class LinkMotion:
     def missing(self, times: Array, q: Inexact, v: Inexact, a: Inexact) -> Array:
         """The size of what the bases miss, (P, k), √J: of displacement, velocity and acceleration
         (P, n, k)."""
-        instants = LinkInstants(
-            self.mechanism, self.reducer.bases, times, self.reducer.options
-        )
+        instants = LinkInstants(self.mechanism, self.reducer.bases, times, self.reducer.options)
         parts = [instants.motions(np.asarray(x, dtype=complex)) for x in (q, v, a)]
         square = np.zeros((len(times), q.shape[2]))
         for name in self.reducer.bases:

@@ -147,8 +147,7 @@ class LinkSource:
 
     def _options(self) -> dict[str, Any]:
         options = self._reducer.options
-        prestress = "linear" if options.stressed else None
-        return dict(transport=options.transport, prestress=prestress, driven=options.driven)
+        return dict(transport=options.transport, prestress=options.prestress, driven=options.driven)
 
     @property
     def _size(self) -> int:

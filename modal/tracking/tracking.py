@@ -26,14 +26,15 @@ from modal.data.datasets import constants_text, provenance
 from modal.data.integrity import checksum
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
-from modal.tracking.dataset import tracks_dataset
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.tracking.following import Rules
 from modal.reduction.link_reducer import linked
+from modal.tracking.dataset import tracks_dataset
+from modal.tracking.following import Rules
 from modal.tracking.link_source import LinkSource
 from modal.tracking.run import Run
 from modal.tracking.smooth_source import LARGEST, NotSmooth, SmoothSource
 from modal.tracking.snapshot import ModesLike
+from modal.tracking.source import BasisError, Source
 from modal.tracking.sources import (
     WORTH_A_BASIS,
     FullSource,
@@ -42,7 +43,6 @@ from modal.tracking.sources import (
     Solver,
     reducible,
 )
-from modal.tracking.source import BasisError, Source
 from modal.tracking.store import TrackStore
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder

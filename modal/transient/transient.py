@@ -28,7 +28,6 @@ from modal.transient.loads import Load, check_resolved, total_force
 from modal.transient.records import Recorder, chosen_probes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import Accepted, AdaptiveSteps, FixedSteps
-from modal.types import Array
 
 Formalism = Literal["lagrange", "hamilton"]
 
