@@ -167,7 +167,7 @@ def _is_small(problem: ModeProblem) -> bool:
     """Whether LAPACK is to find all modes: there are hardly more than a Krylov space would span."""
     n, k = problem.quadratic.n, problem.k
     there = 2 * n - (0 if problem.chain is None else problem.chain.count)
-    return n < max(DENSE_BELOW, k + 2) or (there <= 4 * k + 4 and n <= SMALL) or there == 0
+    return bool(n < max(DENSE_BELOW, k + 2) or (there <= 4 * k + 4 and n <= SMALL) or there == 0)
 
 
 def _with_found_null_space(

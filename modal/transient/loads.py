@@ -76,7 +76,7 @@ class Harmonic:
 
     def force(self, t: float, system: FrozenSystem) -> Array:
         size = self.amplitude * np.sin(self.frequency * t + self.phase)
-        return size * direction(self.at, system)
+        return np.asarray(size * direction(self.at, system))
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Impulse:
             return np.zeros(system.n)
         # ∫ sin(π s) ds over [0, 1] is 2/π.
         size = 0.5 * np.pi * self.impulse / self.duration * np.sin(np.pi * phase)
-        return size * direction(self.at, system)
+        return np.asarray(size * direction(self.at, system))
 
 
 @dataclass(frozen=True)
