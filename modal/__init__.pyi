@@ -32,8 +32,8 @@ from modal.maps.grid import Model as Model
 from modal.maps.stability_maps import stability_map as stability_map
 from modal.periodic.blade_family import MultibladeFamily as MultibladeFamily
 from modal.periodic.coleman import Coleman as Coleman
-from modal.periodic.floquet import FloquetModes as FloquetModes
 from modal.periodic.floquet import floquet as floquet
+from modal.periodic.floquet_modes import FloquetModes as FloquetModes
 from modal.periodic.hill import hill_chart as hill_chart
 from modal.periodic.multiblade import multiblade as multiblade
 from modal.periodic.multiblade_model import MultibladeModel as MultibladeModel

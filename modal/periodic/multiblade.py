@@ -99,4 +99,4 @@ def multiblade(
             raise InputError("rate, average: a function of the speed has its own speeds and means")
         return MultibladeFamily(model, blades, turning)
     is_second_order(model)
-    return MultibladeModel(model, transformation(model, blades, rate, turning), average)
+    return MultibladeModel(*transformation(model, blades, rate, turning), average)

@@ -14,7 +14,8 @@ from tqdm import tqdm
 from assembly.errors import InputError
 from modal.data.datasets import constants_text, described, provenance
 from modal.data.variables import PERIODIC
-from modal.periodic.floquet import FloquetModes, Method, floquet
+from modal.periodic.floquet import Method, floquet
+from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.hill_modes import hill_snapshot, rows
 from modal.tracking.following import Rules
 from modal.tracking.matching import Match, Overlap, align, assign
