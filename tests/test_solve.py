@@ -139,7 +139,7 @@ def test_a_stopped_block_run_hands_over_what_converged(monkeypatch: pytest.Monke
 
 def test_result_that_fails_its_check_is_not_handed_out() -> None:
     with pytest.raises(AccuracyError, match="backward error"):
-        solve(gyroscopic(60, seed=5), k=4, tolerance=1e-40)
+        solve(gyroscopic(60, seed=5), k=4, backward_error=1e-40)
 
 
 def test_factorization_follows_the_structure() -> None:

@@ -399,8 +399,7 @@ class Mechanism(RigidMechanism):
         return frame_stiffness(self.topology)
 
     def elastic(self, driven: bool | None) -> ElasticReduction:
-        """The independent DOFs where all joints, and the drivers that hold, tie the elastic
-        ones."""
+        """The independent DOFs where joints, and drivers that hold, tie the elastic ones."""
         rows = self.closure.rows
         held: Mask = rows.held if driven is None else np.where(rows.driven, bool(driven), True)
         key = tuple(held.tolist())

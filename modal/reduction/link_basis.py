@@ -159,7 +159,7 @@ def _independent(forces: Array) -> Array:
     size = np.linalg.norm(forces, axis=0)
     scaled = forces[:, size > 0.0] / size[size > 0.0]
     if not scaled.shape[1]:
-        return scaled
+        return np.asarray(scaled)
     _, R, order = la.qr(scaled, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
     return np.asarray(scaled[:, order[: int((diagonal > DEPENDENT * diagonal[0]).sum())]])

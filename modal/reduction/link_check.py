@@ -72,7 +72,7 @@ class _Link:
 
     def _resting(self, vectors: Array) -> Array:
         responses, inverse = self._responses
-        return vectors - responses @ (inverse @ (self.basis.ties.T @ vectors))
+        return np.asarray(vectors - responses @ (inverse @ (self.basis.ties.T @ vectors)))
 
     def stiffness(self, u: Any, transposed: bool = False) -> Any:
         """K u, or Kᵀu, with what best-fit rotations add."""

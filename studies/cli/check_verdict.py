@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import modal
 
@@ -83,6 +85,6 @@ def _named(modes: Iterable[int]) -> str:
     return ("mode " if len(numbers) == 1 else "modes ") + ", ".join(numbers)
 
 
-def _range(values: np.ndarray) -> str:
+def _range(values: NDArray[Any]) -> str:
     low, high = f"{values.min():.0f}", f"{values.max():.0f}"
     return low if low == high else f"{low} to {high}"

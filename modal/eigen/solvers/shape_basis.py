@@ -78,7 +78,7 @@ class ShapeBasis:
     @property
     def complete(self) -> bool:
         """The basis spans all displacements: the projected problem is the problem."""
-        return self.m == self.quadratic.n
+        return bool(self.m == self.quadratic.n)
 
     def projected(self) -> tuple[Array, Array, Array]:
         """VᵀMV, VᵀCV and VᵀKV, (m, m)."""
