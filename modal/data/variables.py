@@ -197,7 +197,7 @@ UNBALANCE: Table = {
     "speed": Variable("angular velocity", "rad s-1"),
 }
 
-FLOQUET_TRACKS: Table = {
+PERIODIC: Table = {
     "eigenvalue": Variable("λ of the harmonic that is followed", "rad s-1", _TRACK),
     "frequency": Variable("frequency of that harmonic, |Im λ| / 2π", "Hz", _TRACK),
     "growth_rate": Variable("growth rate, real part of the Floquet exponent", "s-1", _TRACK),
@@ -207,18 +207,37 @@ FLOQUET_TRACKS: Table = {
     ),
 }
 
-_METHODS, _SPEEDS = ("omega", "method"), ("omega",)
-
-ROTOR_VERDICT: Table = {
-    "growth_rate": Variable("largest growth rate", "s-1", _METHODS),
-    "frequency": Variable("frequency of the mode with the largest growth rate", "Hz", _METHODS),
-    "parts": Variable("whether the method's verdict is not that of Floquet", "1", _METHODS),
-    "error": Variable("bound on the error of the Floquet growth rate", "s-1", _SPEEDS),
-    "variation": Variable(
-        "largest relative variation of the multiblade matrices over a turn", "1", _SPEEDS
+ROTOR: Table = {
+    "growth_rate": Variable("largest growth rate", "s-1", ("omega", "analysis")),
+    "frequency": Variable(
+        "frequency of the mode with the largest growth rate", "Hz", ("omega", "analysis")
     ),
-    "name": Variable("name of the multiblade mode with the largest growth rate", None, _SPEEDS),
-    "method": Variable("frozen, averaged multiblade, or Floquet", None),
+    "error": Variable("bound on the error of the Floquet growth rate", "s-1", ("omega",)),
+    "variation": Variable(
+        "largest relative variation of the multiblade matrices over a turn", "1", ("omega",)
+    ),
+    "parts": Variable(
+        "whether the method's verdict is not that of Floquet", "1", ("omega", "analysis")
+    ),
+    "name": Variable("name of the multiblade mode with the largest growth rate", None, ("omega",)),
+}
+
+MULTIBLADE: Table = {
+    **TRACKS,
+    "share": Variable("share of the kinetic energy in multiblade groups", "1", (*_TRACK, "group")),
+    "name": Variable("group with the largest share", None, _TRACK),
+}
+
+# Arrays that are no datasets.
+ARRAYS: Table = {
+    "share": Variable("share of the kinetic energy", "1", ("mode", "group")),
+    "participation": Variable("participation of the harmonic", "1"),
+    "frequency": Variable("frequency of the harmonic", "Hz"),
+    "harmonic": Variable("harmonic of the period", "1"),
+    "shape": Variable("periodic part of the mode", "1", ("time", "dof")),
+    "mac": Variable("modal assurance criterion", "1", ("first", "second")),
+    "first": Variable("mode of the first set", "1"),
+    "second": Variable("mode of the second set", "1"),
 }
 
 # Coordinates of all datasets, and parameters that are swept often. Any other swept parameter has
@@ -243,7 +262,9 @@ TABLES: Mapping[str, Table] = {
     "crosscheck": CROSSCHECK,
     "identified": IDENTIFIED,
     "response": RESPONSE,
+    "response_swept": RESPONSE_SWEPT,
     "unbalance": UNBALANCE,
-    "Floquet tracks": FLOQUET_TRACKS,
-    "rotor verdict": ROTOR_VERDICT,
+    "periodic": PERIODIC,
+    "rotor": ROTOR,
+    "multiblade": MULTIBLADE,
 }

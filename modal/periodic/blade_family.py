@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
+from modal.data.datasets import described
+from modal.data.variables import MULTIBLADE
 from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
 from modal.periodic.blade_modes import GROUPS, names_of
@@ -55,8 +57,8 @@ class MultibladeFamily:
         """
         if self._last is None or self._last[0] != omega:
             model = self._make(float(omega))
-            coleman = transformation(model, self._blades, float(omega), self._turning)
-            self._last = (float(omega), MultibladeModel(model, coleman))
+            alike = transformation(model, self._blades, float(omega), self._turning)
+            self._last = (float(omega), MultibladeModel(*alike))
         return self._last[1]
 
     def freeze(self, omega: float) -> FrozenSystem:
@@ -118,9 +120,7 @@ class MultibladeFamily:
                 shares[i, j] = share[np.minimum(distance, conjugate).argmin()]
         largest = np.array([names_of(row) for row in np.nan_to_num(shares)])
         names = np.where(np.isfinite(values), largest, "none")
-        described = {"units": "1", "long_name": "share of the kinetic energy in multiblade groups"}
-        called = {"units": "1", "long_name": "group with the largest share"}
-        return tracks.assign_coords(group=("group", list(GROUPS))).assign(
-            share=(("omega", "mode", "group"), shares, described),
-            name=(("omega", "mode"), names, called),
+        named = tracks.assign_coords(group=("group", list(GROUPS))).assign(
+            share=(("omega", "mode", "group"), shares), name=(("omega", "mode"), names)
         )
+        return described(named, MULTIBLADE)

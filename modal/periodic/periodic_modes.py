@@ -16,6 +16,8 @@ import numpy as np
 import xarray as xr
 
 from assembly.errors import InputError
+from modal.data.datasets import described_array
+from modal.data.variables import ARRAYS
 from modal.periodic.orbits import Propagation, cut, harmonics, participations
 from modal.types import Array, Complex, Index
 
@@ -94,10 +96,7 @@ class PeriodicShapes:
             values, dims = np.array(kept), ("group", "mode", "harmonic")  # type: ignore[assignment]
             coords = {"group": list(groups)} | coords
         out = xr.DataArray(values, dims=dims, coords=coords, name="participation")
-        out.attrs = {"long_name": "participation of the harmonic", "units": "1"}
-        out["frequency"].attrs = {"long_name": "frequency of the harmonic", "units": "Hz"}
-        out["harmonic"].attrs = {"long_name": "harmonic of the period"}
-        return out
+        return described_array(out, ARRAYS)
 
     def orbit(self, mode: int) -> xr.DataArray:
         """p of one mode over the period, (time, dof), relative to its strongest harmonic."""
@@ -109,7 +108,5 @@ class PeriodicShapes:
             dims=("time", "dof"),
             coords={"time": self.t0 + times},
             name="shape",
-            attrs={"long_name": "periodic part of the mode"},
         )
-        out["time"].attrs = {"long_name": "time", "units": "s"}
-        return out
+        return described_array(out, ARRAYS)
