@@ -19,6 +19,7 @@ from studies.reporting.protocol import Data, Outputs, report_of, study_main
 __all__ = ["equations", "main", "model", "report"]
 
 RPM = np.pi / 30.0
+RULES = modal.Rules(halvings=1, extra=0)  # of the Campbell diagram: no event is located
 UNKNOWNS = [[2], [3], [4], [5]]  # of the equations: each blade's lag angle
 
 
@@ -42,7 +43,7 @@ def main(
     *,
     min_rpm: float = 50.0,
     max_rpm: float = 400.0,
-    speeds: int = 36,
+    speeds: int = 24,
     damper_out: bool = True,
     mechanism: bool = False,
     progress: bool = False,
@@ -85,7 +86,7 @@ def main(
     yield Data("verdict.nc", verdict)
     yield figures.verdicts(verdict)
     family = modal.multiblade(lambda w: equations(w / RPM, works), UNKNOWNS)
-    tracks = family.track(omega, k=6, progress=progress)
+    tracks = family.track(omega, k=6, rules=RULES, progress=progress)
     yield Data("multiblade.nc", tracks)
     yield figures.campbell(tracks)
     worst = float(omega[verdict["growth_rate"].sel(method="floquet").values.argmax()])

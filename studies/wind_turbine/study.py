@@ -19,6 +19,7 @@ from studies.wind_turbine.machine import BLADES, RATED_RPM, model
 __all__ = ["main", "model", "report"]
 
 RPM = np.pi / 30.0
+RULES = modal.Rules(halvings=1, extra=0)  # of the Campbell diagram: no event is located
 
 
 def _named(tracks: xr.Dataset) -> list[str]:
@@ -86,7 +87,8 @@ def main(
     family = modal.multiblade(
         lambda omega: model(omega / RPM, tower_elements=tower_elements, table=table), BLADES
     )
-    tracks = family.track(np.linspace(min_rpm, max_rpm, speeds) * RPM, k=modes, progress=progress)
+    omega = np.linspace(min_rpm, max_rpm, speeds) * RPM
+    tracks = family.track(omega, k=modes, rules=RULES, progress=progress)
     yield Data("tracks.nc", tracks)
     yield figures.campbell(tracks)
     variation = max(family.at(max_rpm * RPM).variation.values())
