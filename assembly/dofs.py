@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from assembly.errors import InputError
 from assembly.kinematics import skew
+from assembly.linalg.multigrid import RigidMotions
 from assembly.types import Array, Index, Inexact, Mask
 
 COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")
@@ -142,6 +143,21 @@ class DofMap:
         turns = np.flatnonzero(~moves)
         fields[turns, self.component[turns]] = 1.0
         return fields
+
+    def rigid_motions(self) -> RigidMotions:
+        """The rigid motions as an iterative solver takes them, with the DOFs of each node.
+
+        Returns
+        -------
+        RigidMotions
+        """
+        block = int(np.argmax(self.node != self.node[0])) or len(self)
+        regular = len(self) % block == 0 and bool(
+            np.all(self.node.reshape(-1, block) == self.node[::block, None])
+            and np.all(self.component.reshape(-1, block) == self.component[:block])
+        )
+        fields = self.rigid_fields()
+        return RigidMotions(fields[:, np.abs(fields).max(axis=0) > 0.0], block if regular else 1)
 
     def turning(self, unit: Array, rotations: bool = False) -> sp.csr_matrix:
         """The matrix (n, n) that multiplies every nodal displacement by a (3, 3) matrix.

@@ -35,7 +35,9 @@ def main() -> None:
     start = time.process_time()
     exact = modal.frequency_response(system, some, force, method="direct")
     alone = (time.process_time() - start) / len(some)
-    print(f"  direct, each           {alone:8.1f} s: {FREQUENCIES * alone / together:.0f} times all")
+    print(
+        f"  direct, each           {alone:8.1f} s: {FREQUENCIES * alone / together:.0f} times all"
+    )
     near = found.sel(frequency=some)
     error = np.abs((near["displacement"] - exact["displacement"]).values)
     share = (error / near["error_bound"].values).max()

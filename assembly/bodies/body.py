@@ -372,12 +372,50 @@ class Body:
         inner = np.flatnonzero(~self.held)
         if inner.size:
             if np.array_equal(self.held, self.fixed):
-                K = self.supported.K.tocsr()  # of a million DOFs one copy is enough
+                K = self.supported.K
             else:
                 K = self.operators.K.tocsr()[inner][:, inner]
-            with Factorization(K, "spd") as factor:
+            motions = self.dofs.select(inner).rigid_motions
+            with Factorization(K, "spd", motions=motions) as factor:
                 u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
         return u
+
+    def rigid_fields(self) -> Array:
+        """The six infinitesimal rigid motions about the frame's origin, (n, 6)."""
+        return self.dofs.rigid_fields()
+
+    def on_coordinates(self, rows: sp.csr_matrix) -> sp.csr_matrix:
+        """Linear forms (k, n) of the degrees of freedom in the coordinates of the body."""
+        return rows
+
+    def load_stiffness(self, loads: Array) -> list[Any]:
+        """K_G (n, n) of each of several unit loads.
+
+        Parameters
+        ----------
+        loads : ndarray, shape (n, k)
+            Forces and moments, N and N·m.
+
+        Returns
+        -------
+        list of operators, length k
+            Those of the same loads are the same objects.
+        """
+        keys = [column.tobytes() for column in np.ascontiguousarray(loads.T)]
+        new = [j for j, key in enumerate(keys) if key not in self._load_stiffness]
+        if new:
+            for j, u in zip(new, self.static_response(loads[:, new]).T, strict=True):
+                self._load_stiffness[keys[j]] = self.geometric(u, None)
+        return [self._load_stiffness[key] for key in keys]
+
+    @cached_property
+    def bases(self) -> dict[Any, Any]:
+        """Reduced bases of this body as a link of mechanisms, by their joints and loads."""
+        return {}
+
+    @cached_property
+    def _load_stiffness(self) -> dict[bytes, Any]:
+        return {}
 
     @cached_property
     def _unit_response(self) -> Array:
@@ -413,6 +451,8 @@ class Body:
             The unit kinematics that causes it, 0–11; None for another load.
         """
         total = sum_operators([f.geometric(u, unit) for f in self.families], self.size)
+        if not len(self.hold):  # of a large body without a hub there is one copy of K
+            return total
         reaction = self.operators.K.tocsr()[self.hold] @ u
         if unit is not None:
             reaction = reaction - self.operators.inertia_loads[self.hold, unit]

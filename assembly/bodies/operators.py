@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics
 from assembly.linalg.combination import Combination, Kronecker, Lazy
+from assembly.linalg.symmetric import Symmetric
 from assembly.types import Array, Index
 
 if TYPE_CHECKING:
@@ -18,7 +19,24 @@ if TYPE_CHECKING:
 
 
 class BodyOperators:
-    """The fixed matrices of a body on a subset of its DOFs, each computed once."""
+    """The fixed matrices of a body on a subset of its DOFs, each computed once.
+
+    Parameters
+    ----------
+    body : Body
+        The body.
+    keep : ndarray of int, shape (n,)
+        Numbers of the degrees of freedom.
+
+    Attributes
+    ----------
+    M, K, D, d : operator, shape (n, n)
+        Mass, stiffness, internal damping and dampers against the surroundings.
+    G, S, B : tuple of operators
+        Per unit of ω_i (3), of ω_iω_j (6), and geometric stiffness per unit of the kinematics.
+    inertia_loads : ndarray
+        Loads (n, units) per unit of the kinematics.
+    """
 
     def __init__(self, body: Body, keep: Index) -> None:
         self.body, self.keep, self.n = body, keep, len(keep)
@@ -41,7 +59,7 @@ class BodyOperators:
         self.inertia_loads: Array = body.inertia_loads[keep]
         self.B = self._lazy(body.geometric_unit, UNIT_COUNT)
         # Per unit of v_O and ω; none without dampers against the surroundings.
-        self.B_damper = self._lazy(body.geometric_damper_unit, 6 if _nonzero(self.d) else 0)
+        self.B_damper = self._lazy(body.geometric_damper_unit, 6 if nonzero(self.d) else 0)
 
     def _lazy(self, geometric_unit: Callable[[int], Any], count: int) -> tuple[Lazy, ...]:
         def maker(unit: int) -> Callable[[], Any]:
@@ -80,17 +98,20 @@ class BodyOperators:
             K_G=Combination.of(n, coefficients, self.B)
             + Combination.of(n, motion.twist()[: len(self.B_damper)], self.B_damper),
             K_D=Combination.of(n, motion.omega, self.circulatory)
-            if _nonzero(self.d)
+            if nonzero(self.d)
             else Combination((n, n)),
         )
-        return {name: _without_empty(part) for name, part in parts.items()}
+        return {
+            name: Combination(part.shape, tuple((c, A) for c, A in part.terms if nonzero(A)))
+            for name, part in parts.items()
+        }
 
 
 def sum_operators(operators: list[Any], size: int) -> Any:
     """The sum; a single operator that is not empty is returned as it is (Kronecker stays
     Kronecker).
     """
-    present = [A for A in operators if _nonzero(A)]
+    present = [A for A in operators if nonzero(A)]
     if not present:
         return sp.csr_matrix((size, size))
     if len(present) == 1:
@@ -115,14 +136,13 @@ def restrict(A: Any, keep: Index, slices: dict[int, sp.csr_matrix]) -> Any:
             if id(A.m) not in slices:
                 slices[id(A.m)] = sp.csr_matrix(A.m[nodes][:, nodes])
             return Kronecker(slices[id(A.m)], A.a)
+    if isinstance(A, Symmetric):
+        return A.restricted(keep)
     return sp.csr_matrix(A.tocsr()[keep][:, keep])
 
 
-def _nonzero(A: Any) -> bool:
+def nonzero(A: Any) -> bool:
+    """Whether an operator may differ from zero."""
     if isinstance(A, Kronecker):
         return bool(A.m.nnz and np.any(A.a))
     return not sp.issparse(A) or bool(A.nnz)
-
-
-def _without_empty(part: Combination) -> Combination:
-    return Combination(part.shape, tuple((c, A) for c, A in part.terms if _nonzero(A)))

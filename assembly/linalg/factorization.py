@@ -10,26 +10,26 @@ manager.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from types import TracebackType
 
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.linalg.multigrid import MultigridSolver
+from assembly.linalg.multigrid import MultigridSolver, RigidMotions
 from assembly.linalg.mumps import (
     MumpsFactor,
     Structure,
     complex_build,
     nested_dissection,
-    upper_triangle,
 )
 from assembly.linalg.solver import active
 from assembly.linalg.superlu import SuperLUFactor, unpivoted_inertia
+from assembly.linalg.symmetric import Symmetric
 from assembly.linalg.team import SharedFactor
-from assembly.types import AnyArray, Array
+from assembly.types import AnyArray
 
-__all__ = ["Factorization", "RigidMotions", "SMALL", "Structure"]
+__all__ = ["Factorization", "SMALL", "Structure"]
 
 Factor = MumpsFactor | SuperLUFactor | MultigridSolver | SharedFactor
 
@@ -37,20 +37,11 @@ Factor = MumpsFactor | SuperLUFactor | MultigridSolver | SharedFactor
 SMALL = 1500
 
 
-@dataclass(frozen=True)
-class RigidMotions:
-    """fields (n, m): rigid motions of a body. block: consecutive DOFs of each node, 1 where nodes
-    differ.
-    """
-
-    fields: Array
-    block: int = 1
-
-
 class Factorization:
     """A⁻¹ of a sparse real A (n, n). `solve` takes (n,) or (n, k), real or complex.
 
-    motions: the rigid motions (n, m) of the body whose stiffness A is, where a caller needs solves
+    A is a sparse matrix, or a `Symmetric` one where the structure is not "general".
+    motions: gives the rigid motions of the body whose stiffness A is, where a caller needs solves
     only and the iterative method may serve for them (assembly/linalg/solver.py).
 
     Raises SingularSystemError when A is singular, or not positive definite where structure="spd".
@@ -58,10 +49,10 @@ class Factorization:
 
     def __init__(
         self,
-        A: sp.spmatrix,
+        A: sp.spmatrix | Symmetric,
         structure: Structure = "general",
         small: int = SMALL,
-        motions: RigidMotions | None = None,
+        motions: Callable[[], RigidMotions] | None = None,
     ) -> None:
         self.shape, self.structure = A.shape, structure
         self._factor: Factor
@@ -69,25 +60,25 @@ class Factorization:
         n, chosen = A.shape[0], active()
         large = n >= chosen.least
         if large and chosen.method == "iterative" and structure == "spd" and motions is not None:
-            data = (sp.csr_matrix(A), motions.fields)
+            near = motions()
+            data = (A.tocsr(), near.fields)
             if chosen.team is not None:
-                self._factor = chosen.team.factorize("multigrid", data, n, motions.block)
+                self._factor = chosen.team.factorize("multigrid", data, n, near.block)
             else:
-                self._factor = MultigridSolver(data, n, motions.block)
+                self._factor = MultigridSolver(data, n, near.block)
         elif n <= small and not large:
-            self._factor = SuperLUFactor(A, structure)
+            self._factor = SuperLUFactor(A.tocsr(), structure)
         elif structure == "spd" and complex_build():
-            self._factor = SuperLUFactor(A, structure, nested_dissection(A))
+            self._factor = SuperLUFactor(A.tocsr(), structure, nested_dissection(A.tocsr()))
         else:
-            rows = sp.csr_matrix(A)
-            rows = rows if structure == "general" else upper_triangle(rows)
+            rows = A.tocsr() if structure == "general" else Symmetric.of(A).upper
             on_disk = large and chosen.out_of_core
             if large and chosen.team is not None:
                 self._factor = chosen.team.factorize("mumps", rows, n, structure, on_disk)
             else:
                 self._factor = MumpsFactor(rows, n, structure, out_of_core=on_disk)
             if structure == "symmetric" and complex_build():
-                self._signless = A
+                self._signless = A.tocsr()
 
     def solve(self, b: AnyArray) -> AnyArray:
         """A⁻¹ b."""

@@ -8,6 +8,7 @@ distributed evenly; matrix, vectors and solutions come from the first rank and r
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,16 @@ OPTIONS = {
     "pc_gamg_esteig_ksp_max_it": 10,
 }
 PREFIX = "frozen_motion_multigrid_"
+
+
+@dataclass(frozen=True)
+class RigidMotions:
+    """fields (n, m): rigid motions of a body. block: consecutive DOFs of each node, 1 where nodes
+    differ.
+    """
+
+    fields: Array
+    block: int = 1
 
 
 class MultigridSolver:
@@ -62,7 +73,7 @@ class MultigridSolver:
         self.matrix = PETSc.Mat().createAIJ(size, bsize=block, csr=petsc_arrays(rows), comm=comm)
         del rows, data
         self.matrix.setOption(PETSc.Mat.Option.SPD, True)
-        self.b, self.x = self.matrix.createVecs("both")
+        self.b, self.x = self.matrix.createVecLeft(), self.matrix.createVecRight()
         self._set_motions(motions)
         self.ksp = self._solver()
         self.iterations = 0

@@ -69,33 +69,6 @@ def petsc_arrays(A: sp.csr_matrix | None) -> tuple[Any, Any, Any]:
     return indptr, indices, A.data.astype(PETSc.ScalarType, copy=False)
 
 
-def upper_triangle(A: sp.csr_matrix) -> sp.csr_matrix:
-    """The entries on and above the diagonal, row by row: no second copy of the whole is made."""
-    if not A.has_sorted_indices:
-        A = A.sorted_indices()
-    n = A.shape[0]
-    counts = np.empty(n, dtype=np.int64)
-    keep = np.empty(A.nnz, dtype=bool)
-    for rows in row_blocks(A):
-        first, last = A.indptr[rows.start], A.indptr[rows.stop]
-        lengths = np.diff(A.indptr[rows.start : rows.stop + 1])
-        own = np.repeat(np.arange(rows.start, rows.stop), lengths)
-        keep[first:last] = A.indices[first:last] >= own
-        counts[rows] = np.bincount(
-            own[keep[first:last]] - rows.start, minlength=rows.stop - rows.start
-        )
-    indptr = np.zeros(n + 1, dtype=A.indptr.dtype)
-    np.cumsum(counts, out=indptr[1:])
-    return sp.csr_matrix((A.data[keep], A.indices[keep], indptr), shape=A.shape)
-
-
-def row_blocks(A: sp.csr_matrix, entries: int = 2**22) -> list[slice]:
-    """Runs of rows of about so many entries."""
-    count = max(1, -(-A.nnz // entries))
-    edges = np.unique(np.linspace(0, A.shape[0], count + 1).astype(int))
-    return [slice(a, b) for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)]
-
-
 class MumpsFactor:
     """MUMPS's Cholesky ("spd", real builds only), LDLᵀ ("symmetric") or LU of a matrix (n, n).
 

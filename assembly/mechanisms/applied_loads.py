@@ -117,11 +117,12 @@ class AppliedLoads:
         """Displacement and rotation of each load's node or nodes, (6, all DOFs)."""
         out = []
         for point in self.points:
-            entries = point.motion(self.bodies[point.body].dofs, self.planar)
-            rows, cols, weights = zip(*entries, strict=True)
-            shifted = np.array(cols) + self._offsets[point.body]
-            shape = (6, self._offsets[-1])
-            out.append(sp.csr_matrix((weights, (rows, shifted)), shape=shape))
+            body = self.bodies[point.body]
+            rows, cols, weights = zip(*point.motion(body.dofs, self.planar), strict=True)
+            motion = sp.csr_matrix((weights, (rows, cols)), shape=(6, len(body.dofs)))
+            found = body.on_coordinates(motion).tocoo()
+            place = (found.row, found.col + self._offsets[point.body])
+            out.append(sp.csr_matrix((found.data, place), shape=(6, self._offsets[-1])))
         return out
 
     @cached_property
@@ -142,6 +143,16 @@ class AppliedLoads:
             wrench = np.concatenate([np.eye(3), skew(point.lever)])
             out.append(np.asarray(motion.T @ wrench))
         return out
+
+    def ties(self, body: int) -> Array:
+        """Nodal loads (DOFs of the body, 6 a load) of forces and moments at the loaded nodes."""
+        span = slice(self._offsets[body], self._offsets[body + 1])
+        mine = [
+            motion[:, span].toarray().T
+            for motion, point in zip(self._motions, self.points, strict=True)
+            if point.body == body
+        ]
+        return np.concatenate([np.zeros((span.stop - span.start, 0)), *mine], axis=1)
 
     def unit_loads(self, body: int) -> Array:
         """Nodal loads (DOFs of the body, 3 a load) of the unit forces on one body."""

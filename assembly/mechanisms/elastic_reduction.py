@@ -15,7 +15,7 @@ from assembly.mechanisms.joint_assembly import BodyStack, ReducedPattern
 from assembly.mechanisms.reactions import Instant
 from assembly.mechanisms.rigid_mechanism import RigidMechanism
 from assembly.mechanisms.topology import Topology
-from assembly.mechanisms.transformation import choose_partition
+from assembly.mechanisms.transformation import Partition, choose_partition
 from assembly.types import Index, Mask
 
 SAMPLES = 32  # instants at which the choice of slaves is tried
@@ -25,19 +25,29 @@ PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
 class ElasticReduction:
     """δ = T(t) q where the conditions `held` (m,) tie the elastic DOFs.
 
-    preferred: for some joints, the body whose DOFs remain. MechanismError where they cannot.
+    partition: which of the constrained DOFs are eliminated. frame: in whose axes the others are.
     """
 
-    def __init__(self, rigid: RigidMechanism, held: Mask, preferred: Mapping[str, str]) -> None:
-        topology = self.topology = rigid.topology
-        self.held = held
+    def __init__(self, topology: Topology, held: Mask, partition: Partition, frame: str) -> None:
+        self.topology, self.held, self.partition, self.frame = topology, held, partition, frame
+        self._tying = np.flatnonzero(held)
+        self._patterns: dict[bool, tuple[list[BodyStack], ReducedPattern]] = {}
+
+    @classmethod
+    def chosen(
+        cls, rigid: RigidMechanism, held: Mask, preferred: Mapping[str, str]
+    ) -> ElasticReduction:
+        """With a partition that is well conditioned along the motion.
+
+        preferred: for some joints, the body whose DOFs remain. MechanismError where they cannot.
+        """
+        topology = rigid.topology
         times = rigid.closure.sample_times(SAMPLES)
         gradients = rigid.dynamics.at(rigid.closure.states(np.array(times))).gradient.value
         read = np.abs(gradients).max(axis=0) > 1e-9 * topology.length
         weight = topology.preference(preferred, read)
-        self._tying = np.flatnonzero(held)
-        self.partition = choose_partition(gradients[:, self._tying], weight)
-        keepers = topology.keepers(self.partition.slaves)
+        partition = choose_partition(gradients[:, np.flatnonzero(held)], weight)
+        keepers = topology.keepers(partition.slaves)
         for joint, body in preferred.items():
             if keepers[joint] != body:
                 raise MechanismError(
@@ -46,8 +56,7 @@ class ElasticReduction:
                 )
         # In whose axes the DOFs at each joint are, for the record.
         places = ", ".join(f"{joint} in {body}" for joint, body in keepers.items())
-        self.frame = f"bodies' (joints: {places})"
-        self._patterns: dict[bool, tuple[list[BodyStack], ReducedPattern]] = {}
+        return cls(topology, held, partition, f"bodies' (joints: {places})")
 
     def transform(self, now: Instant) -> Jet:
         """The jet of T over the constrained DOFs, at one instant or at several."""
@@ -90,8 +99,11 @@ class ElasticReduction:
         return np.setdiff1d(np.arange(self.topology.offsets[-1]), slaves)
 
     @cached_property
-    def dofs(self) -> DofMap:
-        """Node and component of the independent DOFs; one object for all instants."""
+    def dofs(self) -> DofMap | None:
+        """Node and component of the independent DOFs; one object for all instants. None where some
+        are coordinates of reduced bodies."""
+        if any(body.size != len(body.dofs) for body in self.topology.bodies.values()):
+            return None
         return all_dofs(self.topology).select(self.masters)
 
 

@@ -46,6 +46,27 @@ class Term:
     factor: float = 1.0
 
 
+def body_terms(
+    body: Body, joint_loads: Array, stressed: bool, units: tuple[int, ...]
+) -> list[Term]:
+    """The fixed matrices of a body, and what multiplies each; see `BodyStack`."""
+    ops = body.operators
+    a, b = body.rayleigh
+    terms = [Term(M, ONE, ops.M), Term(K, ONE, ops.K)]
+    terms += [Term(D, ONE, ops.M, a), Term(D, ONE, ops.K, b)]
+    terms += [Term(D, ONE, ops.D), Term(D, ONE, ops.d)]
+    terms += [Term(C, SPIN + i, G, 2.0) for i, G in enumerate(ops.G)]
+    terms += [Term(K_EPSILON, SPIN_RATE + i, G) for i, G in enumerate(ops.G)]
+    terms += [Term(K_OMEGA2, PRODUCTS + i, S) for i, S in enumerate(ops.S)]
+    terms += [Term(K_D, SPIN + i, A) for i, A in enumerate(ops.circulatory)]
+    if stressed:
+        terms += [Term(K_G, LOADING + i, ops.B[i]) for i in units]
+        terms += [Term(K_G, TWIST + i, B) for i, B in enumerate(ops.B_damper)]
+        stiffened = body.load_stiffness(joint_loads)
+        terms += [Term(K_G, JOINTS + i, B) for i, B in enumerate(stiffened)]
+    return [term for term in terms if term.factor != 0.0]
+
+
 class BodyStack:
     """The fixed matrices of one body as rows of values on their common sparsity pattern.
 
@@ -56,22 +77,7 @@ class BodyStack:
     def __init__(
         self, body: Body, joint_loads: Array, stressed: bool, units: tuple[int, ...]
     ) -> None:
-        ops = body.operators
-        a, b = body.rayleigh
-        terms = [Term(M, ONE, ops.M), Term(K, ONE, ops.K)]
-        terms += [Term(D, ONE, ops.M, a), Term(D, ONE, ops.K, b)]
-        terms += [Term(D, ONE, ops.D), Term(D, ONE, ops.d)]
-        terms += [Term(C, SPIN + i, G, 2.0) for i, G in enumerate(ops.G)]
-        terms += [Term(K_EPSILON, SPIN_RATE + i, G) for i, G in enumerate(ops.G)]
-        terms += [Term(K_OMEGA2, PRODUCTS + i, S) for i, S in enumerate(ops.S)]
-        terms += [Term(K_D, SPIN + i, A) for i, A in enumerate(ops.circulatory)]
-        if stressed:
-            terms += [Term(K_G, LOADING + i, ops.B[i]) for i in units]
-            terms += [Term(K_G, TWIST + i, B) for i, B in enumerate(ops.B_damper)]
-            response = body.static_response(joint_loads)
-            stiffened = [body.geometric(u, None) for u in response.T]
-            terms += [Term(K_G, JOINTS + i, B) for i, B in enumerate(stiffened)]
-        self._fill(body.size, [term for term in terms if term.factor != 0.0])
+        self._fill(body.size, body_terms(body, joint_loads, stressed, units))
 
     def _fill(self, size: int, terms: list[Term]) -> None:
         """Values (terms, entries) on the union pattern, and what multiplies each."""

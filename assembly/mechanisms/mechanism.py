@@ -28,6 +28,7 @@ from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joint_terms import joint_terms
 from assembly.mechanisms.joints import Joint
+from assembly.mechanisms.mechanism_system import MechanismSystem, check_prestress
 from assembly.mechanisms.naming import deflections_by_name, described
 from assembly.mechanisms.rigid_mechanism import RigidMechanism
 from assembly.mechanisms.topology import Topology
@@ -36,6 +37,7 @@ from assembly.system.frozen_series import FrozenSeries
 from assembly.system.supports import unresisted
 from assembly.types import Array, Inexact, Mask
 
+LARGE_BODY = 200  # degrees of freedom of a body from which a reduced basis of it pays
 BATCH_NUMBERS = 1 << 24  # numbers of the arrays of one batch of instants
 
 
@@ -138,6 +140,15 @@ class Mechanism(RigidMechanism):
 
     # Elastic DOFs.
 
+    @property
+    def matrix_period(self) -> float | None:
+        """The time (s) after which the frozen systems repeat, or None.
+
+        It is `period` unless an applied force is a function of time.
+        """
+        varied = any(callable(load.force) for load in self.topology.applied.loads)
+        return None if varied else self.period
+
     @cached_property
     def dofs(self) -> DofMap:
         """The degrees of freedom and nodes of all bodies, numbered in sequence; body axes."""
@@ -163,7 +174,7 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        elastic = self._elastic(driven)
+        elastic = self.elastic(driven)
         _, pattern = elastic.pattern(True)
         T = elastic.transform(self.instant(t))
         first, rate, second = (pattern.matrix(T.data[k], rate=k > 0) for k in range(3))
@@ -202,7 +213,18 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
+        if self.has_large_bodies:
+            return MechanismSystem(self, float(t), transport, prestress, driven)
         return self.freeze_many([t], transport, prestress, driven)[0]
+
+    @cached_property
+    def has_large_bodies(self) -> bool:
+        """Whether a body has so many degrees of freedom that a reduced basis of it pays."""
+        return any(self.is_large(name) for name in self.bodies)
+
+    def is_large(self, body: str) -> bool:
+        """Whether a body has so many degrees of freedom."""
+        return self.bodies[body].size >= LARGE_BODY
 
     def freeze_many(
         self,
@@ -232,15 +254,11 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at one of the times.
         """
-        if prestress not in ("linear", None):
-            raise InputError(
-                f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the deformed '
-                "equilibrium exists for one body in a prescribed motion only (assembly.moving)"
-            )
+        check_prestress(prestress)
         at = np.asarray(times, dtype=float)
         if at.ndim != 1 or not len(at):
             raise InputError(f"times: expected a list of times, got shape {at.shape}")
-        elastic, stressed = self._elastic(driven), prestress is not None
+        elastic, stressed = self.elastic(driven), prestress is not None
         size = elastic.numbers_an_instant(stressed)
         batches = np.array_split(at, min(len(at), -(-len(at) * size // BATCH_NUMBERS)))
         series = [self._freeze_batch(part, transport, stressed, elastic) for part in batches]
@@ -306,7 +324,7 @@ class Mechanism(RigidMechanism):
         InputError
             For another length of `q`.
         """
-        elastic = self._elastic(driven)
+        elastic = self.elastic(driven)
         _, pattern = elastic.pattern(True)
         if len(q) != len(pattern.masters):
             raise InputError(f"q: expected {len(pattern.masters)} DOFs, got {len(q)}")
@@ -343,7 +361,7 @@ class Mechanism(RigidMechanism):
             raise MechanismError("deflections: the mechanism is free to move, drive it")
         with Factorization(system.stiffness, "general") as factor:
             q = np.asarray(factor.solve(system.Q))
-        elastic = self._elastic(None)
+        elastic = self.elastic(None)
         full = elastic.pattern(True)[1].expand(q, elastic.transform(now).value)
         moved = np.asarray(now.gradient.value @ full[self.topology.touched])
         return deflections_by_name(self.topology, moved, now.deflected)
@@ -380,14 +398,14 @@ class Mechanism(RigidMechanism):
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
         return frame_stiffness(self.topology)
 
-    def _elastic(self, driven: bool | None) -> ElasticReduction:
+    def elastic(self, driven: bool | None) -> ElasticReduction:
         """The independent DOFs where all joints, and the drivers that hold, tie the elastic
         ones."""
         rows = self.closure.rows
         held: Mask = rows.held if driven is None else np.where(rows.driven, bool(driven), True)
         key = tuple(held.tolist())
         if key not in self._reductions:
-            self._reductions[key] = ElasticReduction(self, held, self._preferred)
+            self._reductions[key] = ElasticReduction.chosen(self, held, self._preferred)
         return self._reductions[key]
 
     def __str__(self) -> str:

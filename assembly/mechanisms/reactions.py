@@ -73,7 +73,7 @@ class InverseDynamics:
 
     def __init__(self, topology: Topology, closure: Closure, gravity: Array) -> None:
         self.topology, self.closure, self.gravity = topology, closure, gravity
-        self._fields = [body.dofs.rigid_fields() for body in topology.bodies.values()]
+        self._fields = [body.rigid_fields() for body in topology.bodies.values()]
         self._inertia = [body.operators.inertia_loads for body in topology.bodies.values()]
         # Force and moment about the body's origin, per unit kinematics and per applied force.
         pairs = list(zip(self._fields, self._inertia, strict=True))

@@ -24,8 +24,15 @@ STRAIGHT = 1e-7  # largest entry of RᵀR − I that one step of Newton's polar 
 
 @dataclass(frozen=True)
 class Pose:
-    """Origins r (..., B, 3), m, and rotations R (..., B, 3, 3), body to fixed axes, of the moving
-    bodies."""
+    """Origins and rotations of the moving bodies, at one time or several.
+
+    Parameters
+    ----------
+    r : ndarray, shape (..., B, 3)
+        Origins, m, fixed axes.
+    R : ndarray, shape (..., B, 3, 3)
+        Rotations, body to fixed axes.
+    """
 
     r: Array
     R: Array
@@ -35,8 +42,7 @@ class Pose:
         return Pose(self.r[n], self.R[n])
 
     def moved(self, step: Array) -> Pose:
-        """After the small motion (..., B, 6) of each frame, translation and rotation in body
-        axes."""
+        """After small motions (..., B, 6), translation and rotation of each frame in body axes."""
         turn = Rotation.from_rotvec(step[..., 3:].reshape(-1, 3)).as_matrix()
         shift = (self.R @ step[..., :3, None])[..., 0]
         return Pose(self.r + shift, self.R @ turn.reshape(self.R.shape))
@@ -52,11 +58,20 @@ class Pose:
 
 @dataclass(frozen=True)
 class RigidState:
-    """Pose, velocities and accelerations of all moving bodies at times t (...), s.
+    """Pose, velocities and accelerations of all moving bodies, at one time or several.
 
-    twist (..., B, 6): origin velocity and angular velocity; rate (..., B, 6): acceleration of the
-    origin and angular acceleration; both in body axes (m/s, rad/s, m/s², rad/s²). jacobian: of the
-    closure.
+    Parameters
+    ----------
+    t : float or ndarray, shape (...)
+        Times, s.
+    pose : Pose
+        Origins and rotations.
+    twist : ndarray, shape (..., B, 6)
+        Velocity of the origin and angular velocity, body axes, m/s and rad/s.
+    rate : ndarray, shape (..., B, 6)
+        Acceleration of the origin and angular acceleration, body axes, m/s² and rad/s².
+    jacobian : Jacobian
+        Of the closure.
     """
 
     t: Any

@@ -150,17 +150,20 @@ class Topology:
     def motions(self) -> sp.csr_matrix:
         """Displacements and rotations of all units from all DOFs, (units, DOFs)."""
         place = {(int(p), int(e)): k for k, (p, e) in enumerate(self.units)}
-        rows, cols, weights = [], [], []
-        maps = list(self.bodies.values())
-        for number, point in enumerate(self.points):
-            if point.body == len(self.bodies):
-                continue
-            for entry, unknown, weight in point.motion(maps[point.body].dofs, self.planar):
-                if (number, entry) in place:
-                    rows.append(place[number, entry])
-                    cols.append(self.offsets[point.body] + unknown)
-                    weights.append(weight)
-        return sp.csr_matrix((weights, (rows, cols)), shape=(len(self.units), self.offsets[-1]))
+        blocks = []
+        for i, body in enumerate(self.bodies.values()):
+            rows, cols, weights = [], [], []
+            for number, point in enumerate(self.points):
+                for entry, unknown, weight in (
+                    point.motion(body.dofs, self.planar) if point.body == i else ()
+                ):
+                    if (number, entry) in place:
+                        rows.append(place[number, entry])
+                        cols.append(unknown)
+                        weights.append(weight)
+            shape = (len(self.units), len(body.dofs))
+            blocks.append(body.on_coordinates(sp.csr_matrix((weights, (rows, cols)), shape=shape)))
+        return sp.csr_matrix(sp.hstack(blocks, format="csr"))
 
     def check_unknowns(self) -> None:
         """MechanismError when a joint's nodes lack a DOF that the joint ties."""
@@ -220,7 +223,7 @@ class Topology:
         seen = self._seen[:-1]
         out = seen.T @ on_units @ seen
         wrench = (factors[..., None, :] @ self.on_units(gradient))[..., 0, :]
-        for number, (slots, second) in self._fitted.items():
+        for number, (slots, second) in self.fitted.items():
             mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)
             g = np.zeros((*leading, 3))
             g[..., self.units[mine, 1] - 3] = wrench[..., mine]
@@ -241,28 +244,31 @@ class Topology:
         return sp.csr_matrix((np.ones(len(there)), (pairs, there)), shape=shape)
 
     @cached_property
-    def _fitted(self) -> dict[int, tuple[Index, Array]]:
+    def fitted(self) -> dict[int, tuple[Index, Array]]:
         """Best-fit rotations that joints use: the constrained DOFs (k,) of their nodes, and the
         second derivatives (3, k, k) of the three rotations by these."""
         out = {}
         turning = set(self.units[self.units[:, 1] >= 3, 0].tolist())
-        place = {int(unknown): k for k, unknown in enumerate(self.touched)}
+        place = np.full(int(self.offsets[-1]), -1, dtype=np.intp)
+        place[self.touched] = np.arange(len(self.touched))
         for number in sorted(turning):
             point = self.points[number]
             if len(point.nodes) > 1:
-                dofs = list(self.bodies.values())[point.body].dofs
-                slots = np.full(3 * len(point.nodes), -1, dtype=np.intp)
-                for i, node in enumerate(point.nodes.tolist()):
-                    for c in range(3):
-                        unknown = dofs.numbers.get((node, c))
-                        if unknown is not None:
-                            slots[3 * i + c] = place.get(
-                                int(self.offsets[point.body]) + unknown, -1
-                            )
-                fitted = FittedRotation(dofs.coordinates[point.nodes], self.planar)
+                body = list(self.bodies.values())[point.body]
+                pairs = [(node, c) for node in point.nodes.tolist() for c in range(3)]
+                numbers = np.array([body.dofs.numbers.get(pair, -1) for pair in pairs])
+                there = np.flatnonzero(numbers >= 0)
+                fitted = FittedRotation(body.dofs.coordinates[point.nodes], self.planar)
+                second = np.stack([fitted.second(e)[np.ix_(there, there)] for e in np.eye(3)])
+                entries = (np.ones(len(there)), (np.arange(len(there)), numbers[there]))
+                nodal = sp.csr_matrix(entries, shape=(len(there), len(body.dofs)))
+                form, own = body.on_coordinates(nodal), numbers[there]
+                if form is not nodal:
+                    own, dense = np.arange(body.size), form.toarray()
+                    second = dense.T @ second @ dense
+                slots = place[self.offsets[point.body] + own]
                 known = np.flatnonzero(slots >= 0)
-                second = np.stack([fitted.second(e)[np.ix_(known, known)] for e in np.eye(3)])
-                out[number] = (slots[known], second)
+                out[number] = (slots[known], second[:, known[:, None], known])
         return out
 
     @cached_property

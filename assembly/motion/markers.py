@@ -32,7 +32,17 @@ DEGREE = 5
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Standard deviations (3,) of ω (rad/s), ε (rad/s²) and a_O (m/s²) in body axes."""
+    """Standard deviations of fitted kinematics, in body axes.
+
+    Parameters
+    ----------
+    omega : ndarray, shape (3,)
+        Of the angular velocity, rad/s.
+    epsilon : ndarray, shape (3,)
+        Of the angular acceleration, rad/s².
+    acceleration : ndarray, shape (3,)
+        Of the acceleration of the origin, m/s².
+    """
 
     omega: Array
     epsilon: Array
@@ -43,7 +53,7 @@ class Uncertainty:
 class FittedMotion:
     """The motion fitted to markers. Made by `fit_markers`.
 
-    Attributes
+    Parameters
     ----------
     times : ndarray, shape (n,)
         s.
@@ -55,6 +65,8 @@ class FittedMotion:
         Root mean square distance of the markers from the fitted rigid body, m.
     place, attitude, weights : BSpline
         Centroid, quaternion and smoothing weights over time.
+    period : None
+        A measured motion is not taken as periodic.
     """
 
     times: Array

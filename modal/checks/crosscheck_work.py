@@ -19,7 +19,7 @@ from modal.checks.mode_transient import ModeTransients, assigned
 from modal.checks.unfrozen import Unfrozen
 from modal.data.datasets import described, provenance
 from modal.data.variables import CROSSCHECK
-from modal.periodic.floquet import FloquetModes
+from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.resonance import announced
 from modal.transient.equations import freezer, is_second_order
 from modal.types import Array, Complex
@@ -46,7 +46,8 @@ class Work:
     def __post_init__(self) -> None:
         self.modes = _window(self.tracks)
         self.count, self.t0 = len(self.modes), float(self.at[0])
-        self.lam = _with_positive_frequency(self.tracks.eigenvalue.values[:, self.modes])
+        lam = self.tracks.eigenvalue.values[:, self.modes]
+        self.lam = np.where(lam.imag < 0.0, lam.conj(), lam)
         self.sigma = self.tracks.growth_rate_corrected.values[:, self.modes]
 
     def report(self) -> CrossCheck:
@@ -161,10 +162,6 @@ def _window(tracks: xr.Dataset) -> NDArray[np.intp]:
     if not tracked.size:
         raise InputError("tracks: none of the modes of the first instant is elastic")
     return tracked
-
-
-def _with_positive_frequency(lam: Complex) -> Complex:
-    return np.where(lam.imag < 0.0, lam.conj(), lam)
 
 
 def _mean(at: Array, values: Array) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import cumulative_trapezoid
 from scipy.optimize import linear_sum_assignment
 
 from modal.checks.unfrozen import Unfrozen
@@ -68,7 +69,8 @@ def follow_transients(
     span = turns * length
     step_error = np.abs(instants[-1].logs(y) - logs[-1]) / (2.0**ORDER - 1.0)
     # The rest after the corrected rate and a straight line is coupling: an error of both ends.
-    once = np.stack([_cumulative(at, c)[chosen] for c in sigma.T], axis=1)
+    known = np.where(np.isfinite(sigma), sigma, 0.0)
+    once = cumulative_trapezoid(known, at, axis=0, initial=0.0)[chosen]
     due = np.concatenate([once] + [once[1:] + n * once[-1] for n in range(1, turns)])
     when = np.concatenate([times] + [times[1:] + n * length for n in range(1, turns)]) - times[0]
     rest = np.array(logs) - due
@@ -118,9 +120,3 @@ def assigned(values: Complex, targets: Complex) -> NDArray[np.intp]:
     out = np.empty(len(targets), dtype=np.intp)
     out[rows] = columns
     return out
-
-
-def _cumulative(at: Array, values: Array) -> Array:
-    filled = np.where(np.isfinite(values), values, 0.0)
-    steps = 0.5 * (filled[1:] + filled[:-1]) * np.diff(at)
-    return np.concatenate([[0.0], np.cumsum(steps)])

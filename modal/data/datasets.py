@@ -38,6 +38,14 @@ def described(dataset: xr.Dataset, table: Table) -> xr.Dataset:
     return dataset
 
 
+def described_array(array: xr.DataArray, table: Table) -> xr.DataArray:
+    """The array with the attributes of the row of its name, and its coordinates with theirs."""
+    array.attrs = attributes_of(table[str(array.name)], array.dtype.kind)
+    for name, values in array.coords.items():
+        values.attrs = attributes_of(coordinate(str(name), table), values.dtype.kind)
+    return array
+
+
 def row_of(name: str, table: Table) -> Variable:
     """The row of a variable; `event_2` is the second event of a cell and has the row of `event`."""
     repeated = _REPEATED.match(name)

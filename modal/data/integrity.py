@@ -12,12 +12,10 @@ import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-import zarr
 from numpy.typing import NDArray
-from zarr.codecs import Crc32cCodec
 
 CHECKSUMS = "checksums"  # the attribute that holds them
 DIGEST = 32  # bytes
@@ -52,11 +50,22 @@ def description(array: Any) -> list[Any]:
     return [str(array.dtype), sizes, str(array.fill_value), names, dict(array.attrs)]
 
 
+def zarr_group(path: Path | None, mode: Literal["r", "r+", "w"]) -> Any:
+    """The zarr group of a folder, or a new one in memory; arrays are described by themselves."""
+    import zarr
+
+    if mode != "w":
+        return zarr.open_group(path, mode=mode, use_consolidated=False)
+    return zarr.open_group(path or zarr.storage.MemoryStore(), mode=mode, zarr_format=3)
+
+
 def consolidate(folder: Path) -> None:
     """Copy the metadata of all arrays of a finished zarr folder into its own, for readers.
 
     The copy is in no checksum: a map is verified by the metadata of the arrays themselves.
     """
+    import zarr
+
     with warnings.catch_warnings():  # xarray reads it; zarr says that other programs may not
         warnings.filterwarnings("ignore", message="Consolidated metadata is currently not part")
         zarr.consolidate_metadata(folder)
@@ -74,6 +83,8 @@ def reserve(
     """Make an empty array in a zarr group, plain values and a CRC in every chunk; the checksum of
     its description.
     """
+    from zarr.codecs import Crc32cCodec
+
     if "/" in name:
         group.require_group(name.rpartition("/")[0])
     array = group.create_array(

@@ -105,10 +105,6 @@ TRACKS: Table = {
     "whirl": Variable(
         "sense of whirl to the rotation: forward, backward, planar or none", None, _TRACK
     ),
-    "name": Variable("group of multiblade coordinates of the mode", None, _TRACK),
-    "share": Variable(
-        "share of the group in the kinetic energy of the mode", "1", (SWEPT, "mode", "group")
-    ),
 }
 
 EVENTS: Table = {
@@ -181,42 +177,6 @@ IDENTIFIED: Table = {
     "amplitude": Variable("amplitude of the mode at the first instant", "1", _MODE),
 }
 
-PERIODIC: Table = {
-    "eigenvalue": Variable("λ of the harmonic that is followed", "rad s-1", _TRACK),
-    "frequency": Variable("frequency of that harmonic, |Im λ| / 2π", "Hz", _TRACK),
-    "growth_rate": Variable(
-        "growth rate of the motion, real part of the Floquet exponent", "s-1", _TRACK
-    ),
-    "error": Variable("error bound of the exponent", "s-1", _TRACK),
-    "mac": Variable(
-        "modal assurance criterion of all harmonics to the previous value", "1", _TRACK
-    ),
-}
-
-ROTOR: Table = {
-    "growth_rate": Variable("largest growth rate", "s-1", ("omega", "method")),
-    "frequency": Variable(
-        "frequency of the mode of largest growth rate", "Hz", ("omega", "method")
-    ),
-    "parts": Variable(
-        "whether the verdict differs from Floquet's", "1", ("omega", "method"), dtype="bool"
-    ),
-    "error": Variable("error bound of the Floquet growth rate", "s-1", ("omega",)),
-    "variation": Variable(
-        "largest relative variation of the multiblade matrices over a turn", "1", ("omega",)
-    ),
-    "name": Variable("multiblade mode of largest growth rate", None, ("omega",)),
-}
-
-# Single arrays: of multiblade modes and of Floquet modes.
-SHARE = Variable("share of the kinetic energy", "1", ("mode", "group"))
-PARTICIPATION: Table = {
-    "participation": Variable("participation of the harmonic", "1", ("mode", "harmonic")),
-    "frequency": Variable("frequency of the harmonic", "Hz", ("mode", "harmonic")),
-    "harmonic": Variable("harmonic of the period", "1", ("harmonic",)),
-    "shape": Variable("periodic part of the mode", "1", ("time", "dof")),
-}
-
 _FORCED = ("frequency", "probe")
 
 RESPONSE: Table = {
@@ -237,6 +197,49 @@ UNBALANCE: Table = {
     "speed": Variable("angular velocity", "rad s-1"),
 }
 
+PERIODIC: Table = {
+    "eigenvalue": Variable("λ of the harmonic that is followed", "rad s-1", _TRACK),
+    "frequency": Variable("frequency of that harmonic, |Im λ| / 2π", "Hz", _TRACK),
+    "growth_rate": Variable("growth rate, real part of the Floquet exponent", "s-1", _TRACK),
+    "error": Variable("bound on the error of the exponent", "s-1", _TRACK),
+    "mac": Variable(
+        "modal assurance criterion to the previous value, of all harmonics", "1", _TRACK
+    ),
+}
+
+ROTOR: Table = {
+    "growth_rate": Variable("largest growth rate", "s-1", ("omega", "analysis")),
+    "frequency": Variable(
+        "frequency of the mode with the largest growth rate", "Hz", ("omega", "analysis")
+    ),
+    "error": Variable("bound on the error of the Floquet growth rate", "s-1", ("omega",)),
+    "variation": Variable(
+        "largest relative variation of the multiblade matrices over a turn", "1", ("omega",)
+    ),
+    "parts": Variable(
+        "whether the method's verdict is not that of Floquet", "1", ("omega", "analysis")
+    ),
+    "name": Variable("name of the multiblade mode with the largest growth rate", None, ("omega",)),
+}
+
+MULTIBLADE: Table = {
+    **TRACKS,
+    "share": Variable("share of the kinetic energy in multiblade groups", "1", (*_TRACK, "group")),
+    "name": Variable("group with the largest share", None, _TRACK),
+}
+
+# Arrays that are no datasets.
+ARRAYS: Table = {
+    "share": Variable("share of the kinetic energy", "1", ("mode", "group")),
+    "participation": Variable("participation of the harmonic", "1"),
+    "frequency": Variable("frequency of the harmonic", "Hz"),
+    "harmonic": Variable("harmonic of the period", "1"),
+    "shape": Variable("periodic part of the mode", "1", ("time", "dof")),
+    "mac": Variable("modal assurance criterion", "1", ("first", "second")),
+    "first": Variable("mode of the first set", "1"),
+    "second": Variable("mode of the second set", "1"),
+}
+
 # Coordinates of all datasets, and parameters that are swept often. Any other swept parameter has
 # its own name as long name and the unit "1".
 COORDINATES: Table = {
@@ -247,8 +250,6 @@ COORDINATES: Table = {
     "acceleration": Variable("acceleration of the frame's origin", "m s-2"),
     "speed_rpm": Variable("speed of rotation", "rpm"),
     "mode": Variable("number of the mode", "1"),
-    "method": Variable("method of the verdict", None),
-    "group": Variable("group of multiblade coordinates", None),
     "probe": Variable("recorded degree of freedom", None),
     "frequency": Variable("frequency", "Hz"),
 }
@@ -260,8 +261,10 @@ TABLES: Mapping[str, Table] = {
     "transient": TRANSIENT,
     "crosscheck": CROSSCHECK,
     "identified": IDENTIFIED,
+    "response": RESPONSE,
+    "response_swept": RESPONSE_SWEPT,
+    "unbalance": UNBALANCE,
     "periodic": PERIODIC,
     "rotor": ROTOR,
-    "response": RESPONSE,
-    "unbalance": UNBALANCE,
+    "multiblade": MULTIBLADE,
 }

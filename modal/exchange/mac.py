@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from assembly.errors import InputError
+from modal.data.datasets import described_array
+from modal.data.variables import ARRAYS
 from modal.eigen.modes import Modes
 from modal.exchange.shape_set import ShapeSet
 
@@ -57,14 +57,8 @@ def mac(first: Shapes, second: Shapes, *, distance: float | None = None) -> xr.D
     if not all(np.all(s > 0.0) for s in size):
         raise InputError("mac: a shape is zero at all points that are compared")
     values = np.abs(X.conj().T @ Y) ** 2 / np.outer(*size)
-    text = "modal assurance criterion"
-    coordinates: dict[str, Any] = {
-        name: (name, np.arange(1, A.shape[1] + 1), {"long_name": f"mode of the {name} set"})
-        for name, A in (("first", X), ("second", Y))
-    }
-    return xr.DataArray(
-        values, coordinates, ("first", "second"), "mac", {"units": "1", "long_name": text}
-    )
+    coordinates = {name: np.arange(1, A.shape[1] + 1) for name, A in (("first", X), ("second", Y))}
+    return described_array(xr.DataArray(values, coordinates, ("first", "second"), "mac"), ARRAYS)
 
 
 def _vectors(

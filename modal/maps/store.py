@@ -20,7 +20,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import xarray as xr
-import zarr
 from numpy.typing import NDArray
 from tqdm import tqdm
 
@@ -38,6 +37,7 @@ from modal.data.integrity import (
     put,
     readable,
     reserve,
+    zarr_group,
 )  # fmt: skip
 from modal.data.variables import MAP
 from modal.provenance.fingerprint import agree
@@ -87,7 +87,7 @@ class MapStore:
         if self.path is None or not self.path.exists():
             return False
         try:
-            group = zarr.open_group(self.path, mode="r", use_consolidated=False)
+            group = zarr_group(self.path, "r")
             stored: dict[str, Any] = dict(group.attrs)
             checksums = dict(stored[CHECKSUMS])
         except Exception as fault:  # damaged files raise exceptions of any kind
@@ -118,14 +118,14 @@ class MapStore:
     def create(self, basis: Mapping[str, NDArray[Any]] | None) -> None:
         """A new empty map, with the reduced basis its tiles will use."""
         if self.path is None:
-            self._group = zarr.open_group(zarr.storage.MemoryStore(), mode="w", zarr_format=3)
+            self._group = zarr_group(None, "w")
             self._fill(self._group, basis or {})
             return
         with storage_faults(self.path, "nothing was stored yet"):
             former = lock(self.path) if self.path.exists() else None
             try:
                 with replacing(self.path) as made:
-                    self._fill(zarr.open_group(made, mode="w", zarr_format=3), basis or {})
+                    self._fill(zarr_group(made, "w"), basis or {})
                     consolidate(made)
             finally:
                 release(former)
@@ -172,7 +172,7 @@ class MapStore:
         """Write tiles of a map that another rank of this run has opened, and locks."""
         if self.path is not None:
             with storage_faults(self.path, "it is left as it was"):
-                self._group = zarr.open_group(self.path, mode="r+")
+                self._group = zarr_group(self.path, "r+")
 
     def close(self) -> None:
         """Release the lock: other processes may write the map."""
@@ -182,7 +182,7 @@ class MapStore:
     def _open(self) -> None:
         assert self.path is not None
         self._lock = lock(self.path)
-        self._group = zarr.open_group(self.path, mode="r+", use_consolidated=False)
+        self._group = zarr_group(self.path, "r+")
 
     def _fill(self, group: Any, basis: Mapping[str, NDArray[Any]]) -> None:
         names = tuple(self.axes)

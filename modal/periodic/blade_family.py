@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described
-from modal.data.variables import TRACKS
+from modal.data.variables import MULTIBLADE
 from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
 from modal.periodic.blade_modes import GROUPS, names_of
@@ -123,4 +123,4 @@ class MultibladeFamily:
         named = tracks.assign_coords(group=("group", list(GROUPS))).assign(
             share=(("omega", "mode", "group"), shares), name=(("omega", "mode"), names)
         )
-        return described(named, TRACKS)
+        return described(named, MULTIBLADE)

@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 import xarray as xr
 
-from modal.data.variables import SHARE
+from modal.data.datasets import described_array
+from modal.data.variables import ARRAYS
 from modal.periodic.coleman import Coleman
 from modal.types import Array, Complex
 
@@ -54,13 +55,10 @@ def wave_shares(
         energy[:, REACTIONLESS] += _energy(M, coleman.blades[-1], shapes[coleman.blades[-1]])
     total = energy.sum(axis=1, keepdims=True)
     values = energy / np.where(total > 0.0, total, 1.0)
-    return xr.DataArray(
-        values,
-        dims=("mode", "group"),
-        coords={"group": list(GROUPS)},
-        name="share",
-        attrs=SHARE.attributes,
+    shares = xr.DataArray(
+        values, dims=("mode", "group"), coords={"group": list(GROUPS)}, name="share"
     )
+    return described_array(shares, ARRAYS)
 
 
 def _energy(M: Any, rows: Any, shapes: Complex) -> Array:

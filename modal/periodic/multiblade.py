@@ -91,8 +91,8 @@ def multiblade(
     >>> modes = modal.solve(fixed.freeze(), k=3)
     >>> modes.eigenvalues.imag.round(6).tolist()
     [15.0, 15.0, 45.0]
-    >>> fixed.names(modes)
-    ['collective', 'regressive', 'progressive']
+    >>> sorted(fixed.names(modes))
+    ['collective', 'progressive', 'regressive']
     """
     if callable(model) and (isinstance(model, type) or not hasattr(model, "freeze")):
         if rate is not None or average:

@@ -16,8 +16,8 @@ import numpy as np
 import xarray as xr
 
 from assembly.errors import InputError
-from modal.data.datasets import coordinate
-from modal.data.variables import PARTICIPATION
+from modal.data.datasets import described_array
+from modal.data.variables import ARRAYS
 from modal.periodic.orbits import Propagation, cut, harmonics, participations
 from modal.types import Array, Complex, Index
 
@@ -96,10 +96,7 @@ class PeriodicShapes:
             values, dims = np.array(kept), ("group", "mode", "harmonic")  # type: ignore[assignment]
             coords = {"group": list(groups)} | coords
         out = xr.DataArray(values, dims=dims, coords=coords, name="participation")
-        for key, values in (("participation", out), *out.coords.items()):
-            if key in PARTICIPATION:
-                values.attrs = PARTICIPATION[str(key)].attributes
-        return out
+        return described_array(out, ARRAYS)
 
     def orbit(self, mode: int) -> xr.DataArray:
         """p of one mode over the period, (time, dof), relative to its strongest harmonic."""
@@ -111,7 +108,5 @@ class PeriodicShapes:
             dims=("time", "dof"),
             coords={"time": self.t0 + times},
             name="shape",
-            attrs=PARTICIPATION["shape"].attributes,
         )
-        out["time"].attrs = coordinate("time").attributes
-        return out
+        return described_array(out, ARRAYS)

@@ -38,12 +38,12 @@ def rotor_verdict(verdict: xr.Dataset, ax: Axes | None = None) -> list[Line2D]:
     ax = axes(ax)
     rpm = verdict["omega"].values * 30.0 / np.pi
     artists = []
-    for n, method in enumerate(verdict["method"].values):
-        values = verdict["growth_rate"].sel(method=method)
+    for n, method in enumerate(verdict["analysis"].values):
+        values = verdict["growth_rate"].sel(analysis=method)
         artists += ax.plot(
             rpm, values, STYLES[str(method)], color=colour(n), label=LABELS[str(method)]
         )
-    differ = verdict["parts"].any("method").values
+    differ = verdict["parts"].any("analysis").values
     if differ.any():
         low, high = ax.get_ylim()
         ax.fill_between(

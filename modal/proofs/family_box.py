@@ -95,7 +95,7 @@ class FamilyBox:
         span = span.padded(len(family.terms))
         symmetry = np.array([term.symmetry for term in family.terms])
         self.family = family
-        self._mass = _unique_rows(span.mass)
+        self._mass = np.unique(span.mass, axis=0)
         self._turning = groups(span.damping, symmetry != 1)
         self._circulatory = groups(span.stiffness, symmetry != 1)
         self._damping = groups(span.damping, symmetry != -1)
@@ -195,10 +195,6 @@ class FamilyBox:
     @property
     def _skewed(self) -> Mask:
         return np.array([term.symmetry != 1 for term in self.family.terms])
-
-
-def _unique_rows(table: Array) -> Array:
-    return np.unique(table, axis=0)
 
 
 def _spanned(table: Array, of_groups: list[Group], columns: Mask | None = None) -> Mask:

@@ -36,11 +36,12 @@ class Prover:
         Points whose coefficients span those of all points to come.
     """
 
+    _completeness: Completeness  # from `start` or `restored`
+
     def __init__(self, family: AffineFamily, span: Coefficients) -> None:
         self.family = family
         self.box = FamilyBox(family, span)
         self.span = span
-        self._completeness: Completeness | None = None
         self._forms: ComplementForms | None = None
         self._projected: Projected | None = None
         self._whole: tuple[Projected, ComplementForms] | None = None
@@ -60,14 +61,12 @@ class Prover:
 
     def forms(self, projected: Projected) -> ComplementForms:
         """The bounds on the complement of a basis; those of the last one are stored."""
-        assert self._completeness is not None
         if self._projected is not projected or self._forms is None:
             self._projected, self._forms = projected, self._completeness.forms(projected)
         return self._forms
 
     def _everywhere(self, projected: Projected) -> ComplementForms:
         """The bounds over the whole space; those of the last basis are stored."""
-        assert self._completeness is not None
         if self._whole is None or self._whole[0] is not projected:
             forms = self._completeness.everything(self.forms(projected), projected)
             self._whole = (projected, forms)
@@ -78,7 +77,6 @@ class Prover:
 
         Where the symmetric stiffness exceeds W² + γW times the mass, no mode can be unstable.
         """
-        assert self._completeness is not None
         boxes = self.box.at(at)
         whole = self._everywhere(projected)
         out = np.full(len(at), MODES, dtype=np.int8)
@@ -91,7 +89,6 @@ class Prover:
 
     def local(self, shared: Projected, smaller: Projected, Q: Array) -> ComplementForms:
         """The bounds on the complement of the columns Q (r, s) of the shared one."""
-        assert self._completeness is not None
         return self._completeness.local(self.forms(shared), shared, smaller, Q)
 
     def proofs(
@@ -115,7 +112,6 @@ class Prover:
             Which of the modes are rigid motions.
         """
         completeness = self._completeness
-        assert completeness is not None
         boxes = self.box.at(at)
         out = np.full(len(at), MODES, dtype=np.int8)
         energy = boxes.circulatory == 0.0
@@ -143,7 +139,6 @@ class Prover:
         index: Index,
         rigid: Mask,
     ) -> Mask:
-        assert self._completeness is not None
         known = certificate.right.shape[1]
         residuals = []
         for norms in (certificate.right, certificate.left):
@@ -166,7 +161,6 @@ class Prover:
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """What `restored` needs to give the same proofs."""
-        assert self._completeness is not None
         return {
             PREFIX + name: value
             for name, value in (self._completeness.arrays() | self.box.arrays()).items()

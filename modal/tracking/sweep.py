@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assembly import FrozenSystem
 from assembly.errors import InputError
 from assembly.kinematics import unit_axis
+from assembly.system.frozen import FrozenSystem
 from modal.tracking.over import axis_values, check_over, is_swept
 from modal.types import Array
 

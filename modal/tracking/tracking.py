@@ -12,30 +12,35 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from assembly import FrozenSystem
 from assembly.errors import (
     ConvergenceError,
     FrozenMotionError,
     InputError,
+    SingularPositionError,
     SingularSystemError,
     StorageError,
 )
 from assembly.magnitudes import check_count
+from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import constants_text, provenance
 from modal.data.integrity import checksum
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
+from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.link_reducer import linked
 from modal.tracking.dataset import tracks_dataset
 from modal.tracking.following import Rules
+from modal.tracking.link_source import LinkSource
 from modal.tracking.run import Run
+from modal.tracking.smooth_source import LARGEST, NotSmooth, SmoothSource
 from modal.tracking.snapshot import ModesLike
+from modal.tracking.source import BasisError, Source
 from modal.tracking.sources import (
     WORTH_A_BASIS,
-    BasisError,
     FullSource,
+    Kept,
     ReducedSource,
     Solver,
-    Source,
     reducible,
 )
 from modal.tracking.store import TrackStore
@@ -190,7 +195,9 @@ def track(
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
         verified = (int(checks), int(k))
-        return _source(sweep, count, backend, solver, accuracy, whirl, speed, verified, stored)
+        return _source(
+            sweep, count, backend, solver, accuracy, whirl, speed, verified, stored, held
+        )
 
     def record(source: Source) -> Recorder:
         return Recorder(int(k), source.snapshot, rules, speed, sweep.span, source.carried)
@@ -315,10 +322,12 @@ def _source(
     rate: float | None,
     checks: tuple[int, int],
     stored: TrackStore | None,
+    kept_in: TrackStore | None,
 ) -> Source:
     """The source of modes that `backend` and `solver` select, or that of a stored run.
 
-    checks: number of values at which a basis is verified, and number of modes.
+    checks: number of values at which a basis is verified, and number of modes. kept_in: the folder
+    of the run, in which bases of links cannot be stored.
     """
     freeze, at = sweep.freeze, sweep.at
     around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
@@ -330,6 +339,13 @@ def _source(
         raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     asked = backend == "reduced"
     worth = asked or (backend == "auto" and len(at) >= WORTH_A_BASIS)
+    machine = linked(freeze(float(at[0]))) if worth and kept_in is None else None
+    if machine is not None and sweep.name == "time" and whirl is None:
+        try:
+            return LinkSource(machine, at, count, accuracy, around, *checks)
+        except (BasisError, ConvergenceError, SingularSystemError):
+            if asked:
+                raise
     if reduced if stored is not None else worth:
         usable = reducible(freeze, at)
         if stored is not None and not usable:
@@ -349,7 +365,36 @@ def _source(
                 raise
     chosen = "slepc" if backend == "auto" else backend
 
+    if backend == "auto" and not reduced and whirl is None and sweep.name == "time":
+        found = _smooth(sweep, count, accuracy, around, checks, kept)
+        if found is not None:
+            return found
+
     def full(system: FrozenSystem, wanted: int) -> ModesLike:
         return solve_instant(system, wanted, backend=cast(Backend, chosen))
 
     return FullSource(freeze, at, count, full, chosen, whirl, around, kept)
+
+
+def _smooth(
+    sweep: Sweep,
+    count: int,
+    accuracy: float,
+    around: Neighbourhood,
+    checks: tuple[int, int],
+    kept: Kept | None,
+) -> SmoothSource | None:
+    """All instants of a small model on one basis; None where its motion is not of that kind."""
+    at = sweep.at
+    if len(at) < WORTH_A_BASIS or not hasattr(sweep.model, "freeze_many"):
+        return None
+    first = sweep.freeze(float(at[0]))
+    if not 2 * count <= first.n <= LARGEST or first.rigid.shape[1]:
+        return None
+    try:
+        motion = InterpolatedMotion.of(sweep.model, *sweep.ends, **sweep.constant)
+        if motion is None:
+            return None
+        return SmoothSource(motion, sweep.freeze, at, count, accuracy, around, *checks, kept)
+    except (NotSmooth, ConvergenceError, SingularSystemError, SingularPositionError):
+        return None

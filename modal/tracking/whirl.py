@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from assembly import DofMap, FrozenSystem
+from assembly.dofs import DofMap
 from assembly.kinematics import skew, unit_axis
+from assembly.system.frozen import FrozenSystem
 from modal.types import Array, Complex
 
 # A mode with less than this part of its mass norm across the axis does not whirl; a whirl number

@@ -22,17 +22,21 @@ Place: TypeAlias = "int | tuple[int, str] | ArrayLike"
 
 
 class Load(Protocol):
-    """A generalised force as a function of time.
-
-    events: the instants where it is not smooth, s; an adaptive step ends there. shortest: its
-    shortest cycle, s.
-    """
+    """A generalised force as a function of time, of any class with these members."""
 
     @property
-    def events(self) -> tuple[float, ...]: ...
+    def events(self) -> tuple[float, ...]:
+        """Instants where the load is not smooth, s. An adaptive step ends there."""
+        ...
+
     @property
-    def shortest(self) -> float: ...
-    def force(self, t: float, system: FrozenSystem) -> Array: ...
+    def shortest(self) -> float:
+        """Shortest cycle of the load, s."""
+        ...
+
+    def force(self, t: float, system: FrozenSystem) -> Array:
+        """Generalised forces (n,) at time t (s)."""
+        ...
 
 
 @dataclass(frozen=True)

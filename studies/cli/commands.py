@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assembly.errors import FrozenMotionError, InputError
-from assembly.linalg.solver import Method
 from assembly.materials.plausibility import PlausibilityWarning
 from studies.cli.over_ranks import (
     GROUP,
@@ -25,6 +25,9 @@ from studies.cli.over_ranks import (
     takes_part,
 )
 from studies.cli.questions import STRICT
+
+if TYPE_CHECKING:
+    from assembly.linalg.solver import Method
 
 EXIT_INPUT, EXIT_FAILED = 2, 3
 

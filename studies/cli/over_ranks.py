@@ -7,12 +7,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assembly.linalg.solver import Method, linear_solver
 from assembly.parallel.ranks import agreed, world
+
+if TYPE_CHECKING:
+    from assembly.linalg.solver import Method
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SHARED = ("track", "run", "map", "check")  # commands that need all ranks
@@ -63,6 +65,8 @@ def exit_code(code: int) -> int:
 @contextmanager
 def one_driver(solver: Method, out_of_core: Path | None) -> Iterator[bool]:
     """A block for the first rank, which all ranks factorize and solve for."""
+    from assembly.linalg.solver import linear_solver
+
     with linear_solver(solver, out_of_core=out_of_core, comm=world()) as driving:
         yield driving
 
@@ -73,6 +77,8 @@ def drivers(solver: Method, out_of_core: Path | None, group: int) -> Iterator[tu
 
     Yields whether this rank is one of them, and their communicator.
     """
+    from assembly.linalg.solver import linear_solver
+
     comm = world()
     if comm is None or group == 1:
         with ExitStack() as stack:

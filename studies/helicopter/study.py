@@ -89,7 +89,7 @@ def main(
     tracks = family.track(omega, k=6, rules=RULES, progress=progress)
     yield Data("multiblade.nc", tracks)
     yield figures.campbell(tracks)
-    worst = float(omega[verdict["growth_rate"].sel(method="floquet").values.argmax()])
+    worst = float(omega[verdict["growth_rate"].sel(analysis="floquet").values.argmax()])
     rotor = equations(worst / RPM, works)
     yield figures.worst_mode(modal.floquet(rotor, rotor.period), worst / RPM)
     return verdict

@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-import assembly
 import modal
 from assembly.errors import InputError
 from studies.reporting.protocol import Data, Outputs, merged, study_main
@@ -125,7 +124,8 @@ def frequencies(elements: int, count: int = MODES) -> xr.Dataset:
     c = wave_speed()
     exact = [element_frequencies(elements, LENGTH, c, w, count) for w in speeds]
     continuum = [continuum_frequencies(LENGTH, c, w, count) for w in speeds]
-    misprinted = modal.solve(_with_half_stiffness(frozen(model(elements))), k=count)
+    halved = frozen(model(elements))
+    misprinted = modal.solve(halved.only("K_omega2", K=halved.parts["K"].scaled(0.5)), k=count)
     dims = ("omega", "mode")
     return xr.Dataset(
         {
@@ -136,10 +136,6 @@ def frequencies(elements: int, count: int = MODES) -> xr.Dataset:
         },
         coords={"omega": speeds, "mode": np.arange(1, count + 1)},
     )
-
-
-def _with_half_stiffness(system: assembly.FrozenSystem) -> assembly.FrozenSystem:
-    return system.only("K_omega2", K=system.parts["K"].scaled(0.5))
 
 
 def responses(
