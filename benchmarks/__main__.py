@@ -21,6 +21,7 @@ NAMES = (
     "tracking",
     "formalisms",
     "mechanisms",
+    "links",
     "verdicts",
 )
 

@@ -33,17 +33,16 @@ HAMMOND = {
 def test_four_columns_of_hammonds_rotor(rpm: float) -> None:
     whole, floquet, averaged, frozen = HAMMOND[rpm]
     speed = rpm * RPM
-    same = modal.rotor_verdict(HingedRotor, [speed], blades(4))["growth_rate"][0]
-    assert same.sel(method="floquet") == pytest.approx(whole, abs=1e-6)
-    assert same.sel(method="multiblade") == pytest.approx(whole, abs=1e-6)
+    same = modal.rotor_verdict(HingedRotor, [speed], blades(4))["growth_rate"].values[0]
+    assert same[1:].tolist() == pytest.approx([whole, whole], abs=1e-6)
 
     def one_out(omega: float) -> HingedRotor:
         return HingedRotor(omega, (0.0, *(LAG_DAMPER,) * 3))
 
     verdict = modal.rotor_verdict(one_out, [speed], blades(4))
-    found = verdict["growth_rate"][0]
-    assert found.values == pytest.approx([frozen, averaged, floquet], abs=1e-6)
-    assert verdict["variation"] > 0.01
+    found = verdict["growth_rate"].values[0]
+    assert found.tolist() == pytest.approx([frozen, averaged, floquet], abs=1e-6)
+    assert float(verdict["variation"][0]) > 0.01
     parting = str(verdict.attrs["parting"])
     assert ("multiblade: stable" in parting and "frozen: stable" in parting) == (floquet > 0.0)
 
@@ -118,21 +117,24 @@ def hub_and_blades(count: int, *, lame: float = 1.0) -> assembly.Mechanism:
     section = assembly.rectangle(0.02, 0.06)
     bodies: dict[str, assembly.Body] = {}
     mast = assembly.rigid_body(20.0, (1.0, 1.0, 2.0))
-    mast = assembly.attach_spring(
-        mast, "origin", stiffness=np.diag([4e5, lame * 4e5, 2e6]), rotational=np.diag([3e5] * 3)
-    )
+    stiffness = np.diag([4e5, lame * 4e5, 2e6, 3e5, 3e5, 3e5])
+    damping = np.diag([200.0, 200.0, 100.0, 20.0, 20.0, 20.0])
     bodies["mast"] = mast
     bodies["hub"] = assembly.rigid_body(10.0, (0.3, 0.3, 0.5))
-    joints = [
-        assembly.fixed("ground", (0, 0, 0), "mast", "origin", name="base"),
-        assembly.revolute("mast", "origin", "hub", "origin", name="shaft"),
-    ]
+    joints = [assembly.revolute("mast", "origin", "hub", "origin", name="shaft")]
+    mount = assembly.bushing(
+        "ground", (0, 0, 0), "mast", "origin", stiffness=stiffness, damping=damping, name="mount"
+    )
+    initial = {}
     for b in range(count):
         angle = 2.0 * np.pi * b / count
         place = (radius * np.cos(angle), radius * np.sin(angle), 0.0)
         bodies[f"b{b}"] = assembly.beam(1.5, section, assembly.aluminium, 3).with_damping(b=1e-5)
         joints.append(assembly.fixed("hub", place, f"b{b}", "start", turned=angle, name=f"root{b}"))
-    return assembly.Mechanism(bodies, joints, [assembly.driver("shaft", speed)])
+        initial[f"b{b}"] = (*place, 0.0, 0.0, angle)
+    return assembly.Mechanism(
+        bodies, joints, [assembly.driver("shaft", speed)], bushings=[mount], initial=initial
+    )
 
 
 @pytest.mark.parametrize(

@@ -144,10 +144,13 @@ class Mechanism(RigidMechanism):
     def matrix_period(self) -> float | None:
         """The time (s) after which the frozen systems repeat, or None.
 
-        It is `period` unless an applied force is a function of time.
+        It is `period` unless a force, a stiffness or a damping is a function of time.
         """
-        varied = any(callable(load.force) for load in self.topology.applied.loads)
-        return None if varied else self.period
+        compliance = self.topology.compliance
+        given = [load.force for load in self.topology.applied.loads]
+        for part in (*self.topology.drivers, *compliance.bushings):
+            given += [part.stiffness, part.damping]
+        return None if any(callable(value) for value in given) else self.period
 
     @cached_property
     def dofs(self) -> DofMap:

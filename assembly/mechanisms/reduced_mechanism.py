@@ -95,9 +95,7 @@ class ReducedMechanism(Mechanism):
         """Coordinates (n, m) of the shapes of an earlier one, whose bases these contain."""
         own, old = self.elastic(driven), before.elastic(driven)
         blocks = []
-        for (name, body), first in zip(
-            self.bodies.items(), before.topology.offsets[:-1], strict=True
-        ):
+        for name, body in self.bodies.items():
             earlier = before.bodies[name]
             if isinstance(body, ReducedBody) and isinstance(earlier, ReducedBody):
                 wide = np.zeros((body.size, earlier.size))

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.linalg.combination import Combination, Kronecker, within_range
 from assembly.linalg.mirror import symmetry_of
@@ -98,10 +99,12 @@ class AffineFamily:
         self._register(first)
 
     @classmethod
-    def of_operators(cls, operators: Sequence[Any], rigid: Array) -> AffineFamily:
+    def of_operators(
+        cls, operators: Sequence[Any], rigid: Array, dofs: DofMap | None = None
+    ) -> AffineFamily:
         """The family of the combinations of some operators (n, n) that nothing freezes."""
         made = cls.__new__(cls)
-        made.n, made.rigid = operators[0].shape[0], rigid
+        made.n, made.rigid, made.dofs = operators[0].shape[0], rigid, dofs
         made.terms = [Term(operator) for operator in operators]
         made._number = {id(operator): j for j, operator in enumerate(operators)}
         return made

@@ -45,7 +45,7 @@ class LinkBasis:
         self._turning: dict[bytes, Array] = {}
         fields = body.dofs.rigid_fields()
         fields = fields[:, np.abs(fields).max(axis=0) > 0.0]
-        self.family = AffineFamily.of_operators(list(operators.values()), fields)
+        self.family = AffineFamily.of_operators(list(operators.values()), fields, body.dofs)
         rows = [np.zeros((1, len(operators))) for _ in range(3)]
         rows[0][0, self.numbers["M", 0]] = rows[2][0, self.numbers["K", 0]] = 1.0
         self.reference = ReferenceOperator(self.family, Coefficients(*rows))

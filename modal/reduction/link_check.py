@@ -12,6 +12,7 @@ modal/reduction/error_bounds.py with the residuals' norms themselves instead of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -20,7 +21,8 @@ from assembly.errors import AccuracyError, ConvergenceError
 from assembly.linalg.combination import Combination
 from assembly.mechanisms.mechanism import Mechanism
 from modal.eigen.quadratic import in_parts
-from modal.reduction.error_bounds import UNDERESTIMATE, bounds_of
+from modal.reduction.basis import UNDERESTIMATE
+from modal.reduction.error_bounds import bounds_of
 from modal.reduction.full_order_refinement import PROBE, PROBE_STEPS, SHARPER
 from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import LinkInstants, Motions
@@ -72,11 +74,12 @@ class _Link:
         responses, inverse = self._responses
         return vectors - responses @ (inverse @ (self.basis.ties.T @ vectors))
 
-    def stiffness(self, u: Complex, transposed: bool = False) -> Complex:
+    def stiffness(self, u: Any, transposed: bool = False) -> Any:
+        """K u, or Kᵀu, with what best-fit rotations add."""
         out = (self.K.T if transposed else self.K) @ u
         for dofs, second in self.turning:
             out[dofs] += second @ u[dofs]
-        return np.asarray(out)
+        return out
 
     def residual(self, lam: Complex, parts: list[Complex], transposed: bool) -> Complex:
         """Less the forces at the ties, (n, k); parts: δ, δ₁, δ₂ of the modes."""
@@ -166,7 +169,9 @@ def _dominant(vectors: Array, basis: LinkBasis) -> Array:
 def _solved(M: Array, E: Array, K: Array, k: int) -> SmallModes:
     squares, turn = la.eigh(0.5 * (K[0] + K[0].T), M[0])
     frequency = np.sqrt(np.maximum(np.abs(squares), 1e-6 * abs(squares[min(3, len(squares) - 1)])))
-    return solve_matrices(*(turn.T @ A @ turn for A in (M, E, K)), frequency, k).lifted(turn)
+    return solve_matrices(
+        turn.T @ M @ turn, turn.T @ E @ turn, turn.T @ K @ turn, frequency, k
+    ).lifted(turn)
 
 
 def _matrices(instants: LinkInstants, links: list[_Link]) -> tuple[Array, Array, Array]:

@@ -20,6 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
+from assembly.bodies.body import Prestress
 from assembly.bodies.reduced import ReducedBody, SmallOperator
 from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_assembly import C as CORIOLIS
@@ -42,6 +43,11 @@ class Options:
     transport: bool = True
     stressed: bool = True
     driven: bool | None = None
+
+    @property
+    def prestress(self) -> Prestress:
+        """The argument of `freeze`."""
+        return "linear" if self.stressed else None
 
 
 @dataclass(frozen=True)
@@ -76,9 +82,8 @@ class LinkInstants:
         options: Options,
     ) -> None:
         self.mechanism, self.bases, self.times, self.options = mechanism, bases, times, options
-        prestress = "linear" if options.stressed else None
         series: FrozenSeries = mechanism.freeze_many(
-            times, options.transport, prestress, options.driven
+            times, options.transport, options.prestress, options.driven
         )
         self.series = series
         self.mass, self.damping, self.stiffness = series.mass, series.damping, series.stiffness
@@ -190,7 +195,8 @@ class LinkInstants:
         r = motions.first.shape[1]
         images = basis.sketched[1 if transposed else 0][..., :r]
         J, _, p, _ = images.shape
-        flat, out = images.reshape(J, -1), 0.0
+        flat = images.reshape(J, -1)
+        out = np.zeros((len(lam), 2 * p, lam.shape[1]), dtype=complex)
         for part, x in zip((at.mass, at.damping, at.stiffness), motions.roles(lam), strict=True):
             if np.any(part):
                 out = out + (part @ flat).reshape(len(lam), 2 * p, r) @ x
@@ -199,7 +205,7 @@ class LinkInstants:
             out = (
                 out + (moments @ images.reshape(3, -1)).reshape(len(lam), 2 * p, r) @ motions.first
             )
-        return np.asarray(out).reshape(len(lam), 2, p, -1)
+        return out.reshape(len(lam), 2, p, -1)
 
     def residual_columns(
         self, name: str, lam: Complex, motions: Motions, transposed: bool

@@ -78,14 +78,14 @@ class LinkMotion:
     def freeze(self, t: float) -> FrozenSystem:
         """The frozen system of the reduced mechanism at time t, s."""
         options = self.reducer.options
-        prestress = "linear" if options.stressed else None
-        return self.mechanism.freeze(t, options.transport, prestress, options.driven)
+        return self.mechanism.freeze(t, options.transport, options.prestress, options.driven)
 
     def freeze_many(self, times: ArrayLike) -> FrozenSeries:
         """Those of several times."""
         options = self.reducer.options
-        prestress = "linear" if options.stressed else None
-        return self.mechanism.freeze_many(times, options.transport, prestress, options.driven)
+        return self.mechanism.freeze_many(
+            times, options.transport, options.prestress, options.driven
+        )
 
     def lift(self, q: Inexact) -> Inexact:
         """DOFs (N, ...) of the full mechanism."""

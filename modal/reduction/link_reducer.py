@@ -28,7 +28,10 @@ from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import LinkInstants, Options
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.reducer import FAR_BELOW, ROUNDS, WIDEST
-from modal.types import Array
+from modal.types import Array, Complex, Index
+
+# Residuals by the fixed matrices of a link (J, r, k), and what is added on some DOFs.
+Coordinates = tuple[Complex, list[tuple[Index, Complex]]]
 
 BATCH = 50  # instants whose matrices are formed together
 
@@ -213,7 +216,7 @@ class LinkReducer:
 
     def _columns(
         self, name: str, found: LinkModes, p: int, ratio: Array
-    ) -> tuple[Array, list[tuple[Array, list[tuple[Array, Array]]]]]:
+    ) -> tuple[Array, list[Coordinates]]:
         """Real sketches of the failing residuals of a link at one instant, and their coordinates,
         scaled so that a column of norm 1 just meets the tolerance."""
         chosen = np.flatnonzero(ratio > 1.0)
@@ -237,7 +240,7 @@ class LinkReducer:
             sketches.append(in_parts(own * scale))
         return np.hstack(sketches), columns
 
-    def _combined(self, basis: LinkBasis, columns: list, mix: Array) -> Array:
+    def _combined(self, basis: LinkBasis, columns: list[list[Coordinates]], mix: Array) -> Array:
         """Residuals (n, count) from the coordinates of all columns and their combinations."""
         n, V = basis.body.size, basis.basis.columns.V
         out = np.zeros((n, mix.shape[1]))
@@ -248,12 +251,14 @@ class LinkReducer:
                 width = 2 * coordinates.shape[2]
                 part = mix[start : start + width]
                 start += width
-                turned = np.concatenate([coordinates.real, coordinates.imag], axis=2) @ part
-                blocks[transposed] = blocks.get(transposed, 0.0) + turned
+                blocks[transposed] = (
+                    blocks.get(transposed, 0.0)
+                    + np.concatenate([coordinates.real, coordinates.imag], axis=2) @ part
+                )
                 for dofs, values in extra:
                     out[dofs] += np.hstack([values.real, values.imag]) @ part
-        for transposed, coordinates in blocks.items():
+        for transposed, block in blocks.items():
             for j, term in enumerate(basis.family.terms):
-                if np.any(coordinates[j]):
-                    out += term.apply(V[:, : coordinates.shape[1]] @ coordinates[j], transposed)
+                if np.any(block[j]):
+                    out += term.apply(V[:, : block.shape[1]] @ block[j], transposed)
         return out

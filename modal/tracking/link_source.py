@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.mechanisms.mechanism_system import MechanismSystem
+from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.link_check import check_links
 from modal.reduction.link_instants import Options
 from modal.reduction.link_reducer import BATCH, LinkModes, LinkReducer
@@ -100,6 +101,11 @@ class LinkSource:
     def _settle(self) -> None:
         """Take up the present bases."""
         self._reduced = self._reducer.reduced(self._mechanism)
+        low, high = float(self._at.min()), float(self._at.max())
+        smooth = None
+        if len(self._possible) == len(self._at):
+            smooth = InterpolatedMotion.of(self._reduced, low, high, **self._options())
+        self._smooth = None if smooth is None else smooth.projected(np.eye(self._size))
         self.description = f"reduced bases of links: {self._shapes()}; accuracy {self._accuracy:g}"
 
     def snapshot(self, at: float) -> Snapshot:
@@ -139,12 +145,20 @@ class LinkSource:
     def close(self) -> None:
         pass
 
-    def _matrices(self, times: Array) -> tuple[Array, Array, Array]:
-        """M, C + D and K of the reduced mechanism, (P, n, n)."""
+    def _options(self) -> dict[str, Any]:
         options = self._reducer.options
-        series = self._reduced.freeze_many(
-            times, options.transport, "linear" if options.stressed else None, options.driven
-        )
+        return dict(transport=options.transport, prestress=options.prestress, driven=options.driven)
+
+    @property
+    def _size(self) -> int:
+        return len(self._reduced.elastic(self._reducer.options.driven).masters)
+
+    def _matrices(self, times: Array) -> tuple[Array, Array, Array]:
+        """M, C + D and K of the reduced mechanism, (P, n, n), off a polynomial where they are
+        smooth."""
+        if self._smooth is not None:
+            return self._smooth(times)
+        series = self._reduced.freeze_many(times, **self._options())
         return series.mass, series.damping, series.stiffness
 
     def _snapshots(self, found: LinkModes) -> list[Snapshot]:

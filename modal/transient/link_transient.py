@@ -85,7 +85,7 @@ class LinkTransient:
         forces = series.damping @ v[index, :, None] + series.stiffness @ q[index, :, None]
         a = -np.linalg.solve(series.mass, forces)
         missing = self.motion.missing(times[index], q[index, :, None], v[index, :, None], a)
-        size = np.sqrt(2.0 * max(float(np.abs(energy).max()), np.finfo(float).tiny))
+        size = np.sqrt(2.0 * max(float(np.abs(energy).max()), float(np.finfo(float).tiny)))
         return float(missing.max() / size)
 
 
