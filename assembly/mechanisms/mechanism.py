@@ -146,10 +146,11 @@ class Mechanism(RigidMechanism):
 
         It is `period` unless a force, a stiffness or a damping is a function of time.
         """
-        compliance = self.topology.compliance
-        given = [load.force for load in self.topology.applied.loads]
-        for part in (*self.topology.drivers, *compliance.bushings):
-            given += [part.stiffness, part.damping]
+        topology = self.topology
+        given: list[object] = [load.force for load in topology.applied.loads]
+        given += [value for d in topology.drivers for value in (d.stiffness, d.damping)]
+        bushings = topology.compliance.bushings
+        given += [value for b in bushings for value in (b.stiffness, b.damping)]
         return None if any(callable(value) for value in given) else self.period
 
     @cached_property
