@@ -144,10 +144,14 @@ class Mechanism(RigidMechanism):
     def matrix_period(self) -> float | None:
         """The time (s) after which the frozen systems repeat, or None.
 
-        It is `period` unless an applied force is a function of time.
+        It is `period` unless a force, a stiffness or a damping is a function of time.
         """
-        varied = any(callable(load.force) for load in self.topology.applied.loads)
-        return None if varied else self.period
+        topology = self.topology
+        given: list[object] = [load.force for load in topology.applied.loads]
+        given += [value for d in topology.drivers for value in (d.stiffness, d.damping)]
+        bushings = topology.compliance.bushings
+        given += [value for b in bushings for value in (b.stiffness, b.damping)]
+        return None if any(callable(value) for value in given) else self.period
 
     @cached_property
     def dofs(self) -> DofMap:
