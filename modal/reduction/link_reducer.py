@@ -87,6 +87,7 @@ class LinkReducer:
         self, mechanisms: Sequence[Mechanism], options: Options, k: int, tolerance: float
     ) -> None:
         self.options, self.wanted, self.tolerance = options, k, tolerance
+        self.floor = 0.0  # below this |λ| the tolerance is absolute, rad/s
         self.bases = link_bases(mechanisms[0])
         for mechanism in mechanisms:  # all that any of them eliminates, before anything is made
             for name, slaves in link_slaves(mechanism, options.driven).items():
