@@ -57,7 +57,7 @@ class _Link:
         self.shares = [part[0].real for part in (whole.first, whole.rate, whole.second)]
         self.balance = np.linalg.pinv(self.V.T @ basis.ties)
         responses = basis.reference.solve(basis.ties)
-        self._responses = responses, np.linalg.pinv(basis.ties.T @ responses, hermitian=True)
+        self._responses = responses, np.linalg.pinv(basis.ties.T @ responses)
         self._columns = MassBasis(basis.reference.mass)
         self._columns.append(*self._columns.directions(np.array(self.V)))
         self.X = np.zeros((n, 0))
@@ -143,9 +143,10 @@ def full_link_modes(reducer: LinkReducer, mechanism: Mechanism, t: float, k: int
         bounds = bounds_of(
             modes, norms[0], norms[1], pairing[None], np.sqrt(np.maximum(inertia, 0.0))[None], 0.0
         )
+        bounds = reducer.with_round_off(bounds, modes)
         size = np.maximum(np.abs(modes.eigenvalues[0]), reducer.floor)
         allowed = np.maximum(
-            SHARPER * reducer.tolerance * size, 8.0 * (bounds.round_off * modes.condition)[0]
+            SHARPER * reducer.tolerance * size, 4.0 * (bounds.round_off * modes.condition)[0]
         )
         failing = np.flatnonzero(bounds.error_bound[0] > allowed)
         if not np.any(failing < k):
