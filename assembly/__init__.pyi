@@ -40,6 +40,8 @@ from assembly.bodies.rigid import rigid_body as rigid_body
 from assembly.bodies.rings import ring as ring
 from assembly.bodies.rotor_parts import Bearing as Bearing
 from assembly.bodies.rotor_parts import Disc as Disc
+from assembly.bodies.rotor_parts import SpeedTable as SpeedTable
+from assembly.bodies.rotor_parts import speed_table as speed_table
 from assembly.bodies.rotors import Rotor as Rotor
 from assembly.bodies.rotors import rotor as rotor
 from assembly.bodies.solids import plane as plane

@@ -1,6 +1,5 @@
 """The public names of `modal`; modal/__init__.py imports them at their first use."""
 
-from modal import plot as plot
 from modal.checks.crosscheck import crosscheck as crosscheck
 from modal.checks.crosscheck_report import (
     CrossCheck as CrossCheck,
@@ -32,11 +31,13 @@ from modal.exchange.vtk import write_shapes as write_shapes
 from modal.maps.grid import Model as Model
 from modal.maps.stability_maps import stability_map as stability_map
 from modal.periodic.blade_family import MultibladeFamily as MultibladeFamily
-from modal.periodic.floquet import FloquetModes as FloquetModes
+from modal.periodic.coleman import Coleman as Coleman
 from modal.periodic.floquet import floquet as floquet
+from modal.periodic.floquet_modes import FloquetModes as FloquetModes
 from modal.periodic.hill import hill_chart as hill_chart
 from modal.periodic.multiblade import multiblade as multiblade
 from modal.periodic.multiblade_model import MultibladeModel as MultibladeModel
+from modal.periodic.periodic_modes import PeriodicShapes as PeriodicShapes
 from modal.periodic.periodic_tracks import track_periodic as track_periodic
 from modal.periodic.rotor_verdict import rotor_verdict as rotor_verdict
 from modal.proofs.box import Box as Box

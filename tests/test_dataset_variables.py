@@ -89,6 +89,48 @@ def identified() -> xr.Dataset:
     return modal.identify(response, modes, system)
 
 
+def response() -> xr.Dataset:
+    return modal.frequency_response(BLADE.freeze(), [0.0, 16.0, 20.0], {(3, "uz"): 1.0})
+
+
+def response_swept() -> xr.Dataset:
+    family = assembly.moving(BLADE, assembly.spin(40.0))
+    force = {(3, "uz"): 1.0}
+    return modal.frequency_response(family, [16.0, 20.0], force, times=TIMES[:2])
+
+
+def unbalance() -> xr.Dataset:
+    shaft = assembly.rotor(
+        [(1.0, assembly.circle(0.01))],
+        assembly.steel,
+        2,
+        discs=[assembly.Disc(0.5, 50.0, 1.0, 0.5)],
+        bearings=[assembly.Bearing(0.0, 1e7, 1e7), assembly.Bearing(1.0, 1e7, 1e7)],
+    )
+    return modal.unbalance_response(shaft, [900.0, 1e3], [(0.5, 5e-4, 0.0)], [(1, "uy"), (1, "uz")])
+
+
+def periodic() -> xr.Dataset:
+    def mathieu(drive: float) -> Callable[[float], np.ndarray]:
+        return lambda t: np.array([[0.0, 1.0], [-4.0 - drive * np.cos(3.0 * t), -0.1]])
+
+    return modal.track_periodic(mathieu, 2 * np.pi / 3.0, drive=[0.0, 0.2], k=1)
+
+
+def three_blades(omega: float) -> assembly.FrozenSystem:
+    one = np.eye(3)
+    return assembly.FrozenSystem(M=one, D=0.2 * one, K=0.1 * omega**2 * one)
+
+
+def rotor() -> xr.Dataset:
+    return modal.rotor_verdict(three_blades, [10.0, 20.0], blades=([0], [1], [2]))
+
+
+def multiblade() -> xr.Dataset:
+    family = modal.MultibladeFamily(three_blades, ([0], [1], [2]))
+    return family.track([10.0, 15.0, 20.0], k=2)
+
+
 WRITTEN: dict[str, tuple[str, Callable[[], xr.Dataset]]] = {
     "over_speed": ("tracks", over_speed),
     "over_time": ("tracks", over_time),
@@ -99,6 +141,12 @@ WRITTEN: dict[str, tuple[str, Callable[[], xr.Dataset]]] = {
     "transient": ("transient", transient),
     "crosscheck": ("crosscheck", crosscheck),
     "identified": ("identified", identified),
+    "response": ("response", response),
+    "response_swept": ("response_swept", response_swept),
+    "unbalance": ("unbalance", unbalance),
+    "periodic": ("periodic", periodic),
+    "rotor": ("rotor", rotor),
+    "multiblade": ("multiblade", multiblade),
 }
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import assembly
 import modal
+from modal.data.variables import TRACKS
+from studies import robot_arm
+from studies.reporting.output import OutputFolder
+from studies.robot_arm.variables import VARIABLES
 from tests.support import helicopter
+from tests.support.dataset_checks import assert_as_xarray_users_expect, assert_described
 from tests.support.two_link_arm import Arm
 
 SPIN = 37.0
@@ -157,3 +164,31 @@ def test_a_stiffness_that_turns_negative_is_named_with_its_time() -> None:
     assert model.freeze(0.5).K[0, 0] == pytest.approx(0.5)
     with pytest.raises(assembly.MechanismError, match="stiffness at t = 2 s"):
         model.freeze(2.0)
+
+
+def test_the_study_of_a_robot_arm(tmp_path: Path) -> None:
+    """Gears make its first frequency; with rigid links it is the closed form, at rest."""
+    out = OutputFolder(tmp_path / "out", "robot-arm")
+    tracks = robot_arm.main(elements=2, modes=2, instants=5, out=out)
+    assert_described(modal.read_dataset(out.path / "tracks.nc"), TRACKS)
+    gears = modal.read_dataset(out.path / "gears.nc")
+    assert_described(gears, VARIABLES)
+    assert_as_xarray_users_expect(gears, tmp_path)
+    both, links, joints = gears["first_frequency"].values[:, [0, -1]]
+    assert_allclose(both, tracks["frequency"].values[[0, -1], 0])
+    assert (links > 2.0 * both).all()
+    # Dunkerley's lower bound with both, and each alone above.
+    assert (both < joints).all()
+    assert (both > 1.0 / np.sqrt(1.0 / links**2 + 1.0 / joints**2)).all()
+    for figure in ("tracks", "gears", "shapes"):
+        assert (out.path / f"{figure}.png").stat().st_size > 10_000
+
+
+@pytest.mark.filterwarnings("ignore::assembly.PlausibilityWarning")
+def test_rigid_links_on_gears_are_stiff_links_on_gears() -> None:
+    """The closed form of the study is what its arm tends to when its links do not bend."""
+    stiff = assembly.Material(E=7e15, nu=0.33, rho=assembly.aluminium.rho)
+    arm = robot_arm.model(gears=(4e4, 1.5e4), damping=(0, 0), material=stiff, elements=1)
+    found = modal.solve(arm.freeze(0.0), k=2).frequency
+    expected = robot_arm.rigid_links(5.0, (4e4, 1.5e4), robot_arm.machine.FIRST)
+    assert_allclose(found, expected, rtol=1e-6)

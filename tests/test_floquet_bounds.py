@@ -12,7 +12,8 @@ import assembly
 from assembly.system.frozen import FrozenSystem
 from modal.periodic import magnus
 from modal.periodic.arnoldi import arnoldi_multipliers
-from modal.periodic.floquet import FloquetModes, floquet
+from modal.periodic.floquet import floquet
+from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.galerkin import modal_basis
 from modal.periodic.hill import hill_chart
 from studies.slider_crank.machine import model as slider_crank

@@ -13,12 +13,13 @@ from assembly.linalg.combination import Pattern
 from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
+from modal.periodic.orbits import Propagation
 from tests.support.signatures import classes, hints, known, members, public, raised
 
 PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
-# What a mechanism hands to its own rooms: returned by public methods, taken by none.
-CLASSES |= {Frames, Instant, Jacobian, Pattern}
+# What rooms hand to each other in public objects: no public function takes it.
+CLASSES |= {Frames, Instant, Jacobian, Pattern, Propagation}
 
 
 def needed(thing: Any) -> dict[str, set[type]]:

@@ -93,6 +93,8 @@ def test_two_halves_are_one_beam() -> None:
     assert_same(frame.freeze(*motion), rotated(clamped="start").freeze(*motion), 1e-10)
     assert frame.freeze(OMEGA).is_conservative
     assert list(frame.sets["beam 2.end"]) == [6]
+    by_point = assembly.weld([half], clamped=[(0.0, 0.0, 0.0)])
+    assert np.array_equal(by_point.fixed, assembly.weld([half], clamped="start").fixed)
 
 
 def test_members_keep_their_damping() -> None:
@@ -200,13 +202,15 @@ def beam(name: str = "beam", **options: object) -> assembly.Body:
         ([beam(), beam().placed((1, 0, 0))], "start", "name beam.start, beam 2.start"),
         ([beam(), beam().placed((1, 0, 0))], "root", "no set 'root'; sets are beam.start"),
         ([beam(), beam().placed((1, 0, 0))], 7, "nodes are 0 to 4"),
+        ([beam()], [(0.4, 0, 0)], "no node at"),
+        ([beam()], [(0.4,)], "two or three coordinates"),
     ],
 )
 def test_members_that_cannot_be_welded(
-    members: list[assembly.Body], clamped: str | int | None, complaint: str
+    members: list[assembly.Body], clamped: object, complaint: str
 ) -> None:
     with pytest.raises(assembly.InputError, match=complaint):
-        assembly.weld(members, clamped=clamped)
+        assembly.weld(members, clamped=clamped)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

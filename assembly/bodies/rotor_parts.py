@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.interpolate import PchipInterpolator
 
 from assembly.errors import InputError
 from assembly.materials.materials import Material
@@ -27,12 +28,30 @@ class Disc:
         Mass, kg.
     polar, diametral : float
         Moments of inertia about the shaft and across it, kg m².
+    skew : float
+        Small angle between the axes of disc and shaft, rad: an excitation (`Rotor.excitation`).
+    skew_angle : float
+        Angle from y, about the shaft, of the direction in which the disc's axis leans at zero
+        rotation, rad.
+
+    Raises
+    ------
+    InputError
+        For an angle that is not a finite number.
     """
 
     at: float
     mass: float
     polar: float
     diametral: float
+    skew: float = 0.0
+    skew_angle: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("skew", "skew_angle"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or np.ndim(value) != 0 or not np.isfinite(value):
+                raise InputError(f"disc at {self.at!r}: {name} must be finite, got {value!r}")
 
     @classmethod
     def solid(cls, at: float, outer: float, inner: float, width: float, material: Material) -> Disc:
@@ -75,7 +94,8 @@ class Bearing:
         Position on the shaft, m.
     stiffness : float, array_like of shape (2,) or (2, 2), or callable
         N/m: a number (the same in y and z), two numbers, a matrix with cross coefficients, or a
-        function of the spin (rad/s) that returns one of these. `inf` holds the shaft rigidly.
+        function of the spin (rad/s) that returns one of these, such as a `speed_table`. `inf`
+        holds the shaft rigidly.
     damping : float, array_like of shape (2,) or (2, 2), or callable
         Viscous damping in the same form, N·s/m.
     """
@@ -125,3 +145,69 @@ class Bearing:
                 f"got {value.tolist()} at {spin:.6g} rad/s"
             )
         return value if value.ndim == 2 else np.diag(np.broadcast_to(value, (2,)))
+
+
+class SpeedTable:
+    """Coefficients of a bearing over the spin, between the values of a table. Made by
+    `speed_table`.
+
+    Parameters
+    ----------
+    speeds : ndarray, shape (m,)
+        rad/s.
+    values : ndarray, shape (m, ...)
+        Coefficients at these speeds.
+    """
+
+    def __init__(self, speeds: Array, values: Array) -> None:
+        self.speeds, self.values = speeds, values
+        self._between = PchipInterpolator(speeds, values, axis=0, extrapolate=False)
+
+    def __call__(self, spin: float) -> Array:
+        low, high = self.speeds[0], self.speeds[-1]
+        if not low <= spin <= high:
+            raise InputError(
+                f"bearing: the table reaches from {low:.6g} to {high:.6g} rad/s, not to {spin:.6g}"
+            )
+        return np.asarray(self._between(spin))
+
+
+def speed_table(speeds: ArrayLike, values: ArrayLike) -> SpeedTable:
+    """Stiffness or damping of a bearing from a table over the spin.
+
+    Parameters
+    ----------
+    speeds : array_like, shape (m,)
+        Spins, rad/s, strictly increasing, two or more.
+    values : array_like, shape (m,), (m, 2) or (m, 2, 2)
+        Coefficients at these spins, as `Bearing` takes them: N/m or N·s/m.
+
+    Returns
+    -------
+    SpeedTable
+        A function of the spin for `Bearing`: monotone cubic between the speeds (Fritsch and
+        Carlson, SIAM J. Numer. Anal. 17, 1980).
+
+    Raises
+    ------
+    InputError
+        For other shapes, speeds that do not increase, or values that are not finite.
+
+    Examples
+    --------
+    >>> import assembly
+    >>> film = assembly.speed_table([100.0, 300.0, 500.0], [2e7, 1.5e7, 1.2e7])
+    >>> float(film(300.0))
+    15000000.0
+    """
+    at, coefficients = np.asarray(speeds, dtype=float), np.asarray(values, dtype=float)
+    if at.ndim != 1 or len(at) < 2 or not np.all(np.isfinite(at)) or not np.all(np.diff(at) > 0.0):
+        raise InputError(f"speeds: expected two or more speeds that increase, got {speeds!r}")
+    if coefficients.shape[:1] != at.shape or coefficients.shape[1:] not in ((), (2,), (2, 2)):
+        raise InputError(
+            f"values: expected shape ({len(at)},), ({len(at)}, 2) or ({len(at)}, 2, 2), "
+            f"got {coefficients.shape}"
+        )
+    if not np.all(np.isfinite(coefficients)):
+        raise InputError("values: have entries that are not finite numbers")
+    return SpeedTable(at, coefficients)

@@ -17,13 +17,14 @@ from assembly.elements.placed import PlacedFamily
 from assembly.errors import InputError
 from assembly.types import Array, Index
 
+Chosen = str | int | Sequence[float]
 SAME_POINT = 1e-6  # of the largest extent of all members: nodes nearer than that are one node
 
 
 def weld(
     members: Sequence[Body],
     *,
-    clamped: str | int | Iterable[str | int] | None = None,
+    clamped: Chosen | Iterable[Chosen] | None = None,
     name: str = "frame",
 ) -> Body:
     """One body of several that share points: triangles, braced frames, kinked blades.
@@ -36,7 +37,8 @@ def weld(
         without rotations (bars, solids) is joined as by a ball. Members keep their sections, node
         sets, attachments and damping.
     clamped : str, int or sequence of these, optional
-        Node sets or node numbers of the new body whose degrees of freedom are fixed.
+        Node sets or node numbers of the new body whose degrees of freedom are fixed; in a sequence
+        also points, m, at which there are nodes.
     name : str
         Name of the body.
 
@@ -162,7 +164,7 @@ def _sets(
 
 
 def _chosen(
-    body: Body, clamped: str | int | Iterable[str | int], ambiguous: dict[str, list[str]]
+    body: Body, clamped: Chosen | Iterable[Chosen], ambiguous: dict[str, list[str]]
 ) -> Index:
     """The node numbers that `clamped` names."""
     named = [clamped] if isinstance(clamped, str | int | np.integer) else list(clamped)
@@ -177,9 +179,26 @@ def _chosen(
             if item not in body.sets:
                 raise InputError(f"clamped: no set {item!r}; sets are {', '.join(body.sets)}")
             nodes += body.sets[item].tolist()
-        elif 0 <= item < len(body.dofs.coordinates):
+        elif isinstance(item, int | np.integer):
+            if not 0 <= item < len(body.dofs.coordinates):
+                last = len(body.dofs.coordinates) - 1
+                raise InputError(f"clamped: nodes are 0 to {last}, got {item!r}")
             nodes.append(int(item))
         else:
-            last = len(body.dofs.coordinates) - 1
-            raise InputError(f"clamped: nodes are 0 to {last}, got {item!r}")
+            nodes.append(_node_at(body, item))
     return np.array(nodes, dtype=np.intp)
+
+
+def _node_at(body: Body, point: object) -> int:
+    """The node at a point of two or three coordinates."""
+    X = np.asarray(point, dtype=float).ravel()
+    if X.size not in (2, 3) or not np.all(np.isfinite(X)):
+        raise InputError(f"clamped: a point needs two or three coordinates, got {point!r}")
+    coordinates = body.dofs.coordinates
+    distances = np.linalg.norm(coordinates - np.append(X, 0.0)[:3], axis=1)
+    nearest = int(distances.argmin())
+    if distances[nearest] > SAME_POINT * np.ptp(coordinates, axis=0).max():
+        raise InputError(
+            f"clamped: no node at {X.tolist()}; the nearest is at {coordinates[nearest].tolist()}"
+        )
+    return nearest

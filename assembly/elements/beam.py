@@ -91,8 +91,14 @@ class BeamFamily(ElementFamily):
         return F[..., 0], Mo[..., 0]
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
+        return self.geometric_of_resultants(*self.resultants(u, unit), unit)
+
+    def geometric_of_resultants(
+        self, F: Array, Mo: Array, unit: int | None = None
+    ) -> sp.csr_matrix:
+        """K_G of section forces F and moments Mo (E, Q, 3), N and N·m in body axes: what the part
+        beyond a section exerts on the part before it. unit: the inertia load that makes them."""
         st, shapes = self.stations, self.shapes
-        F, Mo = self.resultants(u, unit)
         phi, dphi, jacobian = shapes.N[..., 3:, :], shapes.dphi, shapes.jacobian
         outer = F[..., :, None] * st.slope[..., None, :]
         dot = np.einsum("eqi,eqi->eq", F, st.slope)

@@ -73,7 +73,7 @@ class MultigridSolver:
         self.matrix = PETSc.Mat().createAIJ(size, bsize=block, csr=petsc_arrays(rows), comm=comm)
         del rows, data
         self.matrix.setOption(PETSc.Mat.Option.SPD, True)
-        self.b, self.x = self.matrix.createVecs("both")
+        self.b, self.x = self.matrix.createVecLeft(), self.matrix.createVecRight()
         self._set_motions(motions)
         self.ksp = self._solver()
         self.iterations = 0

@@ -96,10 +96,12 @@ def linear_solver(
     >>> bool(abs(on_disk.eigenvalues / in_memory.eigenvalues - 1.0).max() < 1e-9)
     True
     """
+    if comm is not None and not (hasattr(comm, "Dup") and hasattr(comm, "size")):
+        raise InputError(f"comm: expected a communicator of mpi4py, got {comm!r}")
     several = comm if comm is not None and comm.size > 1 else None
     with ExitStack() as stack:
         with agreed(several):
-            _check(method, comm, least)
+            _check(method, least)
             if out_of_core is not None:
                 stack.enter_context(scratch(Path(out_of_core)))
         team = None if several is None else Team(several)
@@ -144,10 +146,8 @@ def _driving(team: Team) -> Iterator[None]:
             team.stop(failed)
 
 
-def _check(method: str, comm: Any, least: int) -> None:
+def _check(method: str, least: int) -> None:
     if method not in get_args(Method):
         raise InputError(f'method: expected "direct" or "iterative", got {method!r}')
-    if comm is not None and not (hasattr(comm, "Dup") and hasattr(comm, "size")):
-        raise InputError(f"comm: expected a communicator of mpi4py, got {comm!r}")
     if not isinstance(least, int) or least < 0:
         raise InputError(f"least: expected a whole number of degrees of freedom, got {least!r}")

@@ -91,7 +91,7 @@ def check_rank(equations: ClosureEquations, pose: Pose) -> None:
     if rank < free:
         raise MechanismError(
             f"{free - rank} of the mechanism's degrees of mobility have no driver: add as many "
-            f"drivers, or joints"
+            f"drivers (stiffness=0 is a hinge that vibrates), or joints"
         )
 
 

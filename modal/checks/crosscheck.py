@@ -15,7 +15,8 @@ from modal.checks.crosscheck_report import CrossCheck, CrossCheckInterrupted
 from modal.checks.crosscheck_work import Work
 from modal.checks.mode_transient import follow_transients
 from modal.checks.unfrozen import Unfrozen
-from modal.periodic.floquet import FloquetModes, floquet, reduced_floquet, suitable_method
+from modal.periodic.floquet import floquet, reduced_floquet, suitable_method
+from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.periodicity import check_period
 from modal.tracking.frozen_callable import tracks_of_callable
 from modal.tracking.tracking import track

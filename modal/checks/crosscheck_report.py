@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from modal.checks.diagnosis import Diagnosis
-from modal.periodic.floquet import FloquetModes
+from modal.periodic.floquet_modes import FloquetModes
 
 
 @dataclass(frozen=True)

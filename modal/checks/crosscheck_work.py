@@ -19,7 +19,7 @@ from modal.checks.mode_transient import ModeTransients, assigned
 from modal.checks.unfrozen import Unfrozen
 from modal.data.datasets import described, provenance
 from modal.data.variables import CROSSCHECK
-from modal.periodic.floquet import FloquetModes
+from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.resonance import announced
 from modal.transient.equations import freezer, is_second_order
 from modal.types import Array, Complex

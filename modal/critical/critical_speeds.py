@@ -208,7 +208,7 @@ def _by_eigenproblem(
     freeze: Freeze, low: float, high: float, k: int
 ) -> tuple[list[Critical], bool, str] | None:
     """The critical speeds of an undamped rotor, or None where they are no such eigenproblem."""
-    speeds = (0.0, 0.37 * high, high, 0.71 * high)
+    speeds = tuple(low + part * (high - low) for part in (0.0, 0.37, 1.0, 0.71))
     pencil = synchronous_pencil(tuple(freeze(w) for w in speeds), speeds)
     if pencil is None:
         return None

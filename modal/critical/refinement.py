@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from assembly.errors import ConvergenceError
+from assembly.errors import ConvergenceError, FrozenMotionError
 from assembly.system.frozen import FrozenSystem
 from modal.types import Complex
 
@@ -112,9 +112,20 @@ def _slope(freeze: Freeze, system: FrozenSystem, speed: float, pair: _Pair) -> c
     """dλ/dΩ."""
     lam, x, y = pair.eigenvalue, pair.right, pair.left
     h = STENCIL * speed
-    after, before = (_polynomial(freeze(speed + s * h), lam)[0] for s in (1.0, -1.0))
+    (after, b), (before, a) = (_beside(freeze, system, speed, s * h) for s in (1.0, -1.0))
+    change = _polynomial(after, lam)[0] - _polynomial(before, lam)[0]
     pairing = y.conj() @ (_polynomial(system, lam)[1] @ x)
-    return complex(-(y.conj() @ ((after - before) @ x)) / (2.0 * h) / pairing)
+    return complex(-(y.conj() @ (change @ x)) / (b - a) / pairing)
+
+
+def _beside(
+    freeze: Freeze, system: FrozenSystem, speed: float, distance: float
+) -> tuple[FrozenSystem, float]:
+    """The system at a distance in speed, and the distance; beyond a table `system`, and 0."""
+    try:
+        return freeze(speed + distance), distance
+    except FrozenMotionError:
+        return system, 0.0
 
 
 def _sharpened(system: FrozenSystem, pair: _Pair) -> tuple[_Pair, float]:

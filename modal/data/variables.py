@@ -208,16 +208,16 @@ PERIODIC: Table = {
 }
 
 ROTOR: Table = {
-    "growth_rate": Variable("largest growth rate", "s-1", ("omega", "method")),
+    "growth_rate": Variable("largest growth rate", "s-1", ("omega", "analysis")),
     "frequency": Variable(
-        "frequency of the mode with the largest growth rate", "Hz", ("omega", "method")
+        "frequency of the mode with the largest growth rate", "Hz", ("omega", "analysis")
     ),
     "error": Variable("bound on the error of the Floquet growth rate", "s-1", ("omega",)),
     "variation": Variable(
         "largest relative variation of the multiblade matrices over a turn", "1", ("omega",)
     ),
     "parts": Variable(
-        "whether the method's verdict is not that of Floquet", "1", ("omega", "method")
+        "whether the method's verdict is not that of Floquet", "1", ("omega", "analysis")
     ),
     "name": Variable("name of the multiblade mode with the largest growth rate", None, ("omega",)),
 }
@@ -262,6 +262,7 @@ TABLES: Mapping[str, Table] = {
     "crosscheck": CROSSCHECK,
     "identified": IDENTIFIED,
     "response": RESPONSE,
+    "response_swept": RESPONSE_SWEPT,
     "unbalance": UNBALANCE,
     "periodic": PERIODIC,
     "rotor": ROTOR,

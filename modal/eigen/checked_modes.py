@@ -13,11 +13,12 @@ from assembly.errors import AccuracyError
 from assembly.system.null_chain import NullChain
 from modal.eigen.inverse_iteration import doubles_resolved, refined
 from modal.eigen.modes import Modes
-from modal.eigen.quadratic import Quadratic
+from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.eigen.structure import corrected, left_vectors, restore_axis
 from modal.types import Array, Complex, Mask
 
+UNIT = 1e-14  # deviation of a mass or a phase from one that is round-off
 RIGID_SHARE = 0.5  # of a mode's kinetic energy in the rigid fields: it counts as rigid
 
 
@@ -48,7 +49,8 @@ def checked_modes(
     adjoint: solves the transposed problem, for a backend that gives no left vectors.
     """
     quadratic = problem.quadratic
-    found = doubles_resolved(quadratic, found.nearest(problem.target), problem.k)
+    found = _unit_mass(quadratic, found.nearest(problem.target), problem.k)
+    found = doubles_resolved(quadratic, found, problem.k)
     found = refined(quadratic, found, problem.k)
     found = restore_axis(quadratic, found).nearest(problem.target)
     found = _unit_mass(quadratic, found, problem.k)
@@ -106,14 +108,15 @@ def _unit_mass(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
 
     Beyond the first `count` those without mass are dropped.
     """
-    mass = np.einsum("ij,ij->j", pairs.right.conj(), quadratic.images(pairs.right)[0]).real
+    mass = np.einsum("ij,ij->j", pairs.right.conj(), times(quadratic.M, pairs.right)).real
     if np.any(mass[:count] <= 0.0):
         raise AccuracyError("a mode has no mass: M must be positive definite")
     kept = np.flatnonzero(mass > 0.0)
     pairs = pairs.take(kept)
-    return replace(
-        pairs, right=pairs.right * (normalizing_phase(pairs.right) / np.sqrt(mass[kept]))
-    )
+    factor = normalizing_phase(pairs.right) / np.sqrt(mass[kept])
+    if np.all(np.abs(factor - 1.0) <= UNIT):
+        return pairs
+    return replace(pairs, right=pairs.right * factor)
 
 
 def normalizing_phase(X: Complex) -> Complex:

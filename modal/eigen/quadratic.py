@@ -17,7 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.system.frozen import FrozenSystem
+from assembly.linalg.combination import Combination
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from modal.eigen.mirror_parts import MirrorParts
 from modal.types import Array, Complex, Mask
 
 INFINITE = 1e-12  # of ‖M‖: a mass of a shape that round-off moves by a thousandth or more
@@ -42,6 +44,7 @@ class Quadratic:
 
     def __init__(self, system: FrozenSystem) -> None:
         self._set(system.M, system.damping, system.stiffness, structure_of(system))
+        self._system: FrozenSystem | None = system
 
     def _set(
         self, M: sp.csr_matrix, C: sp.csr_matrix, K: sp.csr_matrix, structure: Structure
@@ -49,6 +52,22 @@ class Quadratic:
         self.M, self.C, self.K, self.n = M, C, K, M.shape[0]
         self.structure = structure
         self._images: tuple[Complex, ...] = ()
+        self._system = None
+
+    @cached_property
+    def damping_parts(self) -> MirrorParts:
+        """Symmetric and skew part of C."""
+        return self._mirror_parts(DAMPING_PARTS, self.C)
+
+    @cached_property
+    def stiffness_parts(self) -> MirrorParts:
+        """Symmetric and skew part of K."""
+        return self._mirror_parts(STIFFNESS_PARTS, self.K)
+
+    def _mirror_parts(self, names: tuple[str, ...], matrix: sp.csr_matrix) -> MirrorParts:
+        if self._system is None:
+            return MirrorParts.of(Combination.wrap(matrix, self.n, "matrix"), matrix)
+        return MirrorParts.of(self._system.combined(names), matrix)
 
     @classmethod
     def of(
@@ -85,8 +104,13 @@ class Quadratic:
     @cached_property
     def transposed(self) -> Quadratic:
         """Mᵀ, Cᵀ, Kᵀ: its right vectors are the conjugates of the left vectors here."""
-        M, C, K = (sp.csr_matrix(A.T) for A in (self.M, self.C, self.K))
-        return Quadratic.of(M, C, K, self.structure)
+        known, matrices = self.structure, (self.M, self.C, self.K)
+        symmetric = (known.mass, known.damping, known.stiffness)
+        # The transpose of a CSR matrix is a CSC matrix of the same arrays: nothing is copied.
+        M, C, K = (A if same else A.T for A, same in zip(matrices, symmetric, strict=True))
+        made = Quadratic.of(M, C, K, known)
+        made.norms = self.norms
+        return made
 
     @cached_property
     def scaling(self) -> Array:
@@ -125,7 +149,7 @@ class Quadratic:
 
         Those of the last X are kept: every check of the same vectors asks for them.
         """
-        if not self._images or self._images[0] is not X:
+        if not self._images or not (self._images[0] is X or np.array_equal(self._images[0], X)):
             self._images = (X, *(times(A, X) for A in (self.M, self.C, self.K)))
         _, MX, CX, KX = self._images
         return MX, CX, KX

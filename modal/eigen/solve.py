@@ -23,7 +23,7 @@ from modal.eigen.deflation import with_null_space, without_stiffness
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.block import solve_block
+from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.decoupled_parts import solve_parts
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.krylov import solve_krylov
@@ -234,15 +234,36 @@ def search(problem: ModeProblem, find: Callable[[int, int], Pairs]) -> Pairs:
 
 
 def _sparse(problem: ModeProblem, seed: int) -> Modes:
-    if (
-        problem.backend == "slepc"
-        and problem.quadratic.n <= SMALL
-        and problem.quadratic.conservative
-        and problem.chain is None
-    ):
-        small = solve_parts(problem.quadratic, problem.k)
+    if problem.backend == "slepc":
+        modes = _structured(problem, seed)
+        if modes is not None:
+            return modes
+    return _krylov(problem, seed)
+
+
+def _structured(problem: ModeProblem, seed: int) -> Modes | None:
+    """By methods that use the symmetric part of the stiffness; None where they do not apply."""
+    quadratic = problem.quadratic
+    if problem.chain is not None or not quadratic.structure.mass:
+        return None
+    if quadratic.n <= SMALL and quadratic.conservative:
+        small = solve_parts(quadratic, problem.k)
         if small is not None:
             return _decoupled(problem, small)
+    try:
+        solver = BlockSolver(quadratic)
+    except SingularSystemError:
+        return None
+    try:
+        found = search(problem, lambda k, attempt: solver.find(k, seed + attempt))
+        return checked_modes(problem, found, certified=problem.certify or None)
+    except (AccuracyError, ConvergenceError):
+        return None
+    finally:
+        solver.destroy()
+
+
+def _krylov(problem: ModeProblem, seed: int) -> Modes:
     operator = ShiftInvert(problem.quadratic, problem.chain)
     engine, method = ENGINES[problem.backend]
 
@@ -250,8 +271,6 @@ def _sparse(problem: ModeProblem, seed: int) -> Modes:
         return solve_krylov(operator.transposed(), problem.k + 1, engine, method, seed)
 
     def find(k: int, attempt: int) -> Pairs:
-        if operator.definite and problem.chain is None and problem.backend == "slepc":
-            return solve_block(operator, k, seed + attempt)
         return solve_krylov(operator, k, engine, method, seed + attempt)
 
     try:

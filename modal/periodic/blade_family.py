@@ -57,8 +57,8 @@ class MultibladeFamily:
         """
         if self._last is None or self._last[0] != omega:
             model = self._make(float(omega))
-            coleman = transformation(model, self._blades, float(omega), self._turning)
-            self._last = (float(omega), MultibladeModel(model, coleman))
+            alike = transformation(model, self._blades, float(omega), self._turning)
+            self._last = (float(omega), MultibladeModel(*alike))
         return self._last[1]
 
     def freeze(self, omega: float) -> FrozenSystem:

@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.errors import InputError
+from modal.periodic.blade_coordinates import blade_coordinates
 from modal.periodic.coleman import Coleman
 from modal.transient.equations import freezer
 from modal.types import Array
@@ -27,8 +28,11 @@ SAME_RATE = 1e-9  # relative change of the rate of rotation over a turn
 
 def transformation(
     model: Any, blades: Sequence[Blade], rate: float | None, turning: Sequence[Sequence[int]]
-) -> Coleman:
-    """The multiblade transformation of a model. Raises InputError."""
+) -> tuple[Any, Coleman]:
+    """The model in coordinates that are the same in every blade, and its multiblade transformation.
+
+    Raises InputError.
+    """
     if isinstance(blades, str) or not all(
         isinstance(b, str | Sequence | np.ndarray) for b in blades
     ):
@@ -44,10 +48,12 @@ def transformation(
     if rate is None:
         raise InputError("rate: give the speed of the rotor, rad/s")
     azimuths = 2.0 * np.pi * np.arange(len(blades)) / max(len(blades), 1) * np.sign(rate)
-    return Coleman.of(system.n, [list(b) for b in blades], turning, azimuths, rate)  # type: ignore[arg-type]
+    return model, Coleman.of(system.n, [list(b) for b in blades], turning, azimuths, rate)  # type: ignore[arg-type]
 
 
-def _of_bodies(mechanism: Any, blades: list[tuple[Any, ...]], rate: float | None) -> Coleman:
+def _of_bodies(
+    mechanism: Any, blades: list[tuple[Any, ...]], rate: float | None
+) -> tuple[Any, Coleman]:
     if not all(hasattr(mechanism, name) for name in ("bodies", "kinematics", "position")):
         raise InputError(
             f"blades: {type(mechanism).__name__} has no bodies with names; give lists of numbers"
@@ -56,24 +62,41 @@ def _of_bodies(mechanism: Any, blades: list[tuple[Any, ...]], rate: float | None
         if name not in mechanism.bodies:
             known = ", ".join(mechanism.bodies)
             raise InputError(f"blades: no body {name!r}; bodies are {known}")
-    system = mechanism.freeze(0.0)
+    model = _with_alike_blades(mechanism, blades)
+    dofs = model.freeze(0.0).dofs
     first = blades[0][0]
     spin, axis = _spin(mechanism, first)
     if rate is not None:
         if abs(abs(rate) - spin) > SAME_RATE * spin:
             raise InputError(f"rate: {first!r} turns at {spin:.9g} rad/s, got {rate:.9g}")
-    azimuths = _azimuths(mechanism, [b[0] for b in blades], axis)
-    numbers = [_numbers(mechanism, system.dofs, blade) for blade in blades]
-    labels = [[(part, node, c) for part, node, c, _ in rows] for rows in numbers]
-    for blade, label in zip(blades[1:], labels[1:], strict=True):
-        if label != labels[0]:
-            raise InputError(
-                f"blades: {blade[0]!r} has other independent degrees of freedom than {first!r}; "
-                "name the body whose axes hold the joint in `coordinates` of the mechanism"
-            )
+    azimuths = _azimuths(mechanism, dofs, blades, axis)
+    numbers = [_numbers(mechanism, dofs, blade) for blade in blades]
     inside = {name for blade in blades for name in blade}
-    pairs = _turning_pairs(mechanism, system.dofs, inside, axis)
-    return Coleman.of(system.n, [[k for *_, k in rows] for rows in numbers], pairs, azimuths, spin)
+    pairs = _turning_pairs(mechanism, dofs, inside, axis)
+    own = [[k for *_, k in rows] for rows in numbers]
+    return model, Coleman.of(len(dofs), own, pairs, azimuths, spin)
+
+
+def _with_alike_blades(mechanism: Any, blades: list[tuple[Any, ...]]) -> Any:
+    """The mechanism, or in other coordinates where its blades keep different degrees of freedom."""
+    dofs, every = mechanism.freeze(0.0).dofs, mechanism.dofs
+    kept = [[row[:3] for row in _numbers(mechanism, dofs, blade)] for blade in blades]
+    inside = {name for blade in blades for name in blade}
+    kinematics = mechanism.kinematics(0.0)
+    others = [
+        (name,)
+        for name in mechanism.bodies
+        if name not in inside and np.any(np.asarray(kinematics[name].omega))
+    ]
+    turning = [row for other in others for row in _numbers(mechanism, dofs, other)]
+    if all(one == kept[0] for one in kept) and not turning:
+        return mechanism
+    numbers = [_numbers(mechanism, every, blade) for blade in blades]
+    if any([row[:3] for row in one] != [row[:3] for row in numbers[0]] for one in numbers):
+        raise InputError("blades: their bodies have different nodes or degrees of freedom")
+    turn = [row[3] for other in others for row in _numbers(mechanism, every, other)]
+    columns = [np.array([row[3] for row in one], dtype=np.intp) for one in numbers]
+    return blade_coordinates(mechanism, columns, np.array(turn, dtype=np.intp))
 
 
 def _spin(mechanism: Any, body: str) -> tuple[float, Array]:
@@ -88,9 +111,14 @@ def _spin(mechanism: Any, body: str) -> tuple[float, Array]:
     return size, mechanism.position(0.0)[body][1] @ (omega / size)
 
 
-def _azimuths(mechanism: Any, blades: list[str], axis: Array) -> Array:
-    """Angle of each blade's frame about the axis from that of the first, rad."""
+def _azimuths(mechanism: Any, dofs: DofMap, parts: list[tuple[Any, ...]], axis: Array) -> Array:
+    """Angle of each blade's frame about the axis from that of the first, rad.
+
+    Where all frames are parallel and the blades move along or about the axis alone, the angles are
+    those of the frames' origins.
+    """
     position = mechanism.position(0.0)
+    blades = [blade[0] for blade in parts]
     out = []
     for name in blades:
         turn = Rotation.from_matrix(position[name][1] @ position[blades[0]][1].T).as_rotvec()
@@ -101,6 +129,8 @@ def _azimuths(mechanism: Any, blades: list[str], axis: Array) -> Array:
                 "of the rotor"
             )
         out.append(angle)
+    if np.abs(out).max() <= SPACED and _about_axis_alone(mechanism, dofs, parts, axis):
+        out = _azimuths_of_origins(mechanism, blades, axis)
     step = 2.0 * np.pi / len(blades)
     places = np.round(np.array(out) / step)
     even = np.abs(np.array(out) - step * places).max() <= SPACED
@@ -108,6 +138,29 @@ def _azimuths(mechanism: Any, blades: list[str], axis: Array) -> Array:
         shown = ", ".join(f"{np.degrees(a):.4g}°" for a in out)
         raise InputError(f"blades: their frames are not evenly spaced about the axis: {shown}")
     return step * places
+
+
+def _about_axis_alone(
+    mechanism: Any, dofs: DofMap, parts: list[tuple[Any, ...]], axis: Array
+) -> bool:
+    """Whether all degrees of freedom of the blades are along or about the axis."""
+    position = mechanism.position(0.0)
+    for name in (name for blade in parts for name in blade):
+        own = np.abs(position[name][1].T @ axis)
+        nodes = _nodes_of(mechanism, name)
+        components = dofs.component[(dofs.node >= nodes.start) & (dofs.node < nodes.stop)] % 3
+        if np.any(np.abs(own[components] - 1.0) > SAME_AXIS):
+            return False
+    return True
+
+
+def _azimuths_of_origins(mechanism: Any, blades: list[str], axis: Array) -> list[float]:
+    """Angles of the origins of the blades' frames about the axis through their mean."""
+    points = np.array([mechanism.position(0.0)[name][0] for name in blades])
+    arms = points - points.mean(axis=0)
+    arms = arms - np.outer(arms @ axis, axis)
+    across = np.cross(axis, arms[0])
+    return [float(np.arctan2(arm @ across, arm @ arms[0])) for arm in arms]
 
 
 def _nodes_of(mechanism: Any, name: str) -> range:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg as la
 
-from modal.periodic.floquet import FloquetModes
+from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.orbits import harmonics
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Index

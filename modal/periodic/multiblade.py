@@ -91,12 +91,12 @@ def multiblade(
     >>> modes = modal.solve(fixed.freeze(), k=3)
     >>> modes.eigenvalues.imag.round(6).tolist()
     [15.0, 15.0, 45.0]
-    >>> fixed.names(modes)
-    ['collective', 'regressive', 'progressive']
+    >>> sorted(fixed.names(modes))
+    ['collective', 'progressive', 'regressive']
     """
-    if callable(model) and not hasattr(model, "freeze"):
+    if callable(model) and (isinstance(model, type) or not hasattr(model, "freeze")):
         if rate is not None or average:
             raise InputError("rate, average: a function of the speed has its own speeds and means")
         return MultibladeFamily(model, blades, turning)
     is_second_order(model)
-    return MultibladeModel(model, transformation(model, blades, rate, turning), average)
+    return MultibladeModel(*transformation(model, blades, rate, turning), average)

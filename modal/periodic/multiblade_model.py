@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
+from modal.periodic.blade_coordinates import BladeCoordinates
 from modal.periodic.blade_modes import names_of, wave_shares
 from modal.periodic.coleman import Coleman
 from modal.periodic.multiblade_matrices import (
@@ -26,7 +27,7 @@ from modal.types import Array
 
 SAMPLES_A_BLADE = 4  # azimuths at which the matrices are compared and averaged, first
 MOST_SAMPLES = 512
-SETTLED = 1e-12  # relative change of the means
+SETTLED = 1e-10  # relative change of the means
 CONSTANT = 1e-9  # relative variation of matrices that are called constant
 
 
@@ -46,6 +47,7 @@ class MultibladeModel:
     def __init__(self, model: Any, coleman: Coleman, average: bool = False) -> None:
         self.model, self.coleman, self.average = model, coleman, average
         self._freeze = freezer(model)
+        self._chosen = isinstance(model, BladeCoordinates)
 
     @property
     def rate(self) -> float:
@@ -105,7 +107,8 @@ class MultibladeModel:
         -------
         ndarray, shape (n, ...)
         """
-        return np.asarray(self.coleman.matrix(t) @ z)
+        own = np.asarray(self.coleman.matrix(t) @ z)
+        return self.model.independent(t, own) if self._chosen else own
 
     def coordinates(self, t: float, q: NDArray[Any]) -> NDArray[Any]:
         """Multiblade coordinates of degrees of freedom of the model.
@@ -121,7 +124,12 @@ class MultibladeModel:
         -------
         ndarray, shape (n, ...)
         """
-        product = np.asarray(self.coleman.matrix(t).T @ q)
+        own = self.model.chosen(t, q) if self._chosen else q
+        return self._backwards(t, own)
+
+    def _backwards(self, t: float, own: NDArray[Any]) -> NDArray[Any]:
+        """z of the coordinates that are the same in every blade."""
+        product = np.asarray(self.coleman.matrix(t).T @ own)
         return np.asarray((product.T / self.coleman.sizes).T)
 
     def shares(self, modes: Any) -> xr.DataArray:
@@ -160,7 +168,7 @@ class MultibladeModel:
         return frozen(
             transformed(system, self.coleman, t),
             Q=T.T @ system.Q,
-            rigid=self.coordinates(t, system.rigid),
+            rigid=self._backwards(t, system.rigid),
             frame="multiblade coordinates",
             parameters=system.parameters,
         )
@@ -202,7 +210,7 @@ class MultibladeModel:
         return frozen(
             average,
             Q=np.mean(loads, axis=0),
-            rigid=self.coordinates(0.0, first.rigid),
+            rigid=self._backwards(0.0, first.rigid),
             frame="multiblade coordinates, mean over the azimuth",
             parameters=parameters | {"rate": self.rate},
         )

@@ -21,6 +21,7 @@ RESOLUTION = 0.5  # |λ| h of the fastest mode
 CLOSED = (
     1e-8  # relative difference of a mode after a period from its start that needs no more steps
 )
+GAIN = 0.25  # of the difference by half the step, below which steps are halved again
 ACCEPTED = 1e-3  # … and beyond which the mode is not known
 NEGLIGIBLE = 1e-9  # of the participations: harmonics beyond the last larger one are left out
 
@@ -54,11 +55,14 @@ class Propagation:
         steps = self.steps or int(
             np.clip(2 ** int(np.ceil(np.log2(max(least, 1)))), FEWEST_STEPS, MOST_STEPS)
         )
+        last = np.inf
         while True:
             states, gap = self._run(exponents[order], order, period / steps, steps)
-            if self.steps or 2 * steps > MOST_STEPS or gap.max(initial=0.0) <= CLOSED:
+            worst = float(gap.max(initial=0.0))
+            # Beyond the accuracy of the vectors themselves smaller steps do not help.
+            if self.steps or 2 * steps > MOST_STEPS or worst <= CLOSED or worst > GAIN * last:
                 break
-            steps *= 2
+            last, steps = worst, 2 * steps
         out = np.full((steps, len(self.weights), len(exponents)), np.nan, dtype=complex)
         good = gap <= ACCEPTED
         for i, state in enumerate(states):

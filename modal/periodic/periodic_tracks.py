@@ -14,7 +14,8 @@ from tqdm import tqdm
 from assembly.errors import InputError
 from modal.data.datasets import constants_text, described, provenance
 from modal.data.variables import PERIODIC
-from modal.periodic.floquet import FloquetModes, Method, floquet
+from modal.periodic.floquet import Method, floquet
+from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.hill_modes import hill_snapshot, rows
 from modal.tracking.following import Rules
 from modal.tracking.matching import Match, Overlap, align, assign
@@ -104,7 +105,7 @@ def track_periodic(
     ...     return lambda t: np.array([[0.0, 1.0], [-4.0 - drive * np.cos(3.0 * t), -0.1]])
     >>> tracks = modal.track_periodic(mathieu, 2 * np.pi / 3.0, drive=[0.0, 0.2, 0.4], k=1)
     >>> tracks["frequency"].values.ravel().round(4).tolist()
-    [0.3182, 0.3188, 0.3208]
+    [0.3182, 0.3181, 0.3178]
     """
     name, values = _sweep(parameter)
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:

@@ -16,7 +16,8 @@ from modal.data.variables import ROTOR
 from modal.eigen.solve import solve
 from modal.periodic.blade_family import MultibladeFamily
 from modal.periodic.blade_sets import Blade
-from modal.periodic.floquet import RESOLVED, Method, floquet
+from modal.periodic.floquet import Method, floquet
+from modal.periodic.floquet_modes import RESOLVED
 from modal.periodic.multiblade_model import MultibladeModel
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Mask
@@ -57,7 +58,7 @@ def rotor_verdict(
     Returns
     -------
     xarray.Dataset
-        Dimensions ("omega", "method"), methods "frozen", "multiblade" and "floquet": growth_rate
+        Dimensions ("omega", "analysis"), analyses "frozen", "multiblade" and "floquet": growth_rate
         (1/s) and frequency (Hz) of the mode that grows most, parts. Over "omega": error (1/s),
         variation, name. The attribute `parting` lists the speeds where verdicts differ.
 
@@ -82,7 +83,7 @@ def rotor_verdict(
     ...     I = np.eye(3)
     ...     return assembly.FrozenSystem(M=I, D=0.2 * I, K=0.1 * omega**2 * I)
     >>> verdict = modal.rotor_verdict(rotor, [10.0, 20.0], blades=([0], [1], [2]))
-    >>> verdict["growth_rate"].sel(method="floquet").values.round(6).tolist()
+    >>> verdict["growth_rate"].sel(analysis="floquet").values.round(6).tolist()
     [-0.1, -0.1]
     """
     values = np.asarray(speeds, dtype=float)
@@ -108,14 +109,14 @@ def rotor_verdict(
     unstable = growth > limit[:, None]
     parts = unstable != unstable[:, 2:]
     columns: dict[str, Any] = {
-        "growth_rate": (("omega", "method"), growth),
-        "frequency": (("omega", "method"), hertz),
-        "parts": (("omega", "method"), parts),
+        "growth_rate": (("omega", "analysis"), growth),
+        "frequency": (("omega", "analysis"), hertz),
+        "parts": (("omega", "analysis"), parts),
         "error": (("omega",), error),
         "variation": (("omega",), varied),
         "name": (("omega",), np.array(names)),
     }
-    coords = {"omega": values, "method": list(METHODS)}
+    coords = {"omega": values, "analysis": list(METHODS)}
     attributes = provenance(
         title="verdicts on a rotor: frozen, averaged multiblade, Floquet",
         model=getattr(model, "__name__", type(model).__name__),

@@ -30,8 +30,7 @@ TOLERATED = 1e-10  # of an entry's size, there
 
 @dataclass(frozen=True)
 class Interpolant:
-    """Arrays A(t) from a polynomial through their values: call it with t, s, or `many` with times
-    (m,).
+    """Arrays A(t) from a polynomial through their values: call it with t, s, or use `many`.
 
     Attributes
     ----------

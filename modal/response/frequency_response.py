@@ -175,7 +175,9 @@ def _of_system(
             "error_bound": (dims, found.error_bound),
         },
         coords={"frequency": hertz, "probe": list(places.names)},
-        attrs=provenance(solver=chosen, basis_size=found.size, solves=found.solves),
+        attrs=provenance(
+            title="frequency response", solver=chosen, basis_size=found.size, solves=found.solves
+        ),
     )
 
 

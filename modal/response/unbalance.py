@@ -89,7 +89,9 @@ def unbalance_response(
     response = xr.Dataset(
         {"displacement": (("speed", "probe"), rows)},
         coords={"speed": spins, "probe": list(places.names)},
-        attrs=provenance(unbalances=[list(map(float, entry)) for entry in unbalances]),
+        attrs=provenance(
+            title="unbalance response", unbalances=[list(map(float, entry)) for entry in unbalances]
+        ),
     )
     return described(response, UNBALANCE)
 

@@ -1,0 +1,181 @@
+"""A growing basis of displacement shapes, orthonormal in a symmetric stiffness, with projections.
+
+The stiffness is that of the one factorization, K_ref = ½(K + Kᵀ) + σM. A new shape is q = K_ref⁻¹ ×
+load, so K_ref q is known without a product and is stored with the shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from assembly.linalg.factorization import Factorization
+from modal.eigen.quadratic import Quadratic, from_parts, in_parts, times
+from modal.types import Array, Complex
+
+DRIFT = 1e-11  # relative error of K_ref q above which the product is recomputed
+TWICE = 1e-4  # overlap with V beyond which one pass of orthogonalisation is not enough
+DEPENDENT = (
+    1e-8  # energy of a combination of unit shapes that counts as none: its K q − load is noise
+)
+
+
+class SymmetricStiffness:
+    """K_ref = ½(K + Kᵀ) + σM, factorized by Cholesky. `solves` counts right-hand sides.
+
+    Raises SingularSystemError when it is not positive definite. Owns its factor: call `destroy()`.
+    """
+
+    def __init__(self, quadratic: Quadratic, shift: float = 0.0) -> None:
+        self.shift, self.solves = shift, 0
+        symmetric = quadratic.stiffness_parts.symmetric
+        K = sp.csr_matrix((quadratic.n, quadratic.n)) if symmetric is None else symmetric
+        self.matrix = sp.csr_matrix(K + shift * quadratic.M) if shift else K
+        self.factor = Factorization(self.matrix, "spd")
+
+    def solve(self, load: Array) -> Array:
+        """K_ref⁻¹ load, (n, p)."""
+        self.solves += load.shape[1]
+        return np.asarray(self.factor.solve(load))
+
+    def destroy(self) -> None:
+        self.factor.destroy()
+
+
+class ShapeBasis:
+    """K_ref-orthonormal V (n, m) with K_ref V, and the projections of M, C and K."""
+
+    def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, room: int) -> None:
+        self.quadratic, self.reference, self.m = quadratic, reference, 0
+        self._stored = [np.empty((quadratic.n, room), order="F") for _ in range(2)]
+        damping, stiffness = quadratic.damping_parts, quadratic.stiffness_parts
+        self._operators = {  # with their symmetry
+            "mass": (quadratic.M, 1),
+            "damping": (damping.symmetric, 1),
+            "gyroscopic": (damping.skew, -1),
+            "circulatory": (stiffness.skew, -1),
+        }
+        self._projected = {name: np.zeros((room, room)) for name, _, _ in self._present()}
+
+    def _present(self) -> Iterator[tuple[str, sp.csr_matrix, int]]:
+        for name, (A, sign) in self._operators.items():
+            if A is not None and A.nnz:
+                yield name, A, sign
+
+    @property
+    def V(self) -> Array:
+        """The shapes, (n, m)."""
+        return self._stored[0][:, : self.m]
+
+    @property
+    def KV(self) -> Array:
+        """K_ref V, (n, m)."""
+        return self._stored[1][:, : self.m]
+
+    @property
+    def complete(self) -> bool:
+        """The basis spans all displacements: the projected problem is the problem."""
+        return self.m == self.quadratic.n
+
+    def projected(self) -> tuple[Array, Array, Array]:
+        """VᵀMV, VᵀCV and VᵀKV, (m, m)."""
+        m = self.m
+        parts = {name: A[:m, :m] for name, A in self._projected.items()}
+        zero = np.zeros((m, m))
+        C = parts.get("damping", zero) + parts.get("gyroscopic", zero)
+        K = np.eye(m) + parts.get("circulatory", zero)
+        if self.reference.shift:
+            K = K - self.reference.shift * parts["mass"]
+        return parts["mass"], C, K
+
+    def _grow(self, extra: int) -> None:
+        room = self._stored[0].shape[1]
+        if self.m + extra <= room:
+            return
+        wide = max(2 * room, self.m + extra)
+        for j, old in enumerate(self._stored):
+            self._stored[j] = np.empty((old.shape[0], wide), order="F")
+            self._stored[j][:, : self.m] = old[:, : self.m]
+        self._projected = {name: np.pad(A, (0, wide - room)) for name, A in self._projected.items()}
+
+    def include(self, shapes: Array) -> int:
+        """Take in shapes (n, p) whose K_ref q is not known; returns how many are new."""
+        return self.add(shapes, self.reference.matrix @ shapes)
+
+    def add(self, q: Array, load: Array) -> int:
+        """Take in the shapes q with K_ref q = load, (n, p); returns how many are new."""
+        q, load = self._against(*_orthonormal(*_unit(q, load)))
+        if self._drifted(q, load):
+            q, load = self._against(q, self.reference.matrix @ q)
+        a, b = self.m, self.m + q.shape[1]
+        self._grow(b - a)
+        for store, columns in zip(self._stored, (q, load), strict=True):
+            store[:, a:b] = columns
+        V, q = self._stored[0][:, :b], np.ascontiguousarray(q)
+        for name, A, sign in self._present():
+            block = V.T @ (A @ q)
+            block[a:] = 0.5 * (block[a:] + sign * block[a:].T)
+            self._projected[name][:b, a:b] = block
+            self._projected[name][a:b, :a] = sign * block[:a].T
+        self.m = b
+        return b - a
+
+    def _against(self, q: Array, load: Array) -> tuple[Array, Array]:
+        """Made K_ref-orthogonal to V, and K_ref-orthonormal."""
+        for _ in range(2):
+            h = self.V.T @ load
+            q, load = _orthonormal(q - self.V @ h, load - self.KV @ h)
+            if np.abs(h).max(initial=0.0) < TWICE:  # residuals are orthogonal to V already
+                break
+        return q, load
+
+    def _drifted(self, q: Array, load: Array) -> bool:
+        """Whether the stored K_ref q has become inaccurate, tested on one random combination."""
+        w = np.random.default_rng(self.m).standard_normal(q.shape[1])
+        expected = load @ w
+        error = np.linalg.norm(self.reference.matrix @ (q @ w) - expected)
+        return bool(error > DRIFT * np.linalg.norm(expected))
+
+    def coordinates(self, shapes: Array) -> Array:
+        """Vᵀ K_ref q, (m, p): of shapes in the span of V."""
+        return np.asarray(self.KV.T @ shapes)
+
+    def shapes(self, Y: Complex) -> Complex:
+        """V Y, (n, k)."""
+        return from_parts(self.V @ in_parts(Y))
+
+    def residual(self, lam: Complex, Y: Complex, transposed: bool) -> tuple[Complex, Array, Array]:
+        """Q(λ)x of x = V Y, or Q(λ)ᵀx, (n, k); ‖K_ref x‖ and ‖x‖, (k,)."""
+        X = self.shapes(Y)
+        stiff = from_parts(self.KV @ in_parts(Y))
+        whole = np.linalg.norm(stiff, axis=0)
+        factors = {
+            "mass": lam**2 - self.reference.shift,
+            "damping": lam,
+            "gyroscopic": lam,
+            "circulatory": np.ones_like(lam),
+        }
+        residual = stiff
+        for name, A, sign in self._present():
+            residual += times(A, X) * (factors[name] * (sign if transposed else 1))
+        return residual, whole, np.linalg.norm(X, axis=0)
+
+
+def _unit(q: Array, load: Array) -> tuple[Array, Array]:
+    """The columns of q with K_ref q = load, each of unit energy; those without are dropped."""
+    energy = np.einsum("ij,ij->j", q, load)
+    keep = energy > np.finfo(float).tiny
+    d = 1.0 / np.sqrt(energy[keep])
+    return q[:, keep] * d, load[:, keep] * d
+
+
+def _orthonormal(q: Array, load: Array) -> tuple[Array, Array]:
+    """Orthonormal combinations of unit shapes; directions with negligible energy are dropped."""
+    gram = q.T @ load
+    sizes, U = la.eigh(0.5 * (gram + gram.T))
+    keep = sizes > DEPENDENT
+    U = U[:, keep] / np.sqrt(sizes[keep])
+    return q @ U, load @ U
