@@ -62,6 +62,12 @@ class LinkBasis:
         frequency = self.basis.projected().frequency
         return float(frequency[min(count, len(frequency)) - 1])
 
+    @cached_property
+    def stiffest(self) -> float:
+        """The mean of K_jj/M_jj, (rad/s)²: about the square of the highest frequency."""
+        K, M = (self.family.terms[self.numbers[name, 0]].operator.tocsr() for name in "KM")
+        return float(np.mean(np.abs(K.diagonal()) / M.diagonal()))
+
     @property
     def size(self) -> int:
         """Number of shapes."""
