@@ -179,9 +179,7 @@ def run_worker(store: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "tests.support.blade_map", str(store)]
     root = Path(__file__).parents[1]
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(root))
-    return subprocess.Popen(
-        command, cwd=root, env=environment, preexec_fn=interruptible
-    )
+    return subprocess.Popen(command, cwd=root, env=environment, preexec_fn=interruptible)
 
 
 def done_points(store: Path) -> int:

@@ -107,9 +107,7 @@ class Quadratic:
         known, matrices = self.structure, (self.M, self.C, self.K)
         symmetric = (known.mass, known.damping, known.stiffness)
         # The transpose of a CSR matrix is a CSC matrix of the same arrays: nothing is copied.
-        M, C, K = (
-            A if same else A.T for A, same in zip(matrices, symmetric, strict=True)
-        )
+        M, C, K = (A if same else A.T for A, same in zip(matrices, symmetric, strict=True))
         made = Quadratic.of(M, C, K, known)
         made.norms = self.norms
         return made

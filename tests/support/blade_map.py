@@ -1,6 +1,6 @@
 """A cantilever blade, and the process that makes or resumes its stability map.
 
-    python -m tests.support.blade_map STORE
+python -m tests.support.blade_map STORE
 """
 
 from __future__ import annotations

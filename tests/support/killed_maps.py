@@ -1,6 +1,6 @@
 """Stability maps in processes that are killed (SIGKILL) at random moments and resumed.
 
-    python -m tests.support.killed_maps CASE STORE
+python -m tests.support.killed_maps CASE STORE
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs of `modal.track` that are stopped and resumed: one on a reduced basis, one of full solves.
 
-    python -m tests.support.tracked_runs CASE STORE
+python -m tests.support.tracked_runs CASE STORE
 """
 
 from __future__ import annotations

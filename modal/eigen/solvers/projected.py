@@ -39,7 +39,9 @@ def general_modes(
     chain (2m, r): right chain of zero eigenvalues, which are removed.
     """
     m = len(M)
-    gamma = 1.0 / np.sqrt(np.linalg.norm(M, 2))  # next to the lowest frequency, since K is next to I
+    gamma = 1.0 / np.sqrt(
+        np.linalg.norm(M, 2)
+    )  # next to the lowest frequency, since K is next to I
     A, B = companion(gamma**2 * M, gamma * C, K)
     deflated = None
     if chain is not None:
