@@ -149,8 +149,9 @@ class ShapeBasis:
         """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖K_ref x‖ and ‖x‖, (k,)."""
         residual = self.KV @ in_parts(Y)
         whole = lengths(residual)
+        powers = {"mass": lam**2 - self.reference.shift, "circulatory": np.ones_like(lam)}
         for name, (_, sign) in self._present.items():
-            factor = {"mass": lam**2 - self.reference.shift, "circulatory": 1.0}.get(name, lam)
+            factor = powers.get(name, lam)
             residual += self.image(name, Y * (factor * (sign if transposed else 1)))
         return residual, whole, lengths(self.V @ in_parts(Y))
 
