@@ -26,11 +26,11 @@ in_workers = -n $(WORKERS) --dist loadgroup
 comma := ,
 space := $(subst ,, )
 
-.PHONY: help setup demo test complex lint types docs bench clean
+.PHONY: help setup demo test complex lint types docs bench bench-large clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
-	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup:  ## make the environment in .venv (done once)
 	@tools/set-up $(VENV)
@@ -59,6 +59,10 @@ docs: setup  ## build the manual into docs/_build
 bench: setup  ## measure what the README claims
 	@$(call needs,ross,bench)
 	$(python) -m benchmarks
+
+LARGE ?= --shape slender thick --unknowns 100000 300000 1000000 --limit 12
+bench-large: setup  ## measure memory against size, to a million unknowns; LARGE='…' chooses others
+	$(python) -m benchmarks.large $(LARGE)
 
 clean:  ## remove outputs and caches; .venv stays
 	find outputs -mindepth 1 ! -name README.md -delete

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from assembly.errors import InputError
 from assembly.kinematics import skew
+from assembly.linalg.multigrid import RigidMotions
 from assembly.types import Array, Index, Inexact, Mask
 
 COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")
@@ -143,25 +144,44 @@ class DofMap:
         fields[turns, self.component[turns]] = 1.0
         return fields
 
-    def turning(self, unit: Array) -> sp.csr_matrix:
+    def rigid_motions(self) -> RigidMotions:
+        """The rigid motions as an iterative solver takes them, with the DOFs of each node.
+
+        Returns
+        -------
+        RigidMotions
+        """
+        block = int(np.argmax(self.node != self.node[0])) or len(self)
+        regular = len(self) % block == 0 and bool(
+            np.all(self.node.reshape(-1, block) == self.node[::block, None])
+            and np.all(self.component.reshape(-1, block) == self.component[:block])
+        )
+        fields = self.rigid_fields()
+        return RigidMotions(fields[:, np.abs(fields).max(axis=0) > 0.0], block if regular else 1)
+
+    def turning(self, unit: Array, rotations: bool = False) -> sp.csr_matrix:
         """The matrix (n, n) that multiplies every nodal displacement by a (3, 3) matrix.
 
         Parameters
         ----------
         unit : ndarray, shape (3, 3)
+        rotations : bool
+            Whether it multiplies every nodal rotation as well; they give zero otherwise.
 
         Returns
         -------
         scipy.sparse.csr_matrix
         """
-        rows, cols, values = [], [], []
-        for (node, component), k in self.numbers.items():
-            for other in range(3) if component < 3 else ():
-                if unit[component, other] != 0.0 and (node, other) in self.numbers:
-                    rows.append(k)
-                    cols.append(self.numbers[node, other])
-                    values.append(unit[component, other])
-        return sp.csr_matrix((values, (rows, cols)), shape=(len(self), len(self)))
+        n = len(self)
+        number = np.full((len(self.coordinates), 6), -1, dtype=np.intp)
+        number[self.node, self.component] = np.arange(n)
+        rows = np.arange(n) if rotations else np.flatnonzero(self.component < 3)
+        first = self.component[rows] // 3 * 3
+        columns = number[self.node[rows, None], first[:, None] + np.arange(3)]
+        values = np.where(columns >= 0, unit[self.component[rows] - first], 0.0)
+        row, column = np.nonzero(values)
+        entries = (values[row, column], (rows[row], columns[row, column]))
+        return sp.csr_matrix(entries, shape=(n, n))
 
     def displacement(self, vector: Inexact) -> Inexact:
         """Nodal displacements of a vector of degrees of freedom.

@@ -1,5 +1,5 @@
 """Canonical models for tests, benchmarks and examples: blocks and sheets of every kind of cell, a
-four-bar linkage."""
+four-bar linkage, a slider-crank with a solid rod."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import meshio
 import numpy as np
 
 from assembly.bodies.body import Body
+from assembly.bodies.rigid import rigid_body
 from assembly.bodies.solids import plane, solid
 from assembly.elements.reference import CELLS
 from assembly.errors import InputError
 from assembly.materials.materials import Material, Orthotropic, steel
-from assembly.mechanisms.joints import driver, revolute
+from assembly.mechanisms.drivers import driver
+from assembly.mechanisms.joints import prismatic, revolute, spherical, universal
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.types import Array, Index
 
@@ -166,6 +168,58 @@ def four_bar(
         [driver("A", speed)],
         initial={"coupler": (crank, 0, angles[0]), "rocker": (base, 0, angles[1])},
     )
+
+
+def solid_slider_crank(
+    cells: tuple[int, int, int] = (39, 7, 7),
+    element: str = "hex20",
+    damping: tuple[float, float] = (0.0, 0.0),
+) -> Callable[[float], Mechanism]:
+    """A slider-crank in space whose connecting rod is a solid block.
+
+    Parameters
+    ----------
+    cells : tuple of int
+        Bricks of the rod along x, y and z.
+    element : {"hex8", "hex20", "tet4", "tet10"}
+        Kind of cell.
+    damping : tuple of float
+        (a, b) of the rod's damping D = a M + b K, 1/s and s.
+
+    Returns
+    -------
+    callable
+        Speed of the crank (rad/s) → mechanism. All are made of the same bodies, so that reduced
+        bases of the rod serve all speeds.
+
+    Examples
+    --------
+    >>> from assembly.gallery import solid_slider_crank
+    >>> turning = solid_slider_crank((6, 1, 1))
+    >>> turning(50.0).bodies["rod"] is turning(60.0).bodies["rod"]
+    True
+    """
+    mesh = block_mesh(*cells, element, size=(0.3, 0.02, 0.02), origin=(0.0, -0.01, -0.01))
+    bodies = {
+        "crank": rigid_body(0.5, (1e-4,) * 3, centre=(0.05, 0.0, 0.0), name="crank"),
+        "rod": solid(mesh, steel, name="rod").with_damping(*damping),
+        "slider": rigid_body(0.5, (1e-4,) * 3, name="slider"),
+    }
+    joints = [
+        revolute("ground", (0, 0, 0), "crank", (0, 0, 0), axis=(0, 0, 1), name="A"),
+        universal(
+            "crank", (0.1, 0, 0), "rod", "x0", axis=(0, 0, 1), axis_second=(0, 1, 0), name="B"
+        ),
+        spherical("rod", "x1", "slider", (0, 0, 0), name="C"),
+        prismatic("ground", (0, 0, 0), "slider", (0, 0, 0), axis=(1, 0, 0), name="D"),
+    ]
+    initial = {"rod": (0.1, 0, 0, 0, 0, 0), "slider": (0.4, 0, 0, 0, 0, 0)}
+
+    def at_speed(speed: float) -> Mechanism:
+        drive = [driver("A", speed)]
+        return Mechanism(bodies, joints, drive, initial=initial, name="solid slider-crank")
+
+    return at_speed
 
 
 def block_mesh(

@@ -50,6 +50,13 @@ class Magnitude:
             raise error(f"{what}: must be {self.expected}, got {shown!r}")
 
 
+def check_count(value: object, what: str, least: int = 1) -> None:
+    """Raises InputError, naming what, unless the value is a whole number of at least `least`."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:  # type: ignore[operator]
+        raise InputError(f"{what}: must be a whole number of at least {least}, got {value!r}")
+
+
 LENGTH = Magnitude("positive length", "m", 1e-12, 1e9)
 POSITION = Magnitude("coordinate", "m", 0.0, 1e9, signed=True)
 AREA = Magnitude("positive area", "m²", 1e-24, 1e18)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 NAMES = (
+    "imports",
     "instant",
     "count",
     "sweep",
@@ -20,6 +21,7 @@ NAMES = (
     "tracking",
     "formalisms",
     "mechanisms",
+    "links",
     "verdicts",
 )
 

@@ -21,9 +21,7 @@ from modal import stability_map
 RATES = (-5e4, 5e4)  # rad/s²
 
 
-def measure(
-    side: int = 100, element: str = "hex20", k: int = 6
-) -> dict[str, float]:
+def measure(side: int = 100, element: str = "hex20", k: int = 6) -> dict[str, float]:
     """Times in seconds of the map and of one TOAR solve in the middle of it, and their ratio."""
     body = reference_block(element)
     speeds, rates = np.linspace(*SPEEDS, side), np.linspace(*RATES, side)

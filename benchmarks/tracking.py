@@ -52,7 +52,7 @@ def by_gap(gap: float, points: int, count: int, seed: int = 7) -> Told:
         if kinds:
             told.append(kinds == {"veering" if gap else "crossing"})
         if kinds == {"veering"}:
-            gaps = tracks["occurrence_gap"].values[between(tracks, first, second)]
+            gaps = modal.events(tracks)["gap"].values[between(tracks, first, second)]
             errors.append(abs(np.nanmin(gaps) / family.gap() - 1.0))
     return Told(float(np.mean(shares)), float(np.mean(told)), max(errors, default=float("nan")))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 import assembly
-from assembly.bodies.rotors import Bearing, Disc
+from assembly.bodies.rotor_parts import Bearing, Disc
 from assembly.system.frozen import PARTS
 from benchmarks.verdict_machines import Machine, spread
 

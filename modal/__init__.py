@@ -1,48 +1,5 @@
 """Frozen Motion, modal: from the matrices of an instant to eigenvalues, tracks, maps and checks."""
 
-from modal.checks.crosscheck import crosscheck
-from modal.checks.crosscheck_report import CrossCheck, CrossCheckInterrupted
-from modal.checks.identification import identify, matrix_pencil
-from modal.checks.properties import properties
-from modal.checks.property_report import PropertyReport
-from modal.data.storage import read_dataset, write_dataset
-from modal.eigen.modes import Modes
-from modal.eigen.solve import solve
-from modal.maps.stability_maps import stability_map
-from modal.periodic.floquet import FloquetModes, floquet
-from modal.periodic.hill import hill_chart
-from modal.proofs.box import Box
-from modal.proofs.verdict import Stability, stability
-from modal.tracking.following import Rules
-from modal.tracking.tracking import TrackingInterrupted, track
-from modal.transient.loads import Harmonic, Impulse, InertiaLoads, Tabulated
-from modal.transient.transient import integrate
+from assembly.lazy import attach as _attach
 
-__all__ = [
-    "FloquetModes",
-    "Harmonic",
-    "Impulse",
-    "InertiaLoads",
-    "Tabulated",
-    "Modes",
-    "PropertyReport",
-    "CrossCheck",
-    "CrossCheckInterrupted",
-    "crosscheck",
-    "floquet",
-    "hill_chart",
-    "identify",
-    "matrix_pencil",
-    "integrate",
-    "properties",
-    "solve",
-    "stability",
-    "stability_map",
-    "Stability",
-    "Box",
-    "Rules",
-    "TrackingInterrupted",
-    "read_dataset",
-    "track",
-    "write_dataset",
-]
+__getattr__, __dir__, __all__ = _attach(__name__, __file__)

@@ -24,7 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
             return run_app(arguments)
         except KeyboardInterrupt:
             print(f"\nfrozen-motion: {stop.reason}; what was finished is kept", file=sys.stderr)
-            return stop.code
+            over_ranks = sys.modules.get("studies.cli.over_ranks")
+            return stop.code if over_ranks is None else int(over_ranks.exit_code(stop.code))
 
 
 if __name__ == "__main__":

@@ -47,10 +47,9 @@ def test_rotating_bar_has_the_finite_element_closed_form(lumped: bool) -> None:
 @pytest.mark.parametrize(
     ("clamped", "key"), [("start", "omega_n_Omega15_rad_s"), ("both", "fixed_fixed_Omega15")]
 )
-def test_rotating_bar_converges_to_the_continuum_with_order_two(clamped: End, key: str) -> None:
+def test_consistent_and_lumped_bars_err_to_either_side(clamped: End, key: str) -> None:
     exact = table(key)[:3]
-    coarse, fine = (frequencies(frozen_bar(n, clamped))[:3] / exact - 1.0 for n in (64, 128))
-    np.testing.assert_allclose(np.log2(coarse / fine), 2.0, atol=0.02)
+    fine = frequencies(frozen_bar(128, clamped))[:3] / exact - 1.0
     # Consistent and lumped errors are (kh)²/24 and −(kh)²/24: their mean is right to (kh)⁴.
     lumped = frequencies(frozen_bar(128, clamped, lumped=True))[:3] / exact - 1.0
     np.testing.assert_allclose(0.5 * (fine + lumped), 0.0, atol=2e-6)

@@ -25,27 +25,10 @@ from assembly.elements.beam import BeamFamily
 from assembly.errors import InputError, SectionError
 from assembly.kinematics import skew
 from assembly.materials.section_frames import section_axes, turned
-from assembly.system.frozen import FrozenSystem
+from tests.support.beam_models import BLADE_ALLOY as ALLOY
+from tests.support.beam_models import SHAPE, frequencies, section_matrices, swept_table
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
-SHAPE = assembly.rectangle(0.3, 0.08)
-ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)
-
-
-def frequencies(system: FrozenSystem, count: int, above: float = 1e-3) -> np.ndarray:
-    """The lowest frequencies above a bound, rad/s, with Coriolis."""
-    n = system.n
-    M, C, K = (A.toarray() for A in (system.M, system.damping, system.stiffness))
-    lower = -la.solve(M, np.hstack([K, C]))
-    values = la.eigvals(np.vstack([np.eye(n, 2 * n, n), lower]))
-    return np.sort(values.imag[values.imag > above])[:count]
-
-
-def section_matrices() -> tuple[np.ndarray, np.ndarray]:
-    """The rectangle's stiffness and mass about its centroid, (6, 6) each."""
-    K = np.linalg.inv(SHAPE.compliance(ALLOY))
-    J = ALLOY.rho * SHAPE.second_moments
-    return K, rigid_section_mass(ALLOY.rho * SHAPE.A, 0.0, 0.0, J[None])[0]
 
 
 def about_another_axis(matrix: np.ndarray, centre: np.ndarray) -> np.ndarray:
@@ -86,23 +69,6 @@ def test_reference_axis_is_a_matter_of_description(spin: tuple[float, float, flo
     np.testing.assert_allclose(elsewhere, about_centroid, rtol=1e-7)
 
 
-def swept_table(stations: int = 7) -> BladeTable:
-    """Swept, twisted and tapered, with coupled sections and centres of mass off the axis."""
-    s = np.linspace(0.0, 1.0, stations)
-    axis = np.stack([3.0 * s, 0.5 * s**2, -0.3 * s**3], axis=-1)
-    K, _ = section_matrices()
-    scale = np.sqrt(np.diag(K))
-    coupling = np.zeros((6, 6))
-    coupling[0, 3], coupling[3, 4], coupling[3, 5], coupling[1, 3] = 0.3, 0.25, -0.15, 0.1
-    coupling[0, 4], coupling[0, 5], coupling[1, 2] = 0.1, -0.2, 0.15
-    K = K + (coupling + coupling.T) * np.outer(scale, scale)
-    taper = 1.0 - 0.4 * s
-    J = ALLOY.rho * (SHAPE.second_moments + SHAPE.A * np.outer([0, 0.02, -0.01], [0, 0.02, -0.01]))
-    m = ALLOY.rho * SHAPE.A * taper
-    M = rigid_section_mass(m, 0.02, -0.01, J * taper[:, None, None])
-    return BladeTable(s, axis, 0.7 * s - 0.4 * s**2, K * taper[:, None, None], M)
-
-
 def short_straight_beams(table: BladeTable, count: int) -> Body:
     """Straight elements with constant sections, those of the middle of each."""
     nodes = np.linspace(0.0, 1.0, count + 1)
@@ -140,21 +106,6 @@ def test_swept_twisted_coupled_blade_is_many_short_straight_beams(
     # Chords and middle sections: error h², removed by extrapolation.
     np.testing.assert_allclose(straight[96], exact, rtol=2e-3)
     np.testing.assert_allclose((4.0 * straight[96] - straight[48]) / 3.0, exact, rtol=2e-5)
-
-
-@pytest.mark.parametrize("spin", [(0.0, 0.0, 0.0), (0.0, 15.0, 30.0)])
-def test_curved_elements_converge_with_order_two(spin: tuple[float, float, float]) -> None:
-    """Stretch, twist and shear of inertia loads inside an element are not interpolated.
-
-    Their h² is small beside bending's h⁴ on coarse meshes, where the order is still above two.
-    """
-    table = swept_table()
-    a, b, c = (
-        frequencies(blade(table, refine=n, clamped="start").freeze(spin), 4) for n in (2, 4, 8)
-    )
-    order = np.log2((a - b) / (b - c))
-    assert np.all((order > 1.9) & (order < 3.0)), order
-    assert np.all(abs(b / c - 1.0) < 1e-3)
 
 
 def test_swept_blade_is_in_equilibrium_wherever_it_is_turned() -> None:

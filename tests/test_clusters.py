@@ -118,7 +118,7 @@ def test_gyroscopic_stabilisation_has_the_verdict_of_fifty_digits() -> None:
     """K indefinite, C large or small: unstable exactly where the 50-digit spectrum leaves the
     axis."""
     verdicts = []
-    for seed in range(60):
+    for seed in range(40):
         r = np.random.default_rng(seed)
         n = 2 * int(r.integers(1, 4))
         A = r.standard_normal((n, n))
@@ -132,18 +132,18 @@ def test_gyroscopic_stabilisation_has_the_verdict_of_fifty_digits() -> None:
             assert bool(modes.eigenvalues.real.max() > 0.0) == unstable, seed
             assert unstable or np.all(modes.eigenvalues.real == 0.0)
         verdicts.append(unstable)
-    assert 10 < sum(verdicts) < 50  # both verdicts occur
+    assert 4 < sum(verdicts) < 36  # both verdicts occur
 
 
 def test_larger_indefinite_system_agrees_with_thirty_digits() -> None:
-    """24 definite and 6 gyroscopically stabilised unknowns, coupled: eigenvalues on and off the
+    """16 definite and 6 gyroscopically stabilised DOFs, coupled: eigenvalues on and off the
     axis."""
     r = np.random.default_rng(11)
-    n = 30
+    n = 22
     B = r.standard_normal((n, n))
-    K = B @ B.T / n + np.diag(np.where(np.arange(n) < 24, 2.0, -6.0))
+    K = B @ B.T / n + np.diag(np.where(np.arange(n) < 16, 2.0, -6.0))
     C = 0.3 * (B - B.T)
-    for i in range(24, n, 2):
+    for i in range(16, n, 2):
         C[i, i + 1], C[i + 1, i] = C[i, i + 1] - 9.0, C[i + 1, i] + 9.0
     system = FrozenSystem(M=np.eye(n), C=C, K=0.5 * (K + K.T))
     exact = upper_spectrum(system, digits=30)[:10]

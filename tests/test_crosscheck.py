@@ -148,7 +148,7 @@ def test_slider_crank_is_confirmed() -> None:
     assert np.abs(check.dataset.floquet_rate).max() < 1e-6  # undamped: on the unit circle
     text = str(check)
     assert "confirmed" in text and "Floquet" in text
-    for name in ("frozen_rate", "floquet_rate", "verdict"):
+    for name in ("frozen_rate", "floquet_rate"):
         assert {"units", "long_name"} <= set(check.dataset[name].attrs)
 
 

@@ -45,7 +45,8 @@ def manual_slider_crank(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def listed(tracks: xr.Dataset) -> list[tuple[str, tuple[int, ...], float]]:
     """Every event: what, of which modes, where."""
-    columns = (tracks[f"occurrence_{name}"].values for name in ("event", "mode", "partner", "at"))
+    found = modal.events(tracks)
+    columns = (found[name].values for name in ("event", "event_mode", "partner", "event_at"))
     return [
         (str(e), tuple(sorted((int(m), int(p)))), float(x))
         for e, m, p, x in zip(*columns, strict=True)
@@ -59,7 +60,7 @@ def assert_same(found: list[Any], expected: list[Any], span: float) -> None:
         assert one[2] == pytest.approx(other[2], abs=2e-4 * span)
 
 
-@pytest.mark.parametrize("count", [7, 25, 51, 101, 200])
+@pytest.mark.parametrize("count", [7, 51, 200])
 def test_undamped_slider_crank_of_the_manual(manual_slider_crank: Any, count: int) -> None:
     """Nothing is damped, so nothing grows: every change of energy is breathing."""
     times = np.linspace(0.0, 0.04, count)
@@ -71,7 +72,7 @@ def test_undamped_slider_crank_of_the_manual(manual_slider_crank: Any, count: in
     assert np.nanmax(np.abs(tracks["growth_rate"].values)) > 5.0  # Re λ breathes all the same
 
 
-@pytest.mark.parametrize("count", [7, 13, 25, 61, 121])
+@pytest.mark.parametrize("count", [7, 25, 121])
 def test_undamped_slider_crank_of_two_elements_a_link(count: int) -> None:
     """Modes 4 and 5 veer four times a turn, as 400 instants show; nothing flutters."""
     model = slider_crank.model(elements=2)

@@ -184,7 +184,7 @@ def test_a_fault_of_arpack_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) 
     def fail(*_: object, **__: object) -> None:
         raise spla.ArpackError(-9)
 
-    monkeypatch.setattr("modal.eigen.solvers.scipy.spla.eigs", fail)
+    monkeypatch.setattr(spla, "eigs", fail)
     with pytest.raises(ConvergenceError, match="ARPACK failed"):
         solve(gyroscopic(150, seed=4, damping=0.3), k=5, backend="scipy")
 

@@ -12,7 +12,11 @@ from assembly.gallery import four_bar
 from assembly.system.frozen import FrozenSystem
 from modal.checks.diagnosis import RESONANCE
 from modal.periodic.floquet import floquet
-from modal.reduction.interpolation import chebyshev_interpolant, periodic_interpolant
+from modal.reduction.interpolation import (
+    chebyshev_interpolant,
+    one_by_one,
+    periodic_interpolant,
+)
 from tests.support.floquet_cases import mathieu
 
 ROOT = dict(
@@ -179,10 +183,10 @@ def test_a_polynomial_that_misses_something_is_not_used() -> None:
     def smooth(t: float) -> np.ndarray:
         return np.array([[0.0, 1.0], [-4.0 - np.cos(2.0 * np.pi * t), 0.0]])
 
-    assert periodic_interpolant(bumpy, 0.0, 1.0) is None
-    found = periodic_interpolant(smooth, 0.0, 1.0)
+    assert periodic_interpolant(one_by_one(bumpy), 0.0, 1.0) is None
+    found = periodic_interpolant(one_by_one(smooth), 0.0, 1.0)
     assert found is not None and found.deviation < 1e-14
-    assert chebyshev_interpolant(smooth, 0.0, 0.7) is not None
+    assert chebyshev_interpolant(one_by_one(smooth), 0.0, 0.7) is not None
 
 
 def test_matrices_with_round_off_of_their_own_are_read_off_a_polynomial() -> None:
@@ -197,7 +201,7 @@ def test_matrices_with_round_off_of_their_own_are_read_off_a_polynomial() -> Non
 
         return A
 
-    found = periodic_interpolant(noisy(1e-11), 0.0, 1.0)
+    found = periodic_interpolant(one_by_one(noisy(1e-11)), 0.0, 1.0)
     assert found is not None and found.instants <= 128
     assert 1e-12 < found.deviation < 1e-10
-    assert periodic_interpolant(noisy(1e-8), 0.0, 1.0) is None
+    assert periodic_interpolant(one_by_one(noisy(1e-8)), 0.0, 1.0) is None

@@ -10,8 +10,10 @@ import scipy.linalg as la
 
 import assembly
 from assembly.system.frozen import FrozenSystem
+from modal.periodic import magnus
 from modal.periodic.arnoldi import arnoldi_multipliers
-from modal.periodic.floquet import FloquetModes, floquet
+from modal.periodic.floquet import floquet
+from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.galerkin import modal_basis
 from modal.periodic.hill import hill_chart
 from studies.slider_crank.machine import model as slider_crank
@@ -190,7 +192,7 @@ def test_a_mode_below_round_off_is_not_the_critical_one_of_a_chart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of the fast exponent, −1e4, an upper bound alone is known; the slow one, −0.05 ω, counts."""
-    monkeypatch.setattr("modal.periodic.magnus.MOST_FACTORS", 40)
+    monkeypatch.setattr(magnus, "MOST_FACTORS", 40)
 
     def family(omega: float, slow: float) -> Callable[[float], np.ndarray]:
         return lambda t: np.array([[-1e4 + np.cos(2.0 * np.pi * t), 0.0], [1.0, -slow * omega]])

@@ -18,6 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import brentq
 
 import assembly
 
@@ -150,6 +151,30 @@ def test_robot_arm() -> None:
     below = math.sqrt(1.0 / (1.0 / beam + payload * flexible)) / (2.0 * math.pi)
     above = math.sqrt(1.0 / (flexible * (payload + 33.0 / 140.0 * line * reach))) / (2.0 * math.pi)
     assert below < example["found"] < above < 1.01 * below
+
+
+def test_joint_stiffness() -> None:
+    """A beam on a spring about its root with a mass at its tip: det = 0 of the four conditions."""
+    example = run("joint_stiffness")
+    EI, L = assembly.steel.E * example["section"].Iz, example["length"]
+    line, payload = example["line"], example["payload"]
+
+    def determinant(b: float, gear: float) -> float:
+        s, c, sh, ch = np.sin(b), np.cos(b), np.sinh(b), np.cosh(b)
+        spring, mass = gear * L / EI, payload / (line * L) * b
+        return float(np.linalg.det([
+            [0.0, 1.0, 0.0, 1.0],
+            [spring, b, spring, -b],
+            [-s, -c, sh, ch],
+            [-c + mass * s, s + mass * c, ch + mass * sh, sh + mass * ch],
+        ]))  # fmt: skip
+
+    for gear, found in zip(example["gears"], example["frequency"], strict=True):
+        below = math.sqrt(2.0 * math.pi * found * L**2 / math.sqrt(EI / line))
+        exact = brentq(lambda b, k=gear: determinant(b, k), 0.98 * below, 1.02 * below, xtol=1e-12)
+        assert exact == pytest.approx(below, rel=1e-5)
+    assert (example["bound"] < example["frequency"]).all()
+    assert example["sag"] == pytest.approx(-example["moment"] / 2e4, rel=1e-7)
 
 
 def test_satellite() -> None:

@@ -33,3 +33,13 @@ def test_only_support_is_shared(path: Path) -> None:
 def test_only_tests_and_settings_lie_outside_support() -> None:
     others = {path.name for path in HERE.glob("*.py") if not path.name.startswith("test_")}
     assert others == {"__init__.py", "conftest.py"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_internal_is_patched_by_a_path_in_a_string(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("setattr", "patch")):
+            first = node.args[0] if node.args else None
+            assert not (isinstance(first, ast.Constant) and isinstance(first.value, str)), (
+                f"{path.name}:{node.lineno}"
+            )

@@ -8,38 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 import assembly
+from tests.support.tumble import exact, tumble
 
 Array = NDArray[np.float64]
-
-
-def tumble(t: Array) -> tuple[Array, Rotation]:
-    """A path and attitudes with nothing special about them."""
-    t = np.asarray(t)
-    r = np.stack([0.3 * np.sin(2 * t), 0.2 * np.cos(3 * t), 0.1 * t**2], axis=-1)
-    angles = np.stack([1.0 + 0.8 * t, 0.5 * np.sin(2.0 * t), 0.3 * t**2], axis=-1)
-    return r, Rotation.from_euler("xyz", angles)
-
-
-def exact(t: float) -> assembly.Kinematics:
-    """ω̃ = RᵀṘ, ε = ω̇, a = Rᵀr̈ of the tumble by differences of the formulas themselves."""
-    h = 1e-4
-
-    def matrix(s: float) -> Array:
-        return np.asarray(tumble(np.array(s))[1].as_matrix())
-
-    def omega(s: float) -> Array:
-        rate = (8 * (matrix(s + h) - matrix(s - h)) - (matrix(s + 2 * h) - matrix(s - 2 * h))) / (
-            12 * h
-        )
-        W = matrix(s).T @ rate
-        return np.array([W[2, 1], W[0, 2], W[1, 0]])
-
-    epsilon = (8 * (omega(t + h) - omega(t - h)) - (omega(t + 2 * h) - omega(t - 2 * h))) / (12 * h)
-    second = np.array([-1.2 * np.sin(2 * t), -1.8 * np.cos(3 * t), 0.2])
-    return assembly.Kinematics(omega(t), epsilon, matrix(t).T @ second)
 
 
 def assert_close(found: assembly.Kinematics, wanted: assembly.Kinematics, *atol: float) -> None:
@@ -79,28 +52,6 @@ def test_a_moving_body_freezes_like_the_body_at_that_instant() -> None:
         assembly.moving(beam, lambda t: ((0, 0, t), 0.0, 0.0)).freeze(3.0).parameters["omega"][2]
         == 3
     )
-
-
-def test_sampled_motion_converges_to_the_true_one() -> None:
-    """Cubic splines: ω to third order in the step, ε and a_O to second."""
-    errors = []
-    for n in (41, 81):
-        t = np.linspace(0.0, 2.0, n)
-        r, R = tumble(t)
-        quaternions = R.as_quat() * np.where(np.arange(n) % 3 == 0, -1.0, 1.0)[:, None]
-        motion = assembly.Sampled(t, r, quaternions)
-        # Midway between samples, where interpolation is at its worst.
-        s = 1.0 + 0.5 * (t[1] - t[0])
-        found, wanted = motion.at(s), exact(s)
-        errors.append(
-            [
-                np.abs(getattr(found, k) - getattr(wanted, k)).max()
-                for k in ("omega", "epsilon", "acceleration")
-            ]
-        )
-    order = np.log2(np.array(errors[0]) / errors[1])
-    assert np.all(order > [2.7, 1.7, 1.7]), order
-    assert errors[1][0] < 1e-4
 
 
 REFERENCE = np.array([[0.1, 0, 0], [0.4, 0.05, 0], [0.2, 0.3, 0.02], [0.3, 0.1, 0.25]])

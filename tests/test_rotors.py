@@ -9,7 +9,8 @@ import scipy.linalg as la
 import assembly
 from assembly.bodies.attachments import attach_damper, attach_spring
 from assembly.bodies.body import Body
-from assembly.bodies.rotors import Bearing, Disc, Rotor, rotor
+from assembly.bodies.rotor_parts import Bearing, Disc
+from assembly.bodies.rotors import Rotor, rotor
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 

@@ -12,11 +12,7 @@ import xarray as xr
 
 import assembly
 import modal
-from studies.__main__ import main
-from studies.figures.loci import instability_box, root_locus
-from studies.figures.maps import growth, hatch, verdict
-from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.map_verdicts import (
+from modal.maps.classes import (
     DIVERGENCE,
     FLUTTER,
     NOT_COMPUTED,
@@ -24,6 +20,10 @@ from studies.reporting.map_verdicts import (
     UNDECIDED,
     classes,
 )
+from modal.plot.loci import instability_box, root_locus
+from modal.plot.map_regions import growth, hatch, verdict
+from studies.__main__ import main
+from studies.reporting.frozen_verdicts import verdicts
 from studies.reporting.tables import map_table
 
 matplotlib.use("agg")

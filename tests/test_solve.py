@@ -11,6 +11,7 @@ import pytest
 from assembly import FrozenSystem, InputError
 from assembly.errors import AccuracyError, ConvergenceError
 from modal import Modes, solve
+from modal.eigen.solvers import block, slepc
 from tests.support.quadratics import gyroscopic, upper_spectrum
 
 REFERENCES = Path(__file__).parent / "references"
@@ -116,8 +117,8 @@ def test_nlevp_wiresaw() -> None:
 def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.MonkeyPatch) -> None:
     system = gyroscopic(150, seed=4, damping=0.3)
     exact = solve(system, k=12, backend="dense").eigenvalues
-    monkeypatch.setattr("modal.eigen.solvers.slepc.RESTARTS", 1)
-    monkeypatch.setattr("modal.eigen.solvers.block.ROUNDS", 1)
+    monkeypatch.setattr(slepc, "RESTARTS", 1)
+    monkeypatch.setattr(block, "ROUNDS", 1)
     with pytest.raises(ConvergenceError, match="of 12 modes") as caught:
         solve(system, k=12, backend="slepc")
     partial = caught.value.partial
@@ -131,12 +132,12 @@ def test_krylov_schur_takes_over_from_a_stopped_block_run(
     monkeypatch: pytest.MonkeyPatch, damping: float
 ) -> None:
     system = gyroscopic(600, seed=4, damping=damping)
-    block = solve(system, k=8)
-    assert block.method == "block Rayleigh–Ritz"
-    monkeypatch.setattr("modal.eigen.solvers.block.ROUNDS", 1)
+    expected = solve(system, k=8)
+    assert expected.method == "block Rayleigh–Ritz"
+    monkeypatch.setattr(block, "ROUNDS", 1)
     modes = solve(system, k=8)
     assert modes.method == "SLEPc Krylov–Schur"
-    np.testing.assert_allclose(modes.eigenvalues, block.eigenvalues, rtol=1e-9)
+    np.testing.assert_allclose(modes.eigenvalues, expected.eigenvalues, rtol=1e-9)
 
 
 def test_result_that_fails_its_check_is_not_handed_out() -> None:

@@ -19,6 +19,7 @@ from assembly.errors import InputError, StorageError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
+from modal.maps import stability_maps
 from modal.maps.stability_maps import stability_map
 from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, judge
 from tests.support.affine_families import Planar, Remade
@@ -138,7 +139,7 @@ def test_an_operator_at_one_point_only_leaves_the_others_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """That point equals a full solve. Later tiles need vectors of their own, and get them."""
-    monkeypatch.setattr("modal.maps.stability_maps.TILE_POINTS", 16)
+    monkeypatch.setattr(stability_maps, "TILE_POINTS", 16)
     axes = dict(omega=np.linspace(0.0, 400.0, 15), epsilon=np.linspace(-2e5, 2e5, 14))
     model = StifferAtOnePoint(float(axes["omega"][1]), float(axes["epsilon"][2]))
     grid = stability_map(model, k=4, **axes)
@@ -318,8 +319,8 @@ def test_an_explicit_sweep_is_the_keyword_sweep() -> None:
         (dict(over=[0.1, 0.2]), "over: expected a mapping"),
         (dict(omega=[0.1, 0.2]), "two or more"),
         (dict(omega=[0.1, np.nan], epsilon=[0.0, 1.0]), "omega: expected finite"),
-        (dict(omega=[0.1, 0.1], epsilon=[0.0, 1.0]), "each once"),
-        (dict(omega=[0.1, 0.2], epsilon=[0.0, 1.0], k=0), "k: expected"),
+        (dict(omega=[0.1, 0.1], epsilon=[0.0, 1.0]), "every value once"),
+        (dict(omega=[0.1, 0.2], epsilon=[0.0, 1.0], k=0), "k: must be"),
         (dict(omega=[0.1, 0.2], epsilon=[0.0, 1.0], tolerance=2.0), "tolerance"),
         (dict(omega=[0.1, 0.2], speed=[0.0, 1.0]), "speed"),
     ],

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 import assembly
 import modal
 import modal.proofs.verdict
-from assembly.bodies.rotors import Bearing
+from assembly.bodies.rotor_parts import Bearing
 from assembly.errors import ConvergenceError, InputError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.solvers import dense as dense_solver
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.forms import Forms
 from modal.proofs.lyapunov import decays
@@ -285,7 +286,7 @@ def test_a_failure_of_lapacks_qz_iteration_is_an_error_of_the_package(
             raise la.LinAlgError("generalized eig algorithm (ggev) did not converge")
         return la.eig(A, **options)
 
-    monkeypatch.setattr("modal.eigen.solvers.dense.la.eig", eig)
+    monkeypatch.setattr(dense_solver.la, "eig", eig)
     K = np.array([[1.0, 1.0], [1.0, 1.0]])
     system = FrozenSystem(M=I2, D=np.diag([0.1, 0.2]), K=K, K_D=0.0 * I2)
     with pytest.raises(ConvergenceError, match="did not converge"):

@@ -9,9 +9,11 @@ import pytest
 
 import modal
 from assembly.errors import InputError, MechanismError
+from modal.data.variables import MAP, TRACKS
 from studies import rotating_blade, slider_crank
 from studies.reporting.output import OutputFolder
 from studies.slider_crank.transient import EveryTurn, compare_with_transient
+from tests.support.dataset_checks import assert_as_xarray_users_expect, assert_described
 
 # Real machines: no value of them is questioned.
 pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
@@ -36,9 +38,12 @@ def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     assert np.iscomplexobj(read["eigenvalue"])
     grid = modal.read_dataset(out.path / "map.nc")
     assert set(grid.data_vars) == MAP_VARIABLES
-    for dataset in (read, grid):
-        for name, variable in dataset.data_vars.items():
-            assert {"units", "long_name"} <= set(variable.attrs), name
+    compared = modal.read_dataset(out.path / "transient.nc")
+    assert_described(read, TRACKS)
+    assert_described(grid, {**MAP, **slider_crank.variables.VARIABLES})
+    assert_described(compared, slider_crank.variables.VARIABLES)
+    for dataset in (read, grid, compared):
+        assert_as_xarray_users_expect(dataset, tmp_path)
     for figure in ("tracks", "shapes", "transient", "overview", "map"):
         assert (out.path / f"{figure}.png").stat().st_size > 10_000
     assert all(out.captions.values())
@@ -84,6 +89,7 @@ def test_slider_crank_refuses_what_cannot_turn() -> None:
 def test_solid_blade_against_calculix() -> None:
     """CalculiX 2.20 on the same mesh: within 3e-3 with linear prestress."""
     compared = rotating_blade.compare_with_calculix(rotating_blade.solid_model())
+    assert_described(compared, rotating_blade.variables.VARIABLES)
     assert np.abs(compared["relative_difference"].values).max() < 3e-3
 
 

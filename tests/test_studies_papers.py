@@ -15,26 +15,19 @@ import modal
 from assembly.errors import InputError, MechanismError
 from studies import measured_motion, rotating_bar, two_zeros, wind_pump
 from studies.__main__ import main as command_line
+from studies.measured_motion.data import QUANTITIES
 from studies.reporting.output import OutputFolder
 from studies.rotating_bar.bar import frozen, model
 from studies.rotating_bar.exact import response
 from studies.two_zeros.machines import effective_inertia, rigid_pair
+from studies.two_zeros.pair import COEFFICIENTS
 from studies.two_zeros.transformation import small_case, text
 from studies.wind_pump.machine import Pump, mechanism
 from studies.wind_pump.rigid import joint_forces, motion
+from tests.support.dataset_checks import assert_described
 
 # Real machines: no value of them is questioned.
 pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
-
-# Contents that every study's dataset must have.
-PROVENANCE = {"Conventions", "package", "package_version", "date"}
-
-
-def described(dataset: xr.Dataset) -> None:
-    assert PROVENANCE <= set(dataset.attrs)
-    for name, variable in dataset.data_vars.items():
-        assert {"units", "long_name"} <= set(variable.attrs), name
-
 
 # rotating-bar (paper 1401, example a and section c)
 
@@ -93,7 +86,7 @@ def test_rotating_bar_times_both_formalisms_and_says_what_it_shows(bar: xr.Datas
     assert 0.5 < float(calls.min()) and float(calls.max()) < 2.0
     report = rotating_bar.report(bar)
     assert "Table 3" in report and "√2" in report
-    described(bar)
+    assert_described(bar, rotating_bar.variables.VARIABLES)
 
 
 # two-zeros (paper 628503)
@@ -155,9 +148,9 @@ def test_the_equations_projected_on_the_rigid_motion_are_the_rigid_mechanism(
     zeros: xr.Dataset,
 ) -> None:
     """J, J'ω and ½J''ω² from closed-form velocities: K_G, K(ω²), K(ε) and transport at once."""
-    exact = zeros["projected_exact"]
-    gap = abs(zeros["projected"] - exact).max("angle") / abs(exact).max("angle")
-    assert float(gap.max()) < 1e-8
+    for name in COEFFICIENTS:
+        exact = zeros[f"{name}_exact"]
+        assert float(abs(zeros[name] - exact).max() / abs(exact).max()) < 1e-8
     # The Fourier derivatives of J against differences of J itself.
     h, angle = 1e-3, np.array([0.7, 2.0, 4.4])
     slope = (effective_inertia(1500.0, angle + h) - effective_inertia(1500.0, angle - h)) / (2 * h)
@@ -207,7 +200,7 @@ def test_what_the_motions_terms_do_to_the_pair(zeros: xr.Dataset) -> None:
     # Centrifugal softening alone: a divergence that does not exist.
     assert softened.real.max() > 50.0
     assert abs(pair.sel(variant="with all three").values.real).max() < 1.0
-    described(zeros)
+    assert_described(zeros, two_zeros.variables.VARIABLES)
 
 
 # wind-pump (paper 805)
@@ -223,8 +216,9 @@ def test_pump_kinematics_and_forces(pump: xr.Dataset) -> None:
     scale = float(abs(pump["joint_force"]).max())
     gap = abs(pump["joint_force"] - pump["joint_force_general"]).max()
     assert float(gap) < 1e-11 * scale
-    drives = pump["joint_force"].sel(force=["M_motor", "F_slide"]).values
-    np.testing.assert_allclose(pump["drive_projected"], drives, atol=1e-11 * scale)
+    for drive in ("motor_torque", "slide_force"):
+        for route in ("general", "projected"):
+            np.testing.assert_allclose(pump[f"{drive}_{route}"], pump[drive], atol=1e-11 * scale)
 
 
 def test_pump_loop_closes_and_power_balances() -> None:
@@ -266,7 +260,7 @@ def test_pump_lever_frequencies_and_their_terms(pump: xr.Dataset) -> None:
     expected = -f * 0.5 * (spin / (2.0 * np.pi * f)) ** 2
     shift = pump["shift"].sel(term="K(ω²)", mode=1).values
     np.testing.assert_allclose(shift, expected, atol=0.02 * np.abs(expected).max())
-    described(pump)
+    assert_described(pump, wind_pump.variables.VARIABLES)
 
 
 def test_pump_that_cannot_turn_is_refused() -> None:
@@ -287,17 +281,25 @@ def measured() -> xr.Dataset:
     return measured_motion.main(instants=7, repeats=4, modes=1, response_turn=0.05)
 
 
+def in_deviations(measured: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.DataArray]:
+    """Error of a quantity, and what smoothing alone makes of it, over the standard deviation."""
+    deviation = measured[f"{name}_deviation"]
+    error = measured[f"{name}_fitted"] - measured[f"{name}_true"]
+    return abs(error) / deviation, abs(measured[f"{name}_smoothing"]) / deviation
+
+
 def test_measured_motion_is_fitted_within_its_uncertainty(measured: xr.Dataset) -> None:
-    error = measured["kinematics_fitted"] - measured["kinematics_true"]
-    ratio = abs(error) / measured["kinematics_deviation"]
+    ratio, smoothing = (
+        xr.concat(parts, "quantity")
+        for parts in zip(*(in_deviations(measured, name) for name in QUANTITIES), strict=True)
+    )
     # 140 errors of unit deviation: the rms is near one, the largest below four.
     assert 0.6 < float(np.sqrt((ratio**2).mean())) < 1.5
     assert float(ratio.max()) < 4.5
-    smoothing = abs(measured["kinematics_smoothing"]) / measured["kinematics_deviation"]
     assert float(smoothing.max()) < 0.5
     np.testing.assert_allclose(measured["noise_found"], 1e-4, rtol=0.1)
-    found = measured["marker_extremes"].sel(marker=1, extreme="v max")
-    printed = measured["marker_extremes_paper"].sel(marker=1, extreme="v max")
+    found = measured["marker_speed"].sel(marker=1, extreme="max")
+    printed = measured["marker_speed_paper"].sel(marker=1, extreme="max")
     np.testing.assert_allclose(found, printed, rtol=1e-3)
 
 
@@ -315,7 +317,7 @@ def test_both_formalisms_along_a_fitted_motion(measured: xr.Dataset) -> None:
     apart = abs(moved.sel(run="Lagrange") - moved.sel(run="Hamilton")).max()
     assert float(apart) < 1e-8 * size
     assert float(measured["energy_balance"].max()) < 1e-5
-    described(measured)
+    assert_described(measured, measured_motion.variables.VARIABLES)
 
 
 # The command line, the animation and the report

@@ -10,13 +10,14 @@ import pytest
 import xarray as xr
 
 import modal
+from modal.data.units import shown_units
+from modal.data.variables import Variable
+from modal.plot.labels import axis_label
 from studies.cli import html_report
 from studies.figures.drawing import Drawing
-from studies.figures.labels import axis_label
 from studies.registry import Study, all_studies
 from studies.reporting.output import OutputFolder
-from studies.reporting.protocol import Data, Outputs, Text, merged, remark, report_of, study_main
-from studies.reporting.units import shown_units, units_by
+from studies.reporting.protocol import Data, Outputs, Remark, Text, merged, report_of, study_main
 
 DRAWN: list[str] = []
 
@@ -35,8 +36,9 @@ def main(*, size: int = 3, fails: bool = False, progress: bool = False) -> Outpu
     size : int
         Number of values.
     """
-    part = xr.Dataset({"value": ("x", np.arange(size), {"units": "m", "long_name": "value"})})
-    dataset = merged([part], title="small", size=size)
+    part = xr.Dataset({"value": ("x", np.arange(size))})
+    dataset = merged([part], {"value": Variable("value", "m", ("x",))}, title="small", size=size)
+    yield Remark("first line\nsecond line")
     yield Data("small.nc", dataset)
     yield Text("note.txt", "a note")
     if fails:
@@ -51,6 +53,7 @@ def test_outputs_are_written_in_order_and_the_dataset_is_returned(tmp_path: Path
     out = OutputFolder(tmp_path / "out", "small")
     dataset = main(size=4, out=out)
     assert dataset.sizes["x"] == 4 and dataset.attrs["title"] == "small"
+    assert dataset["value"].attrs == {"units": "m", "long_name": "value"}
     names = [path.name for path in out.written]
     assert names == ["small.nc", "note.txt", "shown.png", "again.png"]
     assert modal.read_dataset(out.path / "small.nc").sizes["x"] == 4
@@ -74,10 +77,11 @@ def test_what_was_finished_before_a_failure_stays(tmp_path: Path) -> None:
 def test_the_report_page_shows_a_figure_and_a_text_once(tmp_path: Path) -> None:
     out = OutputFolder(tmp_path / "out", "small")
     dataset = main(out=out)
-    dataset.attrs["remark"] = "first line\nsecond line"
-    report = report_of(lambda data: [f"{data.sizes['x']} values"], remark("remark"), remark("none"))
-    assert report(dataset) == "3 values\nfirst line\nsecond line"
-    html_report.write(out, Study("small", main, report), {}, dataset, report(dataset))
+    report = report_of(lambda data: [f"{data.sizes['x']} values"], lambda data: ["one more"])
+    assert report(dataset) == "3 values\none more"
+    assert out.remarks == ["first line\nsecond line"]
+    numbers = "\n".join([report(dataset), *out.remarks])
+    html_report.write(out, Study("small", main, report), {}, dataset, numbers)
     page = (out.path / "report.html").read_text("utf-8")
     assert page.count("data:image/png;base64,") == 1
     assert "what is shown" in page and "its panels once more" not in page
@@ -122,4 +126,3 @@ def test_labels_come_from_the_attributes() -> None:
     assert axis_label(moved) == "deflection of the tip (m)"
     assert axis_label(moved, "deflection", "µ") == "deflection (µm)"
     assert axis_label(moved.assign_attrs(units="1")) == "deflection of the tip"
-    assert units_by(moved.assign_attrs(units="rad s-1, m s-2"), "x") == {"a": "rad/s", "b": "m/s²"}

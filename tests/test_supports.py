@@ -16,7 +16,8 @@ import assembly
 import modal
 from assembly import gallery
 from assembly.bodies.body import Body
-from assembly.bodies.rotors import Bearing, Disc, Rotor
+from assembly.bodies.rotor_parts import Bearing, Disc
+from assembly.bodies.rotors import Rotor
 from assembly.dofs import DofMap
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted

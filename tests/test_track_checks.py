@@ -128,7 +128,7 @@ def test_the_default_is_one_check_at_a_point_of_the_sweep(monkeypatch: pytest.Mo
 
 
 def test_checks_that_are_no_number() -> None:
-    with pytest.raises(InputError, match="checks: expected"):
+    with pytest.raises(InputError, match="checks: must be"):
         modal.track(Shaft(), omega=SPEEDS, checks=-1)
 
 

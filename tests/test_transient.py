@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 from numpy.typing import NDArray
-from scipy.integrate import solve_ivp
 
 import assembly
 import modal
@@ -21,96 +20,9 @@ from modal.transient.equations import SecondOrderModel
 from modal.transient.integrators.tableau import Tableau
 from modal.transient.loads import Harmonic, Impulse, InertiaLoads, Tabulated
 from modal.transient.transient import integrate
+from tests.support.varying_model import VaryingModel, end_state, reference
 
 Array = NDArray[Any]
-
-METHODS = [
-    ("lagrange", None, 1.0, 2),
-    ("lagrange", None, 0.5, 2),
-    ("lagrange", None, 0.0, 2),
-    ("hamilton", "midpoint", 1.0, 2),
-    ("hamilton", "gauss4", 1.0, 4),
-    ("hamilton", "gauss6", 1.0, 6),
-]
-
-
-class VaryingModel:
-    """A Lagrangian model of four unknowns whose M, G, K, D, N and Q are all there and vary.
-
-    L = ½ q̇ᵀM(t)q̇ + q̇ᵀG(t)q − ½ qᵀK(t)q with skew G gives
-    M q̈ + (Ṁ + 2G) q̇ + (K + Ġ) q; D and N are added to it.
-    """
-
-    n = 4
-
-    def __init__(self) -> None:
-        rng = np.random.default_rng(7)
-        A, B, E, F, G, N = (rng.normal(size=(self.n, self.n)) for _ in range(6))
-        self.M0, self.M1 = A @ A.T + 4 * np.eye(self.n), 0.1 * B @ B.T
-        self.K0, self.K1 = 4 * E @ E.T + 5 * np.eye(self.n), 0.3 * F @ F.T
-        self.G0, self.N = 0.5 * (G - G.T), 0.1 * (N - N.T)
-
-    def freeze(self, t: float) -> FrozenSystem:
-        M, M_rate = self.M0 + self.M1 * np.cos(t), -self.M1 * np.sin(t)
-        G, G_rate = self.G0 * (1 + 0.5 * np.sin(t)), 0.5 * self.G0 * np.cos(t)
-        return FrozenSystem(
-            M=M,
-            C=M_rate + 2 * G,
-            K=self.K0 + self.K1 * np.sin(2 * t),
-            K_epsilon=G_rate,
-            D=0.02 * self.K1,
-            K_D=self.N,
-            Q=np.arange(1.0, self.n + 1) * np.sin(3 * t),
-        )
-
-
-def reference(model: Any, x0: Array, t1: float) -> Array:
-    """The state at t1 by scipy's DOP853 at 1e-13 on the first-order form, an independent method."""
-    n = len(x0) // 2
-
-    def slope(t: float, x: Array) -> Array:
-        s = model.freeze(t)
-        force = s.Q - s.damping @ x[n:] - s.stiffness @ x[:n]
-        return np.concatenate([x[n:], np.linalg.solve(s.M.toarray(), force)])
-
-    return solve_ivp(slope, (0, t1), x0, method="DOP853", rtol=1e-13, atol=1e-13).y[:, -1]
-
-
-def end_state(response: Any) -> Array:
-    return np.concatenate([response.displacement[-1], response.velocity[-1]])
-
-
-@pytest.mark.parametrize("formalism, method, rho, order", METHODS)
-def test_observed_order_is_the_declared_one(
-    formalism: Any, method: str | None, rho: float, order: int
-) -> None:
-    model = VaryingModel()
-    x0 = np.linspace(-1.0, 1.0, 8)
-    exact = reference(model, x0, 3.0)
-    errors = []
-    steps = {2: (150, 300), 4: (40, 80), 6: (20, 40)}[order]
-    for count in steps:
-        response = integrate(
-            model, (0.0, 3.0), x0, formalism, method=method, rho_infinity=rho, step=3.0 / count,
-            probes="all", loads=[InertiaLoads()],
-        )  # fmt: skip
-        errors.append(np.abs(end_state(response) - exact).max())
-    assert response.attrs["order"] == order
-    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.15)
-
-
-@pytest.mark.parametrize("formalism, method, rho, order", METHODS)
-def test_energy_defect_shrinks_with_the_order(
-    formalism: Any, method: str | None, rho: float, order: int
-) -> None:
-    defects = []
-    for count in (30, 60):
-        response = integrate(
-            VaryingModel(), (0.0, 3.0), np.ones(8), formalism, method=method, rho_infinity=rho,
-            step=3.0 / count, loads=[InertiaLoads()],
-        )  # fmt: skip
-        defects.append(float(abs(response.energy_defect).max() / response.energy.max()))
-    assert np.log2(defects[0] / defects[1]) > 0.9 * order
 
 
 @pytest.mark.parametrize(
@@ -386,7 +298,7 @@ class LiteralTransport(VaryingModel):
         (dict(model=VaryingModel(), t_span=(0.0, 1.0), method="gauss4"), "method"),
         (dict(model=VaryingModel(), t_span=(0.0, 1.0), rho_infinity=1.5), "rho_infinity"),
         (dict(model=VaryingModel(), t_span=(0.0, 1.0), initial=np.ones(5)), "initial"),
-        (dict(model=VaryingModel(), t_span=(0.0, 1.0), probes=[9]), "unknown 9"),
+        (dict(model=VaryingModel(), t_span=(0.0, 1.0), probes=[9]), "no degree of freedom 9"),
         (dict(model=LiteralTransport(), t_span=(0.0, 1.0), formalism="hamilton"), "2 dM/dt"),
         (dict(model=3.0, t_span=(0.0, 1.0)), "model"),
         (dict(model=lambda t: np.ones((2, 3)), t_span=(0.0, 1.0)), "square"),

@@ -10,7 +10,8 @@ import pytest
 import assembly
 import modal
 from assembly import DofMap, FrozenSystem
-from assembly.bodies.rotors import Bearing, Disc, rotor
+from assembly.bodies.rotor_parts import Bearing, Disc
+from assembly.bodies.rotors import rotor
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 POINT = DofMap.regular(np.zeros((1, 3)), (0, 1))

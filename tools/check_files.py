@@ -1,6 +1,6 @@
 """Check files before a commit: one line end at the end, no trailing blanks, not too large.
 
-    python tools/check_files.py FILE …
+python tools/check_files.py FILE …
 """
 
 from __future__ import annotations

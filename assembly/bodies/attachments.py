@@ -207,14 +207,14 @@ def _with(body: Body, *families: ElementFamily) -> Body:
 
 def _spring_values(value: ArrayLike, name: str) -> Array:
     """(6, 6) from a number, (3, 3) or (6, 6); InputError unless symmetric and not negative."""
-    given = np.asarray(value, dtype=float)
-    if given.shape not in ((), (3, 3), (6, 6)):
-        raise InputError(f"{name}: expected a number, (3, 3) or (6, 6), got shape {given.shape}")
-    size = 6 if given.shape == (6, 6) else 3
+    entries = np.asarray(value, dtype=float)
+    if entries.shape not in ((), (3, 3), (6, 6)):
+        raise InputError(f"{name}: expected a number, (3, 3) or (6, 6), got shape {entries.shape}")
+    size = 6 if entries.shape == (6, 6) else 3
     full = np.zeros((6, 6))
-    full[:size, :size] = given if given.ndim else given * np.eye(size)
+    full[:size, :size] = entries if entries.ndim else entries * np.eye(size)
     if not np.all(np.isfinite(full)) or not np.array_equal(full, full.T):
-        raise InputError(f"{name}: must be finite and symmetric, got {given.tolist()}")
+        raise InputError(f"{name}: must be finite and symmetric, got {entries.tolist()}")
     if np.linalg.eigvalsh(full)[0] < -1e-12 * abs(full).max():
-        raise InputError(f"{name}: must not be negative, got {given.tolist()}")
+        raise InputError(f"{name}: must not be negative, got {entries.tolist()}")
     return full

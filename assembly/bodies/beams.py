@@ -18,7 +18,7 @@ from assembly.elements.quadrature import LineRule, gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError
 from assembly.kinematics import as_vector, unit_axis
-from assembly.magnitudes import AREA, LENGTH, POSITION
+from assembly.magnitudes import AREA, LENGTH, POSITION, check_count
 from assembly.materials.materials import Material
 from assembly.materials.plausibility import check_mass, check_slenderness
 from assembly.materials.section_frames import section_axes, turned
@@ -134,11 +134,11 @@ def beam(
     arms = [as_vector(arm, "end_offsets") for arm in end_offsets]
     if len(arms) != 2 or (planar and any(arm[2] for arm in arms)):
         raise InputError("end_offsets: expected two arms, in the x-y plane if the beam is planar")
-    held = nodes.copy()
-    held[0], held[-1] = nodes[0] - arms[0], nodes[-1] - arms[1]
-    holders = DofMap.regular(held, PLANAR if planar else SPATIAL)
-    offset_family = OffsetFamily(holders, family, dofs, np.arange(elements + 1))
-    return supported(holders, offset_family, clamped, pinned, pin_axis, name)
+    support_points = nodes.copy()
+    support_points[0], support_points[-1] = nodes[0] - arms[0], nodes[-1] - arms[1]
+    support_dofs = DofMap.regular(support_points, PLANAR if planar else SPATIAL)
+    offset_family = OffsetFamily(support_dofs, family, dofs, np.arange(elements + 1))
+    return supported(support_dofs, offset_family, clamped, pinned, pin_axis, name)
 
 
 def bar(
@@ -284,8 +284,7 @@ def _axis(
 ) -> tuple[Array, Array]:
     """Nodes (elements + 1, 3) and the unit tangent of a straight axis."""
     LENGTH.check(length, "length")
-    if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 1:
-        raise InputError(f"elements: must be a whole number of at least 1, got {elements!r}")
+    check_count(elements, "elements")
     POSITION.check(offset, "offset")
     tangent = unit_axis(direction)
     along = offset + length * np.linspace(0.0, 1.0, elements + 1)

@@ -121,6 +121,6 @@ def read_columns(path: str | Path) -> dict[str, Array]:
 def column(columns: dict[str, Array], name: str, path: str | Path) -> Array:
     """A column that must be there; InputError that names the file and what it has."""
     if name not in columns:
-        shown = ", ".join(list(columns)[:8])
-        raise InputError(f"{path}: no column {name!r}; it has {shown}, …")
+        names = ", ".join(list(columns)[:8])
+        raise InputError(f"{path}: no column {name!r}; it has {names}, …")
     return columns[name]

@@ -22,7 +22,7 @@ from assembly.elements.beam_shapes import Stations
 from assembly.elements.quadrature import gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError, SectionError
-from assembly.magnitudes import ENTRY, POSITION
+from assembly.magnitudes import ENTRY, POSITION, check_count
 from assembly.materials.section_frames import section_axes, turned
 from assembly.types import Array
 
@@ -165,8 +165,7 @@ def blade(
     >>> body.freeze(omega=(0, 0, 50.0)).n
     48
     """
-    if isinstance(refine, bool) or not isinstance(refine, int | np.integer) or refine < 1:
-        raise InputError(f"refine: must be a whole number of at least 1, got {refine!r}")
+    check_count(refine, "refine")
     parts = np.arange(refine) / refine
     nodes = np.append((table.s[:-1, None] + np.diff(table.s)[:, None] * parts).ravel(), table.s[-1])
     dofs = DofMap.regular(table.curve()(nodes), (0, 1, 2, 3, 4, 5))
@@ -205,9 +204,9 @@ def compliance(stiffness: Array, theory: Theory) -> Array:
     """Inverse of section stiffness (..., 6, 6); without shear strains for Euler–Bernoulli."""
     if theory == "timoshenko":
         return np.asarray(np.linalg.inv(stiffness))
-    kept = np.array([0, 3, 4, 5])
+    strains = np.array([0, 3, 4, 5])
     C = np.zeros_like(stiffness)
-    C[..., kept[:, None], kept] = np.linalg.inv(stiffness[..., kept[:, None], kept])
+    C[..., strains[:, None], strains] = np.linalg.inv(stiffness[..., strains[:, None], strains])
     return C
 
 

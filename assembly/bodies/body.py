@@ -7,7 +7,7 @@ unit of ω_i, ω_iω_j, ε_i, a_O,i (docs/theory.md, "One body in a moving frame
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -18,15 +18,17 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.bodies.nonlinear import equilibrium
+from assembly.bodies.operators import BodyOperators, sum_operators
+from assembly.bodies.pin_couples import held_couples
+from assembly.bodies.placed import placed_body
 from assembly.dofs import DofMap
 from assembly.elements.family import ElementFamily
 from assembly.errors import InputError
-from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics, as_vector, skew
-from assembly.linalg.combination import Combination, Kronecker, Lazy
+from assembly.kinematics import Kinematics, as_vector
 from assembly.linalg.factorization import Factorization
 from assembly.magnitudes import DAMPING_MASS, DAMPING_STIFFNESS
 from assembly.system.frozen import FrozenSystem
-from assembly.system.supports import unresisted
+from assembly.system.supports import compatible, unresisted
 from assembly.types import Array, Index, Mask
 
 Prestress = Literal["linear", "nonlinear"] | None
@@ -84,6 +86,11 @@ class Body:
         """The map of the degrees of freedom that supports leave; one object for all instants."""
         return self.dofs.select(self.free)
 
+    @property
+    def cells(self) -> tuple[tuple[str, Index], ...]:
+        """Cells of the mesh: their kind in meshio's names, and the nodes (E, a) of each."""
+        return tuple(block for family in self.families for block in family.drawing_cells())
+
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
         """The same body with internal Rayleigh damping D = a M + b K.
 
@@ -106,6 +113,29 @@ class Body:
         DAMPING_MASS.check(a, "damping: a")
         DAMPING_STIFFNESS.check(b, "damping: b")
         return replace(self, rayleigh=(float(a), float(b)))
+
+    def placed(self, r: ArrayLike = (0.0, 0.0, 0.0), R: ArrayLike | None = None) -> Body:
+        """The same body at another place of its frame, as a member of `assembly.weld`.
+
+        Parameters
+        ----------
+        r : array_like, shape (2,) or (3,)
+            Where the body's present origin goes, m.
+        R : float or array_like, shape (3, 3), optional
+            Rotation from the body's present axes to those of the frame; a number is an angle about
+            z, rad. None: no rotation.
+
+        Returns
+        -------
+        Body
+            Displacements and rotations are in the axes of the frame.
+
+        Raises
+        ------
+        InputError
+            For an R that is not a rotation, or one that takes a planar body out of its plane.
+        """
+        return placed_body(self, r, R)
 
     @cached_property
     def operators(self) -> BodyOperators:
@@ -272,16 +302,16 @@ class Body:
         elif prestress == "nonlinear":
             parts["K_G"] = ops.stretched(equilibrium(self, motion).tangent)
             load = np.zeros_like(load)
-        shown = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
+        rates = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
         if np.any(motion.velocity):
-            shown["velocity"] = motion.velocity
+            rates["velocity"] = motion.velocity
         return FrozenSystem(
             **parts,
             Q=load,
             rigid=self.rigid,
             dofs=self.free_dofs,
             frame=self.name,
-            parameters=shown if parameters is None else parameters,
+            parameters=rates if parameters is None else parameters,
         )
 
     # Prestress: the linear response to each unit of load, and the geometric stiffness it makes.
@@ -306,8 +336,8 @@ class Body:
     @cached_property
     def frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
         """What resists rigid motions (ElementFamily.frame_stiffness), a matrix a family."""
-        found = (family.frame_stiffness().tocsr() for family in self.families)
-        return tuple(A for A in found if A.nnz)
+        matrices = (family.frame_stiffness().tocsr() for family in self.families)
+        return tuple(A for A in matrices if A.nnz)
 
     def unresisted(self, held: Mask) -> Array:
         """Rigid motions that leave the held degrees of freedom at rest and that no spring resists.
@@ -323,7 +353,7 @@ class Body:
         fields = self.dofs.rigid_fields()
         scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
         fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
-        return unresisted(_allowed(fields, held, scale), *self.frame_stiffness)
+        return unresisted(compatible(fields, held, scale), *self.frame_stiffness)
 
     def static_response(self, loads: Array) -> Array:
         """Displacements under loads on the held body.
@@ -342,12 +372,50 @@ class Body:
         inner = np.flatnonzero(~self.held)
         if inner.size:
             if np.array_equal(self.held, self.fixed):
-                K = self.supported.K.tocsr()  # of a million DOFs one copy is enough
+                K = self.supported.K
             else:
                 K = self.operators.K.tocsr()[inner][:, inner]
-            with Factorization(K, "spd") as factor:
+            motions = self.dofs.select(inner).rigid_motions
+            with Factorization(K, "spd", motions=motions) as factor:
                 u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
         return u
+
+    def rigid_fields(self) -> Array:
+        """The six infinitesimal rigid motions about the frame's origin, (n, 6)."""
+        return self.dofs.rigid_fields()
+
+    def on_coordinates(self, rows: sp.csr_matrix) -> sp.csr_matrix:
+        """Linear forms (k, n) of the degrees of freedom in the coordinates of the body."""
+        return rows
+
+    def load_stiffness(self, loads: Array) -> list[Any]:
+        """K_G (n, n) of each of several unit loads.
+
+        Parameters
+        ----------
+        loads : ndarray, shape (n, k)
+            Forces and moments, N and N·m.
+
+        Returns
+        -------
+        list of operators, length k
+            Those of the same loads are the same objects.
+        """
+        keys = [column.tobytes() for column in np.ascontiguousarray(loads.T)]
+        new = [j for j, key in enumerate(keys) if key not in self._load_stiffness]
+        if new:
+            for j, u in zip(new, self.static_response(loads[:, new]).T, strict=True):
+                self._load_stiffness[keys[j]] = self.geometric(u, None)
+        return [self._load_stiffness[key] for key in keys]
+
+    @cached_property
+    def bases(self) -> dict[Any, Any]:
+        """Reduced bases of this body as a link of mechanisms, by their joints and loads."""
+        return {}
+
+    @cached_property
+    def _load_stiffness(self) -> dict[bytes, Any]:
+        return {}
 
     @cached_property
     def _unit_response(self) -> Array:
@@ -383,152 +451,10 @@ class Body:
             The unit kinematics that causes it, 0–11; None for another load.
         """
         total = sum_operators([f.geometric(u, unit) for f in self.families], self.size)
+        if not len(self.hold):  # of a large body without a hub there is one copy of K
+            return total
         reaction = self.operators.K.tocsr()[self.hold] @ u
         if unit is not None:
             reaction = reaction - self.operators.inertia_loads[self.hold, unit]
-        couples = self.held_couples(reaction)
-        return total if couples is None else sp.csr_matrix(total.tocsr() + couples)
-
-    def held_couples(self, reaction: Array) -> sp.csr_matrix | None:
-        """½ M̃ on the rotations of each held node, M the couple that holds it; None without these.
-
-        The couple of a pin rotates with its node. On the rotation vector its virtual work is
-        ½ (φ × M)·δφ beyond M·δφ. It vanishes for a hinge and in the plane.
-
-        Parameters
-        ----------
-        reaction : ndarray
-            Forces and couples on the degrees of freedom `hold`, N and N·m.
-        """
-        component, node_of = self.dofs.component[self.hold], self.dofs.node[self.hold]
-        nodes, counts = np.unique(node_of[component >= 3], return_counts=True)
-        if not np.any(counts > 1):
-            return None
-        couples = sp.lil_matrix((self.size, self.size))
-        for node in nodes[counts > 1]:
-            mine = (component >= 3) & (node_of == node)
-            at, turning = self.hold[mine], component[mine] - 3
-            M = np.zeros(3)
-            M[turning] = reaction[mine]
-            couples[np.ix_(at, at)] = 0.5 * skew(M)[np.ix_(turning, turning)]
-        return sp.csr_matrix(couples)
-
-
-class BodyOperators:
-    """The fixed matrices of a body on a subset of its DOFs, each computed once."""
-
-    def __init__(self, body: Body, keep: Index) -> None:
-        self.body, self.keep, self.n = body, keep, len(keep)
-        slices: dict[int, sp.csr_matrix] = {}
-
-        def total(operators: list[Any]) -> Any:
-            return restrict(sum_operators(operators, body.size), keep, slices)
-
-        families = body.families
-        self.M = total([f.mass() for f in families])
-        self.K = total([f.stiffness() for f in families])
-        self.D = total([f.damping() for f in families])
-        self.d = total([f.external_damping() for f in families])
-        self.G = tuple(
-            total(list(group)) for group in zip(*(f.gyroscopic() for f in families), strict=True)
-        )
-        self.S = tuple(
-            total(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True)
-        )
-        self.inertia_loads: Array = body.inertia_loads[keep]
-        self.B = self._lazy(body.geometric_unit, UNIT_COUNT)
-        # Per unit of v_O and ω; none without dampers against the surroundings.
-        self.B_damper = self._lazy(body.geometric_damper_unit, 6 if _nonzero(self.d) else 0)
-
-    def _lazy(self, geometric_unit: Callable[[int], Any], count: int) -> tuple[Lazy, ...]:
-        def maker(unit: int) -> Callable[[], Any]:
-            return lambda: restrict(geometric_unit(unit), self.keep, {})
-
-        return tuple(Lazy((self.n, self.n), maker(k)) for k in range(count))
-
-    @cached_property
-    def damper_loads(self) -> Array:
-        """Forces (n, 6) of the dampers against the surroundings per unit of v_O and ω."""
-        return np.zeros((self.n, 6)) if not self.B_damper else self.body.damper_loads[self.keep]
-
-    def stretched(self, tangent: sp.csr_matrix) -> Combination:
-        """K_G of a stretched shape: its tangent, over all DOFs of the body, less K."""
-        return Combination.of(self.n, (1.0, -1.0), (restrict(tangent, self.keep, {}), self.K))
-
-    @cached_property
-    def circulatory(self) -> tuple[sp.csr_matrix, ...]:
-        """d ẽ_i for i = x, y, z: K_D = Σ ω_i (d ẽ_i), on the displacement components."""
-        dofs = self.body.dofs.select(self.keep)
-        return tuple(sp.csr_matrix(self.d.tocsr() @ dofs.turning(unit)) for unit in SKEW_UNITS)
-
-    def parts(self, motion: Kinematics) -> dict[str, Any]:
-        """The named matrices of an instant as combinations of the fixed ones."""
-        a, b = self.body.rayleigh
-        coefficients = motion.coefficients()
-        n, one = self.n, (1.0,)
-        damping = Combination.of(n, (a, b, 1.0, 1.0), (self.M, self.K, self.D, self.d))
-        parts = dict(
-            M=Combination.of(n, one, (self.M,)),
-            C=Combination.of(n, 2.0 * motion.omega, self.G),
-            D=damping,
-            K=Combination.of(n, one, (self.K,)),
-            K_epsilon=Combination.of(n, motion.epsilon, self.G),
-            K_omega2=Combination.of(n, coefficients[:6], self.S),
-            K_G=Combination.of(n, coefficients, self.B)
-            + Combination.of(n, motion.twist()[: len(self.B_damper)], self.B_damper),
-            K_D=Combination.of(n, motion.omega, self.circulatory)
-            if _nonzero(self.d)
-            else Combination((n, n)),
-        )
-        return {name: _without_empty(part) for name, part in parts.items()}
-
-
-def _allowed(fields: Array, fixed: Mask, scale: float) -> Array:
-    """The combinations of rigid fields (n, k) that do not move the fixed DOFs."""
-    if not fixed.any():
-        return fields
-    triangle = la.qr(fields[fixed], mode="economic")[1]
-    _, sizes, Zt = la.svd(triangle, full_matrices=True)
-    return np.asarray(fields @ Zt[int((sizes > 1e-10 * scale).sum()) :].T)
-
-
-def sum_operators(operators: list[Any], size: int) -> Any:
-    """The sum; a single operator that is not empty is returned as it is (Kronecker stays
-    Kronecker).
-    """
-    present = [A for A in operators if _nonzero(A)]
-    if not present:
-        return sp.csr_matrix((size, size))
-    if len(present) == 1:
-        return present[0]
-    total = present[0].tocsr()
-    for A in present[1:]:
-        total = total + A.tocsr()
-    return sp.csr_matrix(total)
-
-
-def restrict(A: Any, keep: Index, slices: dict[int, sp.csr_matrix]) -> Any:
-    """A on the kept DOFs; Kronecker form survives when whole nodes are kept or dropped.
-
-    `slices` remembers the slice of each scalar matrix: terms of one m stay recognisably of one m.
-    """
-    if len(keep) == A.shape[0]:
-        return A
-    if isinstance(A, Kronecker):
-        d = A.a.shape[0]
-        nodes = keep[::d] // d
-        if np.array_equal(keep, (nodes[:, None] * d + np.arange(d)).ravel()):
-            if id(A.m) not in slices:
-                slices[id(A.m)] = sp.csr_matrix(A.m[nodes][:, nodes])
-            return Kronecker(slices[id(A.m)], A.a)
-    return sp.csr_matrix(A.tocsr()[keep][:, keep])
-
-
-def _nonzero(A: Any) -> bool:
-    if isinstance(A, Kronecker):
-        return bool(A.m.nnz and np.any(A.a))
-    return not sp.issparse(A) or bool(A.nnz)
-
-
-def _without_empty(part: Combination) -> Combination:
-    return Combination(part.shape, tuple((c, A) for c, A in part.terms if _nonzero(A)))
+        couples = held_couples(self.dofs, self.hold, reaction)
+        return sp.csr_matrix(total.tocsr() + couples) if couples.nnz else total

@@ -166,20 +166,22 @@ def from_matrices(
      [ 20.   0.]]
     """
     X = np.zeros((len(np.atleast_2d(coordinates)), 3))
-    given = np.atleast_2d(np.asarray(coordinates, dtype=float))
-    if given.ndim != 2 or given.shape[1] not in (2, 3) or not POSITION.accepts(given):
-        raise InputError(f"coordinates: expected (N, 3) finite numbers, got shape {given.shape}")
-    X[:, : given.shape[1]] = given
+    positions = np.atleast_2d(np.asarray(coordinates, dtype=float))
+    if positions.ndim != 2 or positions.shape[1] not in (2, 3) or not POSITION.accepts(positions):
+        raise InputError(
+            f"coordinates: expected (N, 3) finite numbers, got shape {positions.shape}"
+        )
+    X[:, : positions.shape[1]] = positions
     M, K = _matrix(M, "M"), _matrix(K, "K")
     if M.shape != K.shape:
         raise InputError(f"M and K must have one shape, got {M.shape} and {K.shape}")
-    numbering = _numbering(dofs, X, M.shape[0], given.shape[1])
-    found: dict[int, sp.csr_matrix] = {}
+    numbering = _numbering(dofs, X, M.shape[0], positions.shape[1])
+    stiffness_units: dict[int, sp.csr_matrix] = {}
     for label, matrix in (geometric or {}).items():
         if label not in UNITS:
             raise InputError(f"geometric: no unit {label!r}; units are {', '.join(UNITS)}")
-        found[UNITS.index(label)] = _matrix(matrix, f"geometric[{label!r}]")
-    family = GivenMatrices(M, K, numbering, found)
+        stiffness_units[UNITS.index(label)] = _matrix(matrix, f"geometric[{label!r}]")
+    family = GivenMatrices(M, K, numbering, stiffness_units)
     family.scalar_mass  # noqa: B018  a mass that is not isotropic is reported here
     fixed = np.zeros(len(numbering), dtype=bool)
     if clamped is not None:
@@ -222,8 +224,8 @@ def scalar_mass(M: sp.csr_matrix, dofs: DofMap) -> sp.csr_matrix:
     return sp.csr_matrix((mean, (pairs // N, pairs % N)), shape=(N, N))
 
 
-def _matrix(given: Any, name: str) -> sp.csr_matrix:
-    matrix = sp.csr_matrix(given if sp.issparse(given) else np.atleast_2d(np.asarray(given, float)))
+def _matrix(value: Any, name: str) -> sp.csr_matrix:
+    matrix = sp.csr_matrix(value if sp.issparse(value) else np.atleast_2d(np.asarray(value, float)))
     if matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"{name}: must be square, got shape {matrix.shape}")
     if not ENTRY.accepts(matrix.data):
@@ -235,10 +237,10 @@ def _matrix(given: Any, name: str) -> sp.csr_matrix:
 
 def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int) -> DofMap:
     if isinstance(dofs, DofMap):
-        found = dofs
+        numbering = dofs
     elif dofs is None:
-        found = DofMap.regular(X, range(dimension))
-        if len(found) != n:
+        numbering = DofMap.regular(X, range(dimension))
+        if len(numbering) != n:
             raise InputError(
                 f"dofs: {n} DOFs are not {dimension} at each of {len(X)} nodes; give"
                 " dofs=(node, component) rows"
@@ -249,16 +251,16 @@ def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int
             rows = _rows_of(rows, n)
         if rows.ndim != 2 or rows.shape[1] != 2:
             raise InputError(f"dofs: expected (n, 2) rows of node and component, got {rows.shape}")
-        found = DofMap(X, rows[:, 0], rows[:, 1])
-    if len(found) != n:
-        raise InputError(f"dofs: the map has {len(found)} DOFs, the matrices {n}")
-    if found.node.min() < 0 or found.node.max() >= len(X):
+        numbering = DofMap(X, rows[:, 0], rows[:, 1])
+    if len(numbering) != n:
+        raise InputError(f"dofs: the map has {len(numbering)} DOFs, the matrices {n}")
+    if numbering.node.min() < 0 or numbering.node.max() >= len(X):
         raise InputError(f"dofs: node numbers must lie between 0 and {len(X) - 1}")
-    if found.component.min() < 0 or found.component.max() > 5:
+    if numbering.component.min() < 0 or numbering.component.max() > 5:
         raise InputError("dofs: components must lie between 0 (ux) and 5 (rz)")
-    if len(np.unique(found.node * 6 + found.component)) != n:
+    if len(np.unique(numbering.node * 6 + numbering.component)) != n:
         raise InputError("dofs: a node and component appears twice")
-    return found
+    return numbering
 
 
 def _rows_of(table: Index, n: int) -> Index:

@@ -131,11 +131,11 @@ def from_nastran(
     except Exception as fault:
         raise InputError(f"{op4}: cannot be read as OP4: {type(fault).__name__}: {fault}") from None
     names = {key.upper(): value for key, value in stored.items()}
-    found = []
+    matrices = []
     for name in (mass, stiffness):
         if name.upper() not in names:
             raise InputError(f"{op4}: has no matrix {name}; it has {', '.join(sorted(names))}")
-        found.append(_whole(sp.csr_matrix(names[name.upper()][0])))
+        matrices.append(_whole(sp.csr_matrix(names[name.upper()][0])))
     try:
         grids = np.asarray(bulk.rdgrids(str(deck)), dtype=float).reshape(-1, 8)
     except Exception as fault:
@@ -144,12 +144,12 @@ def from_nastran(
         raise InputError(f"{deck}: grid points in local coordinate systems are not supported")
     grids = grids[np.argsort(grids[:, 0])]
     count = len(grids)
-    if found[0].shape[0] != 6 * count:
+    if matrices[0].shape[0] != 6 * count:
         raise InputError(
-            f"{op4}: {found[0].shape[0]} rows are not six for each of {count} grid points"
+            f"{op4}: {matrices[0].shape[0]} rows are not six for each of {count} grid points"
         )
     dofs = np.column_stack([np.repeat(np.arange(count), 6), np.tile(np.arange(6), count)])
-    return _solid_body(found[0], found[1], grids[:, 2:5], dofs)
+    return _solid_body(matrices[0], matrices[1], grids[:, 2:5], dofs)
 
 
 def from_matrix_market(
@@ -221,20 +221,22 @@ def _solid_body(M: sp.csr_matrix, K: sp.csr_matrix, X: Array, dofs: Index) -> Bo
     rotation = dofs[:, 1] > 2
     if rotation.any() and np.any(M.diagonal()[rotation] != 0.0):
         raise InputError("rotations with mass: only the matrices of solids can be imported")
-    kept = np.flatnonzero(~rotation & (M.diagonal() > 0.0))
-    nodes, place = np.unique(dofs[kept, 0], return_inverse=True)
-    rows = np.column_stack([place, dofs[kept, 1]])
-    return from_matrices(M[kept][:, kept], K[kept][:, kept], X[nodes], rows)
+    carrying_mass = np.flatnonzero(~rotation & (M.diagonal() > 0.0))
+    nodes, place = np.unique(dofs[carrying_mass, 0], return_inverse=True)
+    rows = np.column_stack([place, dofs[carrying_mass, 1]])
+    return from_matrices(
+        M[carrying_mass][:, carrying_mass], K[carrying_mass][:, carrying_mass], X[nodes], rows
+    )
 
 
-def _places(numbers: AnyArray, wanted: AnyArray, where: Path) -> Index:
+def _places(numbers: AnyArray, labels: AnyArray, where: Path) -> Index:
     """Positions in the node list of the program's node numbers."""
     order = np.argsort(numbers)
-    place = np.searchsorted(numbers, wanted, sorter=order)
+    place = np.searchsorted(numbers, labels, sorter=order)
     place = order[np.minimum(place, len(numbers) - 1)]
-    missing = numbers[place] != wanted
+    missing = numbers[place] != labels
     if np.any(missing):
-        raise InputError(f"{where}: has no node {np.asarray(wanted)[missing][0]:g}")
+        raise InputError(f"{where}: has no node {np.asarray(labels)[missing][0]:g}")
     return np.asarray(place)
 
 

@@ -9,7 +9,7 @@ is equilibrium with the load on the deformed one (the inertia load, and that of 
 the surroundings, is linear in X + δ). Newton's
 method with the exact tangent, in as many load steps as it needs. Small vibrations about the result
 then have the stiffness ∂f/∂δ + K(ε) + K(ω²) + K_D + ½ M̃, M the couple that a ball pin needs in this
-equilibrium (`Body.held_couples`): K_G is ∂f/∂δ + ½ M̃ − K (docs/theory.md,
+equilibrium (`held_couples`): K_G is ∂f/∂δ + ½ M̃ − K (docs/theory.md,
 "Geometric stiffness is not optional").
 """
 
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.bodies.pin_couples import held_couples
 from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
 from assembly.kinematics import Kinematics
 from assembly.linalg.combination import Combination
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
 
 LOAD_STEPS = (1, 4, 16, 64)
 ITERATIONS = 20
-STEP_TOLERANCE = (
-    1e-9  # last Newton step against the displacement; the error is then about its square
-)
+# Of the last Newton step against the displacement; the error is then about its square.
+STEP_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def equilibrium(body: Body, motion: Kinematics) -> Equilibrium:
                 u = problem.newton(step / count, u)
                 reached = u
             return Equilibrium(u, problem.supported_tangent(u))
-        except (ConvergenceError, SingularSystemError) as found:
-            fault = found
+        except (ConvergenceError, SingularSystemError) as failure:
+            fault = failure
     raise ConvergenceError(
         f"prestress: no equilibrium found at the stretched shape, in {LOAD_STEPS[-1]} load steps"
         f" ({fault}); is the motion past a divergence?",
@@ -120,5 +120,6 @@ class _Problem:
     def supported_tangent(self, u: Array) -> sp.csr_matrix:
         """∂f/∂δ + ½ M̃ (n, n) under the full load, M the couples that hold the body there."""
         total = self.tangent(1.0, u)
-        couples = self.body.held_couples(self.excess(1.0, u)[self.body.hold])
-        return total if couples is None else sp.csr_matrix(total + couples)
+        body = self.body
+        couples = held_couples(body.dofs, body.hold, self.excess(1.0, u)[body.hold])
+        return sp.csr_matrix(total + couples)

@@ -9,8 +9,7 @@ from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.elements.quadrature import gauss
-from assembly.errors import InputError
-from assembly.magnitudes import LENGTH
+from assembly.magnitudes import LENGTH, check_count
 from assembly.materials.materials import Material
 from assembly.materials.sections import Section
 from assembly.types import Array
@@ -60,8 +59,7 @@ def ring(
         For a value that cannot be used.
     """
     LENGTH.check(radius, "radius")
-    if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 3:
-        raise InputError(f"elements: a ring has at least 3, got {elements!r}")
+    check_count(elements, "elements", 3)
     rule = gauss(POINTS)
     step = 2.0 * np.pi / elements
     angle = step * (np.arange(elements)[:, None] + rule.points)

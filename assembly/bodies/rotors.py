@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from assembly.bodies.attachments import attach_mass
 from assembly.bodies.beams import POINTS_UNIFORM, Theory, chain, straight_stations
 from assembly.bodies.body import Body
+from assembly.bodies.rotor_parts import Bearing, Disc
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.elements.quadrature import gauss
@@ -27,126 +28,15 @@ from assembly.elements.rigid import RigidFamily
 from assembly.errors import InputError
 from assembly.kinematics import SKEW_UNITS, unit_axis
 from assembly.linalg.combination import Combination
-from assembly.magnitudes import LENGTH, RATE
+from assembly.magnitudes import LENGTH, RATE, check_count
 from assembly.materials.materials import Material
 from assembly.materials.sections import Section
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted
-from assembly.types import Array, Index
+from assembly.types import Array, Index, Inexact
 
-Coefficients = float | ArrayLike | Callable[[float], ArrayLike]
 LATERAL = (1, 2, 4, 5)
 ALL = (0, 1, 2, 3, 4, 5)
-
-
-@dataclass(frozen=True)
-class Disc:
-    """A rigid disc on the shaft.
-
-    Parameters
-    ----------
-    at : float
-        Position on the shaft, m.
-    mass : float
-        Mass, kg.
-    polar, diametral : float
-        Moments of inertia about the shaft and across it, kg m².
-    """
-
-    at: float
-    mass: float
-    polar: float
-    diametral: float
-
-    @classmethod
-    def solid(cls, at: float, outer: float, inner: float, width: float, material: Material) -> Disc:
-        """A disc of uniform thickness: I_p = m(D² + d²)/8, I_d = I_p/2 + m w²/12.
-
-        Parameters
-        ----------
-        at : float
-            Position on the shaft, m.
-        outer, inner : float
-            Diameters D and d, m.
-        width : float
-            Thickness w along the shaft, m.
-        material : Material
-            Its density counts.
-
-        Returns
-        -------
-        Disc
-
-        Raises
-        ------
-        InputError
-            Unless 0 ≤ inner < outer and width > 0.
-        """
-        if not (0.0 <= inner < outer and width > 0.0):
-            raise InputError(f"disc at {at!r}: needs 0 ≤ inner < outer and a positive width")
-        mass = material.rho * np.pi * (outer**2 - inner**2) / 4.0 * width
-        polar = mass * (outer**2 + inner**2) / 8.0
-        return cls(at, mass, polar, polar / 2.0 + mass * width**2 / 12.0)
-
-
-@dataclass(frozen=True)
-class Bearing:
-    """A bearing between shaft and ground that acts on the displacements (y, z).
-
-    Parameters
-    ----------
-    at : float
-        Position on the shaft, m.
-    stiffness : float, array_like of shape (2,) or (2, 2), or callable
-        N/m: a number (the same in y and z), two numbers, a matrix with cross coefficients, or a
-        function of the spin (rad/s) that returns one of these. `inf` holds the shaft rigidly.
-    damping : float, array_like of shape (2,) or (2, 2), or callable
-        Viscous damping in the same form, N·s/m.
-    """
-
-    at: float
-    stiffness: Coefficients
-    damping: Coefficients = 0.0
-
-    @property
-    def is_rigid(self) -> bool:
-        """Whether the bearing holds the shaft rigidly (stiffness=inf)."""
-        return (
-            not callable(self.stiffness)
-            and np.ndim(self.stiffness) == 0
-            and np.isinf(np.asarray(self.stiffness, dtype=float))
-        )
-
-    def matrices(self, spin: float) -> tuple[Array, Array]:
-        """Stiffness and damping at a spin.
-
-        Parameters
-        ----------
-        spin : float
-            rad/s.
-
-        Returns
-        -------
-        stiffness, damping : ndarray, shape (2, 2)
-            N/m and N·s/m; the stiffness of a rigid bearing is zero here.
-
-        Raises
-        ------
-        InputError
-            Unless each is 1, 2 or 2×2 finite numbers.
-        """
-        k = np.zeros((2, 2)) if self.is_rigid else self._matrix("stiffness", spin)
-        return k, self._matrix("damping", spin)
-
-    def _matrix(self, name: str, spin: float) -> Array:
-        given = getattr(self, name)
-        value = np.asarray(given(spin) if callable(given) else given, dtype=float)
-        if value.shape not in ((), (2,), (2, 2)) or not np.all(np.isfinite(value)):
-            raise InputError(
-                f"bearing at {self.at!r}: {name} must be 1, 2 or 2×2 finite numbers, "
-                f"got {value.tolist()} at {spin:.6g} rad/s"
-            )
-        return value if value.ndim == 2 else np.diag(np.broadcast_to(value, (2,)))
 
 
 @dataclass(frozen=True)
@@ -173,13 +63,24 @@ class Rotor:
         Each bearing with its node.
     internal_damping : float
         Coefficient b (s) of the damping b K that rotates with the shaft.
+    axial_load : float
+        Tension of the whole shaft, N; negative for a thrust.
+    drive : int
+        Node where the torque that accelerates the rotor enters.
+    discs : tuple of (int, Disc)
+        Each disc with its node; those with a skew angle excite the rotor.
     """
 
     body: Body
     bearings: tuple[tuple[int, Bearing], ...] = ()
     internal_damping: float = 0.0
+    axial_load: float = 0.0
+    drive: int = 0
+    discs: tuple[tuple[int, Disc], ...] = ()
 
-    def freeze(self, omega: float = 0.0, axis: ArrayLike | None = None) -> FrozenSystem:
+    def freeze(
+        self, omega: float = 0.0, axis: ArrayLike | None = None, epsilon: float = 0.0
+    ) -> FrozenSystem:
         """The frozen system at one spin, in the frame that does not spin.
 
         Parameters
@@ -188,20 +89,24 @@ class Rotor:
             Spin about the shaft, rad/s.
         axis : array_like, shape (3,), optional
             Accepted when it is the shaft's, x: parameter sweeps pass it on.
+        epsilon : float
+            Acceleration of the spin, rad/s².
 
         Returns
         -------
         FrozenSystem
             C is Ω 𝒢 and the skew part of the bearings' damping. K_D is the skew stiffness of the
-            internal damping and of cross-coupled bearings.
+            internal damping and of cross-coupled bearings. K_epsilon is ½ ε 𝒢, K_G that of the
+            axial load and of the torque that accelerates the shaft.
 
         Raises
         ------
         InputError
-            For a spin that is not one finite number, or another axis.
+            For a spin or an acceleration that is not one finite number, or another axis.
         """
-        if np.ndim(omega) != 0 or not abs(omega) <= RATE.largest:
-            raise InputError(f"omega: expected one finite spin about the shaft, got {omega!r}")
+        for name, value in (("omega", omega), ("epsilon", epsilon)):
+            if np.ndim(value) != 0 or not abs(value) <= RATE.largest:
+                raise InputError(f"{name}: expected one finite number of the spin, got {value!r}")
         if axis is not None and not np.allclose(np.abs(unit_axis(axis)), [1.0, 0.0, 0.0]):
             raise InputError(f"axis: a rotor spins about its shaft, (1, 0, 0), got {axis!r}")
         n, b, spin = len(self.free), self.internal_damping, float(omega)
@@ -212,20 +117,104 @@ class Rotor:
             C=_sum(n, (spin, G), (1.0, support.skew_damping)),
             D=_sum(n, (b, K), (1.0, support.damping)),
             K=_sum(n, (1.0, K), (1.0, support.stiffness)),
+            K_epsilon=_sum(n, (0.5 * float(epsilon), G)),
+            K_G=_sum(n, *self._stress(float(epsilon))),
             K_D=_sum(n, (-b * spin, turning), (1.0, support.skew_stiffness)),
             rigid=support.rigid,
             dofs=self.body.dofs.select(self.free),
             frame="fixed",
-            parameters=dict(omega=spin),
+            parameters=dict(omega=spin) | (dict(epsilon=float(epsilon)) if epsilon else {}),
         )
+
+    def excitation(self, omega: float, epsilon: float = 0.0) -> Inexact:
+        """Force of the discs' skew on the degrees of freedom of `freeze`, Re F e^{iψ}.
+
+        Parameters
+        ----------
+        omega : float
+            Spin, rad/s.
+        epsilon : float
+            Its acceleration, rad/s².
+
+        Returns
+        -------
+        ndarray of complex, shape (n,)
+            F, N·m: with the skew τ at the angle α, M_y + i M_z = (I_d − I_p)(ε + iΩ²) τ e^{i(ψ+α)}.
+        """
+        force = np.zeros(self.body.size, dtype=complex)
+        for node, disc in self.discs:
+            moment = (disc.diametral - disc.polar) * (epsilon + 1j * omega**2) * disc.skew
+            moment = moment * np.exp(1j * disc.skew_angle)
+            force[self.body.dofs.index(node, 4)] += moment
+            force[self.body.dofs.index(node, 5)] += -1j * moment
+        return np.asarray(force[self.free])
+
+    def _stress(self, epsilon: float) -> list[tuple[float, sp.csr_matrix]]:
+        """Coefficients and geometric stiffness of the axial load and of the accelerating torque."""
+        terms = []
+        if self.axial_load:
+            terms.append((self.axial_load, self._tension))
+        if epsilon:
+            terms.append((epsilon, self._torque))
+        return terms
+
+    @cached_property
+    def _tension(self) -> sp.csr_matrix:
+        """K_G per unit of tension, on the free DOFs."""
+        return self._geometric(lambda x: np.ones_like(x), moment=False)
+
+    @cached_property
+    def _torque(self) -> sp.csr_matrix:
+        """K_G per unit of acceleration: of the torque that turns what lies beyond a section, seen
+        from the drive."""
+        marks, before = self._polar_inertia
+        at = self.body.dofs.coordinates[self.drive, 0]
+
+        def torque(x: Array) -> Array:
+            return np.interp(x, marks, before) - np.where(x > at, before[-1], 0.0)
+
+        return self._geometric(torque, moment=True)
+
+    @cached_property
+    def _polar_inertia(self) -> tuple[Array, Array]:
+        """Places along the shaft, each node twice, and the polar inertia before them, kg m²."""
+        x = self.body.dofs.coordinates[:, 0]
+        nodes = np.zeros(len(x))
+        spans = np.zeros(len(x) - 1)
+        for family in self.body.families:
+            if isinstance(family, RigidFamily):
+                J = family.inertia.J
+                own = np.trace(J, axis1=-2, axis2=-1) - J[:, 0, 0]
+                np.add.at(nodes, np.searchsorted(x, family.points[:, 0] - 1e-9 * x[-1]), own)
+            elif isinstance(family, BeamFamily):
+                J = family.stations.inertia.J
+                per_length = np.trace(J, axis1=-2, axis2=-1) - J[..., 0, 0]
+                first = np.searchsorted(x, family.stations.X[:, 0, 0]) - 1
+                np.add.at(spans, first, (per_length * family.shapes.lengths).sum(axis=1))
+        steps = np.zeros(2 * len(x))
+        steps[1::2] = nodes
+        steps[2::2] = spans
+        return np.repeat(x, 2), np.cumsum(steps)
+
+    def _geometric(self, resultant: Callable[[Array], Array], moment: bool) -> sp.csr_matrix:
+        """K_G on the free DOFs of an axial force or torque over the shaft, (E, Q) of x (E, Q)."""
+        total = sp.csr_matrix((self.body.size, self.body.size))
+        for family in self.body.families:
+            if isinstance(family, BeamFamily):
+                X = family.stations.X
+                along = np.zeros(X.shape)
+                along[..., 0] = resultant(X[..., 0])
+                F, Mo = (0.0 * along, along) if moment else (along, 0.0 * along)
+                total = total + family.geometric_of_resultants(F, Mo)
+        return sp.csr_matrix(total[self.free][:, self.free])
 
     @cached_property
     def free(self) -> Index:
         """Numbers of the degrees of freedom that rigid bearings leave."""
-        held = [node for node, bearing in self.bearings if bearing.is_rigid]
+        rigid_nodes = [node for node, bearing in self.bearings if bearing.is_rigid]
         dofs = self.body.dofs
         lateral = (dofs.component == 1) | (dofs.component == 2)
-        return np.flatnonzero(~(np.isin(dofs.node, held) & lateral))
+        return np.flatnonzero(~(np.isin(dofs.node, rigid_nodes) & lateral))
 
     @cached_property
     def _matrices(self) -> tuple[sp.csr_matrix, ...]:
@@ -236,7 +225,12 @@ class Rotor:
         G = sp.csr_matrix(K.shape)
         for family in spinning:
             G = G + family.spin_gyroscopic()
-        every = (body.operators.M.tocsr(), K, G, K @ _turn_about_shaft(body.dofs))
+        every = (
+            body.operators.M.tocsr(),
+            K,
+            G,
+            K @ body.dofs.turning(SKEW_UNITS[0], rotations=True),
+        )
         return tuple(sp.csr_matrix(A[keep][:, keep]) for A in every)
 
     @property
@@ -252,11 +246,11 @@ class Rotor:
         n, dofs = self.body.size, self.body.dofs
         rows, cols, k, c = [], [], [], []
         for node, bearing in self.bearings:
-            at = (dofs.index(node, 1), dofs.index(node, 2))
+            numbers = (dofs.index(node, 1), dofs.index(node, 2))
             stiffness, damping = bearing.matrices(spin)
             for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
-                rows.append(at[i])
-                cols.append(at[j])
+                rows.append(numbers[i])
+                cols.append(numbers[j])
                 k.append(stiffness[i, j])
                 c.append(damping[i, j])
         keep = self.free
@@ -286,6 +280,8 @@ def rotor(
     theory: Theory = "timoshenko",
     rotary_inertia: bool = True,
     internal_damping: float = 0.0,
+    axial_load: float = 0.0,
+    drive_at: float = 0.0,
     lateral: bool = True,
     name: str = "rotor",
 ) -> Rotor:
@@ -310,6 +306,10 @@ def rotor(
         False neglects the inertia of section rotations, except about the shaft.
     internal_damping : float
         Coefficient b (s) of the damping b K that rotates with the shaft.
+    axial_load : float
+        Tension of the whole shaft, N; negative for a thrust.
+    drive_at : float
+        Position where the torque that accelerates the rotor enters, m.
     lateral : bool
         Degrees of freedom uy, uz, ry, rz only; False adds extension and torsion.
     name : str
@@ -346,12 +346,15 @@ def rotor(
         raise InputError("segments: expected at least one (length, section)")
     lengths = np.array([float(length) for length, _ in segments])
     LENGTH.check(lengths, "segments: lengths")
-    if isinstance(elements, bool) or not isinstance(elements, int | np.integer) or elements < 1:
-        raise InputError(f"elements: must be a whole number of at least 1, got {elements!r}")
+    check_count(elements, "elements")
     if not (np.isfinite(internal_damping) and internal_damping >= 0.0):
         raise InputError(f"internal_damping: must not be negative, got {internal_damping!r}")
+    for given, value in (("axial_load", axial_load), ("drive_at", drive_at)):
+        if isinstance(value, bool) or np.ndim(value) != 0 or not np.isfinite(value):
+            raise InputError(f"{given}: expected one finite number, got {value!r}")
     steps = np.concatenate([[0.0], np.cumsum(lengths)])
-    x = _nodes(steps, [*discs, *bearings], elements)
+    parts = [("disc", disc.at) for disc in discs] + [("bearing", b.at) for b in bearings]
+    x = _nodes(steps, [*parts, ("drive", float(drive_at))], elements)
     middle = 0.5 * (x[1:] + x[:-1])
     owner = np.searchsorted(steps, middle) - 1
     dofs = DofMap.regular(x[:, None] * np.eye(3)[0], LATERAL if lateral else ALL)
@@ -368,17 +371,18 @@ def rotor(
         inertia = (disc.polar, disc.diametral, disc.diametral)
         body = attach_mass(body, _at(x, disc.at), disc.mass, inertia)
     placed = tuple((_at(x, bearing.at), bearing) for bearing in bearings)
-    return Rotor(body, placed, float(internal_damping))
+    skewed = tuple((_at(x, disc.at), disc) for disc in discs if disc.skew)
+    drive = _at(x, drive_at)
+    return Rotor(body, placed, float(internal_damping), float(axial_load), drive, skewed)
 
 
-def _nodes(steps: Array, parts: Sequence[Disc | Bearing], elements: int) -> Array:
+def _nodes(steps: Array, parts: Sequence[tuple[str, float]], elements: int) -> Array:
     """Node positions: all steps and parts, and equal elements between them."""
     total = steps[-1]
-    for part in parts:
-        if not 0.0 <= part.at <= total:
-            kind = type(part).__name__.lower()
-            raise InputError(f"{kind} at {part.at!r}: the shaft reaches from 0 to {total:.6g} m")
-    marks = np.unique(np.concatenate([steps, [part.at for part in parts]]))
+    for kind, at in parts:
+        if not 0.0 <= at <= total:
+            raise InputError(f"{kind} at {at!r}: the shaft reaches from 0 to {total:.6g} m")
+    marks = np.unique(np.concatenate([steps, [at for _, at in parts]]))
     marks = marks[np.concatenate([[True], np.diff(marks) > 1e-9 * total])]
     pieces = [
         np.linspace(a, b, max(1, round((b - a) / total * elements)) + 1)[:-1]
@@ -389,20 +393,6 @@ def _nodes(steps: Array, parts: Sequence[Disc | Bearing], elements: int) -> Arra
 
 def _at(x: Array, where: float) -> int:
     return int(np.argmin(abs(x - where)))
-
-
-def _turn_about_shaft(dofs: DofMap) -> sp.csr_matrix:
-    """q → e_x × q of every node's displacement and rotation, (n, n)."""
-    rows, cols, values = [], [], []
-    for (node, component), k in dofs.numbers.items():
-        base = 3 * (component // 3)
-        for other in range(3):
-            value = SKEW_UNITS[0][component - base, other]
-            if value and (node, base + other) in dofs.numbers:
-                rows.append(k)
-                cols.append(dofs.numbers[node, base + other])
-                values.append(value)
-    return sp.csr_matrix((values, (rows, cols)), shape=(len(dofs), len(dofs)))
 
 
 def _sum(n: int, *terms: tuple[float, sp.csr_matrix]) -> Combination:

@@ -73,10 +73,10 @@ def solid(
     >>> body.freeze(omega=(0, 0, 100.0)).n
     144
     """
-    found = read_mesh(mesh, SOLID_CELLS)
-    blocks, materials = _made_of(found, material)
-    _check_mass(found, blocks, materials)
-    return _body(found, solid_elements(found.points, blocks, materials), clamped, pinned, name)
+    parsed = read_mesh(mesh, SOLID_CELLS)
+    blocks, materials = _made_of(parsed, material)
+    _check_mass(parsed, blocks, materials)
+    return _body(parsed, solid_elements(parsed.points, blocks, materials), clamped, pinned, name)
 
 
 def plane(
@@ -120,14 +120,14 @@ def plane(
     LENGTH.check(thickness, "thickness")
     if state not in ("stress", "strain"):
         raise InputError(f'state: expected "stress" or "strain", got {state!r}')
-    found = read_mesh(mesh, PLANE_CELLS)
-    if np.ptp(found.points[:, 2]) > 1e-9 * np.ptp(found.points, axis=0).max():
-        raise MeshError(f"{found.name}: a plane mesh must lie in a plane z = constant")
-    blocks, materials = _made_of(found, material)
-    check_thickness(thickness, float(np.ptp(found.points, axis=0).max()))
-    _check_mass(found, blocks, materials, thickness)
-    elements = plane_elements(found.points, blocks, materials, state, thickness)
-    return _body(found, elements, clamped, pinned, name)
+    parsed = read_mesh(mesh, PLANE_CELLS)
+    if np.ptp(parsed.points[:, 2]) > 1e-9 * np.ptp(parsed.points, axis=0).max():
+        raise MeshError(f"{parsed.name}: a plane mesh must lie in a plane z = constant")
+    blocks, materials = _made_of(parsed, material)
+    check_thickness(thickness, float(np.ptp(parsed.points, axis=0).max()))
+    _check_mass(parsed, blocks, materials, thickness)
+    elements = plane_elements(parsed.points, blocks, materials, state, thickness)
+    return _body(parsed, elements, clamped, pinned, name)
 
 
 def _made_of(

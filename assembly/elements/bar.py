@@ -71,6 +71,9 @@ class BarFamily(ElementFamily):
     def _along(self) -> Array:
         return self.tangent[:, :, None] * self.tangent[:, None, :]
 
+    def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
+        return (("line", self.map.connectivity),)
+
     def mass(self) -> sp.csr_matrix:
         return self._inertia(np.eye(3))
 

@@ -45,6 +45,9 @@ class BeamFamily(ElementFamily):
         rows = N.reshape(E, Q * 6, 12).transpose(0, 2, 1)
         return np.asarray((rows @ H.reshape(E, Q * 6, 120)).reshape(E, 12, 10, 12))
 
+    def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
+        return (("line", self.map.connectivity),)
+
     def mass(self) -> sp.csr_matrix:
         return self.map.matrix(symmetric(self._inertia[:, :, 0]))
 
@@ -88,8 +91,14 @@ class BeamFamily(ElementFamily):
         return F[..., 0], Mo[..., 0]
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
+        return self.geometric_of_resultants(*self.resultants(u, unit), unit)
+
+    def geometric_of_resultants(
+        self, F: Array, Mo: Array, unit: int | None = None
+    ) -> sp.csr_matrix:
+        """K_G of section forces F and moments Mo (E, Q, 3), N and N·m in body axes: what the part
+        beyond a section exerts on the part before it. unit: the inertia load that makes them."""
         st, shapes = self.stations, self.shapes
-        F, Mo = self.resultants(u, unit)
         phi, dphi, jacobian = shapes.N[..., 3:, :], shapes.dphi, shapes.jacobian
         outer = F[..., :, None] * st.slope[..., None, :]
         dot = np.einsum("eqi,eqi->eq", F, st.slope)

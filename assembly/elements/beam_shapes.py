@@ -141,14 +141,16 @@ class BeamShapes:
         Mo = beyond(rule, self.load_density[..., 3:, :] + turn @ F)
         resultants = np.concatenate([F, Mo], axis=-2)
         strain = self.jacobian[..., None, None] * (st.compliance @ resultants)
-        bent = strain[..., 3:, :]
-        phi = up_to(rule, bent)
+        curvature = strain[..., 3:, :]
+        phi = up_to(rule, curvature)
         own = strain[..., :3, :] - turn @ phi
-        reached = np.concatenate([over(rule, own), over(rule, bent)], axis=-2)
-        held = (-self.rigidity @ reached)[:, None]
-        moved = np.concatenate([up_to(rule, own), phi], axis=-2) + bend @ held
-        fields = np.concatenate([moved, own + slope @ held, bent + kappa @ held], axis=-2)
-        return fields, resultants + self.balance @ held
+        end_motion = np.concatenate([over(rule, own), over(rule, curvature)], axis=-2)
+        end_load = (-self.rigidity @ end_motion)[:, None]
+        motion = np.concatenate([up_to(rule, own), phi], axis=-2) + bend @ end_load
+        fields = np.concatenate(
+            [motion, own + slope @ end_load, curvature + kappa @ end_load], axis=-2
+        )
+        return fields, resultants + self.balance @ end_load
 
 
 def up_to(rule: LineRule, values: Array) -> Array:

@@ -26,7 +26,9 @@ from assembly.elements.cells import Batch, Cells
 from assembly.elements.family import ElementFamily
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Kronecker
-from assembly.types import Array
+from assembly.types import Array, Index
+
+ROWS = 2**18  # blocks that are multiplied with the elasticity together
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,9 @@ class Continuum(ElementFamily):
         self.blocks, self.dimension = cells.blocks, cells.dimension
         self.laws = tuple(laws)
         self.size = cells.dimension * len(cells.points)
+
+    def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
+        return tuple((block.kind, block.nodes) for block in self.blocks)
 
     # Inertia: one scalar matrix.
 
@@ -90,13 +95,18 @@ class Continuum(ElementFamily):
         """K: the sum over cells of ∫ ∂_kφ_a ∂_lφ_b, then one product with the elasticity tensor."""
         d, pattern = self.dimension, self.cells.pattern
         total = np.zeros((pattern.size, d * d))
+        products = np.empty((pattern.size, d * d)) if len(self.laws) > 1 else total
         for k, law in enumerate(self.laws):
-            products = np.zeros((pattern.size, d * d))
+            products[:] = 0.0
             for batch in self.cells.batches(k):
                 pattern.add(products, batch.slots, batch.gradient_products())
             # K_ab,ij = Σ_kl c_ikjl ∫ ∂_kφ_a ∂_lφ_b
-            total += products @ law.elasticity.transpose(1, 3, 0, 2).reshape(d * d, d * d)
-        return pattern.blocked(total.reshape(-1, d, d))
+            elasticity = law.elasticity.transpose(1, 3, 0, 2).reshape(d * d, d * d)
+            for start in range(0, pattern.size, ROWS):
+                rows = slice(start, start + ROWS)
+                part = products[rows] @ elasticity
+                total[rows] = part if products is total else total[rows] + part
+        return pattern.symmetric(total.reshape(-1, d, d))
 
     def frame_stiffness(self) -> sp.csr_matrix:
         """Nothing: the elements strain in no rigid motion."""

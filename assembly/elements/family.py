@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from assembly.errors import InputError
 from assembly.kinematics import UNIT_COUNT
-from assembly.types import Array
+from assembly.types import Array, Index
 
 
 class ElementFamily:
@@ -25,7 +25,12 @@ class ElementFamily:
     # Whether `geometric` depends on the displacement.
     stress_from_displacement: bool = True
 
+    def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
+        """Cells to draw: their kind in meshio's names, and the nodes (E, a) of each."""
+        return ()
+
     def zero(self) -> sp.csr_matrix:
+        """The matrix of what the family does not contribute."""
         return sp.csr_matrix((self.size, self.size))
 
     def mass(self) -> Any:
@@ -49,8 +54,9 @@ class ElementFamily:
         return (self.zero(),) * 6
 
     def inertia_loads(self) -> Array:
-        """Generalised forces (size, 12) of the unit kinematics: −∫ρ Nᵀ (acceleration of the
-        unit).
+        """Generalised forces (size, 12) of the unit kinematics.
+
+        They are −∫ρ Nᵀ (acceleration of the unit).
         """
         return np.zeros((self.size, UNIT_COUNT))
 
@@ -68,8 +74,9 @@ class ElementFamily:
         return self.zero()
 
     def external_damping(self) -> Any:
-        """d of dampers against the fixed surroundings: force −d(u̇ + ω̃u); gives D = d and K_D = d
-        ω̃.
+        """d of dampers against the fixed surroundings.
+
+        Their force −d(u̇ + ω̃u) gives D = d and K_D = d ω̃.
         """
         return self.zero()
 
@@ -82,10 +89,10 @@ class ElementFamily:
         return self.zero()
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """Forces (size,) that resist displacement u (size,), large; coefficients (12,) of the
-        motion.
+        """Forces (size,) that resist a large displacement u (size,).
 
-        For prestress="nonlinear". Raises InputError where a family has no such law.
+        coefficients (12,): of the motion. For prestress="nonlinear". Raises InputError where a
+        family has no such law.
         """
         raise InputError(
             f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'

@@ -8,7 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from assembly.linalg.symmetric import ENTRIES, Symmetric, row_runs
 from assembly.types import Array, Index
+
+LARGE = 50_000  # DOFs from which a symmetric matrix is stored by its upper triangle
+PAIRS = 2**22  # pairs of nodes that are put into a pattern together
 
 
 class NodePattern:
@@ -22,8 +26,8 @@ class NodePattern:
     def __init__(self, count: int, connectivities: Sequence[Index]) -> None:
         self.count = count
         pattern = sp.csr_matrix((count, count), dtype=np.int8)
-        for nodes in connectivities:
-            rows, cols = _pairs(nodes)
+        for cells in (part for nodes in connectivities for part in _runs(nodes)):
+            rows, cols = _pairs(cells)
             marks = np.ones(rows.size, dtype=np.int8)
             part = sp.coo_matrix((marks, (rows, cols)), shape=(count, count)).tocsr()
             part.data[:] = 1
@@ -33,7 +37,8 @@ class NodePattern:
         self.indptr, self.indices = pattern.indptr, pattern.indices
         rows_of = np.repeat(np.arange(count, dtype=np.int64), np.diff(self.indptr))
         keys = rows_of * count + self.indices
-        self.slots = [np.searchsorted(keys, _keys(nodes, count)) for nodes in connectivities]
+        kind = np.int32 if len(keys) <= np.iinfo(np.int32).max else np.int64
+        self.slots = [_slots(keys, nodes, count, kind) for nodes in connectivities]
 
     @property
     def size(self) -> int:
@@ -61,6 +66,53 @@ class NodePattern:
             (values, self.indices, self.indptr), shape=(self.count * d, self.count * d)
         )
         return sp.csr_matrix(blocks)
+
+    def symmetric(self, values: Array) -> Symmetric | sp.csr_matrix:
+        """The symmetric (N d, N d) matrix of one (d, d) block per pair; by its upper triangle where
+        it is large.
+        """
+        d = values.shape[1]
+        if self.count * d < LARGE:
+            return self.blocked(values)
+        rows = row_runs(self.indptr, ENTRIES // d**2)
+        parts = [_upper_rows(values, self.indices, self.indptr, run) for run in rows]
+        entries, columns, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        if indptr[-1] <= np.iinfo(np.int32).max:
+            indptr, columns = indptr.astype(np.int32), columns.astype(np.int32, copy=False)
+        shape = (self.count * d, self.count * d)
+        return Symmetric(sp.csr_matrix((entries, columns, indptr), shape=shape))
+
+
+def _upper_rows(
+    values: Array, indices: Index, indptr: Index, rows: slice
+) -> tuple[Array, Index, Index]:
+    """Entries of runs of block rows on and above the diagonal: values, columns, counts by row."""
+    d = values.shape[1]
+    first, last = indptr[rows.start], indptr[rows.stop]
+    count = rows.stop - rows.start
+    part = sp.bsr_matrix(
+        (values[first:last], indices[first:last], indptr[rows.start : rows.stop + 1] - first),
+        shape=(count * d, (len(indptr) - 1) * d),
+    )
+    upper = sp.triu(part, k=rows.start * d, format="csr")
+    return upper.data, upper.indices, np.diff(upper.indptr)
+
+
+def _runs(nodes: Index) -> list[Index]:
+    """Cells in runs whose pairs take little memory."""
+    step = max(1, PAIRS // nodes.shape[1] ** 2)
+    return [nodes[start : start + step] for start in range(0, len(nodes), step)]
+
+
+def _slots(keys: NDArray[np.int64], nodes: Index, count: int, kind: type) -> Index:
+    """The position of every pair (E, a·a) among the keys."""
+    slots: Index = np.empty((len(nodes), nodes.shape[1] ** 2), dtype=kind)
+    start = 0
+    for cells in _runs(nodes):
+        slots[start : start + len(cells)] = np.searchsorted(keys, _keys(cells, count))
+        start += len(cells)
+    return slots
 
 
 def _pairs(nodes: Index) -> tuple[Index, Index]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.linalg.mirror import symmetry_of
+from assembly.linalg.symmetric import Symmetric
 from assembly.types import Array, Index
 
 LARGEST = 1e150  # entry of a matrix: the squares of larger ones overflow
@@ -46,9 +47,29 @@ class Kronecker:
     def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
         rows, d = self.m.shape[0], self.a.shape[0]
         wide = other.reshape(self.m.shape[1], self.a.shape[1], -1)
-        turned = np.einsum("ij,njk->nik", self.a, wide)
-        product = self.m @ turned.reshape(self.m.shape[1], -1)
+        scalar = self.scalar
+        if scalar is None:
+            wide = np.einsum("ij,njk->nik", self.a, wide)
+        product = self.m @ wide.reshape(self.m.shape[1], -1)
+        if scalar not in (None, 1.0):
+            product *= scalar
         return np.asarray(product.reshape((rows * d, *other.shape[1:])))
+
+    @property
+    def scalar(self) -> float | None:
+        """α where a = α I, else None."""
+        d = len(self.a)
+        square = self.a.shape == (d, d) and np.array_equal(self.a, self.a[0, 0] * np.eye(d))
+        return float(self.a[0, 0]) if square else None
+
+    def diagonal(self) -> Array:
+        """The diagonal of m ⊗ a."""
+        return np.asarray(np.kron(self.m.diagonal(), np.diag(self.a)))
+
+    def upper_triangle(self) -> sp.csr_matrix:
+        """The entries on and above the diagonal, for symmetric m and a."""
+        upper = sp.kron(sp.triu(self.m, format="csr"), self.a, format="csr")
+        return sp.csr_matrix(upper if self.scalar is not None else sp.triu(upper, format="csr"))
 
     def tocsr(self) -> sp.csr_matrix:
         return sp.csr_matrix(sp.kron(self.m, self.a, format="csr"))
@@ -179,16 +200,16 @@ class Combination:
         if matrix is None:
             return cls((n, n))
         if isinstance(matrix, Combination):
-            found = matrix
+            combination = matrix
         else:
             sparse = matrix if sp.issparse(matrix) else sp.csr_matrix(np.atleast_2d(matrix))
             if not np.all(np.isfinite(sparse.data)):
                 raise InputError(f"{name}: has entries that are not finite numbers")
             terms = ((1.0, sp.csr_matrix(sparse)),) if sparse.count_nonzero() else ()
-            found = cls(sparse.shape, terms)
-        if found.shape != (n, n):
-            raise InputError(f"{name}: expected shape ({n}, {n}), got {found.shape}")
-        return found
+            combination = cls(sparse.shape, terms)
+        if combination.shape != (n, n):
+            raise InputError(f"{name}: expected shape ({n}, {n}), got {combination.shape}")
+        return combination
 
     def __add__(self, other: Combination) -> Combination:
         if self.shape != other.shape:
@@ -226,30 +247,59 @@ class Combination:
         -------
         scipy.sparse.csr_matrix
         """
-        total: sp.csr_matrix | None = None
-        shared: dict[int, tuple[Pattern, Array]] = {}
-        kron: dict[int, tuple[sp.csr_matrix, Array]] = {}
+        return self._sum(lambda A: A.tocsr())
+
+    def upper_triangle(self) -> sp.csr_matrix:
+        """The entries on and above the diagonal, of a combination of symmetric operators.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix
+        """
+        return self._sum(lambda A: Symmetric.of(A).upper)
+
+    def diagonal(self) -> Array:
+        """The diagonal, without forming the matrix.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+        """
+        total = np.zeros(self.shape[0])
         for c, A in self.terms:
-            if isinstance(A, Kronecker):
-                m, a = kron.get(id(A.m), (A.m, np.zeros_like(A.a)))
-                kron[id(A.m)] = (m, a + c * A.a)
-                continue
-            if isinstance(A, Patterned):
-                pattern, values = shared.get(id(A.pattern), (A.pattern, 0.0))
-                shared[id(A.pattern)] = (pattern, values + c * A.values)
-                continue
-            part = A.tocsr() * c
-            total = part if total is None else total + part
-        for m, a in _grouped(list(kron.values())):
-            part = Kronecker(m, a).tocsr()
-            total = part if total is None else total + part
-        for pattern, values in shared.values():
-            part = pattern.tocsr(values)
+            total += c * (A.diagonal() if hasattr(A, "diagonal") else A.tocsr().diagonal())
+        return total
+
+    def _sum(self, form: Callable[[Any], sp.csr_matrix]) -> sp.csr_matrix:
+        """The sum of what `form` makes of the terms, those alike put together first."""
+        total: sp.csr_matrix | None = None
+        for c, A in self._merged():
+            part = form(A)
+            if c != 1.0:
+                part = part * c
             total = part if total is None else total + part
         if total is None:
             return sp.csr_matrix(self.shape)
         total.sum_duplicates()
         return sp.csr_matrix(total)
+
+    def _merged(self) -> list[tuple[float, Any]]:
+        """The same sum, with one term for all Kronecker products of a scalar matrix."""
+        terms: list[tuple[float, Any]] = []
+        shared: dict[int, tuple[Pattern, Array]] = {}
+        kron: dict[int, tuple[sp.csr_matrix, Array]] = {}
+        for c, A in self.terms:
+            inner = A.operator if isinstance(A, Lazy) else A
+            if isinstance(inner, Kronecker):
+                m, a = kron.get(id(inner.m), (inner.m, np.zeros_like(inner.a)))
+                kron[id(inner.m)] = (m, a + c * inner.a)
+            elif isinstance(inner, Patterned):
+                pattern, values = shared.get(id(inner.pattern), (inner.pattern, 0.0))
+                shared[id(inner.pattern)] = (pattern, values + c * inner.values)
+            else:
+                terms.append((c, inner))
+        terms += [(1.0, Kronecker(m, a)) for m, a in _grouped(list(kron.values()))]
+        return terms + [(1.0, Patterned(*both)) for both in shared.values()]
 
     def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
         """Σ c_k (A_k @ other): the matrix is not formed."""

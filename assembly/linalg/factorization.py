@@ -10,17 +10,28 @@ manager.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
-from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.linalg.mumps import MumpsFactor, complex_build, nested_dissection
+from assembly.linalg.multigrid import MultigridSolver, RigidMotions
+from assembly.linalg.mumps import (
+    MumpsFactor,
+    Structure,
+    complex_build,
+    nested_dissection,
+)
+from assembly.linalg.solver import active
 from assembly.linalg.superlu import SuperLUFactor, unpivoted_inertia
+from assembly.linalg.symmetric import Symmetric
+from assembly.linalg.team import SharedFactor
 from assembly.types import AnyArray
 
-Structure = Literal["spd", "symmetric", "general"]
+__all__ = ["Factorization", "SMALL", "Structure"]
+
+Factor = MumpsFactor | SuperLUFactor | MultigridSolver | SharedFactor
 
 # Below this many DOFs SuperLU beats the start-up of a PETSc factorization.
 SMALL = 1500
@@ -29,23 +40,45 @@ SMALL = 1500
 class Factorization:
     """A⁻¹ of a sparse real A (n, n). `solve` takes (n,) or (n, k), real or complex.
 
+    A is a sparse matrix, or a `Symmetric` one where the structure is not "general".
+    motions: gives the rigid motions of the body whose stiffness A is, where a caller needs solves
+    only and the iterative method may serve for them (assembly/linalg/solver.py).
+
     Raises SingularSystemError when A is singular, or not positive definite where structure="spd".
     """
 
     def __init__(
-        self, A: sp.spmatrix, structure: Structure = "general", small: int = SMALL
+        self,
+        A: sp.spmatrix | Symmetric,
+        structure: Structure = "general",
+        small: int = SMALL,
+        motions: Callable[[], RigidMotions] | None = None,
     ) -> None:
         self.shape, self.structure = A.shape, structure
-        self._factor: MumpsFactor | SuperLUFactor
+        self._factor: Factor
         self._signless: sp.spmatrix | None = None
-        if A.shape[0] <= small:
-            self._factor = SuperLUFactor(A, structure)
+        n, chosen = A.shape[0], active()
+        large = n >= chosen.least
+        if large and chosen.method == "iterative" and structure == "spd" and motions is not None:
+            near = motions()
+            data = (A.tocsr(), near.fields)
+            if chosen.team is not None:
+                self._factor = chosen.team.factorize("multigrid", data, n, near.block)
+            else:
+                self._factor = MultigridSolver(data, n, near.block)
+        elif n <= small and not large:
+            self._factor = SuperLUFactor(A.tocsr(), structure)
         elif structure == "spd" and complex_build():
-            self._factor = SuperLUFactor(A, structure, nested_dissection(A))
+            self._factor = SuperLUFactor(A.tocsr(), structure, nested_dissection(A.tocsr()))
         else:
-            self._factor = MumpsFactor(A, structure)
+            rows = A.tocsr() if structure == "general" else Symmetric.of(A).upper
+            on_disk = large and chosen.out_of_core
+            if large and chosen.team is not None:
+                self._factor = chosen.team.factorize("mumps", rows, n, structure, on_disk)
+            else:
+                self._factor = MumpsFactor(rows, n, structure, out_of_core=on_disk)
             if structure == "symmetric" and complex_build():
-                self._signless = A
+                self._signless = A.tocsr()
 
     def solve(self, b: AnyArray) -> AnyArray:
         """A⁻¹ b."""
@@ -70,7 +103,7 @@ class Factorization:
         Raises ValueError for a factorization that was not made with structure="symmetric" by PETSc
         (pass small=0 to have it so), SingularSystemError when a complex build cannot tell.
         """
-        if not isinstance(self._factor, MumpsFactor) or self.structure != "symmetric":
+        if isinstance(self._factor, SuperLUFactor) or self.structure != "symmetric":
             raise ValueError("inertia needs structure='symmetric' and small=0")
         if self._signless is not None:
             return unpivoted_inertia(self._signless, nested_dissection(self._signless))
@@ -78,8 +111,7 @@ class Factorization:
 
     def destroy(self) -> None:
         """Give the memory back."""
-        if isinstance(self._factor, MumpsFactor):
-            self._factor.destroy()
+        self._factor.destroy()
 
     def __enter__(self) -> Factorization:
         return self

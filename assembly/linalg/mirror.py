@@ -36,17 +36,17 @@ def symmetry_of(operator: Any) -> int:
 
     Operators with parts (Kronecker, Lazy) answer for themselves by `mirror_symmetry()`.
     """
-    seen = _known.get(id(operator))
-    if seen is not None and seen[0]() is operator:
-        return seen[1]
+    entry = _known.get(id(operator))
+    if entry is not None and entry[0]() is operator:
+        return entry[1]
     if hasattr(operator, "mirror_symmetry"):
-        found = int(operator.mirror_symmetry())
+        symmetry = int(operator.mirror_symmetry())
     else:
         A = operator.tocsr()
-        found = 1 if is_symmetric(A) else -1 if is_skew(A) else 0
+        symmetry = 1 if is_symmetric(A) else -1 if is_skew(A) else 0
     number = id(operator)
-    _known[number] = (weakref.ref(operator, lambda _: _known.pop(number, None)), found)
-    return found
+    _known[number] = (weakref.ref(operator, lambda _: _known.pop(number, None)), symmetry)
+    return symmetry
 
 
 def _mirrors(A: sp.csr_matrix, sign: float, tolerance: float) -> bool:

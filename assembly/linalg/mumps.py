@@ -1,5 +1,8 @@
 """PETSc's MUMPS factor of a sparse real matrix, and PETSc's fill-reducing order.
 
+On several ranks all rows belong to the first of them; MUMPS distributes the factor. Every method is
+then called by all ranks together, with right-hand sides of no rows on the others.
+
 On a complex PETSc build the real matrix is factorized in complex arithmetic and real parts are
 returned. MUMPS then neither refuses an indefinite matrix nor counts negative pivots, since in its
 complex arithmetic no pivot has a sign: whoever needs either asks scipy's SuperLU
@@ -10,17 +13,22 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.errors import SingularSystemError
+from assembly.errors import SingularSystemError, StorageError
 from assembly.types import Array, Index
+
+Structure = Literal["spd", "symmetric", "general"]
 
 BLOCK = 2**24  # entries of a block of right-hand sides solved together, 128 MiB, but
 NARROWEST = 16  # columns at least: fewer cost more each
 LARGE = 100_000  # DOFs from which freed memory is returned to the system
+ROOM = (50, 200)  # for pivoting, per cent of the estimate; the second where the first is too little
+TOO_LITTLE = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS: more room is needed
+OUT_OF_MEMORY, OUT_OF_CORE_FAULT = (-7, -13, -19), -90
 
 
 def complex_build() -> bool:
@@ -32,7 +40,10 @@ def complex_build() -> bool:
 
 def nested_dissection(A: sp.spmatrix) -> Index:
     """The order of the DOFs of a symmetric pattern that PETSc's nested dissection gives."""
-    matrix = _petsc_matrix(A)
+    from petsc4py import PETSc
+
+    csr = petsc_arrays(sp.csr_matrix(A))
+    matrix = PETSc.Mat().createAIJWithArrays(A.shape, csr, comm=PETSc.COMM_SELF)
     try:
         rows, columns = matrix.getOrdering("nd")
         order = np.array(rows.getIndices(), dtype=np.intp)
@@ -43,59 +54,63 @@ def nested_dissection(A: sp.spmatrix) -> Index:
         matrix.destroy()
 
 
-def _petsc_matrix(A: sp.spmatrix) -> Any:
-    """A as a PETSc matrix on the arrays of a CSR matrix with sorted rows: nothing is copied that
-    has PETSc's types already."""
+def petsc_arrays(A: sp.csr_matrix | None) -> tuple[Any, Any, Any]:
+    """Row pointers, columns and values in PETSc's types: nothing is copied that has them already.
+
+    None has no rows.
+    """
     from petsc4py import PETSc
 
-    csr = sp.csr_matrix(A)
-    if not csr.has_sorted_indices:
-        csr = csr.sorted_indices()
-    indices = tuple(a.astype(PETSc.IntType, copy=False) for a in (csr.indptr, csr.indices))
-    values = csr.data.astype(PETSc.ScalarType, copy=False)
-    return PETSc.Mat().createAIJWithArrays(csr.shape, (*indices, values), comm=PETSc.COMM_SELF)
+    if A is None:
+        return np.zeros(1, PETSc.IntType), np.zeros(0, PETSc.IntType), np.zeros(0, PETSc.ScalarType)
+    if not A.has_sorted_indices:
+        A = A.sorted_indices()
+    indptr, indices = (a.astype(PETSc.IntType, copy=False) for a in (A.indptr, A.indices))
+    return indptr, indices, A.data.astype(PETSc.ScalarType, copy=False)
 
 
 class MumpsFactor:
-    """Owns a PC that holds MUMPS's Cholesky ("spd", real builds only), LDLᵀ ("symmetric") or LU."""
+    """MUMPS's Cholesky ("spd", real builds only), LDLᵀ ("symmetric") or LU of a matrix (n, n).
 
-    def __init__(self, A: sp.spmatrix, structure: str) -> None:
+    Parameters
+    ----------
+    rows : csr_matrix (n, n) or None
+        The upper triangle of a symmetric matrix, a "general" one whole; None on other ranks than
+        the first.
+    n : int
+    structure : {"spd", "symmetric", "general"}
+    out_of_core : bool
+        Keep the factor in the folder that assembly/linalg/scratch.py has made.
+    comm : communicator, optional
+        The ranks that share the factor. Default: this one alone.
+    """
+
+    def __init__(
+        self,
+        rows: sp.csr_matrix | None,
+        n: int,
+        structure: Structure,
+        out_of_core: bool = False,
+        comm: Any = None,
+    ) -> None:
         from petsc4py import PETSc
 
-        self._PETSc, self.size = PETSc, A.shape[0]
-        self.matrix = _petsc_matrix(A)
-        self.pc = PETSc.PC().create(PETSc.COMM_SELF)
-        self.pc.setOperators(self.matrix)
-        if structure == "general":
-            self.pc.setType(PETSc.PC.Type.LU)
-        else:
-            self.matrix.setOption(PETSc.Mat.Option.SYMMETRIC, True)
-            if structure == "spd":
-                self.matrix.setOption(PETSc.Mat.Option.SPD, True)
-            self.pc.setType(PETSc.PC.Type.CHOLESKY)
-        self.pc.setFactorSolverType(PETSc.Mat.SolverType.MUMPS)
-        self.pc.setFactorSetUpSolverType()
-        factor = self.pc.getFactorMatrix()
-        factor.setMumpsIcntl(14, 50)  # room for pivoting, per cent
-        if structure == "symmetric":
-            factor.setMumpsIcntl(13, 1)  # no ScaLAPACK root: the inertia is then exact
-        factor.destroy()
-        if A.shape[0] >= LARGE:
+        self._PETSc, self.size, self.structure = PETSc, n, structure
+        self.comm = PETSc.COMM_SELF if comm is None else comm
+        self.shared = comm is not None
+        self.out_of_core = out_of_core
+        self.local = n if rows is not None else 0
+        self.matrix = self._matrix(rows)
+        del rows
+        if n >= LARGE:
             return_memory()
-        try:
-            self.pc.setUp()
-        except PETSc.Error as fault:
-            self.destroy()
-            raise SingularSystemError(
-                f"MUMPS could not factorize a {A.shape[0]}×{A.shape[0]} matrix: {fault}"
-            ) from None
+        for room in ROOM:
+            status = self._factorize(room)
+            if status not in TOO_LITTLE:
+                break
+            self.pc.destroy()
+        self._raise_for(status)
         self.factor = self.pc.getFactorMatrix()
-        if self.factor.getMumpsInfog(1) < 0:
-            info = (self.factor.getMumpsInfog(1), self.factor.getMumpsInfog(2))
-            self.destroy()
-            raise SingularSystemError(
-                f"MUMPS: matrix is singular or not positive definite (INFOG {info[0]}, {info[1]})"
-            )
         if structure == "spd" and self.factor.getMumpsInfog(12) > 0:
             self.destroy()
             raise SingularSystemError("a matrix that must be positive definite is not")
@@ -105,34 +120,96 @@ class MumpsFactor:
             self.pc.destroy()
             self.matrix.destroy()
 
+    def _matrix(self, rows: sp.csr_matrix | None) -> Any:
+        PETSc = self._PETSc
+        arrays = petsc_arrays(rows)
+        size = ((self.local, self.size), (self.local, self.size))
+        if self.structure != "general":
+            matrix = PETSc.Mat().createSBAIJ(size, 1, csr=arrays, comm=self.comm)
+            if self.structure == "spd":
+                matrix.setOption(PETSc.Mat.Option.SPD, True)
+            return matrix
+        if self.shared:
+            return PETSc.Mat().createAIJ(size, csr=arrays, comm=self.comm)
+        return PETSc.Mat().createAIJWithArrays(size, arrays, comm=self.comm)
+
+    def _factorize(self, room: int) -> int:
+        """INFOG(1) of MUMPS after the factorization, 0 when it is done."""
+        PETSc = self._PETSc
+        self.pc = PETSc.PC().create(self.comm)
+        self.pc.setOperators(self.matrix)
+        kinds = PETSc.PC.Type
+        self.pc.setType(kinds.LU if self.structure == "general" else kinds.CHOLESKY)
+        self.pc.setFactorSolverType(PETSc.Mat.SolverType.MUMPS)
+        self.pc.setFactorSetUpSolverType()
+        factor = self.pc.getFactorMatrix()
+        factor.setMumpsIcntl(14, room)
+        if self.structure == "symmetric":
+            factor.setMumpsIcntl(13, 1)  # no ScaLAPACK root: the inertia is then exact
+        if self.out_of_core:
+            factor.setMumpsIcntl(22, 1)
+        try:
+            self.pc.setUp()
+            return int(factor.getMumpsInfog(1))
+        except PETSc.Error as fault:
+            self.destroy()
+            raise SingularSystemError(
+                f"MUMPS could not factorize a {self.size}×{self.size} matrix: {fault}"
+            ) from None
+        finally:
+            factor.destroy()
+
+    def _raise_for(self, status: int) -> None:
+        """The error of MUMPS's INFOG(1), if it is one."""
+        if status >= 0:
+            return
+        self.destroy()
+        what = f"a {self.size}×{self.size} matrix"
+        if status == OUT_OF_CORE_FAULT:
+            raise StorageError(f"out_of_core: the factor of {what} could not be written")
+        if status in OUT_OF_MEMORY or status in TOO_LITTLE:
+            raise SingularSystemError(f"MUMPS: no memory for the factor of {what} (INFOG {status})")
+        raise SingularSystemError(
+            f"MUMPS: {what} is singular or not positive definite (INFOG {status})"
+        )
+
     def solve(self, b: Array, transpose: bool) -> Array:
+        """A⁻¹b or A⁻ᵀb of real (n,) or (n, k); (0,) or (0, k) on other ranks than the first."""
         if b.ndim == 1:
             self.b.setArray(b)
             (self.factor.solveTranspose if transpose else self.factor.solve)(self.b, self.x)
             return np.array(self.x.getArray(readonly=True).real)
         if transpose or b.shape[1] == 1:
-            return np.stack([self.solve(np.ascontiguousarray(c), transpose) for c in b.T], axis=1)
+            columns = [self.solve(np.ascontiguousarray(c), transpose) for c in b.T]
+            return np.stack(columns, axis=1)
         return self._solve_block(b)
 
     def _solve_block(self, b: Array) -> Array:
         # MUMPS solves a block of right-hand sides several times faster than one by one.
-        n, count = b.shape
-        found = np.empty((n, count), order="F")
-        width = max(NARROWEST, BLOCK // n)
+        count = b.shape[1]
+        solution = np.empty((self.local, count), order="F")
+        width = max(NARROWEST, BLOCK // self.size)
         for start in range(0, count, width):
             columns = slice(start, min(start + width, count))
-            found[:, columns] = self._solve_columns(b[:, columns])
-        return found
+            solution[:, columns] = self._solve_columns(b[:, columns])
+        return solution
 
     def _solve_columns(self, b: Array) -> Array:
-        PETSc = self._PETSc
-        given = np.asfortranarray(b, dtype=PETSc.ScalarType)
+        PETSc, k = self._PETSc, b.shape[1]
+        values = np.asfortranarray(b, dtype=PETSc.ScalarType)
         space = np.empty(b.shape, dtype=PETSc.ScalarType, order="F")
-        rhs = PETSc.Mat().createDense(b.shape, array=given, comm=PETSc.COMM_SELF)
-        out = PETSc.Mat().createDense(b.shape, array=space, comm=PETSc.COMM_SELF)
+        size = ((self.local, self.size), (None, k) if self.shared else (k, k))
+        rhs = PETSc.Mat().createDense(size, array=values, comm=self.comm)
+        out = PETSc.Mat().createDense(size, array=space, comm=self.comm)
         try:
+            if self.out_of_core:
+                self.factor.setMumpsIcntl(27, k)  # the factor is read once for all of them
             self.factor.matSolve(rhs, out)
             return space.real
+        except PETSc.Error:
+            if not self.out_of_core:
+                raise
+            raise StorageError("out_of_core: the factor could not be read back") from None
         finally:
             rhs.destroy()
             out.destroy()
@@ -142,6 +219,7 @@ class MumpsFactor:
         return int(self.factor.getMumpsInfog(12))
 
     def destroy(self) -> None:
+        """Give the memory back."""
         # Every wrapper, that of the factor too: what petsc4py collects by itself is only put
         # on a list (PetscObjectDelayedDestroy), and the factor would stay in memory.
         for name in ("b", "x", "factor", "pc", "matrix"):

@@ -44,6 +44,9 @@ class SuperLUFactor:
         x[self.order] = self.lu.solve(np.ascontiguousarray(b[self.order]), trans=trans)
         return x
 
+    def destroy(self) -> None:
+        """Python gives the memory back with the object."""
+
 
 def unpivoted_inertia(A: sp.spmatrix, order: Index | None = None) -> int:
     """The number of negative eigenvalues of a symmetric A, from LDLᵀ without pivoting.

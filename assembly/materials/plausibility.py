@@ -43,8 +43,8 @@ class PlausibilityWarning(UserWarning):
         self.key, self.value, self.question = key, value, question
 
     def __str__(self) -> str:
-        given = "" if self.value is None else f" = {self.value!r}"
-        return f"{self.key}{given}: {self.question}"
+        value = "" if self.value is None else f" = {self.value!r}"
+        return f"{self.key}{value}: {self.question}"
 
 
 @contextmanager

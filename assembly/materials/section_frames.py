@@ -17,10 +17,10 @@ def section_axes(tangent: ArrayLike, section_y: ArrayLike, pitch: ArrayLike) -> 
     """
     pitch = np.asarray(pitch, dtype=float)
     t = np.broadcast_to(np.asarray(tangent, dtype=float), (*pitch.shape, 3))
-    wanted = as_vector(section_y, "section_y")
-    y = wanted - (t @ wanted)[..., None] * t
+    direction = as_vector(section_y, "section_y")
+    y = direction - (t @ direction)[..., None] * t
     size = np.linalg.norm(y, axis=-1, keepdims=True)
-    if np.any(size < 1e-8 * np.linalg.norm(wanted)) or not np.any(wanted):
+    if np.any(size < 1e-8 * np.linalg.norm(direction)) or not np.any(direction):
         raise InputError("section_y: must not lie along the beam: it is the section's y axis")
     y = y / size
     z = np.cross(t, y)

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from assembly.bodies.body import Body
 from assembly.errors import MechanismError
 from assembly.kinematics import skew
+from assembly.mechanisms.jets import skews
 from assembly.mechanisms.joint_points import JointPoint, body_point
 from assembly.mechanisms.joints import GROUND, Point
 from assembly.mechanisms.rigid_state import RigidState
@@ -116,11 +117,12 @@ class AppliedLoads:
         """Displacement and rotation of each load's node or nodes, (6, all DOFs)."""
         out = []
         for point in self.points:
-            entries = point.motion(self.bodies[point.body].dofs, self.planar)
-            rows, cols, weights = zip(*entries, strict=True)
-            shifted = np.array(cols) + self._offsets[point.body]
-            shape = (6, self._offsets[-1])
-            out.append(sp.csr_matrix((weights, (rows, shifted)), shape=shape))
+            body = self.bodies[point.body]
+            rows, cols, weights = zip(*point.motion(body.dofs, self.planar), strict=True)
+            motion = sp.csr_matrix((weights, (rows, cols)), shape=(6, len(body.dofs)))
+            found = body.on_coordinates(motion).tocoo()
+            place = (found.row, found.col + self._offsets[point.body])
+            out.append(sp.csr_matrix((found.data, place), shape=(6, self._offsets[-1])))
         return out
 
     @cached_property
@@ -142,6 +144,16 @@ class AppliedLoads:
             out.append(np.asarray(motion.T @ wrench))
         return out
 
+    def ties(self, body: int) -> Array:
+        """Nodal loads (DOFs of the body, 6 a load) of forces and moments at the loaded nodes."""
+        span = slice(self._offsets[body], self._offsets[body + 1])
+        mine = [
+            motion[:, span].toarray().T
+            for motion, point in zip(self._motions, self.points, strict=True)
+            if point.body == body
+        ]
+        return np.concatenate([np.zeros((span.stop - span.start, 0)), *mine], axis=1)
+
     def unit_loads(self, body: int) -> Array:
         """Nodal loads (DOFs of the body, 3 a load) of the unit forces on one body."""
         return self._units_of[body]
@@ -161,35 +173,40 @@ class AppliedLoads:
         return np.concatenate([empty, *mine], axis=1)
 
     def forces(self, state: RigidState) -> Array:
-        """Forces (loads, 3) at an instant, in body axes."""
-        out = np.zeros((len(self.loads), 3))
+        """Forces (..., loads, 3) at an instant or at several, in body axes."""
+        times = np.asarray(state.t, dtype=float)
+        out = np.zeros((*times.shape, len(self.loads), 3))
         for k, (load, point) in enumerate(zip(self.loads, self.points, strict=True)):
-            value = load.value(state.t)
-            out[k] = value if load.follower else state.pose.R[point.body].T @ value
+            values = np.array([load.value(float(t)) for t in times.ravel()])
+            values = values.reshape(*times.shape, 3)
+            if not load.follower:
+                values = (values[..., None, :] @ state.pose.R[..., point.body, :, :])[..., 0, :]
+            out[..., k, :] = values
         return out
 
     def on_body(self, forces: Array, body: int) -> Array:
-        """The forces on one body, one after the other."""
+        """The forces on one body, one after the other, (..., 3 a load)."""
         mine = [k for k, point in enumerate(self.points) if point.body == body]
-        return np.asarray(forces[mine].ravel())
+        return np.asarray(forces[..., mine, :].reshape(*forces.shape[:-2], -1))
 
     def nodal(self, forces: Array, body: int) -> Array:
-        """Nodal loads of the forces on one body, over its DOFs."""
-        return np.asarray(self._units_of[body] @ self.on_body(forces, body))
+        """Nodal loads of the forces on one body, over its DOFs, (..., DOFs)."""
+        return np.asarray(self.on_body(forces, body) @ self._units_of[body].T)
 
     def stiffness(self, forces: Array, touched: Index) -> Array:
-        """Stiffness of the loads over the constrained DOFs of the mechanism, (J, J)."""
-        out = np.zeros((len(touched), len(touched)))
-        for load, point, motion, f in zip(
-            self.loads, self.points, self._motions, forces, strict=True
+        """Stiffness of the loads over the constrained DOFs of the mechanism, (..., J, J)."""
+        out = np.zeros((*forces.shape[:-2], len(touched), len(touched)))
+        for k, (load, point, motion) in enumerate(
+            zip(self.loads, self.points, self._motions, strict=True)
         ):
-            s = point.lever
-            local = np.zeros((6, 6))
+            f, s = forces[..., k, :], point.lever
+            local = np.zeros((*f.shape[:-1], 6, 6))
             if load.follower:
-                local[:3, 3:], local[3:, 3:] = skew(f), 0.5 * skew(np.cross(s, f))
+                local[..., :3, 3:], local[..., 3:, 3:] = skews(f), 0.5 * skews(np.cross(s, f))
             else:
-                outer = np.outer(f, s)
-                local[3:, 3:] = (f @ s) * np.eye(3) - 0.5 * (outer + outer.T)
+                outer = f[..., :, None] * s
+                mean = 0.5 * (outer + outer.swapaxes(-1, -2))
+                local[..., 3:, 3:] = (f @ s)[..., None, None] * np.eye(3) - mean
             if np.any(local):
                 seen = motion[:, touched].toarray()
                 out += seen.T @ local @ seen

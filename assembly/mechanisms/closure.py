@@ -4,24 +4,26 @@ time.
 Φ(q, t) = 0 is solved by Newton on frame positions and rotations; Φ̇ = J ν + Φ_t = 0 and Φ̈ = J ν̇ +
 γ = 0 give the rates, with Φ_t and γ read from the same jets. Positions are continued from t = 0
 along a sequence of anchors that depends on the mechanism alone, so the answer at t does not depend
-on what was asked before.
+on what was asked before. Many times are solved together, each from the anchors around it.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from assembly.errors import MechanismError, RedundantConstraintError, SingularPositionError
-from assembly.mechanisms.jacobian import SINGULAR, Jacobian
+from assembly.errors import MechanismError, SingularPositionError
+from assembly.mechanisms.closure_equations import ClosureEquations
+from assembly.mechanisms.first_assembly import assembled, check_rank
+from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.joint_rows import Evaluated, JointRows
 from assembly.mechanisms.rigid_state import Pose, RigidState, between, moving_frames, resting_frames
-from assembly.types import Array
+from assembly.types import Array, Index, Mask
 
 NEWTON_STEPS = 12
-ASSEMBLY_STEPS = 200
 STRIDE = 0.2  # rad (or characteristic lengths) that no body may exceed between two anchors
 FIRST_STEP = 1e-3  # s
 SHORTEST_STEP = 1e-9  # of the longest step taken: below it the mechanism is stuck
@@ -52,15 +54,12 @@ class Closure:
         length: float,
         period: float | None,
     ) -> None:
-        self.rows, self.count, self.components = rows, count, components
+        self.rows, self.count = rows, count
         self.length, self.period = length, period
-        wide = (np.arange(count)[:, None] * 6 + np.array(components)).ravel()
-        self.active = wide
-        scale = np.where(np.array(components) < 3, length, 1.0)
-        self._column_scale = np.tile(scale, count)
-        self._row_scale = np.where(rows.distance[:, 0] > 0.0, 1.0 / length, 1.0)
-        start = self._assemble(initial)
-        self._check_rank(start)
+        self.equations = ClosureEquations(rows, count, components, length)
+        self.active = self.equations.active
+        start = assembled(self.equations, initial)
+        check_rank(self.equations, start)
         self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}
         self._step = {1: FIRST_STEP, -1: FIRST_STEP}
         self._walls: dict[int, _Wall] = {}
@@ -74,15 +73,22 @@ class Closure:
         Raises SingularPositionError where the loop does not close or loses rank, MechanismError
         when t is not finite.
         """
-        if not np.isfinite(t):
-            raise MechanismError(f"t: must be a finite time in s, got {t}")
         found = self._cache.get(t)
         if found is None:
-            found = self._rates(t, self._pose(t))
+            found = self.states(np.array([t])).at(0)
             if len(self._cache) > 4:
                 self._cache.pop(next(iter(self._cache)))
             self._cache[t] = found
         return found
+
+    def states(self, times: Array) -> RigidState:
+        """The same at times (P,), all at once."""
+        finite = np.isfinite(times)
+        if not np.all(finite):
+            raise MechanismError(
+                f"t: must be a finite time in s, got {float(times[np.argmin(finite)])}"
+            )
+        return self._rates(times, self._poses(times))
 
     def sample_times(self, count: int) -> list[float]:
         """Instants that stand for the motion: over a period, or the first anchors."""
@@ -99,58 +105,104 @@ class Closure:
     def evaluate(self, state: RigidState) -> Evaluated:
         return self.rows.evaluate(state.frames, state.t)
 
-    def _jacobian(self, e: Evaluated) -> Jacobian:
-        """∂Φ/∂(active rigid DOFs)."""
-        gradient = self.rows.rigid_gradient(e).value
-        wide = np.zeros((len(self.rows), self.count + 1, 6))
-        numbers = np.arange(len(self.rows))
-        wide[numbers, self.rows.bodies[:, 0]] = gradient[:, :6]
-        wide[numbers, self.rows.bodies[:, 1]] += gradient[:, 6:]
-        J = wide.reshape(len(self.rows), -1)[:, self.active]
-        return Jacobian(J, self._row_scale, self._column_scale)
-
-    def _regular(self, e: Evaluated, t: float) -> Jacobian:
+    def _regular(self, e: Evaluated, t: ArrayLike) -> Jacobian:
         """The Jacobian, once checked to be regular; SingularPositionError otherwise."""
-        J = self._jacobian(e)
-        if J.is_singular:
+        J = self.equations.jacobian(e)
+        singular = J.is_singular
+        if np.any(singular):
+            n = np.unravel_index(int(np.argmax(singular)), singular.shape)
+            at = float(np.asarray(t)[n])
             raise _Wall(
-                t,
-                f"singular position at t = {t:.6g} s: the drivers cannot carry the mechanism on "
-                f"through joint {self._weakest(J.loosest)} (a link too short, or a dead centre)",
+                at,
+                f"singular position at t = {at:.6g} s: the drivers cannot carry the mechanism on "
+                f"through joint {self._weakest(J.loosest[n])} (a link too short, or a dead "
+                f"centre)",
             )
         return J
 
     # Position.
 
-    def _pose(self, t: float) -> Pose:
-        if self.period is not None and not 0.0 <= t < self.period and self._repeats:
-            t = t - np.floor(t / self.period) * self.period
-        sign = 1 if t >= 0.0 else -1
+    def _poses(self, times: Array) -> Pose:
+        """The poses (P, ...) at times (P,): Newton from between two anchors, else by way."""
+        if self.period is not None:
+            outside = ~((times >= 0.0) & (times < self.period))
+            if np.any(outside) and self._repeats:
+                turns = np.floor(times / self.period)
+                times = np.where(outside, times - turns * self.period, times)
+        count, bodies = len(times), self.count
+        found = Pose(np.empty((count, bodies, 3)), np.empty((count, bodies, 3, 3)))
+        for sign in (1, -1):
+            mine = np.flatnonzero((times >= 0.0) == (sign > 0))
+            if len(mine):
+                poses = self._on_side(times[mine], sign)
+                found.r[mine], found.R[mine] = poses.r, poses.R
+        return found
+
+    def _on_side(self, times: Array, sign: int) -> Pose:
+        """The poses at times of one sign."""
         anchors = self._anchors[sign]
-        while sign * anchors[-1].t < sign * t and sign not in self._walls:
+        last = float(times[np.argmax(sign * times)])
+        while sign * anchors[-1].t < sign * last and sign not in self._walls:
             try:
                 anchors.append(self._next_anchor(anchors[-1], sign))
             except _Wall as wall:
                 self._walls[sign] = wall
-        if sign in self._walls and sign * t >= sign * self._walls[sign].t:
+        if sign in self._walls and sign * last >= sign * self._walls[sign].t:
             raise SingularPositionError(str(self._walls[sign]))
-        k = bisect_right(anchors, sign * t, key=lambda a: sign * a.t) - 1
-        if k + 1 < len(anchors) and anchors[k].t != t:
-            near = between(anchors[k], anchors[k + 1], t)
-            found = None if near is None else self._newton(t, near)
-            if found is not None and self._is_near(found, anchors[k]):
-                return found
-        return self._travel(anchors[k], t)
+        at = np.array([sign * a.t for a in anchors])
+        first = np.searchsorted(at, sign * times, side="right") - 1
+        if len(anchors) == 1:
+            return self._by_way(times, first, anchors)
+        inner = np.minimum(first, len(anchors) - 2)
+        near, usable = between(anchors, inner, times)
+        usable &= (inner == first) & (at[first] != sign * times)
+        poses, closed = self._newton_all(times, near, usable)
+        at_anchor = Pose(*(np.stack([getattr(anchors[n].pose, x) for n in first]) for x in "rR"))
+        closed &= at_anchor.distance(poses, self.length) <= 2.0 * STRIDE
+        open_ = np.flatnonzero(~closed)
+        if len(open_):
+            others = self._by_way(times[open_], first[open_], anchors)
+            poses.r[open_], poses.R[open_] = others.r, others.R
+        return poses
+
+    def _by_way(self, times: Array, first: Index, anchors: list[RigidState]) -> Pose:
+        """The poses at times, each travelled to from its anchor."""
+        poses = [self._travel(anchors[n], float(t)) for n, t in zip(first, times, strict=True)]
+        return Pose(np.stack([p.r for p in poses]), np.stack([p.R for p in poses]))
+
+    def _newton_all(self, times: Array, pose: Pose, usable: Mask) -> tuple[Pose, Mask]:
+        """Newton to round-off from near poses (P, ...), where usable, and where it converged."""
+        running, closed = usable.copy(), np.zeros(len(times), dtype=bool)
+        closing = np.zeros(len(times), dtype=bool)
+        for _ in range(NEWTON_STEPS):
+            if not running.any():
+                break
+            at = np.flatnonzero(running)
+            here = pose.at(at)
+            residual, J = self.equations.linearised(times[at], here)
+            try:
+                step = -J.solve(residual)
+            except np.linalg.LinAlgError:  # exactly singular somewhere: each by its own way
+                break
+            size = np.abs(step / self.equations.column_scale).max(axis=-1)
+            good = size <= 4.0
+            moved = here.moved(self.equations.expand(np.where(good[:, None], step, 0.0)))
+            pose.r[at], pose.R[at] = moved.r, moved.R
+            closed[at] = good & closing[at]
+            running[at] = good & ~closing[at]
+            # Convergence is quadratic: after a step this small the next one reaches round-off.
+            closing[at] = size < 1e-7
+        return pose, closed
 
     def _is_near(self, pose: Pose, anchor: RigidState) -> bool:
-        return anchor.pose.distance(pose, self.length) <= 2.0 * STRIDE
+        return bool(anchor.pose.distance(pose, self.length) <= 2.0 * STRIDE)
 
     @cached_property
     def _repeats(self) -> bool:
         """Whether one period really leads back to the first position (not to another branch)."""
         assert self.period is not None
-        first = self._anchors[1][0].pose
-        return first.distance(self._pose(np.nextafter(self.period, 0.0)), self.length) < 1e-6
+        first, end = self._anchors[1][0].pose, np.array([np.nextafter(self.period, 0.0)])
+        return bool(first.distance(self._poses(end).at(0), self.length) < 1e-6)
 
     def _next_anchor(self, last: RigidState, sign: int) -> RigidState:
         t, pose = last.t, last.pose
@@ -159,7 +211,7 @@ class Closure:
         shortest = SHORTEST_STEP * step
         while True:
             found = self._newton(t + sign * step, last.ahead(sign * step))
-            moved = np.inf if found is None else pose.distance(found, self.length)
+            moved = np.inf if found is None else float(pose.distance(found, self.length))
             if found is not None and moved <= STRIDE:
                 grow = 2.0 if moved < 0.5 * STRIDE else 1.0
                 self._step[sign] = min(grow * step, longest)
@@ -190,80 +242,12 @@ class Closure:
 
     def _newton(self, t: float, pose: Pose) -> Pose | None:
         """Newton to round-off from a near pose; None where it does not converge."""
-        closing = False
-        for _ in range(NEWTON_STEPS):
-            residual, J = self._linearised(t, pose)
-            step = -J.solve(residual)
-            size = float(np.abs(step / self._column_scale).max())
-            if not size <= 4.0:
-                return None
-            pose = pose.moved(self._expand(step))
-            if closing:
-                return pose
-            # Convergence is quadratic: after a step this small the next one reaches round-off.
-            closing = size < 1e-7
-        return None
-
-    def _linearised(self, t: float, pose: Pose, lag: Array | None = None) -> tuple[Array, Jacobian]:
-        """Φ and its Jacobian."""
-        e = self.rows.evaluate(resting_frames(pose), t, lag)
-        return e.value.value, self._jacobian(e)
-
-    def _assemble(self, pose: Pose) -> Pose:
-        """The first position: closed where the drivers are by the guess, then driven to the
-        start."""
-        guess = self.rows.evaluate(resting_frames(pose), 0.0)
-        lag = -self.rows.driver_errors(guess)
-        scaled = np.abs(lag * self._row_scale)
-        for part in np.linspace(1.0, 0.0, 2 + int(scaled.max(initial=0.0) / STRIDE)):
-            pose, residual = self._close(pose, part * lag)
-        if np.linalg.norm(residual) > 1e-10:
-            worst = int(np.abs(residual).argmax())
-            raise SingularPositionError(
-                f"the mechanism cannot be assembled at t = 0 s: joint {self.rows.joints[worst]} "
-                f"stays open by {abs(residual[worst] / self._row_scale[worst]):.3g} "
-                f"({'m' if self.rows.distance[worst, 0] else 'rad'}); check the lengths, or give "
-                f"initial positions nearer to the assembled ones"
-            )
-        found = self.rows.evaluate(resting_frames(pose), 0.0)
-        wrong = self.rows.reversed_joints(found)
-        if wrong:
-            raise SingularPositionError(
-                f"at t = 0 s the mechanism is assembled with joint {wrong[0]} reversed; give "
-                f"initial positions nearer to the ones meant"
-            )
-        return pose
-
-    def _close(self, pose: Pose, lag: Array) -> tuple[Pose, Array]:
-        """Levenberg–Marquardt at t = 0 with the drivers behind by `lag`: pose and scaled
-        residual."""
-        residual, J = self._scaled(pose, lag)
-        damping, error = 1e-3, float(np.linalg.norm(residual))
-        for _ in range(ASSEMBLY_STEPS):
-            if error < 1e-14:
-                break
-            normal = J.T @ J + damping * np.eye(J.shape[1])
-            step = np.linalg.solve(normal, -J.T @ residual)
-            largest = float(np.abs(step).max())
-            step = step * min(1.0, 0.5 / max(largest, 1e-300))
-            trial = pose.moved(self._expand(step * self._column_scale))
-            trial_residual, trial_J = self._scaled(trial, lag)
-            trial_error = float(np.linalg.norm(trial_residual))
-            if trial_error < error:
-                pose, residual, J, error = trial, trial_residual, trial_J, trial_error
-                damping = max(0.1 * damping, 1e-15)
-            else:
-                damping *= 10.0
-                if damping > 1e8 or largest < 1e-15:
-                    break
-        return pose, residual
-
-    def _scaled(self, pose: Pose, lag: Array) -> tuple[Array, Array]:
-        residual, J = self._linearised(0.0, pose, lag)
-        return residual * self._row_scale, J.scaled
+        near = Pose(pose.r[None].copy(), pose.R[None].copy())
+        found, closed = self._newton_all(np.array([t]), near, np.ones(1, dtype=bool))
+        return found.at(0) if closed[0] else None
 
     def _stuck(self, t: float, last: float, pose: Pose) -> None:
-        left = self._linearised(t, pose)[1].loosest
+        left = self.equations.linearised(t, pose)[1].loosest
         raise _Wall(
             last,
             f"the mechanism cannot go on after t = {last:.6g} s: joint {self._weakest(left)} would "
@@ -278,9 +262,9 @@ class Closure:
             found = self._newton(middle, last.ahead(middle - last.t))
             if found is None:
                 break
-            side = self._linearised(middle, found)[1].side
+            side = self.equations.linearised(middle, found)[1].side
             before, after = (middle, after) if side == last.jacobian.side else (before, middle)
-        left = self._linearised(after, ahead.pose)[1].loosest
+        left = self.equations.linearised(after, ahead.pose)[1].loosest
         raise _Wall(
             before,
             f"singular position at t = {after:.6g} s: joint {self._weakest(left)} lets the "
@@ -293,47 +277,10 @@ class Closure:
 
     # Velocity and acceleration.
 
-    def _rates(self, t: float, pose: Pose) -> RigidState:
+    def _rates(self, t: Any, pose: Pose) -> RigidState:
+        """Velocities and accelerations of a pose at t, or of poses at times (P,)."""
         e = self.rows.evaluate(resting_frames(pose), t)
         J = self._regular(e, t)
-        twist = -self._expand(J.solve(self.rows.drift(e, t)))
-        e = self.rows.evaluate(moving_frames(pose, twist, np.zeros((self.count, 6))), t)
-        return RigidState(t, pose, twist, -self._expand(J.solve(e.value.second)), J)
-
-    # Bookkeeping.
-
-    def _expand(self, values: Array) -> Array:
-        wide = np.zeros(self.count * 6)
-        wide[self.active] = values
-        return wide.reshape(self.count, 6)
-
-    def _check_rank(self, pose: Pose) -> None:
-        """Distinguishes redundant joints and undriven mobility from a singular position."""
-        rank, weight, loose = self._rank(pose)
-        rows, free = len(self.rows), len(self.active)
-        if rank < min(rows, free):
-            # A position that is singular by chance is regular at neighbouring times.
-            try:
-                rank, weight, loose = self._rank(self._assemble(pose.moved(loose)))
-            except SingularPositionError:
-                return
-        if rank < rows:
-            named = zip(self.rows.labels, weight, strict=True)
-            names = dict.fromkeys(label for label, w in named if w > 1e-6)
-            extra = "1 condition" if rows - rank == 1 else f"{rows - rank} conditions"
-            raise RedundantConstraintError(
-                f"{extra} too many: {', '.join(names)} repeat what others "
-                f"impose; free some motions (spherical instead of revolute) or drivers"
-            )
-        if rank < free:
-            raise MechanismError(
-                f"{free - rank} of the mechanism's degrees of mobility have no driver: add as many "
-                f"drivers, or joints"
-            )
-
-    def _rank(self, pose: Pose) -> tuple[int, Array, Array]:
-        """Rank; weight of each row in the left null space; a small motion along the right one."""
-        U, sizes, Vt = np.linalg.svd(self._linearised(0.0, pose)[1].scaled)
-        rank = int((sizes > SINGULAR * sizes[0]).sum())
-        loose = self._expand(1e-2 * Vt[rank:].sum(axis=0) * self._column_scale)
-        return rank, np.linalg.norm(U[:, rank:], axis=1), loose
+        twist = -self.equations.expand(J.solve(self.rows.drift(e, t)))
+        e = self.rows.evaluate(moving_frames(pose, twist, np.zeros_like(twist)), t)
+        return RigidState(t, pose, twist, -self.equations.expand(J.solve(e.value.second)), J)

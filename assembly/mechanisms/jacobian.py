@@ -1,55 +1,73 @@
-"""The square Jacobian of a loop closure at one position: checked to be regular, factorized once."""
+"""The square Jacobians of a loop closure: scaled, checked to be regular, solved with."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg as la
 
-from assembly.types import Array
+from assembly.types import Array, Mask
 
 SINGULAR = 1e-8  # smallest over largest singular value of the scaled Jacobian
-SURELY_REGULAR = 1e-4  # LAPACK's estimate of 1/‖S‖₁‖S⁻¹‖₁, n times larger at most than that ratio
+SURELY_REGULAR = 1e-4  # 1/‖S‖₁‖S⁻¹‖₁, n times larger at most than that ratio
 
 
 class Jacobian:
-    """∂Φ/∂(rigid DOFs) J (m, m), regular or not.
+    """∂Φ/∂(rigid DOFs) J (..., m, m) at one position or several, regular or not.
 
     rows, columns (m,): positive scales that bring all entries to one unit; S = rows J columns.
     """
 
     def __init__(self, J: Array, rows: Array, columns: Array) -> None:
-        self._rows, self._columns = rows, columns
+        self._J, self._rows, self._columns = J, rows, columns
         self.scaled = rows[:, None] * J * columns
-        self._lu, self._pivots, _ = la.lapack.dgetrf(self.scaled)
+
+    def at(self, n: int) -> Jacobian:
+        """That of one position."""
+        return Jacobian(self._J[n], self._rows, self._columns)
 
     @cached_property
-    def side(self) -> float:
-        """The sign of det J, which changes in a singular position."""
-        exchanges = np.count_nonzero(self._pivots != np.arange(len(self._pivots)))
-        return float(np.prod(np.sign(np.diag(self._lu))) * (-1.0) ** exchanges)
+    def side(self) -> Array:
+        """The sign of det J (...), which changes in a singular position."""
+        return np.asarray(np.linalg.slogdet(self.scaled)[0])
 
     @cached_property
-    def is_singular(self) -> bool:
-        """Whether the singular values tell a singular position; most are cleared by an estimate."""
-        size = float(np.abs(self.scaled).sum(axis=0).max())
-        if la.lapack.dgecon(self._lu, size)[0] > SURELY_REGULAR:
-            return False
+    def is_singular(self) -> Mask:
+        """Whether the singular values show a singular position, (...); most are cleared by the
+        1-norms."""
+        try:
+            inverse = np.linalg.inv(self.scaled)
+        except np.linalg.LinAlgError:
+            return self._judged
+        size, other = (np.abs(A).sum(axis=-2).max(axis=-1) for A in (self.scaled, inverse))
+        if np.all(size * other * SURELY_REGULAR < 1.0):
+            return np.zeros(self.scaled.shape[:-2], dtype=bool)
+        return self._judged
+
+    @property
+    def _judged(self) -> Mask:
         sizes = np.linalg.svd(self.scaled, compute_uv=False)
-        return bool(sizes[-1] <= SINGULAR * sizes[0])
+        return np.asarray(~(sizes[..., -1] > SINGULAR * sizes[..., 0]))
 
     @property
     def loosest(self) -> Array:
-        """The left singular vector of the smallest singular value: which conditions give way."""
-        return np.asarray(np.linalg.svd(self.scaled)[0][:, -1])
+        """The left singular vector (..., m) of the smallest singular value: which conditions give
+        way."""
+        return np.asarray(np.linalg.svd(self.scaled)[0][..., -1])
 
     def solve(self, rhs: Array) -> Array:
-        """J⁻¹ of a vector or of columns (m, ...)."""
-        found, _ = la.lapack.dgetrs(self._lu, self._pivots, (rhs.T * self._rows).T)
-        return np.asarray((found.T * self._columns).T)
+        """J⁻¹ of a vector (..., m) at each position."""
+        return self.solve_columns(rhs[..., None])[..., 0]
+
+    def solve_columns(self, rhs: Array) -> Array:
+        """J⁻¹ of columns (..., m, k)."""
+        return np.asarray(
+            np.linalg.solve(self.scaled, self._rows[:, None] * rhs) * self._columns[:, None]
+        )
 
     def solve_transposed(self, rhs: Array) -> Array:
-        """J⁻ᵀ of a vector (m,)."""
-        found, _ = la.lapack.dgetrs(self._lu, self._pivots, rhs * self._columns, trans=1)
-        return np.asarray(found * self._rows)
+        """J⁻ᵀ of a vector (..., m)."""
+        turned = np.swapaxes(self.scaled, -1, -2)
+        return np.asarray(
+            np.linalg.solve(turned, (rhs * self._columns)[..., None])[..., 0] * self._rows
+        )

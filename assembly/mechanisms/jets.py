@@ -3,23 +3,22 @@ formula.
 
 A jet carries (f, ḟ, f̈) and products follow Leibniz, so the rates of a constraint's Jacobian are
 analytic to round-off and are written nowhere twice. A jet of f alone passes through the same
-formulas: that is how positions are found.
+formulas: that is how positions are found. Arrays may have leading axes, of instants.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assembly.types import Array
+from assembly.types import Array, Index
 
 
 @dataclass(frozen=True)
 class Jet:
-    """A time-dependent array at one instant: `data[0]`, `data[1]`, `data[2]` are f, ḟ, f̈.
+    """A time-dependent array: `data[0]`, `data[1]`, `data[2]` are f, ḟ, f̈.
 
     `data` (1, ...) is f without its rates; the jets of one formula have them all or have none.
     """
@@ -57,16 +56,19 @@ class Jet:
     def __neg__(self) -> Jet:
         return Jet(-self.data)
 
-    def __getitem__(self, index: object) -> Jet:
-        """The jet of the indexed arrays (the index does not see the derivative axis)."""
-        inner = index if isinstance(index, tuple) else (index,)
-        return Jet(self.data[(slice(None), *inner)])
+    def along(self, index: Index, axis: int) -> Jet:
+        """The jet of the arrays indexed along an axis, counted from the last one."""
+        return Jet(self.data.take(index, axis=axis))
 
 
-def product(subscripts: str, a: Jet, b: Jet) -> Jet:
-    """einsum of two jets by Leibniz: (ab)˙ = ȧb + aḃ, (ab)¨ = äb + 2ȧḃ + ab̈."""
-    f, g = a.data, b.data
-    return _leibniz(np.einsum(_with_batch(subscripts), f, g))
+def dot(a: Jet, b: Jet) -> Jet:
+    """a·b of jets of vectors (..., 3)."""
+    return _leibniz((a.data[:, None] * b.data).sum(axis=-1))
+
+
+def matrix_vector(A: Jet, v: Jet) -> Jet:
+    """A v of jets of matrices (..., i, k) and vectors (..., k)."""
+    return _leibniz((A.data[:, None] @ v.data[..., None])[..., 0])
 
 
 def matrix_product(a: Jet, b: Jet) -> Jet:
@@ -87,7 +89,7 @@ def _leibniz(terms: Array) -> Jet:
 
 def cross(a: Jet, b: Jet) -> Jet:
     """a × b of jets of vectors (..., 3)."""
-    return product("...ij,...j->...i", Jet(skews(a.data)), b)
+    return matrix_vector(Jet(skews(a.data)), b)
 
 
 def skews(w: Array) -> Array:
@@ -102,10 +104,3 @@ def rotation_jet(R: Array, omega: Array, epsilon: Array) -> Jet:
     """R, Ṙ = Rω̃, R̈ = R(ω̃ω̃ + ε̃) for rotations (..., 3, 3) and body-axes ω, ε (..., 3)."""
     spin = skews(omega)
     return Jet(np.stack([R, R @ spin, R @ (spin @ spin + skews(epsilon))]))
-
-
-@cache
-def _with_batch(subscripts: str) -> str:
-    inputs, out = subscripts.split("->")
-    first, second = inputs.split(",")
-    return f"Y{first},Z{second}->YZ{out}"

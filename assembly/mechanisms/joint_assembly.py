@@ -1,5 +1,4 @@
-"""From the matrices of the bodies to those of the mechanism at one instant: TᵀXT on a fixed
-pattern.
+"""From the matrices of the bodies to those of the mechanism: TᵀXT on a fixed pattern.
 
 Joints touch few DOFs J; all others I are their own masters, and only their neighbours N ⊂ I
 couple to J. With the touched masters m of T_J (J, m),
@@ -7,12 +6,14 @@ couple to J. With the touched masters m of T_J (J, m),
     TᵀXT = [[X_II, X_IJ T_J], [T_Jᵀ X_JI, T_Jᵀ X_JJ T_J]],
 
 where X_II only changes its coefficients and the other blocks are small and dense. All eight
-matrices of an instant are formed together, without a loop over DOFs.
+matrices of all instants are formed together, without a loop over DOFs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
-from assembly.linalg.combination import Combination, Pattern, Patterned
+from assembly.linalg.combination import Pattern
 from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.transformation import Partition
 from assembly.types import Array, Index, Inexact
@@ -45,6 +46,27 @@ class Term:
     factor: float = 1.0
 
 
+def body_terms(
+    body: Body, joint_loads: Array, stressed: bool, units: tuple[int, ...]
+) -> list[Term]:
+    """The fixed matrices of a body, and what multiplies each; see `BodyStack`."""
+    ops = body.operators
+    a, b = body.rayleigh
+    terms = [Term(M, ONE, ops.M), Term(K, ONE, ops.K)]
+    terms += [Term(D, ONE, ops.M, a), Term(D, ONE, ops.K, b)]
+    terms += [Term(D, ONE, ops.D), Term(D, ONE, ops.d)]
+    terms += [Term(C, SPIN + i, G, 2.0) for i, G in enumerate(ops.G)]
+    terms += [Term(K_EPSILON, SPIN_RATE + i, G) for i, G in enumerate(ops.G)]
+    terms += [Term(K_OMEGA2, PRODUCTS + i, S) for i, S in enumerate(ops.S)]
+    terms += [Term(K_D, SPIN + i, A) for i, A in enumerate(ops.circulatory)]
+    if stressed:
+        terms += [Term(K_G, LOADING + i, ops.B[i]) for i in units]
+        terms += [Term(K_G, TWIST + i, B) for i, B in enumerate(ops.B_damper)]
+        stiffened = body.load_stiffness(joint_loads)
+        terms += [Term(K_G, JOINTS + i, B) for i, B in enumerate(stiffened)]
+    return [term for term in terms if term.factor != 0.0]
+
+
 class BodyStack:
     """The fixed matrices of one body as rows of values on their common sparsity pattern.
 
@@ -55,22 +77,7 @@ class BodyStack:
     def __init__(
         self, body: Body, joint_loads: Array, stressed: bool, units: tuple[int, ...]
     ) -> None:
-        ops = body.operators
-        a, b = body.rayleigh
-        terms = [Term(M, ONE, ops.M), Term(K, ONE, ops.K)]
-        terms += [Term(D, ONE, ops.M, a), Term(D, ONE, ops.K, b)]
-        terms += [Term(D, ONE, ops.D), Term(D, ONE, ops.d)]
-        terms += [Term(C, SPIN + i, G, 2.0) for i, G in enumerate(ops.G)]
-        terms += [Term(K_EPSILON, SPIN_RATE + i, G) for i, G in enumerate(ops.G)]
-        terms += [Term(K_OMEGA2, PRODUCTS + i, S) for i, S in enumerate(ops.S)]
-        terms += [Term(K_D, SPIN + i, A) for i, A in enumerate(ops.circulatory)]
-        if stressed:
-            terms += [Term(K_G, LOADING + i, ops.B[i]) for i in units]
-            terms += [Term(K_G, TWIST + i, B) for i, B in enumerate(ops.B_damper)]
-            response = body.static_response(joint_loads)
-            stiffened = [body.geometric(u, None) for u in response.T]
-            terms += [Term(K_G, JOINTS + i, B) for i, B in enumerate(stiffened)]
-        self._fill(body.size, [term for term in terms if term.factor != 0.0])
+        self._fill(body.size, body_terms(body, joint_loads, stressed, units))
 
     def _fill(self, size: int, terms: list[Term]) -> None:
         """Values (terms, entries) on the union pattern, and what multiplies each."""
@@ -86,15 +93,26 @@ class BodyStack:
         self._place = np.array([term.place for term, *_ in found], dtype=np.intp)
 
     def parts(self, twist: Array, motion: Array, loading: Array, joint_loads: Array) -> Array:
-        """Values (8, entries) of the named matrices at an instant.
+        """Values (8, P, entries) of the named matrices at P instants.
 
-        twist (6,): of the body's frame; motion (12,): coefficients of its motion; loading (12,): of
-        what stresses it, gravity included. joint_loads (k,): multiples of the unit loads.
+        twist (P, 6): of the body's frame; motion (P, 12): coefficients of its motion; loading
+        (P, 12): of what stresses it, gravity included. joint_loads (P, k): multiples of the unit
+        loads.
         """
-        numbers = np.concatenate([[1.0], twist, motion, loading, joint_loads])
-        weights = np.zeros((8, len(self._part)))
-        weights[self._part, np.arange(len(self._part))] = numbers[self._place]
-        return np.asarray(weights @ self.values)
+        ones = np.ones((len(twist), 1))
+        numbers = np.concatenate([ones, twist, motion, loading, joint_loads], axis=1)
+        out = np.zeros((8, len(twist), self.values.shape[1]))
+        for part, (places, values) in self._by_part.items():
+            np.matmul(numbers[:, places], values, out=out[part])
+        return out
+
+    @cached_property
+    def _by_part(self) -> dict[int, tuple[Index, Array]]:
+        """For each part that occurs, what multiplies its matrices, and their values."""
+        return {
+            int(part): (self._place[self._part == part], self.values[self._part == part])
+            for part in np.unique(self._part)
+        }
 
 
 def _keys(A: sp.csr_matrix, size: int) -> NDArray[np.int64]:
@@ -138,51 +156,48 @@ class ReducedPattern:
         keys = np.concatenate([r * n + c for r, c in pairs])
         self._order = np.argsort(keys, kind="stable")
         ordered = keys[self._order]
-        self._pattern = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
+        self.sparsity = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
 
-    def reduce(
-        self, values: Array, T: Jet, joint_K_G: Array, joint_K_D: Array
-    ) -> dict[str, Combination]:
-        """The named matrices over the masters, with K_transport.
+    def reduce(self, values: Array, T: Jet, joint_parts: Mapping[int, Array]) -> dict[str, Array]:
+        """The named matrices over the masters at P instants, as values (P, entries) of `sparsity`.
 
-        values (8, entries) of all bodies; T (J, m) with rates; joint_K_G, joint_K_D (J, J): of
-        joints and loads, with a potential and without. C gets 2TᵀMṪ, and the stiffness
-        Tᵀ[(C + D)Ṫ + M T̈] (docs/theory.md, "Mechanisms") goes to K_transport, except
-        TᵀDṪ, which has no potential and is part of K_D.
+        values (8, P, entries) of all bodies; T (P, J, m) with rates; joint_parts: what joints,
+        springs and loads add to a part over the constrained DOFs, (P, J, J). C gets 2TᵀMṪ, and the
+        stiffness Tᵀ[(C + D)Ṫ + M T̈] (docs/theory.md, "Mechanisms") goes to K_transport, except
+        TᵀDṪ, which has no potential and is part of K_D. Parts that are zero are left out.
         """
-        J, N = len(self.touched), len(self.neighbours)
+        P, J, N = values.shape[1], len(self.touched), len(self.neighbours)
         T0, T1, T2 = T.data
+        m, Tt = T0.shape[-1], T0.swapaxes(-1, -2)
         XNJ = _dense(values, self._nj, (N, J))
         XJN = _dense(values, self._jn, (J, N))
         XJJ = _dense(values, self._jj, (J, J))
-        XJJ[K_G] += joint_K_G
-        XJJ[K_D] += joint_K_D
-        NJ, JJ = np.zeros((9, N, T0.shape[1])), np.zeros((9, J, T0.shape[1]))
+        for part, added in joint_parts.items():
+            XJJ[part] += added
+        NJ, JJ = np.zeros((9, P, N, m)), np.zeros((9, P, J, m))
         NJ[:8], JJ[:8] = XNJ @ T0, XJJ @ T0
         if np.any(T1) or np.any(T2):
             for out, X in ((NJ, XNJ), (JJ, XJJ)):
                 out[8] = X[C] @ T1 + X[M] @ T2
                 out[K_D] += X[D] @ T1
                 out[C] += 2.0 * X[M] @ T1
-        JN = np.zeros((9, T0.shape[1], N))
-        JN[:8] = T0.T @ XJN
-        inner = np.zeros((9, len(self.inner)))
-        inner[:8] = values[:, self.inner]
-        blocks = [inner, NJ.reshape(9, -1), JN.reshape(9, -1), (T0.T @ JJ).reshape(9, -1)]
-        data = np.concatenate(blocks, axis=1)[:, self._order]
-        named = zip((*PART_NAMES, "K_transport"), data, strict=True)
-        return {
-            name: Combination(self._pattern.shape, ((1.0, Patterned(self._pattern, row)),))
-            for name, row in named
-            if np.any(row)
-        }
+        inner = len(self.inner)
+        data = np.zeros((9, P, len(self._order)))
+        ends = np.cumsum([inner, N * m, N * m, m * m])
+        data[:8, :, :inner] = values[:, :, self.inner]
+        data[:, :, inner : ends[1]] = NJ.reshape(9, P, -1)
+        data[:8, :, ends[1] : ends[2]] = (Tt @ XJN).reshape(8, P, -1)
+        data[:, :, ends[2] :] = (Tt @ JJ).reshape(9, P, -1)
+        names = (*PART_NAMES, "K_transport")
+        return {name: data[k][:, self._order] for k, name in enumerate(names) if np.any(data[k])}
 
     def reduce_vector(self, vector: Array, T: Array) -> Array:
-        """Tᵀ of a vector (size,) over all DOFs."""
+        """Tᵀ of vectors (P, size) over all DOFs, T (P, J, m)."""
         full = vector.copy()
-        full[self.touched] = 0.0
-        full[self.touched[self.partition.masters]] = T.T @ vector[self.touched]
-        return np.asarray(full[self.masters])
+        full[:, self.touched] = 0.0
+        masters = self.touched[self.partition.masters]
+        full[:, masters] = (vector[:, None, self.touched] @ T)[:, 0]
+        return np.asarray(full[:, self.masters])
 
     def expand(self, vector: Inexact, T: Array) -> Inexact:
         """T of a vector (masters, ...): all DOFs of all bodies."""
@@ -211,9 +226,9 @@ class ReducedPattern:
 
 def _dense(values: Array, block: tuple[Index, Index], shape: tuple[int, int]) -> Array:
     source, target = block
-    out = np.zeros((8, shape[0] * shape[1]))
-    out[:, target] = values[:, source]
-    return out.reshape(8, *shape)
+    out = np.zeros((*values.shape[:2], shape[0] * shape[1]))
+    out[:, :, target] = values[:, :, source]
+    return out.reshape(*values.shape[:2], *shape)
 
 
 def _numbering(size: int, chosen: Index) -> Index:

@@ -14,16 +14,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from assembly.mechanisms.jets import Jet, cross, matrix_product, product, skews
-from assembly.mechanisms.joints import Condition
+from assembly.mechanisms.conditions import Condition
+from assembly.mechanisms.jets import Jet, cross, dot, matrix_product, matrix_vector, skews
 from assembly.types import Array, Index
 
 
 @dataclass(frozen=True)
 class Frames:
-    """Origins (B, 3) and rotations (B, 3, 3) of all bodies, with their rates or without; the ground
-    comes last."""
+    """Origins (..., B, 3) and rotations (..., B, 3, 3) of all bodies, with their rates or without;
+    the ground comes last."""
 
     origin: Jet
     rotation: Jet
@@ -31,7 +32,8 @@ class Frames:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What the conditions have in common at one instant; all jets have one entry per condition."""
+    """What the conditions have in common; all jets have one entry per condition, after the axes of
+    instants."""
 
     value: Jet
     f: Jet
@@ -41,7 +43,7 @@ class Evaluated:
     @cached_property
     def h(self) -> Jet:
         """R_abᵀ f, the direction f seen from the second body."""
-        return product("rji,rj->ri", self.relative, self.f)
+        return matrix_vector(self.relative.transposed, self.f)
 
     @cached_property
     def turned(self) -> Jet:
@@ -70,6 +72,7 @@ class JointRows:
             [c.carried or not d for c, d in zip(conditions, distance, strict=True)]
         )
         self.held = np.array([c.held for c in conditions], dtype=bool)
+        self.gives = np.array([c.gives for c in conditions], dtype=bool)
         self.driven = np.array(
             [c.turning is not None or c.shifting is not None for c in conditions], dtype=bool
         )
@@ -95,43 +98,51 @@ class JointRows:
     def __len__(self) -> int:
         return len(self.conditions)
 
-    def laws(self, t: float, lag: Array | None = None) -> tuple[Jet, Jet]:
-        """The jets of f (m, 3) and c (m,) at time t: constant but for driven rows.
+    def laws(self, t: ArrayLike, lag: Array | None = None) -> tuple[Jet, Jet]:
+        """The jets of f (..., m, 3) and c (..., m) at times t (...): constant but for driven rows.
 
         lag (m,): taken off the drivers' values, while a mechanism is being assembled.
         """
-        both = self._constant.copy()
+        times = np.asarray(t, dtype=float)
+        both = np.empty((3, *times.shape, *self._constant.shape[1:]))
+        both[:] = self._constant.reshape(3, *(1,) * times.ndim, *self._constant.shape[1:])
         f, c = both[..., :3], both[..., 3]
         for row in self._driven_rows:
             condition = self.conditions[row]
-            if condition.turning is not None:
-                e1, e2, law = condition.turning
-                q, rate, second = law.at(t)
-                q -= 0.0 if lag is None else lag[row]
-                along, inward = np.cos(q) * e1 + np.sin(q) * e2, np.cos(q) * e2 - np.sin(q) * e1
-                f[:, row] = inward, -rate * along, -second * along - rate**2 * inward
-            elif condition.shifting is not None:
-                c[:, row] = condition.shifting.at(t)
-                c[0, row] -= 0.0 if lag is None else lag[row]
+            law = condition.turning[2] if condition.turning is not None else condition.shifting
+            assert law is not None
+            values = np.array([law.at(float(s)) for s in times.ravel()]).T
+            q, rate, second = values.reshape(3, *times.shape)
+            if lag is not None:
+                q = q - lag[row]
+            if condition.turning is None:
+                c[..., row] = q, rate, second
+                continue
+            e1, e2, _ = condition.turning
+            q, rate, second = q[..., None], rate[..., None], second[..., None]
+            along, inward = np.cos(q) * e1 + np.sin(q) * e2, np.cos(q) * e2 - np.sin(q) * e1
+            f[..., row, :] = inward, -rate * along, -second * along - rate**2 * inward
         return Jet(f), Jet(c)
 
-    def evaluate(self, frames: Frames, t: float, lag: Array | None = None) -> Evaluated:
+    def evaluate(self, frames: Frames, t: ArrayLike, lag: Array | None = None) -> Evaluated:
         """Φ and its ingredients, each with the rates that the frames have."""
         f, c = self.laws(t, lag)
         if frames.rotation.data.shape[0] == 1:
             f, c = Jet(f.data[:1]), Jet(c.data[:1])
         a, b = self._pairs.T
-        towards = frames.rotation[a].transposed
-        relative = matrix_product(towards, frames.rotation[b])[self._pair_of]
-        gap = product("pik,pk->pi", towards, frames.origin[b] - frames.origin[a])[self._pair_of]
+        origin, rotation = frames.origin, frames.rotation
+        towards = rotation.along(a, -3).transposed
+        relative = matrix_product(towards, rotation.along(b, -3)).along(self._pair_of, -3)
+        apart = matrix_vector(towards, origin.along(b, -2) - origin.along(a, -2))
+        gap = apart.along(self._pair_of, -2)
         d = Jet(_times(relative.data, self.far) + gap.data * self.distance)
         d.data[0] -= self.near
-        return Evaluated(product("ri,ri->r", f, d) - c, f, d, relative)
+        return Evaluated(dot(f, d) - c, f, d, relative)
 
-    def drift(self, e: Evaluated, t: float) -> Array:
-        """∂Φ/∂t (m,): what the drivers change while all bodies rest."""
+    def drift(self, e: Evaluated, t: ArrayLike) -> Array:
+        """∂Φ/∂t (..., m): what the drivers change while all bodies rest."""
         f, c = self.laws(t)
-        return np.asarray(np.einsum("ri,ri->r", f.rate, e.d.value) - c.rate)
+        return np.asarray((f.rate * e.d.value).sum(axis=-1) - c.rate)
 
     def driver_errors(self, e: Evaluated) -> Array:
         """How far each driver's angle (−π to π) or displacement is from its law, (m,)."""
@@ -155,11 +166,11 @@ class JointRows:
         return list(dict.fromkeys(out))
 
     def rigid_gradient(self, e: Evaluated) -> Jet:
-        """∂Φ by the motion (translation, rotation) of both frames in their axes, (m, 12)."""
+        """∂Φ by the motion (translation, rotation) of both frames in their axes, (..., m, 12)."""
         return self._gradient(e, self._rigid_arms, np.ones(len(self)))
 
     def node_gradient(self, e: Evaluated) -> Jet:
-        """∂Φ by the displacement and rotation of both nodes in body axes, (m, 12)."""
+        """∂Φ by the displacement and rotation of both nodes in body axes, (..., m, 12)."""
         return self._gradient(e, self._node_arms, self.carried)
 
     @cached_property
@@ -172,7 +183,7 @@ class JointRows:
 
     def _gradient(self, e: Evaluated, arms: tuple[Array, Array], carried: Array) -> Jet:
         near, far = arms
-        out = np.empty((len(e.f.data), len(self), 12))
+        out = np.empty((*e.f.data.shape[:-1], 12))
         out[..., 0:3] = -e.f.data * self.distance
         out[..., 3:6] = e.turned.data * carried[:, None] - _times(near, e.f.data)
         out[..., 6:9] = e.h.data * self.distance
@@ -180,22 +191,22 @@ class JointRows:
         return Jet(out)
 
     def node_hessian(self, e: Evaluated) -> Array:
-        """∂²Φ by the displacement and rotation vectors of both nodes, (m, 12, 12), symmetric."""
+        """∂²Φ by displacements and rotation vectors of both nodes, (..., m, 12, 12), symmetric."""
         f, d, R, h = e.f.value, e.d.value, e.relative.value, e.h.value
         s, p = self.node_levers
         ws, wp = self._node_arms
         carried, shown = self.carried[:, None, None].astype(float), self.distance[:, :, None]
-        H = np.zeros((len(self), 12, 12))
+        H = np.zeros((*f.shape[:-1], 12, 12))
         wf = skews(f)
         across = wf @ ws
-        H[:, 3:6, 3:6] = carried * (_turned_twice(f, d) + across + across.transpose(0, 2, 1))
-        H[:, 3:6, 3:6] -= _turned_twice(f, s)
-        H[:, 9:, 9:] = _turned_twice(h, p)
-        H[:, 3:6, 0:3] = -carried * shown * wf
-        H[:, 3:6, 6:9] = carried * shown * (wf @ R)
-        H[:, 3:6, 9:] = -carried * (wf @ R @ wp)
+        H[..., 3:6, 3:6] = carried * (_turned_twice(f, d) + across + across.swapaxes(-1, -2))
+        H[..., 3:6, 3:6] -= _turned_twice(f, s)
+        H[..., 9:, 9:] = _turned_twice(h, p)
+        H[..., 3:6, 0:3] = -carried * shown * wf
+        H[..., 3:6, 6:9] = carried * shown * (wf @ R)
+        H[..., 3:6, 9:] = -carried * (wf @ R @ wp)
         for block in (slice(0, 3), slice(6, 9), slice(9, 12)):
-            H[:, block, 3:6] = H[:, 3:6, block].transpose(0, 2, 1)
+            H[..., block, 3:6] = H[..., 3:6, block].swapaxes(-1, -2)
         return H
 
 
@@ -204,7 +215,7 @@ def _times(matrices: Array, vectors: Array) -> Array:
 
 
 def _turned_twice(f: Array, s: Array) -> Array:
-    """∂²/∂θ² of f·½θ×(θ×s): ½(f sᵀ + s fᵀ) − (f·s) I, (m, 3, 3)."""
-    outer = f[:, :, None] * s[:, None, :]
-    dots = np.einsum("ri,ri->r", f, s)
-    return 0.5 * (outer + outer.transpose(0, 2, 1)) - dots[:, None, None] * np.eye(3)
+    """∂²/∂θ² of f·½θ×(θ×s): ½(f sᵀ + s fᵀ) − (f·s) I, (..., m, 3, 3)."""
+    outer = f[..., :, None] * s[..., None, :]
+    dots = (f * s).sum(axis=-1)
+    return 0.5 * (outer + outer.swapaxes(-1, -2)) - dots[..., None, None] * np.eye(3)

@@ -8,7 +8,6 @@ reactions the prestress of every body, and δ = T(t) q ties the elastic degrees 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,47 +18,30 @@ from numpy.typing import ArrayLike
 from assembly.bodies.body import Body, Prestress
 from assembly.dofs import DofMap
 from assembly.errors import InputError, MechanismError
-from assembly.kinematics import Kinematics, as_vector
+from assembly.kinematics import as_vector
+from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.applied_loads import Load
-from assembly.mechanisms.closure import Closure
+from assembly.mechanisms.bushings import Bushing
+from assembly.mechanisms.drivers import Driver
+from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs, frame_stiffness
 from assembly.mechanisms.jets import Jet
-from assembly.mechanisms.joint_assembly import BodyStack, ReducedPattern
-from assembly.mechanisms.joints import Driver, Joint
-from assembly.mechanisms.reactions import Instant, InverseDynamics
-from assembly.mechanisms.rigid_state import RigidState
+from assembly.mechanisms.joint_assembly import K
+from assembly.mechanisms.joint_terms import joint_terms
+from assembly.mechanisms.joints import Joint
+from assembly.mechanisms.mechanism_system import MechanismSystem, check_prestress
+from assembly.mechanisms.naming import deflections_by_name, described
+from assembly.mechanisms.rigid_mechanism import RigidMechanism
 from assembly.mechanisms.topology import Topology
-from assembly.mechanisms.transformation import Partition, choose_partition
-from assembly.motion.motion import FunctionMotion
 from assembly.system.frozen import FrozenSystem
+from assembly.system.frozen_series import FrozenSeries
 from assembly.system.supports import unresisted
 from assembly.types import Array, Inexact, Mask
 
-SAMPLES = 32  # instants at which the choice of slaves is tried
-PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
+LARGE_BODY = 200  # degrees of freedom of a body from which a reduced basis of it pays
+BATCH_NUMBERS = 1 << 24  # numbers of the arrays of one batch of instants
 
 
-@dataclass(frozen=True)
-class Reaction:
-    """The force and moment of a joint on its second body, at the joint's point of this body.
-
-    The first body gets the opposite.
-
-    Parameters
-    ----------
-    joint : str
-        Name of the joint.
-    force : ndarray, shape (3,)
-        N, fixed axes, the driver's share included.
-    moment : ndarray, shape (3,)
-        N·m, fixed axes, the driver's share included.
-    """
-
-    joint: str
-    force: Array
-    moment: Array
-
-
-class Mechanism:
+class Mechanism(RigidMechanism):
     """Elastic and rigid bodies, joints and drivers.
 
     Parameters
@@ -73,6 +55,8 @@ class Mechanism:
         Motors.
     loads : sequence of Load
         Applied forces.
+    bushings : sequence of Bushing
+        Springs and dampers in all directions between points of two bodies.
     initial : mapping of str to array_like, optional
         Approximate position of body frames at t = 0, which selects the branch of the closure:
         (x, y, angle) in the plane, (x, y, z, rotation vector) in space; m and rad.
@@ -134,216 +118,41 @@ class Mechanism:
         drivers: Sequence[Driver],
         *,
         loads: Sequence[Load] = (),
+        bushings: Sequence[Bushing] = (),
         initial: Mapping[str, ArrayLike] | None = None,
         coordinates: Mapping[str, str] | None = None,
         gravity: ArrayLike = (0.0, 0.0, 0.0),
         period: float | None = None,
         name: str = "mechanism",
     ) -> None:
-        self.topology = Topology.of(dict(bodies), tuple(joints), tuple(drivers), tuple(loads))
-        self.bodies, self.name = self.topology.bodies, name
-        self.gravity = as_vector(gravity, "gravity")
-        self._preferred = dict(coordinates or {})
-        self.topology.check_coordinates(self._preferred)
-        components = (0, 1, 5) if self.topology.planar else (0, 1, 2, 3, 4, 5)
-        self.closure = Closure(
-            self.topology.rows,
-            len(self.bodies),
-            components,
-            self.topology.initial_pose(dict(initial or {})),
-            self.topology.length,
-            self.topology.period if period is None else _positive(period),
+        topology = Topology.of(
+            dict(bodies), tuple(joints), tuple(drivers), tuple(loads), tuple(bushings)
         )
-        self._dynamics = InverseDynamics(self.topology, self.closure, self.gravity)
-        self._partition_of: dict[tuple[bool, ...], Partition] = {}
-        self._frames: dict[tuple[bool, ...], str] = {}
-        self._master_dofs: dict[int, DofMap] = {}
-        self._reduced: dict[
-            tuple[tuple[bool, ...], bool], tuple[list[BodyStack], ReducedPattern]
-        ] = {}
-
-    # Rigid motion.
-
-    @property
-    def period(self) -> float | None:
-        """The time (s) after which the rigid motion repeats, or None."""
-        return self.closure.period
-
-    def state(self, t: float) -> RigidState:
-        """Positions, velocities and accelerations of all bodies at time t.
-
-        Parameters
-        ----------
-        t : float
-            s.
-
-        Returns
-        -------
-        RigidState
-
-        Raises
-        ------
-        SingularPositionError
-            When the mechanism cannot be assembled, or loses rank, at t.
-        """
-        return self.closure.state(t)
-
-    def position(self, t: float) -> dict[str, tuple[Array, Array]]:
-        """Position of every body's frame at time t.
-
-        Parameters
-        ----------
-        t : float
-            s.
-
-        Returns
-        -------
-        dict of str to (ndarray, ndarray)
-            Origin (3,), m, fixed axes, and rotation (3, 3) from body to fixed axes.
-
-        Raises
-        ------
-        SingularPositionError
-            When the mechanism cannot be assembled, or loses rank, at t.
-        """
-        pose = self.state(t).pose
-        return {name: (pose.r[i], pose.R[i]) for i, name in enumerate(self.bodies)}
-
-    def kinematics(self, t: float) -> dict[str, Kinematics]:
-        """Kinematics of every body's frame at time t, in its own axes.
-
-        Parameters
-        ----------
-        t : float
-            s.
-
-        Returns
-        -------
-        dict of str to Kinematics
-
-        Raises
-        ------
-        SingularPositionError
-            When the mechanism cannot be assembled, or loses rank, at t.
-        """
-        state = self.state(t)
-        return {name: state.kinematics(i) for i, name in enumerate(self.bodies)}
-
-    def motion(self, body: str) -> FunctionMotion:
-        """The motion of one body's frame, for `assembly.moving` of this body alone.
-
-        The prestress is then that of the body's own inertia, without joint reactions.
-
-        Parameters
-        ----------
-        body : str
-            Name of the body.
-
-        Returns
-        -------
-        FunctionMotion
-
-        Raises
-        ------
-        MechanismError
-            For an unknown body.
-        """
-        self._number(body)
-        return FunctionMotion(lambda t: self.kinematics(t)[body], self.period)
-
-    def place(self, t: float, body: str, point: ArrayLike) -> tuple[Array, Array, Array]:
-        """Position, velocity and acceleration of a point of a body's frame at time t.
-
-        Parameters
-        ----------
-        t : float
-            s.
-        body : str
-            Name of the body.
-        point : array_like, shape (2,) or (3,)
-            Body axes, m.
-
-        Returns
-        -------
-        position, velocity, acceleration : ndarray, shape (3,)
-            Fixed axes, m, m/s, m/s².
-
-        Raises
-        ------
-        MechanismError
-            For an unknown body.
-        """
-        i, frames = self._number(body), self.state(t).frames
-        X = as_vector([*np.ravel(point), 0.0][:3], "point")
-        r, v, a = frames.origin.data[:, i] + frames.rotation.data[:, i] @ X
-        return r, v, a
-
-    def _number(self, body: str) -> int:
-        if body not in self.bodies:
-            raise MechanismError(f"no body {body!r}; bodies are {', '.join(self.bodies)}")
-        return list(self.bodies).index(body)
-
-    def reactions(self, t: float) -> dict[str, Reaction]:
-        """Force and moment of every joint on its second body at time t.
-
-        Parameters
-        ----------
-        t : float
-            s.
-
-        Returns
-        -------
-        dict of str to Reaction
-            By the joint's name.
-
-        Raises
-        ------
-        SingularPositionError
-            When the mechanism cannot be assembled, or loses rank, at t.
-        """
-        now = self.instant(t)
-        wrench = -now.multipliers[:, None] * now.wrench
-        out: dict[str, Reaction] = {}
-        for joint in self.topology.joints:
-            rows = [k for k, name in enumerate(self.closure.rows.joints) if name == joint.name]
-            second = self.closure.rows.bodies[rows[0], 1]
-            R = now.state.frames.rotation.value[second]
-            total = wrench[rows, 6:].sum(axis=0)
-            # Moments are about the node; `lever` is the offset of the point from it.
-            lever = self.topology.lever(joint)
-            moment = total[3:] - np.cross(lever, total[:3])
-            out[joint.name] = Reaction(joint.name, R @ total[:3], R @ moment)
-        return out
-
-    def driving(self, t: float) -> dict[str, float]:
-        """Force or torque of every driver along its joint's motion at time t.
-
-        Parameters
-        ----------
-        t : float
-            s.
-
-        Returns
-        -------
-        dict of str to float
-            N or N·m, by the joint's name. For a cylindrical joint with two drivers the keys are
-            "joint angle" and "joint displacement".
-
-        Raises
-        ------
-        SingularPositionError
-            When the mechanism cannot be assembled, or loses rank, at t.
-        """
-        values = self.instant(t).multipliers
-        rows = np.flatnonzero(self.closure.rows.driven)
-        joints = [driver.joint for driver in self.topology.drivers]
-        names = [
-            driver.joint if joints.count(driver.joint) == 1 else f"{driver.joint} {driver.of}"
-            for driver in self.topology.drivers
-        ]
-        return {name: -float(values[k]) for name, k in zip(names, rows, strict=True)}
+        self.name, self._preferred = name, dict(coordinates or {})
+        topology.check_coordinates(self._preferred)
+        super().__init__(
+            topology,
+            topology.initial_pose(dict(initial or {})),
+            as_vector(gravity, "gravity"),
+            topology.period if period is None else _positive(period),
+        )
+        self._reductions: dict[tuple[bool, ...], ElasticReduction] = {}
 
     # Elastic DOFs.
+
+    @property
+    def matrix_period(self) -> float | None:
+        """The time (s) after which the frozen systems repeat, or None.
+
+        It is `period` unless an applied force is a function of time.
+        """
+        varied = any(callable(load.force) for load in self.topology.applied.loads)
+        return None if varied else self.period
+
+    @cached_property
+    def dofs(self) -> DofMap:
+        """The degrees of freedom and nodes of all bodies, numbered in sequence; body axes."""
+        return all_dofs(self.topology)
 
     def transformation(self, t: float, driven: bool | None = None) -> tuple[Any, Any, Any]:
         """The matrices T, Ṫ, T̈ of δ = T(t) q.
@@ -365,9 +174,9 @@ class Mechanism:
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        held = self._held(driven)
-        _, pattern = self._pattern(held, True)
-        T = self._T(self.instant(t), held)
+        elastic = self.elastic(driven)
+        _, pattern = elastic.pattern(True)
+        T = elastic.transform(self.instant(t))
         first, rate, second = (pattern.matrix(T.data[k], rate=k > 0) for k in range(3))
         return first, rate, second
 
@@ -404,41 +213,93 @@ class Mechanism:
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        if prestress not in ("linear", None):
-            raise InputError(
-                f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the deformed '
-                "equilibrium exists for one body in a prescribed motion only (assembly.moving)"
-            )
-        held = self._held(driven)
-        now = self.instant(t)
-        stacks, pattern = self._pattern(held, prestress is not None)
-        T = self._T(now, held) if transport else Jet.constant(self._T(now, held).value)
+        if self.has_large_bodies:
+            return MechanismSystem(self, float(t), transport, prestress, driven)
+        return self.freeze_many([t], transport, prestress, driven)[0]
+
+    @cached_property
+    def has_large_bodies(self) -> bool:
+        """Whether a body has so many degrees of freedom that a reduced basis of it pays."""
+        return any(self.is_large(name) for name in self.bodies)
+
+    def is_large(self, body: str) -> bool:
+        """Whether a body has so many degrees of freedom."""
+        return self.bodies[body].size >= LARGE_BODY
+
+    def freeze_many(
+        self,
+        times: ArrayLike,
+        transport: bool = True,
+        prestress: Prestress = "linear",
+        driven: bool | None = None,
+    ) -> FrozenSeries:
+        """The frozen systems at several times, in one batch of array operations.
+
+        Parameters
+        ----------
+        times : array_like, shape (P,)
+            s.
+        transport, prestress, driven
+            As in `freeze`.
+
+        Returns
+        -------
+        FrozenSeries
+            ``freeze_many(times)[i]`` is ``freeze(times[i])``.
+
+        Raises
+        ------
+        InputError
+            For another value of `prestress`.
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at one of the times.
+        """
+        check_prestress(prestress)
+        at = np.asarray(times, dtype=float)
+        if at.ndim != 1 or not len(at):
+            raise InputError(f"times: expected a list of times, got shape {at.shape}")
+        elastic, stressed = self.elastic(driven), prestress is not None
+        size = elastic.numbers_an_instant(stressed)
+        batches = np.array_split(at, min(len(at), -(-len(at) * size // BATCH_NUMBERS)))
+        series = [self._freeze_batch(part, transport, stressed, elastic) for part in batches]
+        return FrozenSeries.joined(series)
+
+    def _freeze_batch(
+        self, times: Array, transport: bool, stressed: bool, elastic: ElasticReduction
+    ) -> FrozenSeries:
+        now = self.instants(times)
+        stacks, pattern = elastic.pattern(stressed)
+        T = elastic.transform(now)
+        T = T if transport else Jet.constant(T.value)
         topology, lam = self.topology, now.multipliers
-        reactions = -lam @ topology.on_units(now.wrench)
+        reactions = -(lam[:, None] @ topology.on_units(now.wrench))[:, 0]
         values = [
             stack.parts(
-                now.state.twist[i],
-                now.coefficients[i],
-                now.loading[i],
-                np.concatenate([reactions[own], topology.applied.on_body(now.forces, i)]),
+                now.state.twist[:, i],
+                now.coefficients[:, i],
+                now.loading[:, i],
+                np.concatenate(
+                    [reactions[:, own], topology.applied.on_body(now.forces, i)], axis=1
+                ),
             )
             for i, (stack, own) in enumerate(zip(stacks, topology.own, strict=True))
         ]
-        turning = circulatory = np.zeros((len(topology.touched), len(topology.touched)))
-        if prestress is not None:
-            hessian = self.closure.rows.node_hessian(now.evaluated)
-            turning = topology.gather_hessian(lam, now.wrench, hessian)
-            on_loads = topology.applied.stiffness(now.forces, topology.touched)
-            turning += 0.5 * (on_loads + on_loads.T)
-            # The part of a follower's stiffness without a potential is circulatory.
-            circulatory = 0.5 * (on_loads - on_loads.T)
-        return FrozenSystem(
-            **pattern.reduce(np.concatenate(values, axis=1), T, turning, circulatory),
-            Q=pattern.reduce_vector(self._dynamics.load(now, held), T.value),
-            rigid=self._rigid(now, held)[pattern.masters],
-            dofs=self._dofs_of(pattern),
-            frame=self._frame_of(tuple(held)),
-            parameters=dict(t=float(t)),
+        joints = joint_terms(self.dynamics, now, transport, stressed)
+        resists = [self._frame_stiffness] * len(times)
+        if K in joints:
+            resists = [(*self._frame_stiffness, topology.over_all(S)) for S in joints[K]]
+        mobility = self.dynamics.mobility(now, elastic.held)
+        return FrozenSeries(
+            times,
+            pattern.sparsity,
+            pattern.reduce(np.concatenate(values, axis=2), T, joints),
+            Q=pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
+            rigid=tuple(
+                unresisted(fields, *stiffness)[elastic.masters]
+                for fields, stiffness in zip(mobility, resists, strict=True)
+            ),
+            dofs=elastic.dofs,
+            frame=elastic.frame,
         )
 
     def recover(self, t: float, q: Inexact, driven: bool | None = None) -> dict[str, Inexact]:
@@ -463,13 +324,47 @@ class Mechanism:
         InputError
             For another length of `q`.
         """
-        held = self._held(driven)
-        _, pattern = self._pattern(held, True)
+        elastic = self.elastic(driven)
+        _, pattern = elastic.pattern(True)
         if len(q) != len(pattern.masters):
             raise InputError(f"q: expected {len(pattern.masters)} DOFs, got {len(q)}")
-        full = pattern.expand(np.asarray(q), self._T(self.instant(t), held).value)
+        full = pattern.expand(np.asarray(q), elastic.transform(self.instant(t)).value)
         parts = np.split(full, self.topology.offsets[1:-1])
         return dict(zip(self.bodies, parts, strict=True))
+
+    def deflections(self, t: float) -> dict[str, Array]:
+        """Deflections of elastic drives and bushings in equilibrium at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        dict of str to ndarray
+            By the name of the joint, as in `driving`, the deflection (1,) from the law, rad or m;
+            by the name of the bushing its deflection (6,), in the plane (3,).
+
+        Raises
+        ------
+        MechanismError
+            For a mechanism that is free to move.
+
+        Notes
+        -----
+        The equilibrium is that of the frozen system, K_total q = Q: with the forces of the
+        undeflected motion, to first order, the velocity q̇ left out.
+        """
+        system, now = self.freeze(t), self.instant(t)
+        if system.rigid.shape[1]:
+            raise MechanismError("deflections: the mechanism is free to move, drive it")
+        with Factorization(system.stiffness, "general") as factor:
+            q = np.asarray(factor.solve(system.Q))
+        elastic = self.elastic(None)
+        full = elastic.pattern(True)[1].expand(q, elastic.transform(now).value)
+        moved = np.asarray(now.gradient.value @ full[self.topology.touched])
+        return deflections_by_name(self.topology, moved, now.deflected)
 
     def deployed(
         self, t: float, q: Inexact | None = None, driven: bool | None = None
@@ -500,114 +395,21 @@ class Mechanism:
         return out
 
     @cached_property
-    def dofs(self) -> DofMap:
-        """The degrees of freedom and nodes of all bodies, numbered in sequence; body axes."""
-        maps = [body.dofs for body in self.bodies.values()]
-        first = np.cumsum([0, *(len(m.coordinates) for m in maps)])
-        return DofMap(
-            np.concatenate([m.coordinates for m in maps]),
-            np.concatenate([m.node + k for m, k in zip(maps, first[:-1], strict=True)]),
-            np.concatenate([m.component for m in maps]),
-        )
-
-    # Bookkeeping.
-
-    def _rigid(self, now: Instant, held: Mask) -> Array:
-        """Velocity fields (all DOFs, m) of the free mobilities that no spring resists."""
-        return unresisted(self._dynamics.mobility(now, held), *self._frame_stiffness)
-
-    @cached_property
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
-        """The bodies' springs to their frames, each over the DOFs of all bodies."""
-        size, out = int(self.topology.offsets[-1]), []
-        for body, first in zip(self.bodies.values(), self.topology.offsets[:-1], strict=True):
-            for K in (K.tocoo() for K in body.frame_stiffness):
-                entries = (K.data, (K.row + first, K.col + first))
-                out.append(sp.csr_matrix(entries, shape=(size, size)))
-        return tuple(out)
+        return frame_stiffness(self.topology)
 
-    def _dofs_of(self, pattern: ReducedPattern) -> DofMap:
-        """Which DOF is which of those that remain; one object for all instants."""
-        found = self._master_dofs.get(id(pattern))
-        if found is None:
-            found = self._master_dofs[id(pattern)] = self.dofs.select(pattern.masters)
-        return found
-
-    def _held(self, driven: bool | None) -> Mask:
-        """Which conditions tie elastic DOFs: all joints, and the drivers that hold."""
+    def elastic(self, driven: bool | None) -> ElasticReduction:
+        """The independent DOFs where all joints, and the drivers that hold, tie the elastic
+        ones."""
         rows = self.closure.rows
-        if driven is None:
-            return rows.held
-        return np.where(rows.driven, bool(driven), True)
-
-    def instant(self, t: float) -> Instant:
-        """Rigid state, conditions and multipliers at time t (s)."""
-        return self._dynamics.instant(t)
-
-    def _T(self, now: Instant, held: Mask) -> Jet:
-        return self._partitions(tuple(held)).transform(now.gradient[held], now.state.t)
-
-    def _frame_of(self, held: tuple[bool, ...]) -> str:
-        """In whose axes the DOFs at each joint are, for the record."""
-        if held not in self._frames:
-            keepers = self.topology.keepers(self._partitions(held).slaves)
-            shown = ", ".join(f"{joint} in {body}" for joint, body in keepers.items())
-            self._frames[held] = f"bodies' (joints: {shown})"
-        return self._frames[held]
-
-    def _partitions(self, held: tuple[bool, ...]) -> Partition:
-        found = self._partition_of
-        if held not in found:
-            mask = np.array(held, dtype=bool)
-            times = self.closure.sample_times(SAMPLES)
-            gradients = [self.instant(t).gradient.value for t in times]
-            read = np.max(np.abs(gradients), axis=0) > 1e-9 * self.topology.length
-            weight = self.topology.preference(self._preferred, read)
-            chosen = choose_partition([J[mask] for J in gradients], weight)
-            kept = self.topology.keepers(chosen.slaves)
-            for joint, body in self._preferred.items():
-                if kept[joint] != body:
-                    raise MechanismError(
-                        f"coordinates: the displacements at joint {joint} cannot be in the axes of "
-                        f"{body!r}: they do not determine the others all along the motion"
-                    )
-            found[held] = chosen
-        return found[held]
-
-    def _pattern(self, held: Mask, stressed: bool) -> tuple[list[BodyStack], ReducedPattern]:
-        key = (tuple(held), stressed)
-        if key not in self._reduced:
-            partition = self._partitions(tuple(held))
-            offsets, touched = self.topology.offsets, self.topology.touched
-            units = PLANAR_UNITS if self.topology.planar else ALL_UNITS
-            stacks = [
-                BodyStack(
-                    body,
-                    np.hstack([self.topology.unit_loads(i), self.topology.applied.unit_loads(i)]),
-                    stressed,
-                    units,
-                )
-                for i, body in enumerate(self.bodies.values())
-            ]
-            rows = np.concatenate([s.rows + k for s, k in zip(stacks, offsets[:-1], strict=True)])
-            cols = np.concatenate([s.cols + k for s, k in zip(stacks, offsets[:-1], strict=True)])
-            self._reduced[key] = (
-                stacks,
-                ReducedPattern(offsets[-1], rows, cols, touched, partition),
-            )
-        return self._reduced[key]
+        held: Mask = rows.held if driven is None else np.where(rows.driven, bool(driven), True)
+        key = tuple(held.tolist())
+        if key not in self._reductions:
+            self._reductions[key] = ElasticReduction.chosen(self, held, self._preferred)
+        return self._reductions[key]
 
     def __str__(self) -> str:
-        lines = [f"mechanism {self.name}: {len(self.bodies)} bodies, {len(self.dofs)} DOFs"]
-        lines += [f"  {n}: {b.size} DOFs" for n, b in self.bodies.items()]
-        lines += [
-            f"  joint {j.name}: {j.kind}, {' – '.join(j.bodies)}" for j in self.topology.joints
-        ]
-        lines += [
-            f"  driver of {d.joint}: {'held' if d.held else 'not held'}"
-            for d in self.topology.drivers
-        ]
-        return "\n".join(lines)
+        return described(self.name, self.topology)
 
 
 def _positive(period: float) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from assembly.kinematics import unit_coefficients
 from assembly.mechanisms.closure import Closure
+from assembly.mechanisms.deflections import Deflected
 from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import RigidState
@@ -17,12 +19,15 @@ from assembly.types import Array, Mask
 
 @dataclass(frozen=True)
 class Instant:
-    """The rigid state, conditions and loads of a mechanism at one instant.
+    """The rigid state, conditions and loads of a mechanism, at one instant or at several (...).
 
-    wrench (m, 12): the conditions' gradient by the motion of their two points; gradient: its jets
-    over the constrained DOFs, (m, J). coefficients, loading (B, 12): the unit kinematics of every
-    body, as it moves and as its inertia loads it, weight included. forces (loads, 3): applied, in
-    body axes. multipliers (m,).
+    Rows are the m conditions, then the deflections of bushings. wrench (..., rows, 12): their
+    gradient by the motion of their two points; gradient: its jets over the constrained DOFs,
+    (..., rows, J), of deflections without the second rate. coefficients, loading (..., B, 12): the
+    unit kinematics of every body, as it moves and as its inertia loads it, weight included. forces
+    (..., loads, 3): applied, in body axes. multipliers (..., rows): the forces that act, the
+    springs' for what gives. steady (..., rows): those of dampers and bushings at zero elastic
+    deflection. deflected: the bushings.
     """
 
     state: RigidState
@@ -33,6 +38,29 @@ class Instant:
     loading: Array
     forces: Array
     multipliers: Array
+    steady: Array
+    deflected: Deflected | None
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """The force and moment of a joint on its second body, at the joint's point of this body.
+
+    The first body gets the opposite.
+
+    Parameters
+    ----------
+    joint : str
+        Name of the joint.
+    force : ndarray, shape (3,)
+        N, fixed axes, the driver's share included.
+    moment : ndarray, shape (3,)
+        N·m, fixed axes, the driver's share included.
+    """
+
+    joint: str
+    force: Array
+    moment: Array
 
 
 class InverseDynamics:
@@ -45,7 +73,7 @@ class InverseDynamics:
 
     def __init__(self, topology: Topology, closure: Closure, gravity: Array) -> None:
         self.topology, self.closure, self.gravity = topology, closure, gravity
-        self._fields = [body.dofs.rigid_fields() for body in topology.bodies.values()]
+        self._fields = [body.rigid_fields() for body in topology.bodies.values()]
         self._inertia = [body.operators.inertia_loads for body in topology.bodies.values()]
         # Force and moment about the body's origin, per unit kinematics and per applied force.
         pairs = list(zip(self._fields, self._inertia, strict=True))
@@ -57,64 +85,107 @@ class InverseDynamics:
             fields.T @ topology.applied.unit_loads(i) for i, fields in enumerate(self._fields)
         ]
 
-    def instant(self, t: float) -> Instant:
-        """Rigid state, conditions and multipliers at time t (s)."""
-        state = self.closure.state(t)
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        """Which body each deflection pulls at its first and at its second point, (B, rows)."""
+        topology = self.topology
+        body = np.array([point.body for point in topology.points], dtype=np.intp)
+        ends = body[topology.row_points[len(topology.rows) :]].T
+        numbers = np.arange(len(topology.bodies))[:, None]
+        return (numbers == ends[0]).astype(float), (numbers == ends[1]).astype(float)
+
+    def at(self, state: RigidState) -> Instant:
+        """Conditions, loads and multipliers of a rigid state, of one time or of several."""
         e = self.closure.evaluate(state)
-        gradient = self.closure.rows.node_gradient(e)
-        spread = Jet(self.topology.spread(gradient.data))
-        omega, epsilon, acceleration = state.twist[:, 3:], state.rate[:, 3:], state.rate[:, :3]
+        gradient = self.closure.rows.node_gradient(e).data
+        deflections, compliance = self.topology.compliance.deflections, self.topology.compliance
+        deflected = None
+        if deflections is not None:
+            deflected = deflections.evaluate(state.frames, state.t)
+            own = np.concatenate([deflected.gradient, np.zeros_like(deflected.gradient[:1])])
+            gradient = np.concatenate([gradient, own], axis=-2)
+        omega, epsilon = state.twist[..., 3:], state.rate[..., 3:]
+        acceleration = state.rate[..., :3]
         weightless = acceleration - self.gravity @ state.pose.R
         loading = unit_coefficients(omega, epsilon, weightless)
         forces = self.topology.applied.forces(state)
+        steady = compliance.steady(state.t, deflected)
+        multipliers = self._multipliers(state, loading, forces, steady, deflected)
         return Instant(
             state,
             e,
-            gradient.value,
-            spread,
+            gradient[0],
+            Jet(self.topology.spread(gradient)),
             unit_coefficients(omega, epsilon, acceleration),
             loading,
             forces,
-            self._multipliers(state, loading, forces),
+            compliance.total(multipliers, steady, gradient[0]),
+            steady,
+            deflected,
         )
 
-    def _multipliers(self, state: RigidState, loading: Array, forces: Array) -> Array:
-        """λ (m,) of all conditions: J is square and regular, so Jᵀλ = Q has one solution."""
-        resultants = np.einsum("bij,bj->bi", self._by_motion, loading)
-        resultants += np.einsum("bij,bj->bi", self._by_twist, state.twist)
-        if len(forces):
+    def _multipliers(
+        self,
+        state: RigidState,
+        loading: Array,
+        forces: Array,
+        steady: Array,
+        deflected: Deflected | None,
+    ) -> Array:
+        """λ (..., m) of all conditions: J is square and regular, so Jᵀλ = Q has one solution."""
+        resultants = (self._by_motion @ loading[..., None])[..., 0]
+        resultants += (self._by_twist @ state.twist[..., None])[..., 0]
+        if forces.shape[-2]:
             for i, units in enumerate(self._by_force):
-                resultants[i] += units @ self.topology.applied.on_body(forces, i)
-        return state.jacobian.solve_transposed(resultants.reshape(-1)[self.closure.active])
+                resultants[..., i, :] += self.topology.applied.on_body(forces, i) @ units.T
+        if deflected is not None:
+            pull = steady[..., len(self.closure.rows) :, None] * deflected.rigid
+            first, second = self._ends
+            resultants -= first @ pull[..., :6] + second @ pull[..., 6:]
+        wide = resultants.reshape(*resultants.shape[:-2], -1)
+        return state.jacobian.solve_transposed(wide[..., self.closure.active])
 
     def load(self, now: Instant, held: Mask) -> Array:
-        """Inertia, weight, dampers against the surroundings, applied loads and drivers that do not
-        hold, over all DOFs.
+        """Inertia, weight, dampers against the surroundings, applied loads, drivers that do not
+        hold, and steady forces of elastic joints, over all DOFs, (..., DOFs).
+
+        The force that a spring transmits is left out: the spring deflects until it has that force.
         """
         loads = [
-            units @ coefficients + dampers @ twist
-            for units, coefficients, dampers, twist in zip(
-                self._inertia, now.loading, self._dampers, now.state.twist, strict=True
-            )
+            now.loading[..., i, :] @ units.T + now.state.twist[..., i, :] @ dampers.T
+            for i, (units, dampers) in enumerate(zip(self._inertia, self._dampers, strict=True))
         ]
-        if len(now.forces):
+        if now.forces.shape[-2]:
             applied = self.topology.applied
             loads = [load + applied.nodal(now.forces, i) for i, load in enumerate(loads)]
-        load = np.concatenate(loads)
-        load[self.topology.touched] -= np.where(held, 0.0, now.multipliers) @ now.gradient.value
+        load = np.concatenate(loads, axis=-1)
+        acting = np.where(self.topology.compliance.carried(), now.steady, now.multipliers)
+        acting[..., : len(held)] = np.where(held, 0.0, acting[..., : len(held)])
+        load[..., self.topology.touched] -= (acting[..., None, :] @ now.gradient.value)[..., 0, :]
         return load
 
+    def hessian(self, now: Instant) -> Array:
+        """Second derivatives of all rows by the motions of their points, (..., rows, 12, 12)."""
+        parts = [self.closure.rows.node_hessian(now.evaluated)]
+        if now.deflected is not None:
+            assert self.topology.compliance.deflections is not None
+            parts.append(self.topology.compliance.deflections.hessian(now.deflected))
+        return np.concatenate(parts, axis=-3)
+
     def mobility(self, now: Instant, held: Mask) -> Array:
-        """Velocity fields (all DOFs, free drivers) per unit rate of each driver that does not
-        hold."""
-        free = np.flatnonzero(~held)
+        """Velocity fields (..., all DOFs, free drivers) per unit rate of each driver that neither
+        holds nor vibrates."""
+        free = np.flatnonzero(~held & ~self.closure.rows.gives)
+        leading = now.multipliers.shape[:-1]
         if not len(free):
-            return np.zeros((int(self.topology.offsets[-1]), 0))
+            return np.zeros((*leading, int(self.topology.offsets[-1]), 0))
         unit = np.zeros((len(held), len(free)))
         unit[free, np.arange(len(free))] = 1.0
-        twists = np.zeros((6 * len(self._fields), len(free)))
-        twists[self.closure.active] = now.state.jacobian.solve(unit)
-        parts = np.split(twists, len(self._fields))
+        twists = np.zeros((*leading, 6 * len(self._fields), len(free)))
+        jacobian = now.state.jacobian
+        units = np.broadcast_to(unit, (*leading, *unit.shape))
+        twists[..., self.closure.active, :] = jacobian.solve_columns(units)
         return np.concatenate(
-            [fields @ part for fields, part in zip(self._fields, parts, strict=True)]
+            [fields @ twists[..., 6 * i : 6 * i + 6, :] for i, fields in enumerate(self._fields)],
+            axis=-2,
         )

@@ -1,9 +1,14 @@
-"""Where the bodies of a mechanism are and how they move at one time."""
+"""Where the bodies of a mechanism are and how they move, at one time or at several.
+
+Arrays have leading axes (...) of instants, none for one time.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -12,48 +17,77 @@ from assembly.kinematics import Kinematics
 from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.jets import Jet, rotation_jet
 from assembly.mechanisms.joint_rows import Frames
-from assembly.types import Array
+from assembly.types import Array, Index, Mask
 
 STRAIGHT = 1e-7  # largest entry of RᵀR − I that one step of Newton's polar iteration removes
 
 
 @dataclass(frozen=True)
 class Pose:
-    """Origins r (B, 3), m, and rotations R (B, 3, 3), body to fixed axes, of the moving bodies."""
+    """Origins and rotations of the moving bodies, at one time or several.
+
+    Parameters
+    ----------
+    r : ndarray, shape (..., B, 3)
+        Origins, m, fixed axes.
+    R : ndarray, shape (..., B, 3, 3)
+        Rotations, body to fixed axes.
+    """
 
     r: Array
     R: Array
 
-    def moved(self, step: Array) -> Pose:
-        """After the small motion (B, 6) of each frame, translation and rotation in body axes."""
-        turn = Rotation.from_rotvec(step[:, 3:]).as_matrix()
-        return Pose(self.r + np.einsum("bij,bj->bi", self.R, step[:, :3]), self.R @ turn)
+    def at(self, n: Any) -> Pose:
+        """That of one instant, or of several."""
+        return Pose(self.r[n], self.R[n])
 
-    def distance(self, other: Pose, length: float) -> float:
-        """The largest rotation (rad) or translation (in lengths) between two poses."""
+    def moved(self, step: Array) -> Pose:
+        """After small motions (..., B, 6), translation and rotation of each frame in body axes."""
+        turn = Rotation.from_rotvec(step[..., 3:].reshape(-1, 3)).as_matrix()
+        shift = (self.R @ step[..., :3, None])[..., 0]
+        return Pose(self.r + shift, self.R @ turn.reshape(self.R.shape))
+
+    def distance(self, other: Pose, length: float) -> Array:
+        """The largest rotation (rad) or translation (in lengths) between two poses, (...)."""
         # Rotations an angle a apart have ‖R₁ − R₂‖_F = √8 sin(a/2).
-        apart = np.sqrt(((self.R - other.R) ** 2).sum(axis=(1, 2)).max() / 8.0)
-        turn = 2.0 * np.arcsin(min(float(apart), 1.0))
-        shift = np.sqrt(((self.r - other.r) ** 2).sum(axis=1).max()) / length
-        return float(max(turn, shift))
+        apart = np.sqrt(((self.R - other.R) ** 2).sum(axis=(-2, -1)).max(axis=-1) / 8.0)
+        turn = 2.0 * np.arcsin(np.minimum(apart, 1.0))
+        shift = np.sqrt(((self.r - other.r) ** 2).sum(axis=-1).max(axis=-1)) / length
+        return np.maximum(turn, shift)
 
 
 @dataclass(frozen=True)
 class RigidState:
-    """Pose, velocities and accelerations of all moving bodies at one time.
+    """Pose, velocities and accelerations of all moving bodies, at one time or several.
 
-    twist (B, 6): origin velocity and angular velocity; rate (B, 6): acceleration of the origin and
-    angular acceleration; both in body axes (m/s, rad/s, m/s², rad/s²). jacobian: of the closure.
+    Parameters
+    ----------
+    t : float or ndarray, shape (...)
+        Times, s.
+    pose : Pose
+        Origins and rotations.
+    twist : ndarray, shape (..., B, 6)
+        Velocity of the origin and angular velocity, body axes, m/s and rad/s.
+    rate : ndarray, shape (..., B, 6)
+        Acceleration of the origin and angular acceleration, body axes, m/s² and rad/s².
+    jacobian : Jacobian
+        Of the closure.
     """
 
-    t: float
+    t: Any
     pose: Pose
     twist: Array
     rate: Array
     jacobian: Jacobian
 
+    def at(self, n: int) -> RigidState:
+        """That of one of several times."""
+        return RigidState(
+            float(self.t[n]), self.pose.at(n), self.twist[n], self.rate[n], self.jacobian.at(n)
+        )
+
     def kinematics(self, body: int) -> Kinematics:
-        """ω, ε, a_O and v_O of one body."""
+        """ω, ε, a_O and v_O of one body, at one time."""
         twist, rate = self.twist[body], self.rate[body]
         return Kinematics(twist[3:], rate[3:], rate[:3], twist[:3])
 
@@ -61,7 +95,7 @@ class RigidState:
         """The pose a small time (s) later, to second order."""
         half = 0.5 * step * step * self.rate
         # The origin's acceleration minus ω × v is the rate of its velocity's components.
-        half[:, :3] -= 0.5 * step * step * np.cross(self.twist[:, 3:], self.twist[:, :3])
+        half[..., :3] -= 0.5 * step * step * np.cross(self.twist[..., 3:], self.twist[..., :3])
         return self.pose.moved(step * self.twist + half)
 
     @cached_property
@@ -72,49 +106,59 @@ class RigidState:
 
 def resting_frames(pose: Pose) -> Frames:
     """Frames, and the ground's, without rates."""
-    count = len(pose.r)
-    origin, rotation = np.zeros((1, count + 1, 3)), np.empty((1, count + 1, 3, 3))
-    origin[0, :count] = pose.r
-    rotation[0, :count], rotation[0, count] = pose.R, np.eye(3)
+    *leading, count, _ = pose.r.shape
+    origin = np.zeros((1, *leading, count + 1, 3))
+    rotation = np.empty((1, *leading, count + 1, 3, 3))
+    origin[0, ..., :count, :] = pose.r
+    rotation[0, ..., :count, :, :], rotation[0, ..., count, :, :] = pose.R, np.eye(3)
     return Frames(Jet(origin), Jet(rotation))
 
 
 def moving_frames(pose: Pose, twist: Array, rate: Array) -> Frames:
     """Jets of the frames, and of the ground, from twists and accelerations in body axes."""
-    count = len(pose.r)
-    origin = np.zeros((3, count + 1, 3))
-    origin[0, :count] = pose.r
-    origin[1, :count] = (pose.R @ twist[:, :3, None])[..., 0]
-    origin[2, :count] = (pose.R @ rate[:, :3, None])[..., 0]
-    rotation = np.zeros((3, count + 1, 3, 3))
-    rotation[0, count] = np.eye(3)
-    rotation[:, :count] = rotation_jet(pose.R, twist[:, 3:], rate[:, 3:]).data
+    *leading, count, _ = pose.r.shape
+    origin = np.zeros((3, *leading, count + 1, 3))
+    origin[0, ..., :count, :] = pose.r
+    origin[1, ..., :count, :] = (pose.R @ twist[..., :3, None])[..., 0]
+    origin[2, ..., :count, :] = (pose.R @ rate[..., :3, None])[..., 0]
+    rotation = np.zeros((3, *leading, count + 1, 3, 3))
+    rotation[0, ..., count, :, :] = np.eye(3)
+    rotation[..., :count, :, :] = rotation_jet(pose.R, twist[..., 3:], rate[..., 3:]).data
     return Frames(Jet(origin), Jet(rotation))
 
 
-def between(first: RigidState, second: RigidState, t: float) -> Pose | None:
-    """The pose at a time t between two states, by quintic Hermite interpolation of all frames.
+def between(states: Sequence[RigidState], first: Index, t: Array) -> tuple[Pose, Mask]:
+    """The poses at times t (P,), each between the states number `first` (P,) and the next one, by
+    quintic Hermite interpolation of all frames.
 
-    Its error is of sixth order in the time between. None where that is too long for interpolated
+    The error is of sixth order in the time between. False where that is too long for interpolated
     rotations to be nearly rotations.
     """
-    h = second.t - first.t
-    weights = _hermite((t - first.t) / h, h)
+    near, place = np.unique(np.concatenate([first, first + 1]), return_inverse=True)
+    chosen = [states[n] for n in near]
+    start, end = place.reshape(2, -1)
+    at = np.array([state.t for state in chosen])
+    h = at[end] - at[start]
+    weights = _hermite((t - at[start]) / h, h)
     r, R = (
-        np.tensordot(weights[:3], a.data[:, :-1], 1) + np.tensordot(weights[3:], b.data[:, :-1], 1)
-        for a, b in (
-            (first.frames.origin, second.frames.origin),
-            (first.frames.rotation, second.frames.rotation),
+        # Entry by entry, so that the result does not depend on the other times.
+        sum(
+            weights[k + 3 * side].reshape(-1, *(1,) * (jets.ndim - 2)) * jets[number, k]
+            for side, number in enumerate((start, end))
+            for k in range(3)
+        )
+        for jets in (
+            np.stack([state.frames.origin.data[:, :-1] for state in chosen]),
+            np.stack([state.frames.rotation.data[:, :-1] for state in chosen]),
         )
     )
-    stretch = np.asarray(R.swapaxes(1, 2) @ R - np.eye(3))
-    if not np.abs(stretch).max() <= STRAIGHT:
-        return None
-    return Pose(np.asarray(r), np.asarray(R - 0.5 * R @ stretch))
+    stretch = R.swapaxes(-1, -2) @ R - np.eye(3)
+    usable = np.abs(stretch).max(axis=(-3, -2, -1)) <= STRAIGHT
+    return Pose(r, R - 0.5 * R @ stretch), np.asarray(usable)
 
 
-def _hermite(s: float, h: float) -> Array:
-    """Weights (6,) of x, ẋ, ẍ at both ends of an interval h, a share s into it."""
+def _hermite(s: Array, h: Array) -> Array:
+    """Weights (6, P) of x, ẋ, ẍ at both ends of intervals h (P,), a share s (P,) into them."""
     cubic, quartic, quintic = s**3, s**4, s**5
     end = 10.0 * cubic - 15.0 * quartic + 6.0 * quintic
     return np.array(

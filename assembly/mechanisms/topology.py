@@ -16,19 +16,28 @@ from assembly.bodies.body import Body
 from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
 from assembly.mechanisms.applied_loads import AppliedLoads, Load
+from assembly.mechanisms.bushings import Bushing, determining
+from assembly.mechanisms.compliance import Compliance
+from assembly.mechanisms.conditions import conditions, driving_condition, mean_conditions
+from assembly.mechanisms.deflections import Deflections
+from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.joint_points import FittedRotation, JointPoint, joint_points
 from assembly.mechanisms.joint_rows import JointRows
-from assembly.mechanisms.joints import GROUND, Driver, Joint, conditions, driving_condition
+from assembly.mechanisms.joints import GROUND, Joint
+from assembly.mechanisms.part_checks import check_bodies, check_names
 from assembly.mechanisms.rigid_state import Pose
+from assembly.motion.laws import Uniform
 from assembly.types import Array, Index, Mask
 
 
 @dataclass(frozen=True)
 class Topology:
-    """Bodies, joints, drivers, and the numbers that connect them.
+    """Bodies, joints, drivers, bushings, and the numbers that connect them.
 
-    points: of every joint, its first body's and its second's in turn. row_points (m, 2): the
-    numbers of the points that each condition ties. applied: the loads on the bodies.
+    rows: the m conditions of joints and drivers, and those that keep the mean of a bushing. points:
+    of every joint and bushing, its first body's and its second's in turn. row_points (rows, 2): the
+    numbers of the points that each row ties: the conditions, then the deflections of the bushings.
+    applied: the loads on the bodies. compliance: what gives.
     """
 
     bodies: dict[str, Body]
@@ -39,6 +48,7 @@ class Topology:
     points: tuple[JointPoint, ...]
     row_points: Index
     applied: AppliedLoads
+    compliance: Compliance
 
     @classmethod
     def of(
@@ -47,31 +57,49 @@ class Topology:
         joints: tuple[Joint, ...],
         drivers: tuple[Driver, ...],
         loads: tuple[Load, ...],
+        bushings: tuple[Bushing, ...] = (),
     ) -> Topology:
-        planar = _check_bodies(bodies)
-        if not joints:
-            raise MechanismError(
-                "joints: a mechanism needs at least one, to the ground or between bodies"
-            )
-        _check_names(bodies, joints, drivers)
+        planar = check_bodies(bodies)
+        check_names(bodies, joints, bushings, drivers)
+        ties = (*joints, *(bushing.joint() for bushing in bushings))
         numbers = {joint.name: k for k, joint in enumerate(joints)}
         found = [(c, k) for k, joint in enumerate(joints) for c in conditions(joint, planar)]
+        drives = []
         for motor in drivers:
             k = numbers[motor.joint]
+            drives.append((len(found), motor))
             found.append((driving_condition(motor, joints[k], planar), k))
-        points = tuple(point for joint in joints for point in joint_points(joint, bodies))
-        row_points = np.array([(2 * k, 2 * k + 1) for _, k in found], dtype=np.intp).reshape(-1, 2)
-        pairs = [(points[i], points[j]) for i, j in row_points]
-        rows = JointRows(
-            [c for c, _ in found],
-            np.array([[p.body for p in pair] for pair in pairs], dtype=np.intp),
-            np.array([[p.point for p in pair] for pair in pairs]),
-            np.array([[p.lever for p in pair] for pair in pairs]),
-        )
+        mean_rows = []
+        for k, determines in enumerate(determining(bushings, joints)):
+            own = mean_conditions(bushings[k], planar) if determines else []
+            mean_rows.append(len(found) + np.arange(len(own)))
+            found += [(condition, len(joints) + k) for condition in own]
+        points = tuple(point for tie in ties for point in joint_points(tie, bodies))
+        tie_of = np.array([k for _, k in found], dtype=np.intp)
+        rows = JointRows([c for c, _ in found], *_pairs(points, tie_of))
+        deflections = None
+        if bushings:
+            places = len(joints) + np.arange(len(bushings))
+            deflections = Deflections(bushings, *_pairs(points, places), planar)
+            tie_of = np.concatenate([tie_of, np.repeat(places, deflections.size)])
+        row_points = 2 * tie_of[:, None] + np.arange(2)
         applied = AppliedLoads.of(loads, bodies, planar)
-        topology = cls(bodies, joints, drivers, planar, rows, points, row_points, applied)
+        compliance = Compliance(drives, bushings, deflections, mean_rows, len(rows))
+        topology = cls(
+            bodies, joints, drivers, planar, rows, points, row_points, applied, compliance
+        )
         topology.check_unknowns()
         return topology
+
+    @cached_property
+    def tie_names(self) -> list[str]:
+        """Names of the joints and bushings, in the order of their points."""
+        return [joint.name for joint in self.joints] + [b.name for b in self.bushings]
+
+    @property
+    def bushings(self) -> tuple[Bushing, ...]:
+        """The bushings, in the order given."""
+        return self.compliance.bushings
 
     @cached_property
     def offsets(self) -> Index:
@@ -80,18 +108,28 @@ class Topology:
 
     @cached_property
     def _read(self) -> Mask:
-        """Which of the 12 entries of a condition's gradient may differ from zero."""
-        read = np.ones((len(self.rows), 12), dtype=bool)
-        direction = self.rows.distance[:, 0] == 0.0
-        read[np.ix_(direction, [0, 1, 2, 6, 7, 8])] = False
-        still = ~direction & ~self.rows.carried & ~np.any(self.rows.node_levers[0], axis=1)
-        read[np.ix_(still, [3, 4, 5])] = False
-        still = ~direction & ~np.any(self.rows.node_levers[1], axis=1)
-        read[np.ix_(still, [9, 10, 11])] = False
+        """Which of the 12 entries of each row's gradient may differ from zero, (rows, 12)."""
+        parts = [self._read_by(self.rows)]
+        if self.compliance.deflections is not None:
+            parts.append(
+                self.compliance.read(self._read_by(self.compliance.deflections.translation))
+            )
+        read = np.concatenate(parts)
         if self.planar:
             read[:, [2, 3, 4, 8, 9, 10]] = False
-        ground = self.rows.bodies == len(self.bodies)
-        return np.asarray(read & ~np.repeat(ground, 6, axis=1))
+        ground = np.array([point.body == len(self.bodies) for point in self.points])
+        return np.asarray(read & ~np.repeat(ground[self.row_points], 6, axis=1))
+
+    def _read_by(self, rows: JointRows) -> Mask:
+        """The same of distances and directions between two bodies in space."""
+        read = np.ones((len(rows), 12), dtype=bool)
+        direction = rows.distance[:, 0] == 0.0
+        read[np.ix_(direction, [0, 1, 2, 6, 7, 8])] = False
+        still = ~direction & ~rows.carried & ~np.any(rows.node_levers[0], axis=1)
+        read[np.ix_(still, [3, 4, 5])] = False
+        still = ~direction & ~np.any(rows.node_levers[1], axis=1)
+        read[np.ix_(still, [9, 10, 11])] = False
+        return read
 
     @cached_property
     def units(self) -> Index:
@@ -102,27 +140,30 @@ class Topology:
 
     @cached_property
     def _unit_of(self) -> Index:
-        """The unit of each gradient entry, one past the last for none, (m, 12)."""
+        """The unit of each gradient entry, one past the last for none, (rows, 12)."""
         place = np.full((len(self.points), 6), len(self.units), dtype=np.intp)
         place[tuple(self.units.T)] = np.arange(len(self.units))
-        spread = place[self.row_points].reshape(len(self.rows), 12)
+        spread = place[self.row_points].reshape(-1, 12)
         return np.where(self._read, spread, len(self.units))
 
     @cached_property
     def motions(self) -> sp.csr_matrix:
         """Displacements and rotations of all units from all DOFs, (units, DOFs)."""
         place = {(int(p), int(e)): k for k, (p, e) in enumerate(self.units)}
-        rows, cols, weights = [], [], []
-        maps = list(self.bodies.values())
-        for number, point in enumerate(self.points):
-            if point.body == len(self.bodies):
-                continue
-            for entry, unknown, weight in point.motion(maps[point.body].dofs, self.planar):
-                if (number, entry) in place:
-                    rows.append(place[number, entry])
-                    cols.append(self.offsets[point.body] + unknown)
-                    weights.append(weight)
-        return sp.csr_matrix((weights, (rows, cols)), shape=(len(self.units), self.offsets[-1]))
+        blocks = []
+        for i, body in enumerate(self.bodies.values()):
+            rows, cols, weights = [], [], []
+            for number, point in enumerate(self.points):
+                for entry, unknown, weight in (
+                    point.motion(body.dofs, self.planar) if point.body == i else ()
+                ):
+                    if (number, entry) in place:
+                        rows.append(place[number, entry])
+                        cols.append(unknown)
+                        weights.append(weight)
+            shape = (len(self.units), len(body.dofs))
+            blocks.append(body.on_coordinates(sp.csr_matrix((weights, (rows, cols)), shape=shape)))
+        return sp.csr_matrix(sp.hstack(blocks, format="csr"))
 
     def check_unknowns(self) -> None:
         """MechanismError when a joint's nodes lack a DOF that the joint ties."""
@@ -132,7 +173,7 @@ class Topology:
             body = list(self.bodies)[self.points[number].body]
             what = "rotations" if entry >= 3 else COMPONENTS[entry]
             raise MechanismError(
-                f"joint {self.joints[number // 2].name}: the node of body {body!r} has no {what}, "
+                f"joint {self.tie_names[number // 2]}: the node of body {body!r} has no {what}, "
                 f"which it ties; use another joint, or a set of several nodes"
             )
 
@@ -159,57 +200,75 @@ class Topology:
         return np.concatenate([dense, np.zeros((1, len(self.touched)))])
 
     def on_units(self, gradient: Array) -> Array:
-        """Gradients (..., m, 12) as (..., m, units)."""
+        """Gradients (..., rows, 12) as (..., rows, units)."""
         out = np.zeros((*gradient.shape[:-1], len(self.units) + 1))
-        rows = np.arange(len(self.rows))[:, None]
+        rows = np.arange(len(self.row_points))[:, None]
         out[..., rows, self._unit_of] = np.where(self._read, gradient, 0.0)
         return out[..., :-1]
 
     def spread(self, gradient: Array) -> Array:
-        """Gradients (..., m, 12) over the constrained DOFs, (..., m, J)."""
+        """Gradients (..., rows, 12) over the constrained DOFs, (..., rows, J)."""
         return np.asarray(self.on_units(gradient) @ self._seen[:-1])
 
     def gather_hessian(self, factors: Array, gradient: Array, hessian: Array) -> Array:
-        """Σ factor_k ∇²Φ_k over the constrained DOFs (J, J).
+        """Σ factor_k ∇²Φ_k over the constrained DOFs (..., J, J).
 
-        gradient (m, 12), hessian (m, 12, 12): by the displacements and rotation vectors of the
-        points; rotations of node sets are not linear in their DOFs, so the gradient matters
-        too.
+        factors (..., rows); gradient (..., rows, 12), hessian (..., rows, 12, 12): by the
+        displacements and rotation vectors of the points; rotations of node sets are not linear in
+        their DOFs, so the gradient matters too.
         """
-        count = len(self.units) + 1
-        on_units = np.zeros((count, count))
-        rows = np.broadcast_to(self._unit_of[:, :, None], hessian.shape)
-        cols = np.broadcast_to(self._unit_of[:, None, :], hessian.shape)
-        np.add.at(on_units, (rows, cols), factors[:, None, None] * hessian)
-        out = self._seen.T[:, :-1] @ on_units[:-1, :-1] @ self._seen[:-1]
-        wrench = factors @ self.on_units(gradient)
-        for number, (fitted, slots) in self._fitted.items():
+        leading, count = factors.shape[:-1], len(self.units)
+        terms = (factors[..., None, None] * hessian).reshape(-1, self._pair_sum.shape[1])
+        on_units = np.asarray((self._pair_sum @ terms.T).T).reshape(*leading, count, count)
+        seen = self._seen[:-1]
+        out = seen.T @ on_units @ seen
+        wrench = (factors[..., None, :] @ self.on_units(gradient))[..., 0, :]
+        for number, (slots, second) in self.fitted.items():
             mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)
-            g = np.zeros(3)
-            g[self.units[mine, 1] - 3] = wrench[mine]
-            known = np.flatnonzero(slots >= 0)
-            out[np.ix_(slots[known], slots[known])] += fitted.second(g)[np.ix_(known, known)]
+            g = np.zeros((*leading, 3))
+            g[..., self.units[mine, 1] - 3] = wrench[..., mine]
+            out[..., slots[:, None], slots] += np.tensordot(g, second, 1)
         return np.asarray(out)
 
     @cached_property
-    def _fitted(self) -> dict[int, tuple[FittedRotation, Index]]:
-        """Best-fit rotations that joints use, and the constrained DOFs (3k,) of their nodes."""
+    def _pair_sum(self) -> sp.csr_matrix:
+        """Which entries of the Hessians (rows, 12, 12) add up to each pair of units."""
+        count = len(self.units)
+        first, second = (
+            np.broadcast_to(x, (len(self.row_points), 12, 12)).ravel()
+            for x in (self._unit_of[:, :, None], self._unit_of[:, None, :])
+        )
+        there = np.flatnonzero((first < count) & (second < count))
+        pairs = first[there] * count + second[there]
+        shape = (count * count, len(first))
+        return sp.csr_matrix((np.ones(len(there)), (pairs, there)), shape=shape)
+
+    @cached_property
+    def fitted(self) -> dict[int, tuple[Index, Array]]:
+        """Best-fit rotations that joints use: the constrained DOFs (k,) of their nodes, and the
+        second derivatives (3, k, k) of the three rotations by these."""
         out = {}
         turning = set(self.units[self.units[:, 1] >= 3, 0].tolist())
-        place = {int(unknown): k for k, unknown in enumerate(self.touched)}
+        place = np.full(int(self.offsets[-1]), -1, dtype=np.intp)
+        place[self.touched] = np.arange(len(self.touched))
         for number in sorted(turning):
             point = self.points[number]
             if len(point.nodes) > 1:
-                dofs = list(self.bodies.values())[point.body].dofs
-                slots = np.full(3 * len(point.nodes), -1, dtype=np.intp)
-                for i, node in enumerate(point.nodes.tolist()):
-                    for c in range(3):
-                        unknown = dofs.numbers.get((node, c))
-                        if unknown is not None:
-                            slots[3 * i + c] = place.get(
-                                int(self.offsets[point.body]) + unknown, -1
-                            )
-                out[number] = (FittedRotation(dofs.coordinates[point.nodes], self.planar), slots)
+                body = list(self.bodies.values())[point.body]
+                pairs = [(node, c) for node in point.nodes.tolist() for c in range(3)]
+                numbers = np.array([body.dofs.numbers.get(pair, -1) for pair in pairs])
+                there = np.flatnonzero(numbers >= 0)
+                fitted = FittedRotation(body.dofs.coordinates[point.nodes], self.planar)
+                second = np.stack([fitted.second(e)[np.ix_(there, there)] for e in np.eye(3)])
+                entries = (np.ones(len(there)), (np.arange(len(there)), numbers[there]))
+                nodal = sp.csr_matrix(entries, shape=(len(there), len(body.dofs)))
+                form, own = body.on_coordinates(nodal), numbers[there]
+                if form is not nodal:
+                    own, dense = np.arange(body.size), form.toarray()
+                    second = dense.T @ second @ dense
+                slots = place[self.offsets[point.body] + own]
+                known = np.flatnonzero(slots >= 0)
+                out[number] = (slots[known], second[:, known[:, None], known])
         return out
 
     @cached_property
@@ -221,12 +280,16 @@ class Topology:
     @cached_property
     def period(self) -> float | None:
         """The period of all drivers, when it is one."""
+        if self.compliance.varies:
+            return None
         periods = set()
         for condition in self.rows.conditions:
+            law = condition.shifting if condition.turning is None else condition.turning[2]
+            if law is None or (isinstance(law, Uniform) and law.rate == law.acceleration == 0.0):
+                continue
             if condition.turning is not None:
-                periods.add(condition.turning[2].period)
-            elif condition.shifting is not None:
-                law = condition.shifting
+                periods.add(law.period)
+            else:
                 # A displacement repeats when it returns; an angle after a full turn.
                 returns = law.period is not None and np.isclose(
                     law.at(0.0)[0], law.at(law.period)[0]
@@ -234,9 +297,11 @@ class Topology:
                 periods.add(law.period if returns else None)
         return periods.pop() if len(periods) == 1 else None
 
-    def lever(self, joint: Joint) -> Array:
-        """From the second body's node to the joint's point (3,), m."""
-        return self.points[2 * self.joints.index(joint) + 1].lever
+    def over_all(self, matrix: Array) -> sp.csr_matrix:
+        """A matrix over the constrained DOFs (J, J) as one over all DOFs."""
+        row, col = np.nonzero(matrix)
+        entries = (matrix[row, col], (self.touched[row], self.touched[col]))
+        return sp.csr_matrix(entries, shape=(int(self.offsets[-1]),) * 2)
 
     def initial_pose(self, given: Mapping[str, ArrayLike]) -> Pose:
         """Frames to assemble from: at the ground's where nothing is given."""
@@ -303,36 +368,11 @@ class Topology:
         return out
 
 
-def _check_bodies(bodies: dict[str, Body]) -> bool:
-    """Whether all bodies are planar; MechanismError for mixtures and supported bodies."""
-    if not bodies:
-        raise MechanismError("bodies: a mechanism needs at least one")
-    kinds = set()
-    for name, body in bodies.items():
-        if name == GROUND:
-            raise MechanismError(f"bodies: {GROUND!r} is the fixed frame and needs no body")
-        if body.fixed.any() or len(body.hold):
-            raise MechanismError(
-                f"body {name!r}: is clamped or pinned; leave supports out, joints hold it"
-            )
-        kinds.add(bool(np.isin(body.dofs.component, (0, 1, 5)).all()))
-    if len(kinds) > 1:
-        raise MechanismError("bodies: all must be planar, or all in space")
-    return kinds.pop()
-
-
-def _check_names(
-    bodies: dict[str, Body], joints: tuple[Joint, ...], drivers: tuple[Driver, ...]
-) -> None:
-    names = [joint.name for joint in joints]
-    for joint in joints:
-        if names.count(joint.name) > 1:
-            raise MechanismError(f"joint {joint.name}: two joints have this name")
-        for body in joint.bodies:
-            if body != GROUND and body not in bodies:
-                raise MechanismError(
-                    f"joint {joint.name}: no body {body!r}; there are {GROUND}, {', '.join(bodies)}"
-                )
-    for motor in drivers:
-        if motor.joint not in names:
-            raise MechanismError(f"driver: no joint {motor.joint!r}; joints are {', '.join(names)}")
+def _pairs(points: tuple[JointPoint, ...], ties: Index) -> tuple[Index, Array, Array]:
+    """Bodies (k, 2), points and levers (k, 2, 3) of some joints and bushings, by their numbers."""
+    pairs = [(points[2 * k], points[2 * k + 1]) for k in ties.tolist()]
+    return (
+        np.array([[p.body for p in pair] for pair in pairs], dtype=np.intp),
+        np.array([[p.point for p in pair] for pair in pairs]),
+        np.array([[p.lever for p in pair] for pair in pairs]),
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assembly.errors import MechanismError, SingularPositionError
 from assembly.mechanisms.jets import Jet
@@ -27,47 +28,51 @@ class Partition:
     slaves: Index
     masters: Index
 
-    def transform(self, J: Jet, t: float) -> Jet:
-        """The jet of T_J (touched, masters); SingularPositionError where the slaves are not
+    def transform(self, J: Jet, t: ArrayLike) -> Jet:
+        """The jet of T_J (..., touched, masters); SingularPositionError where the slaves are not
         determined."""
         s, m = self.slaves, self.masters
-        T = np.zeros((3, J.data.shape[2], len(m)))
-        T[0, m, np.arange(len(m))] = 1.0
+        T = np.zeros((*J.data.shape[:-2], J.data.shape[-1], len(m)))
+        T[0, ..., m, np.arange(len(m))] = 1.0
         if len(s) == 0:
             return Jet(T)
         first, rate, second = J.data
-        Js = first[:, s]
-        inverse, condition = _inverse(Js)
-        if not condition < WORST_CONDITION:
+        inverse, condition = _inverse(first[..., s])
+        if not np.all(condition < WORST_CONDITION):
+            n = np.unravel_index(int(np.argmax(~(condition < WORST_CONDITION))), condition.shape)
             raise SingularPositionError(
-                f"t = {t:.6g} s: the joint conditions do not determine the same DOFs as at "
-                f"other times (condition {condition:.1e}); name another body in `coordinates`"
+                f"t = {float(np.asarray(t)[n]):.6g} s: the joint conditions do not determine the "
+                f"same DOFs as at other times (condition {condition[n]:.1e}); name another body in "
+                f"`coordinates`"
             )
-        T[0, s] = -inverse @ first[:, m]
-        T[1, s] = -inverse @ (rate @ T[0])
-        T[2, s] = -inverse @ (second @ T[0] + 2.0 * rate @ T[1])
+        T[0][..., s, :] = -inverse @ first[..., m]
+        T[1][..., s, :] = -inverse @ (rate @ T[0])
+        T[2][..., s, :] = -inverse @ (second @ T[0] + 2.0 * rate @ T[1])
         return Jet(T)
 
 
-def _inverse(Js: Array) -> tuple[Array, float]:
-    """The inverse, and ‖J_s‖_F ‖J_s⁻¹‖_F: the condition number or a little more."""
+def _inverse(Js: Array) -> tuple[Array, Array]:
+    """The inverse (..., k, k), and ‖J_s‖_F ‖J_s⁻¹‖_F: the condition number or a little more."""
     try:
         inverse = np.linalg.inv(Js)
     except np.linalg.LinAlgError:
-        return np.full_like(Js, np.inf), np.inf
-    return inverse, float(np.linalg.norm(Js) * np.linalg.norm(inverse))
+        return np.full_like(Js, np.inf), np.linalg.cond(Js)
+    size, other = (np.linalg.norm(A, axis=(-2, -1)) for A in (Js, inverse))
+    return inverse, np.asarray(size * other)
 
 
-def choose_partition(samples: list[Array], preference: Array) -> Partition:
+def choose_partition(samples: Array, preference: Array) -> Partition:
     """Slaves that keep J_s well conditioned at every sampled instant, the preferred ones where
     possible.
 
-    samples: J (m, touched) at some instants. preference (touched,): the larger, the rather a slave.
+    samples: J at some instants, (k, m, touched). preference (touched,): the larger, the rather a
+    slave.
     Raises MechanismError when joints repeat what others impose on the elastic DOFs.
     """
-    rows, touched = samples[0].shape
-    J = np.array(samples)
-    J = J / np.maximum(np.linalg.norm(J, axis=2, keepdims=True), np.finfo(float).tiny)
+    _, rows, touched = samples.shape
+    if rows == 0:
+        return Partition(np.zeros(0, dtype=np.intp), np.arange(touched))
+    J = samples / np.maximum(np.linalg.norm(samples, axis=2, keepdims=True), np.finfo(float).tiny)
     found = []
     for weight in (preference, np.ones(touched), 1.0 / preference):
         chosen = _greedy(J, weight)

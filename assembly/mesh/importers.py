@@ -70,21 +70,21 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
     """
     name = "the mesh" if isinstance(source, meshio.Mesh) else str(source)
     raw = source if isinstance(source, meshio.Mesh) else _read_file(Path(source))
-    given = np.asarray(raw.points, dtype=float)
-    if given.ndim != 2 or given.shape[1] not in (2, 3):
+    coordinates = np.asarray(raw.points, dtype=float)
+    if coordinates.ndim != 2 or coordinates.shape[1] not in (2, 3):
         raise MeshError(f"{name}: has no nodes")
-    points = np.zeros((len(given), 3))
-    points[:, : given.shape[1]] = given
+    points = np.zeros((len(coordinates), 3))
+    points[:, : coordinates.shape[1]] = coordinates
     dimension = _dimension(kinds[0])
     used = np.zeros(len(points), dtype=bool)
-    found: dict[str, list[Index]] = {}  # Gmsh writes a block for each of its geometric entities
+    cells: dict[str, list[Index]] = {}  # Gmsh writes a block for each of its geometric entities
     merged: dict[str, list[int]] = {}
     for k, block in enumerate(raw.cells):
         if block.type in kinds:
             nodes = np.asarray(block.data, dtype=np.intp)
             if name.endswith(".med"):
                 nodes = _from_med(points, nodes, block.type)
-            found.setdefault(block.type, []).append(nodes)
+            cells.setdefault(block.type, []).append(nodes)
             merged.setdefault(block.type, []).append(k)
             used[nodes] = True
         elif _dimension(block.type) >= dimension:
@@ -109,7 +109,7 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
         for label, nodes in _node_sets(raw).items()
         if used[nodes].any()
     }
-    blocks = tuple(CellBlock(kind, number[np.vstack(parts)]) for kind, parts in found.items())
+    blocks = tuple(CellBlock(kind, number[np.vstack(parts)]) for kind, parts in cells.items())
     cell_sets = _merged_cell_sets(raw, list(merged.values()))
     return Mesh(points[used], blocks, sets, cell_sets, number, name)
 
@@ -158,14 +158,14 @@ def _node_sets(raw: meshio.Mesh) -> dict[str, Index]:
     Node and cell sets; physical groups of Gmsh (both formats); families of MED; properties of
     Nastran ("property 3"); of VTK, arrays over nodes or cells that hold only 0 and 1.
     """
-    found: dict[str, list[Any]] = {}
+    parts_of: dict[str, list[Any]] = {}
     for label, nodes in raw.point_sets.items():
-        found.setdefault(label, []).append(np.asarray(nodes, dtype=np.intp))
+        parts_of.setdefault(label, []).append(np.asarray(nodes, dtype=np.intp))
     for label, k, mask in _cell_sets(raw):
-        found.setdefault(label, []).append(raw.cells[k].data[mask].ravel())
+        parts_of.setdefault(label, []).append(raw.cells[k].data[mask].ravel())
     for label, mask in _marked_nodes(raw):
-        found.setdefault(label, []).append(np.flatnonzero(mask))
-    return {label: np.unique(np.concatenate(parts)) for label, parts in found.items() if parts}
+        parts_of.setdefault(label, []).append(np.flatnonzero(mask))
+    return {label: np.unique(np.concatenate(parts)) for label, parts in parts_of.items() if parts}
 
 
 def _merged_cell_sets(raw: meshio.Mesh, merged: list[list[int]]) -> dict[str, tuple[Mask, ...]]:

@@ -39,15 +39,15 @@ def grid_sets(path: Path) -> dict[str, Index]:
             members.setdefault(f"set {card[1]}", []).extend(card[2:])
         elif card[0] == "SPC1":
             members.setdefault(f"spc {card[1]}", []).extend(card[3:])
-    found: dict[str, Index] = {}
+    sets: dict[str, Index] = {}
     for label, words in members.items():
         try:
-            found[label] = np.unique([place[k] for k in _expanded(words)]).astype(np.intp)
+            sets[label] = np.unique([place[k] for k in _expanded(words)]).astype(np.intp)
         except KeyError as fault:
             raise MeshError(f"{path}: {label}: there is no grid point {fault}") from None
         except ValueError as fault:
             raise MeshError(f"{path}: {label}: expected grid point numbers: {fault}") from None
-    return found
+    return sets
 
 
 def _cards(path: Path) -> Iterator[list[str]]:

@@ -24,7 +24,7 @@ from scipy.spatial.transform import Rotation
 from assembly.errors import MotionError
 from assembly.kinematics import Kinematics, skew
 from assembly.magnitudes import POSITION
-from assembly.motion.motion import check_inside, check_times
+from assembly.motion.records import check_inside, check_times
 from assembly.types import Array
 
 DEGREE = 5
@@ -32,7 +32,17 @@ DEGREE = 5
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Standard deviations (3,) of ω (rad/s), ε (rad/s²) and a_O (m/s²) in body axes."""
+    """Standard deviations of fitted kinematics, in body axes.
+
+    Parameters
+    ----------
+    omega : ndarray, shape (3,)
+        Of the angular velocity, rad/s.
+    epsilon : ndarray, shape (3,)
+        Of the angular acceleration, rad/s².
+    acceleration : ndarray, shape (3,)
+        Of the acceleration of the origin, m/s².
+    """
 
     omega: Array
     epsilon: Array
@@ -43,7 +53,7 @@ class Uncertainty:
 class FittedMotion:
     """The motion fitted to markers. Made by `fit_markers`.
 
-    Attributes
+    Parameters
     ----------
     times : ndarray, shape (n,)
         s.
@@ -55,6 +65,8 @@ class FittedMotion:
         Root mean square distance of the markers from the fitted rigid body, m.
     place, attitude, weights : BSpline
         Centroid, quaternion and smoothing weights over time.
+    period : None
+        A measured motion is not taken as periodic.
     """
 
     times: Array
@@ -73,46 +85,16 @@ class FittedMotion:
         return np.asarray(self.reference.mean(axis=0))
 
     def frame(self, t: float) -> tuple[Array, Array]:
-        """Position of the frame at time t.
+        """Origin (3,), m, and rotation (3, 3) of the frame, body to fixed axes, at time t (s).
 
-        Parameters
-        ----------
-        t : float
-            s.
-
-        Returns
-        -------
-        origin : ndarray, shape (3,)
-            Fixed axes, m.
-        rotation : ndarray, shape (3, 3)
-            From body to fixed axes.
-
-        Raises
-        ------
-        MotionError
-            Outside the recorded time.
+        Raises MotionError outside the recorded time.
         """
         check_inside(t, self.times)
         R = Rotation.from_quat(self.attitude(t)).as_matrix()
         return self.place(t) - R @ self.centroid, np.asarray(R)
 
     def at(self, t: float) -> Kinematics:
-        """Kinematics at time t.
-
-        Parameters
-        ----------
-        t : float
-            s.
-
-        Returns
-        -------
-        Kinematics
-
-        Raises
-        ------
-        MotionError
-            Outside the recorded time.
-        """
+        """Kinematics at time t (s). Raises MotionError outside the recorded time."""
         check_inside(t, self.times)
         q, rate, second = (self.attitude(t, k) for k in range(3))
         R = Rotation.from_quat(q).as_matrix()

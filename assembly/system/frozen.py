@@ -97,7 +97,7 @@ class FrozenSystem:
             n = int(shape[0])
         if n == 0:
             raise InputError("M: the system has no DOFs left (is every node clamped?)")
-        given = dict(
+        matrices = dict(
             M=M,
             C=C,
             D=D,
@@ -109,7 +109,7 @@ class FrozenSystem:
             K_transport=K_transport,
         )
         self.parts: dict[str, Combination] = {
-            name: Combination.wrap(given[name], n, name) for name in PARTS
+            name: Combination.wrap(matrices[name], n, name) for name in PARTS
         }
         self.n = n
         self.Q = np.zeros(n) if Q is None else np.asarray(Q, dtype=float)
@@ -218,12 +218,12 @@ class FrozenSystem:
         unknown = set(names) - set(PARTS)
         if unknown:
             raise InputError(f"no such part: {sorted(unknown)[0]!r}; parts are {', '.join(PARTS)}")
-        kept: dict[str, Any] = {name: self.parts[name] for name in (*names, "M")}
-        kept |= dict(
+        parts: dict[str, Any] = {name: self.parts[name] for name in (*names, "M")}
+        parts |= dict(
             Q=self.Q, rigid=self.rigid, dofs=self.dofs, frame=self.frame, parameters=self.parameters
         )
-        kept |= changes
-        return FrozenSystem(**kept)
+        parts |= changes
+        return FrozenSystem(**parts)
 
     # Structure. A part that may be damping or circulatory counts as such, however small: the sizes
     # of different parts are not compared.
@@ -262,10 +262,10 @@ class FrozenSystem:
         return build_null_chain(self)
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
+        parameters = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
         lines = [
             f"frozen system: {self.n} DOFs in the {self.frame} frame"
-            + (f" at {shown}" if shown else "")
+            + (f" at {parameters}" if parameters else "")
         ]
         for name in PARTS:
             part = self.parts[name]

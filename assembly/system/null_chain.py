@@ -34,9 +34,13 @@ MOTION_TOLERANCE = 1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …, which cancel 
 class NullChain:
     """Bases of the right and left invariant subspaces of the zero eigenvalues.
 
-    right, left: (2n, r) real, columns (q, q̇). The first `order_one` columns of `right` are the
-    eigenvectors (V, 0), the others the second chain vectors (w, V c). null, left_null: (n, m), the
-    right and left null spaces of the stiffness, mass-orthonormal and biorthogonal to the same size.
+    Parameters
+    ----------
+    right, left : ndarray, shape (2n, r)
+        Real bases, columns (q, q̇). The first m columns of `right` are the eigenvectors (V, 0), the
+        others the second vectors (w, V c) of the chains.
+    null, left_null : ndarray, shape (n, m)
+        Right and left null spaces of the stiffness; `null` is mass-orthonormal.
     """
 
     right: Array

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.types import Array
+from assembly.types import Array, Mask
 
 ROUND_OFF = 1e-12  # of what a row of K could exert: a product K v below it is zero
 DEPENDENT = 1e-12  # singular value below which motions, of unit size, depend on others
@@ -48,6 +48,17 @@ def unresisted(motions: Array, *stiffnesses: sp.csr_matrix) -> Array:
     Z = la.svd(forces, full_matrices=False)[2].T
     free = np.abs(forces @ Z).max(axis=0) <= ROUND_OFF
     return motions if free.all() else np.asarray(V @ Z[:, free])
+
+
+def compatible(fields: Array, fixed: Mask, scale: float) -> Array:
+    """The combinations of rigid fields (n, k), of points up to `scale` m away, that leave the
+    fixed DOFs (n,) at rest.
+    """
+    if not fixed.any():
+        return fields
+    triangle = la.qr(fields[fixed], mode="economic")[1]
+    _, sizes, Zt = la.svd(triangle, full_matrices=True)
+    return np.asarray(fields @ Zt[int((sizes > 1e-10 * scale).sum()) :].T)
 
 
 def _relative_forces(K: sp.csr_matrix, V: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 import assembly
 import modal
-from studies.figures.tracks import campbell
+from modal.plot import campbell
 
 length = 0.5  # m
 section = assembly.rectangle(0.03, 0.012)  # wide in the plane of rotation, thin across it

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 
 import assembly
 import modal
-from studies.figures.maps import verdict
+from modal.plot.map_regions import verdict
 
 damping, section, steel = 2.0, assembly.circle(0.02), assembly.steel  # 1/s
 slender = dict(theory="euler-bernoulli", rotary_inertia=False)

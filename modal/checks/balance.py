@@ -44,6 +44,6 @@ def energy_balance(
         progress=progress,
     )
     energy = np.abs(response["energy"].values).max()
-    found = float(np.abs(response["energy_defect"].values).max() / energy)
-    verdict: Verdict = "holds" if found <= BOUND else "fails"
-    return Property("P6", statement, found, BOUND, verdict, f"{(end - t0) / cycle:.3g} cycles")
+    defect = float(np.abs(response["energy_defect"].values).max() / energy)
+    verdict: Verdict = "holds" if defect <= BOUND else "fails"
+    return Property("P6", statement, defect, BOUND, verdict, f"{(end - t0) / cycle:.3g} cycles")

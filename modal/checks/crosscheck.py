@@ -10,11 +10,13 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
+from assembly.magnitudes import check_count
 from modal.checks.crosscheck_report import CrossCheck, CrossCheckInterrupted
 from modal.checks.crosscheck_work import Work
 from modal.checks.mode_transient import follow_transients
 from modal.checks.unfrozen import Unfrozen
-from modal.periodic.floquet import FloquetModes, floquet, reduced_floquet, suitable_method
+from modal.periodic.floquet import floquet, reduced_floquet, suitable_method
+from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.periodicity import check_period
 from modal.tracking.frozen_callable import tracks_of_callable
 from modal.tracking.tracking import track
@@ -155,8 +157,7 @@ def _times(
 
 
 def _checked_turns(turns: Any, at: Array, T: float | None) -> int:
-    if not (isinstance(turns, (int, np.integer)) and turns >= 1):
-        raise InputError(f"turns: expected a whole number of periods, got {turns!r}")
+    check_count(turns, "turns")
     if turns > 1 and (T is None or abs(at[-1] - at[0] - T) > 1e-6 * T):
         raise InputError("turns: needs a period, and tracks that cover exactly one")
     return int(turns)

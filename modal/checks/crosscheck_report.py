@@ -9,24 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from modal.checks.diagnosis import Diagnosis
-from modal.periodic.floquet import FloquetModes
-
-VARIABLES: dict[str, tuple[str, str]] = {
-    "frozen_rate": ("s-1", "mean over the motion of the frozen growth rate Re λ"),
-    "corrected_rate": ("s-1", "mean over the motion of the corrected growth rate σ"),
-    "transient_rate": ("s-1", "growth rate of the mode's coordinate in the full transient"),
-    "transient_uncertainty": ("s-1", "uncertainty of transient_rate"),
-    "floquet_rate": ("s-1", "real part of the Floquet exponent"),
-    "floquet_error": ("s-1", "error bound of floquet_rate"),
-    "mean_frequency": ("Hz", "mean over the motion of |Im λ| / 2π"),
-    "frozen_interval": ("s", "least frozen interval over the motion"),
-    "vibration_period": ("s", "2π over the mean of |λ|"),
-    "frozen_share": ("1", "share of the motion whose frozen interval is at least that period"),
-    "gain": ("1", "largest growth of the energy norm of a motion that starts in the mode"),
-    "verdict": ("1", "confirmed, frozen misleads, or undecided"),
-    "reason": ("1", "why the frozen verdict misleads"),
-    "remark": ("1", "explanation, or what to refine"),
-}
+from modal.periodic.floquet_modes import FloquetModes
 
 
 @dataclass(frozen=True)

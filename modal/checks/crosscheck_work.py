@@ -13,12 +13,13 @@ from scipy.integrate import trapezoid
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import InputError
-from modal.checks.crosscheck_report import VARIABLES, CrossCheck
+from modal.checks.crosscheck_report import CrossCheck
 from modal.checks.diagnosis import Diagnosis, Evidence, diagnose
 from modal.checks.mode_transient import ModeTransients, assigned
 from modal.checks.unfrozen import Unfrozen
-from modal.data.datasets import provenance
-from modal.periodic.floquet import FloquetModes
+from modal.data.datasets import described, provenance
+from modal.data.variables import CROSSCHECK
+from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.resonance import announced
 from modal.transient.equations import freezer, is_second_order
 from modal.types import Array, Complex
@@ -45,7 +46,8 @@ class Work:
     def __post_init__(self) -> None:
         self.modes = _window(self.tracks)
         self.count, self.t0 = len(self.modes), float(self.at[0])
-        self.lam = _with_positive_frequency(self.tracks.eigenvalue.values[:, self.modes])
+        lam = self.tracks.eigenvalue.values[:, self.modes]
+        self.lam = np.where(lam.imag < 0.0, lam.conj(), lam)
         self.sigma = self.tracks.growth_rate_corrected.values[:, self.modes]
 
     def report(self) -> CrossCheck:
@@ -97,24 +99,21 @@ class Work:
             remark=[d.remark for d in diagnoses],
         )
         dataset = xr.Dataset(
-            {
-                name: ("mode", values[name], {"units": units, "long_name": long_name})
-                for name, (units, long_name) in VARIABLES.items()
-            },
+            {name: ("mode", values[name]) for name in CROSSCHECK},
             coords={"mode": self.tracks.mode.values[self.modes]},
             attrs=self._provenance(),
         )
-        return CrossCheck(dataset, diagnoses, self.floquet)
+        return CrossCheck(described(dataset, CROSSCHECK), diagnoses, self.floquet)
 
     def _provenance(self) -> dict[str, Any]:
         unfrozen = self.unfrozen
-        made = "made at every instant"
+        exact = "made at every instant"
         return provenance(
             title="frozen growth rates against transient and Floquet",
             model=type(self.model).__name__,
             solver="Gauss collocation of order 6 on the space of the frozen modes",
             reduced_unknowns="none" if unfrozen is None else unfrozen.size,
-            matrices=str((unfrozen and unfrozen.interpolated) or made),
+            matrices=str((unfrozen and unfrozen.interpolated) or exact),
             period="none" if self.period is None else self.period,
             span=[self.t0, float(self.at[-1])],
             turns=self.turns,
@@ -122,7 +121,7 @@ class Work:
         )
 
 
-def _matched(found: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
+def _matched(floquet: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
     """Rate and error (2, m) of the Floquet exponent each frozen mode turns into.
 
     Each Floquet vector is assigned to its dominant mode, two to a conjugate pair; the faster
@@ -131,7 +130,7 @@ def _matched(found: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
     """
     values, _, left = unfrozen.frozen(unfrozen.t0)
     place = assigned(values, np.where(np.isfinite(lam), lam, 0.0))
-    x = found.vectors
+    x = floquet.vectors
     if unfrozen.basis is not None:
         n = x.shape[0] // 2
         x = np.vstack([la.lstsq(unfrozen.basis, part)[0] for part in (x[:n], x[n:])])
@@ -143,12 +142,12 @@ def _matched(found: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
     rows, columns = linear_sum_assignment(-weight[owners])
     out = np.full((2, len(lam)), np.nan)
     for row, column in zip(rows, columns, strict=True):
-        i, rate = owners[row], found.exponents[column].real
+        i, rate = owners[row], floquet.exponents[column].real
         if not out[0, i] >= rate:
-            out[:, i] = rate, found.error[column]
+            out[:, i] = rate, floquet.error[column]
     for i in np.flatnonzero(pairs):
         for column in np.flatnonzero(weight[i] >= SHARED * weight[i].max()):
-            rate, error = found.exponents[column].real, found.error[column]
+            rate, error = floquet.exponents[column].real, floquet.error[column]
             if rate > max(out[0, i], error):
                 out[:, i] = rate, error
     out[:, ~np.isfinite(lam)] = np.nan
@@ -157,16 +156,12 @@ def _matched(found: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
 
 def _window(tracks: xr.Dataset) -> NDArray[np.intp]:
     """The elastic tracks that exist at the first instant."""
-    there = np.isfinite(tracks.eigenvalue.values[0].real)
+    exists = np.isfinite(tracks.eigenvalue.values[0].real)
     elastic = tracks.kind.values[0] == "elastic"
-    found = np.flatnonzero(there & elastic)
-    if not found.size:
+    tracked = np.flatnonzero(exists & elastic)
+    if not tracked.size:
         raise InputError("tracks: none of the modes of the first instant is elastic")
-    return found
-
-
-def _with_positive_frequency(lam: Complex) -> Complex:
-    return np.where(lam.imag < 0.0, lam.conj(), lam)
+    return tracked
 
 
 def _mean(at: Array, values: Array) -> float:
@@ -196,9 +191,9 @@ def _announced(lam: Complex, at: Array, T: float | None) -> list[str]:
     inside = at <= at[0] + T * (1.0 + 1e-9)
     means = np.array([_mean(at[inside], np.abs(lam[inside, i].imag)) for i in range(count)])
     known = np.flatnonzero(np.isfinite(means) & (means > 0.0))
-    found = announced(means[known], T, RESONANCE_WIDTH)
+    resonances = announced(means[known], T, RESONANCE_WIDTH)
     out = [""] * count
-    for r in reversed(found):
+    for r in reversed(resonances):
         for i in (r.first, r.second):
             out[known[i]] = str(r)
     return out

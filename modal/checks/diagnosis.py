@@ -48,7 +48,16 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The outcome, its reason (one of the four, or ""), and a sentence of explanation or advice."""
+    """Outcome of the cross-check of one mode.
+
+    Attributes
+    ----------
+    outcome : {"confirmed", "frozen misleads", "undecided"}
+    reason : str
+        Why the frozen verdict misleads, or "".
+    remark : str
+        Explanation, or what to refine.
+    """
 
     outcome: Outcome
     reason: str

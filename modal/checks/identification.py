@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
+from modal.data.datasets import described, provenance
+from modal.data.variables import IDENTIFIED
 from modal.types import Complex
 
 EVEN = 1e-9  # relative scatter of the sampling interval
@@ -52,7 +54,7 @@ def modal_coordinates(
     """
     if response.sizes["probe"] != system.n:
         raise InputError(
-            f'response: needs all {system.n} unknowns, has {response.sizes["probe"]}: probes="all"'
+            f'response: needs all {system.n} DOFs, has {response.sizes["probe"]}: probes="all"'
         )
     lam, Y = np.asarray(eigenvalues, dtype=complex), np.asarray(left, dtype=complex)
     q, v = response.displacement.values, response.velocity.values
@@ -187,18 +189,13 @@ def identify(response: xr.Dataset, modes: Any, system: FrozenSystem) -> xr.Datas
     coordinates = modal_coordinates(response, system, modes.eigenvalues, modes.left)
     t = response.time.values
     found = np.array([rate_of(t, c) for c in coordinates.T])
-    return xr.Dataset(
+    dataset = xr.Dataset(
         {
-            "eigenvalue": ("mode", found, {"units": "s-1", "long_name": "identified eigenvalue"}),
-            "frozen_eigenvalue": (
-                "mode",
-                np.asarray(modes.eigenvalues),
-                {"units": "s-1", "long_name": "eigenvalue of the frozen instant"},
-            ),
-            "amplitude": (
-                "mode",
-                np.abs(coordinates[0]),
-                {"units": "1", "long_name": "amplitude of the mode at the first instant"},
-            ),
-        }
+            "eigenvalue": ("mode", found),
+            "frozen_eigenvalue": ("mode", np.asarray(modes.eigenvalues)),
+            "amplitude": ("mode", np.abs(coordinates[0])),
+        },
+        coords={"mode": np.arange(len(found))},
+        attrs=provenance(title="modes identified in a transient"),
     )
+    return described(dataset, IDENTIFIED)

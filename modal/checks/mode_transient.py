@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import cumulative_trapezoid
 from scipy.optimize import linear_sum_assignment
 
 from modal.checks.unfrozen import Unfrozen
@@ -53,22 +54,23 @@ def follow_transients(
     chosen = np.unique(np.linspace(0, len(at) - 1, RECORDS).round().astype(int))
     times = at[chosen]
     pairs = shown(list(zip(times, chosen, strict=True)), "frozen modes", "instant", progress)
-    seen = [_Instant(unfrozen, float(t), lam[j]) for t, j in pairs]
+    instants = [_Instant(unfrozen, float(t), lam[j]) for t, j in pairs]
     longest = RESOLUTION / max(float(np.nanmax(np.abs(lam))), 1e-300)
     fine, rough = (unfrozen.propagators(times, longest, n, progress) for n in (2, 1))
-    x = seen[0].right
+    x = instants[0].right
     y = x.copy()
-    logs, sizes = [seen[0].logs(x)], [seen[0].sizes(x)]
+    logs, sizes = [instants[0].logs(x)], [instants[0].sizes(x)]
     for _ in range(turns):
-        for map_, coarse, instant in zip(fine, rough, seen[1:], strict=True):
+        for map_, coarse, instant in zip(fine, rough, instants[1:], strict=True):
             x, y = map_ @ x, coarse @ y
             logs.append(instant.logs(x))
             sizes.append(instant.sizes(x))
     length = float(at[-1] - at[0])
     span = turns * length
-    off = np.abs(seen[-1].logs(y) - logs[-1]) / (2.0**ORDER - 1.0)
+    step_error = np.abs(instants[-1].logs(y) - logs[-1]) / (2.0**ORDER - 1.0)
     # The rest after the corrected rate and a straight line is coupling: an error of both ends.
-    once = np.stack([_cumulative(at, c)[chosen] for c in sigma.T], axis=1)
+    known = np.where(np.isfinite(sigma), sigma, 0.0)
+    once = cumulative_trapezoid(known, at, axis=0, initial=0.0)[chosen]
     due = np.concatenate([once] + [once[1:] + n * once[-1] for n in range(1, turns)])
     when = np.concatenate([times] + [times[1:] + n * length for n in range(1, turns)]) - times[0]
     rest = np.array(logs) - due
@@ -78,9 +80,9 @@ def follow_transients(
     all_sizes = np.array(sizes)
     return ModeTransients(
         rate=(logs[-1] - logs[0]) / span,
-        uncertainty=(blur + off) / span,
+        uncertainty=(blur + step_error) / span,
         gain=(all_sizes / all_sizes[0]).max(axis=0),
-        basis_gap=np.max([instant.gaps for instant in seen], axis=0),
+        basis_gap=np.max([instant.gaps for instant in instants], axis=0),
         abscissa=max(unfrozen.numerical_abscissa(float(t)) for t in times),
     )
 
@@ -111,16 +113,10 @@ class _Instant:
         return np.asarray(np.linalg.norm(self.norm @ x, axis=0))
 
 
-def assigned(values: Complex, wanted: Complex) -> NDArray[np.intp]:
-    """Number of the value that represents each of `wanted`: one to one, of least distance."""
-    distance = np.abs(values[None, :] - wanted[:, None])
+def assigned(values: Complex, targets: Complex) -> NDArray[np.intp]:
+    """Number of the value that represents each of `targets`: one to one, of least distance."""
+    distance = np.abs(values[None, :] - targets[:, None])
     rows, columns = linear_sum_assignment(distance)
-    out = np.empty(len(wanted), dtype=np.intp)
+    out = np.empty(len(targets), dtype=np.intp)
     out[rows] = columns
     return out
-
-
-def _cumulative(at: Array, values: Array) -> Array:
-    filled = np.where(np.isfinite(values), values, 0.0)
-    steps = 0.5 * (filled[1:] + filled[:-1]) * np.diff(at)
-    return np.concatenate([[0.0], np.cumsum(steps)])

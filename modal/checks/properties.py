@@ -60,21 +60,23 @@ def properties(system: FrozenSystem, k: int = 6) -> PropertyReport:
     >>> report.ok
     True
     """
-    found = (
+    checked = (
         list(_spectral(conservative_part(system), k))
         + list(_zeros(system))
         + symmetry_classes(system)
         + [_pinned(system)]
     )
-    return PropertyReport(tuple(sorted(found, key=lambda p: p.name)))
+    return PropertyReport(tuple(sorted(checked, key=lambda p: p.name)))
 
 
 def conservative_part(system: FrozenSystem) -> FrozenSystem:
     """M, C, K, K(ω²) and the symmetric part of K_G of the instant."""
-    kept = system.only(*CONSERVATIVE)
-    if kept.parts["K_G"].is_symmetric:
-        return kept
-    return kept.only("C", "K", "K_omega2", K_G=0.5 * (kept.K_G + kept.K_G.T))
+    conservative = system.only(*CONSERVATIVE)
+    if conservative.parts["K_G"].is_symmetric:
+        return conservative
+    return conservative.only(
+        "C", "K", "K_omega2", K_G=0.5 * (conservative.K_G + conservative.K_G.T)
+    )
 
 
 # P1 and P3
@@ -201,5 +203,5 @@ def _pinned(system: FrozenSystem) -> Property:
     # The rounding error of the product K v is no defect of the assembly. It can exceed the bound at
     # low speed, where the terms of K v of size |K| |v| cancel.
     rounding = np.finfo(float).eps * np.linalg.norm(abs(system.K) @ abs(v)) / scale
-    found = float(np.linalg.norm(total) / scale)
-    return judged("P5", statement, found, PINNED_BOUND + float(rounding))
+    defect = float(np.linalg.norm(total) / scale)
+    return judged("P5", statement, defect, PINNED_BOUND + float(rounding))

@@ -37,20 +37,20 @@ def symmetry_classes(system: FrozenSystem) -> list[Property]:
         A = getattr(system, name)
         if A.nnz == 0:
             continue
-        shown = SHOWN.get(name, name)
+        label = SHOWN.get(name, name)
         if name == "C" and not system.parts["K_transport"].is_zero:
             out.append(skipped("P4", "C is skew", "transport=True: C + Cᵀ = 2 dM/dt instead"))
             continue
         mirrored = A - A.T if name in SYMMETRIC else A + A.T
-        found = abs(mirrored).max() / abs(A).max()
-        pin = pin_rotations(system) if name == "K_G" and found > CLASS_BOUND else None
+        asymmetry = abs(mirrored).max() / abs(A).max()
+        pin = pin_rotations(system) if name == "K_G" and asymmetry > CLASS_BOUND else None
         if pin is not None:
             out.append(_turning_couple(system, pin))
         else:
             kind = "symmetric" if name in SYMMETRIC else "skew"
-            out.append(judged("P4", f"{shown} is {kind}", found, CLASS_BOUND))
+            out.append(judged("P4", f"{label} is {kind}", asymmetry, CLASS_BOUND))
         if name in SIGNS:
-            out.append(_sign(A, shown, SIGNS[name], strict=name == "M"))
+            out.append(_sign(A, label, SIGNS[name], strict=name == "M"))
     return out
 
 
@@ -91,15 +91,15 @@ def _turning_couple(system: FrozenSystem, R: Array) -> Property:
     tilde = R.T @ A
     couple = np.array([tilde[2, 1], tilde[0, 2], tilde[1, 0]])
     rows = sp.csr_matrix(A)
-    left = abs(S + 0.5 * (rows @ sp.csr_matrix(np.linalg.pinv(tilde, 1e-9)) @ rows.T)).max()
-    found = left / abs(system.K_G).max() * (COUPLE_BOUND / CLASS_BOUND)
+    remainder = abs(S + 0.5 * (rows @ sp.csr_matrix(np.linalg.pinv(tilde, 1e-9)) @ rows.T)).max()
+    defect = remainder / abs(system.K_G).max() * (COUPLE_BOUND / CLASS_BOUND)
     needed = _needed_couple(system, R)
     note = "its size not compared: the pin accelerates, or the shape is stretched"
     if needed is not None:
-        found = max(found, np.linalg.norm(couple - needed) / np.linalg.norm(needed))
+        defect = max(defect, np.linalg.norm(couple - needed) / np.linalg.norm(needed))
         note = f"{np.linalg.norm(needed):.4g} N·m, not conservative"
     statement = "K_G is symmetric but for ½ΦM̃Φᵀ of the pin's couple M"
-    return judged("P4", statement, found, COUPLE_BOUND, note)
+    return judged("P4", statement, defect, COUPLE_BOUND, note)
 
 
 def _needed_couple(system: FrozenSystem, R: Array) -> Array | None:
@@ -122,12 +122,12 @@ def _needed_couple(system: FrozenSystem, R: Array) -> Array | None:
     return np.asarray(J @ epsilon + np.cross(omega, J @ omega))
 
 
-def _sign(A: sp.csr_matrix, shown: str, sign: float, strict: bool) -> Property:
+def _sign(A: sp.csr_matrix, label: str, sign: float, strict: bool) -> Property:
     """Definiteness by a Cholesky factorization, after a shift by the bound unless strictly
     definite."""
     size = bound(A)
     shift = 0.0 if strict else CLASS_BOUND * size
-    statement = f"{shown} is {'positive' if sign > 0 else 'negative'} "
+    statement = f"{label} is {'positive' if sign > 0 else 'negative'} "
     statement += "definite" if strict else "semidefinite"
     try:
         Factorization(sp.csr_matrix(sign * A + shift * sp.identity(A.shape[0])), "spd").destroy()

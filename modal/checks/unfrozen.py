@@ -18,7 +18,11 @@ from modal.data.progress import counted, shown
 from modal.periodic.balanced import Balanced, energy_root
 from modal.periodic.collocation import monodromy
 from modal.periodic.galerkin import GalerkinModel, modal_basis
-from modal.reduction.interpolation import chebyshev_interpolant, periodic_interpolant
+from modal.reduction.interpolation import (
+    chebyshev_interpolant,
+    one_by_one,
+    periodic_interpolant,
+)
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.types import Array, Complex
 
@@ -51,9 +55,9 @@ class Unfrozen:
             exact = FirstOrderModel(model, t0).first_order
         with counted(exact, "matrices of the motion", "instant", progress) as sampled:
             smooth = (
-                periodic_interpolant(sampled, t0, period)
+                periodic_interpolant(one_by_one(sampled), t0, period)
                 if period is not None and t1 - t0 > 0.5 * period
-                else chebyshev_interpolant(sampled, t0, t1)
+                else chebyshev_interpolant(one_by_one(sampled), t0, t1)
             )
         self.interpolated = smooth
         self.matrix = smooth or exact

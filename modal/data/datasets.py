@@ -1,12 +1,13 @@
-"""Variables, units and names of the tracks dataset, and provenance attributes.
+"""Datasets with the attributes of their variables, and provenance.
 
-docs/datasets.md describes the datasets for their readers.
+The variables are rows of modal/data/variables.py.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
@@ -14,88 +15,86 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-# Units and names of every variable of a tracks dataset.
-TRACK_VARIABLES: Mapping[str, tuple[str, str]] = {
-    "eigenvalue": ("rad s-1", "eigenvalue of the frozen instant"),
-    "frequency": ("Hz", "frequency of vibration, |Im λ| / 2π"),
-    "damping_ratio": ("1", "damping ratio, −Re λ / |λ|"),
-    "growth_rate": ("s-1", "growth rate of the frozen instant, Re λ"),
-    "growth_rate_corrected": ("s-1", "growth rate σ with the first-order effect of the motion"),
-    "growth_rate_action": ("s-1", "growth rate of the action, energy over frequency, of a mode"),
-    "backward_error": ("1", "backward error of the eigenpair"),
-    "condition_number": ("1", "relative condition number of the eigenvalue"),
-    "mac": ("1", "modal assurance criterion to the previous instant, from left and right vectors"),
-    "certainty": ("1", "least MAC believed on the way from the previous instant"),
-    "event": ("1", "what happens to the mode at the instant"),
-    "kind": ("1", "rigid or elastic"),
-    "frozen_interval": ("s", "how long the modes of the instant stand for the motion"),
-    "coupling": ("1", "largest coupling with another mode by the motion, |yᴴȦx| / |λ_i − λ_j|²"),
-    "partner": ("1", "the other mode of the event, −1 for none"),
-    "gap": ("rad s-1", "least distance of the two eigenvalues of a veering"),
-    "event_at": ("", "where the event happens, between the instant before and this one"),
-    "whirl_number": (
-        "1",
-        "whirl about the axis: +1 circular, positive sense; −1 circular, negative sense; 0 planar",
-    ),
-    "whirl": ("1", "sense of whirl to the rotation: forward, backward, planar or none"),
-}
+from modal.data.variables import COORDINATES, MAP, SWEPT, Table, Variable
 
-# The list of all events, along the dimension "occurrence".
-OCCURRENCES: Mapping[str, tuple[str, str]] = {
-    "occurrence_event": ("1", "what happens"),
-    "occurrence_mode": ("1", "the mode it happens to"),
-    "occurrence_partner": ("1", "the other mode, −1 for none"),
-    "occurrence_at": ("", "where it happens"),
-    "occurrence_gap": ("rad s-1", "least distance of the two eigenvalues of a veering"),
-}
-
-# Units and names of parameters that are swept often; any other is taken as it is.
-COORDINATES: Mapping[str, tuple[str, str]] = {
-    "time": ("s", "time"),
-    "omega": ("rad s-1", "angular velocity"),
-    "epsilon": ("rad s-2", "angular acceleration"),
-    "acceleration": ("m s-2", "acceleration of the frame's origin"),
-    "speed_rpm": ("min-1", "speed of rotation"),
-}
+WORDS = "UTO"  # kinds of arrays of words
+_REPEATED = re.compile(r"^(event|partner|gap|event_at)_\d+$")  # further events of one cell
 
 
-def tracks_dataset(
-    name: str,
-    at: np.ndarray,
-    variables: Mapping[str, np.ndarray],
-    attributes: Mapping[str, Any],
-    events: Sequence[Any] = (),
-) -> xr.Dataset:
-    """A tracks dataset: dims (name, "mode"), every variable (T, R) with its units and long_name,
-    and the list of all events along "occurrence". Units left empty are those of the swept value.
+def described(dataset: xr.Dataset, table: Table) -> xr.Dataset:
+    """The dataset with the attributes of its rows on every variable and coordinate.
+
+    Raises KeyError for a variable that is in no row, ValueError for one with other dimensions.
     """
-    dims = (name, "mode")
-    units, long_name = COORDINATES.get(name, ("1", name))
-    columns = {
-        "occurrence_event": np.array([m.kind for m in events], dtype=str),
-        "occurrence_mode": np.array([m.first for m in events], dtype=np.int32),
-        "occurrence_partner": np.array([m.second for m in events], dtype=np.int32),
-        "occurrence_at": np.array([m.at for m in events], dtype=float),
-        "occurrence_gap": np.array([m.gap if m.kind == "veering" else np.nan for m in events]),
-    }
-    data: dict[str, Any] = {}
-    for key, values in variables.items():
-        own, named = TRACK_VARIABLES[key]
-        data[key] = (dims, values, {"units": own or units, "long_name": named})
-    for key, values in columns.items():
-        own, named = OCCURRENCES[key]
-        data[key] = (("occurrence",), values, {"units": own or units, "long_name": named})
-    rows = next(iter(variables.values())).shape[1]
-    coordinates = {
-        name: (name, at, {"units": units, "long_name": long_name}),
-        "mode": ("mode", np.arange(rows), {"units": "1", "long_name": "number of the track"}),
-    }
-    return xr.Dataset(data, coords=coordinates, attrs=dict(attributes))
+    for name, variable in dataset.data_vars.items():
+        row = row_of(str(name), table)
+        if not _fits(variable.dims, row.dims):
+            raise ValueError(f"{name}: dimensions {variable.dims}, table {row.dims}")
+        swept = str(variable.dims[0]) if variable.dims else ""
+        variable.attrs = attributes_of(row, variable.dtype.kind, swept, table)
+    for name, values in dataset.coords.items():
+        kind = values.dtype.kind
+        values.attrs = attributes_of(coordinate(str(name), table), kind)
+    return dataset
 
 
-def provenance(**entries: Any) -> dict[str, str]:
-    """Attributes that say where a dataset comes from: package version, date, and what is given, as
-    text.
+def described_array(array: xr.DataArray, table: Table) -> xr.DataArray:
+    """The array with the attributes of the row of its name, and its coordinates with theirs."""
+    array.attrs = attributes_of(table[str(array.name)], array.dtype.kind)
+    for name, values in array.coords.items():
+        values.attrs = attributes_of(coordinate(str(name), table), values.dtype.kind)
+    return array
+
+
+def row_of(name: str, table: Table) -> Variable:
+    """The row of a variable; `event_2` is the second event of a cell and has the row of `event`."""
+    repeated = _REPEATED.match(name)
+    return table[name if name in table or repeated is None else repeated[1]]
+
+
+def coordinate(name: str, table: Table | None = None) -> Variable:
+    """The row of a coordinate; of one that is in no row, its name as long name and the unit 1."""
+    for rows in (table or {}, COORDINATES):
+        if name in rows:
+            return rows[name]
+    return Variable(name.replace("_", " "), "1")
+
+
+def attributes_of(
+    row: Variable, kind: str, swept: str = "", table: Table | None = None
+) -> dict[str, Any]:
+    """CF attributes of a row. kind: of the values; words have a long name alone. swept: parameter
+    whose units the row takes where it has none of its own.
+    """
+    if kind in WORDS:
+        return {"long_name": row.long_name}
+    attributes = row.attributes
+    if row.units == SWEPT:
+        attributes["units"] = coordinate(swept, table).units
+    return attributes
+
+
+def _fits(dims: tuple[Any, ...], standard: tuple[str, ...]) -> bool:
+    """Whether dimensions are the standard ones; `SWEPT` stands for any number of parameters."""
+    if SWEPT not in standard:
+        return dims == standard
+    others = standard[1:]
+    return len(dims) > len(others) and dims[len(dims) - len(others) :] == others
+
+
+def in_words(dataset: xr.Dataset) -> xr.Dataset:
+    """The dataset of a map with `source` in words, which stores hold as codes."""
+    source, row = dataset["source"], MAP["source"]
+    if source.dtype.kind in WORDS:
+        return dataset
+    words = np.array(row.flags)[source.values]
+    return dataset.assign(source=(source.dims, words, attributes_of(row, words.dtype.kind)))
+
+
+def provenance(**entries: Any) -> dict[str, Any]:
+    """Attributes that say where a dataset comes from: package version, date, and what is given.
+
+    Numbers stay numbers; anything else that is not a string becomes text.
     """
     try:
         version = metadata.version("frozen-motion")
@@ -106,21 +105,32 @@ def provenance(**entries: Any) -> dict[str, str]:
     return known | {key: plain(value) for key, value in entries.items()}
 
 
-def plain(value: Any) -> str:
-    """A value as text that stays readable in a file: strings as they are, the rest as JSON, repr
-    where that fails.
+def plain(value: Any) -> str | int | float | list[float]:
+    """A value as an attribute that every file can hold.
+
+    Strings, numbers and lists of numbers stay what they are. None is "none"; the rest is JSON,
+    with `repr` for what JSON cannot hold.
     """
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
     if isinstance(value, str):
         return value
+    if value is None:
+        return "none"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    if isinstance(value, (list, tuple)) and len(value) > 1 and all(map(_is_number, value)):
+        return list(value)
     return json.dumps(value, default=_simple, ensure_ascii=False)
 
 
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, (int, float, np.integer, np.floating))
+    return number and not isinstance(value, bool)
+
+
 def _simple(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    return repr(value)
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else repr(value)
 
 
 def constants_text(constants: Mapping[str, Any]) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from zarr.codecs import Crc32cCodec
 
 CHECKSUMS = "checksums"  # the attribute that holds them
 DIGEST = 32  # bytes
@@ -42,11 +43,32 @@ def _hashed(items: Iterable[Any]) -> Any:
     return total
 
 
-def described(array: Any) -> list[Any]:
+def description(array: Any) -> list[Any]:
     """What a zarr array says of itself: type, shape, chunks, fill value, dimensions, attributes."""
     sizes = [list(array.shape), list(array.chunks)]
     names = array.metadata.dimension_names
     return [str(array.dtype), sizes, str(array.fill_value), names, dict(array.attrs)]
+
+
+def zarr_group(path: Path | None, mode: Literal["r", "r+", "w"]) -> Any:
+    """The zarr group of a folder, or a new one in memory; arrays are described by themselves."""
+    import zarr
+
+    if mode != "w":
+        return zarr.open_group(path, mode=mode, use_consolidated=False)
+    return zarr.open_group(path or zarr.storage.MemoryStore(), mode=mode, zarr_format=3)
+
+
+def consolidate(folder: Path) -> None:
+    """Copy the metadata of all arrays of a finished zarr folder into its own, for readers.
+
+    The copy is in no checksum: a map is verified by the metadata of the arrays themselves.
+    """
+    import zarr
+
+    with warnings.catch_warnings():  # xarray reads it; zarr says that other programs may not
+        warnings.filterwarnings("ignore", message="Consolidated metadata is currently not part")
+        zarr.consolidate_metadata(folder)
 
 
 def of_attributes(attributes: Mapping[str, Any]) -> str:
@@ -61,6 +83,8 @@ def reserve(
     """Make an empty array in a zarr group, plain values and a CRC in every chunk; the checksum of
     its description.
     """
+    from zarr.codecs import Crc32cCodec
+
     if "/" in name:
         group.require_group(name.rpartition("/")[0])
     array = group.create_array(
@@ -68,7 +92,7 @@ def reserve(
         fill_value=fill, dimension_names=dimensions, attributes=dict(attributes or {}),
         compressors=[Crc32cCodec()],
     )  # fmt: skip
-    return checksum(described(array), np.zeros(0))
+    return checksum(description(array), np.zeros(0))
 
 
 def put(
@@ -78,7 +102,7 @@ def put(
     """Store an array in a zarr group as one chunk; the checksum of description and values."""
     reserve(group, name, values.shape, values.shape, values.dtype, 0, dimensions, attributes)
     group[name][...] = values
-    return checksum(described(group[name]), values)
+    return checksum(description(group[name]), values)
 
 
 def readable(array: Any, tiles: Sequence[Any]) -> tuple[NDArray[Any], list[bool]]:

@@ -8,9 +8,12 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import xarray as xr
 
 from assembly.errors import StorageError
+from modal.data.datasets import in_words
+from modal.data.integrity import CHECKSUMS
 
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
 
@@ -89,20 +92,18 @@ def _netcdf(dataset: xr.Dataset) -> memoryview:
     dataset.to_netcdf(
         file,
         engine=ENGINE,
-        auto_complex=None,
-        invalid_netcdf=True,
         encoding={name: characters for name in words if dataset[name].ndim},
     )
     return file.getbuffer()
 
 
 def read_dataset(path: str | Path) -> xr.Dataset:
-    """Read a NetCDF dataset into memory and close its file.
+    """Read a dataset into memory and close its file.
 
     Parameters
     ----------
     path : str or Path
-        File to read, as `write_dataset` or a study wrote it.
+        NetCDF file, as `write_dataset` or a study wrote it, or the zarr folder of a map.
 
     Returns
     -------
@@ -112,24 +113,35 @@ def read_dataset(path: str | Path) -> xr.Dataset:
     Raises
     ------
     StorageError
-        There is no such file, or it cannot be read as NetCDF.
+        There is no such file or folder, or it cannot be read.
 
     See Also
     --------
     write_dataset : Write a dataset; its example reads it again.
     """
     source = Path(path)
-    if not source.is_file():
+    folder = source.is_dir()
+    if not folder and not source.is_file():
         raise StorageError(f"{source}: no such file")
     try:
-        with xr.open_dataset(source, engine=ENGINE) as opened:
-            loaded = opened.load()
-            for name, values in loaded.variables.items():
-                if values.dtype == object:
-                    loaded[name] = values.astype(str)
-            return loaded
+        with xr.open_dataset(source, engine="zarr" if folder else ENGINE) as opened:
+            return _plain(opened.load())
     except (OSError, ValueError, TypeError, RuntimeError, KeyError) as fault:
-        raise StorageError(f"{source}: could not be read as NetCDF: {_line(fault)}") from fault
+        kind = "a map" if folder else "NetCDF"
+        raise StorageError(f"{source}: could not be read as {kind}: {_line(fault)}") from fault
+
+
+def _plain(dataset: xr.Dataset) -> xr.Dataset:
+    """Words as strings, codes of one type, `source` of a map in words, no checksums."""
+    for name, variable in dataset.variables.items():
+        if variable.dtype == object:
+            dataset[name] = variable.astype(str)
+        if "flag_values" in variable.attrs:
+            variable.attrs["flag_values"] = np.atleast_1d(variable.attrs["flag_values"]).astype(
+                variable.dtype
+            )
+    dataset.attrs.pop(CHECKSUMS, None)
+    return in_words(dataset) if "source" in dataset and "verdict" in dataset else dataset
 
 
 def _umask() -> int:

@@ -15,6 +15,7 @@ from assembly.errors import (
     InputError,
     SingularSystemError,
 )
+from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
 from assembly.system.null_chain import NullChain, null_fields
 from modal.eigen.checked_modes import ModeProblem, checked_modes
@@ -124,8 +125,7 @@ def solve(
     >>> bool(modes.error_bound.max() < 1e-12)
     True
     """
-    if not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    check_count(k, "k")
     if backend not in ("slepc", "scipy", "dense"):
         raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
     point = as_target(target)

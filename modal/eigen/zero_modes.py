@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg as la
 
-from assembly import FrozenSystem
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.deflation import with_null_space
 from modal.eigen.double_eigenvalues import separated
 from modal.eigen.modes import Modes

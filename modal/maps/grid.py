@@ -13,7 +13,7 @@ from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.maps.store import Slices
 from modal.reduction.reducer import spread
-from modal.tracking.over import VECTORS, check_over
+from modal.tracking.over import axis_values, check_over, is_swept
 from modal.types import Array
 
 TRAINING_SIDE = {2: 5, 3: 4}  # points a side of the first training grid, by number of parameters
@@ -35,7 +35,7 @@ def split(
     Raises InputError.
     """
     if over is None:
-        swept = {name: value for name, value in parameters.items() if _is_swept(name, value)}
+        swept = {name: value for name, value in parameters.items() if is_swept(name, value)}
     else:
         check_over(over, parameters)
         swept = dict(over)
@@ -49,24 +49,11 @@ def split(
     return axes, constants
 
 
-def _is_swept(name: str, value: Any) -> bool:
-    if name in VECTORS or isinstance(value, str):
-        return False
-    array = np.asarray(value)
-    return array.ndim == 1 and array.dtype.kind in "fiu"
-
-
 def _axis(name: str, value: ArrayLike) -> Array:
     """The values of one axis. Raises InputError."""
-    array = np.asarray(value)
-    values = array.astype(float) if array.dtype.kind in "fiu" else np.empty(0)
-    if not (
-        values.ndim == 1
-        and values.size
-        and np.all(np.isfinite(values))
-        and len(np.unique(values)) == len(values)
-    ):
-        raise InputError(f"{name}: expected finite numbers, each once, got {value!r}")
+    values = axis_values(name, value)
+    if len(np.unique(values)) != len(values):
+        raise InputError(f"{name}: expected every value once, got {value!r}")
     return values
 
 

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.system.frozen import FrozenSystem
 from modal.maps.grid import Grid, named
-from modal.maps.store import VARIABLES, Prints, Slices
+from modal.maps.link_method import link_method
+from modal.maps.store import Prints, Slices
+from modal.maps.verdict_columns import NOISE, SHARPEST, VALIDATION, columns
 from modal.proofs.codes import MODES, PROOFS
 from modal.proofs.judge import STABLE, Verdict, judge
 from modal.proofs.proving import ProvingReducer
@@ -31,10 +33,7 @@ from modal.types import Array
 # Verdicts, and the tolerance each point still needs (infinite: none).
 Judged = tuple[Sequence[Verdict | None], Array]
 
-VALIDATION = 60  # seeded random points that complete the training
 SOME = 12  # points of a tile on which a private basis is first trained
-SHARPEST = 1e-10  # least tolerance for a growth rate near zero
-NOISE = 100.0  # growth rates below this multiple of the round-off are zero
 
 
 class Method(Protocol):
@@ -62,6 +61,9 @@ def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -
     first, last = (
         [pick(size) for size in grid.shape] for pick in (lambda size: 0, lambda size: size - 1)
     )
+    found = link_method(grid, k, tolerance, checks)
+    if found is not None:
+        return found
     if shares_operators(grid.freeze, [grid.point(first), grid.point(last)]):
         return ReducedMethod(grid, k, tolerance, checks, threads)
     return FullMethod(grid, k)
@@ -273,11 +275,3 @@ def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:
     corners = itertools.product(*({0, size - 1} for size in shape))
     chosen = {*corners, tuple(size // 2 for size in shape)}
     return np.array(sorted(int(np.ravel_multi_index(c, shape)) for c in chosen))
-
-
-def columns(verdicts: Sequence[Verdict], source: NDArray[np.int8]) -> dict[str, NDArray[Any]]:
-    """Verdicts of points as the columns of the dataset."""
-    names = [name for name in VARIABLES if name not in ("source", "done")]
-    return {name: np.array([getattr(v, name) for v in verdicts]) for name in names} | {
-        "source": source
-    }

@@ -4,7 +4,8 @@ Every body shares its operators over the whole map, so one certified reduced bas
 (modal/reduction/reducer.py) serves all points. Where its certificate does not reach the tolerance,
 the points of that tile get a few further vectors. A tile's result depends only on the stored basis,
 so an interrupted map that is resumed equals an uninterrupted one bit by bit. Models that assemble
-new matrices at each instant (mechanisms) are solved point by point.
+new matrices at each instant (mechanisms) are solved point by point. For the same reason a tile may
+be computed by any rank of a run under mpiexec.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
 from assembly.errors import InputError
+from assembly.magnitudes import check_count
+from assembly.parallel.ranks import agreed, of_first, start_petsc
 from modal.data.datasets import constants_text, provenance
 from modal.maps.grid import Grid, Model, split
 from modal.maps.methods import Method, method_of
-from modal.maps.store import MapStore
+from modal.maps.over_ranks import compute_tiles
+from modal.maps.store import MapStore, Slices
 
 TILE_POINTS = 100
 
@@ -40,6 +44,7 @@ def stability_map(
     fixed: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: bool | None = None,
+    comm: Any = None,
     **parameters: Any,
 ) -> xr.Dataset:
     """Stability verdict at every point of a grid of two or more parameters.
@@ -65,9 +70,14 @@ def stability_map(
     fixed : mapping, optional
         Constant parameters of `freeze`, arrays too.
     threads : int, optional
-        Threads of the small eigenproblems. Default: all processors.
+        Threads of the small eigenproblems. Default: all processors; 1 with several ranks.
     progress : bool, optional
         Progress bar on stderr. Default: only in a terminal.
+    comm : mpi4py communicator, optional
+        Ranks that compute tiles, each with its own `model`. All of them call this function, with
+        the same arguments, and all get the map, which equals that of one process bit by bit. The
+        first rank makes the basis and shows the progress. An exception on any rank is raised on
+        all of them.
     **parameters
         Arguments of `freeze`, in its units. `axis` is a constant vector.
 
@@ -106,42 +116,82 @@ def stability_map(
     >>> grid.verdict.values.tolist()
     [[0, 0], [0, 0], [0, 0]]
     """
-    axes, constants = split(parameters, fixed or {}, over)
-    if not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
-    if not 0.0 < tolerance < 1.0:
-        raise InputError(f"tolerance: expected a number between 0 and 1, got {tolerance!r}")
-    grid = Grid(model, axes, constants)
-    method = method_of(grid, int(k), tolerance, checks, threads or os.cpu_count() or 1)
-    path = None if store is None else Path(store)
-    held = MapStore(
-        path,
-        axes,
-        tile_shape(grid.shape),
-        attributes(grid, method, int(k), tolerance),
-        None if path is None else method.prints(),
-    )
+    several = comm if comm is not None and comm.size > 1 else None
+    first = several is None or several.rank == 0
+    if several is not None:
+        start_petsc()
+    with agreed(several):
+        axes, constants = split(parameters, fixed or {}, over)
+        check_count(k, "k")
+        if not 0.0 < tolerance < 1.0:
+            raise InputError(f"tolerance: expected a number between 0 and 1, got {tolerance!r}")
+        grid = Grid(model, axes, constants)
+        threads = threads or (os.cpu_count() if several is None else 1) or 1
+        method = method_of(grid, int(k), tolerance, checks, threads)
+        path = None if store is None else Path(store)
+        held = MapStore(
+            path,
+            axes,
+            tile_shape(grid.shape),
+            attributes(grid, method, int(k), tolerance),
+            None if path is None else method.prints(),
+        )
+    quiet = (None if progress is None else not progress) if first else True
     try:
-        quiet = None if progress is None else not progress
-        if held.exists() and resume:
-            method.restore(held.reopen())
-            held.compare(quiet)
-        else:
-            held.create(method.prepare())
-        tiles = held.tiles()
-        total = int(np.prod(grid.shape))
-        with tqdm(
-            total=total, initial=held.finished, desc="map", unit="point", disable=quiet
-        ) as bar:
-            for tile in tiles:
-                values = method.tile(tile)
-                shape = tuple(s.stop - s.start for s in tile)
-                held.write(tile, {name: column.reshape(shape) for name, column in values.items()})
-                bar.update(int(np.prod(shape)))
-        return held.dataset()
+        basis = of_first(several, lambda: begin(held, method, resume, quiet))
+        with agreed(several):
+            if not first:
+                method.restore(basis)
+                held.join()
+        del basis
+        _fill(several, held, method, quiet)
+        dataset: xr.Dataset = of_first(several, held.dataset)
+        return dataset
     finally:
         method.destroy()
         held.close()
+
+
+def begin(
+    held: MapStore, method: Method, resume: bool, quiet: bool | None
+) -> Mapping[str, NDArray[Any]]:
+    """A new map, or the one in the store; the arrays of the basis that all tiles share."""
+    if held.exists() and resume:
+        basis: Mapping[str, NDArray[Any]] = held.reopen()
+        method.restore(basis)
+        held.compare(quiet)
+    else:
+        basis = method.prepare() or {}
+        held.create(basis)
+    return basis
+
+
+def _fill(comm: Any | None, held: MapStore, method: Method, quiet: bool | None) -> None:
+    """Compute the tiles that are missing, each on one rank."""
+    with tqdm(
+        total=int(np.prod(held.shape)),
+        initial=held.finished,
+        desc="map",
+        unit="point",
+        disable=quiet,
+    ) as bar:
+
+        def compute(tile: Slices) -> Mapping[str, NDArray[Any]] | None:
+            columns = method.tile(tile)
+            shape = tuple(s.stop - s.start for s in tile)
+            values = {name: column.reshape(shape) for name, column in columns.items()}
+            if held.path is None and comm is not None:
+                return values
+            held.write(tile, values)
+            return None
+
+        def accept(tile: Slices, values: Mapping[str, NDArray[Any]] | None) -> None:
+            if values is not None:
+                held.write(tile, values)
+            held.finished_tiles[held.place(tile)] = True
+            bar.update(int(np.prod([s.stop - s.start for s in tile])))
+
+        compute_tiles(comm, held.tiles(), compute, accept)
 
 
 def tile_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

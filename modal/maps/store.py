@@ -20,52 +20,32 @@ from typing import Any, Protocol
 
 import numpy as np
 import xarray as xr
-import zarr
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 from assembly.errors import StorageError
+from modal.data.datasets import coordinate, described, in_words
 from modal.data.folder import discard, lock, release, remove_leftovers, remove_stale, replacing
 from modal.data.integrity import (
     CHECKSUMS,
     DIGEST,
     checksum,
-    described,
+    consolidate,
+    description,
     digest,
     of_attributes,
     put,
     readable,
     reserve,
+    zarr_group,
 )  # fmt: skip
+from modal.data.variables import MAP
 from modal.provenance.fingerprint import agree
 
-VARIABLES: dict[str, tuple[str, float | int | bool, str, str]] = {
-    "growth_rate": ("float64", np.nan, "s-1", "largest growth rate over the elastic modes"),
-    "unstable_modes": ("int32", 0, "1", "elastic modes whose growth rate exceeds its error bound"),
-    "verdict": ("int8", 0, "1", "stability of the elastic modes"),
-    "proof": ("int8", 0, "1", "what the verdict rests on"),
-    "critical_frequency": ("float64", np.nan, "Hz", "frequency of the mode of largest growth rate"),
-    "error_bound": ("float64", np.nan, "s-1", "error bound of the growth rate"),
-    "source": ("int8", 0, "1", "how the point was solved"),
-    "done": ("bool", False, "1", "the point is finished"),
-}
-FLAGS = {
-    "verdict": ("stable", "divergence", "flutter"),
-    "proof": ("lowest_modes_only", "energy", "count", "lyapunov", "unstable_mode"),
-    "source": ("reduced", "full"),
-}
-UNITS = {
-    "omega": "rad s-1",
-    "epsilon": "rad s-2",
-    "acceleration": "m s-2",
-    "t": "s",
-    "speed_rpm": "rpm",
-}
-LONG_NAMES = {"omega": "angular velocity", "epsilon": "angular acceleration", "t": "time"}
 IDENTITY = (  # attributes that identify a study
     "title", "model", "parameters", "fixed", "modes", "tolerance", "unknowns", "breaks",
 )  # fmt: skip
-COLUMNS = tuple(name for name in VARIABLES if name != "done")  # what a tile's digest is of
+COLUMNS = tuple(name for name in MAP if name != "done")  # what a tile's digest is of
 BASIS = "basis/"
 MODEL, TILE_PRINTS, DIGESTS = "tiles/model", "tiles/fingerprint", "tiles/digest"
 
@@ -107,7 +87,7 @@ class MapStore:
         if self.path is None or not self.path.exists():
             return False
         try:
-            group = zarr.open_group(self.path, mode="r")
+            group = zarr_group(self.path, "r")
             stored: dict[str, Any] = dict(group.attrs)
             checksums = dict(stored[CHECKSUMS])
         except Exception as fault:  # damaged files raise exceptions of any kind
@@ -129,7 +109,7 @@ class MapStore:
                     f"{self.path}: holds a map over other parameter values ({name}); give another "
                     "store"
                 )
-        for name in (*VARIABLES, TILE_PRINTS, DIGESTS):
+        for name in (*MAP, TILE_PRINTS, DIGESTS):
             self._sound(group, name, checksums, values=False)
         if self.prints and not agree(self._sound(group, MODEL, checksums), self.prints.model):
             raise self._other_model("")
@@ -138,14 +118,15 @@ class MapStore:
     def create(self, basis: Mapping[str, NDArray[Any]] | None) -> None:
         """A new empty map, with the reduced basis its tiles will use."""
         if self.path is None:
-            self._group = zarr.open_group(zarr.storage.MemoryStore(), mode="w", zarr_format=3)
+            self._group = zarr_group(None, "w")
             self._fill(self._group, basis or {})
             return
         with storage_faults(self.path, "nothing was stored yet"):
             former = lock(self.path) if self.path.exists() else None
             try:
                 with replacing(self.path) as made:
-                    self._fill(zarr.open_group(made, mode="w", zarr_format=3), basis or {})
+                    self._fill(zarr_group(made, "w"), basis or {})
+                    consolidate(made)
             finally:
                 release(former)
             self._open()
@@ -187,6 +168,12 @@ class MapStore:
                 ]
                 raise self._other_model(" at " + ", ".join(where))
 
+    def join(self) -> None:
+        """Write tiles of a map that another rank of this run has opened, and locks."""
+        if self.path is not None:
+            with storage_faults(self.path, "it is left as it was"):
+                self._group = zarr_group(self.path, "r+")
+
     def close(self) -> None:
         """Release the lock: other processes may write the map."""
         release(self._lock)
@@ -195,20 +182,18 @@ class MapStore:
     def _open(self) -> None:
         assert self.path is not None
         self._lock = lock(self.path)
-        self._group = zarr.open_group(self.path, mode="r+")
+        self._group = zarr_group(self.path, "r+")
 
     def _fill(self, group: Any, basis: Mapping[str, NDArray[Any]]) -> None:
         names = tuple(self.axes)
         sums: dict[str, str] = {}
         for name, values in self.axes.items():
-            words = dict(units=UNITS.get(name, "1"), long_name=LONG_NAMES.get(name, name))
-            sums[name] = put(group, name, values, (name,), words)
-        for name, (dtype, fill, units, long_name) in VARIABLES.items():
-            attributes: dict[str, Any] = dict(units=units, long_name=long_name)
-            if name in FLAGS:
-                attributes["flag_values"] = list(range(len(FLAGS[name])))
-                attributes["flag_meanings"] = " ".join(FLAGS[name])
-            sums[name] = reserve(group, name, self.shape, self.tile, dtype, fill, names, attributes)
+            sums[name] = put(group, name, values, (name,), coordinate(name).attributes)
+        for name, row in MAP.items():
+            attributes = {key: np.asarray(v).tolist() for key, v in row.attributes.items()}
+            sums[name] = reserve(
+                group, name, self.shape, self.tile, row.dtype, row.fill, names, attributes
+            )
         for name, values in basis.items():
             sums[BASIS + name] = put(group, BASIS + name, values)
         if self.prints:
@@ -227,14 +212,14 @@ class MapStore:
         places = list(np.ndindex(self.finished_tiles.shape))
         tiles = [self._slices(place) for place in places]
         columns, sound = {}, np.ones(len(tiles), dtype=bool)
-        for name in (*VARIABLES, TILE_PRINTS, DIGESTS):
-            by_point = name in VARIABLES
+        for name in (*MAP, TILE_PRINTS, DIGESTS):
+            by_point = name in MAP
             columns[name], readable_here = readable(
                 self._group[name], tiles if by_point else places
             )
             sound &= readable_here
         for place, tile, whole in zip(places, tiles, sound, strict=True):
-            values = {name: columns[name][tile] for name in VARIABLES}
+            values = {name: columns[name][tile] for name in MAP}
             own = self._digest(tile, values, columns[TILE_PRINTS][place])
             done = whole and values["done"].all()
             if done and np.array_equal(own, columns[DIGESTS][place]):
@@ -256,7 +241,7 @@ class MapStore:
     ) -> NDArray[np.uint8]:
         """Of a tile's values, its place, and the map it belongs to."""
         corner = [[int(s.start), int(s.stop)] for s in tile]
-        columns = [np.asarray(values[name], dtype=VARIABLES[name][0]) for name in COLUMNS]
+        columns = [np.asarray(values[name], dtype=MAP[name].dtype) for name in COLUMNS]
         return digest(self._group.attrs[CHECKSUMS], corner, *columns, fingerprint)
 
     def _sound(
@@ -269,7 +254,7 @@ class MapStore:
             for parent in name.split("/")[:-1]:
                 dict(group[parent].attrs)
             found = np.asarray(group[name][...]) if values else np.zeros(0)
-            if checksum(described(group[name]), found) == checksums[name]:
+            if checksum(description(group[name]), found) == checksums[name]:
                 return found
         except Exception:  # damaged files raise exceptions of any kind
             pass
@@ -287,6 +272,10 @@ class MapStore:
             f"differs{where}); give another store"
         )
 
+    def place(self, tile: Slices) -> tuple[int, ...]:
+        """The number of a tile along every axis."""
+        return tuple(s.start // step for s, step in zip(tile, self.tile, strict=True))
+
     def _slices(self, place: Iterable[int]) -> Slices:
         parts = zip(place, self.tile, self.shape, strict=True)
         return tuple(
@@ -303,12 +292,17 @@ class MapStore:
         tiles = map(self._slices, np.argwhere(self.finished_tiles))
         return sum(int(np.prod([s.stop - s.start for s in tile])) for tile in tiles)
 
+    @property
+    def _stored(self) -> int:
+        """Points that are done in the store, whichever rank has stored them."""
+        return int(np.count_nonzero(self._group["done"][...]))
+
     def write(self, tile: Slices, values: Mapping[str, NDArray[Any]]) -> None:
         """Store one tile; its `done` comes last. Raises StorageError; what was finished stays."""
         total = int(np.prod(self.shape))
-        place = tuple(s.start // step for s, step in zip(tile, self.tile, strict=True))
+        place = self.place(tile)
         with storage_faults(
-            self.path, lambda: f"{self.finished} of {total} points are kept; go on with resume=True"
+            self.path, lambda: f"{self._stored} of {total} points are kept; go on with resume=True"
         ):
             for name in COLUMNS:
                 self._group[name][tile] = values[name]
@@ -322,18 +316,9 @@ class MapStore:
     def dataset(self) -> xr.Dataset:
         """The map as it stands; `source` in words."""
         names = tuple(self.axes)
-        variables: dict[str, Any] = {}
-        for name in VARIABLES:
-            array = self._group[name]
-            attributes = dict(array.attrs)
-            data = array[...]
-            if name == "source":
-                data = np.array(FLAGS["source"])[data]
-                attributes = {key: attributes[key] for key in ("units", "long_name")}
-            variables[name] = (names, data, attributes)
-        axes = {name: ((name,), self.axes[name], dict(self._group[name].attrs)) for name in names}
+        variables = {name: (names, self._group[name][...]) for name in MAP}
         kept = {key: value for key, value in self._group.attrs.items() if key != CHECKSUMS}
-        return xr.Dataset(variables, coords=axes, attrs=kept)
+        return in_words(described(xr.Dataset(variables, coords=self.axes, attrs=kept), MAP))
 
 
 @contextmanager

@@ -7,116 +7,40 @@ log(μ)/T the exponents, whose imaginary parts are defined up to whole multiples
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg as la
 
-from assembly.errors import InputError
-from modal.data.progress import counted, phase
+from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
+from assembly.system.frozen import FrozenSystem
+from modal.data.progress import phase
 from modal.periodic.arnoldi import arnoldi_multipliers
 from modal.periodic.balanced import Balanced
+from modal.periodic.decoupling import ACCURACY, decoupled_modes
+from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.magnus import propagator_factors
 from modal.periodic.periodicity import check_period
 from modal.periodic.product_eigen import product_modes
+from modal.periodic.propagations import of_basis, of_full_model, of_matrix
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
-from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
-from modal.types import Array, Complex
+from modal.reduction.link_motion import LinkMotion
+from modal.reduction.link_reducer import linked
+from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
+from modal.types import Array
 
 Method = Literal["dense", "reduced", "arnoldi"]
-Verdict = Literal["stable", "unstable", "undecided"]
 
 DENSE_LIMIT = 60  # degrees of freedom up to which the whole monodromy is computed
 TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
 REDUCED_TOLERANCE = 1e-5  # of log μ
 ARNOLDI_TOLERANCE = 1e-9  # relative, of the eigenvalues of the discrete map
+LINK_ACCURACY = 1e-8  # of the frozen modes that the bases of links hold
 STEPS = 400  # Gauss steps of order 4 a period
 FASTEST = 2e3  # rad a period of the fastest mode for which the default is the dense monodromy
-RESOLVED = 1e-3  # of growth a period: the largest growth bound of a stable verdict
-
-
-@dataclass(frozen=True)
-class FloquetModes:
-    """Floquet multipliers, exponents and vectors, in the order of decreasing growth.
-
-    Attributes
-    ----------
-    period : float
-        T, s.
-    t0 : float
-        Instant at which the period begins, s.
-    multipliers : ndarray of complex, shape (m,)
-        μ. Values beyond the range of floating-point numbers are 0 or inf; their exponents are
-        right.
-    exponents : ndarray of complex, shape (m,)
-        log(μ) / T, 1/s, with Im in (−π/T, π/T].
-    vectors : ndarray of complex, shape (N, m)
-        Floquet vectors at t0, of x in x' = A x or of (q, q̇), with unit 2-norm.
-    error : ndarray, shape (m,)
-        Bound on the error of the exponents, 1/s, from the error of the propagation and the
-        condition of the eigenvalue. Where it is infinite, the multiplier is smaller than these
-        errors, and the real part of the exponent is an upper bound.
-    method : str
-        "dense", "reduced" or "arnoldi".
-    interpolated : Interpolant or None
-        Interpolant of the matrices of a model with ``freeze(t)``; None where the matrices were
-        assembled at every instant.
-    """
-
-    period: float
-    t0: float
-    multipliers: Complex
-    exponents: Complex
-    vectors: Complex
-    error: Array
-    method: str
-    interpolated: Interpolant | None = None
-
-    @property
-    def growth_rate(self) -> float:
-        """The largest real part of the exponents, 1/s."""
-        return float(self.exponents.real.max())
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether these are all multipliers, and not those of the lowest modes alone."""
-        return len(self.multipliers) == len(self.vectors)
-
-    @property
-    def growth_bound(self) -> float:
-        """Upper bound on the growth rate of the modes of this list, 1/s."""
-        error = np.where(np.isfinite(self.error), self.error, 0.0)
-        return float((self.exponents.real + error).max())
-
-    @property
-    def verdict(self) -> Verdict:
-        """On the modes of this list: unstable where an exponent exceeds its error, stable where
-        none does and all of them are known to a thousandth of growth a period, else undecided."""
-        if np.any(self.exponents.real > self.error):
-            return "unstable"
-        return "stable" if self.growth_bound * self.period <= RESOLVED else "undecided"
-
-    @property
-    def is_stable(self) -> bool:
-        """The verdict is "stable": of all modes where `is_complete`, else of these."""
-        return self.verdict == "stable"
-
-    def __str__(self) -> str:
-        count = len(self.multipliers)
-        scope = "all" if self.is_complete else "others were not computed"
-        lines = [
-            f"Floquet: period {self.period:.6g} s, {self.method}, "
-            f"{self.verdict} in {count} multipliers ({scope})",
-            "    |multiplier|     growth rate, 1/s    frequency, Hz    error, 1/s",
-        ]
-        if self.interpolated is not None:
-            lines.insert(1, f"  {self.interpolated}")
-        for mu, s, e in zip(self.multipliers, self.exponents, self.error, strict=True):
-            hertz = abs(s.imag) / (2 * np.pi)
-            lines.append(f"  {abs(mu):14.9g} {s.real:+20.9e} {hertz:16.6g} {e:13.1e}")
-        return "\n".join(lines)
+FAST = 500.0  # rad a period of the fastest mode above which groups of modes are decoupled
 
 
 def floquet(
@@ -144,10 +68,10 @@ def floquet(
         Instant at which the period begins, s.
     method : {"dense", "reduced", "arnoldi"}, optional
         "dense" computes the whole monodromy; it is the default for callables and for up to 60
-        degrees of freedom without fast modes. "reduced" computes the k slowest modes on the space
-        of the frozen modes at several instants, or on `basis`; it is the default of larger
-        models. "arnoldi" computes the k largest multipliers of the full sparse model without
-        forming a matrix.
+        degrees of freedom without fast modes, or whose fast modes decouple. "reduced" computes
+        the k slowest modes on the space of the frozen modes at several instants, or on `basis`;
+        it is the default of larger models. "arnoldi" computes the k largest multipliers of the
+        full sparse model without forming a matrix.
     k : int, default 12
         Number of modes of "reduced" and "arnoldi".
     tolerance : float, optional
@@ -179,7 +103,8 @@ def floquet(
     Notes
     -----
     x(t + T) = P x(t) with the monodromy P; μ are the eigenvalues of P. "dense" integrates with
-    the Magnus method of order 6 (Blanes, Casas, Oteo & Ros 2009). The eigenvalues come from P as a
+    the Magnus method of order 6 (Blanes, Casas, Oteo & Ros 2009); groups of modes that stay apart
+    are first decoupled (Berry 1990). The eigenvalues come from P as a
     product of factors that is never multiplied out, so that decay below round-off and growth
     beyond the range of numbers are resolved. See docs/numerics.md, "Floquet".
 
@@ -202,11 +127,24 @@ def floquet(
         first_order = FirstOrderModel(model, t0)
         check_period(first_order, period, t0, breaks)
         return _dense(first_order, period, t0, tolerance or TOLERANCE, breaks, progress)
+    links = on_links(model, t0, period, k) if method != "arnoldi" and basis is None else None
+    if links is not None:
+        found = floquet(
+            links, period, t0=t0, method=method, k=k, tolerance=tolerance, breaks=breaks,
+            progress=progress,
+        )  # fmt: skip
+        return _lifted(found, links)
     equations = SecondOrderModel(model)
     check_period(equations, period, t0, breaks)
     chosen = method or suitable_method(equations, period, t0)
+    if method is None and chosen == "reduced" and not breaks and basis is None:
+        few = _of_few(equations, period, t0, progress)
+        if few is not None:
+            return few
     if chosen == "dense":
-        return _dense(equations, period, t0, tolerance or TOLERANCE, breaks, progress)
+        sharp = tolerance is not None and tolerance < ACCURACY
+        wanted = tolerance or TOLERANCE
+        return _dense(equations, period, t0, wanted, breaks, progress, not sharp)
     if breaks:
         raise InputError(f'breaks: only method="dense" takes them, and the method is "{chosen}"')
     if chosen == "reduced":
@@ -214,13 +152,41 @@ def floquet(
             basis = reduced_basis(model, period, t0, k, progress)
         A, smooth = reduced_motion(model, basis, period, t0, progress)
         found = reduced_floquet(model, A, basis, period, t0, k, tolerance, progress)
-        return replace(found, interpolated=smooth)
+        moves = of_basis(
+            equations, A, np.asarray(basis), found.vectors, found.exponents, t0, period
+        )
+        return replace(found, interpolated=smooth, propagation=moves)
     if chosen == "arnoldi":
         logs, vectors, error = arnoldi_multipliers(
             model, period, t0, k, steps or STEPS, tolerance or ARNOLDI_TOLERANCE
         )
-        return _of_logs(logs, vectors, error, period, t0, chosen)
+        found = of_logs(logs, vectors, error, period, t0, chosen)
+        moves = of_full_model(equations, found.vectors, steps or STEPS, t0, period)
+        return replace(found, propagation=moves)
     raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
+
+
+def _lifted(found: FloquetModes, links: LinkMotion) -> FloquetModes:
+    """Of the full mechanism: vectors over all its degrees of freedom, errors of the bases added."""
+    n = len(found.vectors) // 2
+    vectors = np.vstack([links.lift(found.vectors[:n]), links.lift(found.vectors[n:])])
+    error = found.error + links.exponent_error(found.t0, found.vectors)
+    vectors = vectors / np.linalg.norm(vectors, axis=0)
+    return replace(found, vectors=vectors, error=error, basis=links.description)
+
+
+def on_links(model: Any, t0: float, period: float, k: int) -> LinkMotion | None:
+    """A mechanism with large links on bases of these; None for another model, or where bases do
+    not serve."""
+    if isinstance(model, (FrozenSystem, LinkMotion)):
+        return None
+    system = linked(freezer(model)(t0))
+    if system is None:
+        return None
+    try:
+        return LinkMotion.of(system, (t0, t0 + period), k, LINK_ACCURACY)
+    except (AccuracyError, ConvergenceError, SingularSystemError):
+        return None
 
 
 def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Method:
@@ -245,7 +211,7 @@ def reduced_floquet(
     """Floquet modes of a model on a basis (n, r), from its A(t) there; both must be periodic."""
     wanted = tolerance or REDUCED_TOLERANCE
     found = reduced_multipliers(model, A, basis, period, t0, k, wanted, progress)
-    return _of_logs(*found, period, t0, "reduced")
+    return of_logs(*found, period, t0, "reduced")
 
 
 def _dense(
@@ -255,44 +221,70 @@ def _dense(
     tolerance: float,
     breaks: Sequence[float],
     progress: bool | None,
+    decouple: bool = True,
 ) -> FloquetModes:
     smooth, deviation = None, 0.0
     if isinstance(equations, SecondOrderModel) and not equations.constant and not breaks:
-        exact = equations.first_order
-        with counted(exact, "matrices of the motion", "instant", progress) as sampled:
-            smooth = periodic_interpolant(sampled, t0, period)
-    if smooth is not None:
-        # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
-        deviation = smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())
+        smooth, deviation = _smooth_matrices(equations, period, t0, progress)
     matrix = smooth or equations.first_order
     A = (
         Balanced.energy(matrix, equations.at(t0))
         if isinstance(equations, SecondOrderModel)
         else Balanced.diagonal(matrix, t0 + 0.5 * (min(breaks, default=t0 + period) - t0))
     )
+    if smooth is not None and decouple and isinstance(equations, SecondOrderModel):
+        apart = _decoupled(equations, A, smooth, deviation, period, t0)
+        if apart is not None:
+            return apart
     with phase("Floquet: the whole monodromy", progress):
         made = propagator_factors(A, t0, t0 + period, tolerance, breaks)
     modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
     vectors = A.restored(modes.vectors)
-    found = _of_logs(modes.logs, vectors, modes.error, period, t0, "dense")
-    return replace(found, interpolated=smooth)
+    found = of_logs(modes.logs, vectors, modes.error, period, t0, "dense")
+    moves = of_matrix(equations, A, found.vectors, t0, period)
+    return replace(found, interpolated=smooth, propagation=moves)
 
 
-def _of_logs(
-    logs: Complex, vectors: Complex, error: Array, period: float, t0: float, method: str
-) -> FloquetModes:
-    """From log μ, Im in (−π, π], and its errors; μ itself may be beyond the range of numbers."""
-    order = np.argsort(-logs.real, kind="stable")
-    logs, vectors = logs[order], vectors[:, order]
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        sizes = np.exp(logs.real)
-        multipliers = np.where(np.isfinite(sizes), sizes * np.exp(1j * logs.imag), np.inf)
-    return FloquetModes(
-        period,
-        t0,
-        multipliers,
-        logs / period,
-        vectors / np.linalg.norm(vectors, axis=0),
-        error[order] / period,
-        method,
-    )
+def _smooth_matrices(
+    equations: SecondOrderModel, period: float, t0: float, progress: bool | None
+) -> tuple[Interpolant | None, float]:
+    """The interpolant of A(t), and the largest size of what it is off by, in the energy norm."""
+    with phase("matrices of the motion", progress):
+        smooth = periodic_interpolant(equations.first_orders, t0, period)
+    if smooth is None:
+        return None, 0.0
+    # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
+    return smooth, smooth.deviation * float(np.abs(la.eigvals(smooth(t0))).max())
+
+
+def _of_few(
+    equations: SecondOrderModel, period: float, t0: float, progress: bool | None
+) -> FloquetModes | None:
+    """All multipliers of few degrees of freedom with fast modes, where these decouple."""
+    if equations.constant or equations.at(t0).system.n > DENSE_LIMIT:
+        return None
+    smooth, deviation = _smooth_matrices(equations, period, t0, progress)
+    if smooth is None:
+        return None
+    A = Balanced.energy(smooth, equations.at(t0))
+    return _decoupled(equations, A, smooth, deviation, period, t0)
+
+
+def _decoupled(
+    equations: SecondOrderModel,
+    A: Balanced,
+    smooth: Interpolant,
+    deviation: float,
+    period: float,
+    t0: float,
+) -> FloquetModes | None:
+    """By groups of modes that decouple; None where there are no fast ones, or it does not work."""
+    if np.abs(la.eigvals(A.many(np.array([t0]))[0])).max() * period <= FAST:
+        return None
+    apart = decoupled_modes(A, t0, period)
+    if apart is None:
+        return None
+    vectors = A.restored(apart.vectors)
+    found = of_logs(apart.logs, vectors, apart.error + deviation * period, period, t0, "dense")
+    moves = of_matrix(equations, A, found.vectors, t0, period)
+    return replace(found, interpolated=smooth, propagation=moves)

@@ -16,7 +16,8 @@ from assembly.errors import ConvergenceError, InputError
 from modal.data.datasets import constants_text, provenance
 from modal.maps.grid import Grid, named
 from modal.maps.store import MapStore
-from modal.periodic.floquet import FloquetModes, floquet
+from modal.periodic.floquet import floquet
+from modal.periodic.floquet_modes import FloquetModes
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict, judge
 from modal.provenance.fingerprint import Periodic, PointPrints

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg as la
@@ -84,6 +85,20 @@ def propagator_factors(
     return Factors(np.array(matrices), np.array(errors), np.array(lengths), steps)
 
 
+class Sampled(Protocol):
+    """A matrix function of time: at times (m,) as (m, n, n), n the size of `root`."""
+
+    @property
+    def root(self) -> Any: ...
+    def many(self, times: Array) -> Any: ...
+
+
+def propagator(A: Sampled, t0: float, t1: float, tolerance: float) -> Factors:
+    """Φ(t1, t0) as one factor, of a real or complex A without much growth or decay."""
+    matrix, error, steps = _converged(A, t0, t1, tolerance)
+    return Factors(matrix[None], np.array([error]), np.array([t1 - t0]), steps)
+
+
 def _spans(A: Balanced, t0: float, t1: float, most: int) -> list[tuple[float, float]]:
     """Cuts [t0, t1] where the integral of max |Re λ(A)| passes multiples of SPREAD, into `most`
     spans at most."""
@@ -105,7 +120,7 @@ def _spread(matrix: Array) -> float:
         return float(np.abs(np.log(np.abs(la.eigvals(matrix)))).max())
 
 
-def _converged(A: Balanced, t0: float, t1: float, tolerance: float) -> tuple[Array, float, int]:
+def _converged(A: Sampled, t0: float, t1: float, tolerance: float) -> tuple[Array, float, int]:
     """Φ(t1, t0), its estimated relative error, and the number of steps."""
     steps, before, error = FIRST_STEPS, _product(A, t0, t1, FIRST_STEPS), np.inf
     gaps: list[float] = []
@@ -129,7 +144,7 @@ def _converged(A: Balanced, t0: float, t1: float, tolerance: float) -> tuple[Arr
     )
 
 
-def _product(A: Balanced, t0: float, t1: float, steps: int) -> Array:
+def _product(A: Sampled, t0: float, t1: float, steps: int) -> Array:
     """Φ(t1, t0)."""
     h, n = (t1 - t0) / steps, len(A.root)
     batch = max(1, BATCH_NUMBERS // (n * n))
@@ -151,7 +166,7 @@ def _gap(before: Array, now: Array) -> float:
     return float(la.norm(now - before, 2) / la.norm(now, 2))
 
 
-def exponents(A: Balanced, starts: Array, h: float) -> Array | None:
+def exponents(A: Sampled, starts: Array, h: float) -> Array | None:
     """Ω (m, n, n) of the steps from each of `starts` (m,) to start + h.
 
     None where the steps are so long that the commutators outgrow h A: the series does not converge.

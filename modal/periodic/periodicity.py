@@ -11,6 +11,7 @@ import numpy as np
 from assembly.errors import InputError
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
+from modal.types import Array
 
 CHECKS = 7  # instants of the period, at irrational distances: on no symmetry of a motion
 PERIODIC = 1e-6  # largest change after a period, relative to the matrix
@@ -34,7 +35,8 @@ def check_period(
         for t in t0 + period * (np.arange(1, CHECKS + 1) * golden % 1.0)
         if all(abs(t - b) > EDGE * period for b in breaks)
     ]
-    here, later = ([_matrices(equations, t + shift) for t in times] for shift in (0.0, period))
+    found = _matrices(equations, np.array([t + shift for shift in (0.0, period) for t in times]))
+    here, later = found[: len(times)], found[len(times) :]
     whole = {name: max(_largest(m[name]) for m in here) for name in here[0]}
     stiffness = max((whole[name] for name in STIFFNESS_PARTS if name in whole), default=0.0)
     for name, size in whole.items():
@@ -54,12 +56,15 @@ def check_period(
             )
 
 
-def _matrices(equations: FirstOrderModel | SecondOrderModel, t: float) -> dict[str, Any]:
-    """The matrices of an instant by name: the parts of a model, the rows of A(t)."""
+def _matrices(equations: FirstOrderModel | SecondOrderModel, times: Array) -> list[dict[str, Any]]:
+    """The matrices of instants by name: the parts of a model, the rows of A(t)."""
     if isinstance(equations, SecondOrderModel):
-        parts = equations.at(t).system.parts
-        return {name: parts[name].tocsr() for name in PARTS}
-    return {f"row {i + 1} of A": row for i, row in enumerate(equations.first_order(t))}
+        systems = [instant.system for instant in equations.several(times)]
+        return [{name: system.parts[name].tocsr() for name in PARTS} for system in systems]
+    return [
+        {f"row {i + 1} of A": row for i, row in enumerate(equations.first_order(float(t)))}
+        for t in times
+    ]
 
 
 def _largest(matrix: Any) -> float:

@@ -16,7 +16,7 @@ from modal.periodic.collocation import ORDER, monodromy_factors
 from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.periodic.magnus import SPREAD
 from modal.periodic.product_eigen import EPS, product_modes
-from modal.reduction.interpolation import Interpolant, periodic_interpolant
+from modal.reduction.interpolation import Interpolant, one_by_one, periodic_interpolant
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Complex
 
@@ -44,7 +44,7 @@ def reduced_motion(
     equations = SecondOrderModel(GalerkinModel(model, basis))
     exact = equations.first_order
     with counted(exact, "matrices of the motion", "instant", progress) as sampled:
-        smooth = periodic_interpolant(sampled, t0, period)
+        smooth = periodic_interpolant(one_by_one(sampled), t0, period)
     return Balanced.energy(smooth or exact, equations.at(t0)), smooth
 
 

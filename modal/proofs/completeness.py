@@ -78,7 +78,7 @@ class Completeness:
         Vectors that the basis holds, about the lowest modes of K_ref.
     stiffness : float
         The largest W² + γW of the points, (rad/s)². Bounds that matter little are left wide.
-    kept : mapping, optional
+    stored : mapping, optional
         The `arrays` of an earlier one, which are then not computed again.
     """
 
@@ -88,7 +88,7 @@ class Completeness:
         span: Coefficients,
         start: MassBasis | None = None,
         stiffness: float = np.inf,
-        kept: Mapping[str, Array] | None = None,
+        stored: Mapping[str, Array] | None = None,
     ) -> None:
         family = reference.family
         self.reference = reference
@@ -96,13 +96,13 @@ class Completeness:
         every = np.ones(len(family.terms), dtype=bool)
         self.damping = groups(span.damping, every)
         self.changes = groups(span.stiffness - reference.weights, every)
-        if kept is None:
+        if stored is None:
             assert start is not None
             changed = span.stiffness - reference.weights
             sizes = [np.abs(group.factor(changed)).max() for group in self.changes]
             bounds = self._bounds(start, [stiffness + reference.shift, *sizes])
         else:
-            bounds = kept["complement"]
+            bounds = stored["complement"]
         self._mass, bounds = float(bounds[0, 1]), bounds[1:]
         self._low, self._high, self._coupling = bounds[:, 0], bounds[:, 1], bounds[:, 2]
 
@@ -136,7 +136,7 @@ class Completeness:
         return {"complement": np.vstack([[0.0, self._mass, 0.0], ends])}
 
     def forms(self, projected: Projected) -> ComplementForms:
-        """The bounds beside the whole basis."""
+        """The bounds on the complement of the whole basis."""
         reference = self.reference
         if projected.complete:
             none, empty = np.zeros(len(self.changes)), np.zeros(len(self.damping))
@@ -159,11 +159,11 @@ class Completeness:
     def local(
         self, forms: ComplementForms, shared: Projected, smaller: Projected, Q: Array
     ) -> ComplementForms:
-        """The bounds beside a smaller basis, the columns Q (r, s) of the shared one."""
+        """The bounds on the complement of the columns Q (r, s) of the shared basis."""
         half = shared.frequency
         unit = half[:, None] * Q
         U = la.qr(unit, mode="full")[0][:, Q.shape[1] :] / half[:, None]
-        beside = self.forms(smaller)
+        smaller_forms = self.forms(smaller)
 
         def both(sketched: float, wider: float, weights: Array) -> float:
             """The smaller of two bounds of the coupling; one is exact within the shared basis."""
@@ -175,21 +175,23 @@ class Completeness:
             )
             return min(sketched, float(np.hypot(inside, wider)))
 
-        def all_of(sketched: Array, wider: Array, found: list[Group]) -> Array:
-            triples = zip(sketched, wider, found, strict=True)
+        def all_of(sketched: Array, wider: Array, of_groups: list[Group]) -> Array:
+            triples = zip(sketched, wider, of_groups, strict=True)
             return np.array([both(a, b, group.weights) for a, b, group in triples])
 
         return replace(
             self._widened(forms, shared, U),
             mass_coupling=both(
-                beside.mass_coupling, forms.mass_coupling, self.reference.mass_weights
+                smaller_forms.mass_coupling, forms.mass_coupling, self.reference.mass_weights
             ),
-            coupling=all_of(beside.coupling, forms.coupling, self.changes),
-            damping_coupling=all_of(beside.damping_coupling, forms.damping_coupling, self.damping),
+            coupling=all_of(smaller_forms.coupling, forms.coupling, self.changes),
+            damping_coupling=all_of(
+                smaller_forms.damping_coupling, forms.damping_coupling, self.damping
+            ),
         )
 
     def everything(self, forms: ComplementForms, projected: Projected) -> ComplementForms:
-        """The bounds over the whole space, as beside an empty basis."""
+        """The bounds over the whole space, the complement of an empty basis."""
         return self._widened(forms, projected, np.diag(1.0 / projected.frequency))
 
     def _widened(self, forms: ComplementForms, projected: Projected, U: Array) -> ComplementForms:
@@ -238,12 +240,14 @@ class Completeness:
     def _known(self, at: Coefficients) -> Mask:
         """Points (P,) whose coefficients are combinations of the groups."""
         known = np.ones(len(at), dtype=bool)
-        for table, found in ((self._changed(at), self.changes), (at.damping, self.damping)):
-            made = np.zeros_like(table)
-            for group in found:
-                made[:, : len(group.weights)] += group.factor(table)[:, None] * group.weights
-            size = np.abs(table).max(axis=0, initial=0.0) + np.abs(made).max(axis=0, initial=0.0)
-            known &= np.all(np.abs(table - made) <= KNOWN * size, axis=1)
+        for table, of_groups in ((self._changed(at), self.changes), (at.damping, self.damping)):
+            combined = np.zeros_like(table)
+            for group in of_groups:
+                combined[:, : len(group.weights)] += group.factor(table)[:, None] * group.weights
+            size = np.abs(table).max(axis=0, initial=0.0) + np.abs(combined).max(
+                axis=0, initial=0.0
+            )
+            known &= np.all(np.abs(table - combined) <= KNOWN * size, axis=1)
         return known
 
     def _stiffness_coupling(self, forms: ComplementForms, at: Coefficients) -> Array:

@@ -30,7 +30,10 @@ def couple_skew(projected: Projected, image: tuple[Array, Array], weights: Array
 def images(
     projected: Projected, image: tuple[Array, Array], weights: Array
 ) -> tuple[list[Array], list[Array]]:
-    """Weak and strong sketches of BV and BᵀV beside K_ref V, in K_ref-orthonormal coordinates."""
+    """Weak and strong sketches of BV and BᵀV without their part along K_ref V.
+
+    In K_ref-orthonormal coordinates.
+    """
     weights = padded(weights, projected)
     small = np.tensordot(weights, projected.matrices, axes=1)
     out = []

@@ -43,7 +43,7 @@ class Group:
 
 def groups(table: Array, columns: Mask) -> list[Group]:
     """The groups of a table of coefficients (P, J), of the chosen columns (J,)."""
-    found: list[Group] = []
+    proportional: list[Group] = []
     directions: list[Array] = []
     for j in np.flatnonzero(columns & (np.abs(table).max(axis=0, initial=0.0) > 0.0)):
         column = table[:, j]
@@ -51,13 +51,13 @@ def groups(table: Array, columns: Mask) -> list[Group]:
         for i, direction in enumerate(directions):
             along = float(direction @ column)
             if np.linalg.norm(column - along * direction) <= PROPORTIONAL * size:
-                found[i].weights[j] = along
+                proportional[i].weights[j] = along
                 break
         else:
             directions.append(column / size)
-            found.append(Group(np.zeros(table.shape[1])))
-            found[-1].weights[j] = size
-    return found
+            proportional.append(Group(np.zeros(table.shape[1])))
+            proportional[-1].weights[j] = size
+    return proportional
 
 
 @dataclass(frozen=True)
@@ -86,20 +86,20 @@ class FamilyBox:
     """Bounds that hold at every point of a family whose coefficients are combinations of `span`.
 
     Points outside the groups of `span` (an operator that did not act there) get an infinite κ.
-    kept: the `arrays` of an earlier one, which are then not computed again.
+    stored: the `arrays` of an earlier one, which are then not computed again.
     """
 
     def __init__(
-        self, family: AffineFamily, span: Coefficients, kept: Mapping[str, Array] | None = None
+        self, family: AffineFamily, span: Coefficients, stored: Mapping[str, Array] | None = None
     ) -> None:
         span = span.padded(len(family.terms))
         symmetry = np.array([term.symmetry for term in family.terms])
         self.family = family
-        self._mass = _unique_rows(span.mass)
+        self._mass = np.unique(span.mass, axis=0)
         self._turning = groups(span.damping, symmetry != 1)
         self._circulatory = groups(span.stiffness, symmetry != 1)
         self._damping = groups(span.damping, symmetry != -1)
-        if kept is None:
+        if stored is None:
             self._turning_ratios = np.array([self._gyroscopic_ratio(g) for g in self._turning])
             self._reference, self._ratios = self._circulatory_ratios(span.damping)
             # One group with a ratio has been factorized as positive definite.
@@ -108,8 +108,8 @@ class FamilyBox:
             dissipative = [definite or self._is_dissipative(g, span.damping) for g in self._damping]
             self._dissipative = np.array(dissipative, dtype=bool)
         else:
-            self._turning_ratios, self._ratios = kept["turning"], kept["circulatory"]
-            self._dissipative, self._reference = kept["dissipative"] > 0.0, kept["damping"]
+            self._turning_ratios, self._ratios = stored["turning"], stored["circulatory"]
+            self._dissipative, self._reference = stored["dissipative"] > 0.0, stored["damping"]
 
     def arrays(self) -> dict[str, Array]:
         """The bounds, to be kept with a stored map."""
@@ -128,7 +128,7 @@ class FamilyBox:
         )
 
     def _gyroscopic_ratio(self, group: Group) -> float:
-        """max |xᴴGx| / xᴴMx of a group; |w| itself for m ⊗ w̃ beside m ⊗ I."""
+        """max |xᴴGx| / xᴴMx of a group; |w| itself for m ⊗ w̃ with the mass m ⊗ I."""
         mass = [self.family.terms[j].operator for j in np.flatnonzero(self._mass[0])]
         terms = [self.family.terms[j].operator for j in np.flatnonzero(group.weights)]
         if len(mass) == 1 and isinstance(mass[0], Kronecker):
@@ -146,7 +146,7 @@ class FamilyBox:
         )
 
     def _circulatory_ratios(self, table: Array) -> tuple[Array, Array]:
-        """Reference factors of the damping groups, and κ of every circulatory group beside it."""
+        """Reference factors of the damping groups; κ of each circulatory group relative to them."""
         factors = np.array([group.factor(table) for group in self._damping])
         reference = np.array([np.median(f[f > 0.0]) if np.any(f > 0.0) else 0.0 for f in factors])
         weights = sum((f * g.weights for f, g in zip(reference, self._damping, strict=True)), 0.0)
@@ -197,18 +197,16 @@ class FamilyBox:
         return np.array([term.symmetry != 1 for term in self.family.terms])
 
 
-def _unique_rows(table: Array) -> Array:
-    return np.unique(table, axis=0)
-
-
-def _spanned(table: Array, found: list[Group], columns: Mask | None = None) -> Mask:
+def _spanned(table: Array, of_groups: list[Group], columns: Mask | None = None) -> Mask:
     """Points (P,) whose coefficients are what the groups' factors make of them."""
-    made = np.zeros_like(table)
-    seen = np.zeros(table.shape[1], dtype=bool)
-    for group in found:
+    combined = np.zeros_like(table)
+    assigned = np.zeros(table.shape[1], dtype=bool)
+    for group in of_groups:
         acts = group.weights != 0.0
-        made[:, acts & ~seen] = (group.factor(table)[:, None] * group.weights)[:, acts & ~seen]
-        seen |= acts
+        combined[:, acts & ~assigned] = (group.factor(table)[:, None] * group.weights)[
+            :, acts & ~assigned
+        ]
+        assigned |= acts
     chosen = np.ones(table.shape[1], dtype=bool) if columns is None else columns
-    off = np.abs(table - made)[:, chosen]
-    return np.asarray(np.all(off <= PROPORTIONAL * 1e3 * np.abs(table[:, chosen]), axis=1))
+    difference = np.abs(table - combined)[:, chosen]
+    return np.asarray(np.all(difference <= PROPORTIONAL * 1e3 * np.abs(table[:, chosen]), axis=1))

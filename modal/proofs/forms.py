@@ -58,5 +58,7 @@ def _half(A: sp.csr_matrix, sign: float) -> sp.csr_matrix:
     """(A ± Aᵀ)/2 without entries that are round-off to assembly.mirror.is_symmetric or is_skew."""
     rows = np.sqrt(abs(A).maximum(abs(A.T)).max(axis=1).toarray().ravel())
     half = sp.coo_matrix(0.5 * (A + sign * A.T))
-    kept = 2.0 * np.abs(half.data) > ROUND_OFF * rows[half.row] * rows[half.col]
-    return sp.csr_matrix((half.data[kept], (half.row[kept], half.col[kept])), shape=half.shape)
+    significant = 2.0 * np.abs(half.data) > ROUND_OFF * rows[half.row] * rows[half.col]
+    return sp.csr_matrix(
+        (half.data[significant], (half.row[significant], half.col[significant])), shape=half.shape
+    )

@@ -37,8 +37,8 @@ def judge(eigenvalues: Complex, error_bound: Array, proof: int = MODES) -> Verdi
     growth rates that are equal, or zero within their bounds, the lowest frequency is
     critical. NaN entries are modes that do not exist.
     """
-    kept = np.isfinite(eigenvalues)
-    lam, bound = eigenvalues[kept], error_bound[kept]
+    exists = np.isfinite(eigenvalues)
+    lam, bound = eigenvalues[exists], error_bound[exists]
     if lam.size == 0:
         return Verdict(np.nan, np.nan, np.nan, 0, STABLE, int(proof))
     unstable = lam.real > bound

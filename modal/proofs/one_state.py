@@ -1,4 +1,4 @@
-"""The unstable modes of one large system, counted beside a reduced basis of its own."""
+"""The unstable modes of one large system, counted with a reduced basis of its own."""
 
 from __future__ import annotations
 

@@ -36,11 +36,12 @@ class Prover:
         Points whose coefficients span those of all points to come.
     """
 
+    _completeness: Completeness  # from `start` or `restored`
+
     def __init__(self, family: AffineFamily, span: Coefficients) -> None:
         self.family = family
         self.box = FamilyBox(family, span)
         self.span = span
-        self._completeness: Completeness | None = None
         self._forms: ComplementForms | None = None
         self._projected: Projected | None = None
         self._whole: tuple[Projected, ComplementForms] | None = None
@@ -55,19 +56,17 @@ class Prover:
         return float(stiffness[np.isfinite(stiffness)].max(initial=0.0))
 
     def start(self, reference: ReferenceOperator, basis: MassBasis) -> None:
-        """Take the bounds beside the first vectors of the basis."""
+        """Compute the bounds on the complement of the first vectors of the basis."""
         self._completeness = Completeness(reference, self.span, basis, self._largest_stiffness())
 
     def forms(self, projected: Projected) -> ComplementForms:
-        """The bounds beside a basis; those of the last one are kept."""
-        assert self._completeness is not None
+        """The bounds on the complement of a basis; those of the last one are stored."""
         if self._projected is not projected or self._forms is None:
             self._projected, self._forms = projected, self._completeness.forms(projected)
         return self._forms
 
     def _everywhere(self, projected: Projected) -> ComplementForms:
-        """The bounds over the whole space; those of the last basis are kept."""
-        assert self._completeness is not None
+        """The bounds over the whole space; those of the last basis are stored."""
         if self._whole is None or self._whole[0] is not projected:
             forms = self._completeness.everything(self.forms(projected), projected)
             self._whole = (projected, forms)
@@ -78,7 +77,6 @@ class Prover:
 
         Where the symmetric stiffness exceeds W² + γW times the mass, no mode can be unstable.
         """
-        assert self._completeness is not None
         boxes = self.box.at(at)
         whole = self._everywhere(projected)
         out = np.full(len(at), MODES, dtype=np.int8)
@@ -90,8 +88,7 @@ class Prover:
         return out
 
     def local(self, shared: Projected, smaller: Projected, Q: Array) -> ComplementForms:
-        """The bounds beside a basis of the columns Q (r, s) of the shared one."""
-        assert self._completeness is not None
+        """The bounds on the complement of the columns Q (r, s) of the shared one."""
         return self._completeness.local(self.forms(shared), shared, smaller, Q)
 
     def proofs(
@@ -115,7 +112,6 @@ class Prover:
             Which of the modes are rigid motions.
         """
         completeness = self._completeness
-        assert completeness is not None
         boxes = self.box.at(at)
         out = np.full(len(at), MODES, dtype=np.int8)
         energy = boxes.circulatory == 0.0
@@ -143,7 +139,6 @@ class Prover:
         index: Index,
         rigid: Mask,
     ) -> Mask:
-        assert self._completeness is not None
         known = certificate.right.shape[1]
         residuals = []
         for norms in (certificate.right, certificate.left):
@@ -166,7 +161,6 @@ class Prover:
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """What `restored` needs to give the same proofs."""
-        assert self._completeness is not None
         return {
             PREFIX + name: value
             for name, value in (self._completeness.arrays() | self.box.arrays()).items()
@@ -177,14 +171,14 @@ class Prover:
         cls, family: AffineFamily, span: Coefficients, reference: ReferenceOperator,
         arrays: Mapping[str, NDArray[np.generic]],
     ) -> Prover:  # fmt: skip
-        made = cls.__new__(cls)
-        kept = {
+        prover = cls.__new__(cls)
+        stored = {
             name.removeprefix(PREFIX): np.asarray(value, dtype=float)
             for name, value in arrays.items()
             if name.startswith(PREFIX)
         }
-        made.family, made.span = family, span
-        made.box = FamilyBox(family, span, kept)
-        made._completeness = Completeness(reference, span, kept=kept)
-        made._forms = made._projected = made._whole = None
-        return made
+        prover.family, prover.span = family, span
+        prover.box = FamilyBox(family, span, stored)
+        prover._completeness = Completeness(reference, span, stored=stored)
+        prover._forms = prover._projected = prover._whole = None
+        return prover

@@ -75,10 +75,10 @@ class Poles:
         """A bound (P,) of the norm of the sum over the chosen poles at iω, ω (P,)."""
         total = 0.0
         for mirrored in (False, True):
-            there = chosen & self.paired if mirrored else chosen
+            present = chosen & self.paired if mirrored else chosen
             value = self.values.conj() if mirrored else self.values
             with np.errstate(divide="ignore", invalid="ignore"):
-                weight = np.where(there, 1.0 / (1j * omega[:, None] - value), 0.0)
+                weight = np.where(present, 1.0 / (1j * omega[:, None] - value), 0.0)
             factor = self.factor.conj() if mirrored else self.factor
             X, Y = (v.conj() if mirrored else v for v in (self.right, self.left))
             total = total + np.matmul(
@@ -111,10 +111,10 @@ def _other_modes(W: Array, far: Array, poles: Poles, chosen: Mask) -> Array:
     zero = np.zeros((len(W), 1))
     slope = np.zeros(len(W))
     for mirrored in (False, True):
-        there = chosen & poles.paired if mirrored else chosen
+        present = chosen & poles.paired if mirrored else chosen
         least = poles.distance(zero, W[:, None], mirrored)[0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            slope += np.where(there, poles.size / least**2, 0.0).sum(axis=1)
+            slope += np.where(present, poles.size / least**2, 0.0).sum(axis=1)
     nodes = (np.arange(NODES) + 0.5) / NODES
     largest = np.max([poles.sum_at(W * node, chosen) for node in nodes], axis=0)
     return np.asarray(far**2 * (largest + 0.5 * W / NODES * slope))
@@ -140,11 +140,11 @@ def _known_modes(
     for j in range(centers.shape[1]):
         total = np.zeros(len(W))
         for mirrored in (False, True):
-            there = known & poles.paired if mirrored else known
+            present = known & poles.paired if mirrored else known
             least, most = poles.distance(cuts[:, j : j + 1], cuts[:, j + 1 : j + 2], mirrored)
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 inner = right * left / least + (right + left) * slope + most * slope**2
                 term = poles.size * np.fmin(far[:, None] ** 2 / least, inner)
-            total += np.where(there, term, 0.0).sum(axis=1)
+            total += np.where(present, term, 0.0).sum(axis=1)
         worst = np.maximum(worst, total)
     return np.where(np.isnan(worst), np.inf, worst)

@@ -90,7 +90,7 @@ class ProvingReducer(Reducer):
         tolerance: float,
         threads: int = 1,
     ) -> Self:
-        made = super().restored(family, span, arrays, tolerance, threads)
+        reducer = super().restored(family, span, arrays, tolerance, threads)
         span = span.padded(len(family.terms))
-        made.prover = Prover.restored(family, span, made.reference, arrays)
-        return made
+        reducer.prover = Prover.restored(family, span, reducer.reference, arrays)
+        return reducer

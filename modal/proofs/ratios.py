@@ -41,7 +41,7 @@ def skew_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
     """max |xᴴBx| / xᴴAx of a skew B; infinite where B reaches what A leaves at zero.
 
     A: symmetric positive semidefinite. Raises SingularSystemError for a large A that is singular
-    on the unknowns that it touches.
+    on the degrees of freedom that it acts on.
     """
     if B.nnz == 0:
         return 0.0
@@ -68,12 +68,12 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
     sizes, U = la.eigh(A)
     if sizes[0] < -DENSE_ROUND_OFF * len(A):
         return np.inf
-    there = sizes > NULL * len(A)
-    if not there.all():
-        reach = np.abs(B @ U[:, ~there]).max(initial=0.0)
+    nonzero = sizes > NULL * len(A)
+    if not nonzero.all():
+        reach = np.abs(B @ U[:, ~nonzero]).max(initial=0.0)
         if reach > OUTSIDE * np.abs(B).max():
             return np.inf
-    half = U[:, there] / np.sqrt(sizes[there])
+    half = U[:, nonzero] / np.sqrt(sizes[nonzero])
     return float(np.linalg.norm(half.T @ B @ half, 2))
 
 
@@ -181,8 +181,8 @@ def lanczos(
     count = len(products)
     positive = [flag for flag in semidefinite for _ in range(starts)] or [False] * count
     limits = [limit for limit in enough for _ in range(starts)] or [0.0] * count
-    kept = (np.zeros((n, 0)), np.zeros((n, 0))) if without is None else without
-    steps = min(steps, n - kept[0].shape[1])
+    excluded = (np.zeros((n, 0)), np.zeros((n, 0))) if without is None else without
+    steps = min(steps, n - excluded[0].shape[1])
     if steps < 1:
         return [(0.0, 0.0)] * (count // starts)
     X, AX = ([np.zeros((n, steps), order="F") for _ in products] for _ in range(2))
@@ -199,13 +199,13 @@ def lanczos(
             Ax = image[:, i]
             size = float(x @ Ax)
             for _ in range(2):
-                for vectors, images in (kept, (X[i][:, :k], AX[i][:, :k])):
+                for vectors, images in (excluded, (X[i][:, :k], AX[i][:, :k])):
                     share = images.T @ x
                     x, Ax = x - vectors @ share, Ax - images @ share
-            left = float(x @ Ax)
-            exact[i] = not left > (INVARIANT * INVARIANT) * size
+            remainder = float(x @ Ax)
+            exact[i] = not remainder > (INVARIANT * INVARIANT) * size
             if not exact[i]:
-                X[i][:, k], AX[i][:, k] = x / np.sqrt(left), Ax / np.sqrt(left)
+                X[i][:, k], AX[i][:, k] = x / np.sqrt(remainder), Ax / np.sqrt(remainder)
                 image[:, i] = products[i](X[i][:, k : k + 1])[:, 0]
                 ritz[i, : k + 1, k] = X[i][:, : k + 1].T @ image[:, i]
                 ritz[i, k, :k] = (-1.0 if skew else 1.0) * ritz[i, :k, k]

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from assembly.errors import AccuracyError, ConvergenceError, InputError
 from assembly.linalg.combination import Combination, Kronecker
+from assembly.magnitudes import check_count
 from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.system.null_chain import null_fields
 from modal.eigen.solve import solve
@@ -145,8 +146,7 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
         raise InputError(
             f"system: expected a FrozenSystem (of model.freeze), got {type(system).__name__}"
         )
-    if not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    check_count(k, "k")
     if not (system.symmetric_mass and is_definite(_scalar_mass(system))):
         raise InputError("M: expected a symmetric positive definite matrix")
     if system.n > ALL_MODES:
@@ -161,8 +161,8 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     except (AccuracyError, ConvergenceError):
         return _conclude(*_lowest(system, int(k)), MODES, box)
     elastic = np.asarray(modes.kind) == "elastic"
-    found = modes.deflated + int(np.where(modes.eigenvalues.imag > 0.0, 2, 1).sum())
-    proof = COUNT if found == 2 * system.n else MODES
+    mode_count = modes.deflated + int(np.where(modes.eigenvalues.imag > 0.0, 2, 1).sum())
+    proof = COUNT if mode_count == 2 * system.n else MODES
     return _conclude(modes.eigenvalues[elastic], modes.error_bound[elastic], proof, box)
 
 
@@ -177,7 +177,7 @@ def _scalar_mass(system: FrozenSystem) -> sp.csr_matrix:
 
 
 def _balanced(system: FrozenSystem) -> FrozenSystem:
-    """The system in unknowns of about unit mass, so that error bounds do not depend on units.
+    """The system scaled to about unit mass: error bounds then do not depend on units.
 
     Powers of two scale without round-off.
     """
@@ -216,11 +216,11 @@ def _is_resisted(system: FrozenSystem, forms: Forms) -> bool:
 
 def _large(system: FrozenSystem, k: int) -> Stability:
     """By a reduced basis of the system, then by Lyapunov's function."""
-    found = examine(system, k)
-    if found is None:
+    examined = examine(system, k)
+    if examined is None:
         return _conclude(*_lowest(system, k), MODES, Box(np.inf, np.inf, np.inf))
-    result = _conclude(found.eigenvalues, found.error_bound, found.proof, found.box)
-    if result.verdict == UNDECIDED and found.box.is_bounded and decays(Forms.of(system)):
+    result = _conclude(examined.eigenvalues, examined.error_bound, examined.proof, examined.box)
+    if result.verdict == UNDECIDED and examined.box.is_bounded and decays(Forms.of(system)):
         return replace(result, verdict=WORDS[0], proof=PROOFS[LYAPUNOV], examined_to=np.inf)
     return result
 
@@ -246,15 +246,15 @@ def _conclude(eigenvalues: Complex, bound: Array, proof: int, box: Box) -> Stabi
     outside = np.abs(eigenvalues.imag) > box.angular_frequency + bound
     harmless = outside & (eigenvalues.real <= NOISE * size)
     growth = np.where(harmless, np.minimum(eigenvalues.real, 0.0), eigenvalues.real)
-    found = judge(growth + 1j * eigenvalues.imag, bound, proof)
+    judged = judge(growth + 1j * eigenvalues.imag, bound, proof)
     unsure = ~harmless & (np.abs(eigenvalues.real) <= bound) & (bound > NOISE * size)
-    verdict, how = WORDS[found.verdict], PROOFS[found.proof]
+    verdict, how = WORDS[judged.verdict], PROOFS[judged.proof]
     if verdict == WORDS[0] and (proof == MODES or unsure.any()):
         verdict, how = UNDECIDED, PROOFS[MODES]
     examined = np.inf if how != PROOFS[MODES] else float(size.max(initial=0.0) / (2.0 * np.pi))
     if unsure.any() and how == PROOFS[MODES]:
         examined = float(size[unsure].min() / (2.0 * np.pi))
     return Stability(
-        verdict, how, found.growth_rate, found.error_bound, found.critical_frequency,
-        found.unstable_modes, examined, box, eigenvalues,
+        verdict, how, judged.growth_rate, judged.error_bound, judged.critical_frequency,
+        judged.unstable_modes, examined, box, eigenvalues,
     )  # fmt: skip

@@ -18,9 +18,11 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from assembly.dofs import DofMap
 from assembly.errors import InputError
-from assembly.linalg.combination import Combination, within_range
+from assembly.linalg.combination import Combination, Kronecker, within_range
 from assembly.linalg.mirror import symmetry_of
+from assembly.linalg.symmetric import Symmetric, upper_triangle
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.types import Array, Mask
 
@@ -93,8 +95,19 @@ class AffineFamily:
         self.terms: list[Term] = []
         self._number: dict[int, int] = {}
         first = freeze(sample)
-        self.n, self.rigid = first.n, first.rigid
+        self.n, self.rigid, self.dofs = first.n, first.rigid, first.dofs
         self._register(first)
+
+    @classmethod
+    def of_operators(
+        cls, operators: Sequence[Any], rigid: Array, dofs: DofMap | None = None
+    ) -> AffineFamily:
+        """The family of the combinations of some operators (n, n) that nothing freezes."""
+        made = cls.__new__(cls)
+        made.n, made.rigid, made.dofs = operators[0].shape[0], rigid, dofs
+        made.terms = [Term(operator) for operator in operators]
+        made._number = {id(operator): j for j, operator in enumerate(operators)}
+        return made
 
     def _register(self, system: FrozenSystem) -> None:
         for part in system.parts.values():
@@ -153,6 +166,33 @@ class AffineFamily:
             if self.terms[j].symmetry == 0:
                 total = total + weights[j] * self.terms[j].symmetric_part()
         return within_range(sp.csr_matrix(total), "M or K")
+
+    def symmetric_upper(self, weights: Array) -> Symmetric:
+        """The symmetric part of Σ_j w_j A_j by its upper triangle: half the memory."""
+        kept = [j for j, term in enumerate(self.terms) if term.symmetry != -1 and weights[j] != 0.0]
+        plain = [j for j in kept if self.terms[j].symmetry == 1]
+        total = Combination.of(
+            self.n, [weights[j] for j in plain], [self.terms[j].operator for j in plain]
+        ).upper_triangle()
+        for j in kept:
+            if self.terms[j].symmetry == 0:
+                total = total + weights[j] * upper_triangle(self.terms[j].symmetric_part())
+        return Symmetric(within_range(sp.csr_matrix(total), "M or K"))
+
+    def diagonal(self, weights: Array) -> Array:
+        """The diagonal of Σ_j w_j A_j."""
+        operators = [term.operator for term in self.terms[: len(weights)]]
+        return Combination.of(self.n, weights, operators).diagonal()
+
+    def mass_operator(self, weights: Array) -> Any:
+        """Σ_j w_j A_j of the mass: as m ⊗ a where it is that, else formed."""
+        chosen = np.flatnonzero(weights)
+        if len(chosen) == 1:
+            operator = self.terms[chosen[0]].operator
+            if isinstance(operator, Kronecker) and self.terms[chosen[0]].symmetry == 1:
+                within_range(operator.m, "M")
+                return Kronecker(operator.m, weights[chosen[0]] * operator.a)
+        return self.symmetric_part(weights)
 
     def conservative(self, at: Coefficients) -> Mask:
         """Points (P,) where M and K are made of symmetric operators and C + D of skew ones."""

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from modal.reduction.affine import AffineFamily, Coefficients
@@ -62,7 +61,10 @@ class Projected:
 
 
 class ReducedBasis:
-    """V (n, r), M-orthonormal and real, with every operator projected; `grow` adds vectors."""
+    """V (n, r), M-orthonormal and real, with every operator projected; `grow` adds vectors.
+
+    matrices (J, r, r): VᵀA_jV. sketched, transposed (J, 2, p, r): Θ and Ξ of A_jV and of A_jᵀV.
+    """
 
     def __init__(
         self,
@@ -97,9 +99,9 @@ class ReducedBasis:
         self.columns = MassBasis(reference.mass)
         count = len(family.terms)
         p = self.theta.shape[1]
-        self._matrices = np.zeros((count, 0, 0))
-        self._sketched = np.zeros((count, 2, p, 0))  # Θ, Ξ of A_jV
-        self._transposed = np.zeros((count, 2, p, 0))
+        self.matrices = np.zeros((count, 0, 0))
+        self.sketched = np.zeros((count, 2, p, 0))
+        self.transposed = np.zeros((count, 2, p, 0))
         self._overlap = np.zeros((0, 0))
         self._rigid = rigid_fields(family.rigid, reference)
 
@@ -108,7 +110,7 @@ class ReducedBasis:
         return {
             "V": self.columns.V, "MV": self.columns.MV, "theta": self.theta, "xi": self.xi,
             "resolved": np.array([self.resolved]),
-            "matrices": self._matrices, "sketched": self._sketched, "transposed": self._transposed,
+            "matrices": self.matrices, "sketched": self.sketched, "transposed": self.transposed,
             "overlap": self._overlap,
         }  # fmt: skip
 
@@ -121,7 +123,7 @@ class ReducedBasis:
         made._set(family, reference, arrays["theta"], arrays["xi"], float(arrays["resolved"][0]))
         made.columns.append(arrays["V"], arrays["MV"])
         made._overlap = arrays["overlap"]
-        made._matrices, made._sketched, made._transposed = (
+        made.matrices, made.sketched, made.transposed = (
             arrays[name] for name in ("matrices", "sketched", "transposed")
         )
         return made
@@ -149,7 +151,7 @@ class ReducedBasis:
         count = len(self.family.terms)
         p = self.theta.shape[1]
         matrices = np.zeros((count, old + new, old + new))
-        matrices[:, :old, :old] = self._matrices
+        matrices[:, :old, :old] = self.matrices
         sketched = np.zeros((count, 2, p, new))
         transposed = np.zeros_like(sketched)
         for j, term in enumerate(self.family.terms):
@@ -165,9 +167,9 @@ class ReducedBasis:
                 image = term.apply(fresh, transposed=True)
                 matrices[j, old:, :old] = (V[:, :old].T @ image).T
                 transposed[j] = self.theta.T @ image, self.xi.T @ image
-        self._matrices = matrices
-        self._sketched = np.concatenate([self._sketched, sketched], axis=3)
-        self._transposed = np.concatenate([self._transposed, transposed], axis=3)
+        self.matrices = matrices
+        self.sketched = np.concatenate([self.sketched, sketched], axis=3)
+        self.transposed = np.concatenate([self.transposed, transposed], axis=3)
         self._overlap = self._rigid.T @ V
 
     def projected(self) -> Projected:
@@ -175,8 +177,8 @@ class ReducedBasis:
         K = np.tensordot(self.reference.weights, self._symmetric(), axes=1)
         squares, Z = la.eigh(K + self.reference.shift * np.eye(len(K)))
         rotate = lambda S: np.einsum("jspr,rt->jspt", S, Z)  # noqa: E731
-        sketched, transposed = rotate(self._sketched), rotate(self._transposed)
-        matrices = np.einsum("ra,jrs,sb->jab", Z, self._matrices, Z, optimize=True)
+        sketched, transposed = rotate(self.sketched), rotate(self.transposed)
+        matrices = np.einsum("ra,jrs,sb->jab", Z, self.matrices, Z, optimize=True)
         symmetry = np.array([term.symmetry for term in self.family.terms], dtype=np.intp)
         for j in np.flatnonzero(symmetry):
             matrices[j] = 0.5 * (matrices[j] + symmetry[j] * matrices[j].T)
@@ -195,7 +197,7 @@ class ReducedBasis:
         )
 
     def _symmetric(self) -> Array:
-        return 0.5 * (self._matrices + self._matrices.transpose(0, 2, 1))
+        return 0.5 * (self.matrices + self.matrices.transpose(0, 2, 1))
 
     def lift(self, coordinates: NDArray[np.inexact]) -> NDArray[np.inexact]:
         """Full vectors (n, …) of coordinates (r, …), those of the last `projected`."""
@@ -223,7 +225,7 @@ def sketches(reference: ReferenceOperator, count: int = SKETCHES) -> tuple[Array
     return theta, xi
 
 
-def mass_bounds(mass: sp.csr_matrix, diagonal: Array, steps: int = 30) -> tuple[float, float]:
+def mass_bounds(mass: Any, diagonal: Array, steps: int = 30) -> tuple[float, float]:
     """Extreme eigenvalues of diag(M)⁻¹M, widened by a tenth: Lanczos, fully orthogonalised."""
     scale = 1.0 / np.sqrt(diagonal)
     n = len(diagonal)

@@ -54,17 +54,24 @@ def error_bounds(projected: Projected, at: Coefficients, modes: SmallModes) -> E
     right = dual_norms(projected, at, lam, modes.right, transposed=False)
     same = modes.exact.all()
     left = right if same else dual_norms(projected, at, lam, modes.left, transposed=True)
-    derivative = derivative_pairing(projected, at, modes)
-    pairing = np.abs(derivative)
-    amplification = _amplification(np.abs(lam), projected)
-    own = (
-        amplification * UNDERESTIMATE**2 * left * right / np.maximum(pairing, np.finfo(float).tiny)
-    )
-    if projected.complete:
-        own = np.zeros_like(own)
+    mass = mass_norm(projected, at, modes.right)
+    resolved = np.inf if projected.complete else projected.resolved
+    return bounds_of(modes, right, left, derivative_pairing(projected, at, modes), mass, resolved)
+
+
+def bounds_of(
+    modes: SmallModes, right: Array, left: Array, derivative: Complex, mass: Array, resolved: float
+) -> ErrorBounds:
+    """From the sketched norms of the residuals, wᴴT′(λ)u and √(uᴴMu), each (P, k).
+
+    resolved: rad/s, below which the basis holds every reference mode; inf for a complete basis.
+    """
+    lam, pairing = modes.eigenvalues, np.abs(derivative)
+    own = UNDERESTIMATE**2 * left * right / np.maximum(pairing, np.finfo(float).tiny)
+    own = np.zeros_like(own) if resolved == np.inf else own * _amplification(np.abs(lam), resolved)
     round_off = np.broadcast_to(ROUND_OFF * modes.spread[:, None], own.shape)
     own = own + round_off * modes.condition
-    energy = np.abs(lam) * np.sqrt(2.0) * mass_norm(projected, at, modes.right)
+    energy = np.abs(lam) * np.sqrt(2.0) * mass
     residual = right * UNDERESTIMATE / np.maximum(energy, np.finfo(float).tiny)
     return ErrorBounds(
         coupled(own, lam, modes.condition),
@@ -116,11 +123,11 @@ def mass_norm(projected: Projected, at: Coefficients, vectors: Complex) -> Array
     return np.asarray(np.sqrt(np.maximum(np.einsum("prk,prk->pk", vectors.conj(), Mu).real, 0.0)))
 
 
-def _amplification(size: Array, projected: Projected) -> Array:
+def _amplification(size: Array, resolved: float) -> Array:
     """1/(1 − (|λ|/ω_c)²), at least 1 and at most AMPLIFICATION."""
-    if projected.resolved <= 0.0:
+    if resolved <= 0.0:
         return np.ones_like(size)
-    beta = np.minimum((size / projected.resolved) ** 2, 1.0 - 1.0 / AMPLIFICATION)
+    beta = np.minimum((size / resolved) ** 2, 1.0 - 1.0 / AMPLIFICATION)
     return np.asarray(1.0 / (1.0 - beta))
 
 

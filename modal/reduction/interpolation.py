@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from modal.types import Array
 
@@ -28,12 +30,19 @@ TOLERATED = 1e-10  # of an entry's size, there
 
 @dataclass(frozen=True)
 class Interpolant:
-    """A(t) (n, n) off a polynomial through A at `instants` instants: call it with t, s, or use
-    `many` for times (m,).
+    """Arrays A(t) from a polynomial through their values: call it with t, s, or use `many`.
 
-    basis: the polynomials' values at times (m,), (m, c); table (c, n, n): their coefficients.
-    deviation: the largest difference from A found between the instants, of the entries' sizes
-    over the span.
+    Attributes
+    ----------
+    basis : callable
+        Values (m, c) of the polynomials at times (m,).
+    table : ndarray, shape (c, ...)
+        Coefficients.
+    instants : int
+        Number of instants the polynomial goes through.
+    deviation : float
+        Largest difference from A found between the instants, relative to the size of the entries
+        over the span.
     """
 
     basis: Callable[[Array], Array]
@@ -45,10 +54,9 @@ class Interpolant:
         return np.asarray(self.many(np.array([t]))[0])
 
     def many(self, times: Array) -> Array:
-        """A at `times` (m,): (m, n, n)."""
-        count, rows, columns = self.table.shape
-        values = self.basis(times) @ self.table.reshape(count, -1)
-        return np.asarray(values.reshape(len(times), rows, columns))
+        """A at `times` (m,): (m, ...)."""
+        values = self.basis(times) @ self.table.reshape(len(self.table), -1)
+        return np.asarray(values.reshape(len(times), *self.table.shape[1:]))
 
     def mapped(self, left: Array, right: Array) -> Interpolant:
         """The interpolant of left A(t) right."""
@@ -61,8 +69,25 @@ class Interpolant:
         )
 
 
+Sampled = Callable[[Array], Array]  # A at times (m,): (m, ...)
+Sizes = Callable[[Array], Array]  # of samples (m, ...): what errors of each entry are relative to
+
+
+def one_by_one(A: Callable[[float], Array]) -> Sampled:
+    """A function of one time as one of several."""
+    return lambda times: np.stack([A(float(t)) for t in times])
+
+
+def entry_sizes(values: Array) -> Array:
+    """Largest size of every entry of matrices (m, n, n) over the samples, down to the round-off of
+    its row."""
+    scale = np.abs(values).max(axis=0)
+    scale = np.maximum(scale, ROUND_OFF * scale.max(axis=1, keepdims=True))
+    return np.asarray(np.where(scale > 0.0, scale, 1.0))
+
+
 def periodic_interpolant(
-    A: Callable[[float], Array], t0: float, period: float
+    A: Sampled, t0: float, period: float, sizes: Sizes = entry_sizes
 ) -> Interpolant | None:
     """A(t) of a smooth periodic A, to about 1e-13 of its size in every entry; None when A is not
     smooth.
@@ -71,21 +96,21 @@ def periodic_interpolant(
     the round-off of A itself.
     """
     samples = FIRST_SAMPLES
-    values = np.stack([A(t0 + period * j / samples) for j in range(samples)])
+    values = A(t0 + period * np.arange(samples) / samples)
     while True:
         coefficients = np.fft.rfft(values, axis=0) / samples
-        scale = entry_sizes(values)
-        size = (np.abs(coefficients) / scale).max(axis=(1, 2))
+        scale = sizes(values)
+        size = _largest(coefficients, scale)
         if _resolved(size):
             break
         if samples >= MOST_SAMPLES:
             return None
-        middles = np.stack([A(t0 + period * (j + 0.5) / samples) for j in range(samples)])
+        middles = A(t0 + period * (np.arange(samples) + 0.5) / samples)
         values = np.stack([values, middles], axis=1).reshape(2 * samples, *values.shape[1:])
         samples *= 2
     count = _retained(size)
     weights = np.where(np.arange(count) == 0, 1.0, 2.0)
-    terms = coefficients[:count] * weights[:, None, None]
+    terms = coefficients[:count] * weights.reshape(-1, *(1,) * (values.ndim - 1))
     turn = 2.0 * np.pi * np.arange(count) / period
 
     def waves(times: Array) -> Array:
@@ -96,20 +121,22 @@ def periodic_interpolant(
     return _checked(waves, table, A, (t0, t0 + period), samples, scale)
 
 
-def chebyshev_interpolant(A: Callable[[float], Array], t0: float, t1: float) -> Interpolant | None:
+def chebyshev_interpolant(
+    A: Sampled, t0: float, t1: float, sizes: Sizes = entry_sizes
+) -> Interpolant | None:
     """A(t) on [t0, t1] of a smooth A, to NEGLIGIBLE of the size of every entry; None if not
     smooth."""
     degree = FIRST_SAMPLES
     middle, half = 0.5 * (t0 + t1), 0.5 * (t1 - t0)
     while True:
         nodes = np.cos(np.pi * np.arange(degree + 1) / degree)
-        values = np.stack([A(float(middle + half * x)) for x in nodes])
+        values = A(middle + half * nodes)
         mirrored = np.concatenate([values, values[-2:0:-1]])
         coefficients = np.fft.rfft(mirrored, axis=0).real / degree
         coefficients[0] *= 0.5
         coefficients[-1] *= 0.5
-        scale = entry_sizes(values)
-        size = (np.abs(coefficients) / scale).max(axis=(1, 2))
+        scale = sizes(values)
+        size = _largest(coefficients, scale)
         if _resolved(size):
             break
         if degree >= MOST_SAMPLES:
@@ -123,6 +150,12 @@ def chebyshev_interpolant(A: Callable[[float], Array], t0: float, t1: float) -> 
         return np.asarray(np.cos(np.outer(angle, order)))
 
     return _checked(polynomials, coefficients[:count], A, (t0, t1), degree + 1, scale)
+
+
+def _largest(coefficients: NDArray[Any], scale: Array) -> Array:
+    """The largest entry of every coefficient (m, ...), relative to the sizes."""
+    relative = np.abs(coefficients) / scale
+    return np.asarray(relative.reshape(len(relative), -1).max(axis=1, initial=0.0))
 
 
 def _resolved(size: Array) -> bool:
@@ -142,7 +175,7 @@ def _retained(size: Array) -> int:
 def _checked(
     basis: Callable[[Array], Array],
     table: Array,
-    A: Callable[[float], Array],
+    A: Sampled,
     span: tuple[float, float],
     instants: int,
     scale: Array,
@@ -150,14 +183,7 @@ def _checked(
     """The interpolant with what it is off between its instants; None when that is too much."""
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
     times = span[0] + (span[1] - span[0]) * (np.arange(1, CHECKS + 1) * golden % 1.0)
-    exact = np.stack([A(float(t)) for t in times])
+    exact = A(times)
     found = Interpolant(basis, table, instants, 0.0)
-    deviation = float((np.abs(found.many(times) - exact) / scale).max())
+    deviation = float((np.abs(found.many(times) - exact) / scale).max(initial=0.0))
     return replace(found, deviation=deviation) if deviation <= TOLERATED else None
-
-
-def entry_sizes(values: Array) -> Array:
-    """Largest size of every entry over the samples, down to the round-off of its row."""
-    scale = np.abs(values).max(axis=0)
-    scale = np.maximum(scale, ROUND_OFF * scale.max(axis=1, keepdims=True))
-    return np.asarray(np.where(scale > 0.0, scale, 1.0))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 
 from modal.types import Array
 
@@ -41,7 +41,7 @@ class _Columns:
 class MassBasis:
     """V (n, r) with VᵀMV = I, and MV."""
 
-    def __init__(self, mass: sp.csr_matrix) -> None:
+    def __init__(self, mass: Any) -> None:
         self.mass = mass
         self._V, self._MV = _Columns(mass.shape[0]), _Columns(mass.shape[0])
 

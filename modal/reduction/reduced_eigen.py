@@ -61,6 +61,10 @@ class SmallModes:
             condition=self.condition[:, :k],
         )
 
+    def lifted(self, basis: Array) -> SmallModes:
+        """Vectors in the coordinates (n, …) of a basis (n, r)."""
+        return replace(self, right=basis @ self.right, left=basis @ self.left)
+
     def points(self, index: Index | slice) -> SmallModes:
         return SmallModes(
             self.eigenvalues[index],
@@ -118,6 +122,15 @@ def _solve_batch(
             out[p] = general.points(slice(i, i + 1))
     modes = SmallModes.joined([found for found in out if found is not None])
     return modes if N is None else _unscaled(modes, N)
+
+
+def solve_matrices(M: Array, E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
+    """The k eigenpairs of smallest |λ| of P problems (P, r, r) of their own, of any structure.
+
+    frequency (r,): square roots of the diagonal of about K, in coordinates in which M is about I.
+    """
+    N = np.linalg.cholesky(M)
+    return _unscaled(_general(_congruence(N, E), _congruence(N, K), frequency, k), N)
 
 
 def _mass_factors(projected: Projected, at: Coefficients, flat: Array) -> Array | None:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
@@ -29,7 +28,7 @@ SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
 class ReferenceOperator:
     """K_ref = Σ_j k_j sym(A_j) + σ M_ref, factorized once. `solves` counts right-hand sides.
 
-    mass (n, n) sparse M_ref of the operators' mass_weights (J,); weights (J,) k_j; shift σ,
+    mass (n, n) operator M_ref of the operators' mass_weights (J,); weights (J,) k_j; shift σ,
     (rad/s)². Weights and shift that are given (by a sweep that goes on) are used as they are, and
     the factorization waits until it is needed. Raises SingularSystemError when no shift serves (M
     is not positive definite).
@@ -40,7 +39,7 @@ class ReferenceOperator:
     ) -> None:
         self.family = family
         self.mass_weights = middle(at.mass)
-        self.mass = family.symmetric_part(self.mass_weights)
+        self.mass = family.mass_operator(self.mass_weights)
         self.solves = 0
         self._factor: Factorization | None = None
         if not float(self.mass.diagonal().min()) > 0.0:
@@ -95,12 +94,13 @@ class ReferenceOperator:
 
     def _mean_square(self, weights: Array) -> float:
         """The mean of |K_jj|/M_jj, (rad/s)²."""
-        diagonal = self.family.symmetric_part(weights).diagonal()
+        diagonal = self.family.diagonal(weights)
         return float(np.mean(np.abs(diagonal) / self.mass.diagonal()))
 
     def _factorize(self, weights: Array, shift: float) -> Factorization:
-        K = self.family.symmetric_part(weights)
-        return Factorization(K if shift == 0.0 else sp.csr_matrix(K + shift * self.mass), "spd")
+        K = self.family.symmetric_upper(weights + shift * self.mass_weights)
+        dofs = self.family.dofs
+        return Factorization(K, "spd", motions=None if dofs is None else dofs.rigid_motions)
 
     @property
     def factor(self) -> Factorization:

@@ -7,6 +7,7 @@ instants: a crossing exactly at an instant, and veerings whose eigenvalues do no
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,20 +47,20 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Events:
-    """event (T, R) one of NAMES, the most severe one of the step before; partner (T, R) the other
-    track, −1 for none; gap (T, R) rad/s of veerings or NaN; place (T, R) where, or NaN. all: every
-    event once, in order.
+    """event (T, R) one of NAMES, of the step before; partner (T, R) the other track, −1 for none;
+    gap (T, R) rad/s of veerings or NaN; place (T, R) where, or NaN.
     """
 
     event: NDArray[np.str_]
     partner: NDArray[np.int32]
     gap: Array
     place: Array
-    all: tuple[Meeting, ...]
 
 
-def find_events(at: Array, eigenvalues: Complex, slope: Complex, meetings: list[Meeting]) -> Events:
-    """All events of T instants and R tracks.
+def find_events(
+    at: Array, eigenvalues: Complex, slope: Complex, meetings: list[Meeting]
+) -> list[Events]:
+    """All events of T instants and R tracks: the most severe of each cell, then the further ones.
 
     at (T,); eigenvalues (T, R), Im ≥ 0, rad/s; slope (T, R) their derivative. meetings: what was
     settled between instants.
@@ -74,17 +75,27 @@ def find_events(at: Array, eigenvalues: Complex, slope: Complex, meetings: list[
             found += _exact_crossings(at, eigenvalues, slope, pairs, i, j)
     direction = 1.0 if len(at) < 2 or at[-1] > at[0] else -1.0
     found.sort(key=lambda m: (direction * m.at, m.first, m.second))
-    grade, shape = np.zeros(eigenvalues.shape, dtype=int), eigenvalues.shape
-    partner = np.full(shape, -1, dtype=np.int32)
-    gap, place = np.full((2, *shape), np.nan)
-    for m in found:
-        level = NAMES.index(m.kind)
+    cells: dict[tuple[int, int], list[tuple[Meeting, int]]] = {}
+    for m in sorted(found, key=lambda m: -NAMES.index(m.kind)):
         for one, other in ((m.first, m.second), (m.second, m.first)):
-            if one >= 0 and level > grade[m.index, one]:
-                grade[m.index, one], partner[m.index, one] = level, other
-                gap[m.index, one] = m.gap if m.kind == "veering" else np.nan
-                place[m.index, one] = m.at
-    return Events(np.array(NAMES)[grade], partner, gap, place, tuple(found))
+            if one >= 0:
+                cells.setdefault((m.index, one), []).append((m, other))
+    depth = max((len(cell) for cell in cells.values()), default=1)
+    return [_layer(cells, n, eigenvalues.shape) for n in range(depth)]
+
+
+def _layer(
+    cells: Mapping[tuple[int, int], list[tuple[Meeting, int]]], n: int, shape: tuple[int, ...]
+) -> Events:
+    """The n-th event of every cell."""
+    grade, partner = np.zeros(shape, dtype=int), np.full(shape, -1, dtype=np.int32)
+    gap, place = np.full((2, *shape), np.nan)
+    for at, cell in cells.items():
+        if n < len(cell):
+            m, partner[at] = cell[n]
+            grade[at], place[at] = NAMES.index(m.kind), m.at
+            gap[at] = m.gap if m.kind == "veering" else np.nan
+    return Events(np.array(NAMES)[grade], partner, gap, place)
 
 
 def _parts(m: Meeting, eigenvalues: Complex, meetings: list[Meeting]) -> bool:

@@ -10,8 +10,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from modal.data.datasets import provenance, tracks_dataset
+from modal.data.datasets import provenance
 from modal.eigen.double_eigenvalues import separated
+from modal.tracking.dataset import tracks_dataset
 from modal.tracking.frozen_interval import drift_interval
 from modal.transient.equations import FirstOrderModel
 from modal.types import Array, Complex

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly import FrozenSystem
-from assembly.errors import AccuracyError
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.modes import Modes
 from modal.eigen.zero_modes import with_zeros
 from modal.provenance.same_model import drawn_prints, family_prints
@@ -22,6 +21,7 @@ from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.spot_check import spot_check
 from modal.reduction.sweep import Reducer, spread
 from modal.tracking.snapshot import ModesLike, Snapshot
+from modal.tracking.source import BasisError
 from modal.tracking.variation import (
     Neighbourhood,
     Triple,
@@ -42,33 +42,6 @@ Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
 WORTH_A_BASIS = 8
 # Instants on which the basis is first trained, and those on which it is completed.
 TRAINING, SAMPLE = 5, 60
-
-
-class Source(Protocol):
-    """Modes at any value of the swept parameter."""
-
-    description: str
-    growths: int  # how often a basis has grown since it was made
-
-    def snapshot(self, at: float) -> Snapshot:
-        """The modes at one value."""
-        ...
-
-    def carried(self, snapshot: Snapshot) -> Snapshot:
-        """An earlier snapshot in the coordinates of the latest ones."""
-        ...
-
-    def prints(self) -> NDArray[np.float64]:
-        """Fingerprints of the model over the sweep, (rows, 2)."""
-        ...
-
-    def arrays(self) -> Mapping[str, NDArray[Any]] | None:
-        """The present reduced basis, to continue the run later; None without one."""
-        ...
-
-    def close(self) -> None:
-        """Release factorizations."""
-        ...
 
 
 class FullSource:
@@ -142,7 +115,7 @@ class FullSource:
 
 
 @dataclass(frozen=True)
-class _SmallInstant:
+class SmallInstant:
     """The modes of one instant in the coordinates of the basis."""
 
     eigenvalues: Complex
@@ -151,10 +124,6 @@ class _SmallInstant:
     backward_error: Array
     condition_number: Array
     kind: NDArray[np.str_]
-
-
-class BasisError(AccuracyError):
-    """The basis cannot be made accurate enough for some instant."""
 
 
 class ReducedSource:
@@ -307,7 +276,7 @@ class ReducedSource:
         for n in range(len(at)):
             there = np.isfinite(lam[n])  # fewer real eigenvalues or modes than asked for
             modes.append(
-                _SmallInstant(
+                SmallInstant(
                     lam[n, there],
                     small.right[n][:, there],
                     small.left[n][:, there],

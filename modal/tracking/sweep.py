@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assembly import FrozenSystem
 from assembly.errors import InputError
 from assembly.kinematics import unit_axis
-from modal.tracking.over import VECTORS, check_over
+from assembly.system.frozen import FrozenSystem
+from modal.tracking.over import axis_values, check_over, is_swept
 from modal.types import Array
 
 # Parameters that are the speed of rotation.
@@ -59,9 +59,7 @@ class Sweep:
         if times is not None:
             found = cls(model, "time", _values("times", times), dict(parameters), about)
             return found._accepted()
-        arrays = [
-            key for key, value in parameters.items() if key not in VECTORS and np.ndim(value) == 1
-        ]
+        arrays = [key for key, value in parameters.items() if is_swept(key, value)]
         if len(arrays) > 1:  # three components are a vector when something else can be the sweep
             arrays = [key for key in arrays if len(parameters[key]) != 3] or arrays
         if len(arrays) != 1:
@@ -182,16 +180,7 @@ def _only(
 
 
 def _values(name: str, values: ArrayLike) -> Array:
-    try:
-        at = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: expected numbers, got {values!r}") from None
-    if at.ndim != 1 or len(at) == 0:
-        raise InputError(
-            f"{name}: expected a one-dimensional array of values, got shape {at.shape}"
-        )
-    if not np.all(np.isfinite(at)):
-        raise InputError(f"{name}: values must be finite")
+    at = axis_values(name, values)
     steps = np.diff(at)
     if not (np.all(steps > 0.0) or np.all(steps < 0.0)):
         raise InputError(

@@ -12,28 +12,35 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from assembly import FrozenSystem
 from assembly.errors import (
     ConvergenceError,
     FrozenMotionError,
     InputError,
+    SingularPositionError,
     SingularSystemError,
     StorageError,
 )
-from modal.data.datasets import constants_text, provenance, tracks_dataset
+from assembly.magnitudes import check_count
+from assembly.system.frozen import FrozenSystem
+from modal.data.datasets import constants_text, provenance
 from modal.data.integrity import checksum
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
+from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.link_reducer import linked
+from modal.tracking.dataset import tracks_dataset
 from modal.tracking.following import Rules
+from modal.tracking.link_source import LinkSource
 from modal.tracking.run import Run
+from modal.tracking.smooth_source import LARGEST, NotSmooth, SmoothSource
 from modal.tracking.snapshot import ModesLike
+from modal.tracking.source import BasisError, Source
 from modal.tracking.sources import (
     WORTH_A_BASIS,
-    BasisError,
     FullSource,
+    Kept,
     ReducedSource,
     Solver,
-    Source,
     reducible,
 )
 from modal.tracking.store import TrackStore
@@ -136,8 +143,8 @@ def track(
         Dimensions (name of the sweep, "mode"): eigenvalue (rad/s), frequency (Hz), damping_ratio,
         growth_rate and growth_rate_corrected (1/s), frozen_interval (s), mac, certainty, event,
         event_at, partner, gap (rad/s), coupling, kind, backward_error, condition_number; whirl
-        and whirl_number where displacements and an axis are known. All events are listed along
-        "occurrence". A row is a mode; it is NaN where the mode is outside the window.
+        and whirl_number where displacements and an axis are known. `modal.events` lists all
+        events. A row is a mode; it is NaN where the mode is outside the window.
 
     Raises
     ------
@@ -166,7 +173,7 @@ def track(
     >>> tracks = modal.track(blade, over={"omega": np.linspace(0.0, 100.0, 5)},
     ...                      axis=(0, 0, 1), k=2)
     >>> dict(tracks.sizes)
-    {'omega': 5, 'mode': 2, 'occurrence': 0}
+    {'omega': 5, 'mode': 2}
     """
     guard = 2 + k // 4 if guard is None else guard
     _check(k, guard, checks, accuracy, tolerance, rules)
@@ -188,7 +195,9 @@ def track(
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
         verified = (int(checks), int(k))
-        return _source(sweep, count, backend, solver, accuracy, whirl, speed, verified, stored)
+        return _source(
+            sweep, count, backend, solver, accuracy, whirl, speed, verified, stored, held
+        )
 
     def record(source: Source) -> Recorder:
         return Recorder(int(k), source.snapshot, rules, speed, sweep.span, source.carried)
@@ -199,7 +208,6 @@ def track(
         recorder = run.recorder
         if not recorder.count:
             return None
-        values, events = variables(recorder, tolerance)
         attributes = provenance(
             title=f"modes followed over {name}",
             model=type(model).__name__,
@@ -207,13 +215,15 @@ def track(
             solver=run.source.description,
             modes_followed=int(k),
             modes_guarding=int(guard),
-            tracking_rules=asdict(rules),
             frozen_interval_tolerance=tolerance,
             rate="none" if name == "time" or speed is None else speed,
-            instants=f"{recorder.count} of {len(at)}",
+            instants=recorder.count,
+            instants_requested=len(at),
             extra_instants=recorder.state.extra,
+            **{f"rules_{key}": value for key, value in asdict(rules).items()},
         )
-        return tracks_dataset(name, at[: recorder.count], values, attributes, events)
+        values = variables(recorder, tolerance)
+        return tracks_dataset(name, at[: recorder.count], values, attributes)
 
     try:
         try:
@@ -283,13 +293,9 @@ def _solver_name(solver: Solver) -> str:
 
 
 def _check(k: Any, guard: Any, checks: Any, accuracy: Any, tolerance: Any, rules: Any) -> None:
-    whole = (int, np.integer)
-    if not isinstance(k, whole) or isinstance(k, bool) or k < 1:
-        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
-    if not isinstance(guard, whole) or guard < 0:
-        raise InputError(f"guard: expected a whole number of modes, 0 or more, got {guard!r}")
-    if not isinstance(checks, whole) or checks < 0:
-        raise InputError(f"checks: expected a whole number of values, 0 or more, got {checks!r}")
+    check_count(k, "k")
+    check_count(guard, "guard", 0)
+    check_count(checks, "checks", 0)
     for key, value in (("accuracy", accuracy), ("tolerance", tolerance)):
         if not 0.0 < value < np.inf:
             raise InputError(f"{key}: expected a positive number, got {value!r}")
@@ -316,10 +322,12 @@ def _source(
     rate: float | None,
     checks: tuple[int, int],
     stored: TrackStore | None,
+    kept_in: TrackStore | None,
 ) -> Source:
     """The source of modes that `backend` and `solver` select, or that of a stored run.
 
-    checks: number of values at which a basis is verified, and number of modes.
+    checks: number of values at which a basis is verified, and number of modes. kept_in: the folder
+    of the run, in which bases of links cannot be stored.
     """
     freeze, at = sweep.freeze, sweep.at
     around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
@@ -331,6 +339,13 @@ def _source(
         raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     asked = backend == "reduced"
     worth = asked or (backend == "auto" and len(at) >= WORTH_A_BASIS)
+    machine = linked(freeze(float(at[0]))) if worth and kept_in is None else None
+    if machine is not None and sweep.name == "time" and whirl is None:
+        try:
+            return LinkSource(machine, at, count, accuracy, around, *checks)
+        except (BasisError, ConvergenceError, SingularSystemError):
+            if asked:
+                raise
     if reduced if stored is not None else worth:
         usable = reducible(freeze, at)
         if stored is not None and not usable:
@@ -350,7 +365,36 @@ def _source(
                 raise
     chosen = "slepc" if backend == "auto" else backend
 
+    if backend == "auto" and not reduced and whirl is None and sweep.name == "time":
+        found = _smooth(sweep, count, accuracy, around, checks, kept)
+        if found is not None:
+            return found
+
     def full(system: FrozenSystem, wanted: int) -> ModesLike:
         return solve_instant(system, wanted, backend=cast(Backend, chosen))
 
     return FullSource(freeze, at, count, full, chosen, whirl, around, kept)
+
+
+def _smooth(
+    sweep: Sweep,
+    count: int,
+    accuracy: float,
+    around: Neighbourhood,
+    checks: tuple[int, int],
+    kept: Kept | None,
+) -> SmoothSource | None:
+    """All instants of a small model on one basis; None where its motion is not of that kind."""
+    at = sweep.at
+    if len(at) < WORTH_A_BASIS or not hasattr(sweep.model, "freeze_many"):
+        return None
+    first = sweep.freeze(float(at[0]))
+    if not 2 * count <= first.n <= LARGEST or first.rigid.shape[1]:
+        return None
+    try:
+        motion = InterpolatedMotion.of(sweep.model, *sweep.ends, **sweep.constant)
+        if motion is None:
+            return None
+        return SmoothSource(motion, sweep.freeze, at, count, accuracy, around, *checks, kept)
+    except (NotSmooth, ConvergenceError, SingularSystemError, SingularPositionError):
+        return None

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.tracking.events import Meeting, find_events
+from modal.tracking.dataset import CELL
+from modal.tracking.events import find_events
 from modal.tracking.frozen_interval import frozen_interval
 from modal.tracking.rates import History, growth_rate_corrected
 from modal.tracking.rows import KINDS
@@ -18,10 +19,8 @@ from modal.tracking.whirl import direction
 from modal.types import Array, Complex, Index
 
 
-def variables(
-    recorder: Recorder, tolerance: float
-) -> tuple[dict[str, NDArray[Any]], list[Meeting]]:
-    """The variables of a tracks dataset, (T, R) each, and every event once.
+def variables(recorder: Recorder, tolerance: float) -> dict[str, NDArray[Any]]:
+    """The variables of a tracks dataset, (T, R) each.
 
     tolerance: of the frozen interval.
     """
@@ -40,7 +39,6 @@ def variables(
         if m.first in place
     ]
     size = np.abs(lam)
-    events = find_events(at, lam, rows.of_modes("slope", index), meetings)
     out = dict(
         eigenvalue=lam,
         frequency=np.abs(lam.imag) / (2.0 * np.pi),
@@ -60,8 +58,12 @@ def variables(
         number = rows.of_modes("whirl", index)
         sense = Sweep.sense(rows.single("spin", recorder.count))
         out |= dict(whirl_number=number, whirl=direction(number, sense))
-    named = dict(event=events.event, partner=events.partner, gap=events.gap, event_at=events.place)
-    return out | named, list(events.all)
+    layers = find_events(at, lam, rows.of_modes("slope", index), meetings)
+    for n, layer in enumerate(layers, start=1):
+        columns = (layer.event, layer.partner, layer.gap, layer.place)
+        suffix = "" if n == 1 else f"_{n}"
+        out |= {key + suffix: column for key, column in zip(CELL, columns, strict=True)}
+    return out
 
 
 def _from_before(values: Array, there: NDArray[np.bool_]) -> Array:

@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from assembly import DofMap, FrozenSystem
+from assembly.dofs import DofMap
 from assembly.kinematics import skew, unit_axis
+from assembly.system.frozen import FrozenSystem
 from modal.types import Array, Complex
 
 # A mode with less than this part of its mass norm across the axis does not whirl; a whirl number
@@ -55,17 +56,7 @@ class Whirl:
     def _turning(self, dofs: DofMap) -> sp.csr_matrix:
         """The sparse matrix (n, n) of e × on the displacements, zero on the rotations."""
         if self._turn is None or not _same(dofs, self._dofs):
-            matrix, n = skew(self.axis), len(dofs)
-            width = int(dofs.node.max(initial=0)) + 1
-            place = np.full((width, 3), -1, dtype=np.intp)
-            moves = dofs.component < 3
-            place[dofs.node[moves], dofs.component[moves]] = np.flatnonzero(moves)
-            rows = np.flatnonzero(moves)
-            others = place[dofs.node[rows]]
-            values = np.where(others >= 0, matrix[dofs.component[rows]], 0.0)
-            keep = values != 0.0
-            flat = np.broadcast_to(rows[:, None], others.shape)[keep]
-            self._turn = sp.csr_matrix((values[keep], (flat, others[keep])), shape=(n, n))
+            self._turn = dofs.turning(skew(self.axis))
             self._dofs = dofs
         return self._turn
 

@@ -96,6 +96,20 @@ class SecondOrderModel:
             self._seen.move_to_end(t)
         return found
 
+    def several(self, times: Array) -> list[Instant]:
+        """The instants at times (P,), s: together where the model can freeze many."""
+        if self.constant or not hasattr(self.model, "freeze_many"):
+            return [self.at(float(t)) for t in times]
+        series = self.model.freeze_many(times)
+        return [Instant(series[n]) for n in range(len(times))]
+
+    def first_orders(self, times: Array) -> Array:
+        """A at times (P,), dense (P, 2n, 2n)."""
+        if self.constant or not hasattr(self.model, "freeze_many"):
+            return np.stack([self.first_order(float(t)) for t in times])
+        series = self.model.freeze_many(times)
+        return dense_state_matrices(series.mass, series.damping, series.stiffness)
+
     def first_order(self, t: float) -> Array:
         """A(t) = [[0, I], [−M⁻¹K, −M⁻¹(C + D)]], dense (2n, 2n), on x = (q, q̇)."""
         here = self.at(t)
@@ -134,6 +148,22 @@ def dense_state_matrix(M: Array, V: Array, K: Array) -> Array:
     A = np.zeros((2 * n, 2 * n))
     A[:n, n:] = np.eye(n)
     A[n:] = -la.cho_solve(factor, np.hstack([K, V]))
+    return A
+
+
+def dense_state_matrices(M: Array, V: Array, K: Array) -> Array:
+    """The same of stacks (P, n, n)."""
+    P, n, _ = M.shape
+    try:
+        np.linalg.cholesky(M)
+    except la.LinAlgError:
+        raise SingularSystemError(f"the {n}×{n} mass matrix is not positive definite") from None
+    # Displacements and rotations differ in size: with a unit diagonal M is well conditioned.
+    scale = 1.0 / np.sqrt(np.diagonal(M, axis1=1, axis2=2))[..., None]
+    unit = scale * M * scale.swapaxes(1, 2)
+    A = np.zeros((P, 2 * n, 2 * n))
+    A[:, :n, n:] = np.eye(n)
+    A[:, n:] = -scale * np.linalg.solve(unit, scale * np.concatenate([K, V], axis=2))
     return A
 
 

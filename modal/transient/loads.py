@@ -13,27 +13,30 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.types import Array
 
 Place: TypeAlias = "int | tuple[int, str] | ArrayLike"
 
-COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")  # DofMap's order
-
 
 class Load(Protocol):
-    """A generalised force as a function of time.
-
-    events: the instants where it is not smooth, s; an adaptive step ends there. shortest: its
-    shortest cycle, s.
-    """
+    """A generalised force as a function of time, of any class with these members."""
 
     @property
-    def events(self) -> tuple[float, ...]: ...
+    def events(self) -> tuple[float, ...]:
+        """Instants where the load is not smooth, s. An adaptive step ends there."""
+        ...
+
     @property
-    def shortest(self) -> float: ...
-    def force(self, t: float, system: FrozenSystem) -> Array: ...
+    def shortest(self) -> float:
+        """Shortest cycle of the load, s."""
+        ...
+
+    def force(self, t: float, system: FrozenSystem) -> Array:
+        """Generalised forces (n,) at time t (s)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -201,7 +204,7 @@ class InertiaLoads:
         return self.factor * system.Q
 
 
-def unknown(at: Any, system: FrozenSystem) -> int:
+def dof_number(at: Any, system: FrozenSystem) -> int:
     """The number of a degree of freedom given as a number or as a pair (node, component).
 
     Raises InputError.
@@ -209,17 +212,17 @@ def unknown(at: Any, system: FrozenSystem) -> int:
     if isinstance(at, (int, np.integer)) and not isinstance(at, bool):
         if not -system.n <= at < system.n:
             raise InputError(
-                f"unknown {at}: the system has {system.n} unknowns, 0 to {system.n - 1}"
+                f"no degree of freedom {at}: the system has {system.n}, 0 to {system.n - 1}"
             )
         return int(at) % system.n
     if isinstance(at, (tuple, list)) and len(at) == 2:
         node, component = at
         if system.dofs is None:
-            raise InputError(f"unknown {at!r}: the model does not name its unknowns; give a number")
+            raise InputError(f"{at!r}: the model names no nodes; give the number of a DOF")
         if component not in COMPONENTS:
-            raise InputError(f"unknown {at!r}: the component is one of {', '.join(COMPONENTS)}")
+            raise InputError(f"{at!r}: the component is one of {', '.join(COMPONENTS)}")
         return system.dofs.index(int(node), COMPONENTS.index(component))
-    raise InputError(f'unknown {at!r}: expected a number or a pair such as (10, "ux")')
+    raise InputError(f'{at!r}: expected the number of a DOF or a pair such as (10, "ux")')
 
 
 def direction(at: Any, system: FrozenSystem) -> Array:
@@ -227,7 +230,7 @@ def direction(at: Any, system: FrozenSystem) -> Array:
     pair = isinstance(at, (tuple, list)) and len(at) == 2 and isinstance(at[1], str)
     if pair or np.ndim(at) == 0:
         unit = np.zeros(system.n)
-        unit[unknown(at, system)] = 1.0
+        unit[dof_number(at, system)] = 1.0
         return unit
     vector = np.asarray(at, dtype=float)
     if vector.shape != (system.n,) or not np.all(np.isfinite(vector)):

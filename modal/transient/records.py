@@ -9,13 +9,16 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
-from modal.data.datasets import provenance
-from modal.transient.loads import COMPONENTS, unknown
+from modal.data.datasets import described, provenance
+from modal.data.variables import TRANSIENT
+from modal.transient.loads import dof_number
 from modal.types import Array
 
 DEFAULT_PROBES = 6
+RECORDED = ("time", "displacement", "velocity", "energy", "energy_defect")
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,11 @@ def chosen_probes(probes: Any, n: int, system: FrozenSystem | None) -> Probes:
         if any(not 0 <= k < n for k in chosen):
             raise InputError(f"probes: numbers run from 0 to {n - 1}, got {chosen}")
     else:
-        chosen = [unknown(at, system) for at in probes]
+        chosen = [dof_number(at, system) for at in probes]
     if not chosen:
         raise InputError("probes: the list is empty")
     if dofs is None:
-        labels = tuple(f"unknown {k}" for k in chosen)
+        labels = tuple(f"DOF {k}" for k in chosen)
     else:
         labels = tuple(f"node {dofs.node[k]} {COMPONENTS[dofs.component[k]]}" for k in chosen)
     return Probes(np.array(chosen, dtype=np.intp), labels)
@@ -62,43 +65,30 @@ class Recorder:
 
     def __init__(self, probes: Probes) -> None:
         self.probes = probes
-        self._rows: dict[str, list[Any]] = {name: [] for name in VARIABLES}
+        self._rows: dict[str, list[Any]] = {name: [] for name in RECORDED}
 
     def add(self, t: float, q: Array, v: Array, energy: float, defect: float) -> None:
         chosen = self.probes.indices
-        for name, value in zip(VARIABLES, (t, q[chosen], v[chosen], energy, defect), strict=True):
+        for name, value in zip(RECORDED, (t, q[chosen], v[chosen], energy, defect), strict=True):
             self._rows[name].append(value)
 
     def arrays(self) -> dict[str, Array]:
         return {name: np.array(rows, dtype=float) for name, rows in self._rows.items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self._rows = {name: list(arrays[name]) for name in VARIABLES}
+        self._rows = {name: list(arrays[name]) for name in RECORDED}
 
     def dataset(self, attributes: dict[str, Any]) -> xr.Dataset:
         """The transient dataset (docs/datasets.md)."""
         arrays = self.arrays()
-        variables = {}
-        for name, (dims, units, long_name) in VARIABLES.items():
-            variables[name] = (dims, arrays[name], {"units": units, "long_name": long_name})
-        times = variables.pop("time")
-        return xr.Dataset(
-            variables,
+        times = arrays.pop("time")
+        dataset = xr.Dataset(
+            {name: (TRANSIENT[name].dims, values) for name, values in arrays.items()},
             coords={
                 "time": times,
-                "probe": ("probe", list(self.probes.labels), {"long_name": "recorded unknown"}),
-                "unknown": (
-                    "probe", self.probes.indices, {"units": "1", "long_name": "its number"},
-                ),
+                "probe": list(self.probes.labels),
+                "unknown": ("probe", self.probes.indices),
             },
-            attrs=provenance() | attributes,
-        )  # fmt: skip
-
-
-VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "time": (("time",), "s", "time"),
-    "displacement": (("time", "probe"), "m", "elastic displacement (rotations: rad)"),
-    "velocity": (("time", "probe"), "m s-1", "elastic velocity (rotations: rad/s)"),
-    "energy": (("time",), "J", "kinetic and potential energy of the vibration in its moving frame"),
-    "energy_defect": (("time",), "J", "energy less its initial value and less the work done"),
-}
+            attrs=provenance(title="transient", **attributes),
+        )
+        return described(dataset, TRANSIENT)

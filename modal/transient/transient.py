@@ -9,23 +9,25 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from assembly.errors import InputError
 from modal.data import checkpoint as checkpoints
+from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
 from modal.transient.energy import EnergyLedger, FirstOrderLedger
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.transient.hamilton import CanonicalModel
+from modal.transient.initial import initial_state, vector
 from modal.transient.integrators.gauss import DenseGauss, Gauss
 from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
 from modal.transient.integrators.stages import Integrator, State
+from modal.transient.link_transient import on_links
 from modal.transient.loads import Load, check_resolved, total_force
 from modal.transient.records import Recorder, chosen_probes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import Accepted, AdaptiveSteps, FixedSteps
-from modal.types import Array
 
 Formalism = Literal["lagrange", "hamilton"]
 
@@ -130,6 +132,14 @@ def integrate(
     True
     """
     span = _checked_span(t_span)
+    links = None if loads or checkpoint else on_links(model, span, initial)
+    if links is not None:
+        found = integrate(
+            links, span, links.state(initial), formalism, method=method, step=step,
+            tolerance=tolerance, rho_infinity=rho_infinity, probes="all", every=every,
+            progress=progress,
+        )  # fmt: skip
+        return links.lifted(found, probes, type(model).__name__)
     if not (isinstance(every, int) and every >= 1):
         raise InputError(f"every: expected a whole number of steps from 1 up, got {every!r}")
     run = _second_order if is_second_order(model) else _first_order
@@ -244,7 +254,8 @@ def _second_order(
     if name not in METHODS[formalism]:
         accepted = " or ".join(f'"{m}"' for m in METHODS[formalism])
         raise InputError(f"method: {formalism} takes {accepted}, got {method!r}")
-    equations = SecondOrderModel(model)
+    smooth = InterpolatedMotion.of(model, *span)
+    equations = SecondOrderModel(smooth or model)
     start = equations.at(span[0]).system
     force = total_force(loads, lambda t: equations.at(t).system)
     integrator: Integrator
@@ -267,37 +278,15 @@ def _first_order(
         raise InputError(f"method: a callable A(t) takes {', '.join(STAGES)}, got {method!r}")
     if loads:
         raise InputError(
-            "loads: a callable A(t) has no unknowns to load; give a model with freeze(t)"
+            "loads: a callable A(t) has no degrees of freedom to load; give a model with freeze(t)"
         )
     equations = FirstOrderModel(model, span[0])
-    x = _vector(initial, equations.n, "initial")
+    x = vector(initial, equations.n, "initial")
     rows = chosen_probes(probes, equations.n, None)
     integrator = DenseGauss(equations, STAGES[name])
     return (
         integrator, FirstOrderLedger(equations), PlainNorm(), (x, np.zeros_like(x)), rows, name,
     )  # fmt: skip
-
-
-def initial_state(initial: Any, n: int) -> tuple[Array, Array]:
-    """Displacement and velocity (n,) from None, a pair, or a stacked (2n,) vector; real parts."""
-    if initial is None:
-        return np.zeros(n), np.zeros(n)
-    if isinstance(initial, (tuple, list)) and len(initial) == 2 and np.ndim(initial[0]) == 1:
-        return _vector(initial[0], n, "initial displacement"), _vector(
-            initial[1], n, "initial velocity"
-        )
-    stacked = _vector(initial, 2 * n, "initial")
-    return stacked[:n].copy(), stacked[n:].copy()
-
-
-def _vector(value: ArrayLike | None, n: int, name: str) -> Array:
-    vector = np.array(np.real(np.asarray(value)), dtype=float) if value is not None else None
-    if vector is None or vector.shape != (n,):
-        got = "nothing" if vector is None else f"shape {vector.shape}"
-        raise InputError(f"{name}: expected {n} numbers, got {got}")
-    if not np.all(np.isfinite(vector)):
-        raise InputError(f"{name}: has entries that are not finite numbers")
-    return vector
 
 
 def _save(
@@ -334,5 +323,5 @@ def _described(settings: dict[str, Any], model: Any) -> dict[str, Any]:
     shown = {k: v for k, v in settings.items() if k not in ("probes", "t_span", "method")}
     parameters = getattr(model, "parameters", None)
     if parameters:
-        shown["model_parameters"] = str(parameters)
-    return {k: ("none" if v is None else v) for k, v in shown.items()}
+        shown["model_parameters"] = parameters
+    return shown

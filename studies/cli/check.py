@@ -66,9 +66,7 @@ def _tracked(motion: object, at: np.ndarray, k: int, show: Callable[[str], None]
         raise
 
 
-def _compared(
-    motion: object, tracks: xr.Dataset, show: Callable[[str], None]
-) -> modal.CrossCheck:
+def _compared(motion: object, tracks: xr.Dataset, show: Callable[[str], None]) -> modal.CrossCheck:
     """The cross-check; what there is of it is shown when it is interrupted."""
     try:
         return modal.crosscheck(motion, tracks, progress=None)

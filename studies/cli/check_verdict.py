@@ -11,25 +11,25 @@ import modal
 
 def floquet_lines(compared: modal.CrossCheck) -> list[str]:
     """What the Floquet exponents say, and of which modes they speak."""
-    found = compared.floquet
-    assert found is not None
-    count = len(found.multipliers)
-    if found.method == "dense":
+    floquet = compared.floquet
+    assert floquet is not None
+    count = len(floquet.multipliers)
+    if floquet.method == "dense":
         scope = f"all {count} multipliers of the model"
         others = []
     else:
         scope = f"the {count} multipliers of the slowest modes"
         others = ["  faster modes were not looked at: nothing is said of them"]
-    fastest, at = found.growth_rate, int(np.argmax(found.exponents.real))
-    hertz = abs(found.exponents[at].imag) / (2.0 * np.pi)
+    fastest, at = floquet.growth_rate, int(np.argmax(floquet.exponents.real))
+    hertz = abs(floquet.exponents[at].imag) / (2.0 * np.pi)
     text = {
         "stable": "none grows",
         "unstable": "one grows",
         "undecided": "undecided, the error is larger than the growth",
-    }[found.verdict]
+    }[floquet.verdict]
     return [
-        f"  {scope}: {text}; largest growth rate {fastest:+.4g} ± {found.error[at]:.1e} 1/s "
-        f"(at {hertz:.6g} Hz, modulo {1.0 / found.period:.6g} Hz)",
+        f"  {scope}: {text}; largest growth rate {fastest:+.4g} ± {floquet.error[at]:.1e} 1/s "
+        f"(at {hertz:.6g} Hz, modulo {1.0 / floquet.period:.6g} Hz)",
         *others,
     ]
 

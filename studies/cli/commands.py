@@ -2,19 +2,32 @@
 
 Exit codes: 0 done; 2 bad input, with one line that says what, where and what would be right; 3 a
 solve or a write failed, what was finished is kept; 130 interrupted (Ctrl-C), 143 (SIGTERM), 129
-(SIGHUP), what was finished is kept.
+(SIGHUP), what was finished is kept. Under mpiexec they are those of the first rank.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assembly.errors import FrozenMotionError, InputError
 from assembly.materials.plausibility import PlausibilityWarning
+from studies.cli.over_ranks import (
+    GROUP,
+    drivers,
+    exit_code,
+    linear_systems,
+    one_driver,
+    silence_others,
+    takes_part,
+)
 from studies.cli.questions import STRICT
+
+if TYPE_CHECKING:
+    from assembly.linalg.solver import Method
 
 EXIT_INPUT, EXIT_FAILED = 2, 3
 
@@ -29,8 +42,11 @@ FORCE = click.option("--force", is_flag=True, help="Overwrite what another study
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="frozen-motion")
-def app() -> None:
+@click.pass_context
+def app(context: click.Context) -> None:
     """Natural frequencies and stability of elastic parts along their motion."""
+    if not takes_part(context.invoked_subcommand):
+        context.exit()
 
 
 @app.command("list")
@@ -49,8 +65,16 @@ def list_studies() -> None:
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting.")
 @OUT
 @FORCE
+@linear_systems
 @STRICT
-def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> None:
+def run(
+    name: str,
+    settings: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    solver: Method,
+    out_of_core: Path | None,
+) -> None:
     """Run a study: a short table here, data, figures and report.html under --out."""
     from studies.cli import html_report
     from studies.registry import study
@@ -59,11 +83,13 @@ def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> 
 
     chosen = study(name)
     arguments = parse_settings(chosen.main, settings)
-    folder = OutputFolder(out or Path("outputs") / name, name, force)
-    dataset = chosen.main(**arguments, out=folder, progress=sys.stderr.isatty())
-    numbers = chosen.report(dataset)
-    html_report.write(folder, chosen, arguments, dataset, numbers)
-    _finish(numbers, folder.written)
+    with one_driver(solver, out_of_core) as driving:
+        if driving:
+            folder = OutputFolder(out or Path("outputs") / name, name, force)
+            dataset = chosen.main(**arguments, out=folder, progress=sys.stderr.isatty())
+            numbers = "\n".join([chosen.report(dataset), *folder.remarks])
+            html_report.write(folder, chosen, arguments, dataset, numbers)
+            _finish(numbers, folder.written)
 
 
 @app.command()
@@ -74,6 +100,7 @@ def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> 
 @OUT
 @RESUME
 @FORCE
+@linear_systems
 @STRICT
 def track(
     model: Path,
@@ -83,11 +110,15 @@ def track(
     out: Path | None,
     resume: bool,
     force: bool,
+    solver: Method,
+    out_of_core: Path | None,
 ) -> None:
     """Follow the modes of a model along its motion, or over a parameter (a Campbell diagram)."""
     from studies.cli.runs import run_track
 
-    _finish(*run_track(model, times, over, modes, out, resume, force))
+    with one_driver(solver, out_of_core) as driving:
+        if driving:
+            _finish(*run_track(model, times, over, modes, out, resume, force))
 
 
 @app.command("map")
@@ -98,26 +129,48 @@ def track(
 @OUT
 @RESUME
 @FORCE
+@linear_systems
+@GROUP
 @STRICT
 def stability_map(
-    model: Path, x: str, y: str, modes: int | None, out: Path | None, resume: bool, force: bool
+    model: Path,
+    x: str,
+    y: str,
+    modes: int | None,
+    out: Path | None,
+    resume: bool,
+    force: bool,
+    solver: Method,
+    out_of_core: Path | None,
+    ranks_per_factor: int,
 ) -> None:
     """Map the stability of a model over two parameters."""
     from studies.cli.runs import run_map
 
-    _finish(*run_map(model, x, y, modes, out, resume, force))
+    with drivers(solver, out_of_core, ranks_per_factor) as (driving, comm):
+        if driving:
+            _finish(*run_map(model, x, y, modes, out, resume, force, comm))
 
 
 @app.command()
 @MODEL
 @click.option("--times", metavar="START:STOP:COUNT", help="Instants, s; default one period.")
 @MODES
+@linear_systems
 @STRICT
-def check(model: Path, times: str | None, modes: int | None) -> None:
+def check(
+    model: Path,
+    times: str | None,
+    modes: int | None,
+    solver: Method,
+    out_of_core: Path | None,
+) -> None:
     """Check the properties P1-P6, compare with time integration, and give the verdict."""
     from studies.cli.check import run_check
 
-    run_check(model, times, modes, click.echo)
+    with one_driver(solver, out_of_core) as driving:
+        if driving:
+            run_check(model, times, modes, click.echo)
 
 
 def _finish(report: str, written: list[Path]) -> None:
@@ -128,6 +181,14 @@ def _finish(report: str, written: list[Path]) -> None:
 
 def run_app(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; every failure is one line on stderr."""
+    try:
+        silence_others()
+        return exit_code(_run(arguments))
+    except InputError as fault:
+        return fail(str(fault), EXIT_INPUT)
+
+
+def _run(arguments: list[str] | None) -> int:
     try:
         app.main(args=arguments, prog_name="frozen-motion", standalone_mode=False)
     except click.ClickException as fault:

@@ -36,7 +36,7 @@ def write(
     texts = [path for path in out.written if path.suffix == ".txt"]
     others = [path.name for path in out.written if path.suffix not in PICTURES]
     settings = study.settings | dict(arguments)
-    given = " ".join(shlex.quote(f"{k}={v}") for k, v in arguments.items())
+    options = " ".join(shlex.quote(f"{k}={v}") for k, v in arguments.items())
     template = resources.files("studies.cli").joinpath("report_template.html")
     page = Template(template.read_text("utf-8"))
     out.write_text(
@@ -49,19 +49,13 @@ def write(
             figures="\n".join(_figure(path, out.captions.get(path.name, "")) for path in pictures),
             texts="\n".join(_listing(path) for path in texts),
             settings="\n".join(_row(k, _setting(k, v, arguments)) for k, v in settings.items()),
-            provenance="\n".join(
-                _row(k, v) for k, v in dataset.attrs.items() if not _shown(str(v), numbers)
+            provenance="\n".join(_row(k, v) for k, v in dataset.attrs.items()),
+            command=_text(
+                f"frozen-motion run {study.name}" + (f" --set {options}" if options else "")
             ),
-            command=_text(f"frozen-motion run {study.name}" + (f" --set {given}" if given else "")),
             files=_text(", ".join(sorted(others))),
         ),
     )
-
-
-def _shown(text: str, numbers: str) -> bool:
-    """Whether every line of a text is a line of the numbers."""
-    lines = {line.strip() for line in numbers.splitlines()}
-    return bool(text) and all(line.strip() in lines for line in text.splitlines())
 
 
 def _background(study: Study) -> str:
@@ -74,8 +68,8 @@ def _background(study: Study) -> str:
 def _figure(path: Path, caption: str) -> str:
     encoded = base64.b64encode(path.read_bytes()).decode("ascii")
     source = f"data:{PICTURES[path.suffix]};base64,{encoded}"
-    shown = _text(caption or path.stem.replace("-", " "))
-    return f'<figure><img src="{source}" alt="{shown}"><figcaption>{shown}</figcaption></figure>'
+    words = _text(caption or path.stem.replace("-", " "))
+    return f'<figure><img src="{source}" alt="{words}"><figcaption>{words}</figcaption></figure>'
 
 
 def _listing(path: Path) -> str:
@@ -83,8 +77,8 @@ def _listing(path: Path) -> str:
     return f"<h2>{title}</h2>\n<pre>{_text(path.read_text('utf-8'))}</pre>"
 
 
-def _setting(name: str, value: Any, given: Mapping[str, Any]) -> str:
-    return f"{value}" if name in given else f"{value} (default)"
+def _setting(name: str, value: Any, arguments: Mapping[str, Any]) -> str:
+    return f"{value}" if name in arguments else f"{value} (default)"
 
 
 def _row(name: str, value: Any) -> str:

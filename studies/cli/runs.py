@@ -11,6 +11,7 @@ import xarray as xr
 
 import modal
 from assembly.errors import ConvergenceError, ModelFileError
+from assembly.parallel.ranks import agreed
 from assembly.system.frozen import FrozenSystem
 from studies.model_files.loading import LoadedModel, load_model
 from studies.reporting.frozen_verdicts import verdicts
@@ -48,15 +49,15 @@ def run_track(
     folder = OutputFolder(out or Path("outputs") / path.stem, f"track {path.name}", force)
     k = modes or model.spec.analysis.modes
     freeze = model.motion.freeze
-    kept: dict[str, Any] = dict(store=folder.claim() / "tracks.store", resume=resume)
+    storage: dict[str, Any] = dict(store=folder.claim() / "tracks.store", resume=resume)
     try:
         if axis is None:
-            tracks = modal.track(model.motion, times=instants, k=k, progress=None, **kept)
+            tracks = modal.track(model.motion, times=instants, k=k, progress=None, **storage)
         else:
             family, fixed = model.family((axis[0],))
             swept: dict[str, Any] = {axis[0]: axis[1]}
             freeze = _along(family, axis[0], fixed)
-            tracks = modal.track(family, k=k, progress=None, **kept, **swept, **fixed)
+            tracks = modal.track(family, k=k, progress=None, **storage, **swept, **fixed)
     except (ConvergenceError, modal.TrackingInterrupted) as stopped:
         if isinstance(stopped.partial, xr.Dataset):
             folder.write_dataset("tracks.nc", stopped.partial)
@@ -68,26 +69,45 @@ def run_track(
 
 
 def run_map(
-    path: Path, x: str, y: str, modes: int | None, out: Path | None, resume: bool, force: bool
+    path: Path,
+    x: str,
+    y: str,
+    modes: int | None,
+    out: Path | None,
+    resume: bool,
+    force: bool,
+    comm: Any = None,
 ) -> Result:
-    """A stability map over two parameters: table, store, dataset and figure."""
+    """A stability map over two parameters: table, store, dataset and figure.
+
+    comm: the ranks that compute it, each with its own model; the first one writes.
+    """
     from studies.figures import sheets
 
-    model = load_model(path)
-    axes: dict[str, Any] = dict([parse_axis(x, "--x"), parse_axis(y, "--y")])
-    if len(axes) < 2:
-        raise ModelFileError(f"--x and --y name the same parameter {next(iter(axes))!r}")
-    family, fixed = model.family(tuple(axes))
-    folder = OutputFolder(out or Path("outputs") / f"{path.stem}-map", f"map {path.name}", force)
+    first = comm is None or comm.rank == 0
+    with agreed(comm):
+        model = load_model(path)
+        axes: dict[str, Any] = dict([parse_axis(x, "--x"), parse_axis(y, "--y")])
+        if len(axes) < 2:
+            raise ModelFileError(f"--x and --y name the same parameter {next(iter(axes))!r}")
+        family, fixed = model.family(tuple(axes))
+    place = out or Path("outputs") / f"{path.stem}-map"
+    with agreed(comm):
+        if first:
+            folder = OutputFolder(place, f"map {path.name}", force)
+            folder.claim()
     grid = modal.stability_map(
         family,
         k=modes or model.spec.analysis.modes,
-        store=folder.claim() / "map.zarr",
+        store=place / "map.zarr",
         resume=resume,
         progress=None,
+        comm=comm,
         **axes,
         **fixed,
     )
+    if not first:
+        return "", []
     folder.write_dataset("map.nc", grid)
     sheets.map_sheet(grid, f"{path.stem}: verdict").write(folder)
     return table(grid), folder.written

@@ -34,7 +34,6 @@ def mechanism_frames(
     period: float,
     mode: int = 0,
     outlines: Mapping[str, ArrayLike] | None = None,
-    frames: int = FRAMES,
 ) -> list[Frame]:
     """A mechanism over one period (s) in its elastic mode number `mode`, followed by its shape.
 
@@ -43,22 +42,22 @@ def mechanism_frames(
     """
     drawn: list[Frame] = []
     follower = Follower(mode)
-    for k in range(frames):
-        t = period * k / frames
+    for k in range(FRAMES):
+        t = period * k / FRAMES
         q = follower.shape(mechanism.freeze(t))
-        phase = np.exp(2j * np.pi * CYCLES * k / frames)
+        phase = np.exp(2j * np.pi * CYCLES * k / FRAMES)
         drawn.append(_strands(mechanism, t, np.real(q * phase), dict(outlines or {})))
     return enlarged(drawn)
 
 
-def turning_frames(body: Body, shape: NDArray[np.inexact], frames: int = FRAMES) -> list[Frame]:
+def turning_frames(body: Body, shape: NDArray[np.inexact]) -> list[Frame]:
     """A body that turns once about z through its origin in a mode (n,)."""
 
     def place(angle: float) -> tuple[Array, Array]:
         c, s = np.cos(angle), np.sin(angle)
         return np.zeros(3), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
-    return moving_frames(body, place, shape, 2.0 * np.pi, frames)
+    return moving_frames(body, place, shape, 2.0 * np.pi)
 
 
 def moving_frames(
@@ -66,19 +65,18 @@ def moving_frames(
     place: Callable[[float], tuple[Array, Array]],
     shape: NDArray[np.inexact],
     period: float,
-    frames: int = FRAMES,
 ) -> list[Frame]:
     """A body, its nodes in one row, that moves in the x–y plane while it vibrates in a mode (n,).
 
     place: origin (3,) and rotation (3, 3), body to fixed axes, at a time from 0 to `period`. shape:
-    over the unknowns its supports leave.
+    over the degrees of freedom its supports leave.
     """
     whole = np.zeros(body.size, dtype=complex)
     whole[body.free] = shape
     drawn: list[Frame] = []
-    for k in range(frames):
-        r, R = place(period * k / frames)
-        phase = np.exp(2j * np.pi * CYCLES * k / frames)
+    for k in range(FRAMES):
+        r, R = place(period * k / FRAMES)
+        phase = np.exp(2j * np.pi * CYCLES * k / FRAMES)
         moved = np.real(body.dofs.displacement(whole * phase))
         rest = r + body.dofs.coordinates @ R.T
         drawn.append([Strand(body.name, rest[:, :2], (rest + moved @ R.T)[:, :2])])
@@ -94,8 +92,8 @@ class Follower:
 
     def shape(self, system: FrozenSystem) -> NDArray[np.complex128]:
         """The mode's shape (n,) at the next instant, of unit mass norm."""
-        found = modal.solve(system, k=self.count)
-        elastic = found.right[:, found.kind == "elastic"]
+        modes = modal.solve(system, k=self.count)
+        elastic = modes.right[:, modes.kind == "elastic"]
         if self._last is None:
             self._last = elastic[:, self.mode]
             return self._last
@@ -154,7 +152,7 @@ def pictures_of(frames: list[Frame], title: str) -> list[Image.Image]:
         drawn.set_dpi(DPI)
         canvas = FigureCanvasAgg(drawn)
         canvas.draw()
-        # The layout of the first frame stays: finding it anew takes most of a frame's time.
+        # The layout of the first frame stays: computing it again takes most of a frame's time.
         drawn.set_layout_engine("none")
         for frame in frames:
             motion.advance(artists, frame)
@@ -169,16 +167,16 @@ def _strands(
     mechanism: Mechanism, t: float, q: Array, outlines: Mapping[str, ArrayLike]
 ) -> list[Strand]:
     strands = []
-    deployed, unknowns = mechanism.deployed(t, q), mechanism.recover(t, q)
+    deployed, motions = mechanism.deployed(t, q), mechanism.recover(t, q)
     poses = mechanism.position(t)
     for name, (nodes, moved) in deployed.items():
         if name not in outlines:
             strands.append(Strand(name, nodes[:, :2], (nodes + np.real(moved))[:, :2]))
             continue
-        # A rigid body: its outline moves with its frame and with its own three unknowns.
+        # A rigid body: its outline moves with its frame and with its own three degrees of freedom.
         r, R = poses[name]
         points = np.asarray(outlines[name], dtype=float)
-        ux, uy, turn = np.real(unknowns[name])
+        ux, uy, turn = np.real(motions[name])
         shift = np.array([ux, uy]) + turn * np.stack([-points[:, 1], points[:, 0]], axis=1)
         rest = r[:2] + points @ R[:2, :2].T
         strands.append(Strand(name, rest, rest + shift @ R[:2, :2].T))

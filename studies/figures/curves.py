@@ -12,9 +12,9 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.lines import Line2D
 from xarray import DataArray
 
-from studies.figures.labels import axis_label
-from studies.figures.style import colour
-from studies.reporting.units import PREFIXES
+from modal.data.units import PREFIXES
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 
 # Line styles that tell curves apart in print too.
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
@@ -79,8 +79,7 @@ def graded(
     ax: Axes,
     *,
     along: str,
-    prefix: str = "",
-    words: str | None = None,
+    prefix: str,
 ) -> list[Line2D]:
     """Many lines of one ordered dimension, graded from dark to light, with a colour bar."""
     values = data[along].values
@@ -90,7 +89,7 @@ def graded(
         artists += ax.plot(
             data[x].values, PREFIXES[prefix] * data.isel({along: i}), color=shade, lw=1.1
         )
-    ax.set(xlabel=axis_label(data[x]), ylabel=axis_label(data, words, prefix))
+    ax.set(xlabel=axis_label(data[x]), ylabel=axis_label(data, None, prefix))
     steps = ListedColormap(shades)
     edges = np.arange(len(values) + 1) - 0.5
     scale = ScalarMappable(BoundaryNorm(edges, steps.N), steps)
@@ -99,6 +98,6 @@ def graded(
     return artists
 
 
-def beside(ax: Axes, title: str | None = None) -> None:
+def legend_right(ax: Axes, title: str | None = None) -> None:
     """The legend to the right of the axes, where it hides nothing."""
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), title=title)

@@ -45,6 +45,6 @@ class Drawing:
 
     def write(self, out: OutputFolder) -> None:
         """Draw the figure and save it. Raises StorageError when it cannot be written."""
-        with figure(self.rows, self.columns, self.width, self.height, self.sharex) as (made, axes):
+        with figure(self.rows, self.columns, self.width, self.height, self.sharex) as (drawn, axes):
             self.draw(axes)
-            out.write_figure(self.name, made, self.caption, self.in_report)
+            out.write_figure(self.name, drawn, self.caption, self.in_report)

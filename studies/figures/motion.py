@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from studies.figures.style import colour, plain
+from modal.plot.colours import colour, plain
 
 Array = NDArray[np.float64]
 MARGIN = 0.06  # of the picture's size

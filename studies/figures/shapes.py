@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from studies.figures.style import colour
+from modal.plot.colours import colour
 
 SHARE = 0.12  # of the mechanism's size: how large the largest displacement is drawn
 
@@ -31,10 +31,10 @@ def deployed(
         marker = "s" if len(nodes) == 1 else ""
         ax.plot(nodes[:, 0], nodes[:, 1], color="0.75", lw=3.0, marker=marker, ms=9, zorder=1)
         for sign, style in ((1.0, "-"), (-1.0, ":")):
-            shown = nodes + sign * scale * moved.real
+            points = nodes + sign * scale * moved.real
             artists += ax.plot(
-                shown[:, 0],
-                shown[:, 1],
+                points[:, 0],
+                points[:, 1],
                 style,
                 color=colour(index),
                 marker=marker,

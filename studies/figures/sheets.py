@@ -5,9 +5,9 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from xarray import Dataset
 
-from studies.figures import curves, maps, tracks
+from modal import plot
+from modal.plot.colours import plain
 from studies.figures.drawing import Drawing
-from studies.figures.style import plain
 
 TRACKS = (
     "Above: frequencies of the modes; a cross marks a crossing, a diamond a veering, a triangle the"
@@ -28,10 +28,9 @@ def tracks_sheet(dataset: Dataset, title: str) -> Drawing:
 
     def draw(axes: list[Axes]) -> None:
         upper, lower = axes
-        tracks.frequencies(dataset, upper)
-        tracks.growth_rates(dataset, lower)
+        plot.frequencies(dataset, upper)
+        plot.growth_rates(dataset, lower)
         upper.set(xlabel="", title=plain(title))
-        curves.beside(upper)
 
     return Drawing("tracks.png", TRACKS, draw, rows=2, height=6.4, sharex=True)
 
@@ -41,8 +40,8 @@ def map_sheet(grid: Dataset, title: str, reading: str = "") -> Drawing:
 
     def draw(axes: list[Axes]) -> None:
         left, right = axes
-        maps.verdict(grid, left)
-        maps.growth(grid, right)
+        plot.verdict(grid, left)
+        plot.growth(grid, right)
         left.set_title(plain(title))
         right.set_title("largest growth rate")
 

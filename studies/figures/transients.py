@@ -6,9 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from xarray import Dataset
 
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 from studies.figures import curves
-from studies.figures.labels import axis_label
-from studies.figures.style import colour
 
 
 def displacement(compared: Dataset, ax: Axes) -> list[Line2D]:

@@ -14,6 +14,7 @@ from studies.measured_motion.record import MARKERS, TABLE_2, KnownMotion, extrem
 Array = NDArray[np.float64]
 
 NOISES = (0.1, 1.0, 10.0)  # times the noise of the study
+QUANTITIES = ("omega_z", "epsilon_z", "a_x", "a_y")
 SWEPT = 13  # instants of the sweep over noises
 
 
@@ -34,57 +35,35 @@ def kinematics(
 ) -> xr.Dataset:
     """ω_z, ε_z, a_x, a_y: true, fitted, standard deviation, and what smoothing alone takes away."""
     size = (len(motions), instants, 4)
-    true, found, spread, smoothed = (np.empty(size) for _ in range(4))
+    true, estimated, spread, smoothed = (np.empty(size) for _ in range(4))
     for i, (known, fit) in enumerate(zip(motions, fits, strict=True)):
         noiseless = fitted(known, rate, 0.0, smoothing, 0)
         for k, t in enumerate(np.linspace(0.0, known.period, instants)):
-            true[i, k], found[i, k] = in_plane(known.at(t)), in_plane(fit.at(t))
+            true[i, k], estimated[i, k] = in_plane(known.at(t)), in_plane(fit.at(t))
             smoothed[i, k] = in_plane(noiseless.at(t))
             spread[i, k] = in_plane(fit.uncertainty(t))
-    dims = ("regime", "turn", "quantity")
-    noted = {"units": "rad s-1, rad s-2, m s-2, m s-2"}
+    columns = {"true": true, "fitted": estimated, "deviation": spread, "smoothing": smoothed - true}
     table = ("regime", "marker", "extreme")
+    rate_extremes = np.array([extremes(known) for known in motions])
     return xr.Dataset(
         {
-            "kinematics_true": (dims, true, noted | {"long_name": "known motion"}),
-            "kinematics_fitted": (dims, found, noted | {"long_name": "fitted to the markers"}),
-            "kinematics_deviation": (dims, spread, noted | {"long_name": "standard deviation"}),
-            "kinematics_smoothing": (
-                dims,
-                smoothed - true,
-                noted | {"long_name": "error of the fit without noise"},
-            ),
-            "noise_found": (
-                "regime",
-                np.array([fit.noise for fit in fits]),
-                {"units": "m", "long_name": "noise estimated from the rigid fit"},
-            ),
-            "marker_extremes": (
-                table,
-                np.array([extremes(known) for known in motions]),
-                {"units": "m s-1, m s-2", "long_name": "speed and acceleration of the markers"},
-            ),
-            "marker_extremes_paper": (
-                table,
-                TABLE_2,
-                {"units": "m s-1, m s-2", "long_name": "printed in the paper's Table 2"},
-            ),
-            "speed": (
-                "regime",
-                np.array([known.speed for known in motions]),
-                {"units": "rad s-1", "long_name": "crank speed"},
-            ),
+            **{
+                f"{quantity}_{key}": (("regime", "turn"), values[..., n])
+                for n, quantity in enumerate(QUANTITIES)
+                for key, values in columns.items()
+            },
+            "noise_found": ("regime", np.array([fit.noise for fit in fits])),
+            "marker_speed": (table, rate_extremes[..., :2]),
+            "marker_acceleration": (table, rate_extremes[..., 2:]),
+            "marker_speed_paper": (table, TABLE_2[..., :2]),
+            "marker_acceleration_paper": (table, TABLE_2[..., 2:]),
+            "speed": ("regime", np.array([known.speed for known in motions])),
         },
         coords={
             "regime": np.arange(1, len(motions) + 1),
-            "turn": (
-                "turn",
-                np.linspace(0.0, 1.0, instants),
-                {"units": "1", "long_name": "part of a turn"},
-            ),
-            "quantity": ["omega_z", "epsilon_z", "a_x", "a_y"],
+            "turn": np.linspace(0.0, 1.0, instants),
             "marker": [1, 2],
-            "extreme": ["v min", "v max", "a min", "a max"],
+            "extreme": ["min", "max"],
         },
     )
 
@@ -100,23 +79,19 @@ def frequencies(
     """Frequencies along the true and the fitted motion, and their standard deviation."""
     body = bar(elements)
     size = (len(motions), instants, modes)
-    true, found, spread = (np.empty(size) for _ in range(3))
+    true, estimated, spread = (np.empty(size) for _ in range(3))
     for i, (known, fit) in enumerate(zip(motions, fits, strict=True)):
         for k, t in enumerate(np.linspace(0.0, known.period, instants)):
             true[i, k] = frequency(body, known.at(t), modes)
-            found[i, k] = frequency(body, fit.at(t), modes)
+            estimated[i, k] = frequency(body, fit.at(t), modes)
             spread[i, k] = frequency_deviation(body, fit, t, modes)
-    dims, hertz = ("regime", "turn", "mode"), {"units": "Hz"}
+    dims = ("regime", "turn", "mode")
     return xr.Dataset(
         {
-            "frequency_true": (dims, true, hertz | {"long_name": "frequency, known motion"}),
-            "frequency_fitted": (dims, found, hertz | {"long_name": "frequency, fitted motion"}),
-            "frequency_deviation": (dims, spread, hertz | {"long_name": "standard deviation"}),
-            "frequency_at_rest": (
-                "mode",
-                frequency(body, Kinematics(), modes),
-                hertz | {"long_name": "frequency at rest"},
-            ),
+            "frequency_true": (dims, true),
+            "frequency_fitted": (dims, estimated),
+            "frequency_deviation": (dims, spread),
+            "frequency_at_rest": ("mode", frequency(body, Kinematics(), modes)),
         },
         coords={"mode": np.arange(1, modes + 1)},
     )
@@ -135,50 +110,27 @@ def scatter(
     and its error over the turn for noise ten times smaller and ten times larger.
     """
     body, t = bar(elements), 0.5 * known.period
-    found = np.empty(repeats)
+    estimates = np.empty(repeats)
     for r in range(repeats):
         fit = fitted(known, rate, noise, smoothing, seed + 100 + r)
-        found[r] = frequency(body, fit.at(t), 1)[0]
+        estimates[r] = frequency(body, fit.at(t), 1)[0]
     predicted = frequency_deviation(body, fit, t, 1)[0]
     turn = np.linspace(0.0, known.period, SWEPT)
     true = np.array([frequency(body, known.at(s), 1)[0] for s in turn])
     error, expected = np.empty(len(NOISES)), np.empty(len(NOISES))
     for k, factor in enumerate(NOISES):
         fit = fitted(known, rate, factor * noise, smoothing, seed + 200 + k)
-        seen = np.array([frequency(body, fit.at(s), 1)[0] for s in turn])
+        estimated = np.array([frequency(body, fit.at(s), 1)[0] for s in turn])
         spread = np.array([frequency_deviation(body, fit, s, 1)[0] for s in turn])
-        error[k] = np.sqrt(np.mean((seen - true) ** 2))
+        error[k] = np.sqrt(np.mean((estimated - true) ** 2))
         expected[k] = np.sqrt(np.mean(spread**2))
-    hertz = {"units": "Hz"}
     return xr.Dataset(
         {
-            "repeated_frequency": (
-                "repeat",
-                found,
-                hertz | {"long_name": "first frequency at half a turn, records with new noise"},
-            ),
-            "repeated_true": (
-                (),
-                frequency(body, known.at(t), 1)[0],
-                hertz | {"long_name": "first frequency at half a turn, known motion"},
-            ),
-            "repeated_predicted": ((), predicted, hertz | {"long_name": "predicted deviation"}),
-            "swept_error": (
-                "swept_noise",
-                error,
-                hertz | {"long_name": "error of the first frequency over a turn, rms"},
-            ),
-            "swept_predicted": (
-                "swept_noise",
-                expected,
-                hertz | {"long_name": "predicted standard deviation, rms"},
-            ),
+            "repeated_frequency": ("repeat", estimates),
+            "repeated_true": ((), frequency(body, known.at(t), 1)[0]),
+            "repeated_predicted": ((), predicted),
+            "swept_error": ("swept_noise", error),
+            "swept_predicted": ("swept_noise", expected),
         },
-        coords={
-            "swept_noise": (
-                "swept_noise",
-                noise * np.array(NOISES),
-                {"units": "m", "long_name": "noise of a marker's coordinate"},
-            )
-        },
+        coords={"repeat": np.arange(1, repeats + 1), "swept_noise": noise * np.array(NOISES)},
     )

@@ -11,14 +11,14 @@ from matplotlib.axes import Axes
 
 import modal
 from assembly.motion.markers import FittedMotion
+from modal.data.units import PREFIXES
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Animation, moving_frames
 from studies.figures.drawing import Drawing
-from studies.figures.labels import axis_label
 from studies.figures.motion import Frame
-from studies.figures.style import colour
 from studies.measured_motion.bar import bar
-from studies.reporting.units import PREFIXES, units_by
 
 WORDS = {
     "omega_z": "ω",
@@ -86,26 +86,25 @@ def animation(fit: FittedMotion, period: float, elements: int) -> Animation:
 
 def _kinematics(fastest: xr.Dataset, axes: list[Axes]) -> None:
     turn = fastest["turn"]
-    units = units_by(fastest["kinematics_true"], "quantity")
-    for i, name in enumerate(fastest["quantity"].values):
+    for i, (name, words) in enumerate(WORDS.items()):
         left, right = axes[2 * i : 2 * i + 2]
-        one = fastest.sel(quantity=name)
-        left.plot(turn, one["kinematics_true"], color="black", lw=2.4, label="true")
-        left.plot(turn, one["kinematics_fitted"], "--", color=colour(4), label="fitted to markers")
-        left.set_ylabel(f"{WORDS[str(name)]} ({units[str(name)]})")
-        error = one["kinematics_fitted"] - one["kinematics_true"]
-        band = 2.0 * one["kinematics_deviation"]
+        true, found = fastest[f"{name}_true"], fastest[f"{name}_fitted"]
+        left.plot(turn, true, color="black", lw=2.4, label="true")
+        left.plot(turn, found, "--", color=colour(4), label="fitted to markers")
+        left.set_ylabel(axis_label(true, words))
+        error = found - true
+        band = 2.0 * fastest[f"{name}_deviation"]
         right.fill_between(
             turn, -band, band, color=colour(5), alpha=0.35, lw=0, label="± 2 deviations"
         )
         right.plot(turn, error, color=colour(0), label="fitted − true")
         right.plot(
-            turn, one["kinematics_smoothing"], ":", color=colour(1), label="by smoothing alone"
+            turn, fastest[f"{name}_smoothing"], ":", color=colour(1), label="by smoothing alone"
         )
     axes[0].set_title("rigid motion at the fastest speed")
     axes[1].set_title("its error")
     axes[0].legend(loc="best")
-    curves.beside(axes[1])
+    curves.legend_right(axes[1])
     for ax in axes[-2:]:
         ax.set_xlabel(axis_label(turn))
 
@@ -130,16 +129,14 @@ def _frequencies(dataset: xr.Dataset, axes: list[Axes]) -> None:
             ylabel=axis_label(dataset["frequency_true"], "frequency"),
             title=f"mode {mode + 1} along the motion",
         )
-    curves.beside(axes[-1], "crank speed")
+    curves.legend_right(axes[-1], "crank speed")
 
 
 def _noise(dataset: xr.Dataset, axes: list[Axes]) -> None:
     left, right = axes
     milli = PREFIXES["m"]
     noise = dataset["swept_noise"]
-    left.loglog(
-        milli * noise, dataset["swept_predicted"], "--", color=colour(1), label="predicted"
-    )
+    left.loglog(milli * noise, dataset["swept_predicted"], "--", color=colour(1), label="predicted")
     left.loglog(milli * noise, dataset["swept_error"], "o", color=colour(0), label="found")
     left.set(
         xlabel=axis_label(noise, prefix="m"),
@@ -150,9 +147,7 @@ def _noise(dataset: xr.Dataset, axes: list[Axes]) -> None:
     repeated = dataset["repeated_frequency"]
     error = milli * (repeated.values - float(dataset["repeated_true"]))
     band = 2.0 * milli * float(dataset["repeated_predicted"])
-    right.axvspan(
-        -band, band, color=colour(5), alpha=0.35, lw=0, label="± 2 predicted deviations"
-    )
+    right.axvspan(-band, band, color=colour(5), alpha=0.35, lw=0, label="± 2 predicted deviations")
     right.hist(error, bins=9, color=colour(0), rwidth=0.92, label="repeated records")
     right.set(
         xlabel=axis_label(repeated, "error of the first frequency", prefix="m"),
@@ -198,4 +193,4 @@ def _response(moved: xr.DataArray, axes: list[Axes]) -> None:
         title="differences",
     )
     for ax in axes:
-        curves.beside(ax)
+        curves.legend_right(ax)

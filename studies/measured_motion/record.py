@@ -108,6 +108,6 @@ def record(known: KnownMotion, rate: float, noise: float, seed: int) -> tuple[Ar
 def extremes(known: KnownMotion, instants: int = 181) -> Array:
     """(2, 4): least and greatest speed and acceleration of markers 1 and 2, as in Table 2."""
     turn = np.linspace(0.0, known.period, instants)
-    found = np.array([known.marker_rates(t) for t in turn])[:, :, :2]
-    low, high = found.min(axis=0), found.max(axis=0)
+    rates = np.array([known.marker_rates(t) for t in turn])[:, :, :2]
+    low, high = rates.min(axis=0), rates.max(axis=0)
     return np.asarray([[low[0, m], high[0, m], low[1, m], high[1, m]] for m in range(2)])

@@ -9,7 +9,8 @@ import xarray as xr
 
 import modal
 from assembly.motion.markers import FittedMotion
-from assembly.motion.motion import Motion, MovingBody
+from assembly.motion.motion import Motion
+from assembly.motion.moving import MovingBody
 from studies.measured_motion.bar import bar
 from studies.measured_motion.record import KnownMotion
 
@@ -41,42 +42,30 @@ def responses(
         ("Hamilton, order 4", fit, "hamilton", "gauss4", step, 1),
         ("Lagrange, true motion", known, "lagrange", None, step, 1),
     )
-    found, energies, defects = [], [], []
+    deflections, energies, defects = [], [], []
     steps = int(np.ceil((span[1] - span[0]) / step))
-    for _, along, formalism, method, chosen, every in runs:
+    for _, along, formalism, method, run_step, every in runs:
         run = modal.integrate(
             MovingBody(body, along),
             span,
             formalism=formalism,
             method=method,
             # A step that divides the span, so that halves meet at the same instants.
-            step=(span[1] - span[0]) / steps * (chosen / step),
+            step=(span[1] - span[0]) / steps * (run_step / step),
             every=every,
             loads=[modal.InertiaLoads()],
             probes=middle,
         )
-        found.append(run["displacement"].values[:, 0])
+        deflections.append(run["displacement"].values[:, 0])
         energies.append(float(run["energy"].max()))
         defects.append(float(abs(run["energy_defect"]).max()))
     return xr.Dataset(
         {
-            "deflection": (
-                ("run", "time"),
-                np.array(found),
-                {"units": "m", "long_name": "deflection of the middle of the bar"},
-            ),
-            "energy_balance": (
-                "run",
-                np.array(defects) / np.array(energies),
-                {"units": "1", "long_name": "largest energy defect over largest energy"},
-            ),
+            "deflection": (("run", "time"), np.array(deflections)),
+            "energy_balance": ("run", np.array(defects) / np.array(energies)),
         },
         coords={
             "run": [name for name, *_ in runs],
-            "time": (
-                "time",
-                np.linspace(*span, len(found[0])),
-                {"units": "s", "long_name": "time"},
-            ),
+            "time": np.linspace(*span, len(deflections[0])),
         },
     )

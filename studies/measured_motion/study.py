@@ -16,6 +16,7 @@ from studies.measured_motion.data import fitted, frequencies, kinematics, scatte
 from studies.measured_motion.record import MARKERS, speeds_of_table_2
 from studies.measured_motion.response import responses
 from studies.measured_motion.summary import report
+from studies.measured_motion.variables import VARIABLES
 from studies.reporting.protocol import Data, Outputs, merged, study_main
 
 __all__ = ["main", "report"]
@@ -95,6 +96,7 @@ def main(
         parts.append(responses(motions[-1], fits[-1], response_turn, step, elements, damping_ratio))
     dataset = merged(
         parts,
+        VARIABLES,
         title="bar with a measured motion of Vlase, Nicolescu & Marin (2020), example b",
         noise=noise,
         camera_rate=camera_rate,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from modal.data.units import units_of
+from studies.measured_motion.data import QUANTITIES
 from studies.reporting.protocol import report_of
-from studies.reporting.units import units_by, units_of
 
 
 def _motions(dataset: xr.Dataset) -> list[str]:
@@ -18,7 +19,8 @@ def _motions(dataset: xr.Dataset) -> list[str]:
         one = dataset.isel(regime=i, marker=0)
         cells = [
             f"{f'{float(a):.3f} ({float(b):.3f})':>16}"
-            for a, b in zip(one["marker_extremes"], one["marker_extremes_paper"], strict=True)
+            for name in ("marker_speed", "marker_acceleration")
+            for a, b in zip(one[name], one[f"{name}_paper"], strict=True)
         ]
         lines.append(f"{float(one['speed']) * 30.0 / np.pi:>7.1f} rpm " + " ".join(cells))
     lines.append("  v max is the paper's by choice of the speed; the mechanism is another one")
@@ -26,26 +28,23 @@ def _motions(dataset: xr.Dataset) -> list[str]:
 
 
 def _fit(dataset: xr.Dataset) -> list[str]:
-    given = float(dataset.attrs["noise"])
-    found = dataset["noise_found"]
+    noise = float(dataset.attrs["noise"])
+    noise_found = dataset["noise_found"]
     lines = [
-        f"fit: noise given {1e3 * given:.3g} mm, found {1e3 * float(found.min()):.3g} to "
-        f"{1e3 * float(found.max()):.3g} mm; errors of the motion (rms over the turn)",
+        f"fit: noise given {1e3 * noise:.3g} mm, found {1e3 * float(noise_found.min()):.3g} to "
+        f"{1e3 * float(noise_found.max()):.3g} mm; errors of the motion (rms over the turn)",
         f"{'':>12} {'error':>10} {'predicted':>10} {'by smoothing':>13}   slowest … fastest speed",
     ]
-    error = dataset["kinematics_fitted"] - dataset["kinematics_true"]
-    units = units_by(dataset["kinematics_fitted"], "quantity")
-    for name in dataset["quantity"].values:
+    for name in QUANTITIES:
+        true, fit = dataset[f"{name}_true"], dataset[f"{name}_fitted"]
+        columns = (fit - true, dataset[f"{name}_deviation"], dataset[f"{name}_smoothing"])
         for i in (0, -1):
             found_error, predicted, smoothing = (
-                float(np.sqrt((values.sel(quantity=name).isel(regime=i) ** 2).mean()))
-                for values in (
-                    error, dataset["kinematics_deviation"], dataset["kinematics_smoothing"],
-                )
-            )  # fmt: skip
+                float(np.sqrt((values.isel(regime=i) ** 2).mean())) for values in columns
+            )
             lines.append(
                 f"{name if i == 0 else '':>12} {found_error:>10.2e} {predicted:>10.2e} "
-                f"{smoothing:>13.2e}   {units[str(name)]}"
+                f"{smoothing:>13.2e}   {units_of(fit)}"
             )
     return lines
 

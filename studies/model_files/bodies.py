@@ -30,11 +30,11 @@ def build_body(name: str, spec: ModelSpec, folder: Path, planar: bool | None = N
     substance = None if material is None else _material(material, spec)
     try:
         with located(f"body.{name}."):
-            made = _build(name, body, substance, folder, planar)
+            built = _build(name, body, substance, folder, planar)
     except InputError as fault:
         raise ModelFileError(f"body.{name}: {fault}") from None
     damping = getattr(body, "damping", DampingSpec())
-    return made.with_damping(damping.a, damping.b) if damping.a or damping.b else made
+    return built.with_damping(damping.a, damping.b) if damping.a or damping.b else built
 
 
 def _build(name: str, body: Any, material: Any, folder: Path, planar: bool | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -49,17 +50,14 @@ class LoadedModel:
             with located(f"{self.path}: body.{next(iter(self.spec.body))}."):
                 check_support(self.body, np.asarray(self._constant()["axis"]))
             return self.body, {k: v for k, v in known.items() if k not in names} | self._constant()
-        return MechanismFamily(self.spec, self.path), {}
+        return self.motion, {}
 
     def _parameters(self) -> dict[str, float]:
         if self.body is None:
             drivers = {f"{name}_rpm": d.speed_rpm for name, d in self.spec.driver.items()}
-            single = next(iter(drivers.values()))
-            return (
-                drivers
-                | ({"speed_rpm": single} if len(drivers) == 1 else {})
-                | dict(t=0.0, turn=0.0)
-            )
+            if len(drivers) == 1:
+                drivers["speed_rpm"] = next(iter(drivers.values()))
+            return drivers | dict(t=0.0, turn=0.0)
         motion = self.spec.motion
         if isinstance(motion, SpinSpec | RampSpec):
             return dict(omega=motion.omega, epsilon=motion.epsilon)
@@ -71,48 +69,43 @@ class LoadedModel:
         return dict(axis=axis, prestress=self.spec.analysis.prestress_argument)
 
 
-class MechanismFamily:
-    """A mechanism whose driver speeds (rpm) and instant are parameters of freeze()."""
+class FrozenMechanism:
+    """A mechanism with the analysis settings of its model file.
+
+    Parameters of freeze() are the time, or a fraction of the period, and the driver speeds.
+    """
 
     def __init__(self, spec: ModelSpec, path: Path) -> None:
         self.spec, self.path = spec, path
         self._at_speeds = lru_cache(maxsize=8)(self._build)
+        self.period = self._mechanism({}).period
 
     def _build(self, speeds: tuple[tuple[str, float], ...]) -> assembly.Mechanism:
         with located(f"{self.path}: "):
             return build_mechanism(self.spec, self.path.parent, dict(speeds))
 
-    def freeze(self, **parameters: float) -> assembly.FrozenSystem:
-        """The frozen system at t (s), or at a fraction `turn` of the period, at driver speeds."""
-        speeds = {name: motor.speed_rpm for name, motor in self.spec.driver.items()}
-        for name in speeds:
-            speeds[name] = parameters.get(f"{name}_rpm", parameters.get("speed_rpm", speeds[name]))
-        mechanism = self._at_speeds(tuple(speeds.items()))
-        t = parameters.get("t", 0.0)
-        if "turn" in parameters:
+    def _mechanism(self, changed: Mapping[str, float]) -> assembly.Mechanism:
+        """The mechanism at the speeds of its file, but for those that are changed."""
+        speeds = {
+            name: changed.get(f"{name}_rpm", changed.get("speed_rpm", motor.speed_rpm))
+            for name, motor in self.spec.driver.items()
+        }
+        return self._at_speeds(tuple(speeds.items()))
+
+    def freeze(
+        self, t: float = 0.0, turn: float | None = None, **speeds: float
+    ) -> assembly.FrozenSystem:
+        """The frozen system at t (s), or at a fraction `turn` of the period.
+
+        speeds: `speed_rpm`, or NAME_rpm of driver NAME, rpm.
+        """
+        mechanism, analysis = self._mechanism(speeds), self.spec.analysis
+        if turn is not None:
             if mechanism.period is None:
                 raise InputError("turn: the motion does not repeat; use t (s)")
-            t = parameters["turn"] * mechanism.period
-        analysis = self.spec.analysis
+            t = turn * mechanism.period
         return mechanism.freeze(
-            t, transport=analysis.transport, prestress=self.spec.analysis.prestress_argument
-        )
-
-
-class FrozenMechanism:
-    """A mechanism with the analysis settings of its model file; freeze(t) takes only the time."""
-
-    def __init__(self, mechanism: assembly.Mechanism, spec: ModelSpec) -> None:
-        self.mechanism, self.spec = mechanism, spec
-
-    @property
-    def period(self) -> float | None:
-        return self.mechanism.period
-
-    def freeze(self, t: float) -> assembly.FrozenSystem:
-        analysis = self.spec.analysis
-        return self.mechanism.freeze(
-            t, transport=analysis.transport, prestress=self.spec.analysis.prestress_argument
+            t, transport=analysis.transport, prestress=analysis.prestress_argument
         )
 
 
@@ -121,10 +114,9 @@ def load_model(path: str | Path) -> LoadedModel:
     path = Path(path)
     spec = read_model_file(path)
     try:
+        if spec.is_mechanism:
+            return LoadedModel(path, spec, FrozenMechanism(spec, path), None)
         with located(f"{path}: "):
-            if spec.joint:
-                mechanism = build_mechanism(spec, path.parent)
-                return LoadedModel(path, spec, FrozenMechanism(mechanism, spec), None)
             body = build_body(next(iter(spec.body)), spec, path.parent)
             return LoadedModel(path, spec, build_motion(body, spec, path.parent), body)
     except InputError as fault:

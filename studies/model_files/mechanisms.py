@@ -15,7 +15,7 @@ from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import check_speed, located
 from assembly.motion.laws import Uniform
 from studies.model_files.bodies import build_body
-from studies.model_files.schema import JointSpec, ModelSpec, RigidSpec
+from studies.model_files.schema import BushingSpec, JointSpec, ModelSpec, RigidSpec
 
 Array = NDArray[np.float64]
 RPM = 2.0 * np.pi / 60.0
@@ -57,9 +57,19 @@ def build_mechanism(
         if joint.kind == "revolute":
             arm = _arm(joint, spec)
             check_speed(abs(speed) * RPM * arm, f"driver.{name}.speed_rpm", speed, "rpm")
-        drivers.append(assembly.driver(motor.joint, law, held=motor.held))
+        with located(f"driver.{name}: "):
+            drivers.append(
+                assembly.driver(
+                    motor.joint,
+                    law,
+                    held=motor.held,
+                    stiffness=motor.stiffness,
+                    damping=motor.damping,
+                )
+            )
+    bushings = [_bushing(name, bushing, places) for name, bushing in spec.bushing.items()]
     initial = {name: (*places[name].origin, places[name].angle) for name in spec.body}
-    return assembly.Mechanism(bodies, joints, drivers, initial=initial)
+    return assembly.Mechanism(bodies, joints, drivers, bushings=bushings, initial=initial)
 
 
 def _body(name: str, spec: ModelSpec, folder: Path) -> Any:
@@ -76,7 +86,8 @@ def _body(name: str, spec: ModelSpec, folder: Path) -> Any:
 def _place(name: str, spec: ModelSpec) -> Place:
     """The body's x axis runs from its first joint to its second; from the first along x with
     one."""
-    at = [np.array(joint.at) for joint in spec.joint.values() if name in joint.bodies]
+    ties = (*spec.joint.values(), *spec.bushing.values())
+    at = [np.array(tie.at) for tie in ties if name in tie.bodies]
     if not at:
         raise ModelFileError(f"body.{name}: no joint connects it to the mechanism")
     across = next(
@@ -100,11 +111,28 @@ def _arm(driven: JointSpec, spec: ModelSpec) -> float:
     return max(float(np.hypot(*np.subtract(end, driven.at))) for end in ends)
 
 
+def _ends(tie: JointSpec | BushingSpec, places: dict[str, Place]) -> tuple[Any, Any, Any, Any]:
+    """First body and its point, second body and its point, in the bodies' axes."""
+    first, second = tie.bodies
+    points = [places[body].inside(np.array(tie.at) - places[body].origin) for body in tie.bodies]
+    return first, tuple(points[0]), second, tuple(points[1])
+
+
+def _bushing(name: str, bushing: BushingSpec, places: dict[str, Place]) -> assembly.Bushing:
+    first, second = bushing.bodies
+    return assembly.bushing(
+        *_ends(bushing, places),
+        stiffness=bushing.stiffness,
+        damping=bushing.damping,
+        preload=bushing.preload,
+        turned=places[second].angle - places[first].angle,
+        name=name,
+    )
+
+
 def _joint(name: str, joint: JointSpec, places: dict[str, Place]) -> Any:
     first, second = joint.bodies
-    at = np.array(joint.at)
-    points = [places[body].inside(at - places[body].origin) for body in (first, second)]
-    ends = (first, tuple(points[0]), second, tuple(points[1]))
+    ends = _ends(joint, places)
     if joint.kind == "revolute":
         return assembly.revolute(*ends, name=name)
     axes = [(*places[body].inside(np.array(joint.axis)), 0.0) for body in (first, second)]

@@ -122,22 +122,24 @@ def _check_names(spec: ModelSpec, path: Path) -> None:
             key = f"body.{name}.material"
             raise ModelFileError(f"{path}: {key} = {_shown(material)}: unknown; {known}")
     bodies = ("ground", *spec.body)
-    for name, joint in spec.joint.items():
-        for body_name in joint.bodies:
+    ties = {f"joint.{name}": joint.bodies for name, joint in spec.joint.items()}
+    ties |= {f"bushing.{name}": bushing.bodies for name, bushing in spec.bushing.items()}
+    for label, pair in ties.items():
+        for body_name in pair:
             if body_name not in bodies:
                 hint = nearest(body_name, bodies)
-                key = f"joint.{name}.bodies"
+                key = f"{label}.bodies"
                 raise ModelFileError(f"{path}: {key}: no body {_shown(body_name)}; {hint}")
     for name, driver in spec.driver.items():
         if driver.joint not in spec.joint:
             hint = nearest(driver.joint, spec.joint) if spec.joint else "no joints are given"
             key = f"driver.{name}.joint"
             raise ModelFileError(f"{path}: {key}: no joint {_shown(driver.joint)}; {hint}")
-    if spec.motion is not None and spec.joint:
+    if spec.motion is not None and spec.is_mechanism:
         raise ModelFileError(
             f"{path}: motion: a mechanism's motion comes from its drivers; remove it"
         )
-    if not spec.joint and len(spec.body) > 1:
+    if not spec.is_mechanism and len(spec.body) > 1:
         raise ModelFileError(
             f"{path}: body: several bodies need joints; got {', '.join(spec.body)}"
         )

@@ -27,7 +27,11 @@ Position = Annotated[float, _inside(magnitudes.POSITION)]
 Rate = Annotated[float, _inside(magnitudes.RATE)]
 Acceleration = Annotated[float, _inside(magnitudes.ACCELERATION)]
 Point = Annotated[list[Position], Field(min_length=2, max_length=2)]
+Entry = Annotated[float, _inside(magnitudes.ENTRY)]
+Coefficient = Annotated[Entry, Field(ge=0.0)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
+Row = Annotated[list[Entry], Field(min_length=3, max_length=3)]
+Matrix = Annotated[list[Row], Field(min_length=3, max_length=3)]
 
 
 class Strict(BaseModel):
@@ -115,7 +119,7 @@ class PlaneSpec(Strict):
 
 
 class MatricesSpec(Strict):
-    """M and K of another program in Matrix Market files, with a table of which unknown is which.
+    """M and K of another program in Matrix Market files, with a table of their degrees of freedom.
 
     dofs: rows "node, component, x, y, z". clamped: node numbers of that table.
     """
@@ -198,11 +202,31 @@ JointSpec = Annotated[RevoluteSpec | PrismaticSpec, Field(discriminator="kind")]
 
 
 class DriverSpec(Strict):
-    """Prescribes the motion of a joint; held = false leaves the elastic degree of freedom free."""
+    """Prescribes the motion of a joint; held = false leaves the elastic degree of freedom free.
+
+    stiffness (N·m/rad or N/m): of a spring between motor and joint, 0 of a free hinge; damping:
+    between the joint's two bodies.
+    """
 
     joint: str
     speed_rpm: Annotated[float, _inside(magnitudes.SPEED_RPM)]
     held: bool = True
+    stiffness: Coefficient | None = None
+    damping: Coefficient = 0.0
+
+
+class BushingSpec(Strict):
+    """Springs and dampers between two bodies at `at`, m, when the mechanism is assembled.
+
+    stiffness, damping: x, y (N/m) and rotation (N·m/rad), or a symmetric matrix of these, in the
+    axes of the first body. preload: force and moment at zero deflection.
+    """
+
+    bodies: Annotated[list[str], Field(min_length=2, max_length=2)]
+    at: Point
+    stiffness: Row | Matrix
+    damping: Row | Matrix = [0.0, 0.0, 0.0]
+    preload: Row = [0.0, 0.0, 0.0]
 
 
 class AnalysisSpec(Strict):
@@ -226,4 +250,10 @@ class ModelSpec(Strict):
     motion: MotionSpec | None = None
     joint: dict[str, JointSpec] = {}
     driver: dict[str, DriverSpec] = {}
+    bushing: dict[str, BushingSpec] = {}
     analysis: AnalysisSpec = AnalysisSpec()
+
+    @property
+    def is_mechanism(self) -> bool:
+        """Whether joints or bushings connect the bodies."""
+        return bool(self.joint or self.bushing)

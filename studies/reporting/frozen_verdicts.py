@@ -10,7 +10,7 @@ from xarray import Dataset
 import modal
 from assembly.errors import FrozenMotionError
 from assembly.system.frozen import FrozenSystem
-from studies.reporting.units import units_of
+from modal.data.units import units_of
 
 HEAD = "verdict of modal.stability on all elastic modes of the frozen system"
 INSTANT = (

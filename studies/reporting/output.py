@@ -33,6 +33,7 @@ class OutputFolder:
         self.path, self.study = Path(path), study
         self.written: list[Path] = []
         self.captions: dict[str, str] = {}
+        self.remarks: list[str] = []  # lines below the report
         self.apart: set[str] = set()  # figures that the report page does not show
         self._claimed = False
         self._check(force)

@@ -1,9 +1,9 @@
 """The protocol of a study: what its main() yields, what it returns, and its report.
 
 A study's main() is a generator under `@study_main`. It yields each output as soon as it is known
-(`Data`, `Text`, `studies.figures.drawing.Drawing`, `studies.figures.animation.Animation`) and
-returns the study's dataset. Outputs are written here, for all studies alike; where nothing is to
-be written, no figure is drawn.
+(`Data`, `Text`, `Remark`, `studies.figures.drawing.Drawing`,
+`studies.figures.animation.Animation`) and returns the study's dataset. Outputs are written here,
+for all studies alike; where nothing is to be written, no figure is drawn.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, Protocol
 
 import xarray as xr
 
-from modal.data.datasets import provenance
+from modal.data.datasets import described, provenance
+from modal.data.variables import Table
 from studies.reporting.output import OutputFolder
 
 
@@ -50,6 +51,16 @@ class Text:
 
     def write(self, out: OutputFolder) -> None:
         out.write_text(self.name, self.content)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Lines below the report: what is known of the study beyond its dataset."""
+
+    text: str
+
+    def write(self, out: OutputFolder) -> None:
+        out.remarks.append(self.text)
 
 
 def study_main(compute: Callable[..., Outputs]) -> Callable[..., xr.Dataset]:
@@ -89,11 +100,13 @@ def study_main(compute: Callable[..., Outputs]) -> Callable[..., xr.Dataset]:
     return main
 
 
-def merged(parts: Sequence[xr.Dataset], title: str, **settings: Any) -> xr.Dataset:
-    """One dataset of several; its title, settings and provenance are attributes."""
-    dataset = xr.merge(parts, combine_attrs="override")
-    dataset.attrs = provenance() | {"title": title} | settings
-    return dataset
+def merged(parts: Sequence[xr.Dataset], table: Table, title: str, **settings: Any) -> xr.Dataset:
+    """One dataset of several, described by the study's table; its title, settings and provenance
+    are attributes.
+    """
+    dataset = xr.merge(parts, combine_attrs="drop")
+    dataset.attrs = provenance(title=title, **settings)
+    return described(dataset, table)
 
 
 Section = Callable[[xr.Dataset], Iterable[str]]
@@ -110,12 +123,3 @@ def report_of(*sections: Section) -> Callable[[xr.Dataset], str]:
 
     report.__doc__ = "The study's numbers in words, from the dataset that its main() returns."
     return report
-
-
-def remark(name: str) -> Section:
-    """The section that shows an attribute of the dataset, where the dataset has it."""
-
-    def section(dataset: xr.Dataset) -> list[str]:
-        return str(dataset.attrs[name]).splitlines() if name in dataset.attrs else []
-
-    return section

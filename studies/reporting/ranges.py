@@ -65,7 +65,7 @@ def parse_settings(function: Callable[..., Any], settings: Iterable[str]) -> dic
         for name, p in inspect.signature(function).parameters.items()
         if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD) and name not in ("out", "progress")
     }
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for text in settings:
         key, equals, value = text.partition("=")
         key = key.strip().replace("-", "_")
@@ -74,8 +74,8 @@ def parse_settings(function: Callable[..., Any], settings: Iterable[str]) -> dic
         if key not in known:
             hint = nearest(key, known)
             raise StudyError(f"--set {shown(text)}: unknown key {shown(key)!r}; {hint}")
-        found[key] = convert(value.strip(), hints[key], shown(f"--set {key}={value}"))
-    return found
+        arguments[key] = convert(value.strip(), hints[key], shown(f"--set {key}={value}"))
+    return arguments
 
 
 def convert(value: str, kind: Any, where: str) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from xarray import Dataset
 
-from studies.reporting.map_verdicts import shares
-from studies.reporting.units import units_of
+from modal.data.units import units_of
+from modal.maps.classes import shares
 
 
 def table(dataset: Dataset) -> str:
@@ -36,7 +36,9 @@ def tracks_table(tracks: Dataset) -> str:
         span = f"{np.nanmin(values):.4f} … {np.nanmax(values):.4f}"
         events = track["event"].values.astype(str)
         place = track["event_at"].values
-        named = [f"{events[i]} at {place[i]:.4g}" for i in _eventful(events)]
+        named = [
+            f"{events[i]} at {place[i]:.4g}" for i in np.flatnonzero(~np.isin(events, ("none", "")))
+        ]
         lines.append(
             f"{mode + 1:>4} {'/'.join(kinds):<8} {span:>23} {_most(track, 'growth_rate'):>10} "
             f"{_most(track, 'growth_rate_corrected'):>10} "
@@ -49,10 +51,6 @@ def tracks_table(tracks: Dataset) -> str:
 def tracks_section(tracks: Dataset) -> list[str]:
     """The tracks' table as a section of a report."""
     return tracks_table(tracks).splitlines()
-
-
-def _eventful(events: np.ndarray) -> np.ndarray:
-    return np.flatnonzero((events != "none") & (events != ""))
 
 
 def _most(track: Dataset, name: str) -> str:

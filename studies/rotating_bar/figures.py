@@ -12,13 +12,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 import modal
+from modal.data.units import units_of
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Animation, turning_frames
 from studies.figures.drawing import Drawing
-from studies.figures.labels import axis_label
 from studies.figures.motion import Frame
-from studies.figures.style import colour
-from studies.reporting.units import units_of
 from studies.rotating_bar.bar import frozen, model
 
 NODES = (3, 7, 10)  # of 11, the paper's choice
@@ -97,7 +97,7 @@ def _nodes(run: xr.Dataset, word: str, number: int) -> Drawing:
         _differences(moved.isel(node=-1), exact.isel(node=-1), lower)
         lower.set_title(f"difference from the closed form, node {nodes[-1]}")
         for ax in axes:
-            curves.beside(ax)
+            curves.legend_right(ax)
 
     return Drawing(
         f"figure-{number:02d}-nodes-{word}-damping.png",
@@ -140,12 +140,12 @@ def _all_nodes(run: xr.Dataset, axes: list[Axes]) -> None:
 
 
 def _timing(dataset: xr.Dataset, axes: list[Axes]) -> None:
-    shown = [
+    panels = [
         (dataset["seconds_paper"], "paper's Table 3"),
         (dataset["seconds"].sel(way="explicit"), "here, explicit Runge–Kutta 5(4)"),
         (dataset["seconds"].sel(way="implicit"), "here, implicit, order 2"),
     ]
-    for ax, (seconds, title) in zip(axes, shown, strict=True):
+    for ax, (seconds, title) in zip(axes, panels, strict=True):
         for i, name in enumerate(("lagrange", "hamilton")):
             times = seconds.sel(formalism=name)
             ax.plot(
@@ -178,7 +178,7 @@ def _sections(tip: xr.DataArray, axes: list[Axes]) -> None:
         ax.set_title(f"A = {1e6 * float(tip['section'][i]):g} mm² (figure {9 + i})")
         if i < 2:
             ax.set_xlabel("")
-    curves.beside(axes[1], "rotation")
+    curves.legend_right(axes[1], "rotation")
 
 
 def _varied(tip: xr.DataArray, name: str, number: int, axes: list[Axes]) -> None:
@@ -200,4 +200,4 @@ def _varied(tip: xr.DataArray, name: str, number: int, axes: list[Axes]) -> None
         lw=1.0,
     )
     ax.set_title(f"{WORDS[name]} varied (contents of figure {number})")
-    curves.beside(ax)
+    curves.legend_right(ax)

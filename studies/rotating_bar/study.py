@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-import assembly
 import modal
 from assembly.errors import InputError
 from studies.reporting.protocol import Data, Outputs, merged, study_main
@@ -30,6 +29,7 @@ from studies.rotating_bar.bar import (
 from studies.rotating_bar.exact import continuum_frequencies, element_frequencies, response
 from studies.rotating_bar.parameters import parameter_studies
 from studies.rotating_bar.summary import report
+from studies.rotating_bar.variables import VARIABLES
 
 __all__ = ["main", "report"]
 
@@ -99,6 +99,7 @@ def main(
         )
     dataset = merged(
         parts,
+        VARIABLES,
         title="axial vibration of the rotating bar of Vlase, Nicolescu & Marin (2020)",
         elements=elements,
         force=force,
@@ -117,38 +118,24 @@ def frequencies(elements: int, count: int = MODES) -> xr.Dataset:
     """Frequencies at 0 and 15 rad/s beside the closed forms, and what eq. (13) as printed gives."""
     count = min(count, elements)
     speeds = np.array([0.0, OMEGA])
-    found = np.empty((2, count))
+    computed = np.empty((2, count))
     for i, omega in enumerate(speeds):
-        found[i] = modal.solve(frozen(model(elements), omega), k=count).eigenvalues.imag
+        computed[i] = modal.solve(frozen(model(elements), omega), k=count).eigenvalues.imag
     c = wave_speed()
     exact = [element_frequencies(elements, LENGTH, c, w, count) for w in speeds]
     continuum = [continuum_frequencies(LENGTH, c, w, count) for w in speeds]
-    misprinted = modal.solve(_with_half_stiffness(frozen(model(elements))), k=count)
-    dims, units = ("omega", "mode"), {"units": "rad s-1"}
+    halved = frozen(model(elements))
+    misprinted = modal.solve(halved.only("K_omega2", K=halved.parts["K"].scaled(0.5)), k=count)
+    dims = ("omega", "mode")
     return xr.Dataset(
         {
-            "natural": (dims, found, units | {"long_name": "natural frequency"}),
-            "natural_exact": (dims, np.array(exact), units | {"long_name": "of the element chain"}),
-            "natural_continuum": (
-                dims,
-                np.array(continuum),
-                units | {"long_name": "of the continuous bar"},
-            ),
-            "natural_misprint": (
-                ("mode",),
-                misprinted.eigenvalues.imag,
-                units | {"long_name": "with −½[k] of equation (13) as printed, at 15 rad/s"},
-            ),
+            "natural": (dims, computed),
+            "natural_exact": (dims, np.array(exact)),
+            "natural_continuum": (dims, np.array(continuum)),
+            "natural_misprint": ("mode", misprinted.eigenvalues.imag),
         },
-        coords={
-            "omega": ("omega", speeds, {"units": "rad s-1", "long_name": "angular velocity"}),
-            "mode": np.arange(1, count + 1),
-        },
+        coords={"omega": speeds, "mode": np.arange(1, count + 1)},
     )
-
-
-def _with_half_stiffness(system: assembly.FrozenSystem) -> assembly.FrozenSystem:
-    return system.only("K_omega2", K=system.parts["K"].scaled(0.5))
 
 
 def responses(
@@ -174,14 +161,9 @@ def responses(
         run["displacement_exact"] = (
             ("time", "node"),
             np.hstack([np.zeros((len(exact), 1)), exact]),
-            {"units": "m", "long_name": "axial displacement, closed form"},
         )
         runs.append(run)
-    found = xr.concat(
-        runs, dim=xr.DataArray(list(ratios), dims="damping", attrs={"units": "1"}, name="damping")
-    )
-    found["damping"].attrs = {"units": "1", "long_name": "damping ratio of the first mode"}
-    return found
+    return xr.concat(runs, dim=xr.DataArray(list(ratios), dims="damping", name="damping"))
 
 
 def _nodal(run: xr.Dataset) -> xr.Dataset:
@@ -190,16 +172,12 @@ def _nodal(run: xr.Dataset) -> xr.Dataset:
     displacement = np.hstack([np.zeros((len(moved), 1)), moved])
     return xr.Dataset(
         {
-            "displacement": (
-                ("time", "node"),
-                displacement,
-                {"units": "m", "long_name": "axial displacement"},
-            ),
+            "displacement": (("time", "node"), displacement),
             "energy": run["energy"],
             "energy_defect": run["energy_defect"],
         },
         coords={
-            "time": ("time", run["time"].values, {"units": "s", "long_name": "time"}),
+            "time": run["time"].values,
             "node": np.arange(1, displacement.shape[1] + 1),
         },
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from modal.data.units import units_of
 from studies.reporting.protocol import report_of
-from studies.reporting.units import units_of
 
 
 def _frequencies(dataset: xr.Dataset) -> list[str]:
@@ -22,11 +22,11 @@ def _frequencies(dataset: xr.Dataset) -> list[str]:
             f"{k + 1:>6} {float(row['natural']):>14.6f} {float(row['natural_exact']):>26.6f} "
             f"{float(row['natural_continuum']):>16.6f} {float(row['natural_misprint']):>12.3f}"
         )
-    found = float(abs(dataset["natural"] / dataset["natural_exact"] - 1.0).max())
+    difference = float(abs(dataset["natural"] / dataset["natural_exact"] - 1.0).max())
     ratio = float(turning["natural"][0] / turning["natural_misprint"][0])
     lines.append(
-        f"  largest relative difference from the closed form {found:.1e}; eq. (13) as printed is "
-        f"too low by {ratio:.6f} (√2 = {np.sqrt(2.0):.6f})"
+        f"  largest relative difference from the closed form {difference:.1e}; eq. (13) as printed "
+        f"is too low by {ratio:.6f} (√2 = {np.sqrt(2.0):.6f})"
     )
     return lines
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 import assembly
 import modal
-from studies.figures import tracks
+from modal import plot
 from studies.figures.animation import Animation, turning_frames
 from studies.figures.drawing import Drawing
 from studies.figures.motion import Frame
@@ -30,11 +30,11 @@ def campbell_diagram(
 
     def draw(axes: list[Axes]) -> None:
         (ax,) = axes
-        tracks.campbell(followed, ax)
+        plot.campbell(followed, ax, legend=False)
         ax.set_title(f"rotating blade ({kind}): frequencies over speed, with Coriolis")
         if compared is not None:
             theirs = compared["frequency_calculix"].values
-            circles = ax.plot(compared["rpm"], theirs, "o", ms=4, mfc="none", color="black")
+            circles = ax.plot(compared["speed_rpm"], theirs, "o", ms=4, mfc="none", color="black")
             circles[0].set_label("CalculiX, no Coriolis")
         ax.legend(loc="upper left", bbox_to_anchor=(1.04, 1.0))
 

@@ -18,11 +18,13 @@ import xarray as xr
 import assembly
 import modal
 from assembly.errors import InputError
+from modal.data.datasets import described, provenance
 from studies.figures import sheets
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.protocol import Data, Outputs, remark, report_of, study_main
+from studies.reporting.protocol import Data, Outputs, Remark, report_of, study_main
 from studies.reporting.tables import tracks_section
 from studies.rotating_blade import figures
+from studies.rotating_blade.variables import VARIABLES
 
 __all__ = ["beam_model", "compare_with_calculix", "main", "report", "solid_model"]
 
@@ -42,8 +44,7 @@ MAP_READING = (
     " them its internal damping drives a flutter; angular acceleration feeds one sense of whirl and"
     " brakes the other."
 )
-# The last blade's tracks, the verdict on all modes, and the comparison with CalculiX.
-report = report_of(tracks_section, remark("all_modes"), remark("against_calculix"))
+report = report_of(tracks_section)  # of the last blade's tracks
 
 
 def beam_model(elements: int = 20, damping: float = 0.0) -> assembly.Body:
@@ -73,7 +74,7 @@ def solid_model() -> assembly.Body:
 
 
 def compare_with_calculix(body: assembly.Body, modes: int = 6) -> xr.Dataset:
-    """Frequencies without Coriolis terms, beside those of CalculiX 2.20 on the same mesh.
+    """Frequencies without Coriolis terms, compared with CalculiX 2.20 on the same mesh.
 
     Parameters
     ----------
@@ -93,25 +94,17 @@ def compare_with_calculix(body: assembly.Body, modes: int = 6) -> xr.Dataset:
         system = body.freeze(omega=speed * RPM, axis=AXIS)
         ours[i] = modal.solve(system.only("K", "K_omega2", "K_G"), k=modes).frequency
     theirs = np.array([CALCULIX[speed][:modes] for speed in rpm])
-    return xr.Dataset(
-        {
-            "frequency": (("rpm", "mode"), ours, {"units": "Hz", "long_name": "frequency"}),
-            "frequency_calculix": (
-                ("rpm", "mode"),
-                theirs,
-                {"units": "Hz", "long_name": "frequency by CalculiX 2.20"},
-            ),
-            "relative_difference": (
-                ("rpm", "mode"),
-                ours / theirs - 1.0,
-                {"units": "1", "long_name": "relative difference"},
-            ),
-        },
-        coords={
-            "rpm": ("rpm", rpm, {"units": "rpm", "long_name": "speed"}),
-            "mode": np.arange(modes),
-        },
+    columns = {
+        "frequency": ours,
+        "frequency_calculix": theirs,
+        "relative_difference": ours / theirs - 1.0,
+    }
+    dataset = xr.Dataset(
+        {name: (VARIABLES[name].dims, values) for name, values in columns.items()},
+        coords={"speed_rpm": rpm, "mode": np.arange(modes)},
+        attrs=provenance(title="frequencies of the solid blade beside CalculiX 2.20"),
     )
+    return described(dataset, VARIABLES)
 
 
 @study_main
@@ -168,16 +161,19 @@ def main(
         body = models[kind]()
         tracks = modal.track(body, omega=omega, axis=AXIS, k=modes, progress=progress)
         at_speed = partial(body.freeze, axis=AXIS)
-        tracks.attrs["all_modes"] = verdicts(tracks, at_speed, modes)
+        on_all = Remark(verdicts(tracks, at_speed, modes))
         if kind == "beam":
             yield Data("campbell-beam.nc", tracks)
             yield figures.campbell_diagram("beam", tracks)
             yield figures.animation(body, AXIS)
+            if blade == "beam":
+                yield on_all
         else:
             compared = compare_with_calculix(body)
-            tracks.attrs["against_calculix"] = _believed(compared)
             yield Data("campbell-solid.nc", tracks)
             yield Data("calculix.nc", compared)
+            yield on_all
+            yield Remark(_believed(compared))
             yield figures.campbell_diagram("solid", tracks, compared)
     if "beam" in chosen and map_points > 0:
         grid = _map(map_points, map_damping, progress)

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 
 import assembly
 import modal
-from studies.figures import curves, shapes, tracks, transients
+from modal import plot
+from studies.figures import shapes, transients
 from studies.figures.animation import Animation, mechanism_frames
 from studies.figures.drawing import Drawing
 from studies.figures.motion import Frame
@@ -36,10 +37,10 @@ def of_modes(mechanism: assembly.Mechanism, times: np.ndarray) -> Iterator[Drawi
 
     def draw(axes: list[Axes]) -> None:
         t = float(times[len(times) // 8])
-        found = modal.solve(mechanism.freeze(t), k=len(axes))
+        solved = modal.solve(mechanism.freeze(t), k=len(axes))
         for mode, ax in enumerate(axes):
-            shapes.deployed(mechanism.deployed(t, found.right[:, mode]), ax)
-            ax.set_title(f"mode {mode + 1}: {found.frequency[mode]:.1f} Hz")
+            shapes.deployed(mechanism.deployed(t, solved.right[:, mode]), ax)
+            ax.set_title(f"mode {mode + 1}: {solved.frequency[mode]:.1f} Hz")
         axes[0].figure.suptitle(
             f"mode shapes at t = {1e3 * t:.1f} ms (largest displacement drawn alike)"
         )
@@ -52,9 +53,7 @@ def of_modes(mechanism: assembly.Mechanism, times: np.ndarray) -> Iterator[Drawi
     yield Animation("slider-crank.gif", scene)
 
 
-def of_transient(
-    followed: xr.Dataset, compared: xr.Dataset, speed_rpm: float
-) -> Iterator[Drawing]:
+def of_transient(followed: xr.Dataset, compared: xr.Dataset, speed_rpm: float) -> Iterator[Drawing]:
     """The transient, and its amplitude below the frequencies of the tracks."""
 
     def transient(axes: list[Axes]) -> None:
@@ -66,11 +65,10 @@ def of_transient(
 
     def overview(axes: list[Axes]) -> None:
         upper, lower = axes
-        tracks.frequencies(followed, upper)
+        plot.frequencies(followed, upper)
         transients.amplitude(compared, lower)
         upper.set_title(f"slider-crank at {speed_rpm:g} rpm: frequencies over one turn")
         lower.set_title("amplitude of the first mode after its release")
-        curves.beside(upper)
 
     yield Drawing("transient.png", TRANSIENT, transient, rows=2, height=5.6, sharex=True)
     yield Drawing(

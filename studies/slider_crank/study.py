@@ -14,13 +14,16 @@ import numpy as np
 import assembly
 import modal
 from assembly.errors import InputError
+from modal.data.datasets import described
+from modal.data.variables import MAP
 from studies.figures import sheets
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.protocol import Data, Outputs, remark, report_of, study_main
+from studies.reporting.protocol import Data, Outputs, Remark, report_of, study_main
 from studies.reporting.tables import map_table, tracks_section
 from studies.slider_crank import figures
 from studies.slider_crank.machine import model
 from studies.slider_crank.transient import believed, compare_with_transient
+from studies.slider_crank.variables import VARIABLES
 
 __all__ = ["main", "model", "report", "stiffness_damping"]
 
@@ -30,10 +33,7 @@ MAP_READING = (
 )
 
 
-# The tracks, the map, and how far the frozen modes agree with the time integration.
-report = report_of(
-    tracks_section, remark("all_modes"), remark("over_speed"), remark("against_time_integration")
-)
+report = report_of(tracks_section)
 
 
 class SpeedFamily:
@@ -140,14 +140,14 @@ def main(
     assert mechanism.period is not None
     times = np.linspace(0.0, mechanism.period, instants)
     tracks = modal.track(mechanism, times=times, k=modes, progress=progress)
-    tracks.attrs["all_modes"] = verdicts(tracks, mechanism.freeze, modes, ends=False)
     yield Data("tracks.nc", tracks)
+    yield Remark(verdicts(tracks, mechanism.freeze, modes, ends=False))
     yield sheets.tracks_sheet(tracks, f"slider-crank over one turn at {speed_rpm:g} rpm")
     yield from figures.of_modes(mechanism, times)
     if turns > 0:
         compared = compare_with_transient(mechanism, tracks, turns, progress)
-        tracks.attrs["against_time_integration"] = believed(compared)
         yield Data("transient.nc", compared)
+        yield Remark(believed(compared))
         yield from figures.of_transient(tracks, compared, speed_rpm)
     if map_points > 0:
         grid = modal.stability_map(
@@ -157,9 +157,8 @@ def main(
             k=modes,
             progress=progress,
         )
-        grid["speed_rpm"].attrs.update(long_name="crank speed", units="rpm")
-        grid["turn"].attrs.update(long_name="crank position", units="turns")
-        tracks.attrs["over_speed"] = map_table(grid)
+        described(grid, {**MAP, **VARIABLES})
         yield Data("map.nc", grid)
+        yield Remark(map_table(grid))
         yield sheets.map_sheet(grid, "frozen verdict over speed and crank position", MAP_READING)
     return tracks

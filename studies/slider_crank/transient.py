@@ -14,11 +14,13 @@ from scipy.integrate import cumulative_trapezoid
 
 import assembly
 import modal
+from modal.data.datasets import described
+from studies.slider_crank.variables import VARIABLES
 
 STEPS_PER_CYCLE = 16  # of the Gauss method of order 4: phase error below 1e-5 a cycle
 INITIAL = 1e-3  # m, transverse displacement at mid-rod when released
 SAME = 2**40  # parts of a turn: instants nearer than one are the same
-KEPT = 300  # unknowns up to which a turn's instants are kept, about 0.1 MB each
+KEPT = 300  # degrees of freedom up to which a turn's instants are kept, about 0.1 MB each
 
 
 class EveryTurn:
@@ -90,35 +92,17 @@ def compare_with_transient(
         progress=progress,
     )
     amplitude = _identify(mechanism, first, response, between)
-    return xr.Dataset(
+    dataset = xr.Dataset(
         {
-            "displacement": (
-                ("time",),
-                response["displacement"].values[:, middle],
-                {"units": "m", "long_name": "transverse displacement at mid-rod"},
-            ),
-            "amplitude": (
-                ("instant",),
-                amplitude / amplitude[0],
-                {"units": "1", "long_name": "amplitude of the first mode, time integration"},
-            ),
-            "amplitude_corrected": (
-                ("instant",),
-                predicted["growth_rate_corrected"],
-                {"units": "1", "long_name": "amplitude predicted by σ"},
-            ),
-            "amplitude_frozen": (
-                ("instant",),
-                predicted["growth_rate"],
-                {"units": "1", "long_name": "amplitude predicted by Re λ"},
-            ),
+            "displacement": ("time", response["displacement"].values[:, middle]),
+            "amplitude": ("instant", amplitude / amplitude[0]),
+            "amplitude_corrected": ("instant", predicted["growth_rate_corrected"]),
+            "amplitude_frozen": ("instant", predicted["growth_rate"]),
         },
-        coords={
-            "time": ("time", response["time"].values, {"units": "s", "long_name": "time"}),
-            "instant": ("instant", t, {"units": "s", "long_name": "time"}),
-        },
+        coords={"time": response["time"].values, "instant": t},
         attrs=response.attrs,
     )
+    return described(dataset, VARIABLES)
 
 
 RATES = ("growth_rate", "growth_rate_corrected")
@@ -157,9 +141,9 @@ def _identify(
     out = np.empty(len(q))
     for i in range(count):
         system = mechanism.freeze(float(first["time"][i]))
-        found = modal.solve(system, k=3)
-        j = int(np.argmin(np.abs(found.eigenvalues - complex(first["eigenvalue"].values[i]))))
-        lam, x, y = found.eigenvalues[j], found.right[:, j], found.left[:, j]
+        modes = modal.solve(system, k=3)
+        j = int(np.argmin(np.abs(modes.eigenvalues - complex(first["eigenvalue"].values[i]))))
+        lam, x, y = modes.eigenvalues[j], modes.right[:, j], modes.left[:, j]
         # yᴴ(2λM + C)x = 1 is the pairing of the first-order form, so the coordinate of s = (q, v)
         # is yᴴ((λM + C)q + Mv): with q = x, v = λx it is one.
         on_q, on_v = y.conj() @ (lam * system.M + system.damping), y.conj() @ system.M
@@ -172,7 +156,7 @@ def _identify(
 
 
 def _middle_of_rod(mechanism: assembly.Mechanism) -> int:
-    """Number, among the unknowns of the frozen system, of uy at the rod's middle node."""
+    """Number, among the degrees of freedom of the frozen system, of uy at the rod's middle node."""
     dofs = mechanism.freeze(0.0).dofs
     assert dofs is not None
     before = len(mechanism.bodies["crank"].dofs.coordinates)

@@ -10,12 +10,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Animation, mechanism_frames
 from studies.figures.drawing import Drawing
-from studies.figures.labels import axis_label
 from studies.figures.motion import Frame
-from studies.figures.style import colour
 from studies.two_zeros.machines import slider_crank
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), "-")
@@ -78,8 +78,8 @@ def _intervals(dataset: xr.Dataset, axes: list[Axes]) -> None:
     for i, mode in enumerate(dataset["interval_mode"].values):
         one = dataset.sel(interval_mode=mode)
         # Beyond a turn the first-order estimate says no more than "long".
-        held = one["interval"].clip(max=1.0)
-        ax.plot(angle, held, color=colour(i), label=f"mode {mode}: frozen interval")
+        interval = one["interval"].clip(max=1.0)
+        ax.plot(angle, interval, color=colour(i), label=f"mode {mode}: frozen interval")
         ax.plot(angle, one["vibration_period"], ":", color=colour(i), label="period of vibration")
     ax.set_yscale("symlog", linthresh=1e-3)
     ax.set(
@@ -89,13 +89,13 @@ def _intervals(dataset: xr.Dataset, axes: list[Axes]) -> None:
         xticks=TURN,
         ylim=(0.0, 1.1),
     )
-    curves.beside(ax)
+    curves.legend_right(ax)
 
 
 def _quotients(dataset: xr.Dataset, axes: list[Axes]) -> None:
     for i, ax in enumerate(axes):
         _quotients_of(dataset.isel(example=i), ax)
-    curves.beside(axes[1], "quotient")
+    curves.legend_right(axes[1], "quotient")
 
 
 def _quotients_of(one: xr.Dataset, ax: Axes) -> None:
@@ -133,7 +133,7 @@ def _zeros(literal: xr.Dataset, axes: list[Axes]) -> None:
         title="smallest eigenvalues (open: the zeros of the formula)",
         xticks=literal["rank"].values,
     )
-    curves.beside(ax)
+    curves.legend_right(ax)
 
 
 def _pair(dataset: xr.Dataset, axes: list[Axes]) -> None:
@@ -145,7 +145,7 @@ def _pair(dataset: xr.Dataset, axes: list[Axes]) -> None:
         title="the pair over one turn of the slider-crank, terms added to C, K",
     )
     lower.set(ylabel=axis_label(dataset["pair"], "Im λ"), xlabel=axis_label(dataset["angle"]))
-    curves.beside(upper)
+    curves.legend_right(upper)
 
 
 def _part_of_pair(dataset: xr.Dataset, ax: Axes, part: Callable[[Any], Any]) -> None:

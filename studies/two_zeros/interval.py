@@ -30,19 +30,11 @@ def interval_over_turn(speed_rpm: float, modes: int, instants: int) -> xr.Datase
     dims = ("interval_angle", "interval_mode")
     return xr.Dataset(
         {
-            "interval": (dims, interval, {"units": "1", "long_name": "frozen interval in turns"}),
-            "vibration_period": (
-                dims,
-                vibration,
-                {"units": "1", "long_name": "period of the vibration in turns"},
-            ),
+            "interval": (dims, interval),
+            "vibration_period": (dims, vibration),
         },
         coords={
-            "interval_angle": (
-                "interval_angle",
-                360.0 * times / mechanism.period,
-                {"units": "degree", "long_name": "crank angle"},
-            ),
+            "interval_angle": 360.0 * times / mechanism.period,
             "interval_mode": np.arange(1, interval.shape[1] + 1),
         },
     )

@@ -26,7 +26,7 @@ def pinned_beam() -> FrozenSystem:
 
 
 def slider_crank(elements: int = 8, speed_rpm: float = 1500.0) -> assembly.Mechanism:
-    """The slider-crank, no drive holding its elastic unknowns: one degree of mobility."""
+    """The slider-crank, no drive holding its elastic degrees of freedom: one degree of mobility."""
     return slider_crank_model.model(elements=elements, speed_rpm=speed_rpm, driven=False)
 
 

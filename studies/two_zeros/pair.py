@@ -29,7 +29,8 @@ VARIANTS: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
 FIRST = {1: 3.0 / 4.0, 2: -3.0 / 20.0, 3: 1.0 / 60.0}
 SECOND = {0: -49.0 / 18.0, 1: 3.0 / 2.0, 2: -3.0 / 20.0, 3: 1.0 / 90.0}
 FINE = 400
-SECOND_ORDER = {"units": "kg m2, N m s, N m"}
+# Of q = v δφ, from the matrices; with _exact, J, J'ω and ½J''ω² of the rigid mechanism.
+COEFFICIENTS = ("projected_inertia", "projected_damping", "projected_stiffness")
 
 
 def pair_over_turn(speed_rpm: float, elements: int, instants: int) -> xr.Dataset:
@@ -53,39 +54,18 @@ def pair_over_turn(speed_rpm: float, elements: int, instants: int) -> xr.Dataset
         projected[k] = projection(mechanism, t)
     omega = speed_rpm * 2.0 * np.pi / 60.0
     closed = closed_form(speed_rpm, angles, omega)
+    exact = {f"{name}_exact": closed[:, j] for j, name in enumerate(COEFFICIENTS)}
+    found = {name: projected[:, j] for j, name in enumerate(COEFFICIENTS)}
     return xr.Dataset(
         {
-            "pair": (
-                ("variant", "angle", "zero"),
-                pair,
-                {"units": "rad s-1", "long_name": "eigenvalue of the pair"},
-            ),
-            "pair_crank_angle": (
-                ("angle", "zero"),
-                rigid_pair(speed_rpm, angles).T,
-                {"units": "rad s-1", "long_name": "eigenvalue of the rigid mechanism, by δφ"},
-            ),
-            "projected": (
-                ("angle", "coefficient"),
-                projected,
-                SECOND_ORDER
-                | {"long_name": "inertia, damping and stiffness of q = v δφ from the matrices"},
-            ),
-            "projected_exact": (
-                ("angle", "coefficient"),
-                closed,
-                SECOND_ORDER | {"long_name": "J, J'ω and ½J''ω² of the rigid mechanism"},
-            ),
+            "pair": (("variant", "angle", "zero"), pair),
+            "pair_crank_angle": (("angle", "zero"), rigid_pair(speed_rpm, angles).T),
+            **{name: ("angle", values) for name, values in (found | exact).items()},
         },
         coords={
             "variant": [name for name, _, _ in VARIANTS],
-            "angle": (
-                "angle",
-                np.degrees(angles),
-                {"units": "degree", "long_name": "crank angle"},
-            ),
+            "angle": np.degrees(angles),
             "zero": [1, 2],
-            "coefficient": ["inertia", "damping", "stiffness"],
         },
     )
 

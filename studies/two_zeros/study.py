@@ -30,6 +30,7 @@ from studies.two_zeros.machines import INSTANT, SYSTEMS, slider_crank, spinning_
 from studies.two_zeros.pair import pair_over_turn
 from studies.two_zeros.summary import report
 from studies.two_zeros.transformation import small_case, text
+from studies.two_zeros.variables import VARIABLES
 
 __all__ = ["main", "report"]
 
@@ -80,12 +81,9 @@ def main(
     case = small_case()
     printed = xr.Dataset(
         {
-            "small_eigenvalues": (
-                "small_mode",
-                case.eigenvalues,
-                {"units": "rad s-1", "long_name": "of the printed case, zeros taken out"},
-            )
-        }
+            "small_eigenvalues": ("small_mode", case.eigenvalues),
+        },
+        coords={"small_mode": np.arange(1, len(case.eigenvalues) + 1)},
     )
     large = large_model(large_elements, 4, speed_rpm)
     dataset = merged(
@@ -97,6 +95,7 @@ def main(
             large,
             printed,
         ],
+        VARIABLES,
         title="zero eigenvalues and Rayleigh quotient of Scutaru & Vlase (2012)",
         speed_rpm=speed_rpm,
         large_elements=large_elements,
@@ -123,22 +122,14 @@ def quotients(modes: int) -> xr.Dataset:
     error = np.empty((len(systems), modes, 3))
     for i, full in enumerate(systems.values()):
         system = full.only(*CONSERVATIVE)
-        found = modal.solve(system, k=modes)
-        frequency[i] = found.eigenvalues.imag
+        solved = modal.solve(system, k=modes)
+        frequency[i] = solved.eigenvalues.imag
         for j in range(modes):
-            error[i, j] = _quotient_errors(system, found.right[:, j], frequency[i, j])
+            error[i, j] = _quotient_errors(system, solved.right[:, j], frequency[i, j])
     return xr.Dataset(
         {
-            "rayleigh_frequency": (
-                ("example", "mode"),
-                frequency,
-                {"units": "rad s-1", "long_name": "eigenfrequency"},
-            ),
-            "rayleigh_error": (
-                ("example", "mode", "quotient"),
-                error,
-                {"units": "1", "long_name": "frequency from the quotient, relative error"},
-            ),
+            "rayleigh_frequency": (("example", "mode"), frequency),
+            "rayleigh_error": (("example", "mode", "quotient"), error),
         },
         coords={
             "example": list(systems),
@@ -163,7 +154,7 @@ def zero_counts() -> xr.Dataset:
     deflation, for systems of one to three degrees of mobility, literal and consistent.
     """
     size = (len(SYSTEMS), 2)
-    mobility, rank, formula, found = (np.zeros(size, dtype=int) for _ in range(4))
+    mobility, rank, formula, near_zero = (np.zeros(size, dtype=int) for _ in range(4))
     spread, first, agreement = (np.zeros(size) for _ in range(3))
     smallest = np.zeros((*size, SHOWN))
     for i, make in enumerate(SYSTEMS.values()):
@@ -181,28 +172,22 @@ def zero_counts() -> xr.Dataset:
             rank[i, j] = int((coupling > COUPLED * abs(C).max() * (V**2).sum()).sum())
             formula[i, j] = 2 * mobility[i, j] - rank[i, j]
             zeros = chain.count
-            # What the solver leaves of the zeros is told from the rest by the deflated spectrum.
-            found[i, j] = int((plain < 0.1 * others[0]).sum())
+            # The deflated spectrum distinguishes the solver's images of the zeros from the rest.
+            near_zero[i, j] = int((plain < 0.1 * others[0]).sum())
             spread[i, j], first[i, j] = plain[zeros - 1], others[0]
             agreement[i, j] = np.abs(others / plain[zeros:] - 1.0).max()
             smallest[i, j] = plain[:SHOWN]
     dims = ("system", "equations")
-    rad, one = {"units": "rad s-1"}, {"units": "1"}
     return xr.Dataset(
         {
-            "mobility": (dims, mobility, one | {"long_name": "degrees of mobility m"}),
-            "coupling_rank": (dims, rank, one | {"long_name": "rank of VᵀCV"}),
-            "zeros_formula": (dims, formula, one | {"long_name": "2m − rank(VᵀCV)"}),
-            "zeros_found": (dims, found, one | {"long_name": "zeros a dense solver comes near"}),
-            "zeros_spread": (dims, spread, rad | {"long_name": "largest |λ| it makes of a zero"}),
-            "first_other": (dims, first, rad | {"long_name": "smallest |λ| that is not zero"}),
-            "deflation_difference": (
-                dims,
-                agreement,
-                one
-                | {"long_name": "other |λ| with the paper's T against without, largest relative"},
-            ),
-            "smallest": ((*dims, "rank"), smallest, rad | {"long_name": "smallest |λ|, dense"}),
+            "mobility": (dims, mobility),
+            "coupling_rank": (dims, rank),
+            "zeros_formula": (dims, formula),
+            "zeros_found": (dims, near_zero),
+            "zeros_spread": (dims, spread),
+            "first_other": (dims, first),
+            "deflation_difference": (dims, agreement),
+            "smallest": ((*dims, "rank"), smallest),
         },
         coords={
             "system": list(SYSTEMS),
@@ -221,7 +206,7 @@ def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
     dense = modal.solve(small, k=modes, backend="dense").eigenvalues.imag
     sparse = modal.solve(small, k=modes).eigenvalues.imag
     started = time.perf_counter()
-    found = modal.solve(large, k=modes)
+    solved = modal.solve(large, k=modes)
     seconds = time.perf_counter() - started
     chain = large.null_chain
     assert chain is not None
@@ -230,34 +215,25 @@ def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
     residual = large.K @ w + large.C @ v
     scale = abs(large.K) @ abs(w) + abs(large.C) @ abs(v)
     try:
-        kept = np.abs(modal.solve(large, k=modes, deflation=None).eigenvalues)
+        undeflated = np.abs(modal.solve(large, k=modes, deflation=None).eigenvalues)
         without = (
-            f"{len(kept)} of {modes} eigenvalues found, the smallest |λ| = {kept[0]:.1e} rad/s"
+            f"{len(undeflated)} of {modes} eigenvalues found, the smallest |λ| = "
+            f"{undeflated[0]:.1e} rad/s"
         )
     except FrozenMotionError as fault:
         without = str(fault)
-    coordinates = {"deflated_mode": np.arange(1, modes + 1)}
-    rad = {"units": "rad s-1"}
     return xr.Dataset(
         {
-            "deflated_dense": ("deflated_mode", dense, rad | {"long_name": "small model, T"}),
-            "deflated_sparse": ("deflated_mode", sparse, rad | {"long_name": "small, projector"}),
-            "deflated_large": (
-                "deflated_mode",
-                found.eigenvalues.imag,
-                rad | {"long_name": "large model, projector"},
-            ),
-            "deflated_large_error": (
-                "deflated_mode",
-                found.backward_error,
-                {"units": "1", "long_name": "backward error"},
-            ),
+            "deflated_dense": ("deflated_mode", dense),
+            "deflated_sparse": ("deflated_mode", sparse),
+            "deflated_large": ("deflated_mode", solved.eigenvalues.imag),
+            "deflated_large_error": ("deflated_mode", solved.backward_error),
         },
-        coords=coordinates,
+        coords={"deflated_mode": np.arange(1, modes + 1)},
         attrs=dict(
             large_unknowns=n,
             large_seconds=seconds,
-            large_zeros_removed=found.deflated,
+            large_zeros_removed=solved.deflated,
             large_chain_residual=float(np.linalg.norm(residual) / np.linalg.norm(scale)),
             without_deflation=without,
         ),

@@ -1,7 +1,7 @@
 """The transformation of Scutaru & Vlase, J. Appl. Math. 2012, 628503, (2.17)–(2.31), matrix by
 matrix on a system small enough to print.
 
-The system: one planar beam element pinned at its start, turning at constant ω; four unknowns, the
+The system: one planar beam element pinned at its start, turning at constant ω; four DOFs, the
 rotation at the pin and the displacements and rotation of the tip. Units are chosen so that the
 numbers are short: ρA = EA = L = 1 and EI = 1/12.
 """
@@ -49,8 +49,8 @@ class SmallCase:
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Of the last B₂₂: the 2n − 2 others, by magnitude."""
-        found = la.eigvals(self.second.B22)
-        return np.asarray(found[np.lexsort((found.imag, np.abs(found).round(9)))])
+        values = la.eigvals(self.second.B22)
+        return np.asarray(values[np.lexsort((values.imag, np.abs(values).round(9)))])
 
 
 def system() -> assembly.FrozenSystem:
@@ -110,7 +110,7 @@ def text(case: SmallCase) -> str:
     size = float(np.abs(product).max())
     return "\n\n".join(
         [
-            "One pinned beam element: ρA = EA = L = 1, EI = 1/12, ω = 1/4; unknowns θ₁ u₂ v₂ θ₂.",
+            "One pinned beam element: ρA = EA = L = 1, EI = 1/12, ω = 1/4; DOFs θ₁ u₂ v₂ θ₂.",
             f"M =\n{_matrix(M)}",
             f"C =\n{_matrix(case.C)}",
             f"K =\n{_matrix(K)}",

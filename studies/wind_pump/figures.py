@@ -10,13 +10,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 import assembly
+from modal.plot.colours import colour
+from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Animation, mechanism_frames
 from studies.figures.drawing import Drawing
-from studies.figures.labels import axis_label
 from studies.figures.motion import Frame
-from studies.figures.style import colour
-from studies.reporting.units import units_by
 from studies.wind_pump.machine import Pump
 
 FLOOR = 1e-9  # Hz: below, a shift is round-off
@@ -92,12 +91,11 @@ def _kinematics(dataset: xr.Dataset, axes: list[Axes]) -> None:
         if ax is not axes[-1]:
             ax.set_xlabel("")
     axes[0].set_title("lever and swing over one turn of the crank")
-    curves.beside(axes[0])
+    curves.legend_right(axes[0])
 
 
 def _forces(dataset: xr.Dataset, axes: list[Axes]) -> None:
     time = dataset["time"]
-    units = units_by(dataset["joint_force"], "force")
     for i, (ax, joint) in enumerate(zip(axes, "ABCD", strict=True)):
         for j, name in enumerate((f"X_{joint}", f"Y_{joint}")):
             reduced = dataset["joint_force"].sel(force=name)
@@ -105,10 +103,10 @@ def _forces(dataset: xr.Dataset, axes: list[Axes]) -> None:
             general = dataset["joint_force_general"].sel(force=name)[::EVERY]
             ax.plot(time[::EVERY], general, "o", color=colour(j), ms=3.5, mfc="white")
         title = "joint " + (joint if joint != "C" else "C'")
-        ax.set(ylabel=f"force ({units[f'X_{joint}']})", title=title)
+        ax.set(ylabel=axis_label(dataset["joint_force"], "force"), title=title)
         if i > 1:
             ax.set_xlabel(axis_label(time))
-    curves.beside(axes[1])
+    curves.legend_right(axes[1])
 
 
 def _eigenvalues(dataset: xr.Dataset, axes: list[Axes]) -> None:
@@ -120,7 +118,7 @@ def _eigenvalues(dataset: xr.Dataset, axes: list[Axes]) -> None:
         ax.set_title(f"eigenvalue {mode + 1} of the lever BC' over one turn")
         if ax is not axes[-1]:
             ax.set_xlabel("")
-    curves.beside(axes[0])
+    curves.legend_right(axes[0])
 
 
 def _shares(dataset: xr.Dataset, axes: list[Axes]) -> None:
@@ -149,4 +147,4 @@ def _shares(dataset: xr.Dataset, axes: list[Axes]) -> None:
         for ax in (whole, sizes):
             ax.set_xlabel(axis_label(time) if ax in axes[-2:] else "")
     axes[0].legend(loc="upper center")
-    curves.beside(axes[1])
+    curves.legend_right(axes[1])

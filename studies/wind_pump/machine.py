@@ -94,7 +94,7 @@ class Pump:
 def mechanism(pump: Pump, elements: int = 10, driven: bool = True) -> assembly.Mechanism:
     """The pump with an elastic lever of so many elements; the other bodies are rigid.
 
-    driven: whether the motor and the slide's drive also hold the elastic unknowns; without, two
+    driven: whether the motor and the slide's drive also hold the elastic DOFs; without, two
     degrees of mobility stay free.
     """
     lever = assembly.beam(

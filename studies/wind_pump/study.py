@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 import assembly
 import modal
 from assembly.errors import InputError
-from studies.reporting.protocol import Data, Outputs, merged, study_main
+from studies.reporting.protocol import Data, Outputs, Remark, merged, study_main
 from studies.wind_pump import figures
 from studies.wind_pump.machine import Pump, mechanism
 from studies.wind_pump.rigid import FORCES, joint_forces, motion
-from studies.wind_pump.summary import report
+from studies.wind_pump.summary import agreement, report
 from studies.wind_pump.terms import eigenvalues_over_turn, pinned_frequency, stress_shift
+from studies.wind_pump.variables import VARIABLES
 
 __all__ = ["main", "report"]
 
@@ -87,26 +88,17 @@ def main(
             rigid_motion(pump, times),
             forces_both_ways(pump, pumping, times),
             eigenvalues_over_turn(pumping, times, modes, progress),
+            by_hand(pump, times, modes),
         ],
+        VARIABLES,
         title="wind water pump of Vlase, Negrean, Marin & Năstac (2020)",
         speed_rpm=speed_rpm,
         elements=elements,
         assumed=str(pump),
     )
-    first = np.arange(1, modes + 1)
-    dataset["shift_by_hand"] = (
-        ("time", "mode"),
-        np.stack([stress_shift(pump, times, n) for n in first], axis=1),
-        {"units": "Hz", "long_name": "first-order shift by the axial force of a pinned beam"},
-    )
-    dataset["pinned_frequency"] = (
-        "mode",
-        np.array([pinned_frequency(pump, n) for n in first]),
-        {"units": "Hz", "long_name": "of the lever pinned at both ends, at rest"},
-    )
-    tracks = modal.track(pumping, times=times[:: max(1, instants // 60)], k=modes)
-    dataset.attrs["against_unfrozen"] = str(modal.crosscheck(pumping, tracks))
     yield Data("wind-pump.nc", dataset)
+    tracks = modal.track(pumping, times=times[:: max(1, instants // 60)], k=modes)
+    yield Remark(agreement(modal.crosscheck(pumping, tracks)))
     yield from figures.drawings(dataset)
     yield figures.animation(pump, pumping)
     return dataset
@@ -116,12 +108,12 @@ def rigid_motion(pump: Pump, times: Array) -> xr.Dataset:
     """Angles of lever and swing and their derivatives by the loop closure, with the largest
     difference from finite differences, relative to the largest value.
     """
-    found = [motion(pump, t) for t in times]
+    motions = [motion(pump, t) for t in times]
     step = 2.0 * np.pi / pump.omega / 600.0
-    angles = np.array([m.angles for m in found])
-    rates = np.array([m.angle_rates for m in found])
-    accelerations = np.array([m.angle_accelerations for m in found])
-    centres = np.array([m.a for m in found])
+    angles = np.array([m.angles for m in motions])
+    rates = np.array([m.angle_rates for m in motions])
+    accelerations = np.array([m.angle_accelerations for m in motions])
+    centres = np.array([m.a for m in motions])
     checks = {
         "angular velocity": (rates, lambda t: motion(pump, t).angles),
         "angular acceleration": (accelerations, lambda t: motion(pump, t).angle_rates),
@@ -143,29 +135,28 @@ def rigid_motion(pump: Pump, times: Array) -> xr.Dataset:
     dims = ("time", "link")
     return xr.Dataset(
         {
-            "angle": (dims, angles, {"units": "rad", "long_name": "angle"}),
-            "angular_velocity": (
-                dims,
-                rates,
-                {"units": "rad s-1", "long_name": "angular velocity"},
-            ),
-            "angular_acceleration": (
-                dims,
-                accelerations,
-                {"units": "rad s-2", "long_name": "angular acceleration"},
-            ),
-            "difference_check": (
-                "checked",
-                np.array(gaps),
-                {"units": "1", "long_name": "largest relative difference from finite differences"},
-            ),
+            "angle": (dims, angles),
+            "angular_velocity": (dims, rates),
+            "angular_acceleration": (dims, accelerations),
+            "difference_check": ("checked", np.array(gaps)),
         },
-        coords={"time": _time(times), "link": ["lever", "swing"], "checked": list(checks)},
+        coords={"time": times, "link": ["lever", "swing"], "checked": list(checks)},
     )
 
 
-def _time(times: Array) -> tuple[str, Array, dict[str, str]]:
-    return "time", times, {"units": "s", "long_name": "time"}
+def by_hand(pump: Pump, times: Array, modes: int) -> xr.Dataset:
+    """Frequencies of the lever pinned at both ends, and their shift by the axial force."""
+    first = np.arange(1, modes + 1)
+    return xr.Dataset(
+        {
+            "shift_by_hand": (
+                ("time", "mode"),
+                np.stack([stress_shift(pump, times, n) for n in first], axis=1),
+            ),
+            "pinned_frequency": ("mode", np.array([pinned_frequency(pump, n) for n in first])),
+        },
+        coords={"time": times, "mode": first},
+    )
 
 
 def _velocities(pump: Pump, t: float) -> Array:
@@ -182,22 +173,12 @@ def forces_both_ways(pump: Pump, pumping: assembly.Mechanism, times: Array) -> x
         reactions, drives = pumping.reactions(t), pumping.driving(t)
         general[k, :8] = np.concatenate([reactions[name].force[:2] for name in JOINTS])
         general[k, 8:] = drives["A"], drives["guide"]
-    dims = ("time", "force")
-    units = {"units": ", ".join("N m" if name.startswith("M_") else "N" for name in FORCES)}
-    drive_units = {"units": "N m, N"}
-    return xr.Dataset(
-        {
-            "joint_force": (dims, reduced, units | {"long_name": "by the reduced equations (A43)"}),
-            "joint_force_general": (
-                dims,
-                general,
-                units | {"long_name": "by the general mechanism"},
-            ),
-            "drive_projected": (
-                ("time", "drive"),
-                projected,
-                drive_units | {"long_name": "drives by the projection (A46)"},
-            ),
-        },
-        coords={"time": _time(times), "force": list(FORCES), "drive": list(FORCES[8:])},
-    )
+    columns = {"": reduced, "_general": general}
+    data: dict[str, tuple[tuple[str, ...], Array]] = {}
+    for suffix, values in columns.items():
+        data[f"joint_force{suffix}"] = ("time", "force"), values[:, :8]
+        data[f"motor_torque{suffix}"] = ("time",), values[:, 8]
+        data[f"slide_force{suffix}"] = ("time",), values[:, 9]
+    data["motor_torque_projected"] = ("time",), projected[:, 0]
+    data["slide_force_projected"] = ("time",), projected[:, 1]
+    return xr.Dataset(data, coords={"time": times, "force": list(FORCES[:8])})

@@ -45,31 +45,15 @@ def eigenvalues_over_turn(
     hertz = 1.0 / (2.0 * np.pi)
     return xr.Dataset(
         {
-            "eigenvalue": (
-                ("variant", "time", "mode"),
-                pairs,
-                {"units": "rad s-1", "long_name": "eigenvalue"},
-            ),
-            "frequency": (
-                ("variant", "time", "mode"),
-                hertz * pairs.imag,
-                {"units": "Hz", "long_name": "frequency"},
-            ),
-            "shift": (
-                ("term", "time", "mode"),
-                hertz * shift,
-                {"units": "Hz", "long_name": "frequency shift by one term"},
-            ),
-            "together": (
-                ("time", "mode"),
-                hertz * together,
-                {"units": "Hz", "long_name": "frequency shift by all terms"},
-            ),
+            "eigenvalue": (("variant", "time", "mode"), pairs),
+            "frequency": (("variant", "time", "mode"), hertz * pairs.imag),
+            "shift": (("term", "time", "mode"), hertz * shift),
+            "together": (("time", "mode"), hertz * together),
         },
         coords={
             "variant": list(VARIANTS),
             "term": list(TERMS),
-            "time": ("time", times, {"units": "s", "long_name": "time"}),
+            "time": times,
             "mode": np.arange(1, modes + 1),
         },
     )

@@ -47,13 +47,14 @@ def row_wise_mac(frequencies: Array, shapes: list[Complex]) -> Array:
 
 def between(tracks: xr.Dataset, first: int, second: int) -> NDArray[np.bool_]:
     """Which of the listed events are between two modes."""
-    pairs = np.sort([tracks["occurrence_mode"].values, tracks["occurrence_partner"].values], axis=0)
+    listed = modal.events(tracks)
+    pairs = np.sort([listed["event_mode"].values, listed["partner"].values], axis=0)
     return np.asarray((pairs == np.sort([first, second])[:, None]).all(axis=0))
 
 
 def meetings(tracks: xr.Dataset, first: int, second: int) -> set[str]:
     """What happens between two modes."""
-    return set(tracks["occurrence_event"].values[between(tracks, first, second)].tolist())
+    return set(modal.events(tracks)["event"].values[between(tracks, first, second)].tolist())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,148 @@
+"""The fixed matrices of a body on a subset of its degrees of freedom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics
+from assembly.linalg.combination import Combination, Kronecker, Lazy
+from assembly.linalg.symmetric import Symmetric
+from assembly.types import Array, Index
+
+if TYPE_CHECKING:
+    from assembly.bodies.body import Body
+
+
+class BodyOperators:
+    """The fixed matrices of a body on a subset of its DOFs, each computed once.
+
+    Parameters
+    ----------
+    body : Body
+        The body.
+    keep : ndarray of int, shape (n,)
+        Numbers of the degrees of freedom.
+
+    Attributes
+    ----------
+    M, K, D, d : operator, shape (n, n)
+        Mass, stiffness, internal damping and dampers against the surroundings.
+    G, S, B : tuple of operators
+        Per unit of ω_i (3), of ω_iω_j (6), and geometric stiffness per unit of the kinematics.
+    inertia_loads : ndarray
+        Loads (n, units) per unit of the kinematics.
+    """
+
+    def __init__(self, body: Body, keep: Index) -> None:
+        self.body, self.keep, self.n = body, keep, len(keep)
+        slices: dict[int, sp.csr_matrix] = {}
+
+        def total(operators: list[Any]) -> Any:
+            return restrict(sum_operators(operators, body.size), keep, slices)
+
+        families = body.families
+        self.M = total([f.mass() for f in families])
+        self.K = total([f.stiffness() for f in families])
+        self.D = total([f.damping() for f in families])
+        self.d = total([f.external_damping() for f in families])
+        self.G = tuple(
+            total(list(group)) for group in zip(*(f.gyroscopic() for f in families), strict=True)
+        )
+        self.S = tuple(
+            total(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True)
+        )
+        self.inertia_loads: Array = body.inertia_loads[keep]
+        self.B = self._lazy(body.geometric_unit, UNIT_COUNT)
+        # Per unit of v_O and ω; none without dampers against the surroundings.
+        self.B_damper = self._lazy(body.geometric_damper_unit, 6 if nonzero(self.d) else 0)
+
+    def _lazy(self, geometric_unit: Callable[[int], Any], count: int) -> tuple[Lazy, ...]:
+        def maker(unit: int) -> Callable[[], Any]:
+            return lambda: restrict(geometric_unit(unit), self.keep, {})
+
+        return tuple(Lazy((self.n, self.n), maker(k)) for k in range(count))
+
+    @cached_property
+    def damper_loads(self) -> Array:
+        """Forces (n, 6) of the dampers against the surroundings per unit of v_O and ω."""
+        return np.zeros((self.n, 6)) if not self.B_damper else self.body.damper_loads[self.keep]
+
+    def stretched(self, tangent: sp.csr_matrix) -> Combination:
+        """K_G of a stretched shape: its tangent, over all DOFs of the body, less K."""
+        return Combination.of(self.n, (1.0, -1.0), (restrict(tangent, self.keep, {}), self.K))
+
+    @cached_property
+    def circulatory(self) -> tuple[sp.csr_matrix, ...]:
+        """d ẽ_i for i = x, y, z: K_D = Σ ω_i (d ẽ_i), on the displacement components."""
+        dofs = self.body.dofs.select(self.keep)
+        return tuple(sp.csr_matrix(self.d.tocsr() @ dofs.turning(unit)) for unit in SKEW_UNITS)
+
+    def parts(self, motion: Kinematics) -> dict[str, Any]:
+        """The named matrices of an instant as combinations of the fixed ones."""
+        a, b = self.body.rayleigh
+        coefficients = motion.coefficients()
+        n, one = self.n, (1.0,)
+        damping = Combination.of(n, (a, b, 1.0, 1.0), (self.M, self.K, self.D, self.d))
+        parts = dict(
+            M=Combination.of(n, one, (self.M,)),
+            C=Combination.of(n, 2.0 * motion.omega, self.G),
+            D=damping,
+            K=Combination.of(n, one, (self.K,)),
+            K_epsilon=Combination.of(n, motion.epsilon, self.G),
+            K_omega2=Combination.of(n, coefficients[:6], self.S),
+            K_G=Combination.of(n, coefficients, self.B)
+            + Combination.of(n, motion.twist()[: len(self.B_damper)], self.B_damper),
+            K_D=Combination.of(n, motion.omega, self.circulatory)
+            if nonzero(self.d)
+            else Combination((n, n)),
+        )
+        return {
+            name: Combination(part.shape, tuple((c, A) for c, A in part.terms if nonzero(A)))
+            for name, part in parts.items()
+        }
+
+
+def sum_operators(operators: list[Any], size: int) -> Any:
+    """The sum; a single operator that is not empty is returned as it is (Kronecker stays
+    Kronecker).
+    """
+    present = [A for A in operators if nonzero(A)]
+    if not present:
+        return sp.csr_matrix((size, size))
+    if len(present) == 1:
+        return present[0]
+    total = present[0].tocsr()
+    for A in present[1:]:
+        total = total + A.tocsr()
+    return sp.csr_matrix(total)
+
+
+def restrict(A: Any, keep: Index, slices: dict[int, sp.csr_matrix]) -> Any:
+    """A on the kept DOFs; Kronecker form survives when whole nodes are kept or dropped.
+
+    `slices` remembers the slice of each scalar matrix: terms of one m stay recognisably of one m.
+    """
+    if len(keep) == A.shape[0]:
+        return A
+    if isinstance(A, Kronecker):
+        d = A.a.shape[0]
+        nodes = keep[::d] // d
+        if np.array_equal(keep, (nodes[:, None] * d + np.arange(d)).ravel()):
+            if id(A.m) not in slices:
+                slices[id(A.m)] = sp.csr_matrix(A.m[nodes][:, nodes])
+            return Kronecker(slices[id(A.m)], A.a)
+    if isinstance(A, Symmetric):
+        return A.restricted(keep)
+    return sp.csr_matrix(A.tocsr()[keep][:, keep])
+
+
+def nonzero(A: Any) -> bool:
+    """Whether an operator may differ from zero."""
+    if isinstance(A, Kronecker):
+        return bool(A.m.nnz and np.any(A.a))
+    return not sp.issparse(A) or bool(A.nnz)

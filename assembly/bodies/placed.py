@@ -1,0 +1,94 @@
+"""Placed bodies: moved and rotated in their frame, with all that belongs to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from assembly.dofs import DofMap
+from assembly.elements.placed import PlacedFamily
+from assembly.errors import InputError
+from assembly.kinematics import as_vector
+from assembly.types import Array, Mask
+
+if TYPE_CHECKING:
+    from assembly.bodies.body import Body
+
+ORTHOGONAL = 1e-9  # largest entry of RᵀR − I of a rotation
+PLANAR = frozenset((0, 1, 5))
+
+
+def is_planar(body: Body) -> bool:
+    """Whether the body has DOFs of the plane only."""
+    return set(body.dofs.component.tolist()) <= PLANAR
+
+
+def placed_body(body: Body, r: ArrayLike, R: ArrayLike | None) -> Body:
+    """The body moved by r and rotated by R; see `Body.placed`."""
+    origin = as_vector([*np.ravel(r), 0.0] if np.size(r) == 2 else r, "r")
+    rotation = _rotation(R)
+    if is_planar(body) and (origin[2] != 0.0 or abs(rotation[2, 2] - 1.0) > ORTHOGONAL):
+        raise InputError(f"placed: the planar body {body.name!r} must stay in the x-y plane")
+    dofs = replace(body.dofs, coordinates=origin + body.dofs.coordinates @ rotation.T)
+    own = _own_axes(dofs, rotation)
+    held = np.zeros(len(dofs), dtype=bool)
+    held[body.hold] = True
+    return replace(
+        body,
+        dofs=dofs,
+        families=tuple(PlacedFamily(f, own, origin, rotation) for f in body.families),
+        fixed=_rotated_support(body, body.fixed, own),
+        hold=np.flatnonzero(_rotated_support(body, held, own)),
+    )
+
+
+def _rotation(R: ArrayLike | None) -> Array:
+    """A rotation (3, 3) from nothing, an angle about z or a matrix; InputError otherwise."""
+    if R is None:
+        return np.eye(3)
+    values = np.asarray(R, dtype=float)
+    if values.ndim == 0 and np.isfinite(values):
+        c, s = np.cos(values), np.sin(values)
+        return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    if values.shape != (3, 3) or not np.all(np.isfinite(values)):
+        raise InputError(f"R: expected a rotation (3, 3) or an angle about z in rad, got {R!r}")
+    if np.abs(values.T @ values - np.eye(3)).max() > ORTHOGONAL or np.linalg.det(values) < 0.0:
+        raise InputError(f"R: must be a rotation (RᵀR = I, det R = 1), got {values.tolist()}")
+    return values
+
+
+def _own_axes(dofs: DofMap, R: Array) -> sp.csr_matrix:
+    """The DOFs (n, n) in axes rotated by R, from those in the frame's: components times Rᵀ.
+
+    Raises InputError where a rotation mixes a component with one that the node lacks.
+    """
+    rows, cols, values = [], [], []
+    for (node, component), k in dofs.numbers.items():
+        first = component - component % 3
+        for axis in range(3):
+            weight = R[axis, component % 3]
+            if abs(weight) < 1e-15:
+                continue
+            other = dofs.numbers.get((node, first + axis))
+            if other is None:
+                raise InputError(f"placed: node {node} lacks a DOF that the rotation mixes in")
+            rows.append(k)
+            cols.append(other)
+            values.append(weight)
+    return sp.csr_matrix((values, (rows, cols)), shape=(len(dofs), len(dofs)))
+
+
+def _rotated_support(body: Body, held: Mask, own: sp.csr_matrix) -> Mask:
+    """The held DOFs in the new axes; InputError where a support is in some of mixed directions."""
+    mixed = abs(own).sign()
+    touched = np.asarray(mixed.T @ held.astype(float)) > 0.0
+    if np.any((np.asarray(mixed @ touched.astype(float)) > 0.0) & ~held):
+        raise InputError(
+            f"placed: body {body.name!r} is held in some directions only, which are not those of "
+            "the new axes; support it after it is placed"
+        )
+    return np.asarray(touched)

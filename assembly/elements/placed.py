@@ -1,0 +1,113 @@
+"""A family of a part that is placed in a body: moved, rotated, and on the body's own DOFs.
+
+With the part's origin at r and R from the part's axes to the body's, the part has the DOFs B u and
+the kinematics P c: ωₚ = Rᵀω, εₚ = Rᵀε, aₚ = Rᵀ(a_O + (ε̃ + ω̃ω̃) r) are linear in the body's twelve
+coefficients c. Every matrix is BᵀXB, and a unit of the body is a combination of units of the part.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from assembly.elements.family import ElementFamily
+from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
+from assembly.types import Array
+
+
+class PlacedFamily(ElementFamily):
+    """The family `inner` of a part, on the DOFs of the body that it is placed in.
+
+    B (inner size, size): the part's DOFs, in its own axes, from those of the body. r (3,), m, and
+    R (3, 3): where the part is. rayleigh (a, b): damping of the part, D = a M + b K.
+    """
+
+    def __init__(
+        self,
+        inner: ElementFamily,
+        B: sp.csr_matrix,
+        r: Array,
+        R: Array,
+        rayleigh: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
+        self.size = B.shape[1]
+        self.stress_from_displacement = inner.stress_from_displacement
+        self.inner, self.B, self.R, self.rayleigh = inner, B, R, rayleigh
+        self.P = unit_kinematics(r, R)
+
+    def _carried(self, A: Any) -> sp.csr_matrix:
+        return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)
+
+    def mass(self) -> sp.csr_matrix:
+        return self._carried(self.inner.mass())
+
+    def stiffness(self) -> sp.csr_matrix:
+        return self._carried(self.inner.stiffness())
+
+    def frame_stiffness(self) -> sp.csr_matrix:
+        return self._carried(self.inner.frame_stiffness())
+
+    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
+        return self._combined([self._carried(A) for A in self.inner.gyroscopic()], self.R.T)
+
+    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
+        products = [self._carried(A) for A in self.inner.centrifugal()]
+        return self._combined(products, self.P[:6, :6])
+
+    def _combined(self, units: list[sp.csr_matrix], P: Array) -> tuple[sp.csr_matrix, ...]:
+        """The matrices of the body's units from those of the part's, Σ_k P_kj (unit k)."""
+        return tuple(
+            sp.csr_matrix(sum((p * A for p, A in zip(column, units, strict=True)), self.zero()))
+            for column in P.T
+        )
+
+    def inertia_loads(self) -> Array:
+        return np.asarray(self.B.T @ self.inner.inertia_loads() @ self.P)
+
+    def damping(self) -> sp.csr_matrix:
+        a, b = self.rayleigh
+        D = self._carried(self.inner.damping())
+        return sp.csr_matrix(D + a * self.mass() + b * self.stiffness())
+
+    def external_damping(self) -> sp.csr_matrix:
+        return self._carried(self.inner.external_damping())
+
+    @cached_property
+    def _own_units(self) -> dict[int, sp.csr_matrix]:
+        return {}
+
+    def _own_unit(self, k: int) -> sp.csr_matrix:
+        """K_G of the part's unit inertia load k apart from that of the displacement."""
+        if k not in self._own_units:
+            at_rest = np.zeros(self.inner.size)
+            self._own_units[k] = self._carried(self.inner.geometric(at_rest, k))
+        return self._own_units[k]
+
+    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
+        total = self._carried(self.inner.geometric(self.B @ u, None))
+        for k in () if unit is None else np.flatnonzero(self.P[:, unit]):
+            total = total + self.P[k, unit] * self._own_unit(int(k))
+        return sp.csr_matrix(total)
+
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        return np.asarray(self.B.T @ self.inner.internal_force(self.B @ u, self.P @ coefficients))
+
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+        return self._carried(self.inner.tangent_stiffness(self.B @ u, self.P @ coefficients))
+
+
+def unit_kinematics(r: Array, R: Array) -> Array:
+    """P (12, 12): coefficients of a part at r, R from those of the body it is placed in."""
+    P = np.zeros((UNIT_COUNT, UNIT_COUNT))
+    for column, (i, j) in enumerate(PAIRS):
+        # ωₚωₚᵀ = Rᵀ ωωᵀ R.
+        product = np.zeros((3, 3))
+        product[i, j] = product[j, i] = 1.0
+        product = R.T @ product @ R
+        P[:6, column] = [product[pair] for pair in PAIRS]
+    P[6:9, 6:9] = R.T
+    P[9:] = R.T @ acceleration_units(r)
+    return P

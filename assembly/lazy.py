@@ -1,0 +1,56 @@
+"""Public names of a package that are imported at their first use.
+
+The names are the imports of the package's stub, `__init__.pyi`, which type checkers and editors
+read too: a new public name is one line there.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# `__getattr__`, `__dir__` and `__all__` of a package.
+Exports = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
+
+
+def attach(
+    package: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package.
+
+    Parameters
+    ----------
+    package : str
+        Its `__name__`.
+    file : str
+        Its `__file__`; the stub lies beside it.
+    """
+    folder = Path(file).parent
+    places = names_of(folder / "__init__.pyi")
+
+    def get(name: str) -> Any:
+        module = places.get(name)
+        if module not in (None, package):
+            value = getattr(importlib.import_module(str(module)), name)
+        elif (folder / name).is_dir() or (folder / f"{name}.py").is_file():
+            value = importlib.import_module(f"{package}.{name}")
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get, lambda: sorted(places), list(places)
+
+
+def names_of(stub: Path) -> dict[str, str]:
+    """The names that a stub exports, and the modules that hold them."""
+    return {
+        alias.name: node.module
+        for node in ast.parse(stub.read_text("utf-8")).body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }

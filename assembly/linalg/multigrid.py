@@ -1,0 +1,215 @@
+"""Conjugate gradients with algebraic multigrid (PETSc's GAMG), for matrices whose factor does not
+fit in memory.
+
+Smoothed aggregation (Vaněk, Mandel & Brezina, Computing 56 (1996) 179) builds its coarse spaces
+from vectors of small energy: the rigid motions of the body. On several ranks the rows are
+distributed evenly; matrix, vectors and solutions come from the first rank and return to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from assembly.errors import ConvergenceError, SingularSystemError
+from assembly.linalg.mumps import LARGE, petsc_arrays, return_memory
+from assembly.parallel.ranks import pieces
+from assembly.types import Array
+
+TOLERANCE = 1e-11  # of ‖b − Ax‖ / ‖b‖
+LONGEST = 500  # iterations of one solution
+OPTIONS = {
+    "pc_gamg_threshold": 0.02,
+    "pc_gamg_agg_nsmooths": 1,
+    "mg_levels_ksp_type": "chebyshev",
+    "mg_levels_ksp_max_it": 2,
+    "mg_levels_pc_type": "jacobi",
+    "pc_gamg_esteig_ksp_max_it": 10,
+}
+PREFIX = "frozen_motion_multigrid_"
+
+
+@dataclass(frozen=True)
+class RigidMotions:
+    """fields (n, m): rigid motions of a body. block: consecutive DOFs of each node, 1 where nodes
+    differ.
+    """
+
+    fields: Array
+    block: int = 1
+
+
+class MultigridSolver:
+    """A⁻¹ of a symmetric positive definite A (n, n) by preconditioned conjugate gradients.
+
+    Parameters
+    ----------
+    data : tuple or None
+        A (csr_matrix) and the rigid motions (n, m); None on other ranks than the first.
+    n : int
+    block : int
+        Consecutive degrees of freedom of one node: 3 of a solid, 1 where nodes differ.
+    comm : communicator, optional
+        The ranks that take part. Default: this one alone.
+
+    Raises SingularSystemError when A proves not to be positive definite.
+    """
+
+    def __init__(
+        self, data: tuple[sp.csr_matrix, Array] | None, n: int, block: int, comm: Any = None
+    ) -> None:
+        from petsc4py import PETSc
+
+        self._PETSc, self.size, self.block = PETSc, n, block
+        self.shared = comm is not None
+        self.comm = PETSc.COMM_SELF if comm is None else comm
+        self.ranges = self._ranges()
+        rows, motions = self._distributed(data)
+        local = rows.shape[0]
+        size = ((local, n), (local, n))
+        self.matrix = PETSc.Mat().createAIJ(size, bsize=block, csr=petsc_arrays(rows), comm=comm)
+        del rows, data
+        self.matrix.setOption(PETSc.Mat.Option.SPD, True)
+        self.b, self.x = self.matrix.createVecLeft(), self.matrix.createVecRight()
+        self._set_motions(motions)
+        self.ksp = self._solver()
+        self.iterations = 0
+        if n >= LARGE:
+            return_memory()
+
+    def _ranges(self) -> list[int]:
+        """First row of every rank, and n: whole nodes, evenly."""
+        ranks = self.comm.size if self.shared else 1
+        nodes = self.size // self.block
+        return [nodes * r // ranks * self.block for r in range(ranks)] + [self.size]
+
+    def _distributed(self, data: tuple[sp.csr_matrix, Array] | None) -> tuple[Any, Array]:
+        """This rank's rows of A and of the rigid motions, from the first rank."""
+        if not self.shared:
+            assert data is not None
+            return data
+        rank, comm = self.comm.rank, self.comm
+        if data is not None:
+            A, motions = data
+            for to in range(1, comm.size):
+                rows = slice(self.ranges[to], self.ranges[to + 1])
+                part = A[rows]
+                arrays = (part.indptr, part.indices, part.data, motions[rows])
+                comm.send([(a.shape, a.dtype) for a in arrays], dest=to)
+                for array in arrays:
+                    for piece in pieces(np.ascontiguousarray(array)):
+                        comm.Send(piece, dest=to)
+            return A[: self.ranges[1]], motions[: self.ranges[1]]
+        made = []
+        for shape, dtype in comm.recv(source=0):
+            array = np.empty(shape, dtype)
+            for piece in pieces(array):
+                comm.Recv(piece, source=0)
+            made.append(array)
+        indptr, indices, values, motions = made
+        count = self.ranges[rank + 1] - self.ranges[rank]
+        return sp.csr_matrix((values, indices, indptr), shape=(count, self.size)), motions
+
+    def _set_motions(self, motions: Array) -> None:
+        """The rigid motions, orthonormal, as the near null space of A."""
+        vectors: list[Any] = []
+        for column in motions.T:
+            vector = self.x.duplicate()
+            vector.setArray(np.ascontiguousarray(column))
+            for _ in range(2):
+                for other in vectors:
+                    vector.axpy(-vector.dot(other), other)
+            if vector.normalize() > 0.0:
+                vectors.append(vector)
+        space = self._PETSc.NullSpace().create(vectors=vectors, comm=self.matrix.comm)
+        self.matrix.setNearNullSpace(space)
+        for owned in (space, *vectors):
+            owned.destroy()
+
+    def _solver(self) -> Any:
+        PETSc = self._PETSc
+        options = PETSc.Options(PREFIX)
+        for name, value in OPTIONS.items():
+            if not options.hasName(name):
+                options[name] = value
+        ksp = PETSc.KSP().create(self.matrix.comm)
+        ksp.setOptionsPrefix(PREFIX)
+        ksp.setOperators(self.matrix)
+        ksp.setType(PETSc.KSP.Type.CG)
+        ksp.setNormType(PETSc.KSP.NormType.UNPRECONDITIONED)
+        ksp.setTolerances(rtol=TOLERANCE, atol=0.0, max_it=LONGEST)
+        ksp.getPC().setType(PETSc.PC.Type.GAMG)
+        ksp.setFromOptions()
+        ksp.setUp()
+        return ksp
+
+    def solve(self, b: Array, transpose: bool) -> Array:
+        """A⁻¹b of real (n,) or (n, k); (0,) or (0, k) on other ranks than the first.
+
+        Raises SingularSystemError for an A that is not positive definite, ConvergenceError.
+        """
+        if b.ndim == 1:
+            return self._solve_one(b)
+        solutions = np.empty(b.shape, order="F")
+        for k in range(b.shape[1]):
+            solutions[:, k] = self._solve_one(np.ascontiguousarray(b[:, k]))
+        return solutions
+
+    def _solve_one(self, b: Array) -> Array:
+        self._scatter(b)
+        self.ksp.solve(self.b, self.x)
+        self.iterations += self.ksp.getIterationNumber()
+        reason = self.ksp.getConvergedReason()
+        reasons = self._PETSc.KSP.ConvergedReason
+        if reason in (reasons.DIVERGED_INDEFINITE_PC, reasons.DIVERGED_INDEFINITE_MAT):
+            raise SingularSystemError("a matrix that must be positive definite is not")
+        if reason < 0:
+            raise ConvergenceError(
+                f"conjugate gradients: {self.ksp.getIterationNumber()} iterations did not reach "
+                f"{TOLERANCE:g} (PETSc's reason {reason}); use the direct method"
+            )
+        return self._gathered(len(b))
+
+    def _scatter(self, b: Array) -> None:
+        if not self.shared:
+            self.b.setArray(b)
+        elif self.comm.rank == 0:
+            for to in range(1, self.comm.size):
+                self._send(b[self.ranges[to] : self.ranges[to + 1]], to)
+            self.b.setArray(b[: self.ranges[1]])
+        else:
+            self.b.setArray(self._receive(self.comm.rank, 0))
+
+    def _gathered(self, rows: int) -> Array:
+        own = np.array(self.x.getArray(readonly=True).real)
+        if not self.shared:
+            return own
+        if self.comm.rank > 0:
+            self._send(own, 0)
+            return np.empty(rows)
+        parts = [self._receive(source, source) for source in range(1, self.comm.size)]
+        return np.concatenate([own, *parts])
+
+    def _send(self, part: Array, to: int) -> None:
+        for piece in pieces(part):
+            self.comm.Send(piece, dest=to)
+
+    def _receive(self, rows_of: int, source: int) -> Array:
+        part = np.empty(self.ranges[rows_of + 1] - self.ranges[rows_of])
+        for piece in pieces(part):
+            self.comm.Recv(piece, source=source)
+        return part
+
+    def negative_pivots(self) -> int:
+        """There are no pivots."""
+        raise ValueError("inertia needs a factorization")
+
+    def destroy(self) -> None:
+        """Give the memory back."""
+        for owned in (self.ksp, self.b, self.x, self.matrix):
+            owned.destroy()
+        if self.size >= LARGE:
+            return_memory()

@@ -1,0 +1,117 @@
+"""A body with a prescribed rigid motion: a model with `freeze(t)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from assembly.bodies.body import Body, Prestress
+from assembly.bodies.turning_checks import check_rotation, check_support
+from assembly.errors import MotionError
+from assembly.kinematics import Kinematics
+from assembly.motion.motion import FunctionMotion, Motion, Steady, Turning
+from assembly.system.frozen import FrozenSystem
+
+
+@dataclass(frozen=True)
+class MovingBody:
+    """A body and its rigid motion: a model with `freeze(t)`. Made by `moving`.
+
+    Parameters
+    ----------
+    body : Body
+    motion : Motion
+    prestress : {"linear", "nonlinear", None}
+        As for `Body.freeze`.
+    """
+
+    body: Body
+    motion: Motion
+    prestress: Prestress = "linear"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.motion, Motion):
+            raise MotionError(
+                f"motion: expected an object with at(t), got {type(self.motion).__name__}"
+            )
+
+    @property
+    def period(self) -> float | None:
+        """The time (s) after which the motion repeats, or None."""
+        return getattr(self.motion, "period", None)
+
+    def freeze(self, t: float) -> FrozenSystem:
+        """The frozen system at time t.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        FrozenSystem
+        """
+        now = self.motion.at(float(t))
+        rates = dict(
+            t=float(t), omega=now.omega, epsilon=now.epsilon, acceleration=now.acceleration
+        )
+        if np.any(now.velocity):
+            rates["velocity"] = now.velocity
+        return self.body.freeze_kinematics(now, self.prestress, rates)
+
+
+def moving(
+    body: Body, motion: Motion | Callable[..., object], prestress: Prestress = "linear"
+) -> MovingBody:
+    """A body with a prescribed motion.
+
+    A PlausibilityWarning is issued for a rotation that is too fast, and for a body that no support
+    holds on the axis it turns about.
+
+    Parameters
+    ----------
+    body : Body
+        The body.
+    motion : Motion or callable
+        A motion, or a function as for `FunctionMotion`.
+    prestress : {"linear", "nonlinear", None}
+        As for `Body.freeze`.
+
+    Returns
+    -------
+    MovingBody
+
+    Raises
+    ------
+    MotionError
+        When `motion` is neither.
+
+    Examples
+    --------
+    >>> import assembly
+    >>> section = assembly.rectangle(0.05, 0.02)
+    >>> body = assembly.beam(1.0, section, assembly.steel, 10, clamped="start")
+    >>> model = assembly.moving(body, assembly.ramp(epsilon=20.0))
+    >>> print(model.freeze(t=3.0).parameters["omega"])
+    [ 0.  0. 60.]
+    """
+    if not isinstance(motion, Motion):
+        if not callable(motion):
+            raise MotionError(
+                f"motion: expected a motion or a function of time, got {type(motion).__name__}"
+            )
+        motion = FunctionMotion(motion)  # type: ignore[arg-type]
+    if isinstance(motion, Turning | Steady):
+        _check_turning(body, motion.at(0.0))
+    return MovingBody(body, motion, prestress)
+
+
+def _check_turning(body: Body, now: Kinematics) -> None:
+    """Asks about a rotation that is too fast, or about an axis on which nothing holds the body."""
+    turning = now.omega if now.omega.any() else now.epsilon
+    if turning.any() and not now.acceleration.any():
+        check_rotation(body, now.omega)
+        check_support(body, turning)

@@ -1,0 +1,182 @@
+"""Messages between the ranks of a run under mpiexec: waiting, faults, and work of the first rank.
+
+A rank that waits sleeps between looks: MPI's own waiting occupies a processor that another rank of
+the node may need.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import FrozenMotionError, InputError
+
+# Set by mpiexec and srun for every rank they start.
+LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS")
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+EAGER = 1e-3  # s of looking without sleep
+LONGEST_SLEEP = 5e-3  # s
+EXIT_LOST = 3  # exit code of a run that one rank ended for all
+PIECE = 2**27  # bytes of one message
+
+
+def world() -> Any | None:
+    """MPI.COMM_WORLD of a run that mpiexec started with several ranks, else None.
+
+    Raises InputError when several ranks were started and mpi4py is missing.
+    """
+    started = [os.environ[name] for name in LAUNCHERS if name in os.environ]
+    if not started or set(started) == {"1"}:
+        return None
+    try:
+        from mpi4py import MPI
+    except ImportError:
+        raise InputError("mpiexec: several ranks need the Python package mpi4py") from None
+    comm = MPI.COMM_WORLD
+    return comm if comm.size > 1 else None
+
+
+def start_petsc() -> None:
+    """Start PETSc and SLEPc: all ranks of MPI.COMM_WORLD have to start and end them together."""
+    importlib.import_module("petsc4py.PETSc")
+    with suppress(ImportError):
+        importlib.import_module("slepc4py.SLEPc")
+
+
+def wait(ready: Callable[[], bool]) -> None:
+    """Return when `ready()` is true; sleeps in between, longer and longer."""
+    start, pause = time.monotonic(), 1e-5
+    while not ready():
+        if time.monotonic() - start > EAGER:
+            time.sleep(pause)
+            pause = min(2.0 * pause, LONGEST_SLEEP)
+        else:
+            os.sched_yield()
+
+
+def receive(comm: Any, source: int, tag: int = 0) -> Any:
+    """The next message of a rank."""
+    wait(lambda: bool(comm.Iprobe(source=source, tag=tag)))
+    return comm.recv(source=source, tag=tag)
+
+
+def together(comm: Any) -> None:
+    """Wait until all ranks are here."""
+    request = comm.Ibarrier()
+    wait(lambda: bool(request.Test()))
+
+
+def portable(fault: BaseException) -> BaseException:
+    """The exception as it can be sent to another rank."""
+    try:
+        copy: BaseException = pickle.loads(pickle.dumps(fault))
+        if type(copy) is type(fault) and str(copy) == str(fault):
+            return copy
+    except Exception:  # a fault may hold anything
+        pass
+    if isinstance(fault, FrozenMotionError):
+        return type(fault)(str(fault))
+    return RuntimeError("".join(traceback.format_exception(fault)))
+
+
+@contextmanager
+def signals_ignored() -> Iterator[None]:
+    """A block of a rank that the first rank ends: signals are for that one."""
+    former = {}
+    if threading.current_thread() is threading.main_thread():
+        former = {number: signal.signal(number, signal.SIG_IGN) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def signals_blocked() -> Iterator[None]:
+    """A block that a signal does not interrupt; it is delivered at the end."""
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)
+
+
+@contextmanager
+def agreed(comm: Any | None) -> Iterator[None]:
+    """A block without messages that all ranks enter: an exception on one is raised on all.
+
+    Raises the rank's own exception, or else that of the lowest rank that has one.
+    """
+    own: Exception | None = None
+    try:
+        yield
+    except Exception as fault:
+        if comm is None:
+            raise
+        own = fault
+    if comm is None:
+        return
+    together(comm)
+    faults = comm.allgather(None if own is None else portable(own))
+    if own is not None:
+        raise own
+    for other in faults:
+        if other is not None:
+            raise other
+
+
+def of_first(comm: Any | None, make: Callable[[], Any]) -> Any:
+    """What `make()` returns on the first rank, on all ranks; its exception is raised on all.
+
+    Arrays of a dictionary are sent without a copy of the whole.
+    """
+    if comm is None:
+        return make()
+    value: Any = None
+    with agreed(comm):
+        if comm.rank == 0:
+            value = make()
+    arrays = isinstance(value, dict)
+    if not comm.bcast(arrays):
+        return comm.bcast(value)
+    names = comm.bcast([(k, v.shape, v.dtype) for k, v in value.items()] if arrays else None)
+    if comm.rank > 0:
+        value = {}
+    for name, shape, dtype in names:
+        part = np.ascontiguousarray(value[name]) if comm.rank == 0 else np.empty(shape, dtype)
+        for piece in pieces(part):
+            comm.Bcast(piece)
+        if comm.rank > 0:
+            value[name] = part
+    return value
+
+
+def pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Views of the bytes of a contiguous array, each small enough for one message."""
+    flat = array.reshape(-1).view(np.uint8)
+    for start in range(0, flat.size, PIECE):
+        yield flat[start : start + PIECE]
+
+
+def give_up(comm: Any, fault: BaseException) -> NoReturn:
+    """End the run on all ranks: this one cannot take its part in what the others wait for."""
+    stream = sys.__stderr__ or sys.stderr
+    lines = "".join(traceback.format_exception(fault))
+    if isinstance(fault, (FrozenMotionError, MemoryError)):
+        lines = f"frozen-motion: {fault or 'out of memory'}\n"
+    print(f"rank {comm.rank}: {lines}", file=stream, end="", flush=True)
+    comm.Abort(EXIT_LOST)
+    raise SystemExit(EXIT_LOST)

@@ -1,0 +1,138 @@
+"""Critical speeds of any rotor: crossings of its followed modes with the line Im λ = Ω."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assembly.errors import ConvergenceError
+from modal.critical.refinement import Critical, Freeze, refined
+from modal.eigen.solve import solve
+from modal.tracking.tracking import track
+from modal.types import Array, Complex, Mask
+
+MARGIN = 1.2  # of the largest speed: the modes up to there are followed
+SAME = 1e-7  # relative distance of two crossings of one mode
+OSCILLATING = 1e-9  # |Im λ| / |λ| of a mode that is not overdamped
+NEAR = 0.05  # |Im λ − Ω| / Ω of a mode that may touch the line between two speeds
+
+
+class _Frozen:
+    def __init__(self, freeze: Freeze) -> None:
+        self._freeze = freeze
+
+    def freeze(self, omega: float) -> object:
+        return self._freeze(omega)
+
+
+def campbell_crossings(
+    freeze: Freeze, low: float, high: float, k: int, points: int
+) -> tuple[list[Critical], bool]:
+    """The k lowest critical speeds of a range, and whether a count confirms that none is missing.
+
+    From one end of a range to the other the number of oscillating modes below the line changes by
+    one at each crossing, and where an overdamped mode begins or ceases to oscillate.
+    """
+    low = low if low > 0.0 else 1e-6 * high
+    grid = np.linspace(low, high, points)
+    modes = max(_modes_needed(freeze, w, MARGIN * high) for w in (low, 0.5 * (low + high), high))
+    values = _followed(freeze, grid, modes)
+    found = _crossings(freeze, grid, values)
+    for a, b in _touching(grid, values):
+        finer = np.linspace(a, b, points)
+        found += _crossings(freeze, finer, _followed(freeze, finer, modes))
+    found = _distinct(sorted(found, key=lambda c: c.speed))
+    end = high
+    if len(found) > k:
+        end = 0.5 * (found[k - 1].speed + found[k].speed)
+    signed = sum(1 if c.slope < 1.0 else -1 for c in found if c.speed < end)
+    change = _below(freeze, end, MARGIN * high) - _below(freeze, low, MARGIN * high)
+    return found[:k], change == signed + _begun(grid, values, end)
+
+
+def _begun(grid: Array, values: Complex, end: float) -> int:
+    """By how many the followed modes that oscillate become more up to a speed, at Im λ = 0."""
+    inside = values[grid <= end]
+    waves = _oscillating(inside)
+    both = np.isfinite(inside[1:]) & np.isfinite(inside[:-1])
+    return int((both & waves[1:] & ~waves[:-1]).sum() - (both & waves[:-1] & ~waves[1:]).sum())
+
+
+def _oscillating(values: Complex) -> Mask:
+    return np.asarray(np.abs(values.imag) > OSCILLATING * np.abs(values))
+
+
+def _followed(freeze: Freeze, grid: Array, k: int) -> Complex:
+    tracks = track(_Frozen(freeze), omega=grid, k=k, progress=False)
+    return np.asarray(tracks["eigenvalue"].values)
+
+
+def _crossings(freeze: Freeze, grid: Array, values: Complex) -> list[Critical]:
+    """The refined crossings between neighbouring speeds of the grid."""
+    above = values.imag - grid[:, None]
+    found = []
+    for column in range(values.shape[1]):
+        f = above[:, column]
+        for i in np.flatnonzero(np.isfinite(f[:-1]) & np.isfinite(f[1:]) & (f[:-1] * f[1:] <= 0.0)):
+            if f[i] == f[i + 1] or (f[i] == 0.0 and i):
+                continue
+            part = f[i] / (f[i] - f[i + 1])
+            speed = grid[i] + part * (grid[i + 1] - grid[i])
+            lam = values[i, column] + part * (values[i + 1, column] - values[i, column])
+            one = refined(freeze, float(speed), complex(lam.real, speed), seed=column)
+            step = grid[i + 1] - grid[i]
+            if grid[i] - step <= one.speed <= grid[i + 1] + step:
+                found.append(one)
+    return found
+
+
+def _touching(grid: Array, values: Complex) -> list[tuple[float, float]]:
+    """Pieces of the grid where a mode comes close to the line and turns away from it."""
+    distance = np.abs(values.imag - grid[:, None]) / np.maximum(grid[:, None], 1e-300)
+    out = set()
+    for i in range(1, len(grid) - 1):
+        d = distance[i - 1 : i + 2]
+        side = np.sign(values.imag[i - 1 : i + 2] - grid[i - 1 : i + 2, None])
+        with np.errstate(invalid="ignore"):
+            turns = (
+                (d[1] <= d[0]) & (d[1] <= d[2]) & (d[1] < NEAR) & (np.abs(side.sum(axis=0)) == 3)
+            )
+        if np.any(turns):
+            out.add((float(grid[i - 1]), float(grid[i + 1])))
+    return sorted(out)
+
+
+def _distinct(found: list[Critical]) -> list[Critical]:
+    """Without the second of two that are the same crossing: same speed, λ and shape."""
+    out: list[Critical] = []
+    for one in found:
+        same = [
+            other
+            for other in out
+            if abs(other.speed - one.speed) <= SAME * one.speed
+            and abs(other.eigenvalue - one.eigenvalue) <= SAME * abs(one.eigenvalue)
+            and abs(other.shape.conj() @ one.shape) > 1.0 - 1e-6
+        ]
+        if not same:
+            out.append(one)
+    return out
+
+
+def _modes_needed(freeze: Freeze, speed: float, limit: float) -> int:
+    """Number of modes at a speed with |λ| up to `limit`, and one more."""
+    system, k = freeze(speed), 8
+    while True:
+        modes = solve(system, k=min(k, 2 * system.n))
+        sizes = np.abs(modes.eigenvalues)
+        if len(sizes) < k or sizes.max() > limit:
+            return int((sizes <= limit).sum()) + 1
+        k *= 2
+
+
+def _below(freeze: Freeze, speed: float, limit: float) -> int:
+    """Number of oscillating modes below the line at a speed, counted."""
+    system = freeze(speed)
+    modes = solve(system, k=min(_modes_needed(freeze, speed, limit), 2 * system.n), certify=True)
+    if modes.certified is False:
+        raise ConvergenceError(f"the modes at {speed:.6g} rad/s could not be counted")
+    lam = modes.eigenvalues
+    return int((_oscillating(lam) & (lam.imag <= speed)).sum())

@@ -1,0 +1,238 @@
+"""Critical speeds of a rotor: `modal.critical_speeds`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from assembly.errors import AccuracyError, InputError
+from assembly.system.frozen import FrozenSystem
+from modal.critical.campbell_crossings import campbell_crossings
+from modal.critical.refinement import Critical, Freeze, refined
+from modal.critical.synchronous import synchronous_pencil
+from modal.tracking.whirl import Whirl, direction
+from modal.types import Array, Complex
+
+ACCURACY = 1e-9  # relative, of every speed
+
+
+@dataclass(frozen=True, eq=False)
+class CriticalSpeeds:
+    """Critical speeds of a rotor, rising. Made by `critical_speeds`.
+
+    It is used as an array of the speeds: ``len``, indexing, iteration, ``numpy.asarray``.
+
+    Attributes
+    ----------
+    speeds : ndarray, shape (m,)
+        rad/s.
+    error_bound : ndarray, shape (m,)
+        Bound on the error of each, rad/s, from the residual of its mode and the condition of the
+        eigenvalue.
+    eigenvalues : ndarray of complex, shape (m,)
+        λ of the mode at its critical speed, rad/s: Im λ is the speed.
+    shapes : ndarray of complex, shape (n, m)
+        Mode shapes with unit 2-norm.
+    whirl : ndarray of str, shape (m,)
+        "forward", "backward", "planar" or "none", where the places of the degrees of freedom are
+        known.
+    complete : bool
+        Whether a count confirmed that none is missing below the last one, or in the whole range
+        where fewer than k were found.
+    method : str
+        "eigenproblem": one Hermitian eigenproblem in the speed. "Campbell": crossings of followed
+        modes with the line Im λ = Ω.
+    """
+
+    speeds: Array
+    error_bound: Array
+    eigenvalues: Complex
+    shapes: Complex
+    whirl: NDArray[np.str_]
+    complete: bool
+    method: str
+
+    def __len__(self) -> int:
+        return len(self.speeds)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.speeds[index]
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self.speeds.tolist())
+
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Array:
+        return np.array(self.speeds, dtype=dtype)
+
+    @property
+    def damping_ratio(self) -> Array:
+        """−Re λ / |λ|, (m,)."""
+        return np.asarray(-self.eigenvalues.real / np.abs(self.eigenvalues))
+
+    @property
+    def certified(self) -> bool:
+        """Whether every speed is known to 1e-9 and none is missing."""
+        return self.complete and bool(np.all(self.error_bound <= ACCURACY * self.speeds))
+
+    def __str__(self) -> str:
+        state = "none missing" if self.complete else "completeness not confirmed"
+        lines = [
+            f"{len(self)} critical speeds ({self.method}, {state})",
+            "       rad/s            rpm    damping  whirl       error, rad/s",
+        ]
+        rows = zip(self.speeds, self.damping_ratio, self.whirl, self.error_bound, strict=True)
+        for speed, damping, whirl, error in rows:
+            rpm = speed * 30.0 / np.pi
+            lines.append(f"  {speed:12.9g}  {rpm:12.7g}  {damping:8.1e}  {whirl:<9} {error:13.1e}")
+        return "\n".join(lines)
+
+
+def critical_speeds(
+    model: Any,
+    span: tuple[float, float],
+    k: int = 6,
+    *,
+    axis: ArrayLike = (1.0, 0.0, 0.0),
+    points: int = 41,
+    **parameters: Any,
+) -> CriticalSpeeds:
+    """The speeds at which a mode whirls with the speed of the rotation, Im λ(Ω) = Ω.
+
+    Parameters
+    ----------
+    model : object with ``freeze(omega)``
+        A rotor in axes that do not spin, such as `assembly.rotor` makes.
+    span : tuple of float
+        Range of speeds, rad/s, not negative.
+    k : int, default 6
+        Number of critical speeds, the lowest of the range; fewer where there are fewer. A double
+        one, as of a shaft alike in all planes without gyroscopic moments, counts twice.
+    axis : array_like, shape (3,)
+        Axis of the rotation, for the direction of whirl.
+    points : int, default 41
+        Speeds at which the modes are followed, where one eigenproblem does not give them.
+    **parameters
+        Other arguments of `freeze`, constant.
+
+    Returns
+    -------
+    CriticalSpeeds
+        Speeds (rad/s) each to 1e-9, with their error bounds. Printable.
+
+    Raises
+    ------
+    InputError
+        An argument cannot be used.
+    AccuracyError
+        A speed is not known to 1e-9: the eigenvalue is too ill-conditioned, or touches the line.
+    ConvergenceError
+        The modes could not be followed.
+
+    Notes
+    -----
+    Without damping, and with matrices that are polynomials of the speed, λ = iΩ is the Hermitian
+    eigenproblem (K − Ω²(M − i𝒢 − K₂)) q = 0, and Sylvester's law of inertia counts its eigenvalues.
+    Otherwise the modes are followed over the speed, every crossing is refined by Newton, and the
+    crossings are counted against the modes below the line at both ends. See docs/theory.md,
+    "Critical speeds".
+
+    Examples
+    --------
+    A disc of 20 kg on a massless shaft of 2e6 N/m, k = 2e6: ω = √(k/m) in both planes.
+
+    >>> import numpy as np, modal
+    >>> from assembly import FrozenSystem
+    >>> class Jeffcott:
+    ...     def freeze(self, omega):
+    ...         return FrozenSystem(M=20.0 * np.eye(2), K=2e6 * np.eye(2))
+    >>> found = modal.critical_speeds(Jeffcott(), (0.0, 1000.0), k=2)
+    >>> np.asarray(found).round(6).tolist()
+    [316.227766, 316.227766]
+    >>> found.certified
+    True
+    """
+    low, high = _checked(model, span, k, points)
+
+    def freeze(omega: float) -> FrozenSystem:
+        system = model.freeze(omega=float(omega), **parameters)
+        if not isinstance(system, FrozenSystem):
+            raise InputError(f"model: freeze returned {type(system).__name__}, no FrozenSystem")
+        return system
+
+    found, complete, method = _by_eigenproblem(freeze, low, high, k) or (
+        *campbell_crossings(freeze, low, high, k, points),
+        "Campbell",
+    )
+    found = sorted(found, key=lambda c: c.speed)
+    for one in found:
+        if not one.error <= ACCURACY * one.speed:
+            raise AccuracyError(
+                f"critical speed {one.speed:.9g} rad/s is known to {one.error:.1e} rad/s only"
+            )
+    speeds = np.array([c.speed for c in found])
+    shapes = np.array([c.shape for c in found]).reshape(len(found), -1).T
+    whirl = np.array([_whirl(freeze, c, axis) for c in found], dtype=str)
+    return CriticalSpeeds(
+        speeds,
+        np.array([c.error for c in found]),
+        np.array([c.eigenvalue for c in found], dtype=complex),
+        shapes,
+        whirl,
+        complete,
+        method,
+    )
+
+
+def _checked(model: Any, span: Any, k: Any, points: Any) -> tuple[float, float]:
+    if not hasattr(model, "freeze"):
+        raise InputError(
+            f"model: expected an object with freeze(omega), got {type(model).__name__}"
+        )
+    try:
+        low, high = (float(v) for v in span)
+    except (TypeError, ValueError):
+        raise InputError(f"span: expected two speeds, rad/s, got {span!r}") from None
+    if not (0.0 <= low < high < np.inf):
+        raise InputError(f"span: expected 0 ≤ lowest < highest speed, rad/s, got {span!r}")
+    for name, value, least in (("k", k, 1), ("points", points, 3)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise InputError(f"{name}: expected a whole number, {least} or more, got {value!r}")
+    return low, high
+
+
+def _by_eigenproblem(
+    freeze: Freeze, low: float, high: float, k: int
+) -> tuple[list[Critical], bool, str] | None:
+    """The critical speeds of an undamped rotor, or None where they are no such eigenproblem."""
+    speeds = tuple(low + part * (high - low) for part in (0.0, 0.37, 1.0, 0.71))
+    pencil = synchronous_pencil(tuple(freeze(w) for w in speeds), speeds)
+    if pencil is None:
+        return None
+    every, _ = pencil.speeds()
+    inside = every[(every >= low) & (every <= high)][:k]
+    found = [refined(freeze, float(w), 1j * float(w), seed) for seed, w in enumerate(inside)]
+    end = high if len(inside) < k else 0.5 * (inside[-1] + _next(every, float(inside[-1]), high))
+    start = low if low > 0.0 else 0.0
+    counted = pencil.below(end) - (pencil.below(start) if start > 0.0 else 0)
+    expected = int(((every >= low) & (every < end)).sum())
+    return found, counted == expected and expected >= len(found), "eigenproblem"
+
+
+def _next(every: Array, last: float, high: float) -> float:
+    later = every[every > last * (1.0 + ACCURACY)]
+    return float(later[0]) if later.size else high
+
+
+def _whirl(freeze: Freeze, one: Critical, axis: ArrayLike) -> str:
+    system = freeze(one.speed)
+    if system.dofs is None:
+        return "none"
+    size = np.sqrt(abs(one.shape.conj() @ (system.M @ one.shape)))
+    forms = Whirl(axis).forms(system, one.shape[:, None] / size)
+    if forms is None:
+        return "none"
+    return str(direction(forms.number[None], np.ones((1, 1)))[0, 0])

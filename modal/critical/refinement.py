@@ -1,0 +1,164 @@
+"""One critical speed refined: Newton on Im λ(Ω) = Ω, with a bound on its error.
+
+λ(Ω) comes from two-sided Rayleigh iteration on Q(λ) = λ²M + λC + K and its slope from the left
+vector, λ′ = −yᴴ(λ²M′ + λC′ + K′)x / yᴴ(2λM + C)x (P. Lancaster, Numer. Math. 6, 1964).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from assembly.errors import ConvergenceError, FrozenMotionError
+from assembly.system.frozen import FrozenSystem
+from modal.types import Complex
+
+Freeze = Callable[[float], FrozenSystem]
+
+STEPS = 30  # of Newton, and of the iteration for one eigenvalue
+SETTLED = 1e-13  # relative change of the speed
+STENCIL = 1e-4  # of the speed: distance of the differences for the matrices' slopes
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Critical:
+    """A critical speed (rad/s), a bound on its error, λ, x with unit 2-norm, and d(Im λ)/dΩ."""
+
+    speed: float
+    error: float
+    eigenvalue: complex
+    shape: Complex
+    slope: float
+
+
+@dataclass
+class _Pair:
+    """An eigenvalue with its right and left vectors."""
+
+    eigenvalue: complex
+    right: Complex
+    left: Complex
+
+
+def refined(freeze: Freeze, speed: float, eigenvalue: complex, seed: int = 0) -> Critical:
+    """The critical speed next to `speed`, of the mode with about this eigenvalue there.
+
+    Raises ConvergenceError where there is none.
+    """
+    system = freeze(speed)
+    rng = np.random.default_rng(seed)
+    x, y = (rng.standard_normal(system.n) + 1j * rng.standard_normal(system.n) for _ in range(2))
+    pair = _Pair(eigenvalue, x, y)
+    last = np.inf
+    for _ in range(STEPS):
+        system = freeze(speed)
+        pair = _converged(system, pair)
+        slope = _slope(freeze, system, speed, pair)
+        step = (pair.eigenvalue.imag - speed) / (1.0 - slope.imag)
+        if abs(step) <= SETTLED * speed or (abs(step) <= 1e-10 * speed and abs(step) >= last):
+            pair, error = _sharpened(system, pair)
+            step = (pair.eigenvalue.imag - speed) / (1.0 - slope.imag)
+            return Critical(
+                speed + step,
+                error / abs(1.0 - slope.imag),
+                pair.eigenvalue + slope * step,
+                pair.right,
+                slope.imag,
+            )
+        if not np.isfinite(step) or abs(step) > 0.5 * speed:
+            break
+        last = abs(step)
+        speed += step
+        pair.eigenvalue += slope * step
+    raise ConvergenceError(f"no critical speed found next to {speed:.6g} rad/s")
+
+
+def _polynomial(system: FrozenSystem, lam: complex) -> tuple[sp.csc_matrix, sp.csc_matrix]:
+    """Q(λ) and dQ/dλ."""
+    M, C, K = system.M, system.damping, system.stiffness
+    return sp.csc_matrix(lam**2 * M + lam * C + K), sp.csc_matrix(2.0 * lam * M + C)
+
+
+def _converged(system: FrozenSystem, pair: _Pair) -> _Pair:
+    """The eigenpair by two-sided Rayleigh iteration."""
+    lam, x, y = pair.eigenvalue, pair.right, pair.left
+    best = np.inf
+    for _ in range(STEPS):
+        Q, dQ = _polynomial(system, lam)
+        factor = spla.splu(_regular(Q))
+        x, y = factor.solve(dQ @ x), factor.solve(dQ.conj().T @ y, trans="H")
+        x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+        step = (y.conj() @ (Q @ x)) / (y.conj() @ (dQ @ x))
+        lam = lam - step
+        if abs(step) <= 4.0 * EPS * abs(lam) or (
+            abs(step) <= 1e-11 * abs(lam) and abs(step) >= best
+        ):
+            break
+        best = abs(step)
+    return _Pair(complex(lam), x, y)
+
+
+def _regular(Q: sp.csc_matrix) -> sp.csc_matrix:
+    """Q off its singular point by round-off, so that it has a factorization."""
+    return sp.csc_matrix(Q + (EPS * abs(Q).max()) * sp.identity(Q.shape[0], format="csc"))
+
+
+def _slope(freeze: Freeze, system: FrozenSystem, speed: float, pair: _Pair) -> complex:
+    """dλ/dΩ."""
+    lam, x, y = pair.eigenvalue, pair.right, pair.left
+    h = STENCIL * speed
+    (after, b), (before, a) = (_beside(freeze, system, speed, s * h) for s in (1.0, -1.0))
+    change = _polynomial(after, lam)[0] - _polynomial(before, lam)[0]
+    pairing = y.conj() @ (_polynomial(system, lam)[1] @ x)
+    return complex(-(y.conj() @ (change @ x)) / (b - a) / pairing)
+
+
+def _beside(
+    freeze: Freeze, system: FrozenSystem, speed: float, distance: float
+) -> tuple[FrozenSystem, float]:
+    """The system at a distance in speed, and the distance; beyond a table `system`, and 0."""
+    try:
+        return freeze(speed + distance), distance
+    except FrozenMotionError:
+        return system, 0.0
+
+
+def _sharpened(system: FrozenSystem, pair: _Pair) -> tuple[_Pair, float]:
+    """The pair with λ from residuals in extended precision, and a bound on the error of λ.
+
+    The stiffness of fine meshes cancels in double precision. The bound is the last change of λ,
+    with new vectors, and the round-off of the residual, entry by entry.
+    """
+    steps = []
+    for _ in range(2):
+        Q, dQ = _polynomial(system, pair.eigenvalue)
+        factor = spla.splu(_regular(Q))
+        x, y = factor.solve(dQ @ pair.right), factor.solve(dQ.conj().T @ pair.left, trans="H")
+        x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+        step, round_off = _extended_step(system, pair.eigenvalue, x, y)
+        steps.append(abs(step))
+        pair = _Pair(pair.eigenvalue - step, x, y)
+    return pair, float(steps[-1] + round_off)
+
+
+def _extended_step(
+    system: FrozenSystem, lam: complex, x: Complex, y: Complex
+) -> tuple[complex, float]:
+    """yᴴQ(λ)x / yᴴQ′(λ)x by sums in extended precision, and their round-off."""
+    wide = np.clongdouble
+    total, derivative, size = wide(0.0), wide(0.0), 0.0
+    value, at, left = wide(lam), x.astype(wide), y.conj().astype(wide)
+    for A, power in ((system.M, 2), (system.damping, 1), (system.stiffness, 0)):
+        entries = A.tocoo()
+        terms = left[entries.row] * entries.data.astype(np.longdouble) * at[entries.col]
+        total += value**power * terms.sum()
+        size += float(np.abs(lam) ** power * np.abs(terms).sum())
+        if power:
+            derivative += power * value ** (power - 1) * terms.sum()
+    round_off = 8.0 * float(np.finfo(np.longdouble).eps) * size / abs(derivative)
+    return complex(total / derivative), float(round_off + 2.0 * EPS * abs(lam))

@@ -1,0 +1,1 @@
+"""Mode shapes and matrices in files of other programs, and MAC."""

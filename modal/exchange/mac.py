@@ -1,0 +1,103 @@
+"""Modal assurance criterion between two sets of shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from assembly.errors import InputError
+from modal.data.datasets import described_array
+from modal.data.variables import ARRAYS
+from modal.eigen.modes import Modes
+from modal.exchange.shape_set import ShapeSet
+
+Shapes = Modes | ShapeSet | NDArray[np.inexact]
+MATCHED = 1e-3  # of the size of the smaller set: distance of points that are the same
+
+
+def mac(first: Shapes, second: Shapes, *, distance: float | None = None) -> xr.DataArray:
+    """Modal assurance criterion of every pair of shapes, |xᴴy|² / (xᴴx · yᴴy).
+
+    Parameters
+    ----------
+    first, second : Modes, ShapeSet or array_like of shape (n, k)
+        Two sets over the same degrees of freedom; or two `ShapeSet`, which are compared at the
+        points of the set that has fewer, each matched with the nearest point of the other.
+    distance : float, optional
+        Largest distance of matched points, m. Default: a thousandth of the size of the smaller set.
+
+    Returns
+    -------
+    xarray.DataArray
+        Dims (first, second), values from 0 to 1. Modes count from 1.
+
+    Raises
+    ------
+    InputError
+        The sets cannot be compared, or a point has no match.
+
+    Notes
+    -----
+    Allemang and Brown, Proc. IMAC 1 (1982) 110. Without a mass matrix as weight: MAC compares
+    shapes at points, as a test measures them.
+
+    Examples
+    --------
+    >>> import assembly, modal
+    >>> blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 10,
+    ...                       clamped="start")
+    >>> rest, spinning = (modal.solve(blade.freeze(omega=(0, 0, w)), k=3) for w in (0.0, 100.0))
+    >>> print(modal.mac(rest, spinning).round(2).values.diagonal())
+    [1. 1. 1.]
+    """
+    X, Y = _vectors(first, second, distance)
+    size = [(np.abs(A) ** 2).sum(axis=0) for A in (X, Y)]
+    if not all(np.all(s > 0.0) for s in size):
+        raise InputError("mac: a shape is zero at all points that are compared")
+    values = np.abs(X.conj().T @ Y) ** 2 / np.outer(*size)
+    coordinates = {name: np.arange(1, A.shape[1] + 1) for name, A in (("first", X), ("second", Y))}
+    return described_array(xr.DataArray(values, coordinates, ("first", "second"), "mac"), ARRAYS)
+
+
+def _vectors(
+    first: Shapes, second: Shapes, distance: float | None
+) -> tuple[NDArray[np.inexact], NDArray[np.inexact]]:
+    """Both sets as columns over the same quantities."""
+    if isinstance(first, ShapeSet) and isinstance(second, ShapeSet):
+        if len(first.points) <= len(second.points):
+            here, there = _matched(first, second, distance)
+        else:
+            there, here = _matched(second, first, distance)
+        return (
+            first.displacements[:, here].reshape(len(first), -1).T,
+            second.displacements[:, there].reshape(len(second), -1).T,
+        )
+    if isinstance(first, ShapeSet) or isinstance(second, ShapeSet):
+        raise InputError("mac: give two sets of one kind; shape_set(model, modes) makes a ShapeSet")
+    X, Y = (np.asarray(s.right if isinstance(s, Modes) else s) for s in (first, second))
+    if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
+        raise InputError(
+            f"mac: the sets have shapes {X.shape} and {Y.shape}; expected the same number of "
+            "degrees of freedom. Use shape_set(model, modes) to compare at points"
+        )
+    return X, Y
+
+
+def _matched(
+    few: ShapeSet, many: ShapeSet, distance: float | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Numbers of the points of the smaller set, and of their matches."""
+    allowed = distance
+    if allowed is None:
+        allowed = MATCHED * float(np.linalg.norm(np.ptp(few.points, axis=0)))
+    apart, nearest = cKDTree(many.points).query(few.points)
+    worst = int(np.argmax(apart))
+    if apart[worst] > allowed:
+        raise InputError(
+            f"mac: point {worst} at {few.points[worst].round(6).tolist()} m is "
+            f"{apart[worst]:.3g} m from the nearest point of the other set; "
+            f"allowed is {allowed:.3g} m"
+        )
+    return np.arange(len(few.points)), np.asarray(nearest, dtype=np.intp)

@@ -1,0 +1,158 @@
+"""Points of a map whose model is a mechanism with large links: all from bases of the links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import AccuracyError
+from assembly.mechanisms.mechanism import Mechanism
+from assembly.mechanisms.mechanism_system import MechanismSystem
+from modal.maps.grid import Grid, named
+from modal.maps.store import Prints, Slices
+from modal.maps.verdict_columns import NOISE, SHARPEST, VALIDATION, columns
+from modal.proofs.judge import Verdict, judge
+from modal.provenance.fingerprint import ROWS, PointPrints, Probe
+from modal.reduction.link_check import check_links
+from modal.reduction.link_instants import Options
+from modal.reduction.link_reducer import LinkReducer, linked
+from modal.types import Array, Index
+
+# Points of one mechanism: its number in the list, their numbers and times.
+Group = tuple[Mechanism, Index, Array]
+
+
+def link_method(grid: Grid, k: int, tolerance: float, checks: int) -> LinkMethod | None:
+    """The method, where every corner of the grid is the same links in motion."""
+    corners = grid.sampled(0)
+    systems = [linked(grid.freeze(point)) for point in corners]
+    first = systems[0]
+    if first is None:
+        return None
+    for system in systems[1:]:
+        if system is None or not same_links(first, system):
+            return None
+    return LinkMethod(grid, k, tolerance, checks, first)
+
+
+def same_links(one: MechanismSystem, other: MechanismSystem) -> bool:
+    """Whether two mechanisms consist of the same large bodies, and are frozen in the same way."""
+    ours, theirs = one.mechanism.bodies, other.mechanism.bodies
+    options = [(s.transport, s.prestress, s.driven) for s in (one, other)]
+    large = [name for name in ours if one.mechanism.is_large(name)]
+    return (
+        options[0] == options[1]
+        and one.n == other.n
+        and ours.keys() == theirs.keys()
+        and all(ours[name] is theirs[name] for name in large)
+    )
+
+
+class LinkMethod:
+    """All points from reduced bases of the links.
+
+    The bases are grown on the training points and on seeded random ones; points of a tile that are
+    not accurate enough get private extensions of them, so that a tile depends on `prepare` alone.
+    """
+
+    solver = "reduced bases of links"
+
+    def __init__(
+        self, grid: Grid, k: int, tolerance: float, checks: int, first: MechanismSystem
+    ) -> None:
+        self.grid, self.k, self.tolerance, self.checks = grid, k, tolerance, checks
+        self._first = first
+        self._options = Options(first.transport, first.prestress is not None, first.driven)
+        self._training = self._groups(grid.training())
+        self.reducer: LinkReducer | None = None
+
+    def _groups(self, points: list[dict[str, float]]) -> list[Group]:
+        """The points by their mechanism."""
+        found: dict[int, tuple[Mechanism, list[int], list[float]]] = {}
+        for p, point in enumerate(points):
+            system = linked(self.grid.freeze(point))
+            if system is None or not same_links(self._first, system):
+                raise AccuracyError(f"at {named(point)}: the mechanism has other links than before")
+            _, numbers, times = found.setdefault(id(system.mechanism), (system.mechanism, [], []))
+            numbers.append(p)
+            times.append(system.t)
+        return [(m, np.array(numbers), np.array(times)) for m, numbers, times in found.values()]
+
+    def _new(self) -> LinkReducer:
+        mechanisms = [mechanism for mechanism, _, _ in self._training]
+        return LinkReducer(mechanisms, self._options, self.k, self.tolerance)
+
+    def prints(self) -> Prints:
+        drawn = self.grid.sampled()
+        probe = Probe(self.grid.freeze(drawn[0]))
+        return PointPrints(
+            self.grid.points, drawn, lambda point: probe.system(self.grid.freeze(point)), ROWS
+        )
+
+    def prepare(self) -> Mapping[str, NDArray[Any]]:
+        self.reducer = self._new()
+        validation = self._groups(self.grid.drawn(VALIDATION, seed=3))
+        for groups in (self._training, validation):
+            worst = self.reducer.train([(m, times) for m, _, times in groups])
+            if worst > 1.0:
+                raise AccuracyError(
+                    f"stability_map: an error bound stays {worst:.3g} times above the tolerance "
+                    f"{self.tolerance:g}"
+                )
+        for mechanism, _, times in self._groups(self.grid.drawn(self.checks, seed=9)):
+            for t in times:
+                check_links(self.reducer, mechanism, float(t), self.k)
+        return self.reducer.arrays()
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.reducer = self._new()
+        self.reducer.restore(arrays)
+
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        assert self.reducer is not None
+        points = self.grid.points(tile)
+        verdicts: list[Verdict | None] = [None] * len(points)
+        for mechanism, numbers, times in self._groups(points):
+            needed = self._judged(self.reducer, mechanism, numbers, times, verdicts)
+            left = np.flatnonzero(np.isfinite(needed))
+            if left.size:
+                private = self.reducer.branch(max(float(needed.min()), SHARPEST))
+                private.train([(mechanism, times[left])])
+                self._judged(private, mechanism, numbers[left], times[left], verdicts)
+        return columns([v for v in verdicts if v is not None], np.zeros(len(points), dtype=np.int8))
+
+    def _judged(
+        self,
+        reducer: LinkReducer,
+        mechanism: Mechanism,
+        numbers: Index,
+        times: Array,
+        verdicts: list[Verdict | None],
+    ) -> Array:
+        """Enter the verdicts; the tolerance that each point still needs, infinite for none.
+
+        A point is finished when its bounds are within the tolerance and no growth rate above
+        round-off is below its bound.
+        """
+        needed = []
+        start = 0
+        for found in reducer.solve(mechanism, times):
+            lam, bounds = found.modes.eigenvalues, found.bounds.error_bound
+            accepted = reducer.accepted(found).max(axis=1) <= 1.0
+            noise = NOISE * found.bounds.round_off * found.modes.condition
+            size = np.abs(lam.real)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                hidden = (size > noise) & (size <= bounds)
+                tolerance = np.where(hidden, 0.5 * size / np.abs(lam), np.inf).min(axis=1)
+            tolerance = np.where(tolerance < SHARPEST, np.inf, tolerance)
+            needed.append(np.where(accepted, tolerance, np.minimum(tolerance, self.tolerance)))
+            for values, error in zip(lam, bounds, strict=True):
+                verdicts[numbers[start]] = judge(values, error)
+                start += 1
+        return np.concatenate(needed)
+
+    def destroy(self) -> None:
+        pass

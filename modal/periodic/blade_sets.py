@@ -1,0 +1,224 @@
+"""Which degrees of freedom of a model are those of its blades: by numbers, or by names of bodies.
+
+A mechanism tells the azimuth of each blade by the rotation of its frame, and the axes of all other
+parts that turn with the rotor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from assembly.dofs import COMPONENTS, DofMap
+from assembly.errors import InputError
+from modal.periodic.blade_coordinates import blade_coordinates
+from modal.periodic.coleman import Coleman
+from modal.transient.equations import freezer
+from modal.types import Array
+
+Blade = str | Sequence[str] | Sequence[int]
+
+SPACED = 1e-6  # rad: how far the azimuths of blades may be from even spacing
+SAME_AXIS = 1e-9  # how far the axes of rotation of two bodies may differ, relative
+SAME_RATE = 1e-9  # relative change of the rate of rotation over a turn
+
+
+def transformation(
+    model: Any, blades: Sequence[Blade], rate: float | None, turning: Sequence[Sequence[int]]
+) -> tuple[Any, Coleman]:
+    """The model in coordinates that are the same in every blade, and its multiblade transformation.
+
+    Raises InputError.
+    """
+    if isinstance(blades, str) or not all(
+        isinstance(b, str | Sequence | np.ndarray) for b in blades
+    ):
+        raise InputError(
+            f"blades: expected names of bodies or lists of degrees of freedom, got {blades!r}"
+        )
+    system = freezer(model)(0.0)
+    named = [isinstance(b, str) or any(isinstance(part, str) for part in b) for b in blades]
+    if any(named):
+        if turning:
+            raise InputError("turning: a mechanism knows which of its bodies turn; omit it")
+        return _of_bodies(model, [(b,) if isinstance(b, str) else tuple(b) for b in blades], rate)
+    if rate is None:
+        raise InputError("rate: give the speed of the rotor, rad/s")
+    azimuths = 2.0 * np.pi * np.arange(len(blades)) / max(len(blades), 1) * np.sign(rate)
+    return model, Coleman.of(system.n, [list(b) for b in blades], turning, azimuths, rate)  # type: ignore[arg-type]
+
+
+def _of_bodies(
+    mechanism: Any, blades: list[tuple[Any, ...]], rate: float | None
+) -> tuple[Any, Coleman]:
+    if not all(hasattr(mechanism, name) for name in ("bodies", "kinematics", "position")):
+        raise InputError(
+            f"blades: {type(mechanism).__name__} has no bodies with names; give lists of numbers"
+        )
+    for name in (name for blade in blades for name in blade):
+        if name not in mechanism.bodies:
+            known = ", ".join(mechanism.bodies)
+            raise InputError(f"blades: no body {name!r}; bodies are {known}")
+    model = _with_alike_blades(mechanism, blades)
+    dofs = model.freeze(0.0).dofs
+    first = blades[0][0]
+    spin, axis = _spin(mechanism, first)
+    if rate is not None:
+        if abs(abs(rate) - spin) > SAME_RATE * spin:
+            raise InputError(f"rate: {first!r} turns at {spin:.9g} rad/s, got {rate:.9g}")
+    azimuths = _azimuths(mechanism, dofs, blades, axis)
+    numbers = [_numbers(mechanism, dofs, blade) for blade in blades]
+    inside = {name for blade in blades for name in blade}
+    pairs = _turning_pairs(mechanism, dofs, inside, axis)
+    own = [[k for *_, k in rows] for rows in numbers]
+    return model, Coleman.of(len(dofs), own, pairs, azimuths, spin)
+
+
+def _with_alike_blades(mechanism: Any, blades: list[tuple[Any, ...]]) -> Any:
+    """The mechanism, or in other coordinates where its blades keep different degrees of freedom."""
+    dofs, every = mechanism.freeze(0.0).dofs, mechanism.dofs
+    kept = [[row[:3] for row in _numbers(mechanism, dofs, blade)] for blade in blades]
+    inside = {name for blade in blades for name in blade}
+    kinematics = mechanism.kinematics(0.0)
+    others = [
+        (name,)
+        for name in mechanism.bodies
+        if name not in inside and np.any(np.asarray(kinematics[name].omega))
+    ]
+    turning = [row for other in others for row in _numbers(mechanism, dofs, other)]
+    if all(one == kept[0] for one in kept) and not turning:
+        return mechanism
+    numbers = [_numbers(mechanism, every, blade) for blade in blades]
+    if any([row[:3] for row in one] != [row[:3] for row in numbers[0]] for one in numbers):
+        raise InputError("blades: their bodies have different nodes or degrees of freedom")
+    turn = [row[3] for other in others for row in _numbers(mechanism, every, other)]
+    columns = [np.array([row[3] for row in one], dtype=np.intp) for one in numbers]
+    return blade_coordinates(mechanism, columns, np.array(turn, dtype=np.intp))
+
+
+def _spin(mechanism: Any, body: str) -> tuple[float, Array]:
+    """Speed (rad/s) and axis (fixed axes) of a body's rotation; both must be constant."""
+    omega = np.asarray(mechanism.kinematics(0.0)[body].omega, dtype=float)
+    size = float(np.linalg.norm(omega))
+    if size == 0.0:
+        raise InputError(f"blades: {body!r} does not turn")
+    later = np.asarray(mechanism.kinematics(1.0 / size)[body].omega, dtype=float)
+    if np.linalg.norm(later - omega) > SAME_RATE * size:
+        raise InputError(f"blades: {body!r} does not turn at a constant rate")
+    return size, mechanism.position(0.0)[body][1] @ (omega / size)
+
+
+def _azimuths(mechanism: Any, dofs: DofMap, parts: list[tuple[Any, ...]], axis: Array) -> Array:
+    """Angle of each blade's frame about the axis from that of the first, rad.
+
+    Where all frames are parallel and the blades move along or about the axis alone, the angles are
+    those of the frames' origins.
+    """
+    position = mechanism.position(0.0)
+    blades = [blade[0] for blade in parts]
+    out = []
+    for name in blades:
+        turn = Rotation.from_matrix(position[name][1] @ position[blades[0]][1].T).as_rotvec()
+        angle = float(turn @ axis)
+        if np.linalg.norm(turn - angle * axis) > SPACED:
+            raise InputError(
+                f"blades: the frame of {name!r} is not that of {blades[0]!r} turned about the axis "
+                "of the rotor"
+            )
+        out.append(angle)
+    if np.abs(out).max() <= SPACED and _about_axis_alone(mechanism, dofs, parts, axis):
+        out = _azimuths_of_origins(mechanism, blades, axis)
+    step = 2.0 * np.pi / len(blades)
+    places = np.round(np.array(out) / step)
+    even = np.abs(np.array(out) - step * places).max() <= SPACED
+    if not even or len(np.unique(places % len(blades))) != len(blades):
+        shown = ", ".join(f"{np.degrees(a):.4g}°" for a in out)
+        raise InputError(f"blades: their frames are not evenly spaced about the axis: {shown}")
+    return step * places
+
+
+def _about_axis_alone(
+    mechanism: Any, dofs: DofMap, parts: list[tuple[Any, ...]], axis: Array
+) -> bool:
+    """Whether all degrees of freedom of the blades are along or about the axis."""
+    position = mechanism.position(0.0)
+    for name in (name for blade in parts for name in blade):
+        own = np.abs(position[name][1].T @ axis)
+        nodes = _nodes_of(mechanism, name)
+        components = dofs.component[(dofs.node >= nodes.start) & (dofs.node < nodes.stop)] % 3
+        if np.any(np.abs(own[components] - 1.0) > SAME_AXIS):
+            return False
+    return True
+
+
+def _azimuths_of_origins(mechanism: Any, blades: list[str], axis: Array) -> list[float]:
+    """Angles of the origins of the blades' frames about the axis through their mean."""
+    points = np.array([mechanism.position(0.0)[name][0] for name in blades])
+    arms = points - points.mean(axis=0)
+    arms = arms - np.outer(arms @ axis, axis)
+    across = np.cross(axis, arms[0])
+    return [float(np.arctan2(arm @ across, arm @ arms[0])) for arm in arms]
+
+
+def _nodes_of(mechanism: Any, name: str) -> range:
+    """Node numbers of a body in the degrees of freedom of the mechanism."""
+    first = 0
+    for other, body in mechanism.bodies.items():
+        count = len(body.dofs.coordinates)
+        if other == name:
+            return range(first, first + count)
+        first += count
+    raise KeyError(name)
+
+
+def _numbers(
+    mechanism: Any, dofs: DofMap, blade: tuple[str, ...]
+) -> list[tuple[int, int, int, int]]:
+    """(part, node of the part, component, number) of a blade's independent degrees of freedom."""
+    out = []
+    for part, name in enumerate(blade):
+        nodes = _nodes_of(mechanism, name)
+        for k in np.flatnonzero((dofs.node >= nodes.start) & (dofs.node < nodes.stop)):
+            out.append((part, int(dofs.node[k]) - nodes.start, int(dofs.component[k]), int(k)))
+    return sorted(out)
+
+
+def _turning_pairs(
+    mechanism: Any, dofs: DofMap, blades: set[str], axis: Array
+) -> list[tuple[int, int]]:
+    """Pairs (x, y) of degrees of freedom across the axis of all other bodies that turn."""
+    out = []
+    kinematics, position = mechanism.kinematics(0.0), mechanism.position(0.0)
+    for name in mechanism.bodies:
+        omega = np.asarray(kinematics[name].omega, dtype=float)
+        if name in blades or not np.any(omega):
+            continue
+        own = position[name][1].T @ axis
+        along = int(np.argmax(np.abs(own)))
+        if abs(abs(own[along]) - 1.0) > SAME_AXIS or np.linalg.norm(np.cross(omega, own)) > (
+            SAME_AXIS * np.linalg.norm(omega)
+        ):
+            raise InputError(
+                f"blades: body {name!r} turns, and none of its own axes is that of the rotor; "
+                "build it with one along it"
+            )
+        x, y = (along + 1) % 3, (along + 2) % 3
+        if own[along] < 0.0:
+            x, y = y, x
+        nodes = _nodes_of(mechanism, name)
+        for node in nodes:
+            for base in (0, 3):
+                found = [dofs.numbers.get((node, base + c)) for c in (x, y)]
+                if found == [None, None]:
+                    continue
+                if None in found:
+                    lone = COMPONENTS[base + (x if found[1] is None else y)]
+                    raise InputError(
+                        f"blades: {lone} of body {name!r} turns with the rotor and its partner "
+                        "depends on others; name the body that does not turn in `coordinates`"
+                    )
+                out.append((found[0], found[1]))
+    return out  # type: ignore[return-value]

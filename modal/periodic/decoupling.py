@@ -1,0 +1,219 @@
+"""Floquet multipliers of a smooth periodic motion whose fast modes decouple from the others.
+
+In a periodic basis X(t), x = X z, the equation x' = A x becomes z' = B z, B = X⁻¹(AX − X'). The
+spectral projectors of groups of frozen modes that stay apart give a first X; then X ← X(I + W) with
+DW − WD = −E, E what is off the diagonal blocks D of B, makes E smaller by about the rate of the
+motion over the distance of the groups each time (superadiabatic bases: M. V. Berry, Proc. R. Soc.
+A 429, 1990). Groups whose coupling stops falling are joined. A group of one mode then has the
+exponent of its mean; the others are propagated by themselves, without the fast oscillation. The
+part of E that remains changes log μ by at most T |E|² over the distance of the groups, to second
+order. Derivatives are those of the trigonometric polynomials through the instants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import scipy.linalg as la
+
+from assembly.errors import ConvergenceError
+from modal.periodic.balanced import Balanced
+from modal.periodic.magnus import propagator
+from modal.types import Array, Complex
+
+INSTANTS, MOST_INSTANTS = 128, 512
+APART = 16.0  # distance of two groups, in rates of the motion 2π/T, from which they are tried
+ROUNDS = 30
+FALLING = 0.7  # of the coupling, from one round to the next
+ACCURACY = 1e-10  # of log μ
+TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may have
+WORST_CONDITION = 1e6  # of the projected reference shapes
+WIDEST = np.log(1e8)  # of the moduli of one group: a wider one needs a product of factors
+LARGEST_GROUP = 40
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class DecoupledModes:
+    """log μ (N,), Im in (−π, π], Floquet vectors (N, N) at t0, and bounds of the errors (N,)."""
+
+    logs: Complex
+    vectors: Complex
+    error: Array
+
+
+def decoupled_modes(A: Balanced, t0: float, period: float) -> DecoupledModes | None:
+    """All multipliers of A; None where no groups of modes stay apart, or X is not smooth."""
+    samples = INSTANTS
+    while samples <= MOST_INSTANTS:
+        found = _Decoupling(A, t0, period, samples)
+        if not found.usable:
+            return None
+        if found.smooth:
+            return found.modes() if found.settle() else None
+        samples *= 2
+    return None
+
+
+class _Decoupling:
+    """A at `samples` instants (m, N, N), the periodic basis X there, and its groups of columns."""
+
+    def __init__(self, A: Balanced, t0: float, period: float, samples: int) -> None:
+        self.period, self.rate = period, 2.0 * np.pi / period
+        self.A = A.many(t0 + period * np.arange(samples) / samples)
+        values, shapes = np.linalg.eig(self.A)
+        order = np.argsort(values.imag, axis=1, kind="stable")
+        values = np.take_along_axis(values, order, 1)
+        shapes = np.take_along_axis(shapes, order[:, None], 2)
+        gaps = np.diff(values.imag, axis=1).min(axis=0)
+        cuts = np.flatnonzero(gaps >= APART * self.rate) + 1
+        ends = [0, *cuts.tolist(), values.shape[1]]
+        self.groups = [np.arange(a, b) for a, b in pairwise(ends)]
+        self.usable = len(self.groups) > 1 and self._group_size() <= LARGEST_GROUP
+        self.smooth = self.usable and self._start(shapes)
+
+    def _group_size(self) -> int:
+        return max(len(group) for group in self.groups)
+
+    def _start(self, shapes: Complex) -> bool:
+        """X from the projectors of the groups on their shapes at the first instant; whether its
+        Fourier coefficients fall off."""
+        try:
+            duals = np.linalg.inv(shapes)
+        except np.linalg.LinAlgError:
+            self.usable = False
+            return False
+        self.X = np.empty_like(shapes)
+        for group in self.groups:
+            inner = duals[:, group] @ shapes[0][:, group]
+            if np.linalg.cond(inner).max() > WORST_CONDITION:
+                self.usable = False
+                return False
+            self.X[:, :, group] = shapes[:, :, group] @ inner
+        size = np.abs(np.fft.fft(self.X, axis=0)).max(axis=(1, 2))
+        middle = len(size) // 2
+        return bool(size[middle - len(size) // 8 : middle + len(size) // 8].max() <= TAIL * size[0])
+
+    def _transformed(self) -> Complex:
+        """B (m, N, N)."""
+        count = len(self.X)
+        waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
+        waves[count // 2] = 0.0
+        rate = np.fft.ifft(waves[:, None, None] * np.fft.fft(self.X, axis=0), axis=0)
+        return np.asarray(np.linalg.solve(self.X, self.A @ self.X - rate))
+
+    def settle(self) -> bool:
+        """Reduce the coupling of the groups until it does not matter; whether that succeeded."""
+        before = np.inf
+        for _ in range(ROUNDS):
+            self.B = self._transformed()
+            values, V = self._diagonal()
+            E = np.linalg.solve(V, self._off(self.B) @ V)
+            apart = values[:, :, None] - values[:, None, :]
+            same = self._same()
+            apart[:, same] = np.inf
+            # To second order Σ_j E_ij E_ji / (d_i − d_j) joins d_i.
+            terms = np.abs(E) * np.abs(E.swapaxes(1, 2)) / np.abs(apart)
+            self.missed = self.period * terms.sum(axis=2).max(axis=0)
+            worst = float(self.missed.max())
+            if worst <= ACCURACY:
+                return True
+            if worst > FALLING**2 * before:
+                largest = terms.max(axis=0)
+                if not self._join(largest + largest.T):
+                    return False
+                before = np.inf
+                continue
+            before = worst
+            W = -E / apart
+            self.X = self.X + self.X @ (
+                V @ np.linalg.solve(V.swapaxes(1, 2), W.swapaxes(1, 2)).swapaxes(1, 2)
+            )
+        return False
+
+    def _same(self) -> Array:
+        """Which pairs of columns are of one group (N, N)."""
+        label = np.empty(self.X.shape[2], dtype=np.intp)
+        for number, group in enumerate(self.groups):
+            label[group] = number
+        return np.asarray(label[:, None] == label)
+
+    def _off(self, B: Complex) -> Complex:
+        return np.where(self._same(), 0.0, B)
+
+    def _diagonal(self) -> tuple[Complex, Complex]:
+        """Eigenvalues (m, N) and vectors (m, N, N) of the diagonal blocks of B."""
+        m, N, _ = self.B.shape
+        values, V = np.empty((m, N), dtype=complex), np.zeros((m, N, N), dtype=complex)
+        for group in self.groups:
+            block = np.ix_(np.arange(m), group, group)
+            values[:, group], V[block] = np.linalg.eig(self.B[block])
+        return values, V
+
+    def _join(self, coupling: Array) -> bool:
+        """Join the groups whose coupling is of the size of the largest."""
+        limit = 0.1 * float(coupling.max())
+        joined = False
+        for a in range(len(self.groups) - 1, 0, -1):
+            for b in range(a):
+                if coupling[np.ix_(self.groups[a], self.groups[b])].max() >= limit:
+                    self.groups[b] = np.concatenate([self.groups[b], self.groups[a]])
+                    del self.groups[a]
+                    joined = True
+                    break
+        return joined and len(self.groups) > 1 and self._group_size() <= LARGEST_GROUP
+
+    def modes(self) -> DecoupledModes | None:
+        """From the groups by themselves."""
+        T, N = self.period, self.X.shape[2]
+        logs, vectors = np.empty(N, dtype=complex), np.zeros((N, N), dtype=complex)
+        error = self.missed + EPS * T * np.linalg.norm(self.A[0], 2)
+        # Means off every other instant err by the coefficient of half the order; coefficients fall
+        # geometrically, so the error of all instants is about its square.
+        diagonal = np.diagonal(self.B, axis1=1, axis2=2)
+        half = np.abs(diagonal.mean(axis=0) - diagonal[::2].mean(axis=0))
+        spread = np.maximum(np.ptp(np.abs(diagonal), axis=0), np.finfo(float).tiny)
+        error = error + T * half * np.minimum(half / spread, 1.0)
+        for group in self.groups:
+            B = self.B[np.ix_(np.arange(len(self.B)), group, group)]
+            middle = np.trace(B.mean(axis=0)) / len(group)
+            if len(group) == 1:
+                logs[group], vectors[:, group] = middle * T, self.X[0][:, group]
+                continue
+            try:
+                own = propagator(_Waves(B - middle * np.eye(len(group)), T), 0.0, T, ACCURACY)
+            except ConvergenceError:
+                return None
+            values, left, right = la.eig(own.matrices[0], left=True, right=True)
+            with np.errstate(divide="ignore"):
+                sizes = np.log(np.abs(values))
+            if not np.ptp(sizes) <= WIDEST:
+                return None
+            logs[group] = np.log(values) + middle * T
+            vectors[:, group] = self.X[0][:, group] @ right
+            pairing = np.abs((left.conj() * right).sum(axis=0))
+            scale = np.linalg.norm(own.matrices[0], 2) / np.abs(values)
+            error[group] += own.errors[0] * scale / np.where(pairing > EPS, pairing, EPS)
+        logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
+        return DecoupledModes(logs, vectors, error)
+
+
+class _Waves:
+    """A periodic matrix function (n, n) through its values at equally spaced instants from 0."""
+
+    def __init__(self, values: Complex, period: float) -> None:
+        count = len(values)
+        self._terms = np.fft.fft(values, axis=0).reshape(count, -1) / count
+        number = np.fft.fftfreq(count, 1.0 / count)
+        retained = np.abs(number) < count // 2
+        size = np.abs(self._terms).max(axis=1)
+        retained &= size > EPS * size.max()
+        self._terms, self._turn = self._terms[retained], 2j * np.pi * number[retained] / period
+        self.root = np.eye(values.shape[1])
+
+    def many(self, times: Array) -> Complex:
+        """At times (m,): (m, n, n)."""
+        n = len(self.root)
+        return np.asarray((np.exp(np.outer(times, self._turn)) @ self._terms).reshape(-1, n, n))

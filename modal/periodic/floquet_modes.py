@@ -1,0 +1,196 @@
+"""The result of a Floquet analysis: multipliers, exponents, vectors, and the verdict on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+
+from assembly.errors import InputError
+from modal.periodic.orbits import Propagation
+from modal.periodic.periodic_modes import PeriodicShapes
+from modal.reduction.interpolation import Interpolant
+from modal.types import Array, Complex
+
+Verdict = Literal["stable", "unstable", "undecided"]
+
+RESOLVED = 1e-3  # of growth a period: the largest growth bound of a stable verdict
+
+
+@dataclass(frozen=True)
+class FloquetModes:
+    """Floquet multipliers, exponents and vectors, in the order of decreasing growth.
+
+    Attributes
+    ----------
+    period : float
+        T, s.
+    t0 : float
+        Instant at which the period begins, s.
+    multipliers : ndarray of complex, shape (m,)
+        μ. Values beyond the range of floating-point numbers are 0 or inf; their exponents are
+        right.
+    exponents : ndarray of complex, shape (m,)
+        log(μ) / T, 1/s, with Im in (−π/T, π/T].
+    vectors : ndarray of complex, shape (N, m)
+        Floquet vectors at t0, of x in x' = A x or of (q, q̇), with unit 2-norm.
+    error : ndarray, shape (m,)
+        Bound on the error of the exponents, 1/s, from the error of the propagation and the
+        condition of the eigenvalue. Where it is infinite, the multiplier is smaller than these
+        errors, and the real part of the exponent is an upper bound.
+    method : str
+        "dense", "reduced" or "arnoldi".
+    interpolated : Interpolant or None
+        Interpolant of the matrices of a model with ``freeze(t)``; None where the matrices were
+        assembled at every instant.
+    basis : str
+        Description of the reduced bases of the links of a mechanism; empty without.
+    propagation : Propagation or None
+        How the modes move over the period: what `frequency` and `participation` come from.
+    """
+
+    period: float
+    t0: float
+    multipliers: Complex
+    exponents: Complex
+    vectors: Complex
+    error: Array
+    method: str
+    interpolated: Interpolant | None = None
+    basis: str = ""
+    propagation: Propagation | None = None
+
+    @cached_property
+    def shapes(self) -> PeriodicShapes:
+        """The modes over the period: their periodic parts and harmonics."""
+        if self.propagation is None:
+            raise InputError("Floquet: modes that were put together by hand have no shapes")
+        known = np.isfinite(self.error)
+        return PeriodicShapes(self.propagation, self.exponents, known, self.period, self.t0)
+
+    @property
+    def eigenvalues(self) -> Complex:
+        """λ of the strongest harmonic, (m,), 1/s: the exponent and a multiple of 2πi/T."""
+        return self.shapes.eigenvalues
+
+    @property
+    def frequency(self) -> Array:
+        """Frequency of the strongest harmonic of each mode, (m,), Hz."""
+        return np.asarray(np.abs(self.eigenvalues.imag) / (2.0 * np.pi))
+
+    @property
+    def participation(self) -> xr.DataArray:
+        """Participation of each harmonic, (mode, harmonic): its share in the sum of amplitudes.
+
+        Amplitudes are those of the displacements, weighted by the root of their inertia. NaN for a
+        mode whose multiplier is not known.
+        """
+        return self.shapes.participation()
+
+    def participation_of(self, groups: Mapping[str, Sequence[int]]) -> xr.DataArray:
+        """Participation of each harmonic on groups of degrees of freedom.
+
+        Parameters
+        ----------
+        groups : mapping of str to sequence of int
+            Numbers of the degrees of freedom of each group.
+
+        Returns
+        -------
+        xarray.DataArray
+            Dimensions (group, mode, harmonic); the sum over the harmonics is 1.
+
+        Raises
+        ------
+        InputError
+            For a number that is not that of a degree of freedom.
+        """
+        return self.shapes.participation(groups)
+
+    def orbit(self, mode: int) -> xr.DataArray:
+        """A mode over the period, without its growth and its strongest frequency.
+
+        Parameters
+        ----------
+        mode : int
+            Number of the mode in this list.
+
+        Returns
+        -------
+        xarray.DataArray
+            Complex, dimensions (time, dof): p(t) of x(t) = p(t) e^{λt}, λ of `eigenvalues`.
+        """
+        return self.shapes.orbit(mode)
+
+    @property
+    def growth_rate(self) -> float:
+        """The largest real part of the exponents, 1/s."""
+        return float(self.exponents.real.max())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether these are all multipliers, and not those of the lowest modes alone."""
+        return len(self.multipliers) == len(self.vectors)
+
+    @property
+    def growth_bound(self) -> float:
+        """Upper bound on the growth rate of the modes of this list, 1/s."""
+        error = np.where(np.isfinite(self.error), self.error, 0.0)
+        return float((self.exponents.real + error).max())
+
+    @property
+    def verdict(self) -> Verdict:
+        """On the modes of this list: unstable where an exponent exceeds its error, stable where
+        none does and all of them are known to a thousandth of growth a period, else undecided."""
+        if np.any(self.exponents.real > self.error):
+            return "unstable"
+        return "stable" if self.growth_bound * self.period <= RESOLVED else "undecided"
+
+    @property
+    def is_stable(self) -> bool:
+        """The verdict is "stable": of all modes where `is_complete`, else of these."""
+        return self.verdict == "stable"
+
+    def __str__(self) -> str:
+        count = len(self.multipliers)
+        scope = "all" if self.is_complete else "others were not computed"
+        lines = [
+            f"Floquet: period {self.period:.6g} s, {self.method}, "
+            f"{self.verdict} in {count} multipliers ({scope})",
+            "    |multiplier|     growth rate, 1/s    frequency, Hz    error, 1/s",
+        ]
+        if self.interpolated is not None:
+            lines.insert(1, f"  {self.interpolated}")
+        if self.basis:
+            lines.insert(1, f"  {self.basis}")
+        heard = np.abs(self.exponents.imag) / (2.0 * np.pi)
+        if self.propagation is not None:
+            heard = self.frequency
+        rows = zip(self.multipliers, self.exponents, heard, self.error, strict=True)
+        for mu, s, hertz, e in rows:
+            lines.append(f"  {abs(mu):14.9g} {s.real:+20.9e} {hertz:16.6g} {e:13.1e}")
+        return "\n".join(lines)
+
+
+def of_logs(
+    logs: Complex, vectors: Complex, error: Array, period: float, t0: float, method: str
+) -> FloquetModes:
+    """From log μ, Im in (−π, π], and its errors; μ itself may be beyond the range of numbers."""
+    order = np.argsort(-logs.real, kind="stable")
+    logs, vectors = logs[order], vectors[:, order]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        sizes = np.exp(logs.real)
+        multipliers = np.where(np.isfinite(sizes), sizes * np.exp(1j * logs.imag), np.inf)
+    return FloquetModes(
+        period,
+        t0,
+        multipliers,
+        logs / period,
+        vectors / np.linalg.norm(vectors, axis=0),
+        error[order] / period,
+        method,
+    )

@@ -1,0 +1,119 @@
+"""The matrices of a rotor in multiblade coordinates, at an azimuth and in the mean.
+
+With q = T(ψ) z and Ṫ = T S at a constant rate (modal/periodic/coleman.py), the equations of z are
+
+    TᵀMT z̈ + [TᵀVT + 2 TᵀMT S] ż + [TᵀKT + TᵀVT S + TᵀMT S²] z = TᵀQ,    V = C + D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from assembly.system.frozen import PARTS, FrozenSystem
+from modal.periodic.coleman import Coleman
+
+DENSE = 200  # degrees of freedom up to which matrices are full arrays
+NOISE = 1e-14  # entries below this of their rows' largest are round-off
+MIRRORED = 1e-13  # relative asymmetry that is round-off
+MATRICES = {"M": ("M",), "C": ("C", "D"), "K": tuple(p for p in PARTS if p not in ("M", "C", "D"))}
+
+Parts = dict[str, Any]  # the parts that are not zero, full or sparse (n, n)
+
+
+def transformed(system: FrozenSystem, coleman: Coleman, t: float) -> Parts:
+    """The parts of a frozen system in multiblade coordinates, each in the part where it belongs."""
+    T, S = coleman.matrix(t), coleman.rotation
+    if system.n <= DENSE:
+        T, S = T.toarray(), S.toarray()
+    parts: Parts = {}
+    for name in PARTS:
+        if not system.parts[name].is_zero:
+            A = getattr(system, name)
+            parts[name] = _without_noise(T.T @ (A.toarray() if system.n <= DENSE else A) @ T)
+    M = parts["M"]
+    _add(parts, "K_transport", M @ (S @ S))
+    if "C" in parts:
+        _add(parts, "K_transport", parts["C"] @ S)
+    _add(parts, "C", 2.0 * (M @ S))
+    if "D" in parts:
+        _add(parts, "K_D", parts["D"] @ S)
+    return parts
+
+
+def frozen(parts: Parts, **attributes: Any) -> FrozenSystem:
+    """The frozen system of the parts."""
+    return FrozenSystem(**{name: _mirrored(A) for name, A in parts.items()}, **attributes)
+
+
+def mean(samples: Sequence[Parts]) -> Parts:
+    """The mean of every part."""
+    names = sorted({name for parts in samples for name in parts})
+    return {name: sum(p[name] for p in samples if name in p) / len(samples) for name in names}
+
+
+def differ(first: Parts, second: Parts, tolerance: float) -> bool:
+    """Whether a part differs by more than a fraction of its largest entry."""
+    return any(
+        _largest(first[name] - second[name]) > tolerance * _largest(second[name]) for name in second
+    )
+
+
+def variation(samples: Sequence[Parts], average: Parts) -> Mapping[str, float]:
+    """Largest difference of M, C + D and all stiffness from the mean, relative.
+
+    Frobenius norms, every degree of freedom scaled by the root of its mean inertia. C is compared
+    with the larger of its own norm and the root of those of M and K.
+    """
+    inertia = np.maximum(average["M"].diagonal(), np.finfo(float).tiny)
+    root = 1.0 / np.sqrt(inertia)
+
+    def total(parts: Parts, names: Sequence[str]) -> Any:
+        return sum((parts[name] for name in names if name in parts), start=0.0 * average["M"])
+
+    def size(A: Any) -> float:
+        if sp.issparse(A):
+            return float(sp.linalg.norm(A.multiply(root[:, None]).multiply(root)))
+        return float(np.linalg.norm(root[:, None] * A * root))
+
+    whole = {key: size(total(average, names)) for key, names in MATRICES.items()}
+    whole["C"] = max(whole["C"], float(np.sqrt(whole["M"] * whole["K"])))
+    out = {}
+    for key, names in MATRICES.items():
+        steady = total(average, names)
+        worst = max(size(total(parts, names) - steady) for parts in samples)
+        out[key] = worst / whole[key] if whole[key] > 0.0 else 0.0
+    return out
+
+
+def _add(parts: Parts, name: str, A: Any) -> None:
+    parts[name] = parts[name] + A if name in parts else A
+
+
+def _without_noise(A: Any) -> Any:
+    """A matrix without the entries that are round-off of its rows."""
+    if not sp.issparse(A):
+        rows = np.abs(A).max(axis=1)
+        return np.where(np.abs(A) > NOISE * np.sqrt(np.outer(rows, rows)), A, 0.0)
+    A = sp.csr_matrix(A)
+    rows = abs(A).max(axis=1).toarray().ravel()
+    entries = A.tocoo()
+    kept = np.abs(entries.data) > NOISE * np.sqrt(rows[entries.row] * rows[entries.col])
+    where = (entries.row[kept], entries.col[kept])
+    return sp.csr_matrix((entries.data[kept], where), shape=A.shape)
+
+
+def _mirrored(A: Any) -> Any:
+    """A symmetric or skew matrix without the round-off of its symmetry; others as they are."""
+    size = _largest(A)
+    for sign in (1.0, -1.0):
+        if _largest(A - sign * A.T) <= MIRRORED * size:
+            return 0.5 * (A + sign * A.T)
+    return A
+
+
+def _largest(A: Any) -> float:
+    return float(abs(A).max())

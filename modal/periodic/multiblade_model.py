@@ -1,0 +1,227 @@
+"""A rotor in multiblade coordinates, at an azimuth or in the mean over a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from assembly.system.frozen import FrozenSystem
+from modal.periodic.blade_coordinates import BladeCoordinates
+from modal.periodic.blade_modes import names_of, wave_shares
+from modal.periodic.coleman import Coleman
+from modal.periodic.multiblade_matrices import (
+    Parts,
+    differ,
+    frozen,
+    mean,
+    transformed,
+    variation,
+)
+from modal.transient.equations import freezer
+from modal.types import Array
+
+SAMPLES_A_BLADE = 4  # azimuths at which the matrices are compared and averaged, first
+MOST_SAMPLES = 512
+SETTLED = 1e-10  # relative change of the means
+CONSTANT = 1e-9  # relative variation of matrices that are called constant
+
+
+class MultibladeModel:
+    """A rotor in multiblade coordinates. Made by `multiblade`.
+
+    Parameters
+    ----------
+    model : object with ``freeze(t)``
+        The rotor in its own coordinates.
+    coleman : Coleman
+        The transformation.
+    average : bool
+        Whether `freeze` returns the mean over the azimuth.
+    """
+
+    def __init__(self, model: Any, coleman: Coleman, average: bool = False) -> None:
+        self.model, self.coleman, self.average = model, coleman, average
+        self._freeze = freezer(model)
+        self._chosen = isinstance(model, BladeCoordinates)
+
+    @property
+    def rate(self) -> float:
+        """Speed of the rotor, rad/s."""
+        return self.coleman.rate
+
+    @property
+    def period(self) -> float:
+        """Time of a turn, s."""
+        return 2.0 * np.pi / abs(self.coleman.rate)
+
+    def freeze(self, t: float = 0.0) -> FrozenSystem:
+        """The frozen system of the multiblade coordinates.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        FrozenSystem
+        """
+        return self.mean if self.average else self._at(float(t))
+
+    @property
+    def mean(self) -> FrozenSystem:
+        """The mean over the azimuth of all matrices and of the load."""
+        return self._means[0]
+
+    @property
+    def variation(self) -> Mapping[str, float]:
+        """How far M, C + D and all stiffness are from constant over the azimuth.
+
+        The largest Frobenius norm of the difference from the mean over that of the mean, with every
+        degree of freedom scaled by the root of its mean inertia. C is compared with the larger of
+        its own norm and the root of the norms of M and K.
+        """
+        return self._means[1]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no matrix varies by more than 1e-9 of its size."""
+        return max(self.variation.values()) <= CONSTANT
+
+    def physical(self, t: float, z: NDArray[Any]) -> NDArray[Any]:
+        """Degrees of freedom of the model of multiblade coordinates.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        z : ndarray, shape (n, ...)
+            Real or complex.
+
+        Returns
+        -------
+        ndarray, shape (n, ...)
+        """
+        own = np.asarray(self.coleman.matrix(t) @ z)
+        return self.model.independent(t, own) if self._chosen else own
+
+    def coordinates(self, t: float, q: NDArray[Any]) -> NDArray[Any]:
+        """Multiblade coordinates of degrees of freedom of the model.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        q : ndarray, shape (n, ...)
+            Real or complex.
+
+        Returns
+        -------
+        ndarray, shape (n, ...)
+        """
+        own = self.model.chosen(t, q) if self._chosen else q
+        return self._backwards(t, own)
+
+    def _backwards(self, t: float, own: NDArray[Any]) -> NDArray[Any]:
+        """z of the coordinates that are the same in every blade."""
+        product = np.asarray(self.coleman.matrix(t).T @ own)
+        return np.asarray((product.T / self.coleman.sizes).T)
+
+    def shares(self, modes: Any) -> xr.DataArray:
+        """Share of each group of coordinates in the modes of a frozen system of these coordinates.
+
+        Parameters
+        ----------
+        modes : Modes
+            Of `mean`, or of an instant.
+
+        Returns
+        -------
+        xarray.DataArray
+            Dimensions (mode, group); the sum over the groups is 1.
+        """
+        return wave_shares(self.coleman, self.mean.M, modes.eigenvalues, modes.right)
+
+    def names(self, modes: Any) -> list[str]:
+        """Names of modes: by the group with the largest share.
+
+        Parameters
+        ----------
+        modes : Modes
+            Of `mean`, or of an instant.
+
+        Returns
+        -------
+        list of str
+            "collective", "progressive", "regressive", "reactionless" or "support".
+        """
+        return names_of(self.shares(modes).values)
+
+    def _at(self, t: float) -> FrozenSystem:
+        system = self._freeze(t)
+        T = self.coleman.matrix(t)
+        return frozen(
+            transformed(system, self.coleman, t),
+            Q=T.T @ system.Q,
+            rigid=self._backwards(t, system.rigid),
+            frame="multiblade coordinates",
+            parameters=system.parameters,
+        )
+
+    @cached_property
+    def _means(self) -> tuple[FrozenSystem, Mapping[str, float]]:
+        """The mean system, and the variation of its matrices."""
+        count = SAMPLES_A_BLADE * self.coleman.count
+        steps = np.arange(count) / count
+        samples, loads = self._sampled(steps)
+        average = mean(samples)
+        changes = variation(samples, average)
+        while max(changes.values()) > CONSTANT and 2 * count <= MOST_SAMPLES:
+            more, further = self._sampled(steps + 0.5 / count)
+            samples, loads, count = samples + more, loads + further, 2 * count
+            steps = np.arange(count) / count
+            finer = mean(samples)
+            settled = not differ(average, finer, SETTLED)
+            average = finer
+            if settled:
+                break
+        else:
+            return self._averaged(average, loads), changes
+        return self._averaged(average, loads), variation(samples, average)
+
+    def _sampled(self, turns: Array) -> tuple[list[Parts], list[Array]]:
+        """The parts and the loads at fractions of a turn."""
+        parts, loads = [], []
+        for turn in turns:
+            t = self.period * float(turn)
+            system = self._freeze(t)
+            parts.append(transformed(system, self.coleman, t))
+            loads.append(self.coleman.matrix(t).T @ system.Q)
+        return parts, loads
+
+    def _averaged(self, average: Parts, loads: list[Array]) -> FrozenSystem:
+        first = self._freeze(0.0)
+        parameters = {k: v for k, v in first.parameters.items() if k != "t"}
+        return frozen(
+            average,
+            Q=np.mean(loads, axis=0),
+            rigid=self._backwards(0.0, first.rigid),
+            frame="multiblade coordinates, mean over the azimuth",
+            parameters=parameters | {"rate": self.rate},
+        )
+
+    def __str__(self) -> str:
+        N, m = self.coleman.blades.shape
+        shown = ", ".join(f"{name} {value:.1e}" for name, value in self.variation.items())
+        kind = "constant" if self.is_constant else "periodic"
+        if self.average and not self.is_constant:
+            kind = "periodic, averaged"
+        return (
+            f"multiblade coordinates: {N} blades of {m} DOFs, {self.coleman.n} DOFs in all, "
+            f"{self.rate:.6g} rad/s\n  {kind} (variation over the azimuth: {shown})"
+        )

@@ -1,0 +1,226 @@
+"""Following Floquet modes over a parameter: `modal.track_periodic`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from tqdm import tqdm
+
+from assembly.errors import InputError
+from modal.data.datasets import constants_text, described, provenance
+from modal.data.variables import PERIODIC
+from modal.periodic.floquet import Method, floquet
+from modal.periodic.floquet_modes import FloquetModes
+from modal.periodic.hill_modes import hill_snapshot, rows
+from modal.tracking.following import Rules
+from modal.tracking.matching import Match, Overlap, align, assign
+from modal.tracking.snapshot import Snapshot
+from modal.types import Array, Complex, Index
+
+Period = float | Callable[..., float]
+
+
+@dataclass(frozen=True)
+class Point:
+    """The Floquet modes at one value, and the snapshot of Hill's modes.
+
+    numbers (K,): which of the Floquet modes each of Hill's modes is. The first `base` of these are
+    the modes with their strongest harmonics.
+    """
+
+    found: FloquetModes
+    snapshot: Snapshot
+    numbers: Index
+
+    @property
+    def base(self) -> int:
+        return len(np.unique(self.numbers))
+
+
+def track_periodic(
+    family: Callable[..., Any],
+    period: Period,
+    *,
+    k: int = 6,
+    guard: int | None = None,
+    method: Method | None = None,
+    rules: Rules | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+    **parameter: ArrayLike,
+) -> xr.Dataset:
+    """Follow Floquet modes over one parameter.
+
+    Parameters
+    ----------
+    family : callable ``family(**point)``
+        Returns the model of a value: an object with ``freeze(t)``, or a callable A(t).
+    period : float or callable ``period(**point)``
+        Period of the motion, s.
+    k : int, default 6
+        Number of modes that are followed, one of each conjugate pair: those of lowest frequency
+        of their strongest harmonic at the first value.
+    guard : int, optional
+        Number of further modes in the comparison. Default: all that the analysis finds, at most
+        2 k.
+    method : {"dense", "reduced", "arnoldi"}, optional
+        Of `modal.floquet`.
+    rules : modal.Rules, optional
+        Thresholds of the matching.
+    fixed : mapping, optional
+        Constant arguments of `family` and of a callable `period`.
+    progress : bool, optional
+        Progress bar on stderr. Default: only in a terminal.
+    **parameter : array_like, shape (T,)
+        Values of the parameter, strictly rising or falling.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions (parameter, "mode"): eigenvalue (rad/s), frequency (Hz), growth_rate and error
+        (1/s), mac. NaN from where a mode is lost.
+
+    Raises
+    ------
+    InputError
+        An argument cannot be used.
+    ConvergenceError
+        A value could not be computed.
+
+    Notes
+    -----
+    Modes are compared as eigenvectors of Hill's operator, by all harmonics of their displacements,
+    and assigned as frozen modes are. A step with a MAC below `rules.clear_mac` is halved. The
+    harmonic that is followed is the strongest at the first value; elsewhere its shape decides.
+
+    Examples
+    --------
+    >>> import numpy as np, modal
+    >>> def mathieu(drive):
+    ...     return lambda t: np.array([[0.0, 1.0], [-4.0 - drive * np.cos(3.0 * t), -0.1]])
+    >>> tracks = modal.track_periodic(mathieu, 2 * np.pi / 3.0, drive=[0.0, 0.2, 0.4], k=1)
+    >>> tracks["frequency"].values.ravel().round(4).tolist()
+    [0.3182, 0.3181, 0.3178]
+    """
+    name, values = _sweep(parameter)
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
+        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    rules, constants = rules or Rules(), dict(fixed or {})
+    count = k + (2 * k if guard is None else int(guard))
+
+    def at(value: float) -> Point:
+        point = {name: value, **constants}
+        T = period(**point) if callable(period) else period
+        found = floquet(family(**point), T, k=count, method=method)
+        return Point(found, *hill_snapshot(value, found, count))
+
+    out = {key: np.full((len(values), k), np.nan) for key in PERIODIC if key != "eigenvalue"}
+    eigenvalue = np.full((len(values), k), np.nan, dtype=complex)
+    quiet = None if progress is None else not progress
+    with tqdm(total=len(values), desc="Floquet", disable=quiet) as bar:
+        here = at(float(values[0]))
+        chosen = np.full(k, -1, dtype=np.intp)
+        chosen[: min(k, here.base)] = np.arange(min(k, here.base))
+        mac, slope = np.ones(k), np.zeros(k, dtype=complex)
+        for n, value in enumerate(values):
+            if n:
+                there = at(float(value))
+                step = _follow(here, there, chosen, slope, rules, at, rules.halvings)
+                before = eigenvalue[n - 1]
+                here, chosen, mac = step
+                after = _values(here, chosen)
+                slope = np.nan_to_num((after - before) / (value - values[n - 1]))
+            eigenvalue[n] = _values(here, chosen)
+            seen = np.flatnonzero(chosen >= 0)
+            out["mac"][n, seen] = mac[seen]
+            out["error"][n, seen] = here.found.error[here.numbers[chosen[seen]]]
+            bar.update()
+    out["growth_rate"] = eigenvalue.real
+    lost = np.where(np.isnan(eigenvalue), np.nan, 1.0)
+    out["frequency"] = lost * np.abs(eigenvalue.imag) / (2.0 * np.pi)
+    columns = {"eigenvalue": eigenvalue, **out}
+    data = {key: ((name, "mode"), columns[key]) for key in PERIODIC}
+    coords = {name: values, "mode": np.arange(k)}
+    attributes = provenance(
+        title=f"Floquet modes followed over {name}",
+        model=getattr(family, "__name__", type(family).__name__),
+        fixed=constants_text(constants),
+        solver="Floquet multipliers at every value",
+    )
+    return described(xr.Dataset(data, coords=coords, attrs=attributes), PERIODIC)
+
+
+def _sweep(parameter: Mapping[str, ArrayLike]) -> tuple[str, Array]:
+    if len(parameter) != 1:
+        raise InputError(f"give one parameter as an array, got {', '.join(parameter) or 'none'}")
+    name, given = next(iter(parameter.items()))
+    values = np.asarray(given, dtype=float)
+    steps = np.diff(values) if values.ndim == 1 else np.zeros(1)
+    if (
+        not values.size
+        or not np.all(np.isfinite(values))
+        or not (np.all(steps > 0.0) or np.all(steps < 0.0))
+    ):
+        raise InputError(f"{name}: expected finite numbers that only rise or only fall")
+    return name, values
+
+
+def _values(point: Point, chosen: Index) -> Complex:
+    """Eigenvalues of the modes that are followed, NaN for those that are lost."""
+    return np.where(chosen >= 0, point.snapshot.eigenvalues[chosen], np.nan)
+
+
+def _follow(
+    here: Point,
+    there: Point,
+    chosen: Index,
+    slope: Complex,
+    rules: Rules,
+    at: Callable[[float], Point],
+    left: int,
+) -> tuple[Point, Index, Array]:
+    """The modes `chosen` of one value at another: its modes, and the MACs. The step is halved
+    while a MAC is not clear."""
+    followed = np.flatnonzero(chosen >= 0)
+    a = rows(here.snapshot, chosen[followed])
+    b = align(there.snapshot, a)
+    a = align(a, rows(b, np.arange(there.base)))
+    overlap = Overlap.between(a, b)
+    predicted = a.eigenvalues + slope[followed] * (b.at - a.at)
+    match = _one_of_each(a, b, overlap, predicted, there.numbers)
+    if left > 0 and np.any(match.mac < rules.clear_mac):
+        middle = at(0.5 * (a.at + b.at))
+        half, inside, first = _follow(here, middle, chosen, slope, rules, at, left - 1)
+        last, outside, second = _follow(half, there, inside, slope, rules, at, left - 1)
+        return last, outside, np.minimum(first, second)
+    onward = np.full(len(chosen), -1, dtype=np.intp)
+    onward[followed] = np.where(match.mac >= rules.least_mac, match.target, -1)
+    mac = np.zeros(len(chosen))
+    mac[followed] = match.mac
+    return replace(there, snapshot=b), onward, mac
+
+
+def _one_of_each(
+    a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex, numbers: Index
+) -> Match:
+    """The assignment in which no two modes continue as shifts of the same mode."""
+    for _ in range(a.size**2):
+        match = assign(a, b, overlap, predicted)
+        number = numbers[match.target]
+        losers = []
+        for one in np.unique(number):
+            same = np.flatnonzero(number == one)
+            worse = same[np.argsort(-match.mac[same], kind="stable")][1:]
+            losers += [(int(i), int(one)) for i in worse]
+        if not losers:
+            break
+        mac, mirrored = overlap.mac.copy(), overlap.mirrored_mac.copy()
+        for i, taken in losers:
+            mac[i, numbers == taken] = mirrored[i, numbers == taken] = 0.0
+        overlap = replace(overlap, mac=mac, mirrored_mac=mirrored)
+    return match

@@ -1,0 +1,29 @@
+"""Plots of results, one line each: a result and `ax=` in, artists out. Nothing is computed here."""
+
+from modal.plot.campbell_diagram import campbell
+from modal.plot.forced import bode, nyquist, orbit, response, waterfall
+from modal.plot.loci import instability_box, root_locus
+from modal.plot.map_regions import growth, verdict
+from modal.plot.mode_shape import shape
+from modal.plot.track_curves import frequencies, growth_rates
+
+map = verdict
+tracks = frequencies
+
+__all__ = [
+    "bode",
+    "campbell",
+    "frequencies",
+    "growth",
+    "growth_rates",
+    "instability_box",
+    "map",
+    "nyquist",
+    "orbit",
+    "response",
+    "root_locus",
+    "shape",
+    "tracks",
+    "verdict",
+    "waterfall",
+]

@@ -1,0 +1,48 @@
+"""The axes that a plot draws on, and what tells many curves apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+
+from modal.plot.colours import DASHES, PALETTE, RIGID, colour, dashes
+
+DISTINCT = len(PALETTE) * len(DASHES) // 2  # curves that a legend can name; more are graded
+
+
+def axes(ax: Axes | None, **options: Any) -> Axes:
+    """The axes given, or those of a new figure."""
+    if ax is not None:
+        return ax
+    made: Axes = plt.subplots(layout="constrained", **options)[1]
+    return made
+
+
+def styles(count: int, rigid: Sequence[bool] = ()) -> list[dict[str, Any]]:
+    """Colour and line style of each of the curves; no two that a legend names are alike."""
+    if count > DISTINCT:
+        shades = colormaps["viridis"](np.linspace(0.0, 0.92, count))
+        found: list[dict[str, Any]] = [{"color": shade, "ls": "-", "lw": 0.9} for shade in shades]
+    else:
+        found = [{"color": colour(k), "ls": dashes(k)} for k in range(count)]
+    for k, still in enumerate(rigid):
+        if still:
+            found[k] = {"color": RIGID, "ls": "-"}
+    return found
+
+
+def key(ax: Axes, count: int, what: str = "mode") -> None:
+    """A legend for few curves, a colour bar of their numbers for many."""
+    if count > DISTINCT:
+        scale = ScalarMappable(Normalize(1, count), colormaps["viridis"])
+        ax.figure.colorbar(scale, ax=ax, label=f"number of the {what}")
+    else:
+        columns = 1 if count <= len(PALETTE) else 2
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=columns)

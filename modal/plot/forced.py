@@ -1,0 +1,209 @@
+"""Responses to forces: amplitude and phase, Nyquist plot, orbits, waterfall."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import LogNorm
+from matplotlib.lines import Line2D
+from xarray import DataArray, Dataset
+
+from assembly.errors import InputError
+from modal.plot.axes import axes, key, styles
+from modal.plot.labels import axis_label
+
+
+def response(result: Dataset, ax: Axes | None = None) -> list[Line2D]:
+    """Draw the amplitude of every probe over frequency or speed, on a logarithmic axis.
+
+    Parameters
+    ----------
+    result : xarray.Dataset
+        Of `modal.frequency_response` or `modal.unbalance_response`, with one axis besides the
+        probes.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    list of Line2D
+
+    Raises
+    ------
+    InputError
+        The result has another axis too.
+    """
+    return _curves(result, axes(ax), lambda q: np.abs(q), "amplitude", log=True)
+
+
+def bode(result: Dataset, ax: tuple[Axes, Axes] | None = None) -> list[Line2D]:
+    """Draw amplitude and phase of every probe, one above the other.
+
+    Parameters
+    ----------
+    result : xarray.Dataset
+        As for `response`.
+    ax : two Axes, optional
+        For the amplitude and for the phase; a new figure by default.
+
+    Returns
+    -------
+    list of Line2D
+
+    Raises
+    ------
+    InputError
+        The result has another axis too.
+    """
+    upper, lower = ax or plt.subplots(2, 1, sharex=True, layout="constrained")[1]
+    artists = response(result, upper)
+    upper.set_xlabel("")
+    artists += _curves(
+        result, lower, lambda q: np.degrees(np.unwrap(np.angle(q))), "phase (°)", named=False
+    )
+    return artists
+
+
+def nyquist(result: Dataset, ax: Axes | None = None) -> list[Line2D]:
+    """Draw the response of every probe in the complex plane.
+
+    Parameters
+    ----------
+    result : xarray.Dataset
+        As for `response`.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    list of Line2D
+
+    Raises
+    ------
+    InputError
+        The result has another axis too.
+    """
+    ax = axes(ax)
+    values, _ = _over_one(result)
+    count = values.sizes["probe"]
+    artists = []
+    for k, style in enumerate(styles(count)):
+        q = values.isel(probe=k).values
+        artists += ax.plot(q.real, q.imag, label=str(values["probe"].values[k]), **style)
+    units = values.attrs.get("units", "")
+    ax.set(xlabel=f"real part ({units})", ylabel=f"imaginary part ({units})")
+    ax.set_aspect("equal", adjustable="datalim")
+    key(ax, count, "probe")
+    return artists
+
+
+def orbit(result: Dataset, node: int, speed: float, ax: Axes | None = None) -> list[Line2D]:
+    """Draw the orbit of a node of a rotor at the speed nearest to the one given.
+
+    Parameters
+    ----------
+    result : xarray.Dataset
+        Of `modal.unbalance_response`, with the probes uy and uz of the node.
+    node : int
+        Number of the node.
+    speed : float
+        rad/s.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    list of Line2D
+        The orbit, and its point at t = 0.
+
+    Raises
+    ------
+    InputError
+        The result does not have these probes.
+    """
+    names = [f"{node} uy", f"{node} uz"]
+    missing = [name for name in names if name not in result["probe"].values]
+    if missing:
+        raise InputError(f"node: the response has no probe {missing[0]!r}")
+    at = result["displacement"].sel(speed=speed, method="nearest")
+    turn = np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 181))
+    y, z = ((at.sel(probe=name).values * turn).real for name in names)
+    ax = axes(ax)
+    label = f"node {node}, {float(at['speed']) * 60.0 / (2.0 * np.pi):.4g} rpm"
+    artists = ax.plot(y, z, label=label)
+    artists += ax.plot(y[:1], z[:1], "o", color=artists[0].get_color(), ms=4)
+    ax.set(xlabel="uy (m)", ylabel="uz (m)")
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.legend()
+    return artists
+
+
+def waterfall(result: Dataset, probe: str, ax: Axes | None = None) -> QuadMesh:
+    """Draw the amplitude of one probe over frequency and the swept parameter, as colour.
+
+    Parameters
+    ----------
+    result : xarray.Dataset
+        Of `modal.frequency_response` with `times` or `over`.
+    probe : str
+        Name of the probe, as in "12 uz".
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    QuadMesh
+
+    Raises
+    ------
+    InputError
+        The result is not over a further parameter, or has no such probe.
+    """
+    values = result["displacement"]
+    if values.ndim != 3:
+        raise InputError("waterfall: the response is not over times or a parameter; use response")
+    if probe not in values["probe"].values:
+        raise InputError(f"probe: the response has no probe {probe!r}")
+    ax = axes(ax)
+    size = np.abs(values.sel(probe=probe))
+    swept = str(values.dims[0])
+    mesh = ax.pcolormesh(
+        values["frequency"], values[swept], size, norm=LogNorm(), shading="nearest", cmap="viridis"
+    )
+    ax.figure.colorbar(mesh, ax=ax, label=f"amplitude of {probe} ({values.attrs['units']})")
+    ax.set(xlabel=axis_label(values["frequency"]), ylabel=axis_label(values[swept]))
+    return mesh
+
+
+def _over_one(result: Dataset) -> tuple[DataArray, str]:
+    """The displacements and the name of their only axis besides the probes."""
+    values = result["displacement"]
+    others = [str(dim) for dim in values.dims if dim != "probe"]
+    if len(others) != 1:
+        raise InputError(
+            f"the response is over {', '.join(others)}; choose one value of {others[0]} by .sel, "
+            "or draw a waterfall"
+        )
+    return values, others[0]
+
+
+def _curves(
+    result: Dataset, ax: Axes, of: Any, name: str, log: bool = False, named: bool = True
+) -> list[Line2D]:
+    values, dim = _over_one(result)
+    count = values.sizes["probe"]
+    artists = []
+    for k, style in enumerate(styles(count)):
+        q = of(values.isel(probe=k).values)
+        artists += ax.plot(values[dim], q, label=str(values["probe"].values[k]), **style)
+    ax.set(xlabel=axis_label(values[dim]))
+    ax.set_ylabel(f"{name} ({values.attrs.get('units', '')})" if log else name)
+    if log:
+        ax.set_yscale("log")
+    if named:
+        key(ax, count, "probe")
+    return artists

@@ -1,0 +1,132 @@
+"""A model whose frozen systems are read off a polynomial through those of another model.
+
+The values of all named matrices, the loads and the free mobilities at a few dozen instants give
+them everywhere to about 1e-13 of their sizes (modal/reduction/interpolation.py): an instant then
+costs one product with a small table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from assembly.system.frozen import DAMPING_PARTS, FrozenSystem
+from assembly.system.frozen_series import FrozenSeries
+from modal.reduction.interpolation import (
+    MOST_SAMPLES,
+    ROUND_OFF,
+    Interpolant,
+    chebyshev_interpolant,
+    periodic_interpolant,
+)
+from modal.types import Array, Index
+
+MOST_NUMBERS = 1 << 25  # of all samples: larger models are not interpolated
+
+
+class InterpolatedMotion:
+    """The frozen systems of a model over a span of time, off a polynomial.
+
+    like: a series of the model, whose pattern and names hold at all times. interpolant: of the
+    values of all parts, Q and the free mobilities, in one row (numbers,).
+    """
+
+    def __init__(self, like: FrozenSeries, interpolant: Interpolant) -> None:
+        self._like, self.interpolant = like, interpolant
+
+    @classmethod
+    def of(cls, model: Any, t0: float, t1: float, **options: Any) -> InterpolatedMotion | None:
+        """Off the instants of `model.freeze_many`; None where that does not exist, where the
+        matrices are not smooth, or where they are too large to keep.
+
+        Over one period of the matrices (`model.matrix_period`) or more, trigonometric polynomials;
+        else Chebyshev's. options: further arguments of `freeze_many`.
+        """
+        if not hasattr(model, "freeze_many"):
+            return None
+        freeze_many = partial(model.freeze_many, **options)
+        first = freeze_many([t0, 0.5 * (t0 + t1)])
+        names = tuple(first.values)
+        places = _rows(first, names)
+        if len(places) * MOST_SAMPLES > MOST_NUMBERS:
+            return None
+
+        def sampled(times: Array) -> Array:
+            series = freeze_many(times)
+            zero = np.zeros((len(times), len(first.pattern.indices)))
+            if set(series.values) - set(names):  # a part that the first instants do not have
+                return np.full((len(times), len(places)), np.nan)
+            parts = [series.values.get(name, zero) for name in names]
+            rigid = np.stack(series.rigid).reshape(len(times), -1)
+            return np.concatenate([*parts, series.Q, rigid], axis=1)
+
+        def sizes(values: Array) -> Array:
+            size = np.abs(values).max(axis=0)
+            largest = np.zeros(int(places.max()) + 1)
+            np.maximum.at(largest, places, size)
+            mass, damping, stiffness = largest[: 3 * first.n].reshape(3, -1)
+            damping[:] = np.maximum(damping, ROUND_OFF * np.sqrt(mass * stiffness))
+            size = np.maximum(size, ROUND_OFF * largest[places])
+            return np.asarray(np.where(size > 0.0, size, 1.0))
+
+        period = getattr(model, "matrix_period", None)
+        with np.errstate(invalid="ignore"):
+            found = (
+                periodic_interpolant(sampled, t0, period, sizes)
+                if period is not None and t1 - t0 > 0.5 * period
+                else chebyshev_interpolant(sampled, t0, t1, sizes)
+            )
+        return None if found is None else cls(first, found)
+
+    def freeze(self, t: float) -> FrozenSystem:
+        """The frozen system at time t (s)."""
+        return self.freeze_many(np.array([t]))[0]
+
+    def freeze_many(self, times: Array) -> FrozenSeries:
+        """The frozen systems at times (P,), s."""
+        like, rows = self._like, self.interpolant.many(np.asarray(times, dtype=float))
+        width, count = len(like.pattern.indices), len(like.values)
+        values = {name: rows[:, k * width : (k + 1) * width] for k, name in enumerate(like.values)}
+        Q = rows[:, count * width : count * width + like.n]
+        rigid = rows[:, count * width + like.n :].reshape(len(rows), *like.rigid[0].shape)
+        return replace(
+            like, times=np.asarray(times, dtype=float), values=values, Q=Q, rigid=tuple(rigid)
+        )
+
+    def projected(self, V: Array) -> ProjectedMotion:
+        """M, C + D and all stiffness on a space V (n, r), as functions of time.
+
+        The table of the polynomials is projected, once.
+        """
+        like, table = self._like, self.interpolant.table
+        width = len(like.pattern.indices)
+        values = {name: table[:, k * width : (k + 1) * width] for k, name in enumerate(like.values)}
+        terms = replace(like, times=np.zeros(len(table)), values=values)
+        parts = [V.T @ A @ V for A in (terms.mass, terms.damping, terms.stiffness)]
+        return ProjectedMotion(replace(self.interpolant, table=np.stack(parts, axis=1)))
+
+
+class ProjectedMotion:
+    """Small dense matrices of a motion off a polynomial."""
+
+    def __init__(self, interpolant: Interpolant) -> None:
+        self.interpolant = interpolant
+
+    def __call__(self, times: Array) -> tuple[Array, Array, Array]:
+        """M, C + D and K at times (P,), each (P, r, r)."""
+        found = self.interpolant.many(times)
+        return found[:, 0], found[:, 1], found[:, 2]
+
+
+def _rows(series: FrozenSeries, names: tuple[str, ...]) -> Index:
+    """For every number of an instant, which numbers its error is compared with: those of its row of
+    M, of C + D or of all stiffness, all of Q, or those of one mobility."""
+    n = series.n
+    row = np.repeat(np.arange(n), np.diff(series.pattern.indptr))
+    parts = [row + n * (0 if name == "M" else 1 if name in DAMPING_PARTS else 2) for name in names]
+    mobile = series.rigid[0].shape[1]
+    rigid = np.tile(np.arange(mobile), n) + 3 * n + 1
+    return np.concatenate([*parts, np.full(n, 3 * n), rigid]).astype(np.intp)

@@ -1,0 +1,165 @@
+"""The reduced basis of one link of a mechanism, from one factorization (docs/numerics.md,
+"Mechanisms").
+
+The basis starts from the rigid motions and lowest free modes of the link, the responses to the unit
+forces and moments of its joints and loads (attachment modes), and the responses to the twelve unit
+inertia loads. It grows by K_ref⁻¹ × residual of the mechanism. K_ref = K + σM, σ far below the
+first elastic frequency, is factorized once.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from assembly.bodies.body import Body
+from assembly.bodies.reduced import Key, ReducedBody, fixed_operators
+from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.basis import ReducedBasis
+from modal.reduction.reference_operator import ReferenceOperator
+from modal.types import Array, Index
+
+MODES = 24  # free elastic modes of the starting basis
+DEPENDENT = 1e-10  # relative size of a joint's load that repeats others
+
+
+class LinkBasis:
+    """V (n, r) of one body, with all its fixed matrices projected and sketched.
+
+    loads (n, k): unit forces and moments of joints and loads, each with its geometric stiffness.
+    ties (n, m): loads by which joints and applied forces may act in the equations of the vibration.
+    units: the unit kinematics that occur. `version` counts how often the basis has grown.
+    """
+
+    def __init__(self, body: Body, loads: Array, ties: Array, units: tuple[int, ...]) -> None:
+        self.body, self.loads, self.version = body, loads, 0
+        operators = fixed_operators(body, loads, units)
+        self.numbers: dict[Key, int] = {key: k for k, key in enumerate(operators)}
+        self._held = np.zeros(0, dtype=np.intp)
+        self._turning: dict[bytes, Array] = {}
+        fields = body.dofs.rigid_fields()
+        fields = fields[:, np.abs(fields).max(axis=0) > 0.0]
+        self.family = AffineFamily.of_operators(list(operators.values()), fields, body.dofs)
+        rows = [np.zeros((1, len(operators))) for _ in range(3)]
+        rows[0][0, self.numbers["M", 0]] = rows[2][0, self.numbers["K", 0]] = 1.0
+        self.reference = ReferenceOperator(self.family, Coefficients(*rows))
+        count = min(MODES + fields.shape[1], body.size)
+        self.basis = ReducedBasis(self.family, self.reference, self.reference.start(count))
+        self.resolved = self._highest(count)
+        inertia = body.operators.inertia_loads[:, list(units)]
+        self.ties = _independent(ties)
+        responses = self.reference.solve(np.hstack([self.ties, _independent(inertia)]))
+        self.include(np.hstack([fields, responses]))
+
+    def _highest(self, count: int) -> float:
+        """The frequency, rad/s, up to which the starting basis holds all modes of K_ref."""
+        frequency = self.basis.projected().frequency
+        return float(frequency[min(count, len(frequency)) - 1])
+
+    @property
+    def size(self) -> int:
+        """Number of shapes."""
+        return self.basis.columns.size
+
+    def include(self, vectors: Array) -> int:
+        """Add what the vectors (n, q) bring; the number of new directions."""
+        added = self.basis.include(vectors)
+        self._forget(added)
+        return added
+
+    def grow(self, residuals: Array) -> int:
+        """Add K_ref⁻¹ residuals (n, q), less the forces at the ties in them."""
+        shares = self._balance @ (self.basis.columns.V.T @ residuals)
+        added = self.basis.grow(residuals - self.ties @ shares)
+        self._forget(added)
+        return added
+
+    def _forget(self, added: int) -> None:
+        if added:
+            self.version += 1
+            self.__dict__.pop("sketched", None)
+            self._turning.clear()
+
+    def branch(self) -> LinkBasis:
+        """A basis that grows on its own from here; this one stays as it is."""
+        other = copy.copy(self)
+        other.basis, other._turning = copy.copy(self.basis), dict(self._turning)
+        return other
+
+    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> LinkBasis:
+        """The basis whose `arrays` were kept."""
+        other = self.branch()
+        other.basis = ReducedBasis.restored(self.family, self.reference, arrays)
+        other._forget(1)
+        return other
+
+    def hold(self, slaves: Index) -> None:
+        """Let the basis contain the unit displacements of some DOFs."""
+        new = np.setdiff1d(slaves, self._held)
+        self._held = np.union1d(self._held, new).astype(np.intp)
+        units = np.zeros((self.body.size, len(new)))
+        units[new, np.arange(len(new))] = 1.0
+        self.include(units)
+
+    def reduced(self, slaves: Index) -> ReducedBody:
+        """The body in the coordinates of the basis, the displacements of `slaves` among them."""
+        return ReducedBody.of(
+            self.body,
+            self.basis.columns.V,
+            slaves,
+            self.numbers,
+            self.basis.matrices,
+            self.loads.shape[1],
+        )
+
+    @property
+    def _balance(self) -> Array:
+        """(VᵀS)⁺ (m, r): with the forces −S f, f = (VᵀS)⁺Vᵀρ, a residual ρ is orthogonal to V."""
+        return np.linalg.pinv(self.basis.columns.V.T @ self.ties)
+
+    @cached_property
+    def sketched(self) -> tuple[Array, Array]:
+        """Θ and Ξ of A_jV and of A_jᵀV, (J, 2, p, r) each, less the forces at the ties in them.
+
+        A residual ρ is known up to forces S f at the ties, by which the constraints act. For a mode
+        of the reduced mechanism some of these make Vᵀ(ρ + S f) = 0. As K_ref⁻¹S is in the basis,
+        this is the smallest of all ρ + S f in the norm dual to K_ref.
+        """
+        basis = self.basis
+        sketches = np.stack([basis.theta.T, basis.xi.T])
+        return self._free(sketches, basis.sketched, basis.matrices), self._free(
+            sketches, basis.transposed, basis.matrices.transpose(0, 2, 1)
+        )
+
+    def sketched_turning(self, dofs: Index, second: Array) -> Array:
+        """Θ and Ξ of symmetric matrices (3, k, k) on some DOFs (k,), (3, 2, p, r)."""
+        key = dofs.tobytes()
+        if key not in self._turning:
+            basis, V = self.basis, self.basis.columns.V[dofs]
+            sketches = np.stack([basis.theta[dofs].T, basis.xi[dofs].T])
+            images = np.einsum("spk,ekr->espr", sketches, second @ V)
+            whole = np.stack([basis.theta.T, basis.xi.T])
+            self._turning[key] = self._free(whole, images, V.T @ (second @ V))
+        return self._turning[key]
+
+    def _free(self, sketches: Array, images: Array, matrices: Array) -> Array:
+        """Sketched images (J, 2, p, r) without the part of the ties; matrices (J, r, r)."""
+        forces = sketches @ self.ties
+        return np.asarray(images - np.einsum("spm,jmr->jspr", forces, self._balance @ matrices))
+
+
+def _independent(forces: Array) -> Array:
+    """The columns scaled to unit size, those that repeat others left out."""
+    size = np.linalg.norm(forces, axis=0)
+    scaled = forces[:, size > 0.0] / size[size > 0.0]
+    if not scaled.shape[1]:
+        return scaled
+    _, R, order = la.qr(scaled, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    return np.asarray(scaled[:, order[: int((diagonal > DEPENDENT * diagonal[0]).sum())]])

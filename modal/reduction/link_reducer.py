@@ -1,0 +1,264 @@
+"""Reduced bases of the links of mechanisms, grown where an error bound of the coupled system
+exceeds the tolerance.
+
+The modes of a mechanism at an instant are those of its reduced mechanism (small and dense); their
+error bounds come from the residuals in the full one (modal/reduction/link_instants.py). Where a
+bound exceeds the tolerance, the basis of every link grows by K_ref⁻¹ × its residuals.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from assembly.errors import SingularSystemError
+from assembly.mechanisms.elastic_reduction import ALL_UNITS, PLANAR_UNITS
+from assembly.mechanisms.mechanism import Mechanism
+from assembly.mechanisms.mechanism_system import MechanismSystem
+from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
+from assembly.system.frozen import FrozenSystem
+from modal.eigen.quadratic import in_parts
+from modal.reduction.error_bounds import ErrorBounds, bounds_of
+from modal.reduction.link_basis import LinkBasis
+from modal.reduction.link_instants import LinkInstants, Options
+from modal.reduction.reduced_eigen import SmallModes, solve_matrices
+from modal.reduction.reducer import FAR_BELOW, ROUNDS, WIDEST
+from modal.types import Array, Complex, Index
+
+# Residuals by the fixed matrices of a link (J, r, k), and what is added on some DOFs.
+Coordinates = tuple[Complex, list[tuple[Index, Complex]]]
+
+BATCH = 50  # instants whose matrices are formed together
+
+
+@dataclass(frozen=True)
+class LinkModes:
+    """Modes of P instants in the coordinates of a reduced mechanism, with their error bounds."""
+
+    instants: LinkInstants
+    modes: SmallModes
+    bounds: ErrorBounds
+
+
+def linked(system: FrozenSystem) -> MechanismSystem | None:
+    """The system, if it is that of a mechanism whose links have bases and nothing is free to
+    move."""
+    if not isinstance(system, MechanismSystem):
+        return None
+    held = system.mechanism.elastic(system.driven).held
+    gives = not system.mechanism.topology.compliance.is_empty
+    return system if gives or held.all() else None
+
+
+def link_bases(mechanism: Mechanism) -> dict[str, LinkBasis]:
+    """The bases of the large bodies of a mechanism; the same object for the same body and loads.
+
+    A body keeps its bases, so that a mechanism asked again at another speed finds them.
+    """
+    topology, out = mechanism.topology, {}
+    units = PLANAR_UNITS if topology.planar else ALL_UNITS
+    for number, name in enumerate(mechanism.bodies):
+        body = mechanism.bodies[name]
+        if not mechanism.is_large(name):
+            continue
+        applied = topology.applied
+        stressing = np.hstack([topology.unit_loads(number), applied.unit_loads(number)])
+        ties = np.hstack([topology.unit_loads(number), applied.ties(number)])
+        key = (stressing.tobytes(), ties.tobytes(), units)
+        if key not in body.bases:
+            body.bases[key] = LinkBasis(body, stressing, ties, units)
+        out[name] = body.bases[key]
+    return out
+
+
+class LinkReducer:
+    """Certified reduced mechanisms, `wanted` modes an instant, bounds up to `tolerance`.
+
+    mechanisms: those that are asked for; their bodies and joints are the same, their motions may
+    differ. tolerance: relative to |λ|, or to a hundredth of the first frequency where λ is smaller.
+    """
+
+    def __init__(
+        self, mechanisms: Sequence[Mechanism], options: Options, k: int, tolerance: float
+    ) -> None:
+        self.options, self.wanted, self.tolerance = options, k, tolerance
+        self.bases = link_bases(mechanisms[0])
+        for mechanism in mechanisms:  # all that any of them eliminates, before anything is made
+            for name, slaves in link_slaves(mechanism, options.driven).items():
+                if name in self.bases:
+                    self.bases[name].hold(slaves)
+        self._made: dict[int, tuple[tuple[int, ...], ReducedMechanism]] = {}
+        self._turned: dict[int, tuple[Array, Array]] = {}
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Shapes of each link."""
+        return {name: basis.size for name, basis in self.bases.items()}
+
+    @property
+    def resolved(self) -> float:
+        """The frequency, rad/s, below which every link's basis holds all free modes."""
+        return min(basis.resolved for basis in self.bases.values())
+
+    def reduced(self, mechanism: Mechanism) -> ReducedMechanism:
+        """The mechanism with the present bases."""
+        versions = tuple(basis.version for basis in self.bases.values())
+        made = self._made.get(id(mechanism))
+        if made is None or made[0] != versions or made[1].full is not mechanism:
+            slaves = link_slaves(mechanism, self.options.driven)
+            links = {name: basis.reduced(slaves[name]) for name, basis in self.bases.items()}
+            made = versions, ReducedMechanism(mechanism, links, self.options.driven)
+            self._made[id(mechanism)] = made
+        return made[1]
+
+    def solve(self, mechanism: Mechanism, times: Array) -> list[LinkModes]:
+        """Modes and bounds at times, BATCH at a time."""
+        reduced, out = self.reduced(mechanism), []
+        for start in range(0, len(times), BATCH):
+            instants = LinkInstants(reduced, self.bases, times[start : start + BATCH], self.options)
+            modes = self._modes(instants)
+            out.append(LinkModes(instants, modes, self._bounds(instants, modes)))
+        return out
+
+    def _modes(self, instants: LinkInstants) -> SmallModes:
+        if instants.series.rigid[0].shape[1]:
+            raise SingularSystemError("links: the mechanism is free to move")
+        turn, frequency = self._coordinates(instants)
+        M, E, K = (turn.T @ A @ turn for A in (instants.mass, instants.damping, instants.stiffness))
+        modes = solve_matrices(M, E, K, frequency, self.wanted)
+        self.floor = 0.01 * float(frequency[0])
+        return modes.lifted(turn)
+
+    def _coordinates(self, instants: LinkInstants) -> tuple[Array, Array]:
+        """Mass-orthonormal coordinates (n, n) with diagonal stiffness at the first instant met."""
+        key = id(instants.mechanism)
+        if key not in self._turned:
+            self._turned.clear()
+            K, M = instants.stiffness[0], instants.mass[0]
+            squares, turn = la.eigh(0.5 * (K + K.T), M)
+            least = 1e-6 * abs(float(squares[min(3, len(squares) - 1)]))
+            self._turned[key] = turn, np.sqrt(np.maximum(np.abs(squares), least))
+        return self._turned[key]
+
+    def _bounds(self, instants: LinkInstants, modes: SmallModes) -> ErrorBounds:
+        right = instants.dual_norms(modes.eigenvalues, modes.right, transposed=False)
+        left = instants.dual_norms(modes.eigenvalues, modes.left, transposed=True)
+        mass = instants.mass_norm(modes.right)
+        return bounds_of(modes, right, left, instants.pairing(modes), mass, self.resolved)
+
+    def accepted(self, found: LinkModes) -> Array:
+        """error_bound / allowed (P, k), at most 1 where it holds; see `Reducer.accepted`."""
+        allowed = self.tolerance * np.maximum(np.abs(found.modes.eigenvalues), self.floor)
+        small = np.maximum(FAR_BELOW * allowed, 4.0 * found.bounds.round_off)
+        ratio = np.fmin(found.bounds.error_bound / allowed, found.bounds.perturbation / small)
+        return np.where(np.isnan(ratio), 0.0, ratio)
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """All that `restore` needs to go on bit by bit where this reducer stands."""
+        return {
+            f"{name}:{part}": array
+            for name, basis in self.bases.items()
+            for part, array in basis.basis.arrays().items()
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take up the bases whose `arrays` were kept."""
+        for name, basis in self.bases.items():
+            own = {
+                key.removeprefix(f"{name}:"): array
+                for key, array in arrays.items()
+                if key.startswith(f"{name}:")
+            }
+            self.bases[name] = basis.restored(own)
+
+    def branch(self, tolerance: float) -> LinkReducer:
+        """A reducer whose bases grow on their own from here; this one keeps its own."""
+        other = copy.copy(self)
+        other.tolerance = tolerance
+        other.bases = {name: basis.branch() for name, basis in self.bases.items()}
+        other._made, other._turned = {}, {}
+        return other
+
+    def train(self, points: Sequence[tuple[Mechanism, Array]]) -> float:
+        """Grow the bases until every instant is accepted; the largest ratio that is left."""
+        worst = np.inf
+        for _ in range(ROUNDS):
+            found = [each for mechanism, times in points for each in self.solve(mechanism, times)]
+            worst = max(float(self.accepted(each).max(initial=0.0)) for each in found)
+            if worst <= 1.0 or not self._grow(found):
+                break
+        return worst
+
+    def _grow(self, found: Sequence[LinkModes]) -> bool:
+        """One round: the dominant residuals of the failing modes, right and left, of each link."""
+        added = 0
+        for name, basis in self.bases.items():
+            sketches, columns = [], []
+            for each in found:
+                ratio = self.accepted(each)
+                for p in np.flatnonzero(ratio.max(axis=1) > 1.0):
+                    sketch, full = self._columns(name, each, int(p), ratio[p])
+                    sketches.append(sketch)
+                    columns.append(full)
+            if not sketches:
+                continue
+            _, sizes, Wt = la.svd(np.hstack(sketches), full_matrices=False)
+            count = int(min((sizes > 0.7).sum(), WIDEST))
+            if count:
+                residuals = self._combined(basis, columns, Wt[:count].T)
+                added += basis.grow(residuals)
+        return added > 0
+
+    def _columns(
+        self, name: str, found: LinkModes, p: int, ratio: Array
+    ) -> tuple[Array, list[Coordinates]]:
+        """Real sketches of the failing residuals of a link at one instant, and their coordinates,
+        scaled so that a column of norm 1 just meets the tolerance."""
+        chosen = np.flatnonzero(ratio > 1.0)
+        one = found.instants.single(p)
+        sketches, columns = [], []
+        for transposed in (False, True):
+            vectors = (found.modes.left if transposed else found.modes.right)[p : p + 1, :, chosen]
+            lam = found.modes.eigenvalues[p : p + 1, chosen]
+            lam = lam.conj() if transposed else lam
+            motions = one.motions(vectors)
+            whole = 0.0
+            for other, parts in motions.items():
+                sketch = one.sketch(other, lam, one.of(parts, transposed), transposed)[0, 0]
+                whole = whole + (np.abs(sketch) ** 2).sum(axis=0)
+                if other == name:
+                    own = sketch
+            scale = np.sqrt(ratio[chosen]) / np.sqrt(np.maximum(whole, np.finfo(float).tiny))
+            parts = one.of(motions[name], transposed)
+            coordinates, extra = one.residual_columns(name, lam, parts, transposed)
+            columns.append((coordinates * scale, [(dofs, x * scale) for dofs, x in extra]))
+            sketches.append(in_parts(own * scale))
+        return np.hstack(sketches), columns
+
+    def _combined(self, basis: LinkBasis, columns: list[list[Coordinates]], mix: Array) -> Array:
+        """Residuals (n, count) from the coordinates of all columns and their combinations."""
+        n, V = basis.body.size, basis.basis.columns.V
+        out = np.zeros((n, mix.shape[1]))
+        start = 0
+        blocks: dict[bool, Array] = {}
+        for pair in columns:
+            for transposed, (coordinates, extra) in zip((False, True), pair, strict=True):
+                width = 2 * coordinates.shape[2]
+                part = mix[start : start + width]
+                start += width
+                blocks[transposed] = (
+                    blocks.get(transposed, 0.0)
+                    + np.concatenate([coordinates.real, coordinates.imag], axis=2) @ part
+                )
+                for dofs, values in extra:
+                    out[dofs] += np.hstack([values.real, values.imag]) @ part
+        for transposed, block in blocks.items():
+            for j, term in enumerate(basis.family.terms):
+                if np.any(block[j]):
+                    out += term.apply(V[:, : block.shape[1]] @ block[j], transposed)
+        return out

@@ -1,0 +1,186 @@
+"""Frequency response of a frozen system, or of a model along a motion or over a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from assembly.errors import InputError
+from assembly.system.frozen import FrozenSystem
+from modal.data.datasets import described, provenance
+from modal.data.progress import shown
+from modal.data.variables import RESPONSE, RESPONSE_SWEPT
+from modal.response.direct import solved
+from modal.response.forced_basis import ForcedResponse, forced_response
+from modal.response.probes import Force, Probe, Probes, force_vector
+from modal.types import Array, Complex, Index
+
+Method = Literal["direct", "modal"]
+DIRECT_LIMIT = 500  # DOFs up to which a factorization at each frequency is the default
+
+
+def frequency_response(
+    model: Any,
+    frequencies: ArrayLike,
+    force: Force,
+    probes: Iterable[Probe] | None = None,
+    *,
+    times: ArrayLike | None = None,
+    over: Mapping[str, ArrayLike] | None = None,
+    method: Method | None = None,
+    accuracy: float = 1e-6,
+    progress: bool | None = False,
+    **fixed: Any,
+) -> xr.Dataset:
+    """Steady response to a harmonic force, q(t) = Re(q̂ e^{iωt}).
+
+    Parameters
+    ----------
+    model : FrozenSystem or object with a method ``freeze``
+        A frozen system; or a model that is frozen at `times` or at the values of `over`.
+    frequencies : array_like, shape (F,)
+        Frequencies of the force, Hz, not negative.
+    force : mapping or array_like, shape (n,)
+        Complex amplitude: ``{(node, component): value}`` or a vector over the degrees of freedom,
+        N and N·m.
+    probes : iterable of (int, str) or int, optional
+        Where the response is read: (node, component) with the components ux, uy, uz, rx, ry, rz,
+        or numbers of degrees of freedom. Default: where the force acts.
+    times : array_like, shape (T,), optional
+        Instants at which the model is frozen, s.
+    over : mapping of one name to array_like, shape (T,), optional
+        Values of one parameter of ``model.freeze``, as in ``over={"omega": speeds}``.
+    method : {"direct", "modal"}, optional
+        "direct" factorizes the dynamic stiffness at each frequency. "modal" uses the lowest modes,
+        the static response and as many corrections as `accuracy` needs, with one factorization for
+        all frequencies. Default: "direct" up to 500 degrees of freedom.
+    accuracy : float, default 1e-6
+        Largest error of "modal", relative to the response in the energy norm.
+    progress : bool or None, default False
+        A progress bar on stderr; None shows it in a terminal only.
+    **fixed
+        Further arguments of ``model.freeze``.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``displacement`` (frequency, probe), complex, m or rad; ``error_bound`` (frequency, probe)
+        of "modal", zero for "direct". With `times` or `over` the first dimension is ``time`` or the
+        parameter.
+
+    Raises
+    ------
+    InputError
+        An argument cannot be used, or the dynamic stiffness is singular at a frequency.
+    ConvergenceError
+        "modal" did not reach the accuracy.
+
+    Notes
+    -----
+    (K + iω(C + D) − ω²M) q̂ = f̂ with all stiffness in K. See docs/numerics.md, "Forced response",
+    for the error bound.
+
+    Examples
+    --------
+    >>> import assembly, modal
+    >>> blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 10,
+    ...                       clamped="start").with_damping(b=1e-5)
+    >>> system = blade.freeze(omega=(0, 0, 100.0))
+    >>> response = modal.frequency_response(system, [0.0, 16.0], {(10, "uz"): 1.0})
+    >>> response["displacement"].sizes
+    Frozen({'frequency': 2, 'probe': 1})
+    """
+    hertz = _frequencies(frequencies)
+    options = (hertz, force, probes, method, accuracy)
+    if times is None and over is None:
+        system = model if isinstance(model, FrozenSystem) else _frozen(model, {}, fixed)
+        return described(_of_system(system, *options), RESPONSE)
+    name, values = _swept(times, over)
+    if isinstance(model, FrozenSystem):
+        raise InputError(f"{name}: a frozen system is one instant; give the model to sweep it")
+    points = shown(values.tolist(), "frequency response", "point", progress)
+    found = [_of_system(_frozen(model, {name: v}, fixed), *options) for v in points]
+    axis = xr.Variable(name, values)
+    swept = xr.concat(found, axis, coords="minimal", compat="override", combine_attrs="override")
+    return described(swept, RESPONSE_SWEPT)
+
+
+def _frequencies(frequencies: ArrayLike) -> Array:
+    hertz = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    if hertz.ndim != 1 or len(hertz) == 0 or not np.all(np.isfinite(hertz)) or np.any(hertz < 0):
+        raise InputError("frequencies: expected finite numbers of Hz, none negative")
+    return hertz
+
+
+def _swept(times: ArrayLike | None, over: Mapping[str, ArrayLike] | None) -> tuple[str, Array]:
+    if times is not None and over is not None:
+        raise InputError("frequency_response: give times or over, not both")
+    name, given = ("time", times) if over is None else _only(over)
+    values = np.asarray(given, dtype=float)
+    if values.ndim != 1 or len(values) == 0:
+        raise InputError(f"{name}: expected a one-dimensional array, got shape {values.shape}")
+    return name, values
+
+
+def _only(over: Mapping[str, ArrayLike]) -> tuple[str, ArrayLike]:
+    if len(over) != 1:
+        raise InputError(f"over: give exactly one parameter, got {', '.join(over) or 'none'}")
+    return next(iter(over.items()))
+
+
+def _frozen(model: Any, point: Mapping[str, float], fixed: Mapping[str, Any]) -> FrozenSystem:
+    if not callable(getattr(model, "freeze", None)):
+        raise InputError(
+            "model: expected a FrozenSystem or an object with a method freeze, "
+            f"got {type(model).__name__}"
+        )
+    try:
+        if "time" in point:
+            system = model.freeze(point["time"], **fixed)
+        else:
+            system = model.freeze(**point, **fixed)
+    except TypeError as fault:
+        raise InputError(f"model: freeze cannot be called so: {fault}") from None
+    if not isinstance(system, FrozenSystem):
+        raise InputError(f"model: freeze returned {type(system).__name__}, not a FrozenSystem")
+    return system
+
+
+def _of_system(
+    system: FrozenSystem,
+    hertz: Array,
+    force: Force,
+    probes: Iterable[Probe] | None,
+    method: Method | None,
+    accuracy: float,
+) -> xr.Dataset:
+    load = force_vector(system, force)
+    wanted = np.flatnonzero(load).tolist() if probes is None else probes
+    places = Probes.of(system, wanted, "probes")
+    chosen = method or ("direct" if system.n <= DIRECT_LIMIT else "modal")
+    if chosen == "direct":
+        found = _direct(system, hertz, load, places.numbers)
+    elif chosen == "modal":
+        found = forced_response(system, 2.0 * np.pi * hertz, load, places.numbers, accuracy)
+    else:
+        raise InputError(f'method: expected "direct" or "modal", got {method!r}')
+    dims = ("frequency", "probe")
+    return xr.Dataset(
+        {
+            "displacement": (dims, found.displacement),
+            "error_bound": (dims, found.error_bound),
+        },
+        coords={"frequency": hertz, "probe": list(places.names)},
+        attrs=provenance(
+            title="frequency response", solver=chosen, basis_size=found.size, solves=found.solves
+        ),
+    )
+
+
+def _direct(system: FrozenSystem, hertz: Array, load: Complex, probes: Index) -> ForcedResponse:
+    rows = [solved(system, 2.0 * np.pi * float(f), load)[probes] for f in hertz]
+    return ForcedResponse(np.array(rows), np.zeros((len(hertz), len(probes))), 0, len(hertz))

@@ -1,0 +1,69 @@
+"""Degrees of freedom by node and component: where forces act and displacements are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assembly.dofs import COMPONENTS
+from assembly.errors import InputError
+from assembly.system.frozen import FrozenSystem
+from modal.transient.loads import dof_number
+from modal.types import Complex, Index
+
+Probe = tuple[int, str] | int
+Force = Any  # mapping of Probe to a number, or array_like (n,)
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Numbers (P,) and names (P,) of some degrees of freedom of a system."""
+
+    numbers: Index
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, system: FrozenSystem, probes: Iterable[Probe], argument: str) -> Probes:
+        """From (node, component) pairs or numbers. Raises InputError naming the argument."""
+        entries = list(probes)
+        if not entries:
+            raise InputError(f'{argument}: give at least one, such as (12, "uz")')
+        numbers = [_number(system, entry, argument) for entry in entries]
+        return cls(np.array(numbers, dtype=np.intp), tuple(name(system, k) for k in numbers))
+
+
+def name(system: FrozenSystem, number: int) -> str:
+    """ "node component" of a degree of freedom, its number where the system has no nodes."""
+    if system.dofs is None:
+        return str(number)
+    return f"{system.dofs.node[number]} {COMPONENTS[system.dofs.component[number]]}"
+
+
+def _number(system: FrozenSystem, probe: Probe, argument: str) -> int:
+    try:
+        return dof_number(probe, system)
+    except InputError as fault:
+        raise InputError(f"{argument}: {fault}") from None
+
+
+def force_vector(system: FrozenSystem, force: Force, argument: str = "force") -> Complex:
+    """A complex load (n,) from a mapping of probes to amplitudes or an array. InputError."""
+    if isinstance(force, Mapping):
+        out = np.zeros(system.n, dtype=complex)
+        for probe, amplitude in force.items():
+            out[_number(system, probe, argument)] += amplitude
+    else:
+        out = np.asarray(force, dtype=complex)
+        if out.shape != (system.n,):
+            raise InputError(
+                f'{argument}: expected {{(node, "uz"): amplitude}} or an array of shape '
+                f"({system.n},), got shape {out.shape}"
+            )
+    if not np.all(np.isfinite(out)):
+        raise InputError(f"{argument}: has entries that are not finite numbers")
+    if not np.any(out):
+        raise InputError(f"{argument}: is zero")
+    return out

@@ -1,0 +1,221 @@
+"""Snapshots of a mechanism along its motion from reduced bases of its links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.mechanisms.mechanism_system import MechanismSystem
+from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.link_check import check_links
+from modal.reduction.link_instants import Options
+from modal.reduction.link_reducer import BATCH, LinkModes, LinkReducer
+from modal.reduction.reducer import spread
+from modal.tracking.snapshot import ModesLike, Snapshot
+from modal.tracking.source import BasisError
+from modal.tracking.variation import (
+    Neighbourhood,
+    Stencil,
+    Triple,
+    Variation,
+    variation,
+    window_space,
+)
+from modal.types import Array, Complex
+
+TRAINING, SAMPLE = 5, 24  # instants on which the bases are first trained, and then completed
+
+
+@dataclass(frozen=True)
+class _SmallInstant:
+    """The modes of one instant in the coordinates of the reduced mechanism."""
+
+    eigenvalues: Complex
+    right: Complex
+    left: Complex
+    backward_error: Array
+    condition_number: Array
+    kind: NDArray[np.str_]
+
+
+class LinkSource:
+    """All instants of a mechanism from the bases of its links (modal/reduction/link_reducer.py).
+
+    at: the times, s. The bases are grown on SAMPLE of them until the error bound of every
+    eigenvalue is below accuracy |λ|, and compared with the full mechanism at `checks` times of a
+    seeded draw, the lowest `checked` modes. The times are then solved BATCH at a time; where a
+    batch does not reach the accuracy, the bases grow, and `carried` transforms earlier snapshots.
+    Raises BasisError when the bases cannot be made accurate enough, AccuracyError when the full
+    mechanism has other modes.
+    """
+
+    def __init__(
+        self,
+        first: MechanismSystem,
+        at: Array,
+        count: int,
+        accuracy: float,
+        around: Neighbourhood,
+        checks: int = 1,
+        checked: int | None = None,
+    ) -> None:
+        self._mechanism, self._at, self._accuracy = first.mechanism, at, accuracy
+        self._around, self.growths = around, 0
+        options = Options(first.transport, first.prestress is not None, first.driven)
+        self._reducer = LinkReducer([first.mechanism], options, count, accuracy)
+        self._possible = self._leading()
+        for wanted in (TRAINING, SAMPLE):
+            self._train(self._possible[spread(len(self._possible), wanted)])
+        drawn = np.random.default_rng(13).permutation(len(self._possible))[:checks]
+        for t in self._possible[drawn]:
+            check_links(self._reducer, first.mechanism, float(t), checked)
+        self._batch: dict[float, Snapshot] = {}
+        self._settle()
+
+    def _leading(self) -> Array:
+        """The times up to the first at which the mechanism cannot be assembled."""
+        for n, t in enumerate(self._at):
+            try:
+                self._mechanism.state(float(t))
+            except Exception:  # raised again, and named, when the sweep comes there
+                if n == 0:
+                    raise
+                return self._at[:n]
+        return self._at
+
+    def _train(self, times: Array) -> None:
+        worst = self._reducer.train([(self._mechanism, times)])
+        if worst > 1.0:
+            raise BasisError(
+                f"track: an error bound stays {worst:.3g} times above the accuracy "
+                f"{self._accuracy:g} with bases of {self._shapes()}"
+            )
+
+    def _shapes(self) -> str:
+        return ", ".join(f"{size} shapes of {name}" for name, size in self._reducer.sizes.items())
+
+    def _settle(self) -> None:
+        """Take up the present bases."""
+        self._reduced = self._reducer.reduced(self._mechanism)
+        low, high = float(self._at.min()), float(self._at.max())
+        smooth = None
+        if len(self._possible) == len(self._at):
+            smooth = InterpolatedMotion.of(self._reduced, low, high, **self._options())
+        self._smooth = None if smooth is None else smooth.projected(np.eye(self._size))
+        self.description = f"reduced bases of links: {self._shapes()}; accuracy {self._accuracy:g}"
+
+    def snapshot(self, at: float) -> Snapshot:
+        if at not in self._batch:
+            rising = self._at[0] <= self._at[-1]
+            place = int(np.searchsorted(self._at if rising else -self._at, at if rising else -at))
+            known = place < len(self._possible) and self._at[place] == at
+            if not known:
+                (found,) = self._reducer.solve(self._mechanism, np.array([at]))
+                return self._snapshots(found)[0]
+            start = place - place % BATCH
+            self._load(self._possible[start : start + BATCH])
+        return self._batch[at]
+
+    def _load(self, times: Array) -> None:
+        """Solve a batch; the bases grow first where they are not accurate enough."""
+        (found,) = self._reducer.solve(self._mechanism, times)
+        if self._reducer.accepted(found).max() > 1.0:
+            before = self._reduced
+            self._train(times)
+            self._settle()
+            self._embedding = self._reduced.embedding(before)
+            self.growths += 1
+            (found,) = self._reducer.solve(self._mechanism, times)
+        self._batch = dict(zip(times.tolist(), self._snapshots(found), strict=True))
+
+    def carried(self, snapshot: Snapshot) -> Snapshot:
+        (M,), (C,), _ = self._matrices(np.array([snapshot.at]))
+        return snapshot.carried(self._embedding, M, C)
+
+    def prints(self) -> NDArray[np.float64]:
+        raise NotImplementedError("a stored run solves mechanisms in full")
+
+    def arrays(self) -> Mapping[str, NDArray[Any]] | None:
+        return None
+
+    def close(self) -> None:
+        pass
+
+    def _options(self) -> dict[str, Any]:
+        options = self._reducer.options
+        return dict(transport=options.transport, prestress=options.prestress, driven=options.driven)
+
+    @property
+    def _size(self) -> int:
+        return len(self._reduced.elastic(self._reducer.options.driven).masters)
+
+    def _matrices(self, times: Array) -> tuple[Array, Array, Array]:
+        """M, C + D and K of the reduced mechanism, (P, n, n), off a polynomial where they are
+        smooth."""
+        if self._smooth is not None:
+            return self._smooth(times)
+        series = self._reduced.freeze_many(times, **self._options())
+        return series.mass, series.damping, series.stiffness
+
+    def _snapshots(self, found: LinkModes) -> list[Snapshot]:
+        small, instants = found.modes, found.instants
+        lam = small.eigenvalues
+        size = np.abs(lam)
+        scale = small.condition * np.where(size > 0.0, size, 1.0)
+        error = found.bounds.error_bound / scale
+        snapshots = []
+        for n, t in enumerate(instants.times):
+            there = np.isfinite(lam[n])  # fewer real eigenvalues or modes than asked for
+            modes: ModesLike = _SmallInstant(
+                lam[n, there],
+                small.right[n][:, there],
+                small.left[n][:, there],
+                error[n, there],
+                small.condition[n, there],
+                np.full(int(there.sum()), "elastic"),
+            )
+            M, C = instants.mass[n], instants.damping[n]
+            snapshots.append(Snapshot.of(float(t), M, C, modes))
+        return self._varied(snapshots)
+
+    def _varied(self, snapshots: list[Snapshot]) -> list[Snapshot]:
+        """With the changes at each instant, the matrices next to all of them made together."""
+        stencils = [self._around.stencil(one.at, one.eigenvalues) for one in snapshots]
+        near = [stencil.values for stencil in stencils if stencil is not None]
+        try:
+            made = self._matrices(np.concatenate(near)) if near else None
+        except Exception:  # what the mechanism raises at an instant itself is raised there
+            return [self._one_by_one(one, s) for one, s in zip(snapshots, stencils, strict=True)]
+        out, start = [], 0
+        for one, stencil in zip(snapshots, stencils, strict=True):
+            if stencil is None or made is None:
+                out.append(one)
+                continue
+            mine = slice(start, start + len(stencil.values))
+            start = mine.stop
+            parts = (made[0][mine], made[1][mine], made[2][mine])
+            out.append(replace(one, variation=self._variation(one, stencil, parts)))
+        return out
+
+    def _one_by_one(self, one: Snapshot, stencil: Stencil | None) -> Snapshot:
+        try:
+            made = None if stencil is None else self._matrices(stencil.values)
+        except Exception:  # the mechanism cannot be assembled next to the instant
+            return one
+        if stencil is None or made is None:
+            return one
+        return replace(one, variation=self._variation(one, stencil, made))
+
+    def _variation(
+        self, one: Snapshot, stencil: Stencil, parts: tuple[Array, Array, Array]
+    ) -> Variation:
+        V = window_space(one.right, one.left)
+        triples: list[Triple] = []
+        for n in range(len(stencil.values)):
+            M, C, K = (V.T @ part[n] @ V for part in parts)
+            triples.append((M, C, K))
+        return variation(stencil, triples, *one.window(V), self._around.rate)

@@ -1,0 +1,339 @@
+"""The modes of all instants of a small model on a smooth motion, from one certified basis.
+
+The matrices come off a polynomial through a few dozen instants
+(modal/reduction/interpolated_motion.py), whose table is projected once on a basis V: an instant of
+the motion, and those next to it, then cost r × r work. V holds the right and left modes of a few
+full solves. It grows by K⁻¹ times the residuals of the modes that it does not hold well, right and
+left, until the eigenvalues of all instants are as accurate as asked for.
+
+The error of an eigenvalue by a basis that holds both its vectors nearly is of second order: with
+the residuals ρ = Q(λ)q and ϱ = Q(λ)ᴴu of the full order, both orthogonal to V, what V leaves out
+responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'(λ)q).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from assembly.errors import AccuracyError
+from assembly.system.frozen import FrozenSystem
+from modal.eigen.solve import solve
+from modal.provenance.same_model import drawn_prints
+from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.spot_check import full_modes, unmatched
+from modal.tracking.snapshot import ModesLike, Snapshot
+from modal.tracking.sources import Freeze, Kept, SmallInstant
+from modal.tracking.variation import Neighbourhood, Triple, Variation, variation, window_space
+from modal.types import Array, Complex
+
+LARGEST = 400  # degrees of freedom up to which dense matrices of all instants are kept
+TRAINING, SAMPLE = 4, 16  # instants of full solves at the start, and those on which the basis grows
+WHOLE = 64  # degrees of freedom up to which the basis is the whole space
+ROUNDS = 8  # of growth
+SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹
+PER_ROUND = 8  # directions that join the basis in one round
+LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
+DEPENDENT = 1e-5  # relative singular value below which a direction is in the basis already
+BLOCK = 64  # instants that are computed together
+EPS = float(np.finfo(float).eps)
+
+
+class NotSmooth(Exception):
+    """The motion has no accurate polynomial, or the basis none of the accuracy."""
+
+
+@dataclass(frozen=True)
+class _Small:
+    """Modes of P instants: eigenvalues (P, K), right and left vectors (P, r, K) with uᴴQ'(λ)q = 1
+    and |q| = 1, condition numbers (P, K). by_basis, bound (P, K): errors by the basis, and with
+    those by round-off, rad/s."""
+
+    eigenvalues: Complex
+    right: Complex
+    left: Complex
+    condition: Array
+    by_basis: Array
+    bound: Array
+
+
+class SmoothSource:
+    """freeze, at: the model and the instants. count: modes. accuracy: relative, of eigenvalues.
+    around: the neighbourhood of the instants. checks, checked: instants and modes that a full solve
+    verifies. kept(prints): the stored run that is continued. Raises NotSmooth where the motion is
+    of another kind, AccuracyError when a full solve differs."""
+
+    growths = 0
+
+    def __init__(
+        self,
+        motion: InterpolatedMotion,
+        freeze: Freeze,
+        at: NDArray[np.float64],
+        count: int,
+        accuracy: float,
+        around: Neighbourhood,
+        checks: int = 1,
+        checked: int | None = None,
+        kept: Kept | None = None,
+    ) -> None:
+        self._motion, self._freeze, self._at = motion, freeze, at
+        self._count, self._accuracy, self._around = count, accuracy, around
+        if kept is not None:
+            kept(self.prints())
+        self._train()
+        self._make()
+        self._check(checks, checked or count)
+        self.description = (
+            f"basis of {self._V.shape[1]} vectors, accuracy {accuracy:g}, {motion.interpolant}"
+        )
+
+    # The basis.
+
+    def _train(self) -> None:
+        chosen = np.unique(np.linspace(0, len(self._at) - 1, TRAINING + 1).round().astype(int))
+        first = self._freeze(float(self._at[chosen[0]]))
+        self._root = la.cholesky(self._norm(first))
+        if first.n <= WHOLE:
+            self._V = np.asarray(la.solve_triangular(self._root, np.eye(first.n)))
+            self._table = self._motion.projected(self._V)
+            return
+        shapes = []
+        for n in chosen[:-1] if len(chosen) > 1 else chosen:
+            modes = solve(self._freeze(float(self._at[n])), k=self._count)
+            shapes += [modes.right, modes.left]
+        self._V = np.zeros((first.n, 0))
+        self._grow(np.hstack(shapes))
+        sample = self._at[np.unique(np.linspace(0, len(self._at) - 1, SAMPLE).round().astype(int))]
+        for _ in range(ROUNDS):
+            if self._accurate(*self._certified(sample)):
+                return
+        raise NotSmooth("the basis does not reach the accuracy")
+
+    def _accurate(self, modes: _Small, responses: list[Complex]) -> bool:
+        """Whether the basis holds the modes to the accuracy; otherwise it grows by what it
+        lacks."""
+        ratio = modes.by_basis / (self._accuracy * np.abs(modes.eigenvalues))
+        if ratio.max() <= 1.0:
+            return True
+        p, i = np.nonzero(ratio > LACKING)
+        missing = np.hstack([response[p, :, i].T for response in responses])
+        self._grow(missing, np.tile(ratio[p, i], len(responses)))
+        return False
+
+    def _norm(self, system: FrozenSystem) -> Array:
+        """An energy norm (n, n): the symmetric part of K where it is definite, with some mass."""
+        K, M = system.K.toarray(), system.M.toarray()
+        K = 0.5 * (K + K.T)
+        low = float(la.eigh(K, M, eigvals_only=True, subset_by_index=[0, 0])[0])
+        high = float(np.trace(K) / np.trace(M))
+        return np.asarray(K + (max(-2.0 * low, 0.0) + 1e-8 * high) * M)
+
+    def _grow(self, shapes: Complex, weights: Array | None = None) -> None:
+        """Add the real and imaginary parts of shapes (n, m) to the basis, orthonormal in energy.
+
+        weights (m,): of shapes of which the PER_ROUND main directions are enough.
+        """
+        X = self._root @ np.hstack([shapes.real, shapes.imag])
+        size = np.linalg.norm(X, axis=0)
+        X = X[:, size > 0.0] / size[size > 0.0]
+        W = self._root @ self._V
+        for _ in range(2):
+            X -= W @ (W.T @ X)
+        if weights is not None:
+            X = X * np.tile(weights, 2)
+        U, sizes, _ = la.svd(X, full_matrices=False)
+        added = U[:, sizes > DEPENDENT * sizes[0]]
+        W = np.hstack([W, added if weights is None else added[:, :PER_ROUND]])
+        if W.shape[1] > len(W) // 2:
+            raise NotSmooth("the basis is no smaller than the model")
+        self._V = np.asarray(la.solve_triangular(self._root, W))
+        self._table = self._motion.projected(self._V)
+
+    # The modes.
+
+    def _certified(self, times: Array) -> tuple[_Small, list[Complex]]:
+        """The modes at the times with their error bounds, and K⁻¹ times the residuals of the right
+        and left ones."""
+        M, C, K = self._table(times)
+        values, right, left = _eigenpairs(M, C, K, self._count)
+        size = np.abs(values)
+        left = left / _pairing(M, C, values, right, left).conj()[:, None, :]
+        condition = _condition(M, C, K, values, right, left)
+        series = self._motion.freeze_many(times)
+        full = (series.mass, series.damping, series.stiffness)
+        q, u = self._V @ right, self._V @ left
+        residual = _quadratic(full, values, q)
+        MT, CT, KT = (A.swapaxes(1, 2) for A in full)
+        dual = _quadratic((MT, CT, KT), values.conj(), u)
+        try:
+            responses = [
+                _solved(A, rhs) for A, rhs in ((full[2], residual), (full[2].swapaxes(1, 2), dual))
+            ]
+        except np.linalg.LinAlgError:
+            raise NotSmooth("the stiffness of an instant is singular") from None
+        by_basis = SAFETY * np.abs((dual.conj() * responses[0]).sum(axis=1))
+        mass, damping, stiffness = (np.linalg.norm(A, axis=(1, 2))[:, None] for A in full)
+        scale = mass * size**2 + damping * size + stiffness
+        round_off = EPS * scale * np.linalg.norm(q, axis=1) * np.linalg.norm(u, axis=1)
+        found = _Small(values, right, left, condition, by_basis, by_basis + round_off)
+        return found, responses
+
+    def _check(self, checks: int, checked: int) -> None:
+        """Full solves of instants of a seeded draw."""
+        drawn = np.random.default_rng(13).permutation(len(self._at))[:checks]
+        for n in drawn:
+            t = float(self._at[n])
+            modes, _ = self._certified(np.array([t]))
+            k = min(self._count, checked)
+            exact, exact_bound = full_modes(self._freeze(t), k)
+            found, bound = modes.eigenvalues[0], modes.bound[0]
+            floor = self._accuracy * float(np.abs(exact).max())
+            for lam in (
+                unmatched(found, bound, exact, exact_bound, floor),
+                unmatched(exact, exact_bound, found[:k], bound[:k], floor),
+            ):
+                if lam is not None:
+                    raise AccuracyError(
+                        f"reduced basis: at t = {t:g} s the eigenvalues of the full problem and of "
+                        f"the basis differ at λ = {lam:.8g} rad/s"
+                    )
+
+    # What a run asks for.
+
+    def snapshot(self, at: float) -> Snapshot:
+        if at not in self._made:
+            return self._snapshots(np.array([at]), self._certified(np.array([at]))[0])[0]
+        return self._made[at]
+
+    def _make(self) -> None:
+        """The snapshots of all instants; the basis grows first where it is not accurate enough."""
+        blocks = np.array_split(self._at, -(-len(self._at) // BLOCK))
+        modes: list[_Small] = []
+        for _ in range(ROUNDS):
+            modes = []
+            for times in blocks:
+                found, responses = self._certified(times)
+                if not self._accurate(found, responses):
+                    break
+                modes.append(found)
+            else:
+                break
+        else:
+            raise NotSmooth("the basis does not reach the accuracy")
+        self._made = {
+            snapshot.at: snapshot
+            for times, found in zip(blocks, modes, strict=True)
+            for snapshot in self._snapshots(times, found)
+        }
+
+    def _snapshots(self, times: Array, modes: _Small) -> list[Snapshot]:
+        size = np.abs(modes.eigenvalues)
+        error = modes.bound / (modes.condition * np.where(size > 0.0, size, 1.0))
+        found: list[ModesLike] = [
+            SmallInstant(
+                modes.eigenvalues[n],
+                modes.right[n],
+                modes.left[n],
+                error[n],
+                modes.condition[n],
+                np.full(modes.eigenvalues.shape[1], "elastic"),
+            )
+            for n in range(len(times))
+        ]
+        M, C, _ = self._table(times)
+        made = Snapshot.batch(times, M, C, found)
+        return [
+            replace(one, variation=change)
+            for one, change in zip(made, self._variations(made), strict=True)
+        ]
+
+    def _variations(self, made: list[Snapshot]) -> list[Variation | None]:
+        stencils = [self._around.stencil(s.at, s.eigenvalues) for s in made]
+        if any(stencil is None for stencil in stencils):
+            return [None] * len(made)
+        M, C, K = self._table(np.concatenate([s.values for s in stencils if s is not None]))
+        out: list[Variation | None] = []
+        first = 0
+        for one, stencil in zip(made, stencils, strict=True):
+            assert stencil is not None
+            span = slice(first, first + len(stencil.values))
+            first = span.stop
+            V = window_space(one.right, one.left)
+            triples = list(zip(*(V.T @ A[span] @ V for A in (M, C, K)), strict=True))
+            out.append(variation(stencil, triples, *one.window(V), self._around.rate))
+        return out
+
+    def carried(self, snapshot: Snapshot) -> Snapshot:
+        return snapshot
+
+    def prints(self) -> NDArray[np.float64]:
+        return drawn_prints(self._freeze, self._at)
+
+    def arrays(self) -> Mapping[str, NDArray[Any]] | None:
+        return None
+
+    def close(self) -> None:
+        pass
+
+
+def _eigenpairs(M: Array, C: Array, K: Array, count: int) -> tuple[Complex, Complex, Complex]:
+    """The `count` eigenpairs of smallest |λ|, Im λ ≥ 0, of each instant: values (P, count), right
+    vectors of unit norm and left ones (P, r, count)."""
+    P, r, _ = M.shape
+    inverse = np.zeros((P, 2 * r, 2 * r))
+    inverse[:, :r] = -np.linalg.solve(K, np.concatenate([C, M], axis=2))
+    inverse[:, r:, :r] = np.eye(r)
+    # The reciprocals of the eigenvalues: the lowest modes are the largest.
+    reciprocal, X = np.linalg.eig(inverse)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.where(reciprocal != 0.0, 1.0 / reciprocal, np.inf)
+    Y = np.linalg.inv(X).conj().swapaxes(1, 2)
+    # Rows of X⁻¹ are left vectors of [[−K⁻¹C, −K⁻¹M], [I, 0]]: u = K⁻ᵀ y₁.
+    lower = values.imag < 0.0
+    order = np.argsort(np.where(lower, np.inf, np.abs(values)), axis=1, kind="stable")[:, :count]
+    lam = np.take_along_axis(values, order, 1)
+    if not np.all(np.isfinite(lam)) or np.take_along_axis(lower, order, 1).any():
+        raise NotSmooth("an instant has fewer modes than asked for")
+    q = np.take_along_axis(X[:, :r], order[:, None], 2)
+    u = _solved(K.swapaxes(1, 2), np.take_along_axis(Y[:, :r], order[:, None], 2))
+    return lam, q / np.linalg.norm(q, axis=1, keepdims=True), u
+
+
+def _solved(A: Array, rhs: Complex) -> Complex:
+    """A⁻¹ of complex columns, in real arithmetic."""
+    k = rhs.shape[2]
+    wide = np.linalg.solve(A, np.concatenate([rhs.real, rhs.imag], axis=2))
+    return np.asarray(wide[..., :k] + 1j * wide[..., k:])
+
+
+def _quadratic(matrices: Triple, lam: Complex, Q: Complex) -> Complex:
+    """(λ²M + λC + K) q of each instant."""
+    M, C, K = matrices
+    row = lam[:, None, :]
+    return np.asarray(_times(M, Q * row**2) + _times(C, Q * row) + _times(K, Q))
+
+
+def _times(A: Array, X: Complex) -> Complex:
+    k = X.shape[2]
+    wide = A @ np.concatenate([X.real, X.imag], axis=2)
+    return np.asarray(wide[..., :k] + 1j * wide[..., k:])
+
+
+def _pairing(M: Array, C: Array, lam: Complex, Q: Complex, U: Complex) -> Complex:
+    """uᴴ(2λM + C)q of each mode, (P, K)."""
+    return np.asarray((U.conj() * (_times(M, Q * (2.0 * lam[:, None, :])) + _times(C, Q))).sum(1))
+
+
+def _condition(M: Array, C: Array, K: Array, lam: Complex, Q: Complex, U: Complex) -> Array:
+    """Condition numbers ‖u‖‖q‖ (|λ|²‖M‖ + |λ|‖C‖ + ‖K‖) / |λ| at uᴴQ'(λ)q = 1, (P, K)."""
+    size = np.abs(lam)
+    mass, damping, stiffness = (np.linalg.norm(A, axis=(1, 2))[:, None] for A in (M, C, K))
+    total = mass * size**2 + damping * size + stiffness
+    product = np.linalg.norm(Q, axis=1) * np.linalg.norm(U, axis=1)
+    return np.asarray(total * product / np.where(size > 0.0, size, 1.0))

@@ -1,0 +1,15 @@
+"""The variables that only this study writes."""
+
+from __future__ import annotations
+
+from modal.data.variables import Table, Variable
+
+VARIABLES: Table = {
+    "displacement": Variable("transverse displacement at mid-rod", "m", ("time",)),
+    "amplitude": Variable("amplitude of the first mode, time integration", "1", ("instant",)),
+    "amplitude_corrected": Variable("amplitude predicted by σ", "1", ("instant",)),
+    "amplitude_frozen": Variable("amplitude predicted by Re λ", "1", ("instant",)),
+    "instant": Variable("time", "s"),
+    "speed_rpm": Variable("crank speed", "rpm"),
+    "turn": Variable("crank position", "turns"),
+}

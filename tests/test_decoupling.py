@@ -1,0 +1,88 @@
+"""Floquet multipliers by groups of modes that decouple, against the product of Magnus steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import modal
+from modal.periodic.balanced import Balanced
+from modal.periodic.decoupling import decoupled_modes
+from modal.periodic.magnus import propagator_factors
+from modal.periodic.product_eigen import product_modes
+from modal.reduction.interpolation import one_by_one, periodic_interpolant
+from studies import slider_crank
+
+T = 2.0 * np.pi
+
+
+class Oscillators:
+    """q̈ + (G + D) q̇ + K(t) q = 0: two slow modes and two fast ones, coupled by all terms.
+
+    drive: amplitude of K's variation at twice the first frequency, a parametric resonance.
+    """
+
+    def __init__(self, drive: float, damping: float) -> None:
+        rng = np.random.default_rng(5)
+        skew = rng.normal(size=(4, 4))
+        self.G, self.D = 0.1 * (skew - skew.T), damping * np.diag([1.0, 2.0, 3.0, 0.5])
+        shape = rng.normal(size=(4, 4))
+        self.shape = drive * (shape + shape.T) + np.diag([3.0 * drive, 0.0, 0.0, 0.0])
+        self.K = np.diag([3.0, 4.6, 61.3, 140.7]) ** 2
+
+    def first_order(self, t: float) -> np.ndarray:
+        K = self.K + self.shape * np.cos(6.0 * t) + 9.0 * np.diag([0, 0, 1, -2.0]) * np.sin(t)
+        zero = np.zeros((4, 4))
+        return np.block([[zero, np.eye(4)], [-K, -(1.0 + 0.2 * np.cos(t)) * self.G - self.D]])
+
+
+@pytest.mark.parametrize(("drive", "damping"), [(0.0, 0.0), (1.5, 0.0), (1.5, 0.05)])
+def test_decoupled_modes_are_those_of_the_whole_monodromy(drive: float, damping: float) -> None:
+    model = Oscillators(drive, damping)
+    smooth = periodic_interpolant(one_by_one(model.first_order), 0.3, T)
+    assert smooth is not None
+    A = Balanced.diagonal(smooth, 0.3)
+    found = decoupled_modes(A, 0.3, T)
+    assert found is not None
+    made = propagator_factors(A, 0.3, 0.3 + T)
+    exact = product_modes(made.matrices, made.errors)
+    apart = np.abs(np.exp(1j * (found.logs[:, None] - exact.logs).imag) - 1.0)
+    apart = np.hypot(apart, (found.logs[:, None] - exact.logs).real)
+    nearest = apart.argmin(axis=1)
+    assert len(set(nearest)) == 8
+    gap = apart[np.arange(8), nearest]
+    assert np.all(gap <= found.error + exact.error[nearest] + 1e-10)
+    assert gap.max() <= 1e-7
+    if drive:  # the resonance is there, and both find it
+        assert found.logs.real.max() > 0.05
+    whole = np.eye(8)
+    for factor in made.matrices:
+        whole = factor @ whole
+    for log, vector in zip(found.logs, found.vectors.T, strict=True):
+        residual = whole @ vector - np.exp(log) * vector
+        assert np.linalg.norm(residual) <= 1e-4 * np.linalg.norm(vector)
+
+
+def test_modes_that_never_stay_apart_are_left_to_the_whole_monodromy() -> None:
+    def mathieu(t: float) -> np.ndarray:
+        return np.array([[0.0, 1.0], [-1.0 - 0.5 * np.cos(t), -0.1]])
+
+    smooth = periodic_interpolant(one_by_one(mathieu), 0.0, T)
+    assert smooth is not None
+    assert decoupled_modes(Balanced.diagonal(smooth, 0.0), 0.0, T) is None
+
+
+def test_all_multipliers_of_a_stiff_mechanism_by_default() -> None:
+    """Liouville: the product of all multipliers is exp(−∫ tr D) with D = a M, a T per degree of
+    freedom, as the consistent form has C + Cᵀ = 2Ṁ, whose part vanishes over a turn."""
+    a = 3.0
+    machine = slider_crank.model(elements=3, elastic_crank=False, rayleigh=(a, 0.0))
+    free = slider_crank.model(elements=3, elastic_crank=False)
+    assert machine.period is not None
+    found = modal.floquet(machine, machine.period)
+    assert found.method == "dense" and found.is_complete and found.verdict == "stable"
+    undamped = modal.floquet(free, machine.period)
+    assert_allclose(undamped.exponents.real, 0.0, atol=1e-5)
+    # The rod alone is damped: some of the trace is that of the crank and the slider.
+    assert -a * len(found.exponents) / 2.0 <= found.exponents.real.sum() < 0.0

@@ -1,0 +1,122 @@
+"""Mechanisms on reduced bases of their links, against the full mechanism.
+
+The full mechanism's own frozen systems, solved by `modal.solve`, and its own time integration are
+the independent route: they use none of the bases.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import assembly
+import modal
+from assembly.gallery import solid_slider_crank
+from assembly.mechanisms.mechanism_system import MechanismSystem
+from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
+from modal.reduction.link_check import full_link_modes
+from modal.reduction.link_instants import Options
+from modal.reduction.link_reducer import LinkReducer, link_bases
+from tests.support.full_mechanism import FullMechanism
+from tests.support.link_machines import MACHINES, loaded_beam, ratios
+
+SPEED = 157.0
+
+
+@pytest.fixture(scope="module")
+def machine() -> assembly.Mechanism:
+    return solid_slider_crank((6, 1, 1))(SPEED)
+
+
+def test_the_reduced_mechanism_is_a_galerkin_projection_of_the_full_one(
+    machine: assembly.Mechanism,
+) -> None:
+    """WᵀXW of the full frozen system for every named matrix and the load, W constant."""
+    bases = link_bases(machine)
+    slaves = link_slaves(machine)
+    bases["rod"].hold(slaves["rod"])
+    reduced = ReducedMechanism(machine, {"rod": bases["rod"].reduced(slaves["rod"])})
+    full, small = machine.freeze_many([0.013])[0], reduced.freeze_many([0.013])[0]
+    W = reduced.lift(np.eye(small.n))
+    for name in ("M", "damping", "stiffness"):
+        whole, own = getattr(full, name), getattr(small, name).toarray()
+        size = np.sqrt(np.abs(np.outer(np.diag(own), np.diag(own)))) + 1e-9 * np.abs(own).max()
+        assert np.abs(W.T @ (whole @ W) - own).max() <= 1e-7 * size.max(), name
+    assert np.allclose(W.T @ full.Q, small.Q, rtol=1e-9, atol=1e-9 * np.abs(small.Q).max())
+
+
+@pytest.mark.parametrize("name", ["solid rod", "loaded beam", "four-bar", "bushing"])
+def test_stated_bounds_cover_the_errors(name: str) -> None:
+    assert ratios(MACHINES[name]()).max() <= 1.0
+
+
+def test_a_basis_that_is_not_grown_enough_says_so(machine: assembly.Mechanism) -> None:
+    """The bound is not vacuous: with the starting basis it exceeds 1e-9, and so does the error."""
+    reducer = LinkReducer([solid_slider_crank((6, 1, 1))(SPEED)], Options(), 9, 1e-9)
+    (found,) = reducer.solve(machine, np.array([0.013]))
+    assert reducer.accepted(found).max() > 1.0
+    assert reducer.train([(machine, np.array([0.013]))]) <= 1.0
+
+
+def test_full_order_verification_finds_the_modes_of_the_full_mechanism(
+    machine: assembly.Mechanism,
+) -> None:
+    reducer = LinkReducer([machine], Options(), 6, 1e-6)
+    found = full_link_modes(reducer, machine, 0.011, 4)
+    exact = modal.solve(machine.freeze_many([0.011])[0], k=4)
+    assert np.all(np.abs(found.eigenvalues - exact.eigenvalues) <= found.error_bound + 1e-6)
+
+
+def test_large_mechanisms_form_their_matrices_when_used(machine: assembly.Mechanism) -> None:
+    system = machine.freeze(0.01)
+    assert isinstance(system, MechanismSystem)
+    assert "parts" not in vars(system)
+    assert system.M.shape == (system.n, system.n) == machine.freeze_many([0.01])[0].M.shape
+
+
+def test_another_speed_finds_the_bases_of_the_first() -> None:
+    make = solid_slider_crank((6, 1, 1))
+    first = link_bases(make(50.0))["rod"]
+    assert link_bases(make(70.0))["rod"] is first
+
+
+def test_a_transient_agrees_with_that_of_the_full_mechanism(machine: assembly.Mechanism) -> None:
+    n = machine.freeze(0.0).n
+    mode = modal.solve(machine.freeze_many([0.0])[0], k=1)
+    q, v = mode.right[:, 0].real, (mode.eigenvalues[0] * mode.right[:, 0]).real
+    span, step = (0.0, 0.001), 2e-5
+    on_links = modal.integrate(machine, span, (q, v), step=step)
+    full = modal.integrate(FullMechanism(machine), span, (q, v), step=step)
+    assert on_links.attrs["unknowns"] == n
+    assert on_links.attrs["basis"].startswith("reduced bases of links")
+    size = np.abs(full.displacement.values).max()
+    assert list(on_links.probe.values) == list(full.probe.values)
+    assert np.abs(on_links.displacement - full.displacement).max() <= 1e-4 * size
+
+
+def test_a_map_over_speed_and_position_agrees_with_full_solves() -> None:
+    make = solid_slider_crank((6, 1, 1))
+
+    class Turning:
+        def freeze(self, speed: float, turn: float) -> assembly.FrozenSystem:
+            mechanism = make(speed)
+            assert mechanism.period is not None
+            return mechanism.freeze(turn * mechanism.period)
+
+    grid = modal.stability_map(
+        Turning(), over={"speed": [60.0, 150.0], "turn": [0.1, 0.4, 0.8]}, k=3, progress=False
+    )
+    assert grid.attrs["solver"] == "reduced bases of links"
+    mechanism = make(150.0)
+    assert mechanism.period is not None
+    exact = modal.solve(mechanism.freeze_many([0.4 * mechanism.period])[0], k=3).eigenvalues
+    here = grid.sel(speed=150.0, turn=0.4)
+    assert abs(float(here.growth_rate) - exact.real.max()) <= float(here.error_bound) + 1e-6
+
+
+def test_a_load_that_follows_its_node_is_among_the_ties() -> None:
+    basis = link_bases(loaded_beam())["rod"]
+    dofs = basis.body.dofs
+    forced = np.abs(basis.ties).max(axis=1) > 0.0
+    assert forced[dofs.index(35, 1)]
+    assert forced[dofs.index(50, 5)]

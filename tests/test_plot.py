@@ -1,0 +1,142 @@
+"""Plots of results: what is drawn is what the result holds, and nothing breaks with many modes."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+
+import assembly
+import modal
+from assembly import gallery
+from assembly.errors import InputError
+from modal.plot.axes import DISTINCT, styles
+from modal.plot.mode_shape import outer_faces
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> object:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def rotor() -> assembly.Rotor:
+    return assembly.rotor(
+        [(1.5, assembly.circle(0.05))], assembly.steel, 6,
+        discs=[assembly.Disc(0.5, 32.6, 0.33, 0.178)],
+        bearings=[assembly.Bearing(x, (1e6, 8e5), 300.0) for x in (0.0, 1.5)],
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tracks(rotor: assembly.Rotor) -> xr.Dataset:
+    speeds = np.linspace(0.0, 1000.0, 21)
+    return modal.track(rotor, omega=speeds, k=4, whirl_axis=(1, 0, 0), progress=False)
+
+
+def test_a_campbell_diagram_shows_frequencies_over_rpm_and_the_whirl(tracks: xr.Dataset) -> None:
+    lines = modal.plot.campbell(tracks)
+    ax = plt.gca()
+    assert ax.get_xlabel() == "speed (rpm)" and "Hz" in ax.get_ylabel()
+    rpm = tracks["omega"].values * 30.0 / np.pi
+    for mode in range(4):
+        words = tracks["whirl"].isel(mode=mode).values.astype(str)
+        expected = tracks["frequency"].isel(mode=mode).values
+        style = {"forward": "-", "backward": "--"}[words[-1]]
+        mine = [
+            line
+            for line in lines
+            if line.get_linestyle() == style and line.get_ydata()[-1] == expected[-1]
+        ]
+        assert len(mine) == 1
+        there = np.isfinite(mine[0].get_ydata())
+        np.testing.assert_array_equal(mine[0].get_ydata()[there], expected[there])
+        np.testing.assert_allclose(mine[0].get_xdata(), rpm)
+        assert np.all(there[words == words[-1]])
+
+
+def test_a_campbell_diagram_needs_a_speed() -> None:
+    blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 4, clamped="start")
+    over = modal.track(
+        assembly.moving(blade, assembly.spin(10.0, (0, 0, 1))), times=[0.0, 0.1], k=2,
+        progress=False,
+    )  # fmt: skip
+    with pytest.raises(InputError, match=r"modal\.plot\.tracks"):
+        modal.plot.campbell(over)
+    with pytest.raises(InputError, match="whirl_axis"):
+        modal.plot.campbell(over.rename(time="omega"), whirl=True)
+
+
+@pytest.mark.parametrize("count", [3, 8, DISTINCT, DISTINCT + 1, 1000])
+def test_no_two_modes_look_alike(count: int) -> None:
+    looks = {(str(s["color"]), s["ls"]) for s in styles(count)}
+    # A colour map has 256 colours; neighbours of a thousand curves may share one.
+    assert len(looks) == (count if count <= 256 else 236)
+
+
+def test_many_modes_get_a_colour_bar_in_place_of_a_legend() -> None:
+    at = np.linspace(0.0, 1.0, 5)
+    many = xr.Dataset(
+        {
+            "frequency": (("omega", "mode"), at[:, None] + np.arange(1000.0)),
+            "kind": (("omega", "mode"), np.full((5, 1000), "elastic")),
+            "event": (("omega", "mode"), np.full((5, 1000), "none")),
+        },
+        coords={"omega": at},
+    )
+    assert len(modal.plot.tracks(many)) == 1000
+    figure = plt.gcf()
+    assert len(figure.axes) == 2 and figure.axes[0].get_legend() is None
+    width, height = figure.get_size_inches() * figure.dpi
+    box = figure.get_tightbbox().extents * figure.dpi
+    assert box[2] <= 1.02 * width and box[3] <= 1.02 * height
+
+
+def test_growth_axes_say_that_they_are_not_linear(tracks: xr.Dataset) -> None:
+    modal.plot.growth_rates(tracks)
+    assert "asinh" in plt.gca().get_ylabel()
+    modal.plot.root_locus(tracks)
+    assert "asinh" in plt.gca().get_xlabel()
+
+
+def test_responses_are_drawn_as_they_are(rotor: assembly.Rotor) -> None:
+    speeds = np.linspace(10.0, 500.0, 40)
+    found = modal.unbalance_response(rotor, speeds, [(0.5, 1e-3, 0.2)], [(2, "uy"), (2, "uz")])
+    q = found["displacement"].values
+    amplitude, phase = modal.plot.bode(found)[::2]
+    np.testing.assert_array_equal(amplitude.get_ydata(), np.abs(q[:, 0]))
+    turned = np.exp(1j * np.radians(np.asarray(phase.get_ydata()))) * np.abs(q[:, 0])
+    np.testing.assert_allclose(turned, q[:, 0], rtol=1e-12)
+    real = modal.plot.nyquist(found)[1].get_xdata()
+    np.testing.assert_array_equal(real, q[:, 1].real)
+    orbit, start = modal.plot.orbit(found, 2, speeds[7] + 0.1)
+    assert start.get_xdata()[0] == q[7, 0].real and start.get_ydata()[0] == q[7, 1].real
+    assert np.max(orbit.get_xdata()) <= np.abs(q[7, 0]) * (1 + 1e-12)
+    with pytest.raises(InputError, match="no probe '3 uy'"):
+        modal.plot.orbit(found, 3, 10.0)
+
+
+def test_a_waterfall_is_over_frequency_and_the_parameter(rotor: assembly.Rotor) -> None:
+    found = modal.frequency_response(
+        rotor, np.linspace(1.0, 90.0, 7), {(2, "uy"): 1.0}, over={"omega": [0.0, 100.0, 300.0]}
+    )
+    mesh = modal.plot.waterfall(found, "2 uy")
+    np.testing.assert_array_equal(
+        np.ravel(mesh.get_array()), np.abs(found["displacement"].values[:, :, 0]).ravel()
+    )
+    with pytest.raises(InputError, match="waterfall"):
+        modal.plot.response(found)
+
+
+def test_outer_faces_of_a_block() -> None:
+    """3 × 2 × 1 bricks: 2 (6 + 3 + 2) faces outside."""
+    block = gallery.block(3, 2, 1, "hex20")
+    (faces,) = outer_faces(block.cells)
+    assert faces.shape == (22, 4)
+    modes = modal.solve(block.freeze(), k=2)
+    (artist,) = modal.plot.shape(block, modes, 2)
+    assert len(artist.get_facecolor()) in (22, 1)
+    with pytest.raises(InputError, match="from 1 to 2"):
+        modal.plot.shape(block, modes, 0)

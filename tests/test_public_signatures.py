@@ -1,0 +1,52 @@
+"""What a public signature needs or raises is public."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+import assembly
+from assembly import errors
+from assembly.linalg.combination import Pattern
+from assembly.mechanisms.jacobian import Jacobian
+from assembly.mechanisms.joint_rows import Frames
+from assembly.mechanisms.reactions import Instant
+from modal.periodic.orbits import Propagation
+from tests.support.signatures import classes, hints, known, members, public, raised
+
+PUBLIC = public()
+CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
+# What rooms hand to each other in public objects: no public function takes it.
+CLASSES |= {Frames, Instant, Jacobian, Pattern, Propagation}
+
+
+def needed(thing: Any) -> dict[str, set[type]]:
+    """The classes in the annotations of a public object, by where they stand."""
+    out = {name: set().union(*map(classes, hints(f).values())) for name, f in members(thing)}
+    if isinstance(thing, type):
+        for base in thing.__mro__:
+            if base.__module__.split(".")[0] in ("assembly", "modal"):
+                out[f"{thing.__name__}, fields"] = set().union(*map(classes, hints(base).values()))
+    return out
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_what_a_signature_needs_is_public(name: str) -> None:
+    for place, found in needed(PUBLIC[name]).items():
+        hidden = {kind.__qualname__ for kind in found - CLASSES}
+        assert not hidden, f"{place}: {sorted(hidden)}"
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_what_a_docstring_says_is_raised_is_public(name: str) -> None:
+    thing = PUBLIC[name]
+    for place, member in [(name, thing), *members(thing)]:
+        for error in raised(member):
+            assert known(error), f"{place}: {error}"
+
+
+def test_every_error_is_public() -> None:
+    kinds = {name for name, thing in vars(errors).items() if inspect.isclass(thing)} - {"Any"}
+    assert kinds <= set(assembly.__all__)

@@ -1,0 +1,128 @@
+"""Runs of several ranks under mpiexec against runs of one process."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from tests.support.model_files import BEAM
+from tests.support.rank_runs import bits, stability_map, started, under_mpiexec
+
+pytestmark = [
+    pytest.mark.xdist_group("processes"),  # one process at a time is started and stopped
+    pytest.mark.skipif(shutil.which("mpiexec") is None, reason="needs mpiexec"),
+]
+pytest.importorskip("mpi4py")
+
+LONGEST = 300.0  # s
+
+
+def results(ranks: int, names: str, folder: Path) -> dict[str, Any]:
+    """What programs of tests/support/rank_runs.py found."""
+    process = started(ranks, names, folder)
+    _, error = process.communicate(timeout=LONGEST)
+    assert process.returncode == 0, error
+    found = {name: json.loads((folder / f"{name}.json").read_text()) for name in names.split(",")}
+    return found if "," in names else found[names]
+
+
+@pytest.fixture(scope="module")
+def alone() -> str:
+    """The bits of the map of one process."""
+    return bits(stability_map(None))
+
+
+def test_two_ranks(alone: str, tmp_path: Path) -> None:
+    """Maps bit by bit those of one process; solutions with shared factors to 1e-9."""
+    found = results(2, "maps,shared", tmp_path)
+    check_maps(found["maps"], alone, 2)
+    check_shared(found["shared"], 2)
+    check_store(tmp_path / "map.zarr")
+
+
+@pytest.mark.slow
+def test_four_ranks(alone: str, tmp_path: Path) -> None:
+    found = results(4, "maps,shared,groups", tmp_path)
+    check_maps(found["maps"], alone, 4)
+    check_shared(found["shared"], 4)
+    # The basis is trained with a factor of other round-off: growth rates within the error bounds.
+    assert found["groups"]["difference"] < 1e-4
+
+
+def check_maps(found: dict[str, Any], alone: str, ranks: int) -> None:
+    assert found["stored"] == alone
+    assert found["in_memory"] == alone
+    assert found["same"]
+    assert found["raised"] == ["at a point: no"] * ranks
+
+
+def check_shared(found: dict[str, Any], ranks: int) -> None:
+    assert found["solve difference"] < 1e-9
+    assert found["track difference"] < 1e-9
+    assert found["factors"] % 100 >= 3 and found["factors"] // 100 == 1  # they were shared
+    assert found["folders"] == ranks
+    assert found["files left"] == 0
+    assert found["negative"] == found["negative expected"] > 0
+    assert found["refused"] == "SingularSystemError"
+    assert found["residual"] < 1e-9
+
+
+def check_store(store: Path) -> None:
+    """Every chunk is there once, whole, and no temporary file is left."""
+    with xr.open_zarr(store, consolidated=False) as stored:
+        assert bool(stored.done.all())
+    assert not list(store.parent.rglob("*.partial"))
+
+
+@pytest.mark.slow
+def test_a_killed_rank_loses_its_unfinished_tiles_only(alone: str, tmp_path: Path) -> None:
+    """What was finished stays; other numbers of ranks compute the rest, bit by bit the same."""
+    process = started(4, "killed", tmp_path)
+    process.communicate(timeout=LONGEST)
+    assert process.returncode != 0
+    with xr.open_zarr(tmp_path / "map.zarr", consolidated=False) as stored:
+        share = float(stored.done.values.mean())
+    assert 0.0 < share < 1.0
+    assert results(3, "resumed", tmp_path)["stored"] == alone
+
+
+@pytest.mark.slow
+def test_an_exception_of_the_driver_ends_all_ranks(tmp_path: Path) -> None:
+    process = started(2, "failing", tmp_path)
+    _, error = process.communicate(timeout=LONGEST)
+    assert process.returncode == 1
+    assert error.count("Traceback") == 1 and error.count("the driver failed") >= 1
+
+
+@pytest.mark.slow
+def test_the_command_line_writes_one_set_of_files(tmp_path: Path) -> None:
+    """`map` over two ranks: one table, one folder; a bad key: one line and exit code 2."""
+    model, out = tmp_path / "blade.toml", tmp_path / "out"
+    spin = '[motion]\nkind = "spin"\naxis = [0, 0, 1]\nomega = 100.0\n\n[analysis]\nmodes = 3\n'
+    model.write_text(BEAM + spin)
+    axes = ["--y", "epsilon=-1e3:1e3:12", "--out", str(out), "--modes", "2"]
+    command = ["-m", "studies", "map", str(model)]
+    process = under_mpiexec(2, [*command, "--x", "omega=0:200:12", *axes])
+    text, error = process.communicate(timeout=LONGEST)
+    assert process.returncode == 0, error
+    assert text.count("map of 12 omega × 12 epsilon = 144 points") == 1
+    assert {path.name for path in out.iterdir()} == {"map.nc", "map.png", "map.zarr", "study.json"}
+    process = under_mpiexec(2, [*command, "--x", "omgea=0:200:12", *axes])
+    _, error = process.communicate(timeout=LONGEST)
+    assert process.returncode == 2
+    assert [line for line in error.splitlines() if "omgea" in line] == [
+        f"frozen-motion: {model}: no parameter 'omgea'; did you mean \"omega\"?"
+    ]
+
+
+def test_bits_tell_maps_apart(alone: str) -> None:
+    """The comparison above fails for a change of one bit."""
+    grid = stability_map(None)
+    grid.growth_rate.values[3, 4] = np.nextafter(grid.growth_rate.values[3, 4], np.inf)
+    assert bits(grid) != alone
