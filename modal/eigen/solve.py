@@ -72,8 +72,9 @@ def solve(
     k : int
         Number of modes, one of each conjugate pair; fewer are returned where there are fewer.
     backend : {"slepc", "scipy", "dense"}
-        Sparse solver: SLEPc's Krylov–Schur or block method, or ARPACK through SciPy. "dense" is the
-        reference by LAPACK. Small problems are solved by LAPACK with every backend.
+        "slepc": block Rayleigh–Ritz on a factorization by PETSc, and SLEPc's Krylov–Schur where
+        that does not apply. "scipy": ARPACK. "dense": the reference by LAPACK, which solves small
+        problems with every backend. `Modes.solver` says what computed the modes.
     certify : bool
         Confirm by a count of eigenvalues that no mode is missing near zero or near the target.
     target : complex, optional
