@@ -55,9 +55,10 @@ def _factorized(S: Matrix) -> Factor:
 
 def _same(A: Matrix, B: Matrix) -> bool:
     if isinstance(A, OnPattern | BlockMatrix):
-        return type(A) is type(B) and np.array_equal(A.values, B.values)
-    return bool(
-        A.shape == B.shape
+        return isinstance(B, type(A)) and np.array_equal(A.values, B.values)
+    return (
+        not isinstance(B, OnPattern | BlockMatrix)
+        and A.shape == B.shape
         and A.nnz == B.nnz
         and np.array_equal(A.data, B.data)
         and np.array_equal(A.indices, B.indices)
