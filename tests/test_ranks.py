@@ -20,7 +20,7 @@ pytestmark = [
 ]
 pytest.importorskip("mpi4py")
 
-LONGEST = 300.0  # s
+LONGEST = 540.0  # s, on a machine that does other work
 
 
 def results(ranks: int, names: str, folder: Path) -> dict[str, Any]:

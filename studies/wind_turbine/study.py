@@ -88,7 +88,7 @@ def main(
         lambda omega: model(omega / RPM, tower_elements=tower_elements, table=table), BLADES
     )
     omega = np.linspace(min_rpm, max_rpm, speeds) * RPM
-    tracks = family.track(omega, k=modes, rules=RULES, progress=progress)
+    tracks: xr.Dataset = family.track(omega, k=modes, rules=RULES, progress=progress)
     yield Data("tracks.nc", tracks)
     yield figures.campbell(tracks)
     variation = max(family.at(max_rpm * RPM).variation.values())
