@@ -10,5 +10,5 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]  # positions: nodes, elements, degrees of freedom
 Mask = NDArray[np.bool_]
-Inexact = NDArray[np.inexact]  # real or complex
+Inexact = NDArray[np.inexact[Any]]  # real or complex
 AnyArray = NDArray[Any]

@@ -41,7 +41,7 @@ class Way:
 
     def run(self, system: FrozenSystem, duration: float) -> np.ndarray:
         """Displacements at the end, m."""
-        tip = modal.Harmonic(at=system.n - 1, amplitude=FORCE, frequency=EXCITATION)
+        tip = modal.Harmonic(at=system.n - 1, amplitude=FORCE, angular_frequency=EXCITATION)
         response = modal.integrate(
             system, (0.0, duration), None, self.formalism, method=self.method, step=self.step,
             loads=[tip, modal.InertiaLoads()], probes="all", every=10**9,

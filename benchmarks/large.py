@@ -86,7 +86,7 @@ def measure(shape: str, road: str, unknowns: int, instants: int, folder: str) ->
             assembled, of_assembly = time.process_time() - start, peak.read()
             start = time.process_time()
             tracks = track(
-                body, omega=np.linspace(*SPEEDS, instants), axis=AXIS, k=10, accuracy=1e-6,
+                body, omega=np.linspace(*SPEEDS, instants), axis=AXIS, k=10, tolerance=1e-6,
                 progress=False,
             )  # fmt: skip
             bound = tracks["condition_number"] * tracks["backward_error"]

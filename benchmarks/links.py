@@ -57,7 +57,7 @@ def works(make: Callable[[float], Mechanism], mechanism: Mechanism) -> dict[str,
 
     def track() -> str:
         times = np.linspace(0.0, period, 200)
-        found = modal.track(mechanism, times=times, k=6, accuracy=1e-6, progress=False)
+        found = modal.track(mechanism, times=times, k=6, tolerance=1e-6, progress=False)
         return str(found.attrs["solver"])
 
     def stability() -> str:

@@ -97,7 +97,7 @@ def measure(
     floor = floor_time(middle())
     of_floor = memory.stage()
     watch = Watch()
-    tracks = modal.track(body, omega=speeds, axis=AXIS, k=k, accuracy=tolerance, progress=False)
+    tracks = modal.track(body, omega=speeds, axis=AXIS, k=k, tolerance=tolerance, progress=False)
     elapsed, cpu = watch.read()
     solver = tracks.attrs["solver"]
     if not solver.startswith("reduced basis"):

@@ -22,11 +22,12 @@ STANDS = "verdict: the frozen eigenvalues stand for the motion"
 
 
 def crank(folder: Path, rod: int, crank: int) -> str:
-    """The slider-crank of the manual, undamped, with fewer elements."""
+    """The slider-crank of the manual with fewer elements and a drive that does not give."""
     blocks = re.findall(r"```toml\n(.*?)```", MANUAL, flags=re.S)
     text = next(b for b in blocks if "body.slider" in b)
     text = text.replace("elements = 10", f"elements = {rod}")
     text = text.replace("elements = 4", f"elements = {crank}")
+    text = re.sub(r"^(stiffness|damping) = .*# optional.*\n", "", text, flags=re.M)
     path = folder / "crank.toml"
     path.write_text(text)
     return str(path)
@@ -50,14 +51,14 @@ def test_modes_that_change_faster_than_they_vibrate_do_not_stand_for_the_motion(
     # The numbers it rests on: three of the four modes have no frozen interval at all somewhere.
     rows = re.findall(r"^ +(\d) +[\d.]+ .* ([\d.e+-]+) +([\d.e+-]+)$", shown, flags=re.M)
     intervals = {int(m): (float(i), float(p)) for m, i, p in rows}
-    assert sorted(intervals) == [0, 1, 2, 3]
+    assert sorted(intervals) == [1, 2, 3, 4]
     assert sum(i == 0.0 for i, _ in intervals.values()) >= 2
     assert all(i < p for i, p in intervals.values())
     assert "shorter than a period of the vibration" in shown
     # What the unfrozen motion says, and of which modes.
     assert "the 8 multipliers of the slowest modes: none grows" in shown
-    assert "faster modes were not looked at" in shown
-    assert "the 4 modes followed (others were not looked at)" in shown
+    assert "faster modes were not examined" in shown
+    assert "the 4 modes followed (others were not examined)" in shown
     for line in shown.splitlines():
         assert "stable" not in line or "(proof: " in line, line
     # Every phase shows its progress.

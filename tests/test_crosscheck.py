@@ -190,7 +190,7 @@ def test_announced_resonances() -> None:
     "arguments, message",
     [
         (dict(model=wu), "period"),
-        (dict(model=wu, period=np.pi / 6, tolerance=2.0), "tolerance"),
+        (dict(model=wu, period=np.pi / 6, rate_tolerance=2.0), "rate_tolerance"),
         (dict(model=wu, times=[0.0, 1.0]), "times"),
         (dict(model=wu, times=[0.0, 0.1, 0.3], period=np.pi / 6, turns=2), "exactly one"),
     ],

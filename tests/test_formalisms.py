@@ -22,7 +22,7 @@ FORCE = 1000.0  # N, at the free end, period π/100
 
 def bar_response(system: FrozenSystem, formalism: Any, **options: Any) -> Any:
     loads = [
-        modal.Harmonic(at=system.n - 1, amplitude=FORCE, frequency=200.0),
+        modal.Harmonic(at=system.n - 1, amplitude=FORCE, angular_frequency=200.0),
         modal.InertiaLoads(),
     ]
     return modal.integrate(system, SPAN, None, formalism, loads=loads, probes="all", **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,9 +27,12 @@ def imported(arguments: list[str], loaded: str = "") -> set[str]:
         "atexit.register(lambda: print('\\n' + json.dumps(sorted(sys.modules))))\n"
         f"sys.argv = {['frozen-motion', *arguments]!r}\n{loaded}"
     )
+    # A process that has imported mpi4py looks to its children as one of several ranks.
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMI"))}
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True
-    )
+        [sys.executable, "-c", script],
+        capture_output=True, text=True, cwd=ROOT, check=True, env=own,
+    )  # fmt: skip
     return {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
 
 

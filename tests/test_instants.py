@@ -101,7 +101,7 @@ def test_jets_of_all_instants_against_differences(machine: assembly.Mechanism) -
     """Ṫ and T̈ of a batch by central differences of T (fourth order, step 1e-4 s)."""
     h = 1e-4
     times = TIMES[0] + h * np.arange(-2, 3)
-    elastic = machine._elastic(None)
+    elastic = machine.elastic(None)
     T = elastic.transform(machine.instants(times)).data
     first = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) / (12.0 * h)
     second = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / (12.0 * h * h)

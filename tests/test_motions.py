@@ -167,7 +167,7 @@ SAMPLES = dict(
             "function of time",
         ),  # type: ignore[arg-type]
         (lambda: assembly.FunctionMotion(lambda t: (1, 2)).at(0.0), "expected Kinematics"),  # type: ignore[arg-type,return-value]
-        (lambda: assembly.swing(0.1, -2.0), "frequency: must be positive"),
+        (lambda: assembly.swing(0.1, -2.0), "angular_frequency: must be positive"),
     ],
 )
 def test_bad_records_are_named(make: Callable[[], object], message: str) -> None:

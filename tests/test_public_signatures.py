@@ -10,6 +10,8 @@ import pytest
 import assembly
 from assembly import errors
 from assembly.linalg.combination import Pattern
+from assembly.linalg.multigrid import RigidMotions
+from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
@@ -19,7 +21,7 @@ from tests.support.signatures import classes, hints, known, members, public, rai
 PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
-CLASSES |= {Frames, Instant, Jacobian, Pattern, Propagation}
+CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
 
 
 def needed(thing: Any) -> dict[str, set[type]]:

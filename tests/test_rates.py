@@ -178,7 +178,7 @@ def test_drift_and_coupling_match_the_derivative_of_the_matrices() -> None:
     """λ̇ = yᴴȦx and the coupling |y_jᴴȦx_i| / |λ_i − λ_j|² with Ȧ by central differences of the
     matrices; the drift to second order, λ̈ by a difference of LAPACK's eigenvalues."""
     times, h = np.linspace(10.0, 12.0, 5), 1e-4
-    tracks = modal.track(SpinUp(), times=times, k=2, tolerance=0.05)
+    tracks = modal.track(SpinUp(), times=times, k=2, interval_change=0.05)
     t = times[2]
     A = first_order(SpinUp().arrays(t))
     rate = (first_order(SpinUp().arrays(t + h)) - first_order(SpinUp().arrays(t - h))) / (2.0 * h)

@@ -83,3 +83,16 @@ def test_a_jump_has_no_polynomial() -> None:
     )
     assert arm.matrix_period is None
     assert InterpolatedMotion.of(arm, 0.0, 0.2) is None
+
+
+def test_a_stiffness_of_time_ends_the_period_of_the_matrices() -> None:
+    def arm(stiffness: object) -> assembly.Mechanism:
+        return assembly.Mechanism(
+            {"arm": link(1.0)},
+            [assembly.revolute("ground", (0, 0), "arm", "start", name="A")],
+            [assembly.driver("A", 30.0, stiffness=stiffness)],  # type: ignore[arg-type]
+        )
+
+    steady, varied = arm(1e4), arm(lambda t: 1e4 + 1e3 * np.sin(7.0 * t))
+    assert steady.matrix_period == steady.period is not None
+    assert varied.matrix_period is None

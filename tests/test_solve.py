@@ -118,6 +118,7 @@ def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.Monk
     system = gyroscopic(150, seed=4, damping=0.3)
     exact = solve(system, k=12, backend="dense").eigenvalues
     monkeypatch.setattr(slepc, "RESTARTS", 1)
+    monkeypatch.setattr(block, "ROUNDS", 1)
     with pytest.raises(ConvergenceError, match="of 12 modes") as caught:
         solve(system, k=12, backend="slepc")
     partial = caught.value.partial
@@ -126,20 +127,22 @@ def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.Monk
         assert np.abs(exact / value - 1.0).min() < 1e-9
 
 
-def test_a_stopped_block_run_hands_over_what_converged(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = gyroscopic(600, seed=4)
-    exact = solve(system, k=8).eigenvalues
-    monkeypatch.setattr(block, "ROUNDS", 6)
-    with pytest.raises(ConvergenceError, match="of 8 modes") as caught:
-        solve(system, k=8)
-    partial = caught.value.partial
-    assert isinstance(partial, Modes) and 0 < len(partial) < 8
-    np.testing.assert_allclose(partial.eigenvalues, exact[: len(partial)], rtol=1e-9)
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+def test_krylov_schur_takes_over_from_a_stopped_block_run(
+    monkeypatch: pytest.MonkeyPatch, damping: float
+) -> None:
+    system = gyroscopic(600, seed=4, damping=damping)
+    expected = solve(system, k=8)
+    assert expected.method == "block Rayleigh–Ritz"
+    monkeypatch.setattr(block, "ROUNDS", 1)
+    modes = solve(system, k=8)
+    assert modes.method == "SLEPc Krylov–Schur"
+    np.testing.assert_allclose(modes.eigenvalues, expected.eigenvalues, rtol=1e-9)
 
 
 def test_result_that_fails_its_check_is_not_handed_out() -> None:
     with pytest.raises(AccuracyError, match="backward error"):
-        solve(gyroscopic(60, seed=5), k=4, tolerance=1e-40)
+        solve(gyroscopic(60, seed=5), k=4, backward_error=1e-40)
 
 
 def test_factorization_follows_the_structure() -> None:

@@ -87,7 +87,7 @@ def test_it_goes_on_across_a_growth_of_the_basis(
     blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 30, clamped="start")
     given = dict(
         model=blade, omega=np.linspace(0.0, 3000.0, 220), axis=(0, 0, 1), k=3, rate=10.0,
-        accuracy=1e-10,
+        tolerance=1e-10,
     )  # fmt: skip
     whole = modal.track(**given)
     assert (tmp_path / "basis-1.npz").exists() is False

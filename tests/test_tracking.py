@@ -557,7 +557,7 @@ def test_an_explicit_sweep_leaves_vectors_constant() -> None:
         (dict(s=[0.0, np.nan]), "finite"),
         (dict(s=np.zeros((2, 2))), "times"),
         (dict(s=[0.0, 1.0], k=0), "k"),
-        (dict(s=[0.0, 1.0], tolerance=-1.0), "tolerance"),
+        (dict(s=[0.0, 1.0], interval_change=-1.0), "interval_change"),
         (dict(s=[0.0, 1.0], r=[0.0, 1.0]), "exactly one"),
         (dict(s=[0.0, 1.0], backend="magic"), "slepc"),
         (dict(s=[0.0, 1.0], backend="reduced"), "share"),

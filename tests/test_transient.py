@@ -36,8 +36,8 @@ def test_adaptive_steps_meet_their_tolerance(
     x0 = np.linspace(-1.0, 1.0, 8)
     exact = reference(model, x0, 3.0)
     response = integrate(
-        model, (0.0, 3.0), x0, formalism, method=method, tolerance=tolerance, probes="all",
-        loads=[InertiaLoads()],
+        model, (0.0, 3.0), x0, formalism, method=method, displacement_tolerance=tolerance,
+        probes="all", loads=[InertiaLoads()],
     )  # fmt: skip
     norm = DisplacementNorm(SecondOrderModel(model), (0.0, 3.0))
     states = zip(
@@ -81,7 +81,13 @@ def test_fast_modes_count_by_how_far_they_move(tolerance: float) -> None:
     tip = np.eye(system.n)[there]
     start = la.solve(system.stiffness.toarray(), tip), np.zeros(system.n)
     run = integrate(
-        system, (0.0, 0.05), start, "hamilton", method="gauss6", tolerance=tolerance, probes="all"
+        system,
+        (0.0, 0.05),
+        start,
+        "hamilton",
+        method="gauss6",
+        displacement_tolerance=tolerance,
+        probes="all",
     )
     equations = SecondOrderModel(system)
     exact = la.expm(equations.first_order(0.0) * 0.05) @ np.concatenate(start)
@@ -171,7 +177,7 @@ def test_a_solid_beyond_the_dense_and_small_solvers_keeps_its_energy(formalism: 
 
 def test_resumed_run_equals_the_unbroken_one(tmp_path: Path) -> None:
     model, x0 = VaryingModel(), np.ones(8)
-    options: Any = dict(probes="all", loads=[InertiaLoads()], tolerance=1e-3)
+    options: Any = dict(probes="all", loads=[InertiaLoads()], displacement_tolerance=1e-3)
     whole = integrate(model, (0.0, 3.0), x0, **options)
 
     class Stopped(VaryingModel):
@@ -214,7 +220,13 @@ def test_adaptive_steps_do_not_pass_over_a_blow(duration: float) -> None:
     # κ = cos(ω d/2) / (1 − (ω d/π)²), from Duhamel's integral; m = 2 kg, ω = 2 rad/s, I = 3 N·s.
     blow = Impulse(at=0, impulse=3.0, duration=duration, start=2.0)
     response = integrate(
-        oscillator(), (0.0, 5.0), None, "hamilton", method="gauss4", loads=[blow], tolerance=1e-8
+        oscillator(),
+        (0.0, 5.0),
+        None,
+        "hamilton",
+        method="gauss4",
+        loads=[blow],
+        displacement_tolerance=1e-8,
     )
     kappa = np.cos(duration) / (1.0 - (2.0 * duration / np.pi) ** 2)
     due = 0.75 * kappa * np.sin(2.0 * (5.0 - 2.0 - duration / 2))
@@ -229,7 +241,7 @@ def test_fixed_steps_too_long_for_a_blow_are_refused() -> None:
 
 def test_harmonic_load_gives_the_closed_form() -> None:
     # ẍ + 4 x = ½ sin 3t from rest: x = (½/(4 − 9)) (sin 3t − (3/2) sin 2t).
-    load = Harmonic(at=0, amplitude=1.0, frequency=3.0)
+    load = Harmonic(at=0, amplitude=1.0, angular_frequency=3.0)
     response = integrate(
         oscillator(), (0.0, 5.0), formalism="hamilton", method="gauss4", loads=[load], step=0.01
     )
@@ -275,7 +287,7 @@ def test_the_default_step_resolves_modes_and_loads() -> None:
     exact = np.cos(2.0 * response.time.values)
     assert float(np.abs(response.displacement[:, 0] - exact).max()) < 4 * np.pi * 3e-4
     # A load forty times faster than the oscillator is resolved as well.
-    fast = Harmonic(at=0, amplitude=1.0, frequency=80.0)
+    fast = Harmonic(at=0, amplitude=1.0, angular_frequency=80.0)
     response = integrate(oscillator(), (0.0, 1.0), loads=[fast], formalism="hamilton")
     assert float(response.time.diff("time").max()) <= 2 * np.pi / 80.0 / 119.0
 
@@ -292,8 +304,14 @@ class LiteralTransport(VaryingModel):
     [
         (dict(model=VaryingModel(), t_span=(1.0, 0.0)), "t_span"),
         (dict(model=VaryingModel(), t_span=(0.0, 1.0), step=-1.0), "step"),
-        (dict(model=VaryingModel(), t_span=(0.0, 1.0), step=0.1, tolerance=0.1), "one of the two"),
-        (dict(model=VaryingModel(), t_span=(0.0, 1.0), tolerance=2.0), "tolerance"),
+        (
+            dict(model=VaryingModel(), t_span=(0.0, 1.0), step=0.1, displacement_tolerance=0.1),
+            "one of the two",
+        ),
+        (
+            dict(model=VaryingModel(), t_span=(0.0, 1.0), displacement_tolerance=2.0),
+            "displacement_tolerance",
+        ),
         (dict(model=VaryingModel(), t_span=(0.0, 1.0), formalism="newton"), "formalism"),
         (dict(model=VaryingModel(), t_span=(0.0, 1.0), method="gauss4"), "method"),
         (dict(model=VaryingModel(), t_span=(0.0, 1.0), rho_infinity=1.5), "rho_infinity"),

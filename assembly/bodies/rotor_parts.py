@@ -148,8 +148,9 @@ class Bearing:
 
 
 class SpeedTable:
-    """Coefficients of a bearing over the spin, between the values of a table. Made by
-    `speed_table`.
+    """Coefficients of a bearing over the spin, between the values of a table.
+
+    Made by `speed_table`.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ class Rotor:
         at = self.body.dofs.coordinates[self.drive, 0]
 
         def torque(x: Array) -> Array:
-            return np.interp(x, marks, before) - np.where(x > at, before[-1], 0.0)
+            return np.asarray(np.interp(x, marks, before) - np.where(x > at, before[-1], 0.0))
 
         return self._geometric(torque, moment=True)
 

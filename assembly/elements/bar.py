@@ -54,7 +54,7 @@ class BarFamily(ElementFamily):
     def _scalar_mass(self) -> Array:
         """∫ρA NᵀN of the scalar interpolation (E, 2, 2), or half the mass at each node."""
         shape = np.eye(2) / 2.0 if self.lumped else np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
-        return (self.mass_per_length * self.length)[:, None, None] * shape
+        return np.asarray((self.mass_per_length * self.length)[:, None, None] * shape)
 
     def _inertia(self, a: Array) -> sp.csr_matrix:
         """∫ρA Nᵀ a N for a (3, 3)."""
@@ -69,7 +69,7 @@ class BarFamily(ElementFamily):
 
     @cached_property
     def _along(self) -> Array:
-        return self.tangent[:, :, None] * self.tangent[:, None, :]
+        return np.asarray(self.tangent[:, :, None] * self.tangent[:, None, :])
 
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         return (("line", self.map.connectivity),)

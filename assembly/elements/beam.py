@@ -121,7 +121,7 @@ class BeamFamily(ElementFamily):
 
     def _linear_inertia(self, coefficients: Array) -> Array:
         """What the body itself counts as inertia stiffness, (E, 12, 12)."""
-        return np.einsum("eikj,k->eij", self._inertia[:, :, 1:], coefficients[:9])
+        return np.asarray(np.einsum("eikj,k->eij", self._inertia[:, :, 1:], coefficients[:9]))
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
         """Forces of the geometrically exact beam, and the inertia of rotated sections beyond the

@@ -155,17 +155,17 @@ class BeamShapes:
 
 def up_to(rule: LineRule, values: Array) -> Array:
     """Integrals (E, Q, i, j) from ξ = 0 to each quadrature point."""
-    return np.einsum("qr,erij->eqij", rule.running, values)
+    return np.asarray(np.einsum("qr,erij->eqij", rule.running, values))
 
 
 def beyond(rule: LineRule, values: Array) -> Array:
     """Integrals (E, Q, i, j) from each quadrature point to ξ = 1."""
-    return np.einsum("qr,erij->eqij", rule.weights - rule.running, values)
+    return np.asarray(np.einsum("qr,erij->eqij", rule.weights - rule.running, values))
 
 
 def over(rule: LineRule, values: Array) -> Array:
     """Integrals (E, i, j) over the element."""
-    return np.einsum("q,eqij->eij", rule.weights, values)
+    return np.asarray(np.einsum("q,eqij->eij", rule.weights, values))
 
 
 def symmetric(A: Array) -> Array:

@@ -53,7 +53,7 @@ class Batch:
         e, q, a, d = self.gradients.shape
         right = self.gradients.reshape(e, q, a * d)
         left = (right * self.weights[:, :, None]).transpose(0, 2, 1)
-        return np.matmul(left, right).reshape(e, a, d, a, d).transpose(0, 1, 3, 2, 4)
+        return np.asarray(np.matmul(left, right).reshape(e, a, d, a, d).transpose(0, 1, 3, 2, 4))
 
     def stress_products(self, stress: Array) -> Array:
         """Σ_q w ∇φ_a·σ∇φ_b (e, a, a) of a stress (e, q, d, d)."""
@@ -61,12 +61,12 @@ class Batch:
         left = np.matmul(self.gradients, stress) * self.weights[:, :, None, None]
         left = left.transpose(0, 2, 1, 3).reshape(e, a, q * d)
         right = self.gradients.transpose(0, 1, 3, 2).reshape(e, q * d, a)
-        return np.matmul(left, right)
+        return np.asarray(np.matmul(left, right))
 
     def displacement_gradient(self, nodal: Array) -> Array:
         """∂u_i/∂X_k (e, q, i, k) of nodal displacements (N, d)."""
         local = nodal[self.nodes][:, None].transpose(0, 1, 3, 2)
-        return np.matmul(local, self.gradients)
+        return np.asarray(np.matmul(local, self.gradients))
 
 
 class Cells:
@@ -117,7 +117,9 @@ class Cells:
         """∂X_i/∂ξ_r, (e, q, r, i)."""
         q, a, d = table.shape
         X = self.points[nodes][:, :, :d]
-        return np.matmul(table.transpose(0, 2, 1).reshape(q * d, a), X).reshape(-1, q, d, d)
+        return np.asarray(
+            np.matmul(table.transpose(0, 2, 1).reshape(q * d, a), X).reshape(-1, q, d, d)
+        )
 
     def _check(self) -> None:
         """Positive Jacobians where the stiffness is integrated, and no fold at the nodes: two nodes

@@ -81,7 +81,7 @@ class Strain:
 
     @cached_property
     def _twist(self) -> AnyArray:
-        return np.sum(self.t * self._kappa, axis=-1, keepdims=True)
+        return np.asarray(np.sum(self.t * self._kappa, axis=-1, keepdims=True))
 
     def second_order(self) -> AnyArray:
         """(Γ, κ) less γ = u′ − φ × t and φ′, (..., E, Q, 6)."""
@@ -182,7 +182,7 @@ class LargeBeam:
         by_phi, by_du, by_dphi = strain.second_order_gradient(resultants)
         gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
         forces = np.einsum("eqji,...eqj->...ei", self._weighted[..., 3:, :], gradient)
-        return forces + np.einsum("eji,...ej->...ei", shapes.relative, load)
+        return np.asarray(forces + np.einsum("eji,...ej->...ei", shapes.relative, load))
 
     def _inertia(self, d: AnyArray, seen: AnyArray, y: AnyArray, coefficients: Array) -> AnyArray:
         """Forces (E, 12) on the nodes, of the inertia load on what moves by y in the frames."""
@@ -200,4 +200,4 @@ class LargeBeam:
         total = from_turned_frame(shapes.ends, d, seen, on_seen, torque)
         both = 0.5 * (self._lengths * on_frame).sum(axis=-2)
         first = (self._lengths * force).sum(axis=-2)
-        return total + np.concatenate([first, both, 0.0 * first, both], axis=-1)
+        return np.asarray(total + np.concatenate([first, both, 0.0 * first, both], axis=-1))

@@ -45,7 +45,7 @@ def moved_by(phi: AnyArray, v: AnyArray) -> AnyArray:
     """exp(φ̃) v − v, without cancellation."""
     f1, f2, _ = series(phi)
     across = np.cross(phi, v)
-    return f1 * across + f2 * np.cross(phi, across)
+    return np.asarray(f1 * across + f2 * np.cross(phi, across))
 
 
 def turned_by(phi: AnyArray, v: AnyArray) -> AnyArray:
@@ -57,7 +57,7 @@ def spin_of(phi: AnyArray, rate: AnyArray) -> AnyArray:
     """T φ̇ = axial(Rᵀ Ṙ) = φ̇ − f₂ φ × φ̇ + f₃ φ × (φ × φ̇), in the rotated axes."""
     _, f2, f3 = series(phi)
     across = np.cross(phi, rate)
-    return rate - f2 * across + f3 * np.cross(phi, across)
+    return np.asarray(rate - f2 * across + f3 * np.cross(phi, across))
 
 
 def spin_transposed(phi: AnyArray, moment: AnyArray) -> AnyArray:
@@ -73,21 +73,21 @@ def spin_rate_transposed(phi: AnyArray, rate: AnyArray, moment: AnyArray) -> Any
     across = np.cross(phi, moment)
     by_factor = grow * (g2 * across + g3 * np.cross(phi, across))
     double = np.cross(phi, np.cross(rate, moment)) + np.cross(rate, across)
-    return by_factor + f2 * np.cross(rate, moment) + f3 * double
+    return np.asarray(by_factor + f2 * np.cross(rate, moment) + f3 * double)
 
 
 def spin_inverse_transposed(phi: AnyArray, moment: AnyArray) -> AnyArray:
     """T⁻ᵀ m, with T⁻¹ = 1 + ½ φ̃ + g φ̃φ̃, g = (1 − ½θ cot ½θ)/θ² by its series: turns below 1."""
     g = _horner(_COTANGENT, np.sum(phi * phi, axis=-1, keepdims=True))
     across = np.cross(phi, moment)
-    return moment - 0.5 * across + g * np.cross(phi, across)
+    return np.asarray(moment - 0.5 * across + g * np.cross(phi, across))
 
 
 def relative_turn(frame: AnyArray, phi: AnyArray) -> AnyArray:
     """The rotation vector of exp(−frame) exp(phi), by quaternions; for turns below 1 rad."""
     (a, b), (c, d) = _quaternion(-frame), _quaternion(phi)
     v = a * d + c * b + np.cross(b, d)
-    return 2.0 * _horner(_ARCSINE, np.sum(v * v, axis=-1, keepdims=True)) * v
+    return np.asarray(2.0 * _horner(_ARCSINE, np.sum(v * v, axis=-1, keepdims=True)) * v)
 
 
 def _quaternion(phi: AnyArray) -> tuple[AnyArray, AnyArray]:

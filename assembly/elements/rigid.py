@@ -58,7 +58,7 @@ class RigidFamily(ElementFamily):
         return np.concatenate([force, moment], axis=-1)
 
     def _linear(self, coefficients: Array) -> Array:
-        return np.einsum("ekij,k->eij", self.inertia.forms()[:, 1:], coefficients[:9])
+        return np.asarray(np.einsum("ekij,k->eij", self.inertia.forms()[:, 1:], coefficients[:9]))
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
         """The inertia of the rotated bodies beyond the linear one."""

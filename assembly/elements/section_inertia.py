@@ -79,7 +79,7 @@ class SectionInertia:
         F = -(a[..., :, None] * self.eta[..., None, :] + _A[unit] @ self.J)
         trace = np.trace(F, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
         H = trace - 0.5 * (F + np.swapaxes(F, -1, -2))
-        return self.turning @ H @ self.turning
+        return np.asarray(self.turning @ H @ self.turning)
 
     def spin(self, axis: Array) -> Array:
         """𝒢 (..., 6, 6) of bodies that spin about an axis t (..., 3): −I_p t̃ on φ, per rad/s.

@@ -91,8 +91,8 @@ class Factorization:
     def _solve(self, b: AnyArray, transpose: bool) -> AnyArray:
         b = np.asarray(b)
         if np.iscomplexobj(b):
-            return self._solve(b.real.copy(), transpose) + 1j * self._solve(
-                b.imag.copy(), transpose
+            return np.asarray(
+                self._solve(b.real.copy(), transpose) + 1j * self._solve(b.imag.copy(), transpose)
             )
         return self._factor.solve(b, transpose)
 

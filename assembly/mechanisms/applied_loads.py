@@ -133,7 +133,9 @@ class AppliedLoads:
             for load, point, motion in zip(self.loads, self.points, self._motions, strict=True)
             if load.follower or np.any(point.lever)
         ]
-        return np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *stiff])).astype(np.intp)
+        return np.asarray(
+            np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *stiff])).astype(np.intp)
+        )
 
     @cached_property
     def _unit_loads(self) -> list[Array]:

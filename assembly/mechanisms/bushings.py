@@ -116,7 +116,7 @@ class Bushing:
             raise MechanismError(f"{label}: must be finite and symmetric, got {value.tolist()}")
         if np.linalg.eigvalsh(value)[0] < -NEGATIVE * largest:
             raise MechanismError(f"{label}: must not be negative, got {value.tolist()}")
-        return 0.5 * (value + value.T)
+        return np.asarray(0.5 * (value + value.T))
 
 
 def bushing(

@@ -118,7 +118,7 @@ class BodyStack:
 def _keys(A: sp.csr_matrix, size: int) -> NDArray[np.int64]:
     A.sum_duplicates()
     rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(A.indptr))
-    return rows * size + A.indices
+    return np.asarray(rows * size + A.indices)
 
 
 class ReducedPattern:

@@ -218,4 +218,4 @@ def _turned_twice(f: Array, s: Array) -> Array:
     """∂²/∂θ² of f·½θ×(θ×s): ½(f sᵀ + s fᵀ) − (f·s) I, (..., m, 3, 3)."""
     outer = f[..., :, None] * s[..., None, :]
     dots = (f * s).sum(axis=-1)
-    return 0.5 * (outer + outer.swapaxes(-1, -2)) - dots[..., None, None] * np.eye(3)
+    return np.asarray(0.5 * (outer + outer.swapaxes(-1, -2)) - dots[..., None, None] * np.eye(3))

@@ -144,10 +144,14 @@ class Mechanism(RigidMechanism):
     def matrix_period(self) -> float | None:
         """The time (s) after which the frozen systems repeat, or None.
 
-        It is `period` unless an applied force is a function of time.
+        It is `period` unless a force, a stiffness or a damping is a function of time.
         """
-        varied = any(callable(load.force) for load in self.topology.applied.loads)
-        return None if varied else self.period
+        topology = self.topology
+        given: list[object] = [load.force for load in topology.applied.loads]
+        given += [value for d in topology.drivers for value in (d.stiffness, d.damping)]
+        bushings = topology.compliance.bushings
+        given += [value for b in bushings for value in (b.stiffness, b.damping)]
+        return None if any(callable(value) for value in given) else self.period
 
     @cached_property
     def dofs(self) -> DofMap:
@@ -399,8 +403,7 @@ class Mechanism(RigidMechanism):
         return frame_stiffness(self.topology)
 
     def elastic(self, driven: bool | None) -> ElasticReduction:
-        """The independent DOFs where all joints, and the drivers that hold, tie the elastic
-        ones."""
+        """The independent DOFs where joints, and drivers that hold, tie the elastic ones."""
         rows = self.closure.rows
         held: Mask = rows.held if driven is None else np.where(rows.driven, bool(driven), True)
         key = tuple(held.tolist())

@@ -53,7 +53,7 @@ class Pose:
         apart = np.sqrt(((self.R - other.R) ** 2).sum(axis=(-2, -1)).max(axis=-1) / 8.0)
         turn = 2.0 * np.arcsin(np.minimum(apart, 1.0))
         shift = np.sqrt(((self.r - other.r) ** 2).sum(axis=-1).max(axis=-1)) / length
-        return np.maximum(turn, shift)
+        return np.asarray(np.maximum(turn, shift))
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,9 @@ class Topology:
         """Points and entries (units, 2) through which joints load the bodies: forces and
         moments."""
         row, entry = np.nonzero(self._read)
-        return np.unique(np.stack([self.row_points[row, entry // 6], entry % 6], axis=1), axis=0)
+        return np.asarray(
+            np.unique(np.stack([self.row_points[row, entry // 6], entry % 6], axis=1), axis=0)
+        )
 
     @cached_property
     def _unit_of(self) -> Index:

@@ -70,13 +70,13 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Harmonic:
-    """q = mean + amplitude sin(frequency t + phase).
+    """q = mean + amplitude sin(angular_frequency t + phase).
 
     Parameters
     ----------
     amplitude : float
         rad or m.
-    frequency : float
+    angular_frequency : float
         Angular frequency, rad/s.
     phase : float
         rad.
@@ -86,35 +86,35 @@ class Harmonic:
     Raises
     ------
     MotionError
-        For values that are not finite, or a frequency that is not positive.
+        For values that are not finite, or an angular frequency that is not positive.
     """
 
     amplitude: float
-    frequency: float
+    angular_frequency: float
     phase: float = 0.0
     mean: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("amplitude", "frequency", "phase", "mean"):
+        for name in ("amplitude", "angular_frequency", "phase", "mean"):
             if not np.isfinite(getattr(self, name)):
                 raise MotionError(f"{name}: must be a finite number, got {getattr(self, name)}")
-        if not RATE.least <= self.frequency <= RATE.largest:
+        if not RATE.least <= self.angular_frequency <= RATE.largest:
             raise MotionError(
-                f"frequency: must be positive, between {RATE.least:g} and {RATE.largest:g} rad/s,"
-                f" got {self.frequency}"
+                f"angular_frequency: must be positive, between {RATE.least:g} and "
+                f"{RATE.largest:g} rad/s, got {self.angular_frequency}"
             )
 
     def at(self, t: float) -> tuple[float, float, float]:
         """(q, q̇, q̈) at time t (s)."""
-        angle = self.frequency * t + self.phase
+        angle = self.angular_frequency * t + self.phase
         swing = self.amplitude * np.sin(angle)
-        rate = self.amplitude * self.frequency * np.cos(angle)
-        return self.mean + swing, rate, -(self.frequency**2) * swing
+        rate = self.amplitude * self.angular_frequency * np.cos(angle)
+        return self.mean + swing, rate, -(self.angular_frequency**2) * swing
 
     @property
     def period(self) -> float | None:
-        """Period 2π/frequency, s."""
-        return 2.0 * np.pi / self.frequency
+        """Period 2π over the angular frequency, s."""
+        return 2.0 * np.pi / self.angular_frequency
 
 
 @dataclass(frozen=True)

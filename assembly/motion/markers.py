@@ -222,7 +222,9 @@ def _smoother(t: Array, spacing: float) -> tuple[Array, Array]:
 def _continuous(q: Array) -> Array:
     """Quaternions (n, 4) with signs chosen so that neighbours agree."""
     agree = np.sign(np.einsum("ni,ni->n", q[1:], q[:-1]))
-    return q * np.concatenate([[1.0], np.cumprod(np.where(agree == 0.0, 1.0, agree))])[:, None]
+    return np.asarray(
+        q * np.concatenate([[1.0], np.cumprod(np.where(agree == 0.0, 1.0, agree))])[:, None]
+    )
 
 
 def _body_rates(q: Array, rate: Array, second: Array) -> tuple[Array, Array]:

@@ -114,17 +114,17 @@ def ramp(epsilon: float, omega: float = 0.0, axis: ArrayLike = (0.0, 0.0, 1.0)) 
 
 def swing(
     amplitude: float,
-    frequency: float,
+    angular_frequency: float,
     axis: ArrayLike = (0.0, 0.0, 1.0),
     phase: float = 0.0,
 ) -> Turning:
-    """Harmonic rotation by the angle amplitude · sin(frequency t + phase).
+    """Harmonic rotation by the angle amplitude · sin(angular_frequency t + phase).
 
     Parameters
     ----------
     amplitude : float
         rad.
-    frequency : float
+    angular_frequency : float
         Angular frequency, rad/s.
     axis : array_like, shape (3,)
         Axis through the origin, fixed in body and space.
@@ -135,7 +135,7 @@ def swing(
     -------
     Turning
     """
-    return Turning(Harmonic(amplitude, frequency, phase), axis)
+    return Turning(Harmonic(amplitude, angular_frequency, phase), axis)
 
 
 @dataclass(frozen=True)

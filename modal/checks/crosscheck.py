@@ -32,8 +32,8 @@ def crosscheck(
     *,
     period: float | None = None,
     times: ArrayLike | None = None,
-    k: int = 4,
-    tolerance: float = 0.05,
+    k: int = 6,
+    rate_tolerance: float = 0.05,
     breaks: Sequence[float] = (),
     turns: int = 1,
     progress: bool | None = False,
@@ -51,9 +51,9 @@ def crosscheck(
         Period of the motion, s. Default: `model.period`, if it exists.
     times : array_like, shape (T,), optional
         Increasing instants, s, three or more. Default: one period from t = 0 in 64 steps.
-    k : int, default 4
+    k : int, default 6
         Number of modes that are tracked where `tracks` is not given.
-    tolerance : float, default 0.05
+    rate_tolerance : float, default 0.05
         Relative difference of growth rates up to which they agree, between 0 and 1.
     breaks : sequence of float, optional
         Instants within the period where the matrices jump, s; for the Floquet exponents.
@@ -93,8 +93,10 @@ def crosscheck(
     >>> modal.crosscheck(motion, period=2.0 * np.pi).confirmed
     True
     """
-    if not 0.0 < tolerance < 1.0:
-        raise InputError(f"tolerance: expected a number between 0 and 1, got {tolerance!r}")
+    if not 0.0 < rate_tolerance < 1.0:
+        raise InputError(
+            f"rate_tolerance: expected a number between 0 and 1, got {rate_tolerance!r}"
+        )
     T = period if period is not None else getattr(model, "period", None)
     at = _times(model, tracks, times, T)
     turns = _checked_turns(turns, at, T)
@@ -104,7 +106,7 @@ def crosscheck(
             if is_second_order(model)
             else tracks_of_callable(model, at)
         )
-    work = Work(model, tracks, at, T, tolerance, turns)
+    work = Work(model, tracks, at, T, rate_tolerance, turns)
     try:
         work.phase = "the reduced model was made"
         unfrozen = Unfrozen(model, work.t0, float(at[-1]), work.count, T, progress)

@@ -65,7 +65,7 @@ class CrossCheck:
             frequency, interval = float(d.mean_frequency[i]), float(d.frozen_interval[i])
             period = float(d.vibration_period[i])
             lines.append(
-                f"{int(d.mode[i]):4d}  {frequency:11.6g} {' '.join(rates)}   {interval:11.3g}"
+                f"{int(d.mode[i]) + 1:4d}  {frequency:11.6g} {' '.join(rates)}   {interval:11.3g}"
                 f" {period:11.3g}"
             )
             lines.append(f"      growth rate {diagnosis}")

@@ -17,6 +17,7 @@ import scipy.linalg as la
 from modal.data.progress import counted, shown
 from modal.periodic.balanced import Balanced, energy_root
 from modal.periodic.collocation import monodromy
+from modal.periodic.floquet import on_links
 from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.reduction.interpolation import (
     chebyshev_interpolant,
@@ -66,14 +67,18 @@ class Unfrozen:
     def _reduced(
         self, model: Any, k: int, period: float | None, progress: bool | None
     ) -> SecondOrderModel:
-        full = SecondOrderModel(model)
-        if full.at(self.t0).system.n <= FULL:
-            return full
         span = min(self.t1 - self.t0, period or np.inf)
+        links = on_links(model, self.t0, span, k)
+        if links is not None:
+            model = links
+        full = SecondOrderModel(model)
+        if links is None and full.at(self.t0).system.n <= FULL:
+            return full
         times = (self.t0 + span * np.linspace(0.0, 1.0, INSTANTS)).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)
-        self.basis = modal_basis(model, instants, k + GUARD)
-        return SecondOrderModel(GalerkinModel(model, self.basis))
+        basis = modal_basis(model, instants, k + GUARD)
+        self.basis = basis if links is None else np.asarray(links.lift(basis))
+        return SecondOrderModel(GalerkinModel(model, basis))
 
     def norm(self, t: float) -> Array:
         """A square root L (N, N) of the energy: ‖L x‖² is twice the energy of x at t."""

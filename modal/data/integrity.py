@@ -23,7 +23,7 @@ DIGEST = 32  # bytes
 
 def checksum(*items: Any) -> str:
     """Of arrays, by type, shape and values, and of anything that JSON can hold."""
-    return _hashed(items).hexdigest()
+    return str(_hashed(items).hexdigest())
 
 
 def digest(*items: Any) -> NDArray[np.uint8]:

@@ -100,7 +100,7 @@ def _sizes(lam: Complex, X: Complex) -> Array:
     for group in clusters(lam):
         if len(group) > 1:
             out[group] = np.linalg.norm(X[:, group], 2)
-    return out
+    return np.asarray(out)
 
 
 def _unit_mass(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:

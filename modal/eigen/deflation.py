@@ -8,6 +8,7 @@ Dense: the similarity transformation of Scutaru and Vlase (J. Appl. Math. 2012, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -48,7 +49,7 @@ class Projector:
             )
         self.coefficients = la.solve(gram, self.YB)
 
-    def __call__(self, x: NDArray[np.inexact]) -> NDArray[np.inexact]:
+    def __call__(self, x: NDArray[np.inexact[Any]]) -> NDArray[np.inexact[Any]]:
         return np.asarray(x - self.X @ (self.coefficients @ x))
 
 

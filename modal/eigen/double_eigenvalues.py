@@ -20,7 +20,7 @@ UNEVEN = 1e6  # ‖a‖/‖b‖ from which b is no vector of its own: a defectiv
 ROUND_OFF = 64.0 * np.finfo(float).eps  # of the matrix, times the condition of the eigenvalue
 
 
-def rotated(x: NDArray[np.inexact]) -> Complex:
+def rotated(x: NDArray[np.inexact[Any]]) -> Complex:
     """Vectors (..., n, k) whose real and imaginary parts are orthogonal, the real one longer."""
     return np.asarray(x * np.exp(-0.5j * np.angle((x**2).sum(axis=-2, keepdims=True))))
 

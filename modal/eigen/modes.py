@@ -75,6 +75,11 @@ class Modes:
         return len(self.eigenvalues)
 
     @property
+    def solver(self) -> str:
+        """The algorithm and the factorization that computed the modes, whatever was requested."""
+        return f"{self.method}, {self.factorization} factor"
+
+    @property
     def frequency(self) -> Array:
         """Frequencies |Im λ| / 2π, shape (k,), Hz."""
         return np.abs(self.eigenvalues.imag) / (2.0 * np.pi)
@@ -102,9 +107,7 @@ class Modes:
         return np.asarray(np.where(first, bound, np.inf))
 
     def __str__(self) -> str:
-        head = (
-            f"{len(self)} modes: {self.method}, {self.factorization} factor, backend {self.backend}"
-        )
+        head = f"{len(self)} modes by {self.solver} (backend requested: {self.backend})"
         if self.target:
             head += f", nearest {self.target:g} rad/s"
         if self.deflated:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -220,12 +221,12 @@ def times(A: sp.csr_matrix, X: Complex) -> Complex:
     return np.asarray(wide.view(complex))
 
 
-def in_parts(X: NDArray[np.inexact]) -> Array:
+def in_parts(X: NDArray[np.inexact[Any]]) -> Array:
     """(n, 2k): the real parts of the columns of X (n, k), then the imaginary parts."""
     return np.hstack([X.real, X.imag])
 
 
-def from_parts(wide: NDArray[np.inexact]) -> Complex:
+def from_parts(wide: NDArray[np.inexact[Any]]) -> Complex:
     """X (n, k) from `in_parts`."""
     k = wide.shape[1] // 2
     return np.asarray(wide[:, :k] + 1j * wide[:, k:])

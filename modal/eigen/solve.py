@@ -60,7 +60,7 @@ def solve(
     *,
     target: complex | None = None,
     deflation: Literal["auto"] | NullChain | None = "auto",
-    tolerance: float = 1e-10,
+    backward_error: float = 1e-10,
     seed: int = 0,
 ) -> Modes:
     """The k modes of smallest |λ|, or nearest to a target, of a frozen system.
@@ -72,8 +72,9 @@ def solve(
     k : int
         Number of modes, one of each conjugate pair; fewer are returned where there are fewer.
     backend : {"slepc", "scipy", "dense"}
-        Sparse solver: SLEPc's Krylov–Schur or block method, or ARPACK through SciPy. "dense" is the
-        reference by LAPACK. Small problems are solved by LAPACK with every backend.
+        "slepc": block Rayleigh–Ritz on a factorization by PETSc, and SLEPc's Krylov–Schur where
+        that does not apply. "scipy": ARPACK. "dense": the reference by LAPACK, which solves small
+        problems with every backend. `Modes.solver` says what computed the modes.
     certify : bool
         Confirm by a count of eigenvalues that no mode is missing near zero or near the target.
     target : complex, optional
@@ -82,7 +83,7 @@ def solve(
     deflation : {"auto"}, NullChain or None
         "auto" removes the zero eigenvalues of the rigid motion, and others of a singular stiffness.
         A NullChain removes those it describes; None keeps all.
-    tolerance : float
+    backward_error : float
         Largest backward error of a mode that is returned.
     seed : int
         Seed of the random start vectors.
@@ -102,7 +103,7 @@ def solve(
     ConvergenceError
         The solver did not find all modes; its `partial` holds the Modes that converged, or None.
     AccuracyError
-        A backward error exceeds `tolerance`, or the count found an eigenvalue twice.
+        A backward error exceeds `backward_error`, or the count found an eigenvalue twice.
 
     Notes
     -----
@@ -132,7 +133,7 @@ def solve(
     def run(frozen: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
         chain = _chain(frozen, deflation)
         free = frozen.rigid if rigid is None else rigid
-        problem = ModeProblem(free, quadratic, chain, k, backend, tolerance, point, certify)
+        problem = ModeProblem(free, quadratic, chain, k, backend, backward_error, point, certify)
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
         try:
@@ -167,7 +168,7 @@ def _is_small(problem: ModeProblem) -> bool:
     """Whether LAPACK is to find all modes: there are hardly more than a Krylov space would span."""
     n, k = problem.quadratic.n, problem.k
     there = 2 * n - (0 if problem.chain is None else problem.chain.count)
-    return n < max(DENSE_BELOW, k + 2) or (there <= 4 * k + 4 and n <= SMALL) or there == 0
+    return bool(n < max(DENSE_BELOW, k + 2) or (there <= 4 * k + 4 and n <= SMALL) or there == 0)
 
 
 def _with_found_null_space(

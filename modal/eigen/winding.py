@@ -123,7 +123,7 @@ class _Path:
         real = np.linalg.lstsq(np.hstack([powers.real, -powers.imag[:, 1:]]), size, rcond=None)[0]
         c = real[: len(k)].astype(complex)
         c[1:] += 1j * real[len(k) :]
-        return c
+        return np.asarray(c)
 
     def turn(self, p: Complex, a: float, b: float) -> float | None:
         """The change of arg g from a to b, None when it is not safe to say."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -13,7 +15,7 @@ from modal.data.variables import ARRAYS
 from modal.eigen.modes import Modes
 from modal.exchange.shape_set import ShapeSet
 
-Shapes = Modes | ShapeSet | NDArray[np.inexact]
+Shapes = Modes | ShapeSet | NDArray[np.inexact[Any]]
 MATCHED = 1e-3  # of the size of the smaller set: distance of points that are the same
 
 
@@ -63,7 +65,7 @@ def mac(first: Shapes, second: Shapes, *, distance: float | None = None) -> xr.D
 
 def _vectors(
     first: Shapes, second: Shapes, distance: float | None
-) -> tuple[NDArray[np.inexact], NDArray[np.inexact]]:
+) -> tuple[NDArray[np.inexact[Any]], NDArray[np.inexact[Any]]]:
     """Both sets as columns over the same quantities."""
     if isinstance(first, ShapeSet) and isinstance(second, ShapeSet):
         if len(first.points) <= len(second.points):

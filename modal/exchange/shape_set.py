@@ -39,7 +39,7 @@ class ShapeSet:
     """
 
     points: Array
-    displacements: NDArray[np.inexact]
+    displacements: NDArray[np.inexact[Any]]
     frequency: Array
     eigenvalues: Complex
     cells: Cells = ()
@@ -48,7 +48,7 @@ class ShapeSet:
         return len(self.displacements)
 
 
-def shape_set(model: Any, shapes: Modes | NDArray[np.inexact], t: float = 0.0) -> ShapeSet:
+def shape_set(model: Any, shapes: Modes | NDArray[np.inexact[Any]], t: float = 0.0) -> ShapeSet:
     """Mode shapes or displacements of a model as displacements of its nodes.
 
     Parameters
@@ -111,8 +111,8 @@ def _of_body(model: Any) -> tuple[DofMap, Cells]:
 
 
 def _of_mechanism(
-    model: Mechanism, vectors: NDArray[np.inexact], t: float
-) -> tuple[Array, NDArray[np.inexact], Cells]:
+    model: Mechanism, vectors: NDArray[np.inexact[Any]], t: float
+) -> tuple[Array, NDArray[np.inexact[Any]], Cells]:
     _check(vectors, model.freeze(t).n)
     found = [model.deployed(t, v) for v in vectors.T]
     points = np.concatenate([nodes for nodes, _ in found[0].values()])
@@ -125,7 +125,7 @@ def _of_mechanism(
     return points, np.array(displacements), tuple(cells)
 
 
-def _check(vectors: NDArray[np.inexact], n: int) -> None:
+def _check(vectors: NDArray[np.inexact[Any]], n: int) -> None:
     if vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
         raise InputError(
             f"shapes: expected vectors over {n} degrees of freedom, got shape {vectors.shape}"

@@ -23,7 +23,7 @@ REAL = 1e-9  # of the largest displacement: an imaginary part below it is round-
 def write_shapes(
     path: str | os.PathLike[str],
     model: Any,
-    modes: Modes | NDArray[np.inexact],
+    modes: Modes | NDArray[np.inexact[Any]],
     t: float = 0.0,
 ) -> Path:
     """Write mode shapes as one VTU file, the real and the imaginary part of each as a vector field.

@@ -102,9 +102,9 @@ class LinkMethod:
                     f"stability_map: an error bound stays {worst:.3g} times above the tolerance "
                     f"{self.tolerance:g}"
                 )
-        for mechanism, _, times in self._groups(self.grid.drawn(self.checks, seed=9)):
-            for t in times:
-                check_links(self.reducer, mechanism, float(t), self.k)
+        groups = self._groups(self.grid.drawn(4 * self.checks, seed=9))
+        points = [(mechanism, float(t)) for mechanism, _, times in groups for t in times]
+        check_links(self.reducer, points, self.checks, self.k)
         return self.reducer.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -3,9 +3,10 @@
 Every body shares its operators over the whole map, so one certified reduced basis
 (modal/reduction/reducer.py) serves all points. Where its certificate does not reach the tolerance,
 the points of that tile get a few further vectors. A tile's result depends only on the stored basis,
-so an interrupted map that is resumed equals an uninterrupted one bit by bit. Models that assemble
-new matrices at each instant (mechanisms) are solved point by point. For the same reason a tile may
-be computed by any rank of a run under mpiexec.
+so an interrupted map that is resumed equals an uninterrupted one bit by bit. For the same reason a
+tile may be computed by any rank of a run under mpiexec. A mechanism with large links has bases of
+these (modal/maps/link_method.py). Other models that assemble new matrices at each instant are
+solved point by point.
 """
 
 from __future__ import annotations

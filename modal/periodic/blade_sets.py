@@ -137,7 +137,7 @@ def _azimuths(mechanism: Any, dofs: DofMap, parts: list[tuple[Any, ...]], axis: 
     if not even or len(np.unique(places % len(blades))) != len(blades):
         shown = ", ".join(f"{np.degrees(a):.4g}°" for a in out)
         raise InputError(f"blades: their frames are not evenly spaced about the axis: {shown}")
-    return step * places
+    return np.asarray(step * places)
 
 
 def _about_axis_alone(

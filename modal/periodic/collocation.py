@@ -23,7 +23,7 @@ BATCH_NUMBERS = 1 << 22
 
 def monodromy(A: Balanced, t0: float, t1: float, steps: int) -> Array:
     """Φ(t1, t0) (n, n) of x' = A(t) x in `steps` equal steps."""
-    return monodromy_factors(A, t0, t1, steps, 1)[0]
+    return np.asarray(monodromy_factors(A, t0, t1, steps, 1)[0])
 
 
 def monodromy_factors(

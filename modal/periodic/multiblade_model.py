@@ -25,7 +25,7 @@ from modal.periodic.multiblade_matrices import (
 from modal.transient.equations import freezer
 from modal.types import Array
 
-SAMPLES_A_BLADE = 4  # azimuths at which the matrices are compared and averaged, first
+SAMPLES_A_BLADE = 2  # azimuths at which the matrices are compared and averaged, first
 MOST_SAMPLES = 512
 SETTLED = 1e-10  # relative change of the means
 CONSTANT = 1e-9  # relative variation of matrices that are called constant

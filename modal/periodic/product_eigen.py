@@ -107,7 +107,7 @@ def _subspaces(product: TriangularProduct) -> Array:
 def _without_zero_pivots(R: Array) -> Array:
     diagonal = np.diag(R)
     tiny = EPS * EPS * max(float(np.abs(R).max()), 1e-300)
-    return R + np.diag(np.where(np.abs(diagonal) < tiny, tiny, 0.0))
+    return np.asarray(R + np.diag(np.where(np.abs(diagonal) < tiny, tiny, 0.0)))
 
 
 def _changes(bases: Array, block: slice, absolute: Array) -> Array:

@@ -5,6 +5,7 @@ from modal.plot.forced import bode, nyquist, orbit, response, waterfall
 from modal.plot.loci import instability_box, root_locus
 from modal.plot.map_regions import growth, verdict
 from modal.plot.mode_shape import shape
+from modal.plot.periodic import participation, periodic_mode, rotor_verdict
 from modal.plot.track_curves import frequencies, growth_rates
 
 map = verdict
@@ -20,8 +21,11 @@ __all__ = [
     "map",
     "nyquist",
     "orbit",
+    "participation",
+    "periodic_mode",
     "response",
     "root_locus",
+    "rotor_verdict",
     "shape",
     "tracks",
     "verdict",

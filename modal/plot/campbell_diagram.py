@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 from xarray import DataArray, Dataset
 
 from assembly.errors import InputError
@@ -81,7 +83,7 @@ def campbell(
     return artists
 
 
-def _rpm(tracks: Dataset) -> np.ndarray:
+def _rpm(tracks: Dataset) -> NDArray[Any]:
     if "omega" in tracks.dims:
         return np.asarray(tracks["omega"].values * 60.0 / (2.0 * np.pi))
     if "speed_rpm" in tracks.dims:
@@ -93,19 +95,19 @@ def _rpm(tracks: Dataset) -> np.ndarray:
     )
 
 
-def _pieces(words: np.ndarray) -> list[tuple[str, str]]:
+def _pieces(words: NDArray[Any]) -> list[tuple[str, str]]:
     """The senses of whirl that occur in a track, with their line styles."""
     return [(sense, WHIRL.get(sense, ":")) for sense in dict.fromkeys(words.tolist())]
 
 
-def _with_ends(mask: np.ndarray) -> np.ndarray:
+def _with_ends(mask: NDArray[Any]) -> NDArray[Any]:
     """With the next point after each run, so that pieces meet."""
     out = mask.copy()
     out[1:] |= mask[:-1]
     return out
 
 
-def _order_line(ax: Axes, rpm: np.ndarray, order: float, top: float) -> None:
+def _order_line(ax: Axes, rpm: NDArray[Any], order: float, top: float) -> None:
     ax.plot(rpm, order * rpm / 60.0, ":", color="0.55", lw=0.9)
     end = min(float(rpm.max()), top * 60.0 / order)
     ax.annotate(

@@ -33,7 +33,7 @@ FACES: dict[str, tuple[tuple[int, ...], ...]] = {
 
 def shape(
     model: Any,
-    modes: Modes | NDArray[np.inexact],
+    modes: Modes | NDArray[np.inexact[Any]],
     number: int = 1,
     ax: Axes3D | None = None,
     *,

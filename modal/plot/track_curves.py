@@ -31,8 +31,13 @@ def rigid_modes(tracks: Dataset) -> list[bool]:
 
 
 def label_of(tracks: Dataset, mode: int) -> str:
-    """ "mode 1" for the first track."""
-    return f"mode {mode + 1}" + (" (rigid)" if rigid_modes(tracks)[mode] else "")
+    """ "mode 1" for the first track, with the name that it has most often where it has one."""
+    label = f"mode {mode + 1}" + (" (rigid)" if rigid_modes(tracks)[mode] else "")
+    if "name" not in tracks:
+        return label
+    names = tracks["name"].isel(mode=mode).values.astype(str)
+    given, counts = np.unique(names[names != "none"], return_counts=True)
+    return f"{label}: {given[counts.argmax()]}" if given.size else label
 
 
 def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True) -> list[Line2D]:

@@ -142,18 +142,17 @@ class Completeness:
             none, empty = np.zeros(len(self.changes)), np.zeros(len(self.damping))
             return ComplementForms(0.0, none, none, 0.0, none, empty)
         image = self._reference_image(projected)
-        couple = lambda weights: coupling(projected, image, weights)  # noqa: E731
         # What the basis has beyond the first vectors couples with Z within their complement.
         wider = np.hypot(self._coupling, 0.5 * (self._high - self._low))
-        sketched = np.array([couple(group.weights) for group in self.changes])
+        sketched = np.array([coupling(projected, image, group.weights) for group in self.changes])
         skew = np.array([couple_skew(projected, image, group.weights) for group in self.changes])
         return ComplementForms(
             self._mass,
             self._low,
             self._high,
-            couple(reference.mass_weights),
+            coupling(projected, image, reference.mass_weights),
             np.minimum(sketched, wider + skew),
-            np.array([couple(group.weights) for group in self.damping]),
+            np.array([coupling(projected, image, group.weights) for group in self.damping]),
         )
 
     def local(

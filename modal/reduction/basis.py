@@ -176,8 +176,9 @@ class ReducedBasis:
         """The projections in the coordinates of the Ritz vectors of K_ref."""
         K = np.tensordot(self.reference.weights, self._symmetric(), axes=1)
         squares, Z = la.eigh(K + self.reference.shift * np.eye(len(K)))
-        rotate = lambda S: np.einsum("jspr,rt->jspt", S, Z)  # noqa: E731
-        sketched, transposed = rotate(self.sketched), rotate(self.transposed)
+        sketched, transposed = (
+            np.einsum("jspr,rt->jspt", S, Z) for S in (self.sketched, self.transposed)
+        )
         matrices = np.einsum("ra,jrs,sb->jab", Z, self.matrices, Z, optimize=True)
         symmetry = np.array([term.symmetry for term in self.family.terms], dtype=np.intp)
         for j in np.flatnonzero(symmetry):
@@ -199,7 +200,7 @@ class ReducedBasis:
     def _symmetric(self) -> Array:
         return 0.5 * (self.matrices + self.matrices.transpose(0, 2, 1))
 
-    def lift(self, coordinates: NDArray[np.inexact]) -> NDArray[np.inexact]:
+    def lift(self, coordinates: NDArray[np.inexact[Any]]) -> NDArray[np.inexact[Any]]:
         """Full vectors (n, …) of coordinates (r, …), those of the last `projected`."""
         return np.asarray(self.columns.V @ (self.rotation @ coordinates))
 

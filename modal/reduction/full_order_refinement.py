@@ -12,6 +12,7 @@ in place of sketches, the norm ‖r‖² = rᴴK_ref⁻¹r itself, which the sol
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,7 @@ def refined(
     family: AffineFamily,
     reference: ReferenceOperator,
     at: Coefficients,
-    shapes: NDArray[np.inexact],
+    shapes: NDArray[np.inexact[Any]],
     k: int,
     tolerance: float,
     floor: float = 0.0,

@@ -129,4 +129,4 @@ def _rows(series: FrozenSeries, names: tuple[str, ...]) -> Index:
     parts = [row + n * (0 if name == "M" else 1 if name in DAMPING_PARTS else 2) for name in names]
     mobile = series.rigid[0].shape[1]
     rigid = np.tile(np.arange(mobile), n) + 3 * n + 1
-    return np.concatenate([*parts, np.full(n, 3 * n), rigid]).astype(np.intp)
+    return np.asarray(np.concatenate([*parts, np.full(n, 3 * n), rigid]).astype(np.intp))

@@ -62,6 +62,12 @@ class LinkBasis:
         frequency = self.basis.projected().frequency
         return float(frequency[min(count, len(frequency)) - 1])
 
+    @cached_property
+    def stiffest(self) -> float:
+        """The mean of K_jj/M_jj, (rad/s)²: about the square of the highest frequency."""
+        K, M = (self.family.terms[self.numbers[name, 0]].operator.tocsr() for name in "KM")
+        return float(np.mean(np.abs(K.diagonal()) / M.diagonal()))
+
     @property
     def size(self) -> int:
         """Number of shapes."""
@@ -159,7 +165,7 @@ def _independent(forces: Array) -> Array:
     size = np.linalg.norm(forces, axis=0)
     scaled = forces[:, size > 0.0] / size[size > 0.0]
     if not scaled.shape[1]:
-        return scaled
+        return np.asarray(scaled)
     _, R, order = la.qr(scaled, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
     return np.asarray(scaled[:, order[: int((diagonal > DEPENDENT * diagonal[0]).sum())]])

@@ -11,6 +11,7 @@ modal/reduction/error_bounds.py with the residuals' norms themselves instead of 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,6 @@ from assembly.errors import AccuracyError, ConvergenceError
 from assembly.linalg.combination import Combination
 from assembly.mechanisms.mechanism import Mechanism
 from modal.eigen.quadratic import in_parts
-from modal.reduction.basis import UNDERESTIMATE
 from modal.reduction.error_bounds import bounds_of
 from modal.reduction.full_order_refinement import PROBE, PROBE_STEPS, SHARPER
 from modal.reduction.link_basis import LinkBasis
@@ -35,7 +35,6 @@ from modal.types import Array, Complex, Index
 ROUNDS = 12
 GUARD = 1  # modes beyond those compared
 SMALL = 1e-3  # relative size of the directions of a round that are left out
-AMPLIFICATION = 2.0  # of a residual on the complement of the space
 
 
 class _Link:
@@ -58,7 +57,7 @@ class _Link:
         self.shares = [part[0].real for part in (whole.first, whole.rate, whole.second)]
         self.balance = np.linalg.pinv(self.V.T @ basis.ties)
         responses = basis.reference.solve(basis.ties)
-        self._responses = responses, np.linalg.pinv(basis.ties.T @ responses, hermitian=True)
+        self._responses = responses, np.linalg.pinv(basis.ties.T @ responses)
         self._columns = MassBasis(basis.reference.mass)
         self._columns.append(*self._columns.directions(np.array(self.V)))
         self.X = np.zeros((n, 0))
@@ -72,7 +71,7 @@ class _Link:
 
     def _resting(self, vectors: Array) -> Array:
         responses, inverse = self._responses
-        return vectors - responses @ (inverse @ (self.basis.ties.T @ vectors))
+        return np.asarray(vectors - responses @ (inverse @ (self.basis.ties.T @ vectors)))
 
     def stiffness(self, u: Any, transposed: bool = False) -> Any:
         """K u, or Kᵀu, with what best-fit rotations add."""
@@ -144,14 +143,14 @@ def full_link_modes(reducer: LinkReducer, mechanism: Mechanism, t: float, k: int
         bounds = bounds_of(
             modes, norms[0], norms[1], pairing[None], np.sqrt(np.maximum(inertia, 0.0))[None], 0.0
         )
-        bound = AMPLIFICATION * bounds.error_bound[0, :k] / UNDERESTIMATE**2
+        bounds = reducer.with_round_off(bounds, modes)
         size = np.maximum(np.abs(modes.eigenvalues[0]), reducer.floor)
         allowed = np.maximum(
-            SHARPER * reducer.tolerance * size, 8.0 * (bounds.round_off * modes.condition)[0]
+            SHARPER * reducer.tolerance * size, 4.0 * (bounds.round_off * modes.condition)[0]
         )
         failing = np.flatnonzero(bounds.error_bound[0] > allowed)
         if not np.any(failing < k):
-            return FullModes(modes.eigenvalues[0, :k], bound)
+            return FullModes(modes.eigenvalues[0, :k], bounds.error_bound[0, :k])
         for number, link in enumerate(links):
             chosen = np.hstack([in_parts(steps[side][number][:, failing]) for side in (0, 1)])
             link.add(_dominant(chosen, link.basis))
@@ -213,12 +212,32 @@ def _parts(links: list[_Link], vectors: Complex, n: int) -> list[list[Complex]]:
     return out
 
 
-def check_links(reducer: LinkReducer, mechanism: Mechanism, t: float, k: int | None = None) -> None:
-    """Compare the reduced mechanism's eigenvalues at time t with those of the full one.
+def check_links(
+    reducer: LinkReducer,
+    points: Iterable[tuple[Mechanism, float]],
+    wanted: int,
+    k: int | None = None,
+) -> int:
+    """Compare reduced eigenvalues with those of the full mechanism at the first `wanted` points
+    that allow it; the number of points compared.
 
-    k: how many of smallest |λ|, by default all that are wanted. Raises AccuracyError when they
-    differ by more than the bounds.
+    points: mechanisms and times, s. k: how many of smallest |λ|, by default all that are wanted. A
+    point whose full modes do not settle is skipped. Raises AccuracyError when the two sets differ
+    by more than the bounds.
     """
+    compared = 0
+    for mechanism, t in points:
+        if compared == wanted:
+            break
+        try:
+            _compare(reducer, mechanism, t, k)
+        except ConvergenceError:
+            continue
+        compared += 1
+    return compared
+
+
+def _compare(reducer: LinkReducer, mechanism: Mechanism, t: float, k: int | None) -> None:
     count = reducer.wanted if k is None else min(k, reducer.wanted)
     (found,) = reducer.solve(mechanism, np.array([t]))
     there = np.isfinite(found.modes.eigenvalues[0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
@@ -23,7 +23,7 @@ from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import in_parts
-from modal.reduction.error_bounds import ErrorBounds, bounds_of
+from modal.reduction.error_bounds import ROUND_OFF, ErrorBounds, bounds_of
 from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import LinkInstants, Options
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
@@ -87,6 +87,7 @@ class LinkReducer:
         self, mechanisms: Sequence[Mechanism], options: Options, k: int, tolerance: float
     ) -> None:
         self.options, self.wanted, self.tolerance = options, k, tolerance
+        self.floor = 0.0  # below this |λ| the tolerance is absolute, rad/s
         self.bases = link_bases(mechanisms[0])
         for mechanism in mechanisms:  # all that any of them eliminates, before anything is made
             for name, slaves in link_slaves(mechanism, options.driven).items():
@@ -149,7 +150,19 @@ class LinkReducer:
         right = instants.dual_norms(modes.eigenvalues, modes.right, transposed=False)
         left = instants.dual_norms(modes.eigenvalues, modes.left, transposed=True)
         mass = instants.mass_norm(modes.right)
-        return bounds_of(modes, right, left, instants.pairing(modes), mass, self.resolved)
+        found = bounds_of(modes, right, left, instants.pairing(modes), mass, self.resolved)
+        return self.with_round_off(found, modes)
+
+    def with_round_off(self, bounds: ErrorBounds, modes: SmallModes) -> ErrorBounds:
+        """With the round-off of products K v, ε‖K‖‖v‖, which changes λ² by about ε K_jj/M_jj."""
+        stiffest = max(basis.stiffest for basis in self.bases.values())
+        size = np.maximum(np.abs(modes.eigenvalues), max(self.floor, 1e-300))
+        noise = ROUND_OFF * stiffest / (2.0 * size)
+        return replace(
+            bounds,
+            error_bound=bounds.error_bound + noise * modes.condition,
+            round_off=bounds.round_off + noise,
+        )
 
     def accepted(self, found: LinkModes) -> Array:
         """error_bound / allowed (P, k), at most 1 where it holds; see `Reducer.accepted`."""

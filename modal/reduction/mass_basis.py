@@ -12,6 +12,7 @@ from modal.types import Array
 
 DROP = 1e-8  # of a column's size: what is left below this is not a new direction
 REPEATED = 1e-4  # the same after the first pass
+CLEAR = 1e-4  # least eigenvalue of a Gram matrix from which one pass leaves round-off only
 
 
 class _Columns:
@@ -60,7 +61,7 @@ class MassBasis:
         """What the block (n, q) brings beyond V, M-orthonormal (n, p ≤ q), and M times it.
 
         Twice Gram–Schmidt, then the eigenvectors of the Gram matrix, which reveal the rank; and
-        once more, since what is left of a column can be small. Strongest directions first.
+        once more where what is left of a column is small. Strongest directions first.
         """
         for threshold in (DROP, REPEATED):
             product = self.mass @ block
@@ -76,6 +77,8 @@ class MassBasis:
             kept = np.flatnonzero(theta > threshold**2)[::-1]
             Y = Y[:, kept] / np.sqrt(theta[kept])
             block, product = block @ Y, product @ Y
+            if len(theta) and theta[0] > CLEAR:
+                break
         room = self.V.shape[0] - self.size
         return block[:, :room], product[:, :room]
 

@@ -263,4 +263,4 @@ def spread(count: int, wanted: int) -> Index:
     if count <= wanted:
         return np.arange(count)
     x = 0.5 * (1.0 - np.cos(np.pi * np.arange(wanted) / (wanted - 1)))
-    return np.unique(np.round(x * (count - 1)).astype(np.intp))
+    return np.asarray(np.unique(np.round(x * (count - 1)).astype(np.intp)))

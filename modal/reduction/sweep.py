@@ -2,7 +2,7 @@
 "Sweeps and maps").
 
 The model's instants must be combinations of the same operators, as those of a single body are. A
-mechanism is not such a model (`affine.shares_operators` tests it) and is solved point by point.
+mechanism is not such a model (`affine.shares_operators` tests it).
 """
 
 from __future__ import annotations

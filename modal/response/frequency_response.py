@@ -113,7 +113,7 @@ def _frequencies(frequencies: ArrayLike) -> Array:
     hertz = np.atleast_1d(np.asarray(frequencies, dtype=float))
     if hertz.ndim != 1 or len(hertz) == 0 or not np.all(np.isfinite(hertz)) or np.any(hertz < 0):
         raise InputError("frequencies: expected finite numbers of Hz, none negative")
-    return hertz
+    return np.asarray(hertz)
 
 
 def _swept(times: ArrayLike | None, over: Mapping[str, ArrayLike] | None) -> tuple[str, Array]:

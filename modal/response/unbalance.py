@@ -116,7 +116,8 @@ def _node(rotor: Rotor, entry: Unbalance) -> int:
 def _lateral(system: FrozenSystem) -> list[int]:
     """Numbers of uy and uz of all nodes."""
     assert system.dofs is not None  # of a rotor
-    return np.flatnonzero((system.dofs.component == 1) | (system.dofs.component == 2)).tolist()
+    lateral = (system.dofs.component == 1) | (system.dofs.component == 2)
+    return [int(k) for k in np.flatnonzero(lateral)]
 
 
 def _unit_load(

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assembly.errors import FrozenMotionError
 from modal.tracking.matching import CLUSTER, Match, Overlap, align
@@ -81,7 +82,7 @@ class _Pair:
 
 
 def swapped_pairs(
-    a: Snapshot, b: Snapshot, match: Match, watched: np.ndarray
+    a: Snapshot, b: Snapshot, match: Match, watched: NDArray[Any]
 ) -> list[tuple[int, int]]:
     """Pairs whose order of frequency changes between a and b if each mode keeps its shape."""
     kept = np.flatnonzero(match.target >= 0)
@@ -155,7 +156,7 @@ def examine(
     finest = 0.1 * tolerance * size / slope
     width = float(np.clip(0.5 * gap / slope, NARROW * abs(length), WIDE * abs(length)))
     low, high = min(a.at, b.at), max(a.at, b.at)
-    roots: np.ndarray = np.zeros(2)
+    roots: NDArray[Any] = np.zeros(2)
     for _ in range(ROUNDS):
         centre = float(np.clip(centre, low + width, high - width))
         samples = [
@@ -185,7 +186,7 @@ def examine(
     return Encounter(first, second, centre, gap, kind)
 
 
-def _verdict(roots: np.ndarray, gap: float, tolerance: float) -> tuple[float, Kind]:
+def _verdict(roots: NDArray[Any], gap: float, tolerance: float) -> tuple[float, Kind]:
     """Gap and kind from the roots of the last parabola, equal where there was none."""
     apart = abs(roots[1] - roots[0])
     if gap < tolerance or apart == 0.0:

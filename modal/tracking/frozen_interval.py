@@ -14,6 +14,8 @@ matter the true time can be as short as a third of it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,9 +38,9 @@ def frozen_interval(history: History, tolerance: float) -> Array:
 
 
 def drift_interval(
-    values: NDArray[np.inexact],
-    slope: NDArray[np.inexact],
-    curvature: NDArray[np.inexact],
+    values: NDArray[np.inexact[Any]],
+    slope: NDArray[np.inexact[Any]],
+    curvature: NDArray[np.inexact[Any]],
     tolerance: float,
 ) -> Array:
     """The time in which λ, or its real part, changes by the tolerance, s.

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from modal.tracking import hermite
 from modal.tracking.encounters import Encounter
@@ -67,7 +69,7 @@ class _Branches:
     and slopes times the length of the step. steady: without the terms that only exchange energy.
     """
 
-    number: np.ndarray
+    number: NDArray[Any]
     lam: tuple[Complex, Complex]
     slope: tuple[Complex, Complex]
     steady: tuple[Complex, Complex]

@@ -70,9 +70,9 @@ class LinkSource:
         self._possible = self._leading()
         for wanted in (TRAINING, SAMPLE):
             self._train(self._possible[spread(len(self._possible), wanted)])
-        drawn = np.random.default_rng(13).permutation(len(self._possible))[:checks]
-        for t in self._possible[drawn]:
-            check_links(self._reducer, first.mechanism, float(t), checked)
+        drawn = np.random.default_rng(13).permutation(len(self._possible))[: 4 * checks]
+        points = [(first.mechanism, float(t)) for t in self._possible[drawn]]
+        check_links(self._reducer, points, checks, checked)
         self._batch: dict[float, Snapshot] = {}
         self._settle()
 

@@ -90,7 +90,8 @@ def _shown(
 ) -> Iterable[float]:
     """The values from number `first` on, with a progress bar."""
     hidden = not sys.stderr.isatty() if progress is None else not progress
-    return tqdm(
+    bar: Iterable[float] = tqdm(
         at[first:], desc=f"modes over {name}", unit="instant", file=sys.stderr, disable=hidden,
         leave=False, initial=first, total=len(at),
     )  # fmt: skip
+    return bar

@@ -14,6 +14,7 @@ from modal.eigen.modes import Modes
 from modal.eigen.zero_modes import with_zeros
 from modal.provenance.same_model import drawn_prints, family_prints
 from modal.reduction.affine import AffineFamily, Coefficients, Point, shares_operators
+from modal.reduction.coefficient_polynomial import CoefficientPolynomials
 from modal.reduction.coefficient_table import BLOCK, CoefficientTable
 from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.reduced_eigen import SmallModes
@@ -161,6 +162,8 @@ class ReducedSource:
         self._table = CoefficientTable(self._family, name, freeze, at)
         self._at = at[: self._table.count]
         self._block: dict[float, Snapshot] = {}
+        every = self._table.take(np.arange(len(self._at)))
+        self._polynomials = CoefficientPolynomials.through(self._at, every)
         self._sample = sample = self._table.take(spread(len(self._at), SAMPLE))
         self.growths = 0
         if kept is not None:
@@ -301,10 +304,14 @@ class ReducedSource:
         if stencil is None:
             return None
         try:
-            points = [
-                centre if n == stencil.centre else self._coefficients(float(s))
-                for n, s in enumerate(stencil.values)
-            ]
+            if self._polynomials is None:
+                points = [
+                    centre if n == stencil.centre else self._coefficients(float(s))
+                    for n, s in enumerate(stencil.values)
+                ]
+            else:
+                near = self._polynomials.at(stencil.values)
+                points = [near.take([n]) for n in range(len(stencil.values))]
         except Exception:  # what the model raises at an instant itself is raised there
             return None
         r, small = len(found.right), self._flat

@@ -75,10 +75,10 @@ def track(
     over: Mapping[str, ArrayLike] | None = None,
     guard: int | None = None,
     backend: str = "auto",
-    accuracy: float = 1e-8,
+    tolerance: float = 1e-8,
     solver: Solver | None = None,
     rate: float | None = None,
-    tolerance: float = 0.05,
+    interval_change: float = 0.05,
     rules: Rules | None = None,
     whirl_axis: ArrayLike | None = None,
     checks: int = 1,
@@ -111,7 +111,7 @@ def track(
         "slepc", "scipy" and "dense" solve every value separately. "reduced" takes all values
         from one certified reduced basis. "auto" does that where the values share their operators
         and the model has no free mobility, else it uses "slepc".
-    accuracy : float, default 1e-8
+    tolerance : float, default 1e-8
         Relative error of the eigenvalues from a reduced basis.
     solver : callable ``solver(system, k)``, optional
         Another source of modes. It returns an object with the attributes of `Modes`.
@@ -119,7 +119,7 @@ def track(
         Rate of change of the swept parameter, units per second. By default a scalar `epsilon`
         where `omega` is swept, else the parameter is steady at every value:
         `growth_rate_corrected` then equals `growth_rate` and `frozen_interval` is infinite.
-    tolerance : float, default 0.05
+    interval_change : float, default 0.05
         Limit of the drift of λ and of the coupling in `frozen_interval`, relative.
     rules : modal.Rules, optional
         Thresholds of the matching and of the location of events.
@@ -176,7 +176,7 @@ def track(
     {'omega': 5, 'mode': 2}
     """
     guard = 2 + k // 4 if guard is None else guard
-    _check(k, guard, checks, accuracy, tolerance, rules)
+    _check(k, guard, checks, tolerance, interval_change, rules)
     rules = rules or Rules()
     axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
     sweep = Sweep.of(model, times, parameters, axis, over)
@@ -187,7 +187,7 @@ def track(
     whirl = None if axis is None else Whirl(axis)
     held = None
     if store is not None:
-        settings = _study(sweep, int(k), int(guard), backend, solver, accuracy, speed, rules, axis)
+        settings = _study(sweep, int(k), int(guard), backend, solver, tolerance, speed, rules, axis)
         held = TrackStore(Path(store), settings)
     elif resume:
         raise InputError("resume: give store, the folder of the run to continue")
@@ -196,7 +196,7 @@ def track(
         count = int(k) + int(guard)
         verified = (int(checks), int(k))
         return _source(
-            sweep, count, backend, solver, accuracy, whirl, speed, verified, stored, held
+            sweep, count, backend, solver, tolerance, whirl, speed, verified, stored, held
         )
 
     def record(source: Source) -> Recorder:
@@ -215,14 +215,14 @@ def track(
             solver=run.source.description,
             modes_followed=int(k),
             modes_guarding=int(guard),
-            frozen_interval_tolerance=tolerance,
+            frozen_interval_tolerance=interval_change,
             rate="none" if name == "time" or speed is None else speed,
             instants=recorder.count,
             instants_requested=len(at),
             extra_instants=recorder.state.extra,
             **{f"rules_{key}": value for key, value in asdict(rules).items()},
         )
-        values = variables(recorder, tolerance)
+        values = variables(recorder, interval_change)
         return tracks_dataset(name, at[: recorder.count], values, attributes)
 
     try:
@@ -266,7 +266,7 @@ def _study(
     guard: int,
     backend: str,
     solver: Solver | None,
-    accuracy: float,
+    tolerance: float,
     rate: float | None,
     rules: Rules,
     axis: ArrayLike | None,
@@ -281,7 +281,7 @@ def _study(
         "k": k,
         "guard": guard,
         "backend": backend if solver is None else _solver_name(solver),
-        "accuracy": float(accuracy),
+        "accuracy": float(tolerance),
         "rate": rate,
         "rules": asdict(rules),
         "whirl_axis": None if axis is None else np.asarray(axis, dtype=float).tolist(),
@@ -292,13 +292,18 @@ def _solver_name(solver: Solver) -> str:
     return str(getattr(solver, "__name__", type(solver).__name__))
 
 
-def _check(k: Any, guard: Any, checks: Any, accuracy: Any, tolerance: Any, rules: Any) -> None:
+def _check(
+    k: Any, guard: Any, checks: Any, tolerance: Any, interval_change: Any, rules: Any
+) -> None:
     check_count(k, "k")
     check_count(guard, "guard", 0)
     check_count(checks, "checks", 0)
-    for key, value in (("accuracy", accuracy), ("tolerance", tolerance)):
-        if not 0.0 < value < np.inf:
-            raise InputError(f"{key}: expected a positive number, got {value!r}")
+    for key, value, largest in (
+        ("tolerance", tolerance, 0.01),
+        ("interval_change", interval_change, 1.0),
+    ):
+        if not 0.0 < value < largest:
+            raise InputError(f"{key}: expected a number between 0 and {largest:g}, got {value!r}")
     if rules is not None and not isinstance(rules, Rules):
         raise InputError(f"rules: expected modal.Rules, got {type(rules).__name__}")
 
@@ -317,7 +322,7 @@ def _source(
     count: int,
     backend: str,
     solver: Solver | None,
-    accuracy: float,
+    tolerance: float,
     whirl: Whirl | None,
     rate: float | None,
     checks: tuple[int, int],
@@ -342,7 +347,7 @@ def _source(
     machine = linked(freeze(float(at[0]))) if worth and kept_in is None else None
     if machine is not None and sweep.name == "time" and whirl is None:
         try:
-            return LinkSource(machine, at, count, accuracy, around, *checks)
+            return LinkSource(machine, at, count, tolerance, around, *checks)
         except (BasisError, ConvergenceError, SingularSystemError):
             if asked:
                 raise
@@ -358,7 +363,7 @@ def _source(
         try:
             if usable:
                 return ReducedSource(
-                    freeze, sweep.name, at, count, accuracy, whirl, around, *checks, kept
+                    freeze, sweep.name, at, count, tolerance, whirl, around, *checks, kept
                 )
         except (BasisError, ConvergenceError, SingularSystemError):
             if asked or stored is not None:
@@ -366,7 +371,7 @@ def _source(
     chosen = "slepc" if backend == "auto" else backend
 
     if backend == "auto" and not reduced and whirl is None and sweep.name == "time":
-        found = _smooth(sweep, count, accuracy, around, checks, kept)
+        found = _smooth(sweep, count, tolerance, around, checks, kept)
         if found is not None:
             return found
 
@@ -379,7 +384,7 @@ def _source(
 def _smooth(
     sweep: Sweep,
     count: int,
-    accuracy: float,
+    tolerance: float,
     around: Neighbourhood,
     checks: tuple[int, int],
     kept: Kept | None,
@@ -395,6 +400,6 @@ def _smooth(
         motion = InterpolatedMotion.of(sweep.model, *sweep.ends, **sweep.constant)
         if motion is None:
             return None
-        return SmoothSource(motion, sweep.freeze, at, count, accuracy, around, *checks, kept)
+        return SmoothSource(motion, sweep.freeze, at, count, tolerance, around, *checks, kept)
     except (NotSmooth, ConvergenceError, SingularSystemError, SingularPositionError):
         return None

@@ -41,7 +41,7 @@ class Load(Protocol):
 
 @dataclass(frozen=True)
 class Harmonic:
-    """Harmonic load, amplitude · sin(frequency · t + phase).
+    """Harmonic load, amplitude · sin(angular_frequency · t + phase).
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Harmonic:
         generalised forces that the amplitude multiplies.
     amplitude : float
         N, or N·m for a rotation.
-    frequency : float
+    angular_frequency : float
         Angular frequency, rad/s.
     phase : float, default 0.0
         rad.
@@ -58,12 +58,12 @@ class Harmonic:
     Examples
     --------
     >>> import modal
-    >>> load = modal.Harmonic(at=(4, "uy"), amplitude=10.0, frequency=50.0)
+    >>> load = modal.Harmonic(at=(4, "uy"), amplitude=10.0, angular_frequency=50.0)
     """
 
     at: Place
     amplitude: float
-    frequency: float
+    angular_frequency: float
     phase: float = 0.0
 
     @property
@@ -72,11 +72,11 @@ class Harmonic:
 
     @property
     def shortest(self) -> float:
-        return 2.0 * np.pi / abs(self.frequency) if self.frequency else np.inf
+        return 2.0 * np.pi / abs(self.angular_frequency) if self.angular_frequency else np.inf
 
     def force(self, t: float, system: FrozenSystem) -> Array:
-        size = self.amplitude * np.sin(self.frequency * t + self.phase)
-        return size * direction(self.at, system)
+        size = self.amplitude * np.sin(self.angular_frequency * t + self.phase)
+        return np.asarray(size * direction(self.at, system))
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Impulse:
             return np.zeros(system.n)
         # ∫ sin(π s) ds over [0, 1] is 2/π.
         size = 0.5 * np.pi * self.impulse / self.duration * np.sin(np.pi * phase)
-        return size * direction(self.at, system)
+        return np.asarray(size * direction(self.at, system))
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def integrate(
     *,
     method: str | None = None,
     step: float | None = None,
-    tolerance: float | None = None,
+    displacement_tolerance: float | None = None,
     rho_infinity: float = 1.0,
     loads: Sequence[Load] = (),
     probes: Any = None,
@@ -74,7 +74,7 @@ def integrate(
         "gauss4" or "gauss6". Default: "midpoint" for "hamilton", "gauss4" for a callable.
     step : float, optional
         Fixed step, s. It is shortened so that it divides the span.
-    tolerance : float, optional
+    displacement_tolerance : float, optional
         Relative error of the whole run in the displacement, between 0 and 1; the step adapts.
         Not together with `step`. With neither, a callable adapts to 1e-6, and another model takes
         a fixed step that resolves the two lowest modes at the start and the loads.
@@ -108,7 +108,7 @@ def integrate(
     InputError
         An argument cannot be used.
     ConvergenceError
-        No step is short enough for `tolerance`.
+        No step is short enough for `displacement_tolerance`.
     SingularSystemError
         A step matrix or the mass matrix is singular.
     StorageError
@@ -136,8 +136,8 @@ def integrate(
     if links is not None:
         found = integrate(
             links, span, links.state(initial), formalism, method=method, step=step,
-            tolerance=tolerance, rho_infinity=rho_infinity, probes="all", every=every,
-            progress=progress,
+            displacement_tolerance=displacement_tolerance, rho_infinity=rho_infinity, probes="all",
+            every=every, progress=progress,
         )  # fmt: skip
         return links.lifted(found, probes, type(model).__name__)
     if not (isinstance(every, int) and every >= 1):
@@ -146,14 +146,14 @@ def integrate(
     integrator, ledger, norm, first, rows, name = run(
         model, span, initial, formalism, method, rho_infinity, tuple(loads), probes
     )
-    if step is None and tolerance is None and isinstance(ledger, EnergyLedger):
+    if step is None and displacement_tolerance is None and isinstance(ledger, EnergyLedger):
         step = default_step(ledger.equations, span, loads, model, integrator.order)
-    steps = _steps(integrator, span, step, tolerance, norm, tuple(loads))
+    steps = _steps(integrator, span, step, displacement_tolerance, norm, tuple(loads))
     settings = dict(
         t_span=list(span),
         method=name,
         step=step,
-        tolerance=tolerance,
+        displacement_tolerance=displacement_tolerance,
         rho_infinity=rho_infinity,
         unknowns=len(first[0]),
         probes=list(rows.labels),
@@ -225,21 +225,25 @@ def _steps(
     integrator: Integrator,
     span: tuple[float, float],
     step: float | None,
-    tolerance: float | None,
+    displacement_tolerance: float | None,
     norm: Any,
     loads: tuple[Load, ...],
 ) -> FixedSteps | AdaptiveSteps:
-    if step is not None and tolerance is not None:
-        raise InputError("step, tolerance: give one of the two (fixed steps, or steps that adapt)")
+    if step is not None and displacement_tolerance is not None:
+        raise InputError(
+            "step, displacement_tolerance: give one of the two (fixed steps, or steps that adapt)"
+        )
     if step is not None:
         if not (np.isfinite(step) and step > 0.0):
             raise InputError(f"step: expected a positive number of seconds, got {step!r}")
         check_resolved(loads, span, step)
         count = max(1, int(np.ceil((span[1] - span[0]) / step * (1.0 - 1e-12))))
         return FixedSteps(integrator, span, count)
-    wanted = DEFAULT_TOLERANCE if tolerance is None else tolerance
+    wanted = DEFAULT_TOLERANCE if displacement_tolerance is None else displacement_tolerance
     if not 0.0 < wanted < 1.0:
-        raise InputError(f"tolerance: expected a number between 0 and 1, got {tolerance!r}")
+        raise InputError(
+            f"displacement_tolerance: expected a number between 0 and 1, got {wanted!r}"
+        )
     events = tuple(t for load in loads for t in load.events)
     return AdaptiveSteps(integrator, span, wanted, norm, events)
 

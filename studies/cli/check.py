@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 import modal
 from assembly.errors import ModelFileError
@@ -56,7 +58,7 @@ def run_check(
     show("\n".join(verdict_lines(report, compared)))
 
 
-def _tracked(motion: object, at: np.ndarray, k: int, show: Callable[[str], None]) -> xr.Dataset:
+def _tracked(motion: object, at: NDArray[Any], k: int, show: Callable[[str], None]) -> xr.Dataset:
     """The tracks; what there is of them is shown when they are interrupted."""
     try:
         return modal.track(motion, times=at, k=k)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import modal
 
@@ -19,7 +21,7 @@ def floquet_lines(compared: modal.CrossCheck) -> list[str]:
         others = []
     else:
         scope = f"the {count} multipliers of the slowest modes"
-        others = ["  faster modes were not looked at: nothing is said of them"]
+        others = ["  faster modes were not examined"]
     fastest, at = floquet.growth_rate, int(np.argmax(floquet.exponents.real))
     hertz = abs(floquet.exponents[at].imag) / (2.0 * np.pi)
     text = {
@@ -39,7 +41,7 @@ def verdict_lines(report: modal.PropertyReport, compared: modal.CrossCheck) -> l
     modes = compared.dataset.mode.values
     outcomes = np.array([d.outcome for d in compared.diagnoses])
     stands = compared.stands
-    lines = [f"the {len(modes)} modes followed (others were not looked at)"]
+    lines = [f"the {len(modes)} modes followed (others were not examined)"]
     for outcome, text in (
         ("confirmed", "frozen growth rate is that of the unfrozen motion"),
         ("frozen misleads", "frozen growth rate is wrong, for the reason above"),
@@ -79,10 +81,10 @@ def _verdict(report: modal.PropertyReport, compared: modal.CrossCheck) -> str:
 
 
 def _named(modes: Iterable[int]) -> str:
-    numbers = [str(int(m)) for m in modes]
+    numbers = [str(int(m) + 1) for m in modes]
     return ("mode " if len(numbers) == 1 else "modes ") + ", ".join(numbers)
 
 
-def _range(values: np.ndarray) -> str:
+def _range(values: NDArray[Any]) -> str:
     low, high = f"{values.min():.0f}", f"{values.max():.0f}"
     return low if low == high else f"{low} to {high}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -50,7 +51,7 @@ def mechanism_frames(
     return enlarged(drawn)
 
 
-def turning_frames(body: Body, shape: NDArray[np.inexact]) -> list[Frame]:
+def turning_frames(body: Body, shape: NDArray[np.inexact[Any]]) -> list[Frame]:
     """A body that turns once about z through its origin in a mode (n,)."""
 
     def place(angle: float) -> tuple[Array, Array]:
@@ -63,7 +64,7 @@ def turning_frames(body: Body, shape: NDArray[np.inexact]) -> list[Frame]:
 def moving_frames(
     body: Body,
     place: Callable[[float], tuple[Array, Array]],
-    shape: NDArray[np.inexact],
+    shape: NDArray[np.inexact[Any]],
     period: float,
 ) -> list[Frame]:
     """A body, its nodes in one row, that moves in the x–y plane while it vibrates in a mode (n,).
@@ -171,7 +172,9 @@ def _strands(
     poses = mechanism.position(t)
     for name, (nodes, moved) in deployed.items():
         if name not in outlines:
-            strands.append(Strand(name, nodes[:, :2], (nodes + np.real(moved))[:, :2]))
+            strands.append(
+                Strand(name, nodes[:, :2], np.asarray(nodes + np.real(moved), dtype=float)[:, :2])
+            )
             continue
         # A rigid body: its outline moves with its frame and with its own three degrees of freedom.
         r, R = poses[name]

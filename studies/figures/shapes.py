@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,7 +16,7 @@ SHARE = 0.12  # of the mechanism's size: how large the largest displacement is d
 
 
 def deployed(
-    bodies: Mapping[str, tuple[NDArray[np.float64], NDArray[np.inexact]]], ax: Axes
+    bodies: Mapping[str, tuple[NDArray[np.float64], NDArray[np.inexact[Any]]]], ax: Axes
 ) -> list[Line2D]:
     """Nodes (N, 3) and complex displacements (N, 3) of every body, in fixed axes, in the x–y plane.
 

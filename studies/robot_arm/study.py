@@ -7,8 +7,11 @@ The drives follow their commands; the spring of each gear is between motor and j
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 import assembly
 import modal
@@ -94,7 +97,7 @@ def _beside(
     arm: assembly.Mechanism,
     stiff: assembly.Mechanism,
     tracks: xr.Dataset,
-    times: np.ndarray,
+    times: NDArray[Any],
     payload: float,
     gears: tuple[float, float],
 ) -> xr.Dataset:

@@ -44,7 +44,7 @@ def transient(
     step: float,
 ) -> xr.Dataset:
     """From rest under the centrifugal load and force · sin(excitation · t) at the free end."""
-    tip = modal.Harmonic(at=system.n - 1, amplitude=force, frequency=excitation)
+    tip = modal.Harmonic(at=system.n - 1, amplitude=force, angular_frequency=excitation)
     return modal.integrate(
         system,
         (0.0, duration),

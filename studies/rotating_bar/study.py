@@ -88,7 +88,7 @@ def main(
         parameter_studies(elements, force, duration, progress),
     ]
     if timing_repeats > 0:
-        load = modal.Harmonic(at=-1, amplitude=force, frequency=EXCITATION)
+        load = modal.Harmonic(at=-1, amplitude=force, angular_frequency=EXCITATION)
         parts.append(
             timing.compare(
                 lambda count: frozen(model(count, damping_ratio=damping_ratio)),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 import assembly
 import modal
@@ -32,7 +33,7 @@ OVERVIEW = (
 )
 
 
-def of_modes(mechanism: assembly.Mechanism, times: np.ndarray) -> Iterator[Drawing | Animation]:
+def of_modes(mechanism: assembly.Mechanism, times: NDArray[Any]) -> Iterator[Drawing | Animation]:
     """Mode shapes at an eighth of the turn, and the first mode over the turn."""
 
     def draw(axes: list[Axes]) -> None:

@@ -23,7 +23,7 @@ def interval_over_turn(speed_rpm: float, modes: int, instants: int) -> xr.Datase
     mechanism = slider_crank_model.model(elements=8, speed_rpm=speed_rpm)
     assert mechanism.period is not None
     times = np.linspace(0.0, mechanism.period, instants)
-    tracks = modal.track(mechanism, times=times, k=modes, tolerance=TOLERANCE, progress=False)
+    tracks = modal.track(mechanism, times=times, k=modes, interval_change=TOLERANCE, progress=False)
     tracks = tracks.isel(mode=slice(0, modes))
     interval = tracks["frozen_interval"].values / mechanism.period
     vibration = 1.0 / (tracks["frequency"].values * mechanism.period)

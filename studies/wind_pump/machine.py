@@ -13,8 +13,10 @@ constant speed and a slide that swings with it. The loop closes at every instant
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import assembly
 from assembly.errors import MechanismError
@@ -139,7 +141,7 @@ def mechanism(pump: Pump, elements: int = 10, driven: bool = True) -> assembly.M
     )
 
 
-def closing_angles(pump: Pump, B: np.ndarray, D: np.ndarray) -> tuple[float, float]:
+def closing_angles(pump: Pump, B: NDArray[Any], D: NDArray[Any]) -> tuple[float, float]:
     """Angles β of BC' and χ of C'D that close the loop from B to D, the elbow C' above BD.
 
     From l₂ (cos β, sin β) + h (cos χ, sin χ) = D − B =: d (cos δ, sin δ) and the law of cosines in

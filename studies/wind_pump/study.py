@@ -10,6 +10,8 @@ Figure 6 can therefore be compared in kind, not in numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -114,23 +116,18 @@ def rigid_motion(pump: Pump, times: Array) -> xr.Dataset:
     rates = np.array([m.angle_rates for m in motions])
     accelerations = np.array([m.angle_accelerations for m in motions])
     centres = np.array([m.a for m in motions])
-    checks = {
+    checks: dict[str, tuple[Array, Callable[[float], Array]]] = {
         "angular velocity": (rates, lambda t: motion(pump, t).angles),
         "angular acceleration": (accelerations, lambda t: motion(pump, t).angle_rates),
         "acceleration": (centres, lambda t: _velocities(pump, t)),
     }
     gaps = []
     for values, integral in checks.values():
-        derived = np.array(
-            [
-                sum(
-                    c * (integral(t + j * step) - integral(t - j * step))
-                    for j, c in DIFFERENCE.items()
-                )
-                / step
-                for t in times
-            ]
-        )
+        changes = [
+            [c * (integral(t + j * step) - integral(t - j * step)) for j, c in DIFFERENCE.items()]
+            for t in times
+        ]
+        derived = np.sum(changes, axis=1) / step
         gaps.append(np.abs(derived - values).max() / np.abs(values).max())
     dims = ("time", "link")
     return xr.Dataset(

@@ -154,7 +154,7 @@ def ratios(mechanism: Mechanism, k: int = 5, seed: int = 1) -> np.ndarray:
     """Errors of eigenvalues over what the stated bounds allow, at random instants of a turn."""
     span = mechanism.period or 0.2
     times = np.linspace(0.0, span, INSTANTS)
-    tracks = modal.track(mechanism, times=times, k=k, accuracy=1e-6, progress=False)
+    tracks = modal.track(mechanism, times=times, k=k, tolerance=1e-6, progress=False)
     assert tracks.attrs["solver"].startswith("reduced bases of links"), tracks.attrs["solver"]
     out = []
     for n in np.random.default_rng(seed).choice(INSTANTS, COMPARED, replace=False):

@@ -16,11 +16,11 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
-from modal.eigen.quadratic import Quadratic, in_parts
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.projected import definite_modes, general_modes
 from modal.eigen.solvers.second_order_krylov import extend
-from modal.eigen.solvers.shape_basis import ShapeBasis, SymmetricStiffness
+from modal.eigen.solvers.shape_basis import ShapeBasis, SymmetricStiffness, lengths
 from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
@@ -103,7 +103,8 @@ class _Search:
         """Random shapes, so that no mode of a cluster is missed, and a Krylov space from them."""
         n, M = self.quadratic.n, self.quadratic.M
         load = M @ np.random.default_rng(seed).standard_normal((n, min(n, self.k + START)))
-        self.basis.add(self.reference.solve(load), load)
+        if self.basis.add(self.reference.solve(load), load) == 0:
+            raise ConvergenceError("block Rayleigh–Ritz: the stiffness is zero to round-off", None)
         extend(self.basis, self.count, seed)
 
     def _ritz(self) -> tuple[Complex, Complex, Complex]:
@@ -130,21 +131,21 @@ class _Search:
                 break
         finished[transposed] = lam[done]
         if done[: self.k].all() and self.exact:
-            return residual[:, :0].real, done
-        return in_parts(residual[:, ~passed]), done
+            return residual[:, :0], done
+        return residual[:, np.tile(~passed, 2)], done
 
     def _evaluate(
         self, lam: Complex, Y: Complex, transposed: bool, guard: Mask
-    ) -> tuple[Complex, Mask]:
-        """Q(λ)x of some pairs, 1 where they just pass, and which of them pass."""
+    ) -> tuple[Array, Mask]:
+        """Q(λ)x of some pairs in parts, 1 where they just pass, and which of them pass."""
         residual, whole, length = self.basis.residual(lam, Y, transposed)
-        size = np.linalg.norm(residual, axis=0)
+        size = lengths(residual)
         weight = self.quadratic.weights(lam) * length
         goal = np.maximum(np.minimum(RESIDUAL * whole, BACKWARD * weight), NOISE * weight)
         passed = size <= goal
         if not self.exact:
             passed |= guard & (size <= SETTLED * whole)
-        return residual / goal, passed
+        return residual / np.tile(goal, 2), passed
 
     def _compressed(self, loads: Array) -> Array:
         """The dominant combinations of the loads; the others wait."""

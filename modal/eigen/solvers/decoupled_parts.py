@@ -7,8 +7,11 @@ ninth. The parts are found from the pattern of the matrices, so they are exact.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from modal.eigen.quadratic import Quadratic
@@ -19,7 +22,7 @@ from modal.types import Array
 LARGEST = 80  # degrees of freedom of a part up to which LAPACK beats the block method
 
 
-def independent_parts(*matrices: Array) -> list[np.ndarray]:
+def independent_parts(*matrices: Array) -> list[NDArray[Any]]:
     """Degrees of freedom of the parts that none of the dense matrices (n, n) couples."""
     pattern = matrices[0] != 0.0
     for A in matrices[1:]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from modal.eigen.double_eigenvalues import rotated
 from modal.types import Array, Complex, Index
@@ -34,7 +36,7 @@ class Pairs:
         """Number of eigenvalues with the conjugates of those above the real axis."""
         return len(self.eigenvalues) + int((self.eigenvalues.imag > 0.0).sum())
 
-    def take(self, index: np.ndarray) -> Pairs:
+    def take(self, index: NDArray[Any]) -> Pairs:
         """Those numbered, in that order; the same object when that is all of them as they are."""
         if index.dtype != bool and np.array_equal(index, np.arange(len(self.eigenvalues))):
             return self

@@ -35,10 +35,7 @@ def extend(basis: ShapeBasis, modes: int, seed: int) -> None:
         state = la.qr(state, mode="economic", check_finite=False)[0]
         known = np.hstack([known, state])
         a, b = state[: basis.m], state[room : room + basis.m]
-        if moving:
-            load = gamma**2 * (quadratic.M @ (basis.V @ b)) + gamma * (quadratic.C @ (basis.V @ a))
-        else:
-            load = quadratic.M @ (basis.V @ a)
+        load = basis.inertia(gamma * a, gamma**2 * b) if moving else basis.inertia(a, a)
         shapes = basis.reference.solve(-load)
         if basis.add(shapes, -load) == 0:
             break

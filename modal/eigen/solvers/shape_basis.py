@@ -6,14 +6,12 @@ load, so K_ref q is known without a product and is stored with the shape.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.linalg.factorization import Factorization
-from modal.eigen.quadratic import Quadratic, from_parts, in_parts, times
+from modal.eigen.quadratic import Quadratic, from_parts, in_parts
 from modal.types import Array, Complex
 
 DRIFT = 1e-11  # relative error of K_ref q above which the product is recomputed
@@ -50,35 +48,34 @@ class ShapeBasis:
 
     def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, room: int) -> None:
         self.quadratic, self.reference, self.m = quadratic, reference, 0
-        self._stored = [np.empty((quadratic.n, room), order="F") for _ in range(2)]
         damping, stiffness = quadratic.damping_parts, quadratic.stiffness_parts
-        self._operators = {  # with their symmetry
+        operators = {  # with their symmetry
             "mass": (quadratic.M, 1),
             "damping": (damping.symmetric, 1),
             "gyroscopic": (damping.skew, -1),
             "circulatory": (stiffness.skew, -1),
         }
-        self._projected = {name: np.zeros((room, room)) for name, _, _ in self._present()}
-
-    def _present(self) -> Iterator[tuple[str, sp.csr_matrix, int]]:
-        for name, (A, sign) in self._operators.items():
-            if A is not None and A.nnz:
-                yield name, A, sign
+        self._present = {
+            name: (A, sign) for name, (A, sign) in operators.items() if A is not None and A.nnz
+        }
+        self._projected = {name: np.zeros((room, room)) for name in self._present}
+        names = ("shapes", "stiffness", *self._present)
+        self._stored = {name: np.empty((quadratic.n, room), order="F") for name in names}
 
     @property
     def V(self) -> Array:
         """The shapes, (n, m)."""
-        return self._stored[0][:, : self.m]
+        return self._stored["shapes"][:, : self.m]
 
     @property
     def KV(self) -> Array:
         """K_ref V, (n, m)."""
-        return self._stored[1][:, : self.m]
+        return self._stored["stiffness"][:, : self.m]
 
     @property
     def complete(self) -> bool:
         """The basis spans all displacements: the projected problem is the problem."""
-        return self.m == self.quadratic.n
+        return bool(self.m == self.quadratic.n)
 
     def projected(self) -> tuple[Array, Array, Array]:
         """VᵀMV, VᵀCV and VᵀKV, (m, m)."""
@@ -92,13 +89,13 @@ class ShapeBasis:
         return parts["mass"], C, K
 
     def _grow(self, extra: int) -> None:
-        room = self._stored[0].shape[1]
+        room = self._stored["shapes"].shape[1]
         if self.m + extra <= room:
             return
         wide = max(2 * room, self.m + extra)
-        for j, old in enumerate(self._stored):
-            self._stored[j] = np.empty((old.shape[0], wide), order="F")
-            self._stored[j][:, : self.m] = old[:, : self.m]
+        for name, old in self._stored.items():
+            self._stored[name] = np.empty((len(old), wide), order="F")
+            self._stored[name][:, : self.m] = old[:, : self.m]
         self._projected = {name: np.pad(A, (0, wide - room)) for name, A in self._projected.items()}
 
     def include(self, shapes: Array) -> int:
@@ -112,11 +109,12 @@ class ShapeBasis:
             q, load = self._against(q, self.reference.matrix @ q)
         a, b = self.m, self.m + q.shape[1]
         self._grow(b - a)
-        for store, columns in zip(self._stored, (q, load), strict=True):
-            store[:, a:b] = columns
-        V, q = self._stored[0][:, :b], np.ascontiguousarray(q)
-        for name, A, sign in self._present():
-            block = V.T @ (A @ q)
+        self._stored["shapes"][:, a:b], self._stored["stiffness"][:, a:b] = q, load
+        V, q = self._stored["shapes"][:, :b], np.ascontiguousarray(q)
+        for name, (A, sign) in self._present.items():
+            image = self._stored[name][:, a:b]
+            image[:] = A @ q
+            block = V.T @ image
             block[a:] = 0.5 * (block[a:] + sign * block[a:].T)
             self._projected[name][:b, a:b] = block
             self._projected[name][a:b, :a] = sign * block[:a].T
@@ -147,21 +145,33 @@ class ShapeBasis:
         """V Y, (n, k)."""
         return from_parts(self.V @ in_parts(Y))
 
-    def residual(self, lam: Complex, Y: Complex, transposed: bool) -> tuple[Complex, Array, Array]:
-        """Q(λ)x of x = V Y, or Q(λ)ᵀx, (n, k); ‖K_ref x‖ and ‖x‖, (k,)."""
-        X = self.shapes(Y)
-        stiff = from_parts(self.KV @ in_parts(Y))
-        whole = np.linalg.norm(stiff, axis=0)
-        factors = {
-            "mass": lam**2 - self.reference.shift,
-            "damping": lam,
-            "gyroscopic": lam,
-            "circulatory": np.ones_like(lam),
-        }
-        residual = stiff
-        for name, A, sign in self._present():
-            residual += times(A, X) * (factors[name] * (sign if transposed else 1))
-        return residual, whole, np.linalg.norm(X, axis=0)
+    def residual(self, lam: Complex, Y: Complex, transposed: bool) -> tuple[Array, Array, Array]:
+        """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖K_ref x‖ and ‖x‖, (k,)."""
+        residual = self.KV @ in_parts(Y)
+        whole = lengths(residual)
+        powers = {"mass": lam**2 - self.reference.shift, "circulatory": np.ones_like(lam)}
+        for name, (_, sign) in self._present.items():
+            factor = powers.get(name, lam)
+            residual += self.image(name, Y * (factor * (sign if transposed else 1)))
+        return residual, whole, lengths(self.V @ in_parts(Y))
+
+    def image(self, name: str, Y: Complex) -> Array:
+        """A V Y in parts, (n, 2k), of one of the operators."""
+        return np.asarray(self._stored[name][:, : self.m] @ in_parts(Y))
+
+    def inertia(self, a: Array, b: Array) -> Array:
+        """C V a + M V b, (n, p), of real coordinates."""
+        load = self._stored["mass"][:, : self.m] @ b
+        for name in self._present.keys() & {"damping", "gyroscopic"}:
+            load += self._stored[name][:, : self.m] @ a
+        return np.asarray(load)
+
+
+def lengths(parts: Array) -> Array:
+    """Norms of complex columns given as `in_parts`."""
+    squares = np.einsum("ij,ij->j", parts, parts)
+    k = len(squares) // 2
+    return np.asarray(np.sqrt(squares[:k] + squares[k:]))
 
 
 def _unit(q: Array, load: Array) -> tuple[Array, Array]:

@@ -76,7 +76,7 @@ class ShiftInvert:
 
     @property
     def size(self) -> int:
-        return 2 * self.quadratic.n
+        return int(2 * self.quadratic.n)
 
     @property
     def rank(self) -> int:

@@ -1,0 +1,128 @@
+"""The turbine of the study, after the NREL 5 MW reference turbine (J. Jonkman et al., Definition of
+a 5-MW Reference Wind Turbine, NREL/TP-500-38060, 2009): three blades, hub, nacelle and tower.
+
+The blade's table is coarse and rounded to two digits; the tower is a uniform tube with the mass of
+the report's. `table` takes the full table of ElastoDyn instead. Tilt, cone and pitch are zero.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+import assembly
+from assembly.bodies.blades import BladeTable, rigid_section_mass, uncoupled_stiffness
+
+# Distance from the hub's centre, m; twist, °; mass, kg/m; flapwise and edgewise stiffness, N·m².
+STATIONS = np.array(
+    [
+        (1.5, 13.0, 680.0, 1.8e10, 1.8e10),
+        (6.7, 13.0, 450.0, 7.2e9, 1.0e10),
+        (10.7, 13.0, 400.0, 4.9e9, 7.0e9),
+        (19.7, 10.0, 340.0, 2.1e9, 4.5e9),
+        (29.7, 7.3, 290.0, 8.8e8, 3.1e9),
+        (39.7, 4.4, 200.0, 2.4e8, 1.6e9),
+        (49.7, 2.1, 130.0, 7.6e7, 7.1e8),
+        (57.7, 0.6, 73.0, 3.0e7, 3.1e8),
+        (63.0, 0.0, 10.0, 1.7e5, 5.0e6),
+    ]
+)
+BLADES = ("b1", "b2", "b3")
+HUB_MASS, NACELLE_MASS = 56780.0, 240000.0  # kg
+HUB_INERTIA = 115926.0  # kg·m² about the shaft
+NACELLE_YAW = 2607890.0  # kg·m² about the tower's axis
+OVERHANG, HEIGHT, SHAFT_ABOVE = 5.0, 87.6, 2.4  # m
+TOWER = assembly.tube(4.935, 4.935 - 2.0 * 0.030)  # m, outer and inner diameter
+TOWER_STEEL = assembly.Material(E=210e9, nu=0.3, rho=8500.0)
+STIFF = 1e3  # extension, shear and torsion of the blades over their largest bending stiffness
+RATED_RPM = 12.1
+
+
+def blade_table() -> BladeTable:
+    """The coarse table of the blade."""
+    r, twist, mass, flap, edge = STATIONS.T
+    rigid = np.full_like(r, STIFF * max(flap.max(), edge.max()))
+    # Flap moves along y: moment about z. Edge moves along z: moment about y.
+    stiffness = uncoupled_stiffness(rigid, rigid, rigid, rigid, edge, flap)
+    J = 0.5e-2 * mass[:, None, None] * np.diag([0.0, 1.0, 1.0])
+    axis = np.stack([r, 0.0 * r, 0.0 * r], axis=-1)
+    inertia = rigid_section_mass(mass, 0.0, 0.0, J)
+    return BladeTable(r, axis, -np.radians(twist), stiffness, inertia)
+
+
+def model(
+    speed_rpm: float = RATED_RPM, *, tower_elements: int = 4, table: str | Path = ""
+) -> assembly.Mechanism:
+    """The turbine at a constant speed of its rotor, without gravity and wind.
+
+    Parameters
+    ----------
+    speed_rpm : float
+        Speed of the rotor, rpm.
+    tower_elements : int
+        Number of beam elements of the tower.
+    table : str or Path
+        Table of ElastoDyn for the blades (`assembly.elastodyn_table`); the coarse one by default.
+
+    Returns
+    -------
+    Mechanism
+        With the blades "b1", "b2", "b3"; x is downwind along the shaft, z upward.
+    """
+    sections = assembly.elastodyn_table(table) if table else blade_table()
+    upright = Rotation.from_rotvec([0.0, -0.5 * np.pi, 0.0])  # body x to z
+    first = Rotation.from_matrix(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
+    hub_at = (-OVERHANG, 0.0, HEIGHT + SHAFT_ABOVE)
+    bodies: dict[str, assembly.Body] = {
+        "tower": assembly.beam(HEIGHT, TOWER, TOWER_STEEL, tower_elements, name="tower"),
+        "nacelle": assembly.rigid_body(
+            NACELLE_MASS, (NACELLE_YAW / 2.0, NACELLE_YAW, NACELLE_YAW), centre=(1.9, 0.0, 1.75)
+        ),
+        "hub": assembly.rigid_body(HUB_MASS, (HUB_INERTIA, HUB_INERTIA / 2.0, HUB_INERTIA / 2.0)),
+    }
+    joints = [
+        _weld("ground", (0.0, 0.0, 0.0), "tower", "start", upright, "foot"),
+        _weld("tower", "end", "nacelle", "origin", upright.inv(), "yaw"),
+        assembly.revolute(
+            "nacelle", (-OVERHANG, 0.0, SHAFT_ABOVE), "hub", "origin", axis=(1, 0, 0), name="shaft"
+        ),
+    ]
+    initial = {
+        "tower": (0.0, 0.0, 0.0, *upright.as_rotvec()),
+        "nacelle": (0.0, 0.0, HEIGHT, 0.0, 0.0, 0.0),
+        "hub": (*hub_at, 0.0, 0.0, 0.0),
+    }
+    for b, name in enumerate(BLADES):
+        turn = Rotation.from_rotvec([2.0 * np.pi * b / len(BLADES), 0.0, 0.0]) * first
+        root = turn.apply([sections.s[0], 0.0, 0.0])
+        bodies[name] = assembly.blade(
+            sections, theory="euler-bernoulli", rotary_inertia=False, name=name
+        ).with_damping(b=2e-3)
+        joints.append(_weld("hub", tuple(root), name, "start", turn, f"root {name}"))
+        initial[name] = (*hub_at, *turn.as_rotvec())
+    drivers = [assembly.driver("shaft", speed_rpm * np.pi / 30.0)]
+    return assembly.Mechanism(bodies, joints, drivers, initial=initial, name="wind turbine")
+
+
+def _weld(
+    first: str,
+    at_first: object,
+    second: str,
+    at_second: str,
+    turn: Rotation,
+    name: str,
+) -> assembly.Joint:
+    """A weld whose second body is turned from the first."""
+    vector = turn.as_rotvec()
+    angle = float(np.linalg.norm(vector))
+    return assembly.fixed(
+        first,
+        at_first,  # type: ignore[arg-type]
+        second,
+        at_second,
+        name=name,
+        turned=angle,
+        axis=vector / angle if angle else (0.0, 0.0, 1.0),
+    )

@@ -1,0 +1,99 @@
+"""A wind turbine of 5 MW: three elastic blades on a soft tower, its modes with their names over the
+speed of the rotor.
+
+Alike blades on any tower have constant equations in multiblade coordinates: the modes are those of
+the whole motion, and nothing is averaged away.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+import modal
+from assembly.errors import InputError
+from studies.reporting.protocol import Data, Outputs, Remark, report_of, study_main
+from studies.wind_turbine import figures
+from studies.wind_turbine.machine import BLADES, RATED_RPM, model
+
+__all__ = ["main", "model", "report"]
+
+RPM = np.pi / 30.0
+RULES = modal.Rules(halvings=1, extra=0)  # of the Campbell diagram: no event is located
+
+
+def _named(tracks: xr.Dataset) -> list[str]:
+    """Names, frequencies and damping at the first and the last speed."""
+    first, last = (float(v) / RPM for v in tracks["omega"].values[[0, -1]])
+    ends = "".join(f"{f'at {rpm:.4g} rpm':<35}" for rpm in (first, last))
+    lines = [f"{'mode':>4}  {ends}"]
+    for mode in range(tracks.sizes["mode"]):
+        cells = []
+        for n in (0, -1):
+            one = tracks.isel(omega=n, mode=mode)
+            hertz, damping = float(one["frequency"]), float(one["damping_ratio"])
+            cells.append(f"{one['name'].values!s:<13}{hertz:8.4f} Hz {100 * damping:6.2f} %")
+        lines.append(f"{mode + 1:>4}  {'  '.join(cells)}")
+    return lines
+
+
+report = report_of(_named)
+
+
+@study_main
+def main(
+    *,
+    min_rpm: float = 4.0,
+    max_rpm: float = RATED_RPM,
+    speeds: int = 9,
+    modes: int = 8,
+    tower_elements: int = 4,
+    table: str = "",
+    progress: bool = False,
+) -> Outputs:
+    """Modes of a three-bladed wind turbine on its tower, in multiblade coordinates, with names.
+
+    Parameters
+    ----------
+    min_rpm, max_rpm : float
+        Range of the rotor's speed, rpm.
+    speeds : int
+        Number of speeds.
+    modes : int
+        Modes to follow.
+    tower_elements : int
+        Beam elements of the tower.
+    table : str
+        File with ElastoDyn's table of the blade; a coarse table by default.
+    out : OutputFolder, optional
+        Folder for data and figures; nothing is written without it.
+    progress : bool
+        Whether to show progress.
+
+    Returns
+    -------
+    Dataset
+        Tracks over the speed, with the names of the modes.
+
+    Raises
+    ------
+    InputError
+        The range of speeds is empty or not positive.
+    """
+    if not 0.0 < min_rpm < max_rpm:
+        raise InputError(f"min_rpm, max_rpm: expected 0 < min < max, got {min_rpm}, {max_rpm}")
+    if speeds < 2:
+        raise InputError(f"speeds: at least 2, got {speeds}")
+    family = modal.multiblade(
+        lambda omega: model(omega / RPM, tower_elements=tower_elements, table=table), BLADES
+    )
+    omega = np.linspace(min_rpm, max_rpm, speeds) * RPM
+    tracks: xr.Dataset = family.track(omega, k=modes, rules=RULES, progress=progress)
+    yield Data("tracks.nc", tracks)
+    yield figures.campbell(tracks)
+    variation = max(family.at(max_rpm * RPM).variation.values())
+    yield Remark(
+        "can it be believed? Over a turn the multiblade matrices vary by"
+        f" {variation:.1e} of their size: the modes are those of the whole motion"
+    )
+    return tracks
