@@ -26,6 +26,7 @@ from modal.eigen.quadratic import in_parts
 from modal.reduction.error_bounds import ROUND_OFF, ErrorBounds, bounds_of
 from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import LinkInstants, Options
+from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.reducer import FAR_BELOW, ROUNDS, WIDEST
 from modal.types import Array, Complex, Index
@@ -271,7 +272,6 @@ class LinkReducer:
                 for dofs, values in extra:
                     out[dofs] += np.hstack([values.real, values.imag]) @ part
         for transposed, block in blocks.items():
-            for j, term in enumerate(basis.family.terms):
-                if np.any(block[j]):
-                    out += term.apply(V[:, : block.shape[1]] @ block[j], transposed)
+            terms = basis.family.terms[: len(block)]
+            out += combined(terms, V[:, : block.shape[1]], block, transposed)
         return out
