@@ -66,7 +66,7 @@ class _Search:
         self.quadratic, self.reference, self.k = quadratic, reference, k
         self.count = min(quadratic.n, k + GUARD)
         self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + GUARD)))
-        self.exact = quadratic.conservative and reference.shift == 0.0
+        self.exact = quadratic.conservative
         self.scale = 1.0 / np.sqrt(np.maximum(reference.matrix.diagonal(), np.finfo(float).tiny))
 
     def run(self, seed: int) -> Pairs:
