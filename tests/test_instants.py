@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 import assembly
 from assembly.errors import InputError, MechanismError, SingularPositionError
 from assembly.gallery import four_bar
+from assembly.mechanisms import mechanism
 from assembly.system.frozen import PARTS
 from studies import slider_crank
 from tests.support.spatial_mechanisms import rsur, two_drivers
@@ -91,7 +92,7 @@ def test_small_batches_are_one_large_one(
     machine: assembly.Mechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = machine.freeze_many(TIMES)
-    monkeypatch.setattr("assembly.mechanisms.mechanism.BATCH_NUMBERS", 1)
+    monkeypatch.setattr(mechanism, "BATCH_NUMBERS", 1)
     parts = machine.freeze_many(TIMES)
     assert_allclose(parts.stiffness, whole.stiffness, rtol=1e-13, atol=1e-13 * 1e9)
     assert_allclose(parts.Q, whole.Q, rtol=1e-11, atol=1e-13 * np.abs(whole.Q).max())

@@ -11,6 +11,7 @@ import modal
 from assembly.errors import AccuracyError
 from assembly.gallery import four_bar
 from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
+from modal.tracking import smooth_source
 from studies import slider_crank
 
 
@@ -52,8 +53,8 @@ def test_a_full_solve_finds_a_wrong_basis(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(ProjectedMotion, "__call__", wrong)
     # The residuals show it first; without them the full solve of an instant does.
-    monkeypatch.setattr("modal.tracking.smooth_source.SAFETY", 0.0)
-    monkeypatch.setattr("modal.tracking.smooth_source.EPS", 0.0)
+    monkeypatch.setattr(smooth_source, "SAFETY", 0.0)
+    monkeypatch.setattr(smooth_source, "EPS", 0.0)
     with pytest.raises(AccuracyError, match="the full problem and of the basis differ"):
         modal.track(machine, times=np.linspace(0.0, 0.02, 9), k=3, guard=1, progress=False)
 

@@ -42,11 +42,8 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 DENSE_BELOW = 20
 
 # Up to this size a definite system is split into independent parts where it has any, and LAPACK is
-# used where a Krylov space would be most of the state space.
+# used where a Krylov space would be most of the state space, or a sparse method does not converge.
 SMALL = 500
-
-# Up to this size LAPACK is used when a sparse method does not converge.
-LAST_RESORT = 100
 
 # |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
@@ -140,7 +137,7 @@ def solve(
             return _sparse(problem, seed) if point == 0.0 else _window(problem, seed)
         except (AccuracyError, ConvergenceError):
             # Clusters that accumulate, as of overdamped modes, can stall a Krylov method.
-            if frozen.n > LAST_RESORT:
+            if frozen.n > SMALL:
                 raise
             return _dense(problem)
 

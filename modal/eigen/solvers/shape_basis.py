@@ -1,6 +1,6 @@
 """A growing basis of displacement shapes, orthonormal in a symmetric stiffness, with projections.
 
-The stiffness is that of the one factorization, K_ref = ½(K + Kᵀ) + σM. A new shape is q = K_ref⁻¹ ×
+The stiffness is that of the one factorization, K_ref = ½(K + Kᵀ). A new shape is q = K_ref⁻¹ ×
 load, so K_ref q is known without a product and is stored with the shape.
 """
 
@@ -22,16 +22,16 @@ DEPENDENT = (
 
 
 class SymmetricStiffness:
-    """K_ref = ½(K + Kᵀ) + σM, factorized by Cholesky. `solves` counts right-hand sides.
+    """K_ref = ½(K + Kᵀ), factorized by Cholesky. `solves` counts right-hand sides.
 
     Raises SingularSystemError when it is not positive definite. Owns its factor: call `destroy()`.
     """
 
-    def __init__(self, quadratic: Quadratic, shift: float = 0.0) -> None:
-        self.shift, self.solves = shift, 0
+    def __init__(self, quadratic: Quadratic) -> None:
+        self.solves = 0
         symmetric = quadratic.stiffness_parts.symmetric
-        K = sp.csr_matrix((quadratic.n, quadratic.n)) if symmetric is None else symmetric
-        self.matrix = sp.csr_matrix(K + shift * quadratic.M) if shift else K
+        empty = sp.csr_matrix((quadratic.n, quadratic.n))
+        self.matrix = empty if symmetric is None else symmetric
         self.factor = Factorization(self.matrix, "spd")
 
     def solve(self, load: Array) -> Array:
@@ -84,8 +84,6 @@ class ShapeBasis:
         zero = np.zeros((m, m))
         C = parts.get("damping", zero) + parts.get("gyroscopic", zero)
         K = np.eye(m) + parts.get("circulatory", zero)
-        if self.reference.shift:
-            K = K - self.reference.shift * parts["mass"]
         return parts["mass"], C, K
 
     def _grow(self, extra: int) -> None:
@@ -97,10 +95,6 @@ class ShapeBasis:
             self._stored[name] = np.empty((len(old), wide), order="F")
             self._stored[name][:, : self.m] = old[:, : self.m]
         self._projected = {name: np.pad(A, (0, wide - room)) for name, A in self._projected.items()}
-
-    def include(self, shapes: Array) -> int:
-        """Take in shapes (n, p) whose K_ref q is not known; returns how many are new."""
-        return self.add(shapes, self.reference.matrix @ shapes)
 
     def add(self, q: Array, load: Array) -> int:
         """Take in the shapes q with K_ref q = load, (n, p); returns how many are new."""
@@ -149,7 +143,7 @@ class ShapeBasis:
         """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖K_ref x‖ and ‖x‖, (k,)."""
         residual = self.KV @ in_parts(Y)
         whole = lengths(residual)
-        powers = {"mass": lam**2 - self.reference.shift, "circulatory": np.ones_like(lam)}
+        powers = {"mass": lam**2, "circulatory": np.ones_like(lam)}
         for name, (_, sign) in self._present.items():
             factor = powers.get(name, lam)
             residual += self.image(name, Y * (factor * (sign if transposed else 1)))
