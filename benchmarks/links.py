@@ -102,6 +102,9 @@ def main() -> None:
     print(f"{middle.n} unknowns; one TOAR solve {one:.2f} s of processor time", flush=True)
     mechanism._reductions[next(iter(mechanism._reductions))]._patterns.clear()
     del middle
+    # Public functions import their modules at first use.
+    functions = (modal.track, modal.stability_map, modal.integrate, modal.floquet)
+    assert all(callable(function) for function in functions)
     for name, work in works(make, mechanism).items():
         if name in given.only:
             rod.bases.clear()

@@ -127,6 +127,15 @@ def test_frequency_response_of_ross(case: str) -> None:
         assert np.abs(values - theirs).max() < 1e-9 * np.abs(theirs).max()
 
 
+@pytest.mark.parametrize("case", ["undamped", "damped"])
+def test_critical_speeds_of_ross(case: str) -> None:
+    """Those of bending; ROSS iterates each to 1e-11."""
+    expected = ROSS["critical speeds"][case]
+    found = modal.critical_speeds(ross_rotor(case), (0.0, 1100.0), k=7)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert found.certified
+
+
 def test_unbalance_of_a_rigid_rotor_on_springs() -> None:
     """A stiff shaft on two equal bearings: q = u Ω² / (2k − mΩ² + 2idΩ) in y, −i times it in z."""
     stiff = assembly.Material(E=1e15, nu=0.3, rho=7850.0)

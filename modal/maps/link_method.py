@@ -43,9 +43,12 @@ def same_links(one: MechanismSystem, other: MechanismSystem) -> bool:
     ours, theirs = one.mechanism.bodies, other.mechanism.bodies
     options = [(s.transport, s.prestress, s.driven) for s in (one, other)]
     large = [name for name in ours if one.mechanism.is_large(name)]
+    touched = [s.mechanism.topology.touched for s in (one, other)]
+    held = [s.mechanism.held(s.driven) for s in (one, other)]
     return (
         options[0] == options[1]
-        and one.n == other.n
+        and np.array_equal(*touched)
+        and np.array_equal(*held)
         and ours.keys() == theirs.keys()
         and all(ours[name] is theirs[name] for name in large)
     )
