@@ -37,9 +37,9 @@ def unbalance_response(
     speeds : array_like, shape (S,)
         Spins Ω, rad/s.
     unbalances : sequence of (float, float, float), optional
-        Needed unless a disc has a skew. Position on the shaft (m), mass times eccentricity (kg·m), and phase (rad): the angle of
+        Position on the shaft (m), mass times eccentricity (kg·m), and phase (rad): the angle of
         the unbalance from y towards z at t = 0. A position must be at a node: an end, a step, a
-        disc, a bearing or the end of an element.
+        disc, a bearing or the end of an element. Needed unless a disc has a skew.
     probes : iterable of (int, str) or int, optional
         Where the response is read. Default: uy and uz of all nodes.
 
