@@ -1,4 +1,4 @@
-"""Twelve mechanisms with large elastic links: do the stated bounds cover the errors?
+"""Thirteen mechanisms with large elastic links: do the stated bounds cover the errors?
 
     python -m benchmarks.link_machines [NAME …]
 

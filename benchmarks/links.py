@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -32,13 +33,10 @@ class Turning:
     """The mechanism at a speed, rad/s, and a position, turns."""
 
     def __init__(self, make: Callable[[float], Mechanism]) -> None:
-        self._make = make
-        self._last: tuple[float, Mechanism] | None = None
+        self._make = cache(make)
 
     def freeze(self, speed: float, turn: float) -> FrozenSystem:
-        if self._last is None or self._last[0] != speed:
-            self._last = (speed, self._make(speed))
-        mechanism = self._last[1]
+        mechanism = self._make(speed)
         assert mechanism.period is not None
         return mechanism.freeze(turn * mechanism.period)
 

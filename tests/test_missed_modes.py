@@ -9,9 +9,11 @@ import scipy.linalg as la
 
 from assembly import FrozenSystem
 from assembly.errors import ConvergenceError
+from assembly.gallery import block
 from modal import solve
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
+from modal.eigen.solvers.shape_basis import ShapeBasis
 from tests.support.damped_families import FAMILIES, damped_system
 
 SAME = 1e-6  # relative difference of moduli of one mode in both solutions
@@ -73,3 +75,18 @@ def test_modes_that_accumulate_are_found() -> None:
     np.testing.assert_allclose(
         np.sort(np.abs(modes.eigenvalues)), reference(system)[:13], rtol=1e-10
     )
+
+
+def test_proportional_damping_and_spin_up_take_the_images_of_other_matrices() -> None:
+    """aM + bK beside K, and an acceleration along the angular velocity: as LAPACK has it."""
+    body = block(4, 1, 1, "hex8").with_damping(a=6.0, b=1e-5)
+    system = body.freeze(omega=(0.0, 0.0, 250.0), epsilon=(0.0, 0.0, 1e4))
+    quadratic = Quadratic(system)
+    solver = BlockSolver(quadratic)
+    basis = ShapeBasis(quadratic, solver.reference, 4)
+    assert set(basis.shared) == {"damping", "circulatory"}
+    solver.destroy()
+    assert verdict(system, 6, 0)[0] == "right"
+    modes = solve(system, k=6)
+    assert modes.method == "block Rayleigh–Ritz"
+    assert modes.backward_error.max() < 1e-12

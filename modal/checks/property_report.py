@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Verdict = Literal["holds", "fails", "does not apply"]
+Verdict = Literal["holds", "fails", "undecided", "does not apply"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Property:
     found, bound : float
         Relative defect found, and the largest one at which the property holds; NaN where it does
         not apply.
-    verdict : {"holds", "fails", "does not apply"}
+    verdict : {"holds", "fails", "undecided", "does not apply"}
+        Undecided: the error of the computation exceeds the bound.
     note : str
         Further numbers, or the reason why the property does not apply.
     """

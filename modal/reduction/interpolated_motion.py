@@ -25,6 +25,7 @@ from modal.reduction.interpolation import (
 )
 from modal.types import Array, Index
 
+PLACES = (0.0, 0.5, 0.309, 0.927)  # of the span, whose parts are those of the model
 MOST_NUMBERS = 1 << 25  # of all samples: larger models are not interpolated
 
 
@@ -51,7 +52,8 @@ class InterpolatedMotion:
         if not hasattr(model, "freeze_many"):
             return None
         freeze_many = partial(model.freeze_many, **options)
-        first = freeze_many([t0, 0.5 * (t0 + t1)])
+        # Parts that vanish at symmetric positions are there at the others.
+        first = freeze_many(t0 + (t1 - t0) * np.array(PLACES))
         names = tuple(first.values)
         places = _rows(first, names)
         if len(places) * MOST_SAMPLES > MOST_NUMBERS:

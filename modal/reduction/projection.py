@@ -38,9 +38,9 @@ def projections(
 
 
 def combined(
-    terms: Sequence[Term], V: Array, coordinates: Sequence[Array], transposed: bool = False
+    terms: Sequence[Term], V: Array, coordinates: Array, transposed: bool = False
 ) -> Array:
-    """Σ_j A_j V x_j (n, q), or that of A_jᵀ, with V (n, r) and an x_j (r, q) of every A_j."""
+    """Σ_j A_j V x_j (n, q), or that of A_jᵀ, with V (n, r) and coordinates (J, r, q)."""
     out = np.zeros((V.shape[0], coordinates[0].shape[1]))
     shared: dict[int, tuple[Any, Array]] = {}
     for term, shares, x in zip(terms, _sharing(terms), coordinates, strict=True):
@@ -73,4 +73,4 @@ def _by_components(left: Array, image: Array, d: int) -> Array:
     """L_iᵀ Y_k of all pairs of components, (d, l, d, q), from L (n, l) and Y (N, d q)."""
     rows = left.T.reshape(left.shape[1], len(image), d)
     parts = [np.ascontiguousarray(rows[:, :, i]) @ image for i in range(d)]
-    return np.stack(parts).reshape(d, left.shape[1], d, -1)
+    return np.asarray(np.stack(parts).reshape(d, left.shape[1], d, -1))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import assembly
 from assembly.bodies.turning_checks import check_support
@@ -107,6 +108,18 @@ class FrozenMechanism:
         return mechanism.freeze(
             t, transport=analysis.transport, prestress=analysis.prestress_argument
         )
+
+    def freeze_many(self, times: ArrayLike, **speeds: float) -> assembly.FrozenSeries:
+        """The frozen systems at several times (s), in one batch of array operations."""
+        analysis = self.spec.analysis
+        return self._mechanism(speeds).freeze_many(
+            times, transport=analysis.transport, prestress=analysis.prestress_argument
+        )
+
+    @property
+    def matrix_period(self) -> float | None:
+        """The time (s) after which the frozen systems repeat at the speeds of the file, or None."""
+        return self._mechanism({}).matrix_period
 
 
 def load_model(path: str | Path) -> LoadedModel:
