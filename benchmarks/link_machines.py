@@ -1,8 +1,8 @@
-"""Twelve mechanisms with large elastic links: do the stated bounds cover the errors?
+"""Thirteen mechanisms with large elastic links: do the stated bounds cover the errors?
 
     python -m benchmarks.link_machines [NAME …]
 
-Each is followed over a turn on reduced bases of its links (`modal.track`, accuracy 1e-6) and
+Each is followed over a turn on reduced bases of its links (`modal.track`, tolerance 1e-6) and
 compared with full solves at random instants.
 """
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -32,13 +33,10 @@ class Turning:
     """The mechanism at a speed, rad/s, and a position, turns."""
 
     def __init__(self, make: Callable[[float], Mechanism]) -> None:
-        self._make = make
-        self._last: tuple[float, Mechanism] | None = None
+        self._make = cache(make)
 
     def freeze(self, speed: float, turn: float) -> FrozenSystem:
-        if self._last is None or self._last[0] != speed:
-            self._last = (speed, self._make(speed))
-        mechanism = self._last[1]
+        mechanism = self._make(speed)
         assert mechanism.period is not None
         return mechanism.freeze(turn * mechanism.period)
 
@@ -102,6 +100,9 @@ def main() -> None:
     print(f"{middle.n} unknowns; one TOAR solve {one:.2f} s of processor time", flush=True)
     mechanism._reductions[next(iter(mechanism._reductions))]._patterns.clear()
     del middle
+    # Public functions import their modules at first use.
+    functions = (modal.track, modal.stability_map, modal.integrate, modal.floquet)
+    assert all(callable(function) for function in functions)
     for name, work in works(make, mechanism).items():
         if name in given.only:
             rod.bases.clear()

@@ -4,8 +4,8 @@
 
 Processor time, in alternation. An instant of a slider-crank (rigid motion, reactions, prestress,
 T, Ṫ, T̈, all matrices), alone and in a batch, against the dense eigenvalues of that same instant
-(LAPACK); `modal.track` over a turn of one of 120 unknowns, with all its rates, and a part of a turn
-of its time integration to 1e-4, against the dense eigenpairs of the state matrix of every instant
+(LAPACK); `modal.track` over a turn of one of 120 unknowns, with all its rates, and a turn of its
+time integration by 640 steps of gauss6, against the dense eigenpairs of the state matrix of every instant
 (LAPACK, right and left vectors); the Floquet exponents of a slider-crank of twelve unknowns with a
 rigid crank by the default method, against Magnus steps of the whole monodromy off the same
 polynomial, as commit 2d1a254 took them (its default method did not converge on this machine).
@@ -75,22 +75,35 @@ def turn(repeats: int, count: int = 121) -> None:
     )
 
 
-def transient(repeats: int, share: float = 0.05) -> None:
-    """One line: time integration of part of a turn, scaled to the turn."""
+def transient(repeats: int, count: int = 640) -> None:
+    """One line: time integration of a turn by fixed steps, and its difference from half of them."""
     mechanism = slider_crank.model(elements=20)
     assert mechanism.period is not None
     first = modal.solve(mechanism.freeze(0.0), k=1)
     shape, value = first.right[:, 0], first.eigenvalues[0]
     initial = (shape.real, (value * shape).real)
     A = SecondOrderModel(mechanism).first_order(0.0)
-    span = (0.0, share * mechanism.period)
-    options = dict(formalism="hamilton", method="gauss6", tolerance=1e-4)
+    span, M = (0.0, mechanism.period), mechanism.freeze(0.0).M
+
+    def turn(steps: int) -> np.ndarray:
+        found = modal.integrate(
+            mechanism, span, initial, "hamilton", method="gauss6", step=span[1] / steps,
+            probes="all", every=steps // count,
+        )  # fmt: skip
+        return np.asarray(found.displacement.values)
+
     spans, dense = [], []
     for _ in range(repeats):
-        spans.append(spent(lambda: modal.integrate(mechanism, span, initial, **options)))
+        spans.append(spent(lambda: turn(count)))
         dense.append(spent(lambda: la.eig(A, left=True, right=True)))
-    ratio = statistics.median(spans) / share / statistics.median(dense)
-    print(f"one turn of its time integration to 1e-4 (gauss6): {ratio:.0f} dense eigensolutions")
+    coarse, fine = turn(count), turn(2 * count)
+    sizes = [np.sqrt(((M @ q.T).T * q).sum(axis=1)).max() for q in (coarse - fine, fine)]
+    ratio = statistics.median(spans) / statistics.median(dense)
+    print(
+        f"one turn of its time integration (gauss6, {count} steps): {ratio:.0f} dense "
+        f"eigensolutions ({statistics.median(spans):.2f} s); steps of half that length change the "
+        f"displacement by {sizes[0] / sizes[1]:.1e}"
+    )
 
 
 def exponents(repeats: int) -> None:

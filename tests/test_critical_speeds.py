@@ -85,6 +85,38 @@ def test_both_ways_agree_and_each_speed_is_on_the_line() -> None:
     np.testing.assert_allclose(followed, found, rtol=1e-9)
 
 
+# Nelson and McVaugh (J. Eng. Industry 98, 1976): 18 pieces, here in inches, of which their
+# centimetres are the rounded values; the end of the last piece is 14 in. ri and ro of each piece.
+STATIONS = (0, 0.5, 2, 3, 3.5, 4, 4.2, 4.5, 5, 5.3, 6.5, 7.5, 9, 10.5, 11.3, 12, 12.4, 13.6, 14)
+INNER = (0, 0, 0, 0, 0, 0, 0.6, 0.7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.6)
+OUTER = (0.2, 0.4, 0.3, 0.8, 0.8, 1.3, 1.3, 1, 1, 0.5, 0.5, 0.6, 0.6, 0.5, 0.5, 1.5, 0.8, 0.8)
+NELSON_MCVAUGH = {"backward": (15470, 46612, 64752), "forward": (17159, 49983, 96457)}  # rpm
+
+
+def test_rotor_of_nelson_and_mcvaugh() -> None:
+    """Undamped isotropic bearings at stations 11 and 15, elements with rotary inertia and without
+    shear as theirs; data of three digits give the published speeds to 0.15 %."""
+    x, inner, outer = (0.0254 * np.array(values) for values in (STATIONS, INNER, OUTER))
+    sections = [
+        assembly.tube(2 * o, 2 * i) if i else assembly.circle(2 * o)
+        for i, o in zip(inner, outer, strict=True)
+    ]
+    rotor = assembly.rotor(
+        list(zip(np.diff(x), sections, strict=True)),
+        assembly.Material(E=2.078e11, nu=0.3, rho=7806.0),
+        9,  # one element for each piece: none is longer than a ninth of the shaft
+        discs=[assembly.Disc(x[4], 1.401, 0.00203, 0.00136)],
+        bearings=[assembly.Bearing(x[k], 4.378e7) for k in (10, 14)],
+        theory="euler-bernoulli",
+    )
+    assert len(rotor.body.dofs.coordinates) == 19
+    found = modal.critical_speeds(rotor, (100.0, 11000.0), k=6)
+    assert found.certified and found.method == "eigenproblem"
+    rpm = np.asarray(found) * 30.0 / np.pi
+    for direction, published in NELSON_MCVAUGH.items():
+        np.testing.assert_allclose(rpm[np.array(found.whirl) == direction], published, rtol=1.5e-3)
+
+
 def test_bearings_from_a_table() -> None:
     """Between the speeds of a table of a linear law the table is that law."""
     speeds = np.linspace(50.0, 2000.0, 14)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import scipy.linalg as la
@@ -185,6 +187,7 @@ def test_a_fault_of_arpack_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) 
         raise spla.ArpackError(-9)
 
     monkeypatch.setattr(spla, "eigs", fail)
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "SMALL", 100)  # no LAPACK
     with pytest.raises(ConvergenceError, match="ARPACK failed"):
         solve(gyroscopic(150, seed=4, damping=0.3), k=5, backend="scipy")
 

@@ -137,6 +137,21 @@ def hub_and_blades(count: int, *, lame: float = 1.0) -> assembly.Mechanism:
     )
 
 
+@pytest.mark.slow
+def test_elastic_blades_through_a_basis_of_their_multiblade_modes() -> None:
+    """Floquet of the mechanism on 27 of 60 coordinates has the multipliers of the constant
+    multiblade matrices."""
+    rotor = hub_and_blades(3)
+    fixed = modal.multiblade(rotor, ("b0", "b1", "b2"))
+    assert fixed.is_constant
+    modes = modal.solve(fixed.mean, k=2)
+    basis = fixed.basis(modes)
+    assert basis.shape[1] < rotor.freeze(0.0).n
+    found = modal.floquet(rotor, fixed.period, method="reduced", basis=basis, k=8, tolerance=1e-9)
+    for value in modes.eigenvalues:
+        assert abs(found.multipliers - np.exp(value * fixed.period)).min() < 1e-9
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -127,6 +128,15 @@ def test_frequency_response_of_ross(case: str) -> None:
         assert np.abs(values - theirs).max() < 1e-9 * np.abs(theirs).max()
 
 
+@pytest.mark.parametrize("case", ["undamped", "damped"])
+def test_critical_speeds_of_ross(case: str) -> None:
+    """Those of bending; ROSS iterates each to 1e-11."""
+    expected = ROSS["critical speeds"][case]
+    found = modal.critical_speeds(ross_rotor(case), (0.0, 1100.0), k=7)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert found.certified
+
+
 def test_unbalance_of_a_rigid_rotor_on_springs() -> None:
     """A stiff shaft on two equal bearings: q = u Ω² / (2k − mΩ² + 2idΩ) in y, −i times it in z."""
     stiff = assembly.Material(E=1e15, nu=0.3, rho=7850.0)
@@ -140,6 +150,34 @@ def test_unbalance_of_a_rigid_rotor_on_springs() -> None:
     y = 2e-3 * w**2 / (2e6 - mass * w**2 + 100j * w)
     np.testing.assert_allclose(found["displacement"].values[:, 0], y, rtol=1e-4)
     np.testing.assert_allclose(found["displacement"].values[:, 1], -1j * y, rtol=1e-4)
+
+
+def test_skewed_disc_on_a_rigid_shaft() -> None:
+    """At rest in axes that turn: the springs' moment (k + iΩc) L²θ/2 carries the centrifugal
+    moments, Ω²(I_d − I_p)θ of the whole rotor about its middle and Ω²(I_d − I_p)τ of the disc."""
+    length, radius, k, c, skew, angle = 1.0, 0.05, 1e6, 50.0, 2e-3, 0.4
+    stiff = assembly.Material(E=1e15, nu=0.3, rho=7850.0)
+    disc = assembly.Disc(0.5, 30.0, 2.5, 1.3, skew=skew, skew_angle=angle)
+    rotor = assembly.rotor(
+        [(length, assembly.circle(2 * radius))], stiff, 2, discs=[disc],
+        bearings=[assembly.Bearing(x, k, c) for x in (0.0, length)],
+    )  # fmt: skip
+    mass = stiff.rho * np.pi * radius**2 * length
+    shaft = mass * (3 * radius**2 + length**2) / 12 - mass * radius**2 / 2
+    own = disc.diametral - disc.polar
+    w = np.array([50.0, 400.0, 900.0])
+    lean = own * w**2 * skew * np.exp(1j * angle)
+    lean /= (k + 1j * w * c) * length**2 / 2 - (own + shaft) * w**2
+    ends = [(0, "uy"), (0, "uz"), (2, "uy"), (2, "uz")]
+    found = modal.unbalance_response(rotor, w, probes=ends)["displacement"].values
+    exact = 0.5 * length * np.outer(lean, [-1.0, 1j, 1.0, -1j])
+    np.testing.assert_allclose(found, exact, rtol=1e-4)
+    both = modal.unbalance_response(rotor, w, [(0.5, 2e-3, 0.0)], ends)["displacement"].values
+    square = dataclasses.replace(rotor, discs=())
+    alone = modal.unbalance_response(square, w, [(0.5, 2e-3, 0.0)], ends)["displacement"].values
+    np.testing.assert_allclose(both, found + alone, rtol=1e-9)
+    with pytest.raises(InputError, match="unbalances: give at least one"):
+        modal.unbalance_response(square, w)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -138,7 +138,7 @@ def test_another_run_is_refused_in_one_line(
     with pytest.raises(modal.TrackingInterrupted):
         modal.track(**given, store=store)
     before = {p.name: p.read_bytes() for p in store.iterdir()}
-    others: list[dict[str, Any]] = [{"k": 2}, {"guard": 5}, {"accuracy": 1e-6}]
+    others: list[dict[str, Any]] = [{"k": 2}, {"guard": 5}, {"tolerance": 1e-6}]
     if case == "reduced":
         heavier = assembly.beam(
             1.0, assembly.rectangle(0.05, 0.0200001), assembly.steel, 6, clamped="start"

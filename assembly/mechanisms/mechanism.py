@@ -402,10 +402,14 @@ class Mechanism(RigidMechanism):
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
         return frame_stiffness(self.topology)
 
+    def held(self, driven: bool | None) -> Mask:
+        """Which conditions (m,) tie the elastic DOFs."""
+        rows = self.closure.rows
+        return rows.held if driven is None else np.where(rows.driven, bool(driven), True)
+
     def elastic(self, driven: bool | None) -> ElasticReduction:
         """The independent DOFs where joints, and drivers that hold, tie the elastic ones."""
-        rows = self.closure.rows
-        held: Mask = rows.held if driven is None else np.where(rows.driven, bool(driven), True)
+        held = self.held(driven)
         key = tuple(held.tolist())
         if key not in self._reductions:
             self._reductions[key] = ElasticReduction.chosen(self, held, self._preferred)

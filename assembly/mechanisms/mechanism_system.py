@@ -44,11 +44,13 @@ class MechanismSystem(FrozenSystem):
         mechanism.state(t)
         self.mechanism, self.t, self.driven = mechanism, t, driven
         self.transport, self.prestress = transport, prestress
-        elastic = mechanism.elastic(driven)
-        self.n, self.dofs, self.frame = len(elastic.masters), elastic.dofs, elastic.frame
         self.parameters = dict(t=t)
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("n", "dofs", "frame"):
+            elastic = self.mechanism.elastic(self.driven)
+            self.n, self.dofs, self.frame = len(elastic.masters), elastic.dofs, elastic.frame
+            return getattr(self, name)
         if name not in ("parts", "Q", "rigid"):
             raise AttributeError(name)
         series = self.mechanism.freeze_many([self.t], self.transport, self.prestress, self.driven)

@@ -25,12 +25,17 @@ from assembly.types import Array, Index, Inexact
 class ReducedMechanism(Mechanism):
     """A mechanism with reduced bodies in place of some.
 
-    full: the mechanism. links: reduced bodies by name, whose `slaves` are those of `full` where
-    drivers are held as `driven` says.
+    full: the mechanism. links: reduced bodies by name, whose `slaves` are those of `like` where
+    drivers are held as `driven` says. like: a mechanism of the same bodies and joints, by default
+    `full` itself; joints eliminate the DOFs that they eliminate in it.
     """
 
     def __init__(
-        self, full: Mechanism, links: Mapping[str, ReducedBody], driven: bool | None = None
+        self,
+        full: Mechanism,
+        links: Mapping[str, ReducedBody],
+        driven: bool | None = None,
+        like: Mechanism | None = None,
     ) -> None:
         bodies: dict[str, Body] = {**full.bodies, **links}
         applied = replace(full.topology.applied, bodies=tuple(bodies.values()))
@@ -39,12 +44,15 @@ class ReducedMechanism(Mechanism):
         self.closure = full.closure
         self.dynamics = InverseDynamics(self.topology, self.closure, self.gravity)
         self._preferred = {}
-        elastic = full.elastic(driven)
+        elastic = (full if like is None else like).elastic(driven)
+        self._wide = ElasticReduction(full.topology, elastic.held, elastic.partition, elastic.frame)
         slaves = np.concatenate(
             [
                 first + (np.arange(len(own)) if name in links else own)
                 for (name, own), first in zip(
-                    link_slaves(full, driven).items(), self.topology.offsets[:-1], strict=True
+                    link_slaves(like or full, driven).items(),
+                    self.topology.offsets[:-1],
+                    strict=True,
                 )
             ]
         )
@@ -63,7 +71,7 @@ class ReducedMechanism(Mechanism):
     def coordinates(self, q: Array, driven: bool | None = None) -> Array:
         """Independent DOFs (n, ...) of this mechanism from those of the full one, (N, ...), for
         shapes that its bases contain."""
-        own, wide = self.elastic(driven), self.full.elastic(driven)
+        own, wide = self.elastic(driven), self._wide
         values = np.zeros((int(self.full.topology.offsets[-1]), *q.shape[1:]))
         values[wide.masters] = q
         parts = []
@@ -81,7 +89,7 @@ class ReducedMechanism(Mechanism):
 
     def lift(self, q: Inexact, driven: bool | None = None) -> Inexact:
         """Independent DOFs of the full mechanism (N, ...) from those of this one, (n, ...)."""
-        own, wide = self.elastic(driven), self.full.elastic(driven)
+        own, wide = self.elastic(driven), self._wide
         values = np.zeros((int(self.topology.offsets[-1]), *q.shape[1:]), dtype=q.dtype)
         values[own.masters] = q
         parts = np.split(values, self.topology.offsets[1:-1])

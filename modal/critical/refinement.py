@@ -21,6 +21,7 @@ Freeze = Callable[[float], FrozenSystem]
 
 STEPS = 30  # of Newton, and of the iteration for one eigenvalue
 SETTLED = 1e-13  # relative change of the speed
+ROUND_OFF = 1e-7  # relative change below which steps that no longer shrink are round-off
 STENCIL = 1e-4  # of the speed: distance of the differences for the matrices' slopes
 EPS = float(np.finfo(float).eps)
 
@@ -60,7 +61,7 @@ def refined(freeze: Freeze, speed: float, eigenvalue: complex, seed: int = 0) ->
         pair = _converged(system, pair)
         slope = _slope(freeze, system, speed, pair)
         step = (pair.eigenvalue.imag - speed) / (1.0 - slope.imag)
-        if abs(step) <= SETTLED * speed or (abs(step) <= 1e-10 * speed and abs(step) >= last):
+        if abs(step) <= SETTLED * speed or (abs(step) <= ROUND_OFF * speed and abs(step) >= last):
             pair, error = _sharpened(system, pair)
             step = (pair.eigenvalue.imag - speed) / (1.0 - slope.imag)
             return Critical(
@@ -96,7 +97,7 @@ def _converged(system: FrozenSystem, pair: _Pair) -> _Pair:
         step = (y.conj() @ (Q @ x)) / (y.conj() @ (dQ @ x))
         lam = lam - step
         if abs(step) <= 4.0 * EPS * abs(lam) or (
-            abs(step) <= 1e-11 * abs(lam) and abs(step) >= best
+            abs(step) <= ROUND_OFF * abs(lam) and abs(step) >= best
         ):
             break
         best = abs(step)

@@ -31,7 +31,7 @@ from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.scipy import arnoldi
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
-from modal.eigen.solvers.window import Window, solve_offset
+from modal.eigen.solvers.window import Window
 from modal.eigen.unit_scaling import scaled_system
 from modal.types import Array
 
@@ -42,11 +42,8 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 DENSE_BELOW = 20
 
 # Up to this size a definite system is split into independent parts where it has any, and LAPACK is
-# used where a Krylov space would be most of the state space.
+# used where a Krylov space would be most of the state space, or a sparse method does not converge.
 SMALL = 500
-
-# Up to this size LAPACK is used when a sparse method does not converge.
-LAST_RESORT = 100
 
 # |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
@@ -140,7 +137,7 @@ def solve(
             return _sparse(problem, seed) if point == 0.0 else _window(problem, seed)
         except (AccuracyError, ConvergenceError):
             # Clusters that accumulate, as of overdamped modes, can stall a Krylov method.
-            if frozen.n > LAST_RESORT:
+            if frozen.n > SMALL:
                 raise
             return _dense(problem)
 
@@ -276,13 +273,7 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
 
     try:
         found = search(problem, find)
-        step = 0.25 * float(np.abs(found.eigenvalues[: problem.k]).max(initial=0.0))
-        try:
-            return checked_modes(problem, found, adjoint, problem.certify or None)
-        except AccuracyError:
-            if problem.certify or step == 0.0:
-                raise
-        return _offset(problem, step, seed)
+        return checked_modes(problem, found, adjoint, problem.certify or None)
     except ConvergenceError as stopped:
         raise _with_modes(stopped, problem, adjoint) from None
     finally:
@@ -296,23 +287,6 @@ def _decoupled(problem: ModeProblem, pairs: Pairs) -> Modes:
         return pairs
 
     return checked_modes(problem, search(problem, known), known, problem.certify or None)
-
-
-def _offset(problem: ModeProblem, step: float, seed: int) -> Modes:
-    engine, method = ENGINES[problem.backend]
-    zeros = 0 if problem.chain is None else problem.chain.count
-    found, operator = solve_offset(
-        problem.quadratic, zeros, problem.k, step, engine, f"{method} beside zero", seed
-    )
-
-    def adjoint() -> Pairs:
-        count = len(found.eigenvalues) + zeros
-        return solve_krylov(operator.transposed(), count, engine, method, seed)
-
-    try:
-        return checked_modes(problem, found, adjoint)
-    finally:
-        operator.destroy()
 
 
 def _window(problem: ModeProblem, seed: int) -> Modes:

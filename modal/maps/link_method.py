@@ -40,14 +40,15 @@ def link_method(grid: Grid, k: int, tolerance: float, checks: int) -> LinkMethod
 
 def same_links(one: MechanismSystem, other: MechanismSystem) -> bool:
     """Whether two mechanisms consist of the same large bodies, and are frozen in the same way."""
-    ours, theirs = one.mechanism.bodies, other.mechanism.bodies
+    ours, theirs = one.mechanism, other.mechanism
     options = [(s.transport, s.prestress, s.driven) for s in (one, other)]
-    large = [name for name in ours if one.mechanism.is_large(name)]
     return (
         options[0] == options[1]
-        and one.n == other.n
-        and ours.keys() == theirs.keys()
-        and all(ours[name] is theirs[name] for name in large)
+        and ours.bodies.keys() == theirs.bodies.keys()
+        and all(ours.bodies[b] is theirs.bodies[b] for b in ours.bodies if ours.is_large(b))
+        and np.array_equal(ours.topology.offsets, theirs.topology.offsets)
+        and np.array_equal(ours.topology.touched, theirs.topology.touched)
+        and np.array_equal(ours.held(one.driven), theirs.held(other.driven))
     )
 
 

@@ -73,7 +73,9 @@ class MultibladeFamily:
         -------
         FrozenSystem
         """
-        return self.at(omega).mean
+        system = self.at(omega).mean
+        system.parameters["omega"] = float(omega)
+        return system
 
     def track(self, omega: ArrayLike, k: int = 6, **options: Any) -> xr.Dataset:
         """The modes of the mean over the speed, with their names.
@@ -103,7 +105,7 @@ class MultibladeFamily:
 
         def multiblade_modes(system: FrozenSystem, count: int) -> Modes:
             modes = solve(system, k=count)
-            speed = float(system.parameters["rate"])
+            speed = float(system.parameters["omega"])
             seen[speed] = (modes.eigenvalues, self.at(speed).shares(modes).values)
             return modes
 

@@ -56,9 +56,16 @@ def mean(samples: Sequence[Parts]) -> Parts:
 
 
 def differ(first: Parts, second: Parts, tolerance: float) -> bool:
-    """Whether a part differs by more than a fraction of its largest entry."""
+    """Whether a part differs by more than a fraction of the largest entry of M, C + D or K."""
+    sizes = {
+        key: max((_largest(second[name]) for name in names if name in second), default=0.0)
+        for key, names in MATRICES.items()
+    }
     return any(
-        _largest(first[name] - second[name]) > tolerance * _largest(second[name]) for name in second
+        _largest(second[name] - first.get(name, 0.0 * second[name])) > tolerance * sizes[key]
+        for key, names in MATRICES.items()
+        for name in names
+        if name in second
     )
 
 

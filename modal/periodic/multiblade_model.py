@@ -7,9 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 import xarray as xr
 from numpy.typing import NDArray
 
+from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.periodic.blade_coordinates import BladeCoordinates
 from modal.periodic.blade_modes import names_of, wave_shares
@@ -146,6 +148,48 @@ class MultibladeModel:
             Dimensions (mode, group); the sum over the groups is 1.
         """
         return wave_shares(self.coleman, self.mean.M, modes.eigenvalues, modes.right)
+
+    def basis(self, modes: Any) -> Array:
+        """Shapes of the model, in its own coordinates, that hold multiblade modes at any azimuth.
+
+        Parameters
+        ----------
+        modes : Modes
+            Of `mean`. Where the multiblade matrices are constant these are Floquet modes, and the
+            basis has their exact exponents.
+
+        Returns
+        -------
+        ndarray, shape (n, r)
+            Orthonormal columns, for `basis` of `modal.floquet`.
+
+        Raises
+        ------
+        InputError
+            For a mechanism whose blades keep different degrees of freedom.
+        """
+        if self._chosen:
+            raise InputError(
+                "basis: the mechanism's own degrees of freedom differ from blade to blade"
+            )
+        X = np.concatenate([modes.right.real, modes.right.imag], axis=1)
+        blades, pairs, others = self.coleman.blades, self.coleman.pairs, self.coleman.others
+        sets = [(blade, np.concatenate([X[b] for b in blades], axis=1)) for blade in blades]
+        turning = np.concatenate([pairs[:, 0], pairs[:, 1]])
+        turned = np.concatenate([pairs[:, 1], pairs[:, 0]])
+        sign = np.repeat([-1.0, 1.0], len(pairs))[:, None]
+        sets += [
+            (others, X[others]),
+            (turning, np.concatenate([X[turning], sign * X[turned]], axis=1)),
+        ]
+        out = []
+        for rows, shapes in sets:
+            if len(rows):
+                columns = la.orth(shapes / np.maximum(np.linalg.norm(shapes, axis=0), 1e-300))
+                block = np.zeros((self.coleman.n, columns.shape[1]))
+                block[rows] = columns
+                out.append(block)
+        return np.concatenate(out, axis=1)
 
     def names(self, modes: Any) -> list[str]:
         """Names of modes: by the group with the largest share.

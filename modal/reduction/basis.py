@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
+from modal.reduction.projection import projections
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Complex, Index
 
@@ -154,19 +155,19 @@ class ReducedBasis:
         matrices[:, :old, :old] = self.matrices
         sketched = np.zeros((count, 2, p, new))
         transposed = np.zeros_like(sketched)
-        for j, term in enumerate(self.family.terms):
-            image = term.apply(fresh)
-            matrices[j, :, old:] = V.T @ image
-            sketched[j] = self.theta.T @ image, self.xi.T @ image
+        left, terms = (V, self.theta, self.xi), self.family.terms
+        for j, (term, parts) in enumerate(zip(terms, projections(terms, left, fresh), strict=True)):
+            matrices[j, :, old:], *sketched[j] = parts
             if term.symmetry:
                 matrices[j, old:, :old] = term.symmetry * matrices[j, :old, old:].T
                 corner = matrices[j, old:, old:]
                 matrices[j, old:, old:] = 0.5 * (corner + term.symmetry * corner.T)
                 transposed[j] = term.symmetry * sketched[j]
-            else:
-                image = term.apply(fresh, transposed=True)
-                matrices[j, old:, :old] = (V[:, :old].T @ image).T
-                transposed[j] = self.theta.T @ image, self.xi.T @ image
+        plain = [j for j, term in enumerate(terms) if not term.symmetry]
+        images = projections([terms[j] for j in plain], left, fresh, transposed=True)
+        for j, (whole, *parts) in zip(plain, images, strict=True):
+            matrices[j, old:, :old] = whole[:old].T
+            transposed[j] = parts
         self.matrices = matrices
         self.sketched = np.concatenate([self.sketched, sketched], axis=3)
         self.transposed = np.concatenate([self.transposed, transposed], axis=3)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from assembly.linalg.combination import Pattern
 from assembly.system.frozen import DAMPING_PARTS, FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from modal.reduction.interpolation import (
@@ -35,8 +36,10 @@ class InterpolatedMotion:
     values of all parts, Q and the free mobilities, in one row (numbers,).
     """
 
-    def __init__(self, like: FrozenSeries, interpolant: Interpolant) -> None:
-        self._like, self.interpolant = like, interpolant
+    def __init__(
+        self, like: FrozenSeries, interpolant: Interpolant, period: float | None = None
+    ) -> None:
+        self._like, self.interpolant, self.period = like, interpolant, period
 
     @classmethod
     def of(cls, model: Any, t0: float, t1: float, **options: Any) -> InterpolatedMotion | None:
@@ -81,7 +84,7 @@ class InterpolatedMotion:
                 if period is not None and t1 - t0 > 0.5 * period
                 else chebyshev_interpolant(sampled, t0, t1, sizes)
             )
-        return None if found is None else cls(first, found)
+        return None if found is None else cls(first, found, period)
 
     def freeze(self, t: float) -> FrozenSystem:
         """The frozen system at time t (s)."""
@@ -97,6 +100,24 @@ class InterpolatedMotion:
         return replace(
             like, times=np.asarray(times, dtype=float), values=values, Q=Q, rigid=tuple(rigid)
         )
+
+    @property
+    def pattern(self) -> Pattern:
+        """The sparsity (n, n) of all matrices."""
+        return self._like.pattern
+
+    def on_entries(self, *groups: tuple[str, ...]) -> Interpolant:
+        """Sums of named parts on the entries of the pattern, (groups, entries), as functions of
+        time."""
+        like, table = self._like, self.interpolant.table
+        width, names = len(like.pattern.indices), list(like.values)
+        sums = np.zeros((len(table), len(groups), width))
+        for number, group in enumerate(groups):
+            for name in group:
+                if name in names:
+                    k = names.index(name)
+                    sums[:, number] += table[:, k * width : (k + 1) * width]
+        return replace(self.interpolant, table=sums)
 
     def projected(self, V: Array) -> ProjectedMotion:
         """M, C + D and all stiffness on a space V (n, r), as functions of time.

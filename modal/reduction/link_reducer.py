@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from assembly.bodies.reduced import ReducedBody
 from assembly.errors import SingularSystemError
 from assembly.mechanisms.elastic_reduction import ALL_UNITS, PLANAR_UNITS
 from assembly.mechanisms.mechanism import Mechanism
@@ -26,6 +27,7 @@ from modal.eigen.quadratic import in_parts
 from modal.reduction.error_bounds import ROUND_OFF, ErrorBounds, bounds_of
 from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import LinkInstants, Options
+from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.reducer import FAR_BELOW, ROUNDS, WIDEST
 from modal.types import Array, Complex, Index
@@ -50,7 +52,7 @@ def linked(system: FrozenSystem) -> MechanismSystem | None:
     move."""
     if not isinstance(system, MechanismSystem):
         return None
-    held = system.mechanism.elastic(system.driven).held
+    held = system.mechanism.held(system.driven)
     gives = not system.mechanism.topology.compliance.is_empty
     return system if gives or held.all() else None
 
@@ -89,11 +91,12 @@ class LinkReducer:
         self.options, self.wanted, self.tolerance = options, k, tolerance
         self.floor = 0.0  # below this |λ| the tolerance is absolute, rad/s
         self.bases = link_bases(mechanisms[0])
-        for mechanism in mechanisms:  # all that any of them eliminates, before anything is made
-            for name, slaves in link_slaves(mechanism, options.driven).items():
-                if name in self.bases:
-                    self.bases[name].hold(slaves)
+        self._first = mechanisms[0]  # whose choice of eliminated DOFs serves all
+        for name, slaves in link_slaves(self._first, options.driven).items():
+            if name in self.bases:
+                self.bases[name].hold(slaves)
         self._made: dict[int, tuple[tuple[int, ...], ReducedMechanism]] = {}
+        self._links: tuple[tuple[int, ...], dict[str, ReducedBody]] | None = None
         self._turned: dict[int, tuple[Array, Array]] = {}
 
     @property
@@ -111,9 +114,12 @@ class LinkReducer:
         versions = tuple(basis.version for basis in self.bases.values())
         made = self._made.get(id(mechanism))
         if made is None or made[0] != versions or made[1].full is not mechanism:
-            slaves = link_slaves(mechanism, self.options.driven)
-            links = {name: basis.reduced(slaves[name]) for name, basis in self.bases.items()}
-            made = versions, ReducedMechanism(mechanism, links, self.options.driven)
+            if self._links is None or self._links[0] != versions:
+                slaves = link_slaves(self._first, self.options.driven)
+                links = {name: basis.reduced(slaves[name]) for name, basis in self.bases.items()}
+                self._links = versions, links
+            driven, first = self.options.driven, self._first
+            made = versions, ReducedMechanism(mechanism, self._links[1], driven, first)
             self._made[id(mechanism)] = made
         return made[1]
 
@@ -194,7 +200,7 @@ class LinkReducer:
         other = copy.copy(self)
         other.tolerance = tolerance
         other.bases = {name: basis.branch() for name, basis in self.bases.items()}
-        other._made, other._turned = {}, {}
+        other._made, other._links, other._turned = {}, None, {}
         return other
 
     def train(self, points: Sequence[tuple[Mechanism, Array]]) -> float:
@@ -271,7 +277,6 @@ class LinkReducer:
                 for dofs, values in extra:
                     out[dofs] += np.hstack([values.real, values.imag]) @ part
         for transposed, block in blocks.items():
-            for j, term in enumerate(basis.family.terms):
-                if np.any(block[j]):
-                    out += term.apply(V[:, : block.shape[1]] @ block[j], transposed)
+            terms = basis.family.terms[: len(block)]
+            out += combined(terms, V[:, : block.shape[1]], block, transposed)
         return out

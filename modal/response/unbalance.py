@@ -1,4 +1,4 @@
-"""Response of a rotor to unbalance."""
+"""Response of a rotor to unbalance and to discs that are not square to the shaft."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ NEAR = 1e-6  # of the shaft's length: how far from a node an unbalance may lie
 def unbalance_response(
     rotor: Rotor,
     speeds: ArrayLike,
-    unbalances: Sequence[Unbalance],
+    unbalances: Sequence[Unbalance] = (),
     probes: Iterable[Probe] | None = None,
 ) -> xr.Dataset:
-    """Synchronous response of a rotor to unbalance, over its speed.
+    """Synchronous response of a rotor to unbalance and disc skew, over its speed.
 
     Parameters
     ----------
     rotor : Rotor
         Shaft with discs and bearings. Bearing coefficients that depend on the spin are taken at
-        each speed.
+        each speed. Discs with a `skew` excite it too.
     speeds : array_like, shape (S,)
         Spins Ω, rad/s.
-    unbalances : sequence of (float, float, float)
+    unbalances : sequence of (float, float, float), optional
         Position on the shaft (m), mass times eccentricity (kg·m), and phase (rad): the angle of
         the unbalance from y towards z at t = 0. A position must be at a node: an end, a step, a
-        disc, a bearing or the end of an element.
+        disc, a bearing or the end of an element. Needed unless a disc has a skew.
     probes : iterable of (int, str) or int, optional
         Where the response is read. Default: uy and uz of all nodes.
 
@@ -55,8 +55,8 @@ def unbalance_response(
 
     Notes
     -----
-    (K + iΩ(C + D) − Ω²M) q̂ = Ω² Σ u e^{iφ} (e_y − i e_z) with all matrices at the spin Ω (Genta,
-    Dynamics of Rotating Systems, 2005).
+    (K + iΩ(C + D) − Ω²M) q̂ = Ω² Σ u e^{iφ} (e_y − i e_z) + F with all matrices at the spin Ω and
+    the moments F of skewed discs, `Rotor.excitation` (Genta, Dynamics of Rotating Systems, 2005).
 
     Examples
     --------
@@ -77,14 +77,14 @@ def unbalance_response(
     if spins.ndim != 1 or len(spins) == 0 or not np.all(np.isfinite(spins)):
         raise InputError("speeds: expected finite numbers of rad/s")
     nodes = [_node(rotor, entry) for entry in unbalances]
-    if not nodes:
+    if not nodes and not rotor.discs:
         raise InputError("unbalances: give at least one (position, kg·m, phase)")
     first = rotor.freeze(float(spins[0]))
     places = Probes.of(first, _lateral(first) if probes is None else probes, "probes")
     rows = []
     for spin in spins.tolist():
         system = rotor.freeze(spin)
-        load = spin**2 * _unit_load(system, nodes, unbalances)
+        load = spin**2 * _unit_load(system, nodes, unbalances) + rotor.excitation(spin)
         rows.append(solved(system, spin, load)[places.numbers])
     response = xr.Dataset(
         {"displacement": (("speed", "probe"), rows)},

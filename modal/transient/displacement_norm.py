@@ -34,9 +34,9 @@ class DisplacementNorm:
     def _factor(self) -> Factorization:
         """Computed at the first use: fixed steps do not need it."""
         if self._made is None:
-            here = self.equations.at(self.span[0])
-            drift = here.M / (self.span[1] - self.span[0]) ** 2
-            K = here.system.K
+            system = self.equations.at(self.span[0]).system
+            drift = system.M / (self.span[1] - self.span[0]) ** 2
+            K = system.K
             try:
                 self._made = Factorization(sp.csr_matrix(0.5 * (K + K.T) + drift), "spd")
             except SingularSystemError:

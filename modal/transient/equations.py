@@ -61,6 +61,16 @@ class Instant:
         return self.system.C
 
     @cached_property
+    def dissipation(self) -> sp.csr_matrix:
+        """D."""
+        return self.system.D
+
+    @cached_property
+    def circulatory(self) -> sp.csr_matrix:
+        """The part K_D of the stiffness."""
+        return self.system.K_D
+
+    @cached_property
     def gyroscopic(self) -> sp.csr_matrix:
         """G, half the skew part of C: the momentum is p = M q̇ + G q (docs/theory.md, "Sources":
         Vlase, Nicolescu & Marin 2020, eq. 8)."""
@@ -78,7 +88,7 @@ class SecondOrderModel:
         self._seen: OrderedDict[float, Instant] = OrderedDict()
         self._single = Instant(model) if isinstance(model, FrozenSystem) else None
 
-    def at(self, t: float) -> Instant:
+    def at(self, t: float) -> Any:
         """The instant at time t, s. Raises InputError when the number of DOFs changes."""
         if self._single is not None:
             return self._single

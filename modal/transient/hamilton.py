@@ -19,13 +19,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from assembly.errors import InputError
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array
+
+Matrix = Any  # a sparse matrix, or the values of one on a shared pattern
 
 SAMPLES = 3  # instants of the span where the form is checked
 DIFFERENCE = 1e-6  # of the span: step of the central differences
@@ -36,21 +38,21 @@ TOLERANCE = 1e-5  # of ‖Ṁ‖, ‖Ġ‖ and the part's own size: the error of
 class CanonicalInstant:
     """M, G, S and the parts without a potential: D on q̇ and N on q, each (n, n)."""
 
-    M: sp.csr_matrix
-    G: sp.csr_matrix
-    S: sp.csr_matrix
-    D: sp.csr_matrix
-    N: sp.csr_matrix
+    M: Matrix
+    G: Matrix
+    S: Matrix
+    D: Matrix
+    N: Matrix
 
     @cached_property
-    def on_displacement(self) -> sp.csr_matrix:
+    def on_displacement(self) -> Matrix:
         """S + N, the coefficient of q in −ṗ."""
-        return (self.S + self.N).tocsr()
+        return self.S + self.N
 
     @cached_property
-    def on_velocity(self) -> sp.csr_matrix:
+    def on_velocity(self) -> Matrix:
         """Gᵀ − D, the coefficient of q̇ in ṗ."""
-        return (self.G.T - self.D).tocsr()
+        return self.G.T - self.D
 
     def momentum(self, q: Array, v: Array) -> Array:
         """p = M q̇ + G q."""
@@ -73,12 +75,12 @@ class CanonicalModel:
         if self.equations.constant and self._single is not None:
             return self._single
         here = self.equations.at(t)
-        D, N = here.system.D, here.system.K_D
+        D, N = here.dissipation, here.circulatory
         if self.mass_is_constant:
             D = D + 0.5 * (here.coriolis + here.coriolis.T)
         if self.gyroscopic_is_constant:
-            N = N + (here.stiffness - here.system.K_D - here.potential)
-        found = CanonicalInstant(here.M, here.gyroscopic, here.potential, D.tocsr(), N.tocsr())
+            N = N + (here.stiffness - here.circulatory - here.potential)
+        found = CanonicalInstant(here.M, here.gyroscopic, here.potential, D, N)
         if self.equations.constant:
             self._single = found
         return found
@@ -102,13 +104,11 @@ class CanonicalModel:
                     "C + Cᵀ", "2 dM/dt", t, 0.5 * (here.coriolis + here.coriolis.T), M_rate
                 )
             if not gyroscopic:
-                skew = here.stiffness - here.system.K_D - here.potential
+                skew = here.stiffness - here.circulatory - here.potential
                 self._compare("the skew part of K", "half the rate of C's", t, skew, G_rate)
         return mass, gyroscopic
 
-    def _compare(
-        self, name: str, law: str, t: float, found: sp.csr_matrix, due: sp.csr_matrix
-    ) -> None:
+    def _compare(self, name: str, law: str, t: float, found: Matrix, due: Matrix) -> None:
         size = max(_largest(found), _largest(due))
         if _largest(found - due) > TOLERANCE * size + 1e-9 * self._scale(t, name):
             gap = _largest(found - due) / size
@@ -123,5 +123,5 @@ class CanonicalModel:
         return _largest(here.coriolis if name.startswith("C") else here.stiffness)
 
 
-def _largest(A: sp.csr_matrix) -> float:
+def _largest(A: Matrix) -> float:
     return float(abs(A.data).max()) if A.nnz else 0.0

@@ -241,13 +241,15 @@ def direction(at: Any, system: FrozenSystem) -> Array:
 
 
 def total_force(
-    loads: Sequence[Load], system_at: Callable[[float], FrozenSystem]
+    loads: Sequence[Load], system_at: Callable[[float], FrozenSystem], n: int
 ) -> Callable[[float], Array]:
-    """The sum of the loads as a function of time."""
+    """The sum of the loads (n,) as a function of time."""
 
     def force(t: float) -> Array:
+        total = np.zeros(n)
+        if not loads:
+            return total
         system = system_at(t)
-        total = np.zeros(system.n)
         for load in loads:
             total += load.force(t, system)
         return total

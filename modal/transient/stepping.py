@@ -88,6 +88,7 @@ class AdaptiveSteps:
     level: int = -1
     ticks: int = 0
     largest: float = 0.0
+    error: float = 0.0  # sum of the estimated errors of the accepted steps, relative to `largest`
 
     def __post_init__(self) -> None:
         t0, t1 = self.t_span
@@ -137,6 +138,7 @@ class AdaptiveSteps:
                     )
                 continue
             state = fine
+            self.error += ratio * self.tolerance * h / (t1 - t0)
             self.ticks += total >> self.level
             parts = ((t, 0.5 * h, first), (t + 0.5 * h, 0.5 * h, second))
             aligned = self.ticks % (total >> (self.level - 1)) == 0
@@ -164,9 +166,15 @@ class AdaptiveSteps:
         return gap / (2.0**self.integrator.order - 1.0) / self.largest / self.tolerance
 
     def position(self) -> dict[str, Any]:
-        return dict(piece=self.piece, level=self.level, ticks=self.ticks, largest=self.largest)
+        return dict(
+            piece=self.piece,
+            level=self.level,
+            ticks=self.ticks,
+            largest=self.largest,
+            error=self.error,
+        )
 
     def restore(self, position: dict[str, Any]) -> None:
         self.piece = int(position["piece"])
         self.level, self.ticks = int(position["level"]), int(position["ticks"])
-        self.largest = float(position["largest"])
+        self.largest, self.error = float(position["largest"]), float(position["error"])

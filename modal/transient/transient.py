@@ -28,6 +28,7 @@ from modal.transient.loads import Load, check_resolved, total_force
 from modal.transient.records import Recorder, chosen_probes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import Accepted, AdaptiveSteps, FixedSteps
+from modal.transient.tabulated import TabulatedModel
 
 Formalism = Literal["lagrange", "hamilton"]
 
@@ -102,6 +103,9 @@ def integrate(
     xarray.Dataset
         displacement (m, rad) and velocity (m/s, rad/s) over ("time", "probe"); energy and
         energy_defect (J) over "time". The defect is E − E(0) − work, zero for the exact solution.
+        Attributes: `displacement_error_estimate`, of adaptive steps, relative to the largest
+        state; `interpolation_deviation`, of matrices that are read off a polynomial, relative to
+        the size of each entry.
 
     Raises
     ------
@@ -196,10 +200,9 @@ def integrate(
     finally:
         integrator.destroy()
         norm.destroy()
-    order = integrator.order
-    return recorder.dataset(
-        {"formalism": formalism, "solver": name, "order": order, **_described(settings, model)}
-    )
+    attributes = {"formalism": formalism, "solver": name, "order": integrator.order}
+    attributes |= _described(settings, model) | _accuracy(ledger, steps)
+    return recorder.dataset(attributes)
 
 
 class _Energies:
@@ -259,9 +262,9 @@ def _second_order(
         accepted = " or ".join(f'"{m}"' for m in METHODS[formalism])
         raise InputError(f"method: {formalism} takes {accepted}, got {method!r}")
     smooth = InterpolatedMotion.of(model, *span)
-    equations = SecondOrderModel(smooth or model)
+    equations = SecondOrderModel(model) if smooth is None else TabulatedModel(smooth, *span)
     start = equations.at(span[0]).system
-    force = total_force(loads, lambda t: equations.at(t).system)
+    force = total_force(loads, lambda t: equations.at(t).system, start.n)
     integrator: Integrator
     if name == "generalized-alpha":
         integrator = GeneralizedAlpha(equations, force, rho)
@@ -321,6 +324,17 @@ def _restore(
     recorder.restore({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
     energies = _Energies(*(float(x) for x in arrays["energies"]))
     return State(arrays["q"], arrays["v"], arrays["carried"]), energies
+
+
+def _accuracy(ledger: Any, steps: FixedSteps | AdaptiveSteps) -> dict[str, Any]:
+    """What is known of the errors: of adaptive steps, and of matrices read off a polynomial."""
+    known: dict[str, Any] = {}
+    if isinstance(steps, AdaptiveSteps):
+        known["displacement_error_estimate"] = steps.error
+    if isinstance(ledger, EnergyLedger) and isinstance(ledger.equations, TabulatedModel):
+        known["interpolated"] = str(ledger.equations.motion.interpolant)
+        known["interpolation_deviation"] = ledger.equations.deviation
+    return known
 
 
 def _described(settings: dict[str, Any], model: Any) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """The turbine of the study, after the NREL 5 MW reference turbine (J. Jonkman et al., Definition of
 a 5-MW Reference Wind Turbine, NREL/TP-500-38060, 2009): three blades, hub, nacelle and tower.
 
-The blade's table is coarse and rounded to two digits; the tower is a uniform tube with the mass of
-the report's. `table` takes the full table of ElastoDyn instead. Tilt, cone and pitch are zero.
+The blade's table is coarse and rounded to two digits; the tower is a uniform tube with about the
+mass and the first frequency of the report's. `table` takes the full table of ElastoDyn instead.
+Tilt, cone and pitch are zero.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ HUB_MASS, NACELLE_MASS = 56780.0, 240000.0  # kg
 HUB_INERTIA = 115926.0  # kg·m² about the shaft
 NACELLE_YAW = 2607890.0  # kg·m² about the tower's axis
 OVERHANG, HEIGHT, SHAFT_ABOVE = 5.0, 87.6, 2.4  # m
-TOWER = assembly.tube(4.935, 4.935 - 2.0 * 0.030)  # m, outer and inner diameter
+TOWER = assembly.tube(5.9, 5.9 - 2.0 * 0.025)  # m, outer and inner diameter
 TOWER_STEEL = assembly.Material(E=210e9, nu=0.3, rho=8500.0)
 STIFF = 1e3  # extension, shear and torsion of the blades over their largest bending stiffness
 RATED_RPM = 12.1

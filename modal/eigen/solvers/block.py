@@ -34,7 +34,9 @@ ROOM = 12  # columns for each requested mode, about
 WIDTH = 12  # pairs, the lowest unfinished, whose residuals the basis grows by at a time
 LARGE = 10_000  # unknowns below which rounds cost more than shapes, and all pairs are taken
 WEAK = 1e-3  # of the largest: combinations of residuals that wait for a later round
+ROUND_OFF = 1e-7  # of the largest: combinations that the Gram matrix does not resolve
 SAME = 1e-9  # relative change of an eigenvalue that was finished before
+SLOW = 12  # rounds after which none of them waits: the largest residuals alone converge slowly
 ROUNDS = 60
 
 
@@ -64,7 +66,7 @@ class _Search:
         self.quadratic, self.reference, self.k = quadratic, reference, k
         self.count = min(quadratic.n, k + GUARD)
         self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + GUARD)))
-        self.exact = quadratic.conservative and reference.shift == 0.0
+        self.exact = quadratic.conservative
         self.scale = 1.0 / np.sqrt(np.maximum(reference.matrix.diagonal(), np.finfo(float).tiny))
 
     def run(self, seed: int) -> Pairs:
@@ -78,7 +80,7 @@ class _Search:
                 done &= left
             if not loads.size or self.basis.complete or round_ == ROUNDS - 1:
                 break
-            loads = self._compressed(loads)
+            loads = self._compressed(loads, WEAK if round_ < SLOW else ROUND_OFF)
             if self.basis.add(self.reference.solve(loads), loads) == 0:
                 break
         pairs = Pairs(
@@ -147,11 +149,11 @@ class _Search:
             passed |= guard & (size <= SETTLED * whole)
         return residual / np.tile(goal, 2), passed
 
-    def _compressed(self, loads: Array) -> Array:
-        """The dominant combinations of the loads; the others wait."""
+    def _compressed(self, loads: Array, weak: float) -> Array:
+        """The combinations of the loads larger than `weak` of the largest; the others wait."""
         scaled = loads * self.scale[:, None]
         sizes, U = la.eigh(scaled.T @ scaled)
-        keep = sizes > WEAK**2 * sizes[-1]
+        keep = sizes > weak**2 * sizes[-1]
         return np.asarray(loads @ (U[:, keep] / np.sqrt(sizes[keep])))
 
 

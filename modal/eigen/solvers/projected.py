@@ -10,7 +10,6 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
-from modal.eigen.deflation import deflate_by_similarity
 from modal.eigen.double_eigenvalues import separated
 from modal.eigen.quadratic import companion
 from modal.eigen.solvers.skew import largest_of_skew
@@ -31,23 +30,13 @@ def definite_modes(M: Array, C: Array, k: int) -> tuple[Complex, Complex]:
     return 1j / tau, Y[:m]
 
 
-def general_modes(
-    M: Array, C: Array, K: Array, k: int, chain: Array | None = None
-) -> tuple[Complex, Complex, Complex]:
-    """The k smallest |λ|, Im λ ≥ 0, of (λ²M + λC + K)x = 0, (m, m); right and left vectors.
-
-    chain (2m, r): right chain of zero eigenvalues, which are removed.
-    """
+def general_modes(M: Array, C: Array, K: Array, k: int) -> tuple[Complex, Complex, Complex]:
+    """The k smallest |λ|, Im λ ≥ 0, of (λ²M + λC + K)x = 0, (m, m); right and left vectors."""
     m = len(M)
     gamma = 1.0 / np.sqrt(
         np.linalg.norm(M, 2)
     )  # next to the lowest frequency, since K is next to I
     A, B = companion(gamma**2 * M, gamma * C, K)
-    deflated = None
-    if chain is not None:
-        chain = np.vstack([chain[:m], chain[m:] / gamma])
-        deflated = deflate_by_similarity(A, B, chain / np.linalg.norm(chain, axis=0))
-        A, B = deflated.A, deflated.B
     try:
         factor = la.lu_factor(A, check_finite=False)
         inverse = la.lu_solve(factor, B, check_finite=False)
@@ -62,8 +51,6 @@ def general_modes(
     lam = 1.0 / mu[keep] + 0j
     Y = la.lu_solve(factor, Y[:, keep], trans=1, check_finite=False)
     Z = Z[:, keep]
-    if deflated is not None:
-        Z, Y = deflated.lift(lam, Z), deflated.lift_left(Y)
     small = np.abs(lam) < 1.0
     X = np.where(small, Z[:m], Z[m:] / np.where(small, 1.0, lam))
     return gamma * lam, X + 0j, Y[m:] + 0j

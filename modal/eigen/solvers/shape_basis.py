@@ -1,6 +1,6 @@
 """A growing basis of displacement shapes, orthonormal in a symmetric stiffness, with projections.
 
-The stiffness is that of the one factorization, K_ref = ½(K + Kᵀ) + σM. A new shape is q = K_ref⁻¹ ×
+The stiffness is that of the one factorization, K_ref = ½(K + Kᵀ). A new shape is q = K_ref⁻¹ ×
 load, so K_ref q is known without a product and is stored with the shape.
 """
 
@@ -22,16 +22,16 @@ DEPENDENT = (
 
 
 class SymmetricStiffness:
-    """K_ref = ½(K + Kᵀ) + σM, factorized by Cholesky. `solves` counts right-hand sides.
+    """K_ref = ½(K + Kᵀ), factorized by Cholesky. `solves` counts right-hand sides.
 
     Raises SingularSystemError when it is not positive definite. Owns its factor: call `destroy()`.
     """
 
-    def __init__(self, quadratic: Quadratic, shift: float = 0.0) -> None:
-        self.shift, self.solves = shift, 0
+    def __init__(self, quadratic: Quadratic) -> None:
+        self.solves = 0
         symmetric = quadratic.stiffness_parts.symmetric
-        K = sp.csr_matrix((quadratic.n, quadratic.n)) if symmetric is None else symmetric
-        self.matrix = sp.csr_matrix(K + shift * quadratic.M) if shift else K
+        empty = sp.csr_matrix((quadratic.n, quadratic.n))
+        self.matrix = empty if symmetric is None else symmetric.matrix
         self.factor = Factorization(self.matrix, "spd")
 
     def solve(self, load: Array) -> Array:
@@ -48,16 +48,7 @@ class ShapeBasis:
 
     def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, room: int) -> None:
         self.quadratic, self.reference, self.m = quadratic, reference, 0
-        damping, stiffness = quadratic.damping_parts, quadratic.stiffness_parts
-        operators = {  # with their symmetry
-            "mass": (quadratic.M, 1),
-            "damping": (damping.symmetric, 1),
-            "gyroscopic": (damping.skew, -1),
-            "circulatory": (stiffness.skew, -1),
-        }
-        self._present = {
-            name: (A, sign) for name, (A, sign) in operators.items() if A is not None and A.nnz
-        }
+        self._present, self.shared = _operators(quadratic)
         self._projected = {name: np.zeros((room, room)) for name in self._present}
         names = ("shapes", "stiffness", *self._present)
         self._stored = {name: np.empty((quadratic.n, room), order="F") for name in names}
@@ -81,12 +72,15 @@ class ShapeBasis:
         """VᵀMV, VᵀCV and VᵀKV, (m, m)."""
         m = self.m
         parts = {name: A[:m, :m] for name, A in self._projected.items()}
-        zero = np.zeros((m, m))
+        parts["stiffness"], zero = np.eye(m), np.zeros((m, m))
+        parts |= {name: self._sum(name, parts, zero) for name in self.shared}
         C = parts.get("damping", zero) + parts.get("gyroscopic", zero)
-        K = np.eye(m) + parts.get("circulatory", zero)
-        if self.reference.shift:
-            K = K - self.reference.shift * parts["mass"]
-        return parts["mass"], C, K
+        return parts["mass"], C, parts["stiffness"] + parts.get("circulatory", zero)
+
+    def _sum(self, name: str, parts: dict[str, Array], zero: Array) -> Array:
+        """An operator from its own part and the share of another."""
+        factor, other = self.shared[name]
+        return np.asarray(parts.get(name, zero) + factor * parts.get(other, zero))
 
     def _grow(self, extra: int) -> None:
         room = self._stored["shapes"].shape[1]
@@ -97,10 +91,6 @@ class ShapeBasis:
             self._stored[name] = np.empty((len(old), wide), order="F")
             self._stored[name][:, : self.m] = old[:, : self.m]
         self._projected = {name: np.pad(A, (0, wide - room)) for name, A in self._projected.items()}
-
-    def include(self, shapes: Array) -> int:
-        """Take in shapes (n, p) whose K_ref q is not known; returns how many are new."""
-        return self.add(shapes, self.reference.matrix @ shapes)
 
     def add(self, q: Array, load: Array) -> int:
         """Take in the shapes q with K_ref q = load, (n, p); returns how many are new."""
@@ -147,13 +137,17 @@ class ShapeBasis:
 
     def residual(self, lam: Complex, Y: Complex, transposed: bool) -> tuple[Array, Array, Array]:
         """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖K_ref x‖ and ‖x‖, (k,)."""
-        residual = self.KV @ in_parts(Y)
-        whole = lengths(residual)
-        powers = {"mass": lam**2 - self.reference.shift, "circulatory": np.ones_like(lam)}
-        for name, (_, sign) in self._present.items():
-            factor = powers.get(name, lam)
-            residual += self.image(name, Y * (factor * (sign if transposed else 1)))
-        return residual, whole, lengths(self.V @ in_parts(Y))
+        powers = {"stiffness": np.ones_like(lam), "mass": lam**2, "damping": lam}
+        powers |= {"gyroscopic": lam, "circulatory": np.ones_like(lam)}
+        if transposed:
+            powers |= {"gyroscopic": -lam, "circulatory": -np.ones_like(lam)}
+        elastic = self.image("stiffness", Y)
+        for name, (factor, other) in self.shared.items():
+            powers[other] = powers[other] + factor * powers[name]
+        residual = in_parts(from_parts(elastic) * powers["stiffness"])
+        for name in self._present:
+            residual += self.image(name, Y * powers[name])
+        return residual, lengths(elastic), lengths(self.V @ in_parts(Y))
 
     def image(self, name: str, Y: Complex) -> Array:
         """A V Y in parts, (n, 2k), of one of the operators."""
@@ -162,9 +156,40 @@ class ShapeBasis:
     def inertia(self, a: Array, b: Array) -> Array:
         """C V a + M V b, (n, p), of real coordinates."""
         load = self._stored["mass"][:, : self.m] @ b
-        for name in self._present.keys() & {"damping", "gyroscopic"}:
-            load += self._stored[name][:, : self.m] @ a
+        for name in ("damping", "gyroscopic"):
+            if name in self._present:
+                load += self._stored[name][:, : self.m] @ a
+            factor, other = self.shared.get(name, (0.0, ""))
+            if factor:
+                load += self._stored[other][:, : self.m] @ (factor * a)
         return np.asarray(load)
+
+
+def _operators(
+    quadratic: Quadratic,
+) -> tuple[dict[str, tuple[sp.csr_matrix, int]], dict[str, tuple[float, str]]]:
+    """The matrices that are applied to shapes, with their symmetry, and the shares of others.
+
+    An operator is its matrix, if it has one, plus a factor times another operator, if it has one:
+    proportional damping has the images of the stiffness and the mass, and the circulatory matrix
+    of an acceleration along the angular velocity that of the Coriolis matrix.
+    """
+    damping, stiffness = quadratic.damping_parts, quadratic.stiffness_parts
+    candidates = (
+        ("damping", damping.symmetric, 1, "stiffness", stiffness.symmetric),
+        ("gyroscopic", damping.skew, -1, "", None),
+        ("circulatory", stiffness.skew, -1, "gyroscopic", damping.skew),
+    )
+    matrices, shared = {"mass": (quadratic.M, 1)}, {}
+    for name, part, sign, other_name, other in candidates:
+        rest = part
+        if part is not None and other is not None:
+            factor, rest = part.without_multiple(other)
+            if factor:
+                shared[name] = (factor, other_name)
+        if rest is not None and rest.matrix.nnz:
+            matrices[name] = (rest.matrix, sign)
+    return matrices, shared
 
 
 def lengths(parts: Array) -> Array:

@@ -115,29 +115,3 @@ def _shifted(quadratic: Quadratic, chain: NullChain | None, target: complex) -> 
         return operator
     operator.destroy()
     return ShiftInvert(quadratic, chain, aside)
-
-
-def solve_offset(
-    quadratic: Quadratic, zeros: int, k: int, step: float, engine: Engine, method: str, seed: int
-) -> tuple[Pairs, ShiftInvert]:
-    """The k smallest |λ|, `zeros` zeros left out, from a shift to −step instead of zero.
-
-    For an instant with a nearly defective pair next to zero: in the inverse about zero its
-    coupling, ~1/|λ|², drowns the elastic modes; about a point |λ_elastic| away it does not. Modes
-    are asked for until the farthest from −step is farther than the k-th can be.
-    """
-    operator = ShiftInvert(quadratic, None, complex(-step))
-    n, asked = quadratic.n, k + zeros + 2
-    try:
-        while True:
-            found = solve_krylov(operator, asked, engine, method, seed).nearest(0.0)
-            lam = found.eigenvalues
-            every = asked >= n or found.total >= operator.rank
-            wanted = lam[zeros : zeros + k]
-            near = np.sort(np.abs(lam + step))[:asked]
-            if every or near.max() >= np.abs(wanted).max(initial=0.0) + step:
-                return found.take(np.arange(zeros, len(lam))), operator
-            asked = min(n, asked + max(2, k // 2))
-    except BaseException:
-        operator.destroy()
-        raise

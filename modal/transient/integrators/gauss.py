@@ -21,9 +21,10 @@ import scipy.sparse as sp
 
 from modal.transient.equations import FirstOrderModel
 from modal.transient.hamilton import CanonicalInstant, CanonicalModel
-from modal.transient.integrators.solver import StepSolver
+from modal.transient.integrators.solver import Matrix, StepSolver
 from modal.transient.integrators.stages import Stages, State
 from modal.transient.integrators.tableau import Tableau
+from modal.transient.shared_pattern import BlockMatrix, OnPattern
 from modal.types import Array
 
 Load = Callable[[float], Array]
@@ -37,7 +38,7 @@ class Gauss:
         self.order = self.tableau.order
         self.canonical, self.load = canonical, load
         self.solver, self._mass_solver = StepSolver(), StepSolver()
-        self._constant_matrix: dict[float, sp.csr_matrix] = {}  # the last few step lengths
+        self._constant_matrix: dict[float, Matrix] = {}  # the last few step lengths
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
         """The state at t, with its momentum."""
@@ -67,7 +68,7 @@ class Gauss:
         v_new = self._mass_solver.solve(end.M, p_new - end.G @ q_new)
         return State(q_new, v_new, p_new), Stages(c, b, q_stage, V)
 
-    def _matrix(self, h: float, at: list[CanonicalInstant]) -> sp.csr_matrix:
+    def _matrix(self, h: float, at: list[CanonicalInstant]) -> Matrix:
         constant = self.canonical.equations.constant
         if constant and h in self._constant_matrix:
             return self._constant_matrix[h]
@@ -85,11 +86,13 @@ class Gauss:
         self._mass_solver.destroy()
 
 
-def step_matrix(a: Array, h: float, at: list[CanonicalInstant]) -> sp.csr_matrix:
+def step_matrix(a: Array, h: float, at: list[CanonicalInstant]) -> Matrix:
     """The matrix (s n, s n) of the stage velocities: block (i, j) is
 
     δ_ij M_i + h a_ij (G_i − G_jᵀ + D_j) + h² Σ_k a_ik a_kj (S_k + N_k).
     """
+    if isinstance(at[0].M, OnPattern):
+        return _on_pattern(a, h, at)
     s = len(at)
     stiffness = [here.on_displacement for here in at]
     blocks: list[list[Any]] = []
@@ -102,6 +105,21 @@ def step_matrix(a: Array, h: float, at: list[CanonicalInstant]) -> sp.csr_matrix
             row.append(block + at[i].M if i == j else block)
         blocks.append(row)
     return sp.csr_matrix(sp.bmat(blocks, format="csr")) if s > 1 else sp.csr_matrix(blocks[0][0])
+
+
+def _on_pattern(a: Array, h: float, at: list[CanonicalInstant]) -> BlockMatrix:
+    """The same of matrices on one pattern."""
+    s, pattern = len(at), at[0].M.pattern
+    stiffness = np.stack([here.on_displacement.values for here in at])
+    gyroscopic = np.stack([here.G.values for here in at])
+    on_velocity = np.stack([here.on_velocity.values for here in at])
+    products = a[:, None, :] * a.T[None]  # a_ik a_kj at (i, j, k)
+    blocks = (h * h * products).reshape(s * s, s) @ stiffness
+    blocks = blocks.reshape(s, s, -1)
+    blocks += (h * a)[:, :, None] * (gyroscopic[:, None] - on_velocity[None])
+    for i, here in enumerate(at):
+        blocks[i, i] += here.M.values
+    return BlockMatrix(pattern, blocks)
 
 
 class DenseGauss:

@@ -17,11 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.sparse as sp
 
 from assembly.errors import InputError
 from modal.transient.equations import SecondOrderModel
-from modal.transient.integrators.solver import StepSolver
+from modal.transient.integrators.solver import Matrix, StepSolver
 from modal.transient.integrators.stages import Stages, State
 from modal.types import Array
 
@@ -43,7 +42,7 @@ class GeneralizedAlpha:
         self.beta = 0.25 * (1.0 - self.alpha_m + self.alpha_f) ** 2
         self.equations, self.load = equations, load
         self.solver, self._mass_solver = StepSolver(), StepSolver()
-        self._constant_matrix: dict[float, sp.csr_matrix] = {}  # the last few step lengths
+        self._constant_matrix: dict[float, Matrix] = {}  # the last few step lengths
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
         """The state at t, with the acceleration at the instant that the method expects."""
@@ -74,7 +73,7 @@ class GeneralizedAlpha:
                 (1.0 - am) * here.M
                 + ((1.0 - af) * gamma * h) * here.velocity
                 + ((1.0 - af) * beta * h * h) * here.stiffness
-            ).tocsr()
+            )
             if self.equations.constant:
                 self._constant_matrix = {**dict(list(self._constant_matrix.items())[-2:]), h: S}
         rhs = self.load(t_star) - here.velocity @ v_known - here.stiffness @ q_known

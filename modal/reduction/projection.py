@@ -1,0 +1,76 @@
+"""Products of fixed operators with one block of vectors, in which M, G and S share one product.
+
+Isotropic interpolations have M, G_i and S_ij = m ⊗ a with one scalar matrix m: m X is formed once,
+and Lᵀ(m ⊗ a)X = Σ_ik a_ik L_iᵀ(m X_k) with the components i, k of the nodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from assembly.linalg.combination import Kronecker
+from modal.reduction.affine import Term
+from modal.types import Array
+
+
+def projections(
+    terms: Sequence[Term], left: Sequence[Array], block: Array, transposed: bool = False
+) -> list[list[Array]]:
+    """LᵀA_jX of all operators A_j, or LᵀA_jᵀX, for every L (n, l) of `left` and X (n, q)."""
+    shared: dict[int, list[Array]] = {}
+    out = []
+    for term, shares in zip(terms, _sharing(terms), strict=True):
+        operator = term.operator
+        if not shares:
+            image = term.apply(block, transposed)
+            out.append([L.T @ image for L in left])
+            continue
+        if id(operator.m) not in shared:
+            image = operator.m @ block.reshape(operator.m.shape[1], -1)
+            shared[id(operator.m)] = [_by_components(L, image, len(operator.a)) for L in left]
+        a = term.symmetry * operator.a if transposed else operator.a
+        out.append([np.einsum("ik,ilkq->lq", a, parts) for parts in shared[id(operator.m)]])
+    return out
+
+
+def combined(
+    terms: Sequence[Term], V: Array, coordinates: Array, transposed: bool = False
+) -> Array:
+    """Σ_j A_j V x_j (n, q), or that of A_jᵀ, with V (n, r) and coordinates (J, r, q)."""
+    out = np.zeros((V.shape[0], coordinates[0].shape[1]))
+    shared: dict[int, tuple[Any, Array]] = {}
+    for term, shares, x in zip(terms, _sharing(terms), coordinates, strict=True):
+        if not np.any(x):
+            continue
+        block = V @ x
+        if not shares:
+            out += term.apply(block, transposed)
+            continue
+        m, a = term.operator.m, term.operator.a
+        a = term.symmetry * a if transposed else a
+        turned = np.einsum("ik,nkq->niq", a, block.reshape(m.shape[1], len(a), -1))
+        shared[id(m)] = m, shared[id(m)][1] + turned if id(m) in shared else turned
+    for m, total in shared.values():
+        out += (m @ total.reshape(len(total), -1)).reshape(out.shape)
+    return out
+
+
+def _sharing(terms: Sequence[Term]) -> list[bool]:
+    """Which operators are m ⊗ a, symmetric or skew, with an m that occurs more than once."""
+    scalar = [
+        id(term.operator.m) if isinstance(term.operator, Kronecker) and term.symmetry else None
+        for term in terms
+    ]
+    times = Counter(scalar)
+    return [m is not None and times[m] > 1 for m in scalar]
+
+
+def _by_components(left: Array, image: Array, d: int) -> Array:
+    """L_iᵀ Y_k of all pairs of components, (d, l, d, q), from L (n, l) and Y (N, d q)."""
+    rows = left.T.reshape(left.shape[1], len(image), d)
+    parts = [np.ascontiguousarray(rows[:, :, i]) @ image for i in range(d)]
+    return np.asarray(np.stack(parts).reshape(d, left.shape[1], d, -1))

@@ -1,0 +1,92 @@
+"""The block method of damped, overdamped and circulatory systems returns every one of the lowest
+modes, with repeated ones as often as they are there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+
+from assembly import FrozenSystem
+from assembly.errors import ConvergenceError
+from assembly.gallery import block
+from modal import solve
+from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.block import BlockSolver
+from modal.eigen.solvers.shape_basis import ShapeBasis
+from tests.support.damped_families import FAMILIES, damped_system
+
+SAME = 1e-6  # relative difference of moduli of one mode in both solutions
+
+
+def reference(system: FrozenSystem) -> np.ndarray:
+    """The moduli |λ| with Im λ ≥ 0, ascending, of all modes, by LAPACK.
+
+    Of the inverse first-order form in the coordinates of the Cholesky factors of K, Kᵀ ≠ K too, and
+    M, in which a symmetric D gives a symmetric block.
+    """
+    M, C, K = (A.toarray() for A in (system.M, system.damping, system.stiffness))
+    n = len(M)
+    S = 0.5 * (K + K.T)
+    L, N = la.cholesky(S, lower=True), la.cholesky(M, lower=True)
+    A = np.zeros((2 * n, 2 * n))  # states (Lᵀq, Nᵀv)
+    P = la.solve_triangular(N, L, lower=True)
+    Q = la.solve_triangular(L, (K - S), lower=True)
+    Q = P @ la.solve_triangular(L, Q.T, lower=True).T
+    A[:n, n:] = P.T
+    A[n:, :n] = -P - Q
+    A[n:, n:] = -la.solve_triangular(N, la.solve_triangular(N, C, lower=True).T, lower=True).T
+    inverse = la.eigvals(la.inv(A))
+    inverse = inverse[np.abs(inverse) > 0.0]
+    lam = 1.0 / inverse
+    size = np.abs(lam)
+    real = np.abs(lam.imag) <= 1e-9 * size
+    return np.sort(np.concatenate([size[real], size[~real & (lam.imag > 0.0)]]))
+
+
+def verdict(system: FrozenSystem, k: int, seed: int) -> tuple[str, float]:
+    """ "right", "missed" or "refused", and the largest relative difference of the k moduli."""
+    solver = BlockSolver(Quadratic(system))
+    try:
+        found = np.sort(np.abs(solver.find(k, seed).eigenvalues))[:k]
+    except ConvergenceError:
+        return "refused", 0.0
+    finally:
+        solver.destroy()
+    expected = reference(system)[:k]
+    if len(found) < len(expected):
+        return "missed", np.inf
+    error = float(np.max(np.abs(found / expected - 1.0)))
+    return ("right" if error <= SAME else "missed"), error
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_none_of_the_lowest_modes_is_missed(family: str) -> None:
+    """Against LAPACK on systems of 30 to 90 unknowns."""
+    for seed in range(6):
+        system = damped_system(family, seed, largest=90)
+        assert verdict(system, 4 + seed, seed)[0] == "right", seed
+
+
+def test_modes_that_accumulate_are_found() -> None:
+    """Overdamped modes next to each other, three times each: not by a sparse method."""
+    system = damped_system("repeated", 36)
+    modes = solve(system, k=13)
+    np.testing.assert_allclose(
+        np.sort(np.abs(modes.eigenvalues)), reference(system)[:13], rtol=1e-10
+    )
+
+
+def test_proportional_damping_and_spin_up_take_the_images_of_other_matrices() -> None:
+    """aM + bK beside K, and an acceleration along the angular velocity: as LAPACK has it."""
+    body = block(4, 1, 1, "hex8").with_damping(a=6.0, b=1e-5)
+    system = body.freeze(omega=(0.0, 0.0, 250.0), epsilon=(0.0, 0.0, 1e4))
+    quadratic = Quadratic(system)
+    solver = BlockSolver(quadratic)
+    basis = ShapeBasis(quadratic, solver.reference, 4)
+    assert set(basis.shared) == {"damping", "circulatory"}
+    solver.destroy()
+    assert verdict(system, 6, 0)[0] == "right"
+    modes = solve(system, k=6)
+    assert modes.method == "block Rayleigh–Ritz"
+    assert modes.backward_error.max() < 1e-12
