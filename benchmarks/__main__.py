@@ -20,6 +20,7 @@ NAMES = (
     "solid_assembly",
     "tracking",
     "formalisms",
+    "floquet_blades",
     "mechanisms",
     "links",
     "verdicts",

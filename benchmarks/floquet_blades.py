@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 import assembly
 import modal
+from modal.types import Array, Complex
 
 SPEED = 20.0  # rad/s
 HUB = (4000.0, 6e6, 9e6, 4e3)  # kg; N/m along x and y; N·s/m
@@ -85,7 +86,7 @@ def measured(model: BladesOnSupport, k: int, tolerance: float) -> tuple[float, m
     return time.process_time() - start, found
 
 
-def apart(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+def apart(found: Complex, expected: Complex) -> Array:
     """Distance of each multiplier to the nearest expected one, relative."""
     return np.array([np.abs(expected / value - 1.0).min() for value in found])
 

@@ -7,8 +7,8 @@ T, Ṫ, T̈, all matrices), alone and in a batch, against the dense eigenvalues 
 (LAPACK); `modal.track` over a turn of one of 120 unknowns, with all its rates, and a turn of its
 time integration by 640 steps of gauss6, against the dense eigenpairs of the state matrix of every
 instant (LAPACK, right and left vectors); the Floquet exponents of a slider-crank of twelve
-unknowns with a rigid crank by the default method, against Magnus steps of the whole monodromy off the same
-polynomial, as commit 2d1a254 took them (its default method did not converge on this machine).
+unknowns with a rigid crank by the default method, against Magnus steps of the whole monodromy off
+the same polynomial, as commit 2d1a254 took them (its default method did not converge here).
 """
 
 from __future__ import annotations

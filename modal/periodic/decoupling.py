@@ -13,15 +13,16 @@ order. Derivatives are those of the trigonometric polynomials through the instan
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import scipy.linalg as la
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
 from modal.periodic.balanced import Balanced
 from modal.periodic.magnus import propagator
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Index
 
 INSTANTS, MOST_INSTANTS = 128, 512
 APART = 16.0  # distance of two groups, in rates of the motion 2π/T, from which they are tried
@@ -64,14 +65,15 @@ class _Decoupling:
         self.period, self.rate = period, 2.0 * np.pi / period
         self.A = A.many(t0 + period * np.arange(samples) / samples)
         values, shapes = np.linalg.eig(self.A)
-        order = np.argsort(values.imag, axis=1, kind="stable")
+        order, closing = _followed(values)
         values = np.take_along_axis(values, order, 1)
         shapes = np.take_along_axis(shapes, order[:, None], 2)
-        gaps = np.diff(values.imag, axis=1).min(axis=0)
-        cuts = np.flatnonzero(gaps >= APART * self.rate) + 1
-        ends = [0, *cuts.tolist(), values.shape[1]]
-        self.groups = [np.arange(a, b) for a, b in pairwise(ends)]
-        self.usable = len(self.groups) > 1 and self._group_size() <= LARGEST_GROUP
+        near = _least_distances(values) < APART * self.rate
+        # What changes places within the period belongs together.
+        near[np.arange(len(closing)), closing] = True
+        count, label = connected_components(near, directed=False)
+        self.groups = [np.flatnonzero(label == number) for number in range(count)]
+        self.usable = count > 1 and self._group_size() <= LARGEST_GROUP
         self.smooth = self.usable and self._start(shapes)
 
     def _group_size(self) -> int:
@@ -198,6 +200,27 @@ class _Decoupling:
             error[group] += own.errors[0] * scale / np.where(pairing > EPS, pairing, EPS)
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
         return DecoupledModes(logs, vectors, error)
+
+
+def _followed(values: Complex) -> tuple[Index, Index]:
+    """Eigenvalues (m, N) of each instant in the order of their nearest ones an instant before,
+    (m, N), and the order in which those of the last instant continue as those of the first."""
+    order = np.empty(values.shape, dtype=np.intp)
+    order[0] = np.argsort(values[0].imag, kind="stable")
+    last = values[0][order[0]]
+    for i in range(1, len(values)):
+        order[i] = linear_sum_assignment(np.abs(last[:, None] - values[i]))[1]
+        last = values[i][order[i]]
+    closing = linear_sum_assignment(np.abs(last[:, None] - values[0][order[0]]))[1]
+    return order, np.asarray(closing, dtype=np.intp)
+
+
+def _least_distances(values: Complex) -> Array:
+    """Least distance in the complex plane of each two of N eigenvalues over m instants, (N, N)."""
+    least = np.full((values.shape[1],) * 2, np.inf)
+    for instant in values:
+        np.minimum(least, np.abs(instant[:, None] - instant), out=least)
+    return least
 
 
 class _Waves:
