@@ -91,7 +91,13 @@ MODELS: dict[str, dict[str, Any]] = {
             "C": revolute("rod", "slider", 0.45),
             "D": {**revolute("ground", "slider", 0.45), "kind": "prismatic", "axis": [1.0, 0.0]},
         },
-        "driver": {"motor": {"joint": "A", "speed_rpm": 1500.0, "held": True}},
+        "driver": {"motor": {"joint": "A", "speed_rpm": 1500.0, "held": True, "stiffness": 2e4}},
+        "bushing": {
+            "mount": {
+                **{"bodies": ["ground", "slider"], "at": [0.45, 0.0], "damping": [2.0, 3.0, 0.1]},
+                **{"stiffness": [2e4, 3e4, 10.0], "preload": [0.0, 5.0, 0.0]},
+            }
+        },
         "analysis": {"modes": 1, "prestress": "linear", "transport": True},
     },
 }
@@ -107,7 +113,7 @@ FUZZED: dict[str, list[tuple[str, ...]]] = {
     "solid": [("body", "b", "mesh"), ("body", "b", "clamped"), ("body", "b", "pinned")],
     "matrices": [("body", "b")],
     "mechanism": [("body", "slider"), ("body", "rod", "length"), ("joint", "A"), ("joint", "D")]
-    + [("driver",), ("analysis", "transport")],
+    + [("driver",), ("bushing",), ("analysis", "transport")],
 }
 
 
