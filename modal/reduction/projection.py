@@ -73,4 +73,4 @@ def _by_components(left: Array, image: Array, d: int) -> Array:
     """L_iᵀ Y_k of all pairs of components, (d, l, d, q), from L (n, l) and Y (N, d q)."""
     rows = left.T.reshape(left.shape[1], len(image), d)
     parts = [np.ascontiguousarray(rows[:, :, i]) @ image for i in range(d)]
-    return np.asarray(np.stack(parts).reshape(d, left.shape[1], d, -1))
+    return np.asarray(np.stack(parts).reshape(d, left.shape[1], d, image.shape[1] // d))
