@@ -14,7 +14,7 @@ def main(arguments: list[str] | None = None) -> int:
     The imports take part of a second and are guarded too: Ctrl-C, SIGTERM and SIGHUP end in one
     line at any moment.
     """
-    with stoppable() as stop:
+    with stoppable(exits=arguments is None) as stop:
         try:
             # Dense kernels of this size lose more than they gain by threads on few cores; a value
             # the user has set stands. It must be in place before numpy is imported.

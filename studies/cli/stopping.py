@@ -25,6 +25,11 @@ class Stop:
         self._terminals = [s.fileno() for s in streams if s is not None and s.isatty()]
 
     @property
+    def received(self) -> bool:
+        """Whether a signal has come."""
+        return self._number is not None
+
+    @property
     def code(self) -> int:
         """The exit code, 128 + the signal's number: 130 for Ctrl-C, 143 SIGTERM, 129 SIGHUP."""
         return 128 + (signal.SIGINT if self._number is None else self._number)
@@ -56,10 +61,11 @@ class Stop:
 
 
 @contextmanager
-def stoppable() -> Iterator[Stop]:
+def stoppable(exits: bool = False) -> Iterator[Stop]:
     """Within the block the signals end a run by KeyboardInterrupt.
 
     A signal that the caller has set to be ignored (nohup, a shell's background jobs) stays ignored.
+    exits: the process ends after the block; a second signal must not kill it on its way out.
     """
     stop = Stop()
     former = {}
@@ -72,4 +78,5 @@ def stoppable() -> Iterator[Stop]:
         yield stop
     finally:
         for number, handler in former.items():
-            signal.signal(number, handler)
+            # Python takes its own handlers away when it ends; an ignored signal stays ignored.
+            signal.signal(number, signal.SIG_IGN if exits and stop.received else handler)
