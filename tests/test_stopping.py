@@ -118,6 +118,23 @@ def test_a_map_keeps_what_was_finished(crank: Path) -> None:
     assert bool(modal.read_dataset(out / "map.nc")["done"].all())
 
 
+def test_a_signal_in_generated_code(tmp_path: Path) -> None:
+    """Imports run strings (dataclasses): the exit code of `python -m` still says which signal it was."""
+    (tmp_path / "stopped.py").write_text(
+        "import os, signal, sys, time, studies.cli.commands as commands\n"
+        "from studies.__main__ import main\n"
+        "code = 'os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)'\n"
+        "commands.run_app = lambda arguments: exec(code)\n"
+        "sys.exit(main())\n"
+    )
+    root = str(Path(__file__).parents[1])
+    environment = ENVIRONMENT | {"PYTHONPATH": f"{root}{os.pathsep}{tmp_path}"}
+    process = subprocess.run(
+        [sys.executable, "-m", "stopped"], env=environment, preexec_fn=interruptible, check=False
+    )
+    assert process.returncode == CODES[signal.SIGTERM]
+
+
 @pytest.mark.parametrize("command", [["check", "{model}"], ["run", "slider-crank"]])
 def test_check_and_run_end_in_one_line(crank: Path, command: list[str]) -> None:
     arguments = [part.format(model=crank) for part in command]

@@ -248,6 +248,8 @@ def _structured(problem: ModeProblem, seed: int) -> Modes | None:
         small = solve_parts(quadratic, problem.k)
         if small is not None:
             return _decoupled(problem, small)
+    if quadratic.n <= SMALL and not quadratic.conservative:
+        return None  # Krylov–Schur costs less there
     try:
         solver = BlockSolver(quadratic)
     except SingularSystemError:
