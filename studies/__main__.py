@@ -24,8 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
             return run_app(arguments)
         except KeyboardInterrupt:
             print(f"\nfrozen-motion: {stop.reason}; what was finished is kept", file=sys.stderr)
-            # After a KeyboardInterrupt inside exec of a string (dataclasses, namedtuples), CPython run
-            # with -m ends by SIGINT whatever the exit code; the next exec of a string clears that.
+            # After a KeyboardInterrupt inside exec of a string (dataclasses, namedtuples), CPython
+            # run with -m ends by SIGINT whatever the exit code; the next exec clears that.
             exec("pass")
             over_ranks = sys.modules.get("studies.cli.over_ranks")
             return stop.code if over_ranks is None else int(over_ranks.exit_code(stop.code))

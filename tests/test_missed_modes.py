@@ -79,7 +79,7 @@ def test_modes_that_accumulate_are_found() -> None:
 
 def test_proportional_damping_and_spin_up_take_the_images_of_other_matrices() -> None:
     """aM + bK beside K, and an acceleration along the angular velocity: as LAPACK has it."""
-    body = block(4, 1, 1, "hex8").with_damping(a=6.0, b=1e-5)
+    body = block(11, 3, 3, "hex8").with_damping(a=6.0, b=1e-5)
     system = body.freeze(omega=(0.0, 0.0, 250.0), epsilon=(0.0, 0.0, 1e4))
     quadratic = Quadratic(system)
     solver = BlockSolver(quadratic)

@@ -119,7 +119,7 @@ def test_a_map_keeps_what_was_finished(crank: Path) -> None:
 
 
 def test_a_signal_in_generated_code(tmp_path: Path) -> None:
-    """Imports run strings (dataclasses): the exit code of `python -m` still says which signal it was."""
+    """Imports run strings (dataclasses); the exit code still says which signal it was."""
     (tmp_path / "stopped.py").write_text(
         "import os, signal, sys, time, studies.cli.commands as commands\n"
         "from studies.__main__ import main\n"
