@@ -88,7 +88,7 @@ class Box:
                 "be unstable"
             )
         return (
-            f"an unstable mode has a frequency up to {self.angular_frequency / (2 * np.pi):.6g} Hz "
-            f"and grows at {self.growth:.6g} 1/s or less (gyroscopic {self.gyroscopic:.4g} rad/s, "
+            f"an unstable mode would have a frequency up to {self.angular_frequency / (2 * np.pi):.6g}"
+            f" Hz and grow at {self.growth:.6g} 1/s or less (gyroscopic {self.gyroscopic:.4g} rad/s, "
             f"circulatory {self.circulatory:.4g} rad/s)"
         )
