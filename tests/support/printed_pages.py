@@ -2,10 +2,10 @@
 
     python -m tests.support.printed_pages tutorial roles     # writes today's output and figures
 
-A block of `python` runs in the names of its page or section, a block of `sh` runs `frozen-motion`, a
-block of `toml` is saved under the name of the line "File `name`:" above it. A block of `text` right
-below is what was printed: numbers agree to a relative NUMBERS, "…" stands for any text. A figure of
-`images/PAGE/` is one that the page's code has written under the same name.
+A block of `python` runs in the names of its page or section, a block of `sh` runs `frozen-motion`,
+a block of `toml` is saved under the name of the line "File `name`:" above it. A block of `text`
+right below is what was printed: numbers agree to a relative NUMBERS, "…" stands for any text. A
+figure of `images/PAGE/` is one that the page's code has written under the same name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LEAST_FIGURE = 5_000  # bytes
 
 @dataclass
 class Page:
-    """A page, or a section of one, in a folder of its own: names, what was wrong, what it prints."""
+    """A page or a section of one, in a folder of its own: names, what was wrong, what it prints."""
 
     text: str
     folder: Path
@@ -140,7 +140,7 @@ def sections(page: Path) -> dict[str, tuple[str, int]]:
 
 
 def write(page: Path, ran: list[Page]) -> None:
-    """Write what was printed below each block of the page that has a `text` block, and its figures."""
+    """Write what was printed into the `text` blocks of the page, and its figures."""
     text = page.read_text("utf-8")
     for one in ran:
         new, end = "", 0
