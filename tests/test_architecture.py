@@ -46,6 +46,7 @@ ROOMS = (
     "modal.periodic",
     "modal.checks",
     "modal.plot",
+    "modal.explorer",
     "modal",
     "studies.reporting",
     "studies.figures",

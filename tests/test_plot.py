@@ -11,8 +11,8 @@ import assembly
 import modal
 from assembly import gallery
 from assembly.errors import InputError
+from modal.exchange.outer_faces import outer_faces
 from modal.plot.axes import DISTINCT, styles
-from modal.plot.mode_shape import outer_faces
 
 
 @pytest.fixture(autouse=True)

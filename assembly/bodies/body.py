@@ -91,6 +91,11 @@ class Body:
         """Cells of the mesh: their kind in meshio's names, and the nodes (E, a) of each."""
         return tuple(block for family in self.families for block in family.drawing_cells())
 
+    @property
+    def sections(self) -> Array:
+        """Half sides (E, 2, 3), m, of the rectangles that stand for the sections of line cells."""
+        return np.concatenate([np.zeros((0, 2, 3)), *(f.drawing_sections() for f in self.families)])
+
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
         """The same body with internal Rayleigh damping D = a M + b K.
 
