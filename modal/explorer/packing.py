@@ -72,6 +72,7 @@ def _view(view: ExplorerView) -> dict[str, Any]:
         size=view.size,
         missing=view.missing,
         rotates=rotates,
+        flat=not any(np.any(state.fields[:, :, 2]) for state in view.states),
         bodies=[_body(name, skin) for name, skin in view.bodies],
         states=[_state(state, rotates) for state in view.states],
     )

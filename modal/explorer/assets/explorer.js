@@ -282,7 +282,7 @@ class Explorer {
     const [first] = this.view.quantities;
     return this.view.modes.map((one, j) => {
       const swatch = make("i", { class: "fm-line" });
-      swatch.style.borderTop = `3px ${["solid", "dashed", "dashed", "dotted"][one.dash]} ${one.colour}`;
+      swatch.style.borderTop = `3px ${["solid", "dashed", "dashed", "dotted"][one.dash]} ${inked(one.colour)}`;
       const value = withUnits(first.values[point * this.view.modes.length + j], first.units);
       const made = button("", `${one.label}, ${value}`, pick(j), chosen(j));
       made.append(swatch, ` ${one.label}: ${value}`);

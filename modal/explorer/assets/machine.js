@@ -95,8 +95,7 @@ class Machine {
       });
     }
     this.centre = box.getCenter(new libraries.Vector3());
-    const extent = box.getSize(new libraries.Vector3());
-    this.isFlat = extent.z < 0.2 * Math.max(extent.x, extent.y);
+    this.isFlat = this.view.flat;
   }
 
   // Where the camera stands: "home" or along an axis.

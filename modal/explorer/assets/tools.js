@@ -43,6 +43,11 @@ function clamp(value, low, high) {
   return Math.min(Math.max(value, low), high);
 }
 
+// The colour of a mode: black is the colour of text, light on a dark page.
+function inked(colour) {
+  return colour === "#000000" ? "var(--fm-text)" : colour;
+}
+
 // A colour of the page's style sheet.
 function styleColour(element, name) {
   return getComputedStyle(element).getPropertyValue(name).trim();

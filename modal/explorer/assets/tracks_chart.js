@@ -57,7 +57,7 @@ class TracksChart extends Chart {
     const rows = this.view.modes.map((mode, j) => ({ mode, j }));
     this.plot.selectAll("path").data(rows).join("path")
       .attr("class", (d) => (d.j === this.choice.mode ? "fm-curve fm-chosen" : "fm-curve"))
-      .attr("stroke", (d) => d.mode.colour)
+      .style("stroke", (d) => inked(d.mode.colour))
       .attr("stroke-dasharray", (d) => DASHES[d.mode.dash])
       .attr("d", (d) => curve(at.map((v, i) => [v, this.at(i, d.j)])));
   }
@@ -73,7 +73,7 @@ class TracksChart extends Chart {
     }
     this.plot.selectAll("text").data(marks).join("text")
       .attr("class", "fm-event").text((d) => MARKERS[d.word] || "•")
-      .attr("fill", (d) => this.view.modes[d.mode].colour)
+      .style("fill", (d) => inked(this.view.modes[d.mode].colour))
       .attr("x", (d) => this.x(this.view.axes[0].values[d.point]))
       .attr("y", (d) => this.y(this.at(d.point, d.mode)));
   }
@@ -86,7 +86,7 @@ class TracksChart extends Chart {
       .attr("x1", px).attr("x2", px).attr("y1", MARGIN.top).attr("y2", this.height - MARGIN.bottom);
     this.cursor.selectAll("circle").data(value === null ? [] : [value]).join("circle")
       .attr("r", 6).attr("cx", px).attr("cy", (v) => this.y(v))
-      .attr("fill", this.view.modes[mode].colour);
+      .style("fill", inked(this.view.modes[mode].colour));
   }
 
   // The point of a curve nearest to a place of the picture.
