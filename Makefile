@@ -40,6 +40,8 @@ demo: setup  ## run the slider-crank and rotating-blade studies into outputs/
 	$(VENV)/bin/frozen-motion run rotating-blade --out $(OUT)/rotating-blade
 
 test: setup  ## run the tests in WORKERS processes (2); PYTEST='-k name' chooses some
+	@tools/browser
+	@$(call needs,playwright,browser)
 	$(python) -m pytest $(in_workers) $(PYTEST)
 
 complex: ## run the tests of solving and sweeping on a complex PETSc build, in .venv-complex

@@ -19,6 +19,7 @@ from modal.explorer.skins import Skin, skin_of
 from modal.types import Array, Complex
 
 SAME = 1e-3  # relative distance of eigenvalues up to which a mode solved is the one followed
+TOO_FAR = 1e3  # cost of a pair that is not the same mode
 ALIKE = 1e-6  # least overlap with the last shape, of the norms, that gives a phase
 ROUND_OFF = 1e-6  # of the largest |λ| of the point: distance that rigid modes may have
 
@@ -106,13 +107,14 @@ def matched(state: State, followed: Complex, last: State | None, reach: float) -
     found = state.eigenvalues
     same = np.abs(found[None] - followed[:, None])
     mirrored = np.abs(found.conj()[None] - followed[:, None])
-    distance = np.where(np.isfinite(followed)[:, None], np.minimum(same, mirrored), 1e300)
-    rows, columns = linear_sum_assignment(distance)
     limit = SAME * np.abs(followed) + ROUND_OFF * float(np.abs(found).max(initial=0.0))
+    share = np.minimum(same, mirrored) / limit[:, None]
+    share = np.where(share <= 1.0, share, TOO_FAR)  # NaN too
+    rows, columns = linear_sum_assignment(share)
     eigenvalues = np.full(len(followed), np.nan + 0j)
     fields = np.zeros((len(followed), *state.fields.shape[1:]), dtype=complex)
     for row, column in zip(rows, columns, strict=True):
-        if distance[row, column] <= limit[row]:
+        if share[row, column] <= 1.0:
             swap = mirrored[row, column] < same[row, column]
             shape = state.fields[column].conj() if swap else state.fields[column]
             eigenvalues[row] = found[column].conj() if swap else found[column]
@@ -147,8 +149,11 @@ def _fields(one: PlacedBody) -> NDArray[np.complex128]:
 
 def indices(sizes: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
     """At most about so many points of a grid of the given sizes, evenly spread, ends included."""
-    share = min(1.0, (most / float(np.prod(sizes))) ** (1.0 / len(sizes)))
-    counts = [max(min(size, 2), int(size * share)) for size in sizes]
+    counts, room = [0] * len(sizes), float(most)
+    for done, axis in enumerate(np.argsort(sizes)):
+        fair = int(room ** (1.0 / (len(sizes) - done)) + 1e-9)
+        counts[axis] = min(sizes[axis], max(2, fair))
+        room /= counts[axis]
     steps = [
         np.unique(np.linspace(0, size - 1, n).round().astype(int))
         for size, n in zip(sizes, counts, strict=True)

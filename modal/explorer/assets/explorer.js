@@ -273,7 +273,7 @@ class Explorer {
   // One button a mode, with its values at the point.
   modeButtons(point, mode, state) {
     const pick = (j) => () => { this.pinned = true; this.choose(point, j); };
-    const chosen = (j) => ({ "aria-pressed": j === mode });
+    const chosen = (j) => ({ "aria-pressed": String(j === mode) });
     if (this.isMap) {
       return (state?.state.modes || []).map((one, j) => button(
         one ? `${digits(one.frequency)} Hz, Re λ ${digits(one.growth)} 1/s` : "–",
