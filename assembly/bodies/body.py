@@ -108,8 +108,8 @@ class Body:
         InputError
             For a negative coefficient.
         """
-        DAMPING_MASS.check(a, "damping: a")
-        DAMPING_STIFFNESS.check(b, "damping: b")
+        DAMPING_MASS.number(a, "damping: a")
+        DAMPING_STIFFNESS.number(b, "damping: b")
         return replace(self, rayleigh=(float(a), float(b)))
 
     def placed(self, r: ArrayLike = (0.0, 0.0, 0.0), R: ArrayLike | None = None) -> Body:
