@@ -76,6 +76,7 @@ def test_no_two_modes_look_alike(count: int) -> None:
     assert len(looks) == (count if count <= 256 else 236)
 
 
+@pytest.mark.slow
 def test_many_modes_get_a_colour_bar_in_place_of_a_legend() -> None:
     at = np.linspace(0.0, 1.0, 5)
     many = xr.Dataset(

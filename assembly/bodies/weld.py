@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from assembly.arguments import as_list
 from assembly.bodies.body import Body
 from assembly.bodies.placed import is_planar
 from assembly.dofs import DofMap
@@ -68,7 +69,7 @@ def weld(
     >>> frame.freeze().n
     102
     """
-    parts = _named(list(members))
+    parts = _named(as_list(members, Body, "members", "bodies such as assembly.beam(…)"))
     merged, coordinates = _merged([part for _, part in parts])
     _check_connected(parts, merged)
     pairs = [
