@@ -107,6 +107,18 @@ TRACKS: Table = {
     ),
 }
 
+MODES: Table = {
+    name: TRACKS[name].over("mode")
+    for name in (
+        *("eigenvalue", "frequency", "damping_ratio", "growth_rate"),
+        *("backward_error", "condition_number", "kind"),
+    )
+} | {
+    "error_bound": Variable("error bound of the eigenvalue", "rad s-1", _MODE),
+    "position": Variable("position of the node", "m", ("node", "axis")),
+    "shape": Variable("displacement of the node in the mode", "1", ("mode", "node", "axis")),
+}
+
 EVENTS: Table = {
     "event": Variable("kind of the event", None, _EVENT),
     "event_mode": Variable("number of the track", "1", _EVENT),
@@ -256,6 +268,7 @@ COORDINATES: Table = {
 
 TABLES: Mapping[str, Table] = {
     "tracks": TRACKS,
+    "modes": MODES,
     "events": EVENTS,
     "map": MAP,
     "transient": TRANSIENT,

@@ -140,12 +140,15 @@ def _of_matrices(body: bodies.MatricesSpec, folder: Path) -> assembly.Body:
         raise InputError(f'clamped: clamp the model in the program of format = "{body.format}"')
     paths = [folder / files[key] for key in needed]
     if body.format == "matrix-market":
-        return assembly.from_matrix_market(*paths, clamped=body.clamped)
-    if body.format == "calculix":
-        return assembly.from_calculix(*paths)
-    return (
-        assembly.from_abaqus(*paths) if body.format == "abaqus" else assembly.from_nastran(*paths)
-    )
+        mass, stiffness, dofs = paths
+        return assembly.from_matrix_market(mass, stiffness, dofs, body.clamped)
+    read: dict[str, Any] = {
+        "calculix": assembly.from_calculix,
+        "abaqus": assembly.from_abaqus,
+        "nastran": assembly.from_nastran,
+    }
+    built: assembly.Body = read[body.format](*paths)
+    return built
 
 
 def _with_attachments(built: assembly.Body, body: bodies.Placed | RotorSpec) -> assembly.Body:

@@ -74,6 +74,20 @@ class LoadedModel:
             family = InRpm(family)
         return family, {k: v for k, v in known.items() if k not in names} | constant
 
+    def freeze(self, **settings: float) -> assembly.FrozenSystem:
+        """The frozen system of one state: at time t (s), or at parameters of `family`.
+
+        Without settings it is that of the file, at t = 0. ModelFileError for another parameter.
+        """
+        if not settings or set(settings) == {"t"}:
+            found: assembly.FrozenSystem = self.motion.freeze(settings.get("t", 0.0))
+            return found
+        if "t" in settings and (self.body is not None or self.rotor is not None):
+            raise ModelFileError(f"{self.path}: t and other parameters exclude each other")
+        family, fixed = self.family(tuple(settings))
+        system: assembly.FrozenSystem = family.freeze(**settings, **fixed)
+        return system
+
     def _parameters(self) -> dict[str, float]:
         if self.body is None and self.rotor is None:
             drivers = {f"{name}_rpm": speed_of(d) for name, d in self.spec.driver.items()}

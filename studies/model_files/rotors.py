@@ -110,14 +110,14 @@ def _bearing(bearing: BearingSpec, folder: Path) -> assembly.Bearing:
         damping: Any = bearing.damping
         return assembly.Bearing(bearing.at, stiffness, damping)
     speeds = np.array(bearing.speeds_rpm) * RPM
-    tables = []
+    tables: list[Any] = []
     for name in ("stiffness", "damping"):
         values = getattr(bearing, name)
-        if values == 0.0:
-            values = np.zeros(len(speeds))
+        if isinstance(values, float):  # the same at all speeds
+            tables.append(values)
+            continue
         try:
-            with_shape = np.asarray(values, dtype=float)
-            tables.append(assembly.speed_table(speeds, with_shape))
+            tables.append(assembly.speed_table(speeds, np.asarray(values, dtype=float)))
         except ValueError as fault:
             raise InputError(f"{where}: {name}: {_plain(fault)}") from None
     return assembly.Bearing(bearing.at, *tables)
