@@ -209,6 +209,17 @@ UNBALANCE: Table = {
     "speed": Variable("angular velocity", "rad s-1"),
 }
 
+STATE_SPACE: Table = {
+    "A": Variable("state matrix", "s-1", (SWEPT, "state", "state_from")),
+    "B": Variable("input matrix: forces, N and N m, on the states", "1", (SWEPT, "state", "input")),
+    "C": Variable("output matrix: displacements, m and rad", "1", (SWEPT, "output", "state")),
+    "D": Variable(
+        "static response of the modes that are left out", "m N-1", (SWEPT, "output", "input")
+    ),
+    "eigenvalue": Variable("eigenvalue of the frozen instant", "rad s-1", _TRACK),
+    "certainty": Variable("pairing with the same mode of the previous value", "1", _TRACK),
+}
+
 PERIODIC: Table = {
     "eigenvalue": Variable("λ of the harmonic that is followed", "rad s-1", _TRACK),
     "frequency": Variable("frequency of that harmonic, |Im λ| / 2π", "Hz", _TRACK),
@@ -263,6 +274,10 @@ COORDINATES: Table = {
     "speed_rpm": Variable("speed of rotation", "rpm"),
     "mode": Variable("number of the mode", "1"),
     "probe": Variable("recorded degree of freedom", None),
+    "input": Variable("degree of freedom of a force", None),
+    "output": Variable("degree of freedom of a displacement", None),
+    "node": Variable("number of the node", "1"),
+    "axis": Variable("direction", None),
     "frequency": Variable("frequency", "Hz"),
 }
 
@@ -277,6 +292,7 @@ TABLES: Mapping[str, Table] = {
     "response": RESPONSE,
     "response_swept": RESPONSE_SWEPT,
     "unbalance": UNBALANCE,
+    "state_space": STATE_SPACE,
     "periodic": PERIODIC,
     "rotor": ROTOR,
     "multiblade": MULTIBLADE,

@@ -12,7 +12,9 @@ from matplotlib.axes import Axes
 import modal
 from assembly.errors import InputError, ModelFileError
 from modal import plot
+from modal.data.datasets import described
 from modal.data.progress import phase
+from modal.data.variables import UNBALANCE
 from studies.cli.one_state import time_of
 from studies.figures.drawing import Drawing
 from studies.model_files.loading import LoadedModel, load_model
@@ -103,8 +105,8 @@ def _unbalanced(model: LoadedModel, rpm: Any) -> Any:
 
 
 def _in_rpm(result: xr.Dataset, rpm: Any) -> xr.Dataset:
-    units = {"long_name": "speed of rotation", "units": "rpm"}
-    return result.assign_coords(speed_rpm=("speed", rpm, units))
+    """The response with its speeds in rpm too."""
+    return described(result.assign_coords(speed_rpm=("speed", rpm)), UNBALANCE)
 
 
 def _drawing(result: xr.Dataset, title: str) -> Drawing:
