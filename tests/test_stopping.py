@@ -17,7 +17,7 @@ import xarray as xr
 import modal
 from studies.__main__ import main
 from tests.support.model_files import BEAM, CRANK
-from tests.support.processes import interruptible
+from tests.support.processes import interruptible, wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one process at a time is started and stopped
 
@@ -39,13 +39,6 @@ def started(command: list[str]) -> subprocess.Popen[str]:
         env=ENVIRONMENT,
         preexec_fn=interruptible,
     )
-
-
-def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 60.0
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert path.exists()
 
 
 def last_line(process: subprocess.Popen[str], number: signal.Signals) -> str:
