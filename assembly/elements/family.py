@@ -105,6 +105,10 @@ class ElementFamily:
             f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'
         )
 
+    def section_resultants(self, u: Array, coefficients: Array) -> Array:
+        """Position, force and moment (S, 9) of the sections of beams at a large displacement u."""
+        return np.zeros((0, 9))
+
     def rate_force(self, passage: Passage) -> Array:
         """Forces (size,) of velocities and accelerations, inertia and internal damping.
 

@@ -229,6 +229,15 @@ class LargeBeam:
         first = (self._lengths * force).sum(axis=-2)
         return np.asarray(total + np.concatenate([first, both, 0.0 * first, both], axis=-1))
 
+    def resultants(self, d: Array, coefficients: Array) -> AnyArray:
+        """Forces and moments (E, Q, 6) of the sections, in their rotated axes."""
+        shapes = self.shapes
+        seen = in_turned_frame(shapes.ends, d)
+        y = np.einsum("eqij,...ej->...eqi", shapes.fields, seen) + shapes.own_fields @ coefficients
+        load = np.einsum("eij,ej->ei", shapes.rigidity, self._generalized(seen, self._strains(y)))
+        own = shapes.own_resultants @ coefficients
+        return np.asarray(np.einsum("eqij,ej->eqi", shapes.balance, load) + own)
+
     # Motion relative to the frame of the body.
 
     def rate_forces(

@@ -124,6 +124,9 @@ class OffsetFamily(ElementFamily):
         total = T.T @ inner @ T + self.map.matrix(turns)
         return sp.csr_matrix(total - self._carried(linear))
 
+    def section_resultants(self, u: Array, coefficients: Array) -> Array:
+        return self.inner.section_resultants(self._inner_motion(u), coefficients)
+
     # Motion relative to the frame of the body.
 
     def _inner_passage(self, passage: Passage) -> tuple[Passage, Array]:

@@ -37,7 +37,7 @@ class PlacedFamily(ElementFamily):
         self.size = B.shape[1]
         self.stress_from_displacement = inner.stress_from_displacement
         self.inner, self.B, self.R, self.rayleigh = inner, B, R, rayleigh
-        self.P = unit_kinematics(r, R)
+        self.r, self.P = r, unit_kinematics(r, R)
 
     def _carried(self, A: Any) -> sp.csr_matrix:
         return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)
@@ -98,6 +98,12 @@ class PlacedFamily(ElementFamily):
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         return self._carried(self.inner.tangent_stiffness(self.B @ u, self.P @ coefficients))
+
+    def section_resultants(self, u: Array, coefficients: Array) -> Array:
+        own = self.inner.section_resultants(self.B @ u, self.P @ coefficients).reshape(-1, 3, 3)
+        out = own @ self.R.T
+        out[:, 0] += self.r
+        return out.reshape(-1, 9)
 
     def _own_passage(self, passage: Passage) -> Passage:
         return passage.of_part(self.B, self.R, self.P, self.rayleigh)
