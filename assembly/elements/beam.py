@@ -143,7 +143,7 @@ class BeamFamily(ElementFamily):
 
     def section_resultants(self, u: Array, coefficients: Array) -> Array:
         F = self._large.resultants(self.map.gather(u), coefficients)
-        return np.concatenate([self.stations.X, F], axis=-1).reshape(-1, 9)
+        return np.asarray(np.concatenate([self.stations.X, F], axis=-1).reshape(-1, 9))
 
     def _path(self, passage: Passage) -> tuple[Array, Array, Array]:
         u, v, a = (self.map.gather(x) for x in (passage.u, passage.v, passage.a))

@@ -65,16 +65,21 @@ def by_node(path: Array, components: Index) -> Carried:
     if np.linalg.norm(d[0, 3:]) > TURN:
         raise ConvergenceError("a node at a joint has rotated by more than π")
     phi: Any = Taylor(d[:, 3:])
-    E = Jet(np.stack([turned_by(phi, e).data for e in np.eye(3)], axis=-1))
-    T = np.stack([spin_of(phi, e + 0.0 * phi).data for e in np.eye(3)], axis=-1)
+    axes: list[Any] = [e + 0.0 * phi for e in np.eye(3)]
+    E = Jet(np.stack([_data(turned_by(phi, e)) for e in axes], axis=-1))
+    T = np.stack([_data(spin_of(phi, e)) for e in axes], axis=-1)
     W = np.zeros((3, 6, 6))
     W[:, :3, :3], W[:, 3:, 3:] = E.transposed.data, T
     bend = np.zeros((3, 6, 6))
     for k, g in enumerate(np.eye(3)):
         B = np.stack([spin_rate_transposed(d[0, 3:], e, g) for e in np.eye(3)], axis=-1)
         bend[k, 3:, 3:] = 0.5 * (B + B.T)
-    square = np.ix_(range(3), components, components)
-    return Carried(Jet(d[:, :3]), E, Jet(W[:, :, components]), bend[square])
+    bend = bend[:, components[:, None], components]
+    return Carried(Jet(d[:, :3]), E, Jet(W[:, :, components]), bend)
+
+
+def _data(x: Any) -> Array:
+    return np.asarray(x.data)
 
 
 def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
@@ -88,9 +93,7 @@ def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
     if not turns:
         W = np.zeros((3, 6, 3 * k))
         W[0, :3] = spread
-        return Carried(
-            mean, Jet.constant(np.eye(3)), Jet(W), np.zeros((3, 3 * k, 3 * k))
-        )
+        return Carried(mean, Jet.constant(np.eye(3)), Jet(W), np.zeros((3, 3 * k, 3 * k)))
     x = path - mean.data[:, None]
     x[0] += arms
     F = Jet(np.einsum("jni,na->jia", x, arms))

@@ -122,8 +122,7 @@ class DeformedJoints:
                 arms = nodes - nodes.mean(axis=0)
                 planar = self.topology.planar
                 whole = by_set(moved.reshape(3, -1, 3), arms, planar, turns)
-                square = np.ix_(range(3), places, places)
-                bend = whole.bend[square]
+                bend = whole.bend[:, places[:, None], places]
                 W = Jet(whole.W.data[:, :, places])
                 out.append(Carried(whole.offset, whole.rotation, W, bend))
         return out
@@ -147,9 +146,10 @@ class DeformedJoints:
         carried = self.carried(path)
         frames = self.frames(state, carried)
         e = self.rows.evaluate(frames, state.t)
-        x, gradient = e.value.data.copy(), self.rows.node_gradient(e).data
+        x = e.value.data.copy()
         slope = self._slope(e)
-        gradient = matrix_product(Jet(slope.data[..., None, None]), Jet(gradient[..., None, :]))
+        factor, node = Jet(slope.data[..., None, None]), self.rows.node_gradient(e)
+        gradient = matrix_product(factor, Jet(node.data[..., None, :]))
         x[:, self._angles] = self._angle(e, slope)[:, self._angles]
         rows, deflected = gradient.data[..., 0, :], None
         if self.deflections is not None:
@@ -168,7 +168,7 @@ class DeformedJoints:
         own = self._angles
         s[own], ds[own], dds[own] = e.value.data[:, own]
         for row in own.tolist():
-            e1, e2, _ = self.rows.conditions[row].turning  # type: ignore[misc]
+            e1, e2, _ = self.rows.conditions[row].turning
             along = np.cross(e.f.value[row], np.cross(e1, e2)) @ e.d.value[row]
             if abs(s[row]) > np.sqrt(1.0 - SMALLEST_COSINE**2) or along < 0.0:
                 raise ConvergenceError(

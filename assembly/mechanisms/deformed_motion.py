@@ -16,7 +16,7 @@ finite deflection").
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -31,7 +31,7 @@ from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
-from assembly.types import Array
+from assembly.types import Array, Index
 
 CLOSING_STEPS = 30
 CLOSED = 1e-13  # of a characteristic length, or rad: the last step that closes the joints
@@ -65,7 +65,11 @@ class DeformedMotion:
             whole
             if share == 1.0
             else RigidState(
-                whole.t, whole.pose, np.sqrt(share) * whole.twist, share * whole.rate, whole.jacobian
+                whole.t,
+                whole.pose,
+                np.sqrt(share) * whole.twist,
+                share * whole.rate,
+                whole.jacobian,
             )
         )
         weight = dynamics.gravity @ whole.pose.R
@@ -199,8 +203,11 @@ class DeformedState:
         whole = {name: sp.block_diag([p[name] for p in own], "csr") for name in own[0]}
         touched = topology.touched
 
-        def add(name: str, numbers: Array, block: Array) -> None:
-            entries = (block.ravel(), (np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))))
+        def add(name: str, numbers: Index, block: Array) -> None:
+            entries = (
+                block.ravel(),
+                (np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))),
+            )
             whole[name] = whole[name] + sp.csr_matrix(entries, shape=whole[name].shape)
 
         curvature = m.joints.curvature(self.rows, self.multipliers)

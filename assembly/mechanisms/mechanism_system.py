@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 def check_prestress(prestress: Prestress) -> None:
     """Raises InputError for a prestress that a mechanism does not have."""
     if prestress not in ("linear", "nonlinear", None):
-        raise InputError(
-            f'prestress: expected "linear", "nonlinear" or None, got {prestress!r}'
-        )
+        raise InputError(f'prestress: expected "linear", "nonlinear" or None, got {prestress!r}')
 
 
 class MechanismSystem(FrozenSystem):

@@ -101,7 +101,8 @@ class TrimmedMechanism(RigidMechanism):
             try:
                 with Factorization(system.stiffness, "general") as factor:
                     q = np.asarray(factor.solve(system.Q))
-                guess = elastic.pattern(True)[1].expand(q, elastic.transform(now).value)
+                T = elastic.transform(now).value
+                guess = np.asarray(elastic.pattern(True)[1].expand(q, T), dtype=float)
             except FrozenMotionError:
                 q = np.zeros_like(q)
 
