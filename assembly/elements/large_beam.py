@@ -45,7 +45,7 @@ from assembly.elements.large_rotation import (
     spin_transposed,
     turned_by,
 )
-from assembly.elements.taylor import Taylor
+from assembly.elements.taylor import Taylor, cross
 from assembly.errors import ConvergenceError
 from assembly.types import AnyArray, Array
 
@@ -77,7 +77,7 @@ class Strain:
     @cached_property
     def _line(self) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Γ + κ × c, |t + Γ + κ × c|² − 1 and the stretch |t + Γ + κ × c|."""
-        line = self._gamma + np.cross(self._kappa, self.c)
+        line = self._gamma + cross(self._kappa, self.c)
         # |t + line| − 1 without cancellation; no conjugate, so that complex steps pass.
         grown = np.sum(line * (line + 2.0 * self.t), axis=-1, keepdims=True)
         return line, grown, np.sqrt(1.0 + grown)
@@ -92,7 +92,7 @@ class Strain:
         t, (line, grown, length) = self.t, self._line
         stretch = grown / (1.0 + length) - np.sum(t * line, axis=-1, keepdims=True)
         axial = (stretch + 0.5 * self.radius2[..., None] * self._twist * self._twist) * t
-        gamma = self._gamma + axial - (self.du - np.cross(self.phi, t))
+        gamma = self._gamma + axial - (self.du - cross(self.phi, t))
         return np.concatenate([gamma, self._kappa - self.dphi], axis=-1)
 
     def second_order_gradient(self, resultants: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
@@ -103,11 +103,11 @@ class Strain:
         N = np.sum(F * t, axis=-1, keepdims=True)
         lean = (t + line) / length - t
         force = F + N * lean
-        couple = Mo + N * (np.cross(self.c, lean) + self.radius2[..., None] * self._twist * t)
-        by_phi = np.cross(force, t + self._gamma) + np.cross(couple, self._kappa)
+        couple = Mo + N * (cross(self.c, lean) + self.radius2[..., None] * self._twist * t)
+        by_phi = cross(force, t + self._gamma) + cross(couple, self._kappa)
         by_phi = spin_transposed(phi, by_phi) + spin_rate_transposed(phi, self.dphi, couple)
         by_du, by_dphi = turned_by(phi, force) - F, spin_transposed(phi, couple) - Mo
-        return by_phi + np.cross(t, F), by_du, by_dphi
+        return by_phi + cross(t, F), by_du, by_dphi
 
 
 def in_turned_frame(ends: AnyArray, d: AnyArray) -> AnyArray:
@@ -130,7 +130,7 @@ def from_turned_frame(
     frame = 0.5 * (d[..., 3:6] + d[..., 9:])
     span = ends[:, 1] - ends[:, 0]
     pull = turned_by(frame, forces[..., 6:9])
-    on_frame = torque + np.cross(forces[..., 6:9], span + own[..., 6:9])
+    on_frame = torque + cross(forces[..., 6:9], span + own[..., 6:9])
     turns = []
     for phi, rest, moment in (
         (d[..., 3:6], own[..., 3:6], forces[..., 3:6]),
@@ -223,7 +223,7 @@ class LargeBeam:
         own = turned_by(-frame, force)
         on_fields = self._lengths * np.concatenate([own, moment], axis=-1)
         on_seen = np.einsum("eqji,...eqj->...ei", shapes.N, on_fields)
-        torque = (self._lengths * np.cross(arm, own)).sum(axis=-2)
+        torque = (self._lengths * cross(arm, own)).sum(axis=-2)
         total = from_turned_frame(shapes.ends, d, seen, on_seen, torque)
         both = 0.5 * (self._lengths * on_frame).sum(axis=-2)
         first = (self._lengths * force).sum(axis=-2)

@@ -141,6 +141,23 @@ def _mapped(subscripts: str, matrix: AnyArray, a: Taylor) -> Taylor:
     return Taylor(np.einsum(subscripts, matrix, a.data))
 
 
+def cross(a: Any, b: Any) -> Any:
+    """a × b of vectors (..., 3), arrays or Taylors: as np.cross, in a fraction of its time."""
+    if isinstance(a, Taylor) or isinstance(b, Taylor):
+        return _leibniz(_cross, a, b)
+    return _cross(a, b)
+
+
+def _cross(a: AnyArray, b: AnyArray) -> AnyArray:
+    (x, y, z), (u, v, w) = (tuple(p[..., k] for k in range(3)) for p in (a, b))
+    first = y * w - z * v
+    out = np.empty((*first.shape, 3), dtype=first.dtype)
+    out[..., 0] = first
+    np.subtract(z * u, x * w, out=out[..., 1])
+    np.subtract(x * v, y * u, out=out[..., 2])
+    return out
+
+
 _UFUNCS: dict[Any, Callable[..., Taylor]] = {
     np.add: lambda a, b: _sum(a, b),
     np.subtract: lambda a, b: _sum(a, -b),
@@ -149,7 +166,7 @@ _UFUNCS: dict[Any, Callable[..., Taylor]] = {
     np.sqrt: _root,
 }
 _FUNCTIONS: dict[Any, Callable[..., Taylor]] = {
-    np.cross: lambda a, b: _leibniz(np.cross, a, b),
+    np.cross: cross,
     np.sum: _summed,
     np.zeros_like: lambda a: Taylor(np.zeros_like(a.data)),
     np.concatenate: _joined,

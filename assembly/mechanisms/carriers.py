@@ -58,28 +58,30 @@ def still() -> Carried:
     )
 
 
-def by_node(path: Array, components: Index) -> Carried:
-    """A frame at a node; path (3, D): the jet of its DOFs, components (D,) 0–5."""
-    d = np.zeros((3, 6))
-    d[:, components] = path
-    if np.linalg.norm(d[0, 3:]) > TURN:
+def by_nodes(path: Array) -> list[Carried]:
+    """Frames at P nodes; path (3, P, 6): the jets of their displacements and rotation vectors."""
+    if np.linalg.norm(path[0, :, 3:], axis=-1).max(initial=0.0) > TURN:
         raise ConvergenceError("a node at a joint has rotated by more than π")
-    phi: Any = Taylor(d[:, 3:])
-    axes: list[Any] = [e + 0.0 * phi for e in np.eye(3)]
-    E = Jet(np.stack([_data(turned_by(phi, e)) for e in axes], axis=-1))
-    T = np.stack([_data(spin_of(phi, e)) for e in axes], axis=-1)
-    W = np.zeros((3, 6, 6))
-    W[:, :3, :3], W[:, 3:, 3:] = E.transposed.data, T
-    bend = np.zeros((3, 6, 6))
-    for k, g in enumerate(np.eye(3)):
-        B = np.stack([spin_rate_transposed(d[0, 3:], e, g) for e in np.eye(3)], axis=-1)
-        bend[k, 3:, 3:] = 0.5 * (B + B.T)
-    bend = bend[:, components[:, None], components]
-    return Carried(Jet(d[:, :3]), E, Jet(W[:, :, components]), bend)
+    P, units = path.shape[1], np.eye(3)
+    phi: Any = Taylor(path[:, :, None, 3:])  # against each of the three axes
+    axes: Any = units + 0.0 * phi
+    rotated: Any = turned_by(phi, axes)
+    spins: Any = spin_of(phi, axes)
+    E = rotated.data.swapaxes(-1, -2)
+    W = np.zeros((3, P, 6, 6))
+    W[..., :3, :3] = E.swapaxes(-1, -2)
+    W[..., 3:, 3:] = spins.data.swapaxes(-1, -2)
+    at, one = path[0, :, None, None, 3:], np.ones((P, 3, 3, 1))
+    B = spin_rate_transposed(at * one, units[None, None] * one, units[None, :, None] * one)
+    bend = np.zeros((P, 3, 6, 6))
+    bend[..., 3:, 3:] = 0.5 * (B + B.swapaxes(-1, -2))
+    return [Carried(Jet(path[:, k, :3]), Jet(E[:, k]), Jet(W[:, k]), bend[k]) for k in range(P)]
 
 
-def _data(x: Any) -> Array:
-    return np.asarray(x.data)
+def restricted(carried: Carried, chosen: Index) -> Carried:
+    """The same frame over some of its DOFs: the others are absent."""
+    W, bend = carried.W.data[:, :, chosen], carried.bend[:, chosen[:, None], chosen]
+    return Carried(carried.offset, carried.rotation, Jet(W), bend)
 
 
 def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:

@@ -16,7 +16,7 @@ import numpy as np
 
 from assembly.errors import ConvergenceError
 from assembly.mechanisms.applied_loads import force_stiffness
-from assembly.mechanisms.carriers import Carried, by_node, by_set, still
+from assembly.mechanisms.carriers import Carried, by_nodes, by_set, restricted, still
 from assembly.mechanisms.deflections import Deflected, Deflections
 from assembly.mechanisms.jets import Jet, matrix_product, matrix_vector
 from assembly.mechanisms.joint_points import JointPoint
@@ -107,24 +107,24 @@ class DeformedJoints:
 
     def carried(self, path: Array) -> list[Carried]:
         """The frames of all points; path (3, n): the jet of all DOFs."""
-        bodies, out = list(self.topology.bodies.values()), []
-        for point, (numbers, places), turns in zip(
-            self._points, self._dofs, self._turns, strict=True
-        ):
-            if point.body == len(bodies):
-                out.append(still())
-            elif len(point.nodes) == 1:
-                out.append(by_node(path[:, numbers], places))
-            else:
+        bodies, planar = list(self.topology.bodies.values()), self.topology.planar
+        single = [k for k, point in enumerate(self._points) if len(point.nodes) == 1]
+        moved = np.zeros((3, len(single), 6))
+        for place, k in enumerate(single):
+            numbers, components = self._dofs[k]
+            moved[:, place, components] = path[:, numbers]
+        out = [still()] * len(self._points)
+        for k, carrier in zip(single, by_nodes(moved), strict=True):
+            out[k] = restricted(carrier, self._dofs[k][1])
+        for k, point in enumerate(self._points):
+            if len(point.nodes) > 1:
+                numbers, places = self._dofs[k]
                 nodes = bodies[point.body].dofs.coordinates[point.nodes]
-                moved = np.zeros((3, 3 * len(nodes)))
-                moved[:, places] = path[:, numbers]
+                own = np.zeros((3, 3 * len(nodes)))
+                own[:, places] = path[:, numbers]
                 arms = nodes - nodes.mean(axis=0)
-                planar = self.topology.planar
-                whole = by_set(moved.reshape(3, -1, 3), arms, planar, turns)
-                bend = whole.bend[:, places[:, None], places]
-                W = Jet(whole.W.data[:, :, places])
-                out.append(Carried(whole.offset, whole.rotation, W, bend))
+                carrier = by_set(own.reshape(3, -1, 3), arms, planar, self._turns[k])
+                out[k] = restricted(carrier, places)
         return out
 
     def frames(self, state: RigidState, carried: list[Carried]) -> Frames:

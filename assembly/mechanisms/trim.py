@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assembly.errors import ConvergenceError, FrozenMotionError, MechanismError, SingularSystemError
+from assembly.errors import ConvergenceError, MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.types import Array
@@ -21,7 +21,7 @@ from assembly.types import Array
 ITERATIONS = 15
 STEP_TOLERANCE = 1e-9  # of the last Newton step against q; the error is then about its square
 ROUND_OFF = 1e-13  # of the largest force: a smaller residual is zero
-FIRST_SHARE, SMALLEST_SHARE = 0.25, 2.0**-12
+FIRST_SHARE, SMALLEST_SHARE = 0.25, 2.0**-9
 LIMIT_POINT = 0.2  # of the first smallest eigenvalue of the stiffness: below it, it vanishes
 DENSE = 1500  # unknowns up to which these eigenvalues are looked at
 
@@ -75,8 +75,7 @@ def _continued(at_share: AtShare, q: Array, guess: Array) -> Equilibrium:
     share, step, iterations = 0.0, FIRST_SHARE, 0
     reached: DeformedState | None = None
     before: tuple[float, Array, Array] = (0.0, q, guess)
-    sizes: list[float] = []
-    fault: FrozenMotionError | None = None
+    first: DeformedState | None = None
     while share < 1.0:
         target = min(1.0, share + step)
         start_q, start = q, guess
@@ -86,24 +85,26 @@ def _continued(at_share: AtShare, q: Array, guess: Array) -> Equilibrium:
         try:
             found = newton(at_share(target), start_q, start)
         except (ConvergenceError, SingularSystemError, MechanismError) as failure:
-            fault, step = failure, 0.5 * step
+            step *= 0.5
             if step < SMALLEST_SHARE:
-                raise _path_ends(share, reached, sizes, fault) from failure
+                raise _path_ends(share, first, reached, failure) from failure
             continue
         iterations += found.iterations
         before, share = (share, q, guess), target
         reached, q, guess = found.state, found.state.q, found.state.path[0]
-        sizes.append(_smallest(reached))
+        first = reached if first is None else first
         step *= 2.0 if found.iterations <= 5 else 1.0
     assert reached is not None
     return Equilibrium(reached, iterations)
 
 
 def _path_ends(
-    share: float, reached: DeformedState | None, sizes: list[float], fault: Exception
+    share: float, first: DeformedState | None, reached: DeformedState | None, fault: Exception
 ) -> ConvergenceError:
+    """The error that says why the path of equilibria ends at a share of the loads."""
     partial = None if reached is None else reached.path[0]
-    if len(sizes) > 1 and sizes[-1] < LIMIT_POINT * sizes[0]:
+    both = first is not None and reached is not None and reached is not first
+    if both and _smallest(reached) < LIMIT_POINT * _smallest(first):
         return ConvergenceError(
             f"trim: the machine buckles at {share:.4g} of its loads: the path of equilibria ends "
             "there at a limit point",
@@ -116,8 +117,9 @@ def _path_ends(
     )
 
 
-def _smallest(state: DeformedState) -> float:
+def _smallest(state: DeformedState | None) -> float:
     """The smallest eigenvalue of the symmetric part of the stiffness, scaled by its diagonal."""
+    assert state is not None
     K = state.tangents()[2]
     if K.shape[0] > DENSE:
         return np.inf
