@@ -47,6 +47,7 @@ ROOMS = (
     "modal.periodic",
     "modal.checks",
     "modal.plot",
+    "modal.explorer",
     "modal",
     "studies.reporting",
     "studies.figures",

@@ -36,12 +36,13 @@ def placed_body(body: Body, r: ArrayLike, R: ArrayLike | None) -> Body:
         raise InputError(f"placed: the planar body {body.name!r} must stay in the x-y plane")
     dofs = replace(body.dofs, coordinates=origin + body.dofs.coordinates @ rotation.T)
     own = _own_axes(dofs, rotation)
+    nodes = np.arange(len(dofs.coordinates))
     held = np.zeros(len(dofs), dtype=bool)
     held[body.hold] = True
     return replace(
         body,
         dofs=dofs,
-        families=tuple(PlacedFamily(f, own, origin, rotation) for f in body.families),
+        families=tuple(PlacedFamily(f, own, origin, rotation, nodes) for f in body.families),
         fixed=_rotated_support(body, body.fixed, own),
         hold=np.flatnonzero(_rotated_support(body, held, own)),
     )

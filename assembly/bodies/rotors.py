@@ -378,9 +378,9 @@ def rotor(
         inertia = (disc.polar, disc.diametral, disc.diametral)
         body = attach_mass(body, _at(x, disc.at), disc.mass, inertia)
     placed = tuple((_at(x, bearing.at), bearing) for bearing in bearings)
-    skewed = tuple((_at(x, disc.at), disc) for disc in discs if disc.skew)
+    at_nodes = tuple((_at(x, disc.at), disc) for disc in discs)
     drive = _at(x, drive_at)
-    return Rotor(body, placed, float(internal_damping), float(axial_load), drive, skewed)
+    return Rotor(body, placed, float(internal_damping), float(axial_load), drive, at_nodes)
 
 
 def _lengths(segments: Sequence[tuple[float, Section]]) -> Array:

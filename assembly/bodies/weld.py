@@ -79,8 +79,8 @@ def weld(
     node, component = np.unique(np.concatenate(pairs, axis=1), axis=1)
     dofs = DofMap(coordinates, node, component)
     families = [
-        PlacedFamily(family, picks, np.zeros(3), np.eye(3), part.rayleigh)
-        for (_, part), own in zip(parts, pairs, strict=True)
+        PlacedFamily(family, picks, np.zeros(3), np.eye(3), nodes, part.rayleigh)
+        for (_, part), nodes, own in zip(parts, merged, pairs, strict=True)
         for picks in [_picks(own, dofs)]
         for family in part.families
     ]
