@@ -86,7 +86,7 @@ class _Problem:
         factors = [*coefficients[:9], *motion.omega]
         fixed = [*ops.S, *ops.G, *ops.circulatory]
         self.softening = Combination.of(body.size, factors, fixed).tocsr()
-        self.hub = body.balance_stiffness(motion)
+        self.hub = body.statics.balance_stiffness(motion)
         self.symmetric = not np.any(coefficients[6:9]) and not ops.B_damper
 
     def excess(self, share: float, u: Array) -> Array:
@@ -97,7 +97,7 @@ class _Problem:
 
     def newton(self, share: float, u: Array) -> Array:
         """The displacement (n,) under a share of the load, from an estimate u."""
-        inner = np.flatnonzero(~self.body.held)
+        inner = np.flatnonzero(~self.body.statics.held)
         for _ in range(ITERATIONS):
             # Before the tangent: families refuse a displacement that is out of their range.
             residual = -self.excess(share, u)[inner]

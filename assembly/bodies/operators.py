@@ -57,10 +57,10 @@ class BodyOperators:
         self.S = tuple(
             total(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True)
         )
-        self.inertia_loads: Array = body.inertia_loads[keep]
-        self.B = self._lazy(body.geometric_unit, UNIT_COUNT)
+        self.inertia_loads: Array = body.statics.inertia_loads[keep]
+        self.B = self._lazy(body.statics.geometric_unit, UNIT_COUNT)
         # Per unit of v_O and ω; none without dampers against the surroundings.
-        self.B_damper = self._lazy(body.geometric_damper_unit, 6 if nonzero(self.d) else 0)
+        self.B_damper = self._lazy(body.statics.geometric_damper_unit, 6 if nonzero(self.d) else 0)
 
     def _lazy(self, geometric_unit: Callable[[int], Any], count: int) -> tuple[Lazy, ...]:
         def maker(unit: int) -> Callable[[], Any]:
@@ -71,7 +71,11 @@ class BodyOperators:
     @cached_property
     def damper_loads(self) -> Array:
         """Forces (n, 6) of the dampers against the surroundings per unit of v_O and ω."""
-        return np.zeros((self.n, 6)) if not self.B_damper else self.body.damper_loads[self.keep]
+        return (
+            np.zeros((self.n, 6))
+            if not self.B_damper
+            else self.body.statics.damper_loads[self.keep]
+        )
 
     def displaced(self, parts: dict[str, Any], shape: Equilibrium) -> dict[str, Any]:
         """M, C, D and K_G of a displaced shape.

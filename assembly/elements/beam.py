@@ -51,6 +51,16 @@ class BeamFamily(ElementFamily):
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         return (("line", self.map.connectivity),)
 
+    def drawing_sections(self) -> Array:
+        """Of the rectangle with the middle section's bending stiffness per axial stiffness."""
+        middle = self.stations.compliance.shape[1] // 2
+        compliance, t = self.stations.compliance[:, middle], self.shapes.tangent[:, middle]
+        across = np.eye(3) - t[:, :, None] * t[:, None, :]
+        bending, axes = np.linalg.eigh(across @ compliance[:, 3:, 3:] @ across)
+        axial = np.einsum("ei,eij,ej->e", t, compliance[:, :3, :3], t)
+        half = np.sqrt(3.0 * axial[:, None] / bending[:, 1:])
+        return np.asarray(half[..., None] * np.cross(t[:, None], axes[:, :, 1:].swapaxes(1, 2)))
+
     def mass(self) -> sp.csr_matrix:
         return self.map.matrix(symmetric(self._inertia[:, :, 0]))
 

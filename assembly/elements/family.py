@@ -30,6 +30,13 @@ class ElementFamily:
         """Cells to draw: their kind in meshio's names, and the nodes (E, a) of each."""
         return ()
 
+    def drawing_sections(self) -> Array:
+        """Half sides (E, 2, 3), m, of a rectangle that stands for each section of the line cells.
+
+        In body axes, and as many as there are line cells; zero where the section is unknown.
+        """
+        return np.zeros((sum(len(n) for kind, n in self.drawing_cells() if kind == "line"), 2, 3))
+
     def zero(self) -> sp.csr_matrix:
         """The matrix of what the family does not contribute."""
         return sp.csr_matrix((self.size, self.size))

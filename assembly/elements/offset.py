@@ -35,13 +35,19 @@ class OffsetFamily(ElementFamily):
     def __init__(
         self, dofs: DofMap, inner: ElementFamily, inner_dofs: DofMap, holder: Index
     ) -> None:
-        self.size, self.inner = len(dofs), inner
+        self.size, self.inner, self.holder = len(dofs), inner, holder
         self.arms = inner_dofs.coordinates - dofs.coordinates[holder]
         self.map = ElementMap(dofs, holder[:, None], ALL)
         self.inner_map = ElementMap(inner_dofs, np.arange(len(holder))[:, None], ALL)
         blocks = np.tile(np.eye(6), (len(holder), 1, 1))
         blocks[:, :3, 3:] = -cross_matrices(self.arms)
         self.T = self._between(blocks)
+
+    def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
+        return tuple((kind, self.holder[nodes]) for kind, nodes in self.inner.drawing_cells())
+
+    def drawing_sections(self) -> Array:
+        return self.inner.drawing_sections()
 
     def _between(self, blocks: Array) -> sp.csr_matrix:
         """The sparse (inner size, size) matrix of a block (6, 6) for every inner node."""

@@ -16,14 +16,15 @@ import scipy.sparse as sp
 from assembly.elements.family import ElementFamily
 from assembly.elements.passage import Beyond, Passage
 from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
-from assembly.types import Array
+from assembly.types import Array, Index
 
 
 class PlacedFamily(ElementFamily):
     """The family `inner` of a part, on the DOFs of the body that it is placed in.
 
     B (inner size, size): the part's DOFs, in its own axes, from those of the body. r (3,), m, and
-    R (3, 3): where the part is. rayleigh (a, b): damping of the part, D = a M + b K.
+    R (3, 3): where the part is. nodes: numbers in the body of the part's nodes. rayleigh (a, b):
+    damping of the part, D = a M + b K.
     """
 
     def __init__(
@@ -32,12 +33,20 @@ class PlacedFamily(ElementFamily):
         B: sp.csr_matrix,
         r: Array,
         R: Array,
+        nodes: Index,
         rayleigh: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self.size = B.shape[1]
         self.stress_from_displacement = inner.stress_from_displacement
         self.inner, self.B, self.R, self.rayleigh = inner, B, R, rayleigh
+        self.nodes = nodes
         self.r, self.P = r, unit_kinematics(r, R)
+
+    def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
+        return tuple((kind, self.nodes[cells]) for kind, cells in self.inner.drawing_cells())
+
+    def drawing_sections(self) -> Array:
+        return self.inner.drawing_sections() @ self.R.T
 
     def _carried(self, A: Any) -> sp.csr_matrix:
         return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)

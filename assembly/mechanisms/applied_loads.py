@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from assembly.arguments import real_array, shown
 from assembly.bodies.body import Body
 from assembly.errors import MechanismError
 from assembly.kinematics import skew
@@ -70,13 +71,13 @@ class Load:
             When it is not two or three finite numbers.
         """
         given = self.force(t) if callable(self.force) else self.force
-        values = np.asarray(given, dtype=float).ravel()
-        if values.size not in (2, 3) or not np.all(np.isfinite(values)):
+        values = real_array(given)
+        if values is None or values.size not in (2, 3) or not np.all(np.isfinite(values)):
             raise MechanismError(
                 f"load on {self.body!r} at t = {t:g} s: expected two or three finite numbers, N, "
-                f"got {given!r}"
+                f"got {shown(given)}"
             )
-        return np.array([*values, 0.0][:3])
+        return np.array([*values.ravel(), 0.0][:3])
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_list, as_number, as_numbers, check_kind
 from assembly.bodies.body import Body, Prestress
 from assembly.dofs import DofMap
 from assembly.errors import InputError, MechanismError
@@ -125,8 +126,18 @@ class Mechanism(TrimmedMechanism):
         period: float | None = None,
         name: str = "mechanism",
     ) -> None:
+        for given, what, entry in (
+            (bodies, "bodies", '{"crank": crank}'),
+            (initial or {}, "initial", '{"rod": (0.15, 0, 0)}'),
+            (coordinates or {}, "coordinates", '{"B": "rod"}'),
+        ):
+            check_kind(given, Mapping, what, f"a mapping such as {entry}", MechanismError)
         topology = Topology.of(
-            dict(bodies), tuple(joints), tuple(drivers), tuple(loads), tuple(bushings)
+            dict(bodies),
+            tuple(as_list(joints, Joint, "joints", "assembly.revolute(…)", MechanismError)),
+            tuple(as_list(drivers, Driver, "drivers", "assembly.driver(…)", MechanismError)),
+            tuple(as_list(loads, Load, "loads", "assembly.Load(…)", MechanismError)),
+            tuple(as_list(bushings, Bushing, "bushings", "assembly.bushing(…)", MechanismError)),
         )
         self.name, self._preferred = name, dict(coordinates or {})
         topology.check_coordinates(self._preferred)
@@ -219,7 +230,9 @@ class Mechanism(TrimmedMechanism):
             When the mechanism cannot be assembled, or loses rank, at t.
         """
         if self.has_large_bodies and prestress != "nonlinear":
-            return MechanismSystem(self, float(t), transport, prestress, driven)
+            return MechanismSystem(
+                self, as_number(t, "t", MechanismError), transport, prestress, driven
+            )
         return self.freeze_many([t], transport, prestress, driven)[0]
 
     @cached_property
@@ -260,7 +273,7 @@ class Mechanism(TrimmedMechanism):
             When the mechanism cannot be assembled, or loses rank, at one of the times.
         """
         check_prestress(prestress)
-        at = np.asarray(times, dtype=float)
+        at = as_numbers(times, "times", MechanismError)
         if at.ndim != 1 or not len(at):
             raise InputError(f"times: expected a list of times, got shape {at.shape}")
         if prestress == "nonlinear":

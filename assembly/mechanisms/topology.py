@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from assembly.arguments import as_numbers
 from assembly.bodies.body import Body
 from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
@@ -319,7 +320,8 @@ class Topology:
         r, turn = np.zeros((len(self.bodies), 3)), np.zeros((len(self.bodies), 3))
         expected = 3 if self.planar else 6
         for i, name in enumerate(self.bodies):
-            values = np.asarray(given.get(name, np.zeros(expected)), dtype=float)
+            label = f"initial: body {name!r}"
+            values = as_numbers(given.get(name, np.zeros(expected)), label, MechanismError)
             if values.shape != (expected,) or not np.all(np.isfinite(values)):
                 what = "x, y, angle" if self.planar else "x, y, z and a rotation vector"
                 raise MechanismError(f"initial: body {name!r} needs {what}, finite numbers")

@@ -1,4 +1,4 @@
-"""The command line: frozen-motion list | run | track | map | check (same as python -m studies).
+"""The command line: frozen-motion list | new | solve | response | … (same as python -m studies).
 
 Exit codes: 0 done; 2 bad input, with one line that says what, where and what would be right; 3 a
 solve or a write failed, what was finished is kept; 130 interrupted (Ctrl-C), 143 (SIGTERM), 129
@@ -36,6 +36,9 @@ EXIT_INPUT, EXIT_FAILED = 2, 3
 MODEL = click.argument("model", metavar="MODEL.toml", type=Path)
 MODES = click.option("--modes", type=click.IntRange(min=1), help="How many modes.")
 OUT = click.option("--out", type=Path, help="Folder for data and figures.")
+STATE = click.option(
+    "--set", "settings", metavar="NAME=VALUE", multiple=True, help="A parameter of the state."
+)
 RESUME = click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite what another study left there.")
 
@@ -150,6 +153,73 @@ def stability_map(
     with drivers(solver, out_of_core, ranks_per_factor) as (driving, comm):
         if driving:
             _finish(*run_map(model, x, y, modes, out, resume, force, comm))
+
+
+@app.command()
+@click.argument("kind", metavar="KIND")
+@click.argument("file", metavar="[FILE.toml]", type=Path, required=False)
+@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+def new(kind: str, file: Path | None, force: bool) -> None:
+    """Write a commented model file to start from.
+
+    KIND: beam, solid, blade, rotor, arm, mechanism or matrices.
+    """
+    from studies.cli.starters import write_starter
+
+    for path in write_starter(kind, file, force):
+        click.echo(f"wrote {click.format_filename(path)}")
+
+
+@app.command()
+@MODEL
+@STATE
+@MODES
+@OUT
+@FORCE
+@linear_systems
+@STRICT
+def solve(
+    model: Path,
+    settings: tuple[str, ...],
+    modes: int | None,
+    out: Path | None,
+    force: bool,
+    solver: Method,
+    out_of_core: Path | None,
+) -> None:
+    """Modes of one state: table, verdict on all modes, shapes for ParaView and as a figure."""
+    from studies.cli.one_state import run_solve
+
+    with one_driver(solver, out_of_core) as driving:
+        if driving:
+            _finish(*run_solve(model, settings, modes, out, force))
+
+
+@app.command()
+@MODEL
+@click.option("--frequencies", metavar="START:STOP:COUNT", help="Frequencies, Hz.")
+@click.option("--speeds", metavar="START:STOP:COUNT", help="Speeds of an unbalance response, rpm.")
+@STATE
+@OUT
+@FORCE
+@linear_systems
+@STRICT
+def response(
+    model: Path,
+    frequencies: str | None,
+    speeds: str | None,
+    settings: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    solver: Method,
+    out_of_core: Path | None,
+) -> None:
+    """Frequency response to the forces of a model file, or response of its rotor to unbalance."""
+    from studies.cli.forced import run_response
+
+    with one_driver(solver, out_of_core) as driving:
+        if driving:
+            _finish(*run_response(model, frequencies, speeds, settings, out, force))
 
 
 @app.command()

@@ -46,6 +46,7 @@ def run_track(
     instants = parse_range(times, "--times") if times is not None else None
     if axis is None and instants is None:
         instants = _default_instants(model)
+    family, fixed = (model.motion, {}) if axis is None else model.family((axis[0],))
     folder = OutputFolder(out or Path("outputs") / path.stem, f"track {path.name}", force)
     k = modes or model.spec.analysis.modes
     freeze = model.motion.freeze
@@ -54,7 +55,6 @@ def run_track(
         if axis is None:
             tracks = modal.track(model.motion, times=instants, k=k, progress=None, **storage)
         else:
-            family, fixed = model.family((axis[0],))
             swept: dict[str, Any] = {axis[0]: axis[1]}
             freeze = _along(family, axis[0], fixed)
             tracks = modal.track(family, k=k, progress=None, **storage, **swept, **fixed)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from xarray import Dataset
 
+    from modal import ExplorerView
+
 MARKER = "study.json"
 
 
@@ -34,6 +36,7 @@ class OutputFolder:
         self.written: list[Path] = []
         self.captions: dict[str, str] = {}
         self.remarks: list[str] = []  # lines below the report
+        self.views: list[ExplorerView] = []  # of the section to explore of the report page
         self.apart: set[str] = set()  # figures that the report page does not show
         self._claimed = False
         self._check(force)
