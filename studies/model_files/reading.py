@@ -15,8 +15,8 @@ from studies.model_files.schema import ModelSpec
 from studies.reporting.ranges import nearest
 
 
-def read_model_file(path: str | Path) -> ModelSpec:
-    """The checked content of a model file.
+def read_model_file(path: str | Path) -> tuple[ModelSpec, str]:
+    """The checked content of a model file, and its text.
 
     Raises ModelFileError with one line: file, key, value, and what would be accepted.
     """
@@ -36,7 +36,7 @@ def read_model_file(path: str | Path) -> ModelSpec:
         check_names(spec)
     except ModelFileError as fault:
         raise ModelFileError(f"{path}: {fault}") from None
-    return spec
+    return spec, text
 
 
 def _explain(fault: ValidationError, content: dict[str, Any]) -> str:
