@@ -171,7 +171,7 @@ def test_every_error_is_in_the_manual() -> None:
 def test_model_files_of_the_manual_load(tmp_path: Path) -> None:
     text = (DOCS / "commands.md").read_text("utf-8")
     blocks = re.findall(r"^```toml\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for number, block in enumerate(blocks):
         path = tmp_path / f"model{number}.toml"
         path.write_text(block, encoding="utf-8")
