@@ -159,6 +159,8 @@ from assembly.mechanisms.mechanism import Mechanism as Mechanism
 from assembly.mechanisms.reactions import Reaction as Reaction
 from assembly.mechanisms.rigid_state import Pose as Pose
 from assembly.mechanisms.rigid_state import RigidState as RigidState
+from assembly.mechanisms.trim_result import Resultants as Resultants
+from assembly.mechanisms.trim_result import Trim as Trim
 from assembly.motion.laws import Harmonic as Harmonic
 from assembly.motion.laws import Law as Law
 from assembly.motion.laws import Uniform as Uniform

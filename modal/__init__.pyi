@@ -28,6 +28,11 @@ from modal.exchange.uff import read_uff as read_uff
 from modal.exchange.uff import write_uff as write_uff
 from modal.exchange.vtk import write_motion as write_motion
 from modal.exchange.vtk import write_shapes as write_shapes
+from modal.explorer.page import write_explorer as write_explorer
+from modal.explorer.placed_bodies import PlacedBody as PlacedBody
+from modal.explorer.placed_bodies import placed_bodies as placed_bodies
+from modal.explorer.views import ExplorerView as ExplorerView
+from modal.explorer.views import explorer_view as explorer_view
 from modal.maps.grid import Model as Model
 from modal.maps.stability_maps import stability_map as stability_map
 from modal.periodic.blade_family import MultibladeFamily as MultibladeFamily

@@ -11,8 +11,8 @@ import assembly
 import modal
 from assembly import gallery
 from assembly.errors import InputError
+from modal.exchange.outer_faces import outer_faces
 from modal.plot.axes import DISTINCT, styles
-from modal.plot.mode_shape import outer_faces
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +76,7 @@ def test_no_two_modes_look_alike(count: int) -> None:
     assert len(looks) == (count if count <= 256 else 236)
 
 
+@pytest.mark.slow
 def test_many_modes_get_a_colour_bar_in_place_of_a_legend() -> None:
     at = np.linspace(0.0, 1.0, 5)
     many = xr.Dataset(

@@ -42,6 +42,7 @@ def alone() -> str:
     return bits(stability_map(None))
 
 
+@pytest.mark.slow
 def test_two_ranks(alone: str, tmp_path: Path) -> None:
     """Maps bit by bit those of one process; solutions with shared factors to 1e-9."""
     found = results(2, "maps,shared", tmp_path)
@@ -143,6 +144,7 @@ def test_a_signal_to_mpiexec_keeps_what_was_finished(tmp_path: Path) -> None:
     assert modal.read_dataset(out / "tracks.nc").sizes["time"] == 1500
 
 
+@pytest.mark.slow
 def test_bits_tell_maps_apart(alone: str) -> None:
     """The comparison above fails for a change of one bit."""
     grid = stability_map(None)

@@ -97,6 +97,7 @@ def test_a_track_keeps_what_was_finished(
     assert np.array_equal(again["eigenvalue"].values[:count], partial["eigenvalue"].values)
 
 
+@pytest.mark.slow
 def test_a_map_keeps_what_was_finished(crank: Path) -> None:
     out = crank.parent / "out"
     arguments = ["map", str(crank), "--out", str(out), "--modes", "2"]
@@ -128,6 +129,7 @@ def test_a_signal_in_generated_code(tmp_path: Path) -> None:
     assert process.returncode == CODES[signal.SIGTERM]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["check", "{model}"], ["run", "slider-crank"]])
 def test_check_and_run_end_in_one_line(crank: Path, command: list[str]) -> None:
     arguments = [part.format(model=crank) for part in command]

@@ -89,6 +89,11 @@ class Body:
         """Cells of the mesh: their kind in meshio's names, and the nodes (E, a) of each."""
         return tuple(block for family in self.families for block in family.drawing_cells())
 
+    @property
+    def sections(self) -> Array:
+        """Half sides (E, 2, 3), m, of the rectangles that stand for the sections of line cells."""
+        return np.concatenate([np.zeros((0, 2, 3)), *(f.drawing_sections() for f in self.families)])
+
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
         """The same body with internal Rayleigh damping D = a M + b K.
 
@@ -108,8 +113,8 @@ class Body:
         InputError
             For a negative coefficient.
         """
-        DAMPING_MASS.check(a, "damping: a")
-        DAMPING_STIFFNESS.check(b, "damping: b")
+        DAMPING_MASS.number(a, "damping: a")
+        DAMPING_STIFFNESS.number(b, "damping: b")
         return replace(self, rayleigh=(float(a), float(b)))
 
     def placed(self, r: ArrayLike = (0.0, 0.0, 0.0), R: ArrayLike | None = None) -> Body:
@@ -184,7 +189,8 @@ class Body:
         prestress : {"linear", "nonlinear", None}
             "linear": stress of the loads on the undeformed geometry. "nonlinear": the degrees of
             freedom count from the deformed equilibrium, Q is zero, and K_G is all that the tangent
-            there adds to K. None: no K_G, which gives a divergence that does not exist.
+            there adds to K; M, C and D are those of the deformed shape. None: no K_G, which gives a
+            divergence that does not exist.
 
         Returns
         -------
@@ -262,7 +268,7 @@ class Body:
                 warnings.warn(WITHOUT_PRESTRESS, stacklevel=3)
             del parts["K_G"]
         elif prestress == "nonlinear":
-            parts["K_G"] = ops.stretched(equilibrium(self, motion).tangent)
+            parts |= ops.displaced(parts, equilibrium(self, motion))
             load = np.zeros_like(load)
         rates = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
         if np.any(motion.velocity):

@@ -11,7 +11,10 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
+from xarray import Dataset
 
+from assembly.arguments import check_kind
+from assembly.errors import InputError
 from modal.plot.colours import DASHES, PALETTE, RIGID, colour, dashes
 
 DISTINCT = len(PALETTE) * len(DASHES) // 2  # curves that a legend can name; more are graded
@@ -20,9 +23,23 @@ DISTINCT = len(PALETTE) * len(DASHES) // 2  # curves that a legend can name; mor
 def axes(ax: Axes | None, **options: Any) -> Axes:
     """The axes given, or those of a new figure."""
     if ax is not None:
+        check_kind(ax, Axes, "ax", "axes of matplotlib")
         return ax
     made: Axes = plt.subplots(layout="constrained", **options)[1]
     return made
+
+
+TRACKS = "tracks of modal.track"
+MAP = "a map of modal.stability_map"
+RESPONSE = "a response of modal.frequency_response or modal.unbalance_response"
+
+
+def check_result(result: object, variables: Sequence[str], what: str) -> None:
+    """Raises InputError, saying what was expected, unless the result is a dataset with these."""
+    check_kind(result, Dataset, "plot", what)
+    if not set(variables) <= {*result.data_vars, *result.dims}:  # type: ignore[attr-defined]
+        names = ", ".join(map(str, result.dims))  # type: ignore[attr-defined]
+        raise InputError(f"plot: expected {what}, got a dataset over {names}")
 
 
 def styles(count: int, rigid: Sequence[bool] = ()) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from xarray import DataArray, Dataset
 
 from assembly.errors import InputError
-from modal.plot.axes import axes, key, styles
+from modal.plot.axes import TRACKS, axes, check_result, key, styles
 from modal.plot.labels import axis_label
 from modal.plot.track_curves import label_of, rigid_modes
 
@@ -53,6 +53,7 @@ def campbell(
     InputError
         The tracks are not over a speed.
     """
+    check_result(tracks, ("frequency", "mode"), TRACKS)
     ax = axes(ax)
     rpm = _rpm(tracks)
     senses = tracks["whirl"] if "whirl" in tracks and whirl is not False else None

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from xarray import DataArray, Dataset
 
-from modal.plot.axes import axes, key, styles
+from modal.plot.axes import TRACKS, axes, check_result, key, styles
 from modal.plot.labels import axis_label
 
 NOT_LINEAR = ", asinh scale"
@@ -57,6 +57,7 @@ def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True)
     list of Line2D
         The curves of the modes.
     """
+    check_result(tracks, ("frequency", "mode"), TRACKS)
     ax = axes(ax)
     dim = next(d for d in tracks["frequency"].dims if d != "mode")
     x, count = tracks[dim], tracks.sizes["mode"]
@@ -109,6 +110,7 @@ def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     list of Line2D
         The curves of Re λ.
     """
+    check_result(tracks, ("growth_rate", "mode"), TRACKS)
     ax = axes(ax)
     dim = next(d for d in tracks["frequency"].dims if d != "mode")
     x, rigid = tracks[dim], rigid_modes(tracks)

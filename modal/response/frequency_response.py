@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers, check_between, check_choice
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, provenance
@@ -96,6 +97,8 @@ def frequency_response(
     Frozen({'frequency': 2, 'probe': 1})
     """
     hertz = _frequencies(frequencies)
+    check_between(accuracy, "accuracy", 0.0, 1.0)
+    check_choice(method, ("direct", "modal", None), "method")
     options = (hertz, force, probes, method, accuracy)
     if times is None and over is None:
         system = model if isinstance(model, FrozenSystem) else frozen_at(model, {}, fixed)
@@ -111,7 +114,7 @@ def frequency_response(
 
 
 def _frequencies(frequencies: ArrayLike) -> Array:
-    hertz = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    hertz = np.atleast_1d(as_numbers(frequencies, "frequencies"))
     if hertz.ndim != 1 or len(hertz) == 0 or not np.all(np.isfinite(hertz)) or np.any(hertz < 0):
         raise InputError("frequencies: expected finite numbers of Hz, none negative")
     return np.asarray(hertz)
@@ -131,10 +134,8 @@ def _of_system(
     chosen = method or ("direct" if system.n <= DIRECT_LIMIT else "modal")
     if chosen == "direct":
         found = _direct(system, hertz, load, places.numbers)
-    elif chosen == "modal":
-        found = forced_response(system, 2.0 * np.pi * hertz, load, places.numbers, accuracy)
     else:
-        raise InputError(f'method: expected "direct" or "modal", got {method!r}')
+        found = forced_response(system, 2.0 * np.pi * hertz, load, places.numbers, accuracy)
     dims = ("frequency", "probe")
     return xr.Dataset(
         {

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from assembly.arguments import check_between
 from assembly.errors import (
     ConvergenceError,
     FrozenMotionError,
@@ -175,8 +176,9 @@ def track(
     >>> dict(tracks.sizes)
     {'omega': 5, 'mode': 2}
     """
+    check_count(k, "k")
     guard = 2 + k // 4 if guard is None else guard
-    _check(k, guard, checks, tolerance, interval_change, rules)
+    _check(guard, checks, tolerance, interval_change, rules)
     rules = rules or Rules()
     axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
     sweep = Sweep.of(model, times, parameters, axis, over)
@@ -292,18 +294,14 @@ def _solver_name(solver: Solver) -> str:
     return str(getattr(solver, "__name__", type(solver).__name__))
 
 
-def _check(
-    k: Any, guard: Any, checks: Any, tolerance: Any, interval_change: Any, rules: Any
-) -> None:
-    check_count(k, "k")
+def _check(guard: Any, checks: Any, tolerance: Any, interval_change: Any, rules: Any) -> None:
     check_count(guard, "guard", 0)
     check_count(checks, "checks", 0)
     for key, value, largest in (
         ("tolerance", tolerance, 0.01),
         ("interval_change", interval_change, 1.0),
     ):
-        if not 0.0 < value < largest:
-            raise InputError(f"{key}: expected a number between 0 and {largest:g}, got {value!r}")
+        check_between(value, key, 0.0, largest)
     if rules is not None and not isinstance(rules, Rules):
         raise InputError(f"rules: expected modal.Rules, got {type(rules).__name__}")
 

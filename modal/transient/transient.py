@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.errors import InputError
 from modal.data import checkpoint as checkpoints
 from modal.reduction.interpolated_motion import InterpolatedMotion
@@ -35,6 +36,7 @@ Formalism = Literal["lagrange", "hamilton"]
 METHODS = {"lagrange": ("generalized-alpha",), "hamilton": ("midpoint", "gauss4", "gauss6")}
 STAGES = {"midpoint": 1, "gauss4": 2, "gauss6": 3}
 DEFAULT_TOLERANCE = 1e-6
+MOST_STEPS = 1e9
 
 
 def integrate(
@@ -136,6 +138,10 @@ def integrate(
     True
     """
     span = _checked_span(t_span)
+    loads = as_list(loads, object, "loads", "loads such as modal.Harmonic(…)")
+    for load in loads:
+        if not callable(getattr(load, "force", None)):
+            raise InputError(f"loads: expected loads such as modal.Harmonic(…), got {shown(load)}")
     links = None if loads or checkpoint else on_links(model, span, initial)
     if links is not None:
         found = integrate(
@@ -167,6 +173,8 @@ def integrate(
     )
     recorder = Recorder(rows)
     file = None if checkpoint is None else Path(checkpoint)
+    if resume and file is None:
+        raise InputError("resume: give checkpoint, the file of the run to continue")
     try:
         if resume and file is not None and file.exists():
             state, energies = _restore(checkpoints.load(file, settings), steps, recorder)
@@ -215,10 +223,10 @@ def _work(ledger: Any, accepted: Accepted) -> float:
 
 
 def _checked_span(t_span: Any) -> tuple[float, float]:
-    try:
-        t0, t1 = (float(t) for t in t_span)
-    except (TypeError, ValueError):
-        raise InputError(f"t_span: expected (start, end) in seconds, got {t_span!r}") from None
+    ends = real_array(t_span)
+    if ends is None or ends.shape != (2,):
+        raise InputError(f"t_span: expected (start, end) in seconds, got {shown(t_span)}")
+    t0, t1 = ends.tolist()
     if not (np.isfinite(t0) and np.isfinite(t1) and t1 > t0):
         raise InputError(f"t_span: expected finite start < end in seconds, got {t_span!r}")
     return t0, t1
@@ -237,13 +245,19 @@ def _steps(
             "step, displacement_tolerance: give one of the two (fixed steps, or steps that adapt)"
         )
     if step is not None:
-        if not (np.isfinite(step) and step > 0.0):
-            raise InputError(f"step: expected a positive number of seconds, got {step!r}")
+        length = real_array(step)
+        if length is None or length.ndim or not (np.isfinite(length) and length > 0.0):
+            raise InputError(f"step: expected a positive number of seconds, got {shown(step)}")
         check_resolved(loads, span, step)
+        if (span[1] - span[0]) / step > MOST_STEPS:
+            raise InputError(
+                f"step: {step:g} s are more than {MOST_STEPS:.0e} steps of the span, "
+                f"{span[1] - span[0]:g} s"
+            )
         count = max(1, int(np.ceil((span[1] - span[0]) / step * (1.0 - 1e-12))))
         return FixedSteps(integrator, span, count)
     wanted = DEFAULT_TOLERANCE if displacement_tolerance is None else displacement_tolerance
-    if not 0.0 < wanted < 1.0:
+    if not 0.0 < as_number(wanted, "displacement_tolerance") < 1.0:
         raise InputError(
             f"displacement_tolerance: expected a number between 0 and 1, got {wanted!r}"
         )

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from xarray import Dataset
 
+    from modal import ExplorerView
+
 MARKER = "study.json"
 
 
@@ -35,6 +37,7 @@ class OutputFolder:
         self.captions: dict[str, str] = {}
         self.remarks: list[str] = []  # lines below the report
         self.record: dict[str, str] = {}  # attributes of every dataset
+        self.views: list[ExplorerView] = []  # of the section to explore of the report page
         self.apart: set[str] = set()  # figures that the report page does not show
         self._claimed = False
         self._made: list[Path] = []  # folders that this run made, from the inside out
