@@ -21,7 +21,7 @@ from assembly.errors import AccuracyError
 from modal.maps.store import Slices
 from modal.maps.verdict_columns import columns
 from modal.periodic.chart_links import with_bases
-from modal.periodic.chart_motion import ChartMotion, Motions
+from modal.periodic.chart_motion import ChartMotion, Motions, accelerations_of, matrix_sizes
 from modal.periodic.chart_panel import Panel, Spectra, fourier, panel_of
 from modal.periodic.chart_points import ChartPoints
 from modal.periodic.second_order_steps import Multipliers
@@ -32,7 +32,7 @@ from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_
 from modal.types import Array, Complex, Index
 
 REDUCED = 0  # value of the map's flag `source`
-AFFINE = 1e-9  # of the largest acceleration: deviation of the polynomial of all shapes
+AFFINE = 1e-8  # of the largest entries: deviation of the polynomial of the matrices
 SAFETY = 2.0  # on errors measured at a few points
 KNOWN = 0.05  # largest error a period of an exponent that is known
 RESOLVED = 1e-3  # error a period below which no more steps are taken
@@ -59,12 +59,13 @@ class SharedShapes:
         motion = ChartMotion.of(motions, points, k)
         k = min(k, len(motion.frequencies))
         whole = parameter_polynomial(
-            lambda x: motion.accelerations(motions(self._named(x))),
-            low, high, AFFINE, lambda H: float(np.abs(H).max()),
+            lambda x: motion.matrices(motions(self._named(x))), low, high, AFFINE, matrix_sizes,
         )  # fmt: skip
         if whole is None:
             raise AccuracyError("the matrices are not smooth functions of the parameters")
-        spectra = Spectra.of(motion, [whole(self._vector(point)) for point in points])
+        spectra = Spectra.of(
+            motion, [accelerations_of(whole(self._vector(point))) for point in points]
+        )
         self._divide(motion, whole, spectra, k)
         self._measure(motions, motion)
         return self.arrays()
@@ -75,7 +76,7 @@ class SharedShapes:
         """Panels: neighbouring values of the axis along which the period changes most."""
         axes = list(self.grid.axes.values())
         self.axis = self._period_axis()
-        values, r = axes[self.axis], len(motion.frequencies)
+        values = axes[self.axis]
         rates = np.array([self._rate(value) for value in values])
         kept = np.array([spectra.slow(k, rate) for rate in rates])
         order = np.argsort(values, kind="stable")
@@ -99,14 +100,16 @@ class SharedShapes:
     ) -> Panel:
         """With m slow modes, or with more where these cannot be told apart."""
         (m, fastest, rate), r = needs, len(motion.frequencies)
-        while True:
+        while m < r:
             harmonics = int(SHARE * spectra.gap(m) / rate)
-            found = panel_of(motion, whole, self._period, box, m, fastest, harmonics)
+            found = panel_of(
+                motion, lambda x: accelerations_of(whole(x)), self._period, box, m, fastest,
+                harmonics,
+            )  # fmt: skip
             if found is not None:
                 return found
-            if m == r:
-                raise AccuracyError("the matrices are not smooth functions of the parameters")
             m = spectra.slow(m + 1, rate)
+        return Panel(whole, motion.frequencies, fastest)
 
     def _period_axis(self) -> int:
         """The number of the axis along which the period changes most."""
@@ -137,9 +140,7 @@ class SharedShapes:
                 error = max(error, self._difference(motions, motion, panel, x))
             self.panels[number] = replace(panel, error=SAFETY * error)
 
-    def _difference(
-        self, motions: Motions, motion: ChartMotion, panel: Panel, x: Array
-    ) -> float:
+    def _difference(self, motions: Motions, motion: ChartMotion, panel: Panel, x: Array) -> float:
         """Largest error of the known exponents of a point, per unit condition, 1/s."""
         model, period = motions(self._named(x))
         H = motion.accelerations((model, period))

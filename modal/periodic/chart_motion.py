@@ -59,9 +59,7 @@ class ChartMotion:
         found = cls(V @ Phi, np.sqrt(np.maximum(np.abs(squares), least)), FIRST_PARTS)
         return found._with_parts(motions, points)
 
-    def _with_parts(
-        self, motions: Motions, points: Sequence[Mapping[str, float]]
-    ) -> ChartMotion:
+    def _with_parts(self, motions: Motions, points: Sequence[Mapping[str, float]]) -> ChartMotion:
         """With so many parts of the period that the accelerations of the points are resolved."""
         parts = FIRST_PARTS
         while parts <= MOST_PARTS:
@@ -73,13 +71,17 @@ class ChartMotion:
             parts *= 2
         raise AccuracyError("the matrices of the motion are not smooth in time")
 
-    def accelerations(self, motion: Motion) -> Array:
-        """H (J, r, 2r) at the parts of the period."""
+    def matrices(self, motion: Motion) -> Array:
+        """[M, K ω⁻¹, C + D] (J, r, 3r) at the parts of the period."""
         model, period = motion
         M, C, K = _sampled(model, period * np.arange(self.parts) / self.parts)
         V = self.shapes
         M, C, K = (V.T @ (A @ V) for A in (M, C, K))
-        return -np.linalg.solve(M, np.concatenate([K / self.frequencies, C], axis=2))
+        return np.concatenate([M, K / self.frequencies, C], axis=2)
+
+    def accelerations(self, motion: Motion) -> Array:
+        """H (J, r, 2r) at the parts of the period."""
+        return accelerations_of(self.matrices(motion))
 
     def states(self, H: Array) -> Array:
         """A (..., 2r, 2r) of x' = A x, x = (ω η, η̇), from H (..., r, 2r)."""
@@ -104,6 +106,21 @@ class ChartMotion:
         A = self.states(H[0])
         here = Balanced(lambda t: A, np.diag(scale), np.diag(1.0 / scale))
         return basis_error(motion[0], self.shapes, here, 0.0, vectors)
+
+
+def accelerations_of(matrices: Array) -> Array:
+    """H (J, r, 2r) of [M, K ω⁻¹, C + D] (J, r, 3r)."""
+    r = matrices.shape[1]
+    return np.asarray(-np.linalg.solve(matrices[..., :r], matrices[..., r:]))
+
+
+def matrix_sizes(matrices: Array) -> Array:
+    """What errors of [M, K ω⁻¹, C + D] are relative to, (1, 1, 3r): the largest of M and K, and
+    of their geometric mean for C + D."""
+    M, K, C = (float(np.abs(part).max()) for part in np.split(matrices, 3, axis=2))
+    # K ω⁻¹ is of the size ω, as C would be of a mode with strong damping.
+    sizes = np.array([M, K, max(C, 1e-3 * K)])
+    return np.repeat(sizes, matrices.shape[1])[None, None, :]
 
 
 def _sampled(model: Any, times: Array) -> tuple[Array, Array, Array]:

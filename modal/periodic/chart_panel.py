@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.periodic.chart_motion import ChartMotion
+from modal.periodic.chart_motion import ChartMotion, accelerations_of
 from modal.periodic.second_order_steps import Multipliers, multipliers
 from modal.periodic.slow_motion import slow_motion
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
@@ -26,7 +26,8 @@ WEAK = 1e-13  # Fourier coefficients of H below this share of the largest are dr
 
 @dataclass(frozen=True)
 class Panel:
-    """Slow accelerations H_s (2 J', m, 2m), Fourier coefficients of the phase, over a box.
+    """Slow accelerations H_s (2 J', m, 2m), Fourier coefficients of the phase, over a box; or,
+    where no shape is eliminated, the matrices [M, K ω⁻¹, C + D] (J, m, 3m).
 
     frequencies (m,): ω of the slow coordinates, rad/s. fastest: |λ| of the k-th mode, rad/s.
     error: of the exponents by elimination and polynomial, per unit condition, 1/s.
@@ -40,7 +41,10 @@ class Panel:
     def multipliers(self, point: Array, period: float, refinement: int = 1) -> Multipliers:
         """Of one motion of the panel."""
         steps = self.steps(period) * refinement
-        return multipliers(_Phases(self.polynomial(point)), self.frequencies, period, steps)
+        table = self.polynomial(point)
+        if table.shape[2] > 2 * table.shape[1]:
+            table = fewer(fourier(accelerations_of(table))[None])[0]
+        return multipliers(_Phases(table), self.frequencies, period, steps)
 
     def steps(self, period: float) -> int:
         """Steps a period that resolve the requested modes."""
@@ -147,19 +151,17 @@ def panel_of(
     box: tuple[Array, Array],
     m: int,
     fastest: float,
-    harmonics: int = 0,
+    harmonics: int,
 ) -> Panel | None:
     """The panel over a box with m slow coordinates; None where these are not apart or not smooth.
 
     accelerations(point): H (J, r, 2r).
     """
-    frequencies, r = motion.frequencies[:m], len(motion.frequencies)
-    order = slow_first(r, m)
+    frequencies = motion.frequencies[:m]
+    order = slow_first(len(motion.frequencies), m)
 
     def slow(point: Array) -> Array:
         H = accelerations(point)
-        if m == r:
-            return fourier(H)
         A = motion.states(H)[:, order][:, :, order]
         found = slow_motion(A, 2 * m, period(point), harmonics)
         if found is None:

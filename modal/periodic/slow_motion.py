@@ -7,8 +7,9 @@ x' = A(t) x with x = (slow, fast). The slow solutions lie in fast = L(t) slow, w
 (the Riccati equation of block diagonalization: P. V. Kokotović, SIAM Review 17, 1975). As the slow
 coordinates are displacements and their velocities, B is again a second-order system. L is periodic
 and is found by iteration: the slow modes of the frozen instants first, then with L', as in
-superadiabatic bases (modal/periodic/decoupling.py). Harmonics of L above a share of the distance of slow and fast
-frequencies are left out: there the iteration does not contract, and they are exponentially small.
+superadiabatic bases (modal/periodic/decoupling.py). Harmonics of L above a share of the distance of
+slow and fast frequencies are left out: the iteration does not contract there, and they are
+exponentially small.
 """
 
 from __future__ import annotations

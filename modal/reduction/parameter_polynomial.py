@@ -68,7 +68,8 @@ def parameter_polynomial(
     wide = [n for n in range(len(low)) if high[n] > low[n]]
     degrees = [DEGREES[0] if n in wide else 0 for n in range(len(low))]
     off = {n: tuple(GOLDEN if n == m else 0.0 for m in range(len(low))) for n in wide}
-    anywhere = tuple(1.0 - 2.0 * ((n + 2) * GOLDEN % 1.0) if n in wide else 0.0 for n in range(len(low)))  # fmt: skip
+    irrational = 1.0 - 2.0 * ((np.arange(len(low)) + 2) * GOLDEN % 1.0)
+    anywhere = tuple(float(irrational[n]) if n in wide else 0.0 for n in range(len(low)))
     while int(np.prod([degree + 1 for degree in degrees])) <= MOST_NODES:
         found = _through(at, low, high, tuple(degrees))
         gaps = {n: _gap(found, at, place, sizes) for n, place in off.items()}
