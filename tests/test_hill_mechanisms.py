@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.special import mathieu_a, mathieu_b
 
-import assembly
 from assembly.mechanisms.mechanism import Mechanism
 from modal.maps.grid import Grid
 from modal.periodic.balanced import Balanced
@@ -20,39 +19,9 @@ from modal.periodic.slow_motion import slow_motion
 from modal.reduction.interpolation import periodic_interpolant
 from modal.transient.equations import SecondOrderModel
 from studies.slider_crank.machine import model
+from tests.support.shaken_pendulum import RATE, pendulum
 
 STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
-RATE = 8.0  # rad/s
-MASS, ARM, INERTIA = 0.7, 0.4, 0.03
-
-
-def pendulum(a: float, q: float) -> Mechanism:
-    """A pendulum on a torsion spring, its pivot shaken along it: Mathieu's equation in Ωt/2.
-
-    I θ'' + (k + m l s Ω² cos Ωt) θ = 0: a = 4k / (I Ω²), q = −2 m l s / I.
-    """
-    inertia = INERTIA + MASS * ARM**2
-    stroke = 0.5 * q * inertia / (MASS * ARM)
-
-    def shaken(t: float) -> tuple[float, float, float]:
-        c, s = np.cos(RATE * t), np.sin(RATE * t)
-        return stroke * c, -stroke * RATE * s, -stroke * RATE**2 * c
-
-    return Mechanism(
-        {
-            "slider": assembly.rigid_body(0.1, 1e-3, planar=True),
-            "pendulum": assembly.rigid_body(MASS, INERTIA, centre=(ARM, 0.0, 0.0), planar=True),
-        },
-        [
-            assembly.prismatic("ground", (0.0, 0.0), "slider", (0.0, 0.0), axis=(1, 0), name="S"),
-            assembly.revolute("slider", (0.0, 0.0), "pendulum", (0.0, 0.0), name="P"),
-        ],
-        [
-            assembly.driver("S", shaken),
-            assembly.driver("P", 0.0, stiffness=0.25 * a * inertia * RATE**2),
-        ],
-        period=2.0 * np.pi / RATE,
-    )
 
 
 def test_shaken_pendulum_has_the_tongues_of_mathieu() -> None:

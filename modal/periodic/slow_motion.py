@@ -117,8 +117,9 @@ class _Sylvester:
         rows = np.einsum("pfs,ps->pf", R[self.instant], self.right[self.instant, :, self.column])
         if self._inverse is None:
             shifted = self.F[self.instant] - self.values[:, None, None] * np.eye(f)
-            self._inverse = np.linalg.inv(shifted)
-        solved = np.einsum("pfg,pg->pf", self._inverse, rows) * self.weight[:, None]
+            self._inverse = np.asarray(np.linalg.inv(shifted), dtype=complex)
+        inverse = self._inverse
+        solved = np.einsum("pfg,pg->pf", inverse, rows) * self.weight[:, None]
         duals = self.left[self.instant, self.column]
         Z = np.zeros((J, f, s))
         for n in range(J):
