@@ -51,12 +51,16 @@ from modal.proofs.verdict import stability as stability
 from modal.reduction.interpolation import Interpolant as Interpolant
 from modal.response.frequency_response import frequency_response as frequency_response
 from modal.response.state_space import state_space as state_space
+from modal.response.state_space_family import state_space_family as state_space_family
 from modal.response.unbalance import unbalance_response as unbalance_response
 from modal.tracking.dataset import events as events
 from modal.tracking.following import Rules as Rules
 from modal.tracking.snapshot import ModesLike as ModesLike
 from modal.tracking.tracking import TrackingInterrupted as TrackingInterrupted
 from modal.tracking.tracking import track as track
+from modal.transient.base_motion import BaseMotion as BaseMotion
+from modal.transient.base_motion import ShockPulse as ShockPulse
+from modal.transient.base_motion import base_motion as base_motion
 from modal.transient.loads import (
     Harmonic as Harmonic,
 )

@@ -189,7 +189,8 @@ class Body:
         prestress : {"linear", "nonlinear", None}
             "linear": stress of the loads on the undeformed geometry. "nonlinear": the degrees of
             freedom count from the deformed equilibrium, Q is zero, and K_G is all that the tangent
-            there adds to K. None: no K_G, which gives a divergence that does not exist.
+            there adds to K; M, C and D are those of the deformed shape. None: no K_G, which gives a
+            divergence that does not exist.
 
         Returns
         -------
@@ -267,7 +268,7 @@ class Body:
                 warnings.warn(WITHOUT_PRESTRESS, stacklevel=3)
             del parts["K_G"]
         elif prestress == "nonlinear":
-            parts["K_G"] = ops.stretched(equilibrium(self, motion).tangent)
+            parts |= ops.displaced(parts, equilibrium(self, motion))
             load = np.zeros_like(load)
         rates = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
         if np.any(motion.velocity):

@@ -202,15 +202,20 @@ class AppliedLoads:
         for k, (load, point, motion) in enumerate(
             zip(self.loads, self.points, self._motions, strict=True)
         ):
-            f, s = forces[..., k, :], point.lever
-            local = np.zeros((*f.shape[:-1], 6, 6))
-            if load.follower:
-                local[..., :3, 3:], local[..., 3:, 3:] = skews(f), 0.5 * skews(np.cross(s, f))
-            else:
-                outer = f[..., :, None] * s
-                mean = 0.5 * (outer + outer.swapaxes(-1, -2))
-                local[..., 3:, 3:] = (f @ s)[..., None, None] * np.eye(3) - mean
+            local = force_stiffness(forces[..., k, :], point.lever, load.follower)
             if np.any(local):
                 seen = motion[:, touched].toarray()
                 out += seen.T @ local @ seen
         return out
+
+
+def force_stiffness(f: Array, s: Array, follower: bool) -> Array:
+    """Stiffness (..., 6, 6) of forces f (..., 3) at the offset s from a node, by its motion."""
+    local = np.zeros((*f.shape[:-1], 6, 6))
+    if follower:
+        local[..., :3, 3:], local[..., 3:, 3:] = skews(f), 0.5 * skews(np.cross(s, f))
+    else:
+        outer = f[..., :, None] * s
+        mean = 0.5 * (outer + outer.swapaxes(-1, -2))
+        local[..., 3:, 3:] = (f @ s)[..., None, None] * np.eye(3) - mean
+    return local

@@ -31,8 +31,8 @@ from assembly.mechanisms.joint_terms import joint_terms
 from assembly.mechanisms.joints import Joint
 from assembly.mechanisms.mechanism_system import MechanismSystem, check_prestress
 from assembly.mechanisms.naming import deflections_by_name, described
-from assembly.mechanisms.rigid_mechanism import RigidMechanism
 from assembly.mechanisms.topology import Topology
+from assembly.mechanisms.trimmed_mechanism import TrimmedMechanism
 from assembly.system.frozen import FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from assembly.system.supports import unresisted
@@ -42,7 +42,7 @@ LARGE_BODY = 200  # degrees of freedom of a body from which a reduced basis of i
 BATCH_NUMBERS = 1 << 24  # numbers of the arrays of one batch of instants
 
 
-class Mechanism(RigidMechanism):
+class Mechanism(TrimmedMechanism):
     """Elastic and rigid bodies, joints and drivers.
 
     Parameters
@@ -211,8 +211,9 @@ class Mechanism(RigidMechanism):
         transport : bool
             True: with Ṫ and T̈, consistent with time integration. False: without them, equation
             (1.2) of Scutaru and Vlase (2012), for which C is exactly skew.
-        prestress : {"linear", None}
-            With or without K_G.
+        prestress : {"linear", "nonlinear", None}
+            "linear": K_G of the stress on the undeformed bodies. "nonlinear": about the equilibrium
+            at finite deflections (`trim`), from which the degrees of freedom count. None: no K_G.
         driven : bool, optional
             Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
 
@@ -228,7 +229,7 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        if self.has_large_bodies:
+        if self.has_large_bodies and prestress != "nonlinear":
             return MechanismSystem(
                 self, as_number(t, "t", MechanismError), transport, prestress, driven
             )
@@ -275,6 +276,8 @@ class Mechanism(RigidMechanism):
         at = as_numbers(times, "times", MechanismError)
         if at.ndim != 1 or not len(at):
             raise InputError(f"times: expected a list of times, got shape {at.shape}")
+        if prestress == "nonlinear":
+            return self._freeze_trimmed(at, transport, driven)
         elastic, stressed = self.elastic(driven), prestress is not None
         size = elastic.numbers_an_instant(stressed)
         batches = np.array_split(at, min(len(at), -(-len(at) * size // BATCH_NUMBERS)))

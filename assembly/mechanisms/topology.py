@@ -220,11 +220,9 @@ class Topology:
         displacements and rotation vectors of the points; rotations of node sets are not linear in
         their DOFs, so the gradient matters too.
         """
-        leading, count = factors.shape[:-1], len(self.units)
-        terms = (factors[..., None, None] * hessian).reshape(-1, self._pair_sum.shape[1])
-        on_units = np.asarray((self._pair_sum @ terms.T).T).reshape(*leading, count, count)
+        leading = factors.shape[:-1]
         seen = self._seen[:-1]
-        out = seen.T @ on_units @ seen
+        out = seen.T @ self.on_pairs(factors, hessian) @ seen
         wrench = (factors[..., None, :] @ self.on_units(gradient))[..., 0, :]
         for number, (slots, second) in self.fitted.items():
             mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)
@@ -232,6 +230,12 @@ class Topology:
             g[..., self.units[mine, 1] - 3] = wrench[..., mine]
             out[..., slots[:, None], slots] += np.tensordot(g, second, 1)
         return np.asarray(out)
+
+    def on_pairs(self, factors: Array, hessian: Array) -> Array:
+        """Σ factor_k times Hessians (..., rows, 12, 12), (..., units, units)."""
+        terms = (factors[..., None, None] * hessian).reshape(-1, self._pair_sum.shape[1])
+        summed = np.asarray((self._pair_sum @ terms.T).T)
+        return summed.reshape(*factors.shape[:-1], len(self.units), len(self.units))
 
     @cached_property
     def _pair_sum(self) -> sp.csr_matrix:
