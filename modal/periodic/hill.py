@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from assembly.arguments import real_array, shown
 from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
 from assembly.magnitudes import check_count
 from assembly.parallel.ranks import agreed, of_first, start_petsc
@@ -143,9 +144,9 @@ def _axes(parameters: Mapping[str, Sequence[float]]) -> dict[str, NDArray[np.flo
     """The axes of the chart. Raises InputError."""
     axes = {}
     for name, values in parameters.items():
-        array = np.asarray(values, dtype=float)
-        if array.ndim != 1 or not array.size or not np.all(np.isfinite(array)):
-            raise InputError(f"{name}: expected a list of finite numbers, got {values!r}")
+        array = real_array(values)
+        if array is None or array.ndim != 1 or not array.size or not np.all(np.isfinite(array)):
+            raise InputError(f"{name}: expected a list of finite numbers, got {shown(values)}")
         axes[name] = array
     if len(axes) < 2:
         raise InputError("hill_chart: needs arrays of two or more parameters")
