@@ -23,7 +23,7 @@ from modal.periodic.chart_method import SharedShapes
 from modal.periodic.chart_points import ChartPoints, Period
 from modal.transient.equations import is_second_order
 
-SHARED_POINTS = 16  # of a chart, from which shared shapes pay
+SHARED_POINTS = 8  # of a chart, from which shared shapes pay
 
 
 def hill_chart(

@@ -157,7 +157,8 @@ def main(
     map_points : int
         Points along each axis of the map over speed and crank position; 0 for no map.
     chart_points : int
-        Speeds of the Floquet chart over speed and damping, half as many damping ratios; 0 for none.
+        Speeds of the Floquet chart over speed and damping; a third as many damping ratios. 0 for
+        none.
     max_speed_rpm : float
         Largest speed of the map and of the chart, rpm.
     out : OutputFolder, optional
@@ -204,7 +205,7 @@ def main(
             family.period,
             k=CHART_MODES,
             speed_rpm=np.linspace(0.5 * max_speed_rpm, max_speed_rpm, chart_points),
-            damping_ratio=np.linspace(0.0, 2.0 * damping_ratio, max(2, chart_points // 2)),
+            damping_ratio=np.linspace(0.0, 2.0 * damping_ratio, max(2, chart_points // 3)),
             progress=progress,
         )
         described(chart, {**MAP, **VARIABLES})
