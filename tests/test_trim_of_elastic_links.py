@@ -31,6 +31,7 @@ def eigenvalues(system: assembly.FrozenSystem) -> Array:
     return np.asarray(values[np.argsort(values.imag)])
 
 
+@pytest.mark.slow
 def test_one_blade_has_the_trim_of_the_body() -> None:
     """A blade that its sweep bends: on a driven hub and as one clamped body, to 1e-9."""
     spin = 60.0
@@ -69,6 +70,7 @@ def cantilever(load: float, elements: int) -> assembly.Mechanism:
     )
 
 
+@pytest.mark.slow
 def test_elastica_under_a_dead_load() -> None:
     """P L²/EI = 10: w/L = 0.81061, 1 − x/L = 0.55500 (Mattiasson, Int. J. Numer. Methods Eng. 17,
     1981); the moment at the root is P times the arm that is left."""
@@ -103,6 +105,7 @@ def arch(load: float, rise: float = 0.12) -> assembly.Mechanism:
     )
 
 
+@pytest.mark.slow
 def test_a_shallow_arch_up_to_its_limit_point() -> None:
     """Bars linear in the stretch: P = 2 EA (L₀/L − 1) (h − w)/L₀, P_c = 2 EA (1 − cos^⅔α)^{3/2}
     (von Mises, Z. angew. Math. Mech. 3, 1923)."""
@@ -186,6 +189,7 @@ def test_the_frame_from_which_deflections_count_does_not_matter(kind: str) -> No
     assert np.abs(ours.real).max() > 1e-3 * np.abs(ours).max()
 
 
+@pytest.mark.slow
 def test_tracks_about_the_trim() -> None:
     """modal.track over times with prestress="nonlinear": the modes of each trim."""
     machine = mounted(
