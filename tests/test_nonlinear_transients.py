@@ -25,6 +25,7 @@ def pendulum(stiffness: float = 0.0) -> assembly.Mechanism:
     )
 
 
+@pytest.mark.slow
 def test_pendulum_of_sixty_degrees() -> None:
     """Period 4 K(sin ½θ)/ω₀ (Landau & Lifshitz, Mechanics, §11); the method is of order 2."""
     amplitude = np.pi / 3.0
