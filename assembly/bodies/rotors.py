@@ -80,6 +80,11 @@ class Rotor:
     drive: int = 0
     discs: tuple[tuple[int, Disc], ...] = ()
 
+    @property
+    def whirl_axis(self) -> tuple[float, float, float]:
+        """The shaft, about which tracks count the direction of whirl."""
+        return 1.0, 0.0, 0.0
+
     def freeze(
         self, omega: float = 0.0, axis: ArrayLike | None = None, epsilon: float = 0.0
     ) -> FrozenSystem:

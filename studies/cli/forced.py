@@ -31,15 +31,17 @@ def run_response(
     frequencies: str | None,
     speeds: str | None,
     settings: tuple[str, ...],
-    out: Path | None,
-    force: bool,
+    out: Path | None = None,
+    force: bool = False,
+    files: Path | None = None,
 ) -> tuple[str, list[Path]]:
     """Response to the forces, or to the unbalances, of the model file's [response].
 
     frequencies, speeds: START:STOP:COUNT in Hz and rpm; by default those of the file.
+    files: folder of the files that the model file names.
     """
     with phase("assembling", None):
-        model = load_model(path)
+        model = load_model(path, files)
         parameters = parameters_of(model, settings)
         given = model.spec.response
         unbalance = speeds is not None or (frequencies is None and bool(given.unbalance))
@@ -53,6 +55,9 @@ def run_response(
         compute = _unbalanced(model, axis) if unbalance else _forced(model, axis, parameters)
     folder = OutputFolder(
         out or Path("outputs") / f"{path.stem}-response", f"response {path.name}", force
+    )
+    folder.record = model.record(
+        "response", frequencies=frequencies, speeds=speeds, settings=settings
     )
     with phase("response", None):
         result = compute()

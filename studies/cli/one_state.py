@@ -26,16 +26,25 @@ SHAPES = "Shapes of the lowest modes at the largest displacement; colour is its 
 
 
 def run_solve(
-    path: Path, settings: tuple[str, ...], modes: int | None, out: Path | None, force: bool
+    path: Path,
+    settings: tuple[str, ...],
+    modes: int | None,
+    out: Path | None = None,
+    force: bool = False,
+    files: Path | None = None,
 ) -> tuple[str, list[Path]]:
-    """Modes of one state: table and verdict; modes.nc, modes.csv, modes.vtu, modes.png."""
+    """Modes of one state: table and verdict; modes.nc, modes.csv, modes.vtu, modes.png.
+
+    files: folder of the files that the model file names.
+    """
     with phase("assembling", None):
-        model = load_model(path)
+        model = load_model(path, files)
         parameters = parameters_of(model, settings)
         system = model.freeze(**parameters)
     folder = OutputFolder(
         out or Path("outputs") / f"{path.stem}-modes", f"solve {path.name}", force
     )
+    folder.record = model.record("solve", settings=settings, modes=modes)
     k = modes or model.spec.analysis.modes
     with phase("modes", None):
         solved = modal.solve(system, k)

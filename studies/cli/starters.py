@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from assembly.errors import StorageError, StudyError
+from studies.cli.completion import KINDS
 from studies.reporting.ranges import nearest
 
 PLACES = {"blade.msh": "studies.rotating_blade"}  # of files that are not beside the starters
@@ -14,7 +15,6 @@ COMPANIONS = {
     "solid": ("blade.msh",),
     "matrices": ("M.mtx", "K.mtx", "dofs.csv"),
 }
-KINDS = ("beam", "solid", "blade", "rotor", "arm", "mechanism", "matrices")
 
 
 def write_starter(kind: str, target: Path | None, force: bool = False) -> list[Path]:

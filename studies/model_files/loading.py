@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import assembly
 from assembly.bodies.turning_checks import check_support
 from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import located
+from assembly.mesh.text_files import opened_files
 from studies.model_files.bodies import build_body
 from studies.model_files.mechanisms import build_mechanism, speed_of
 from studies.model_files.motions import AXIS, build_motion
@@ -23,18 +25,26 @@ from studies.model_files.rotors import build_rotor
 from studies.model_files.schema import ModelSpec
 from studies.model_files.schema_motions import RPM, RampSpec, SpinSpec, SwingSpec
 from studies.reporting.ranges import nearest
+from studies.reporting.records import Record, sha256
 
 
 @dataclass(frozen=True)
 class LoadedModel:
     """A model and its file. `motion` has freeze(t); `body` is the body of a one-body model, `rotor`
-    the rotor of one that is a rotor."""
+    the rotor of one that is a rotor. text: of the file; files: those it names, with their
+    SHA-256."""
 
     path: Path
     spec: ModelSpec
     motion: Any
     body: assembly.Body | None = None
     rotor: assembly.Rotor | None = None
+    text: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def record(self, command: str, **options: Any) -> dict[str, str]:
+        """Attributes of the datasets of a command, for `frozen-motion rerun`."""
+        return Record(command, options, str(self.path), self.text, self.files).attributes
 
     @property
     def period(self) -> float | None:
@@ -126,14 +136,14 @@ class FrozenMechanism:
     Parameters of freeze() are the time, or a fraction of the period, and the driver speeds.
     """
 
-    def __init__(self, spec: ModelSpec, path: Path) -> None:
-        self.spec, self.path = spec, path
+    def __init__(self, spec: ModelSpec, path: Path, folder: Path) -> None:
+        self.spec, self.path, self.folder = spec, path, folder
         self._at_speeds = lru_cache(maxsize=8)(self._build)
         self.period = self._mechanism({}).period
 
     def _build(self, speeds: tuple[tuple[str, float], ...]) -> assembly.Mechanism:
         with located(f"{self.path}: "):
-            return build_mechanism(self.spec, self.path.parent, dict(speeds))
+            return build_mechanism(self.spec, self.folder, dict(speeds))
 
     def _mechanism(self, changed: Mapping[str, float]) -> assembly.Mechanism:
         """The mechanism at the speeds of its file, but for those that are changed."""
@@ -177,21 +187,32 @@ class FrozenMechanism:
         return self._mechanism({}).matrix_period
 
 
-def load_model(path: str | Path) -> LoadedModel:
-    """Read, check and build a model file. Raises ModelFileError with one line."""
+def load_model(path: str | Path, folder: Path | None = None) -> LoadedModel:
+    """Read, check and build a model file. Raises ModelFileError with one line.
+
+    folder: where the files are that it names; by default that of the model file.
+    """
     path = Path(path)
-    spec = read_model_file(path)
-    try:
-        if spec.is_mechanism:
-            return LoadedModel(path, spec, FrozenMechanism(spec, path), None)
-        name = next(iter(spec.bodies))
-        with located(f"{path}: "):
-            if spec.rotor is not None:
-                spinning = build_rotor(name, spec, path.parent)
-                return LoadedModel(path, spec, spinning, rotor=spinning.rotor)
-            body = build_body(name, spec, path.parent)
-            return LoadedModel(path, spec, build_motion(body, spec, path.parent), body)
-    except InputError as fault:
-        if str(fault).startswith(str(path)):
-            raise
-        raise ModelFileError(f"{path}: {fault}") from None
+    with opened_files() as opened:
+        spec, text = read_model_file(path)
+        try:
+            model = _built(path, spec, folder or path.parent)
+        except InputError as fault:
+            if str(fault).startswith(str(path)):
+                raise
+            raise ModelFileError(f"{path}: {fault}") from None
+    others = [file for file in dict.fromkeys(opened) if file != path]
+    files = {os.path.relpath(file, folder or path.parent): sha256(file) for file in others}
+    return replace(model, text=text, files=files)
+
+
+def _built(path: Path, spec: ModelSpec, folder: Path) -> LoadedModel:
+    if spec.is_mechanism:
+        return LoadedModel(path, spec, FrozenMechanism(spec, path, folder))
+    name = next(iter(spec.bodies))
+    with located(f"{path}: "):
+        if spec.rotor is not None:
+            spinning = build_rotor(name, spec, folder)
+            return LoadedModel(path, spec, spinning, rotor=spinning.rotor)
+        body = build_body(name, spec, folder)
+        return LoadedModel(path, spec, build_motion(body, spec, folder), body)

@@ -9,6 +9,7 @@ from assembly.errors import ModelFileError
 from studies.model_files.schema import ModelSpec
 from studies.model_files.schema_bodies import FrameSpec
 from studies.model_files.schema_materials import BUILT_IN
+from studies.model_files.schema_motions import Turning
 from studies.model_files.schema_rotors import RotorSpec
 from studies.reporting.ranges import nearest
 
@@ -45,6 +46,8 @@ def check_names(spec: ModelSpec) -> None:
 
 def _check_kinds(spec: ModelSpec) -> None:
     """One body with a motion, one rotor, or a mechanism."""
+    if isinstance(spec.motion, Turning) and None not in (spec.motion.omega, spec.motion.speed_rpm):
+        raise ModelFileError("motion: omega and speed_rpm exclude each other: give one of them")
     if not spec.bodies:
         raise ModelFileError("body: every body is a member of a frame; frames exclude each other")
     if spec.is_mechanism:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from studies.model_files.schema import ModelSpec
 from studies.reporting.ranges import nearest
 
 
-def read_model_file(path: str | Path) -> ModelSpec:
-    """The checked content of a model file.
+def read_model_file(path: str | Path) -> tuple[ModelSpec, str]:
+    """The checked content of a model file, and its text.
 
     Raises ModelFileError with one line: file, key, value, and what would be accepted.
     """
@@ -36,7 +37,7 @@ def read_model_file(path: str | Path) -> ModelSpec:
         check_names(spec)
     except ModelFileError as fault:
         raise ModelFileError(f"{path}: {fault}") from None
-    return spec
+    return spec, text
 
 
 def _explain(fault: ValidationError, content: dict[str, Any]) -> str:
@@ -88,13 +89,11 @@ def _known_keys(loc: tuple[Any, ...]) -> list[str]:
 
 def _step_into(known: Any, step: str) -> Any:
     """One step down: a field of a model, an entry of a table, or a member of a tagged union."""
-    import typing
-
     if isinstance(known, type) and issubclass(known, BaseModel):
         return known.model_fields[step].annotation
     arguments = [a for a in typing.get_args(known) if a is not type(None)]
-    if typing.get_origin(known) is dict:
-        return _plain(arguments[1])
+    if typing.get_origin(known) in (dict, list):
+        return _plain(arguments[-1])
     for member in arguments:
         member = _plain(member)
         fields = getattr(member, "model_fields", {})

@@ -25,7 +25,7 @@ Axes = Annotated[list[Vector], Field(min_length=3, max_length=3)]
 
 
 class MaterialSpec(Strict):
-    """[material.NAME]: isotropic with single numbers, orthotropic with three.
+    """Isotropic with single numbers, orthotropic with three.
 
     "steel", "aluminium" and "titanium" are known without a table.
     """
