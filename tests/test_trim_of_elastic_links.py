@@ -217,3 +217,26 @@ def test_what_trim_does_not_cover_is_one_line() -> None:
         held.freeze(0.0, transport=False, prestress="nonlinear")
     with pytest.raises(assembly.MechanismError, match="no body 'rod'"):
         held.trim(0.0).resultants("rod")
+
+
+def test_tangents_with_a_solid_link_on_node_sets() -> None:
+    """Finite differences of the residual: a rod between a universal joint and a ball, each at the
+    node set of an end, with internal damping."""
+    machine = gallery.solid_slider_crank((4, 1, 1), damping=(1.0, 1e-5))(80.0)
+    rng = np.random.default_rng(3)
+    q, v, a = rng.normal(size=(3, len(machine.elastic(None).masters)))
+    q, v, a = 2e-3 * q, 0.5 * v, 50.0 * a
+    at = machine.displaced(0.003, q, v, a)
+    shift = rng.normal(size=len(q))
+    for number, matrix in enumerate(reversed(at.tangents())):
+        h = (1e-6, 10.0, 1e4)[number]
+
+        def residual(x: float, number: int = number) -> Array:
+            moved = [y + (x * shift if k == number else 0.0) for k, y in enumerate((q, v, a))]
+            return machine.displaced(0.003, *moved, near=at).residual
+
+        expected = (8.0 * (residual(h) - residual(-h)) - residual(2 * h) + residual(-2 * h)) / (
+            12.0 * h
+        )
+        scale = abs(matrix).max() * np.abs(shift).max()
+        assert_allclose(matrix @ shift, expected, rtol=0, atol=1e-7 * scale)
