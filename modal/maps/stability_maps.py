@@ -23,7 +23,7 @@ from assembly.arguments import check_between
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from assembly.parallel.ranks import agreed, of_first, start_petsc
-from modal.data.datasets import constants_text, provenance
+from modal.data.datasets import constants_text, made_from, provenance
 from modal.maps.grid import Grid, Model, split
 from modal.maps.methods import Method, method_of
 from modal.maps.store import MapStore
@@ -171,6 +171,7 @@ def attributes(grid: Grid, method: Method, k: int, tolerance: float) -> dict[str
     return provenance() | {
         "title": "stability map",
         "model": type(grid.model).__name__,
+        "made_from": made_from(grid.model),
         "fixed": constants_text(grid.constants),
         "modes": k,
         "tolerance": tolerance,

@@ -23,7 +23,7 @@ from assembly.errors import (
 )
 from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
-from modal.data.datasets import constants_text, provenance
+from modal.data.datasets import constants_text, made_from, provenance
 from modal.data.integrity import checksum
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
@@ -223,6 +223,7 @@ def track(
         attributes = provenance(
             title=f"modes followed over {name}",
             model=type(model).__name__,
+            made_from=made_from(model),
             model_parameters=sweep.constant,
             solver=run.source.description,
             modes_followed=int(k),
