@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.solve import solve
 from modal.provenance.same_model import drawn_prints
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.spot_check import full_modes, unmatched
@@ -33,13 +32,14 @@ from modal.tracking.variation import Neighbourhood, Triple, Variation, variation
 from modal.types import Array, Complex
 
 LARGEST = 400  # degrees of freedom up to which dense matrices of all instants are kept
-TRAINING, SAMPLE = 4, 16  # instants of full solves at the start, and those on which the basis grows
-WHOLE = 64  # degrees of freedom up to which the basis is the whole space
+TRAINING, SAMPLE = 8, 16  # instants of the first basis, and those on which it grows
+WHOLE = 64  # degrees of freedom up to which the basis may be the whole space
 ROUNDS = 8  # of growth
 SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹
 PER_ROUND = 8  # directions that join the basis in one round
 LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
-DEPENDENT = 1e-5  # relative singular value below which a direction is in the basis already
+STARTING = 3e-5  # relative singular values below which directions are left out of the first basis
+GROWING = 1e-3  # and of those that join it
 BLOCK = 64  # instants that are computed together
 EPS = float(np.finfo(float).eps)
 
@@ -97,18 +97,25 @@ class SmoothSource:
 
     def _train(self) -> None:
         chosen = np.unique(np.linspace(0, len(self._at) - 1, TRAINING + 1).round().astype(int))
-        first = self._freeze(float(self._at[chosen[0]]))
-        self._root = la.cholesky(self._norm(first))
-        if first.n <= WHOLE:
-            self._V = np.asarray(la.solve_triangular(self._root, np.eye(first.n)))
-            self._table = self._motion.projected(self._V)
-            return
-        shapes = []
-        for n in chosen[:-1] if len(chosen) > 1 else chosen:
-            modes = solve(self._freeze(float(self._at[n])), k=self._count)
-            shapes += [modes.right, modes.left]
-        self._V = np.zeros((first.n, 0))
-        self._grow(np.hstack(shapes))
+        series = self._motion.freeze_many(self._at[chosen[:-1] if len(chosen) > 1 else chosen])
+        M, C, K = series.mass, series.damping, series.stiffness
+        S = 0.5 * (K + K.swapaxes(1, 2))
+        last = min(self._count, series.n) - 1
+        pairs = [la.eigh(*both, subset_by_index=[0, last]) for both in zip(S, M, strict=True)]
+        squares, X = (np.stack(each) for each in zip(*pairs, strict=True))
+        shift = max(-2.0 * float(squares[0, 0]), 0.0)
+        high = float(np.trace(S[0]) / np.trace(M[0]))
+        self._root = la.cholesky(S[0] + (shift + 1e-8 * high) * M[0])
+        self._V = np.zeros((series.n, 0))
+        # To first order in C and in the skew part of K the vectors change by K⁻¹ of these forces.
+        forces = [C @ (X * np.sqrt(np.abs(squares))[:, None, :]), (K - S) @ X]
+        try:
+            changes = np.linalg.solve(K, np.concatenate(forces, axis=2))
+        except np.linalg.LinAlgError:
+            raise NotSmooth("the stiffness of an instant is singular") from None
+        size = np.linalg.norm(self._root @ X, axis=1, keepdims=True)
+        shapes = np.concatenate([X / size, changes / np.tile(size, 2)], axis=2)
+        self._grow(np.hstack(list(shapes)), STARTING)
         sample = self._at[np.unique(np.linspace(0, len(self._at) - 1, SAMPLE).round().astype(int))]
         for _ in range(ROUNDS):
             if self._accurate(*self._certified(sample)):
@@ -123,35 +130,29 @@ class SmoothSource:
             return True
         p, i = np.nonzero(ratio > LACKING)
         missing = np.hstack([response[p, :, i].T for response in responses])
-        self._grow(missing, np.tile(ratio[p, i], len(responses)))
+        missing = np.hstack([missing.real, missing.imag])
+        size = np.linalg.norm(self._root @ missing, axis=0)
+        weights = np.tile(np.sqrt(ratio[p, i]), 2 * len(responses))
+        missing = missing[:, size > 0.0] * (weights[size > 0.0] / size[size > 0.0])
+        self._grow(missing, GROWING, PER_ROUND)
         return False
 
-    def _norm(self, system: FrozenSystem) -> Array:
-        """An energy norm (n, n): the symmetric part of K where it is definite, with some mass."""
-        K, M = system.K.toarray(), system.M.toarray()
-        K = 0.5 * (K + K.T)
-        low = float(la.eigh(K, M, eigvals_only=True, subset_by_index=[0, 0])[0])
-        high = float(np.trace(K) / np.trace(M))
-        return np.asarray(K + (max(-2.0 * low, 0.0) + 1e-8 * high) * M)
+    def _grow(self, shapes: Array, least: float, most: int | None = None) -> None:
+        """Add the main directions of shapes (n, m) to the basis, orthonormal in energy.
 
-    def _grow(self, shapes: Complex, weights: Array | None = None) -> None:
-        """Add the real and imaginary parts of shapes (n, m) to the basis, orthonormal in energy.
-
-        weights (m,): of shapes of which the PER_ROUND main directions are enough.
+        least: relative singular value below which a direction is dropped. A basis of more than half
+        the degrees of freedom becomes the whole space.
         """
-        X = self._root @ np.hstack([shapes.real, shapes.imag])
-        size = np.linalg.norm(X, axis=0)
-        X = X[:, size > 0.0] / size[size > 0.0]
+        X = self._root @ shapes
         W = self._root @ self._V
         for _ in range(2):
             X -= W @ (W.T @ X)
-        if weights is not None:
-            X = X * np.tile(weights, 2)
         U, sizes, _ = la.svd(X, full_matrices=False)
-        added = U[:, sizes > DEPENDENT * sizes[0]]
-        W = np.hstack([W, added if weights is None else added[:, :PER_ROUND]])
-        if W.shape[1] > len(W) // 2:
-            raise NotSmooth("the basis is no smaller than the model")
+        W = np.hstack([W, U[:, sizes > least * sizes[0]][:, :most]])
+        if 2 * W.shape[1] > len(W):
+            if len(W) > WHOLE:
+                raise NotSmooth("the basis is no smaller than the model")
+            W = np.eye(len(W))
         self._V = np.asarray(la.solve_triangular(self._root, W))
         self._table = self._motion.projected(self._V)
 
