@@ -37,6 +37,7 @@ WHOLE = 64  # degrees of freedom up to which the basis may be the whole space
 ROUNDS = 8  # of growth
 SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹
 PER_ROUND = 8  # directions that join the basis in one round
+KEPT = 0.1  # of √accuracy: relative size of directions that are kept
 LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
 STARTING = 3e-5  # relative singular values below which directions are left out of the first basis
 GROWING = 1e-3  # and of those that join it
@@ -117,10 +118,24 @@ class SmoothSource:
         shapes = np.concatenate([X / size, changes / np.tile(size, 2)], axis=2)
         self._grow(np.hstack(list(shapes)), STARTING)
         sample = self._at[np.unique(np.linspace(0, len(self._at) - 1, SAMPLE).round().astype(int))]
+        compressed = False
         for _ in range(ROUNDS):
-            if self._accurate(*self._certified(sample)):
+            modes, responses = self._certified(sample)
+            if not self._accurate(modes, responses):
+                continue
+            if compressed or self._V.shape[1] == len(self._V):
                 return
+            compressed = True
+            self._compress(modes)
         raise NotSmooth("the basis does not reach the accuracy")
+
+    def _compress(self, modes: _Small) -> None:
+        """Reduce the basis to the main directions of modes: an error of their vectors of relative
+        size e costs e² in an eigenvalue."""
+        columns = np.hstack([*in_phase(modes.right), *in_phase(modes.left)])
+        U, sizes, _ = la.svd(columns, full_matrices=False)
+        kept = U[:, sizes > KEPT * np.sqrt(self._accuracy) * sizes[0]]
+        self._V, self._table = self._V @ kept, self._table.projected(kept)
 
     def _accurate(self, modes: _Small, responses: list[Complex]) -> bool:
         """Whether the basis holds the modes to the accuracy; otherwise it grows by what it
@@ -281,6 +296,16 @@ class SmoothSource:
 
     def close(self) -> None:
         pass
+
+
+def in_phase(vectors: Complex) -> list[Array]:
+    """Real and imaginary parts (r, K) of unit vectors (P, r, K) of each instant, rotated so that
+    the real parts are largest."""
+    square = (vectors * vectors).sum(axis=1, keepdims=True)
+    size = np.sqrt(np.abs(square))
+    phase = np.sqrt(np.where(size > 0.0, square / np.where(size > 0.0, size**2, 1.0), 1.0))
+    unit = vectors / phase / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return [np.hstack(list(part)) for part in (unit.real, unit.imag)]
 
 
 def _eigenpairs(M: Array, C: Array, K: Array, count: int) -> tuple[Complex, Complex, Complex]:

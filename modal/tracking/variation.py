@@ -46,6 +46,8 @@ Triple = tuple[Array, Array, Array]
 CLUSTER = 1e-6
 # Relative singular value below which a direction of the window's space is round-off.
 INDEPENDENT = 1e-10
+# The same where the vectors need not be held exactly.
+MAIN = 1e-5
 # Relative size below which a part of a matrix is round-off.
 PRESENT = 1e-12
 # The step of the stencil: this part of the fastest mode's 1/|λ| along a motion, …
@@ -322,8 +324,14 @@ def _pairing(M: Array, C: Array, lam: Complex, U: Complex, Q: Complex) -> Comple
 def _matched(
     M: Array, C: Array, K: Array, own: Array, lam: Complex, Q: Complex, U: Complex
 ) -> tuple[Complex, Complex, Complex]:
-    """The eigenpairs of M, C, K that the modes λ, Q, U of the near problem M, own, … become."""
-    values, X, Y = _eigenpairs(M, C, K)
+    """The eigenpairs of M, C, K that the modes λ, Q, U of the near problem M, own, … become.
+
+    They are those on the main directions W of the modes: an error of relative size e in the vectors
+    costs e² in an eigenvalue.
+    """
+    W = _main_directions(Q, U)
+    values, X, Y = _eigenpairs(*(W.T @ A @ W for A in (M, C, K)))
+    X, Y = W @ X, W @ Y
     ahead = (U.conj().T @ (M @ X)) * (lam[:, None] + values) + U.conj().T @ (own @ X)
     behind = (Y.conj().T @ (M @ Q)) * (values[:, None] + lam) + Y.conj().T @ (C @ Q)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -332,6 +340,21 @@ def _matched(
         cost = np.where(np.isfinite(share), -np.minimum(share, 1.0), 0.0) + distance
     _, chosen = linear_sum_assignment(np.nan_to_num(cost, nan=0.0, posinf=2.0))
     return values[chosen], X[:, chosen], Y[:, chosen]
+
+
+def _main_directions(Q: Complex, U: Complex) -> Array:
+    """Real orthonormal basis (m, r) of right and left vectors (m, K), without directions of
+    relative size below MAIN."""
+    columns = []
+    for X in (Q, U):
+        square = (X * X).sum(axis=0)
+        phase = np.sqrt(np.where(square == 0.0, 1.0, square))
+        X = X * (np.abs(phase) / phase) / np.linalg.norm(X, axis=0)
+        columns += [X.real, X.imag]
+    together = np.hstack(columns)
+    basis, R, _ = la.qr(together, mode="economic", pivoting=True, check_finite=False)
+    diagonal = np.abs(np.diag(R))
+    return np.asarray(basis[:, diagonal > MAIN * diagonal[0]])
 
 
 def _eigenpairs(M: Array, C: Array, K: Array) -> tuple[Complex, Complex, Complex]:
