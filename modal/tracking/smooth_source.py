@@ -13,7 +13,7 @@ responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.spot_check import full_modes, unmatched
 from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.sources import Freeze, Kept, SmallInstant
-from modal.tracking.variation import Neighbourhood, Triple, Variation, variation, window_space
+from modal.tracking.variation import Derivatives, Neighbourhood, Triple, Variation, variations
 from modal.types import Array, Complex
 
 LARGEST = 400  # degrees of freedom up to which dense matrices of all instants are kept
@@ -269,21 +269,16 @@ class SmoothSource:
             for one, change in zip(made, self._variations(made), strict=True)
         ]
 
-    def _variations(self, made: list[Snapshot]) -> list[Variation | None]:
-        stencils = [self._around.stencil(s.at, s.eigenvalues) for s in made]
-        if any(stencil is None for stencil in stencils):
+    def _variations(self, made: list[Snapshot]) -> Sequence[Variation | None]:
+        if self._around.high <= self._around.low:
             return [None] * len(made)
-        M, C, K = self._table(np.concatenate([s.values for s in stencils if s is not None]))
-        out: list[Variation | None] = []
-        first = 0
-        for one, stencil in zip(made, stencils, strict=True):
-            assert stencil is not None
-            span = slice(first, first + len(stencil.values))
-            first = span.stop
-            V = window_space(one.right, one.left)
-            triples = list(zip(*(V.T @ A[span] @ V for A in (M, C, K)), strict=True))
-            out.append(variation(stencil, triples, *one.window(V), self._around.rate))
-        return out
+        times = np.array([one.at for one in made])
+        rates = self._table.derivative()
+        first = rates(times)
+        at = Derivatives(self._table(times), first, rates.derivative()(times), first)
+        lam = np.stack([one.eigenvalues for one in made])
+        right, left = (np.stack([getattr(one, side) for one in made]) for side in ("right", "left"))
+        return variations(at, lam, right, left, self._around.rate)
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
         return snapshot
