@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
 from modal.periodic.balanced import Balanced
-from modal.periodic.magnus import propagator
+from modal.periodic.magnus import propagator, step_factors
 from modal.types import Array, Complex, Index
 
 INSTANTS, MOST_INSTANTS = 128, 512
@@ -33,16 +33,23 @@ TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may hav
 WORST_CONDITION = 1e6  # of the projected reference shapes
 WIDEST = np.log(1e8)  # of the moduli of one group: a wider one needs a product of factors
 LARGEST_GROUP = 40
+FIRST_STEPS = 32  # of the propagation of a group
 EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
 class DecoupledModes:
-    """log μ (N,), Im in (−π, π], Floquet vectors (N, N) at t0, and bounds of the errors (N,)."""
+    """log μ (N,), Im in (−π, π], Floquet vectors (N, N) at t0, and bounds of the errors (N,).
+
+    states (m, N, N): the periodic parts of the modes at equal parts of the period, relative to the
+    rates (N,), 1/s, the exponents before multiples of 2πi/T are removed.
+    """
 
     logs: Complex
     vectors: Complex
     error: Array
+    states: Complex
+    rates: Complex
 
 
 def decoupled_modes(A: Balanced, t0: float, period: float) -> DecoupledModes | None:
@@ -111,8 +118,8 @@ class _Decoupling:
         before = np.inf
         for _ in range(ROUNDS):
             self.B = self._transformed()
-            values, V = self._diagonal()
-            E = np.linalg.solve(V, self._off(self.B) @ V)
+            values, V, inverse = self._diagonal()
+            E = inverse @ self._off(self.B) @ V
             apart = values[:, :, None] - values[:, None, :]
             same = self._same()
             apart[:, same] = np.inf
@@ -130,9 +137,7 @@ class _Decoupling:
                 continue
             before = worst
             W = -E / apart
-            self.X = self.X + self.X @ (
-                V @ np.linalg.solve(V.swapaxes(1, 2), W.swapaxes(1, 2)).swapaxes(1, 2)
-            )
+            self.X = self.X + self.X @ (V @ W @ inverse)
         return False
 
     def _same(self) -> Array:
@@ -145,14 +150,18 @@ class _Decoupling:
     def _off(self, B: Complex) -> Complex:
         return np.where(self._same(), 0.0, B)
 
-    def _diagonal(self) -> tuple[Complex, Complex]:
-        """Eigenvalues (m, N) and vectors (m, N, N) of the diagonal blocks of B."""
+    def _diagonal(self) -> tuple[Complex, Complex, Complex]:
+        """Eigenvalues (m, N) of the diagonal blocks of B, vectors (m, N, N) and their inverse."""
         m, N, _ = self.B.shape
-        values, V = np.empty((m, N), dtype=complex), np.zeros((m, N, N), dtype=complex)
+        values = np.diagonal(self.B, axis1=1, axis2=2).copy()
+        V = np.repeat(np.eye(N, dtype=complex)[None], m, axis=0)
+        inverse = V.copy()
         for group in self.groups:
-            block = np.ix_(np.arange(m), group, group)
-            values[:, group], V[block] = np.linalg.eig(self.B[block])
-        return values, V
+            if len(group) > 1:
+                block = np.ix_(np.arange(m), group, group)
+                values[:, group], V[block] = np.linalg.eig(self.B[block])
+                inverse[block] = np.linalg.inv(V[block])
+        return values, V, inverse
 
     def _join(self, coupling: Array) -> bool:
         """Join the groups whose coupling is of the size of the largest."""
@@ -170,7 +179,7 @@ class _Decoupling:
     def modes(self) -> DecoupledModes | None:
         """From the groups by themselves."""
         T, N = self.period, self.X.shape[2]
-        logs, vectors = np.empty(N, dtype=complex), np.zeros((N, N), dtype=complex)
+        logs, states = np.empty(N, dtype=complex), np.empty_like(self.X)
         error = self.missed + EPS * T * np.linalg.norm(self.A[0], 2)
         # Means off every other instant err by the coefficient of half the order; coefficients fall
         # geometrically, so the error of all instants is about its square.
@@ -182,10 +191,12 @@ class _Decoupling:
             B = self.B[np.ix_(np.arange(len(self.B)), group, group)]
             middle = np.trace(B.mean(axis=0)) / len(group)
             if len(group) == 1:
-                logs[group], vectors[:, group] = middle * T, self.X[0][:, group]
+                logs[group] = middle * T
+                states[:, :, group] = self.X[:, :, group] * self._phase(B[:, 0, 0] - middle)
                 continue
+            waves = _Waves(B - middle * np.eye(len(group)), T)
             try:
-                own = propagator(_Waves(B - middle * np.eye(len(group)), T), 0.0, T, ACCURACY)
+                own = propagator(waves, 0.0, T, ACCURACY, FIRST_STEPS)
             except ConvergenceError:
                 return None
             values, left, right = la.eig(own.matrices[0], left=True, right=True)
@@ -194,12 +205,32 @@ class _Decoupling:
             if not np.ptp(sizes) <= WIDEST:
                 return None
             logs[group] = np.log(values) + middle * T
-            vectors[:, group] = self.X[0][:, group] @ right
+            states[:, :, group] = self.X[:, :, group] @ self._moved(waves, right, values)
             pairing = np.abs((left.conj() * right).sum(axis=0))
             scale = np.linalg.norm(own.matrices[0], 2) / np.abs(values)
             error[group] += own.errors[0] * scale / np.where(pairing > EPS, pairing, EPS)
+        rates = logs / T
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
-        return DecoupledModes(logs, vectors, error)
+        return DecoupledModes(logs, states[0], error, states, rates)
+
+    def _phase(self, slope: Complex) -> Complex:
+        """exp ∫ slope dt from t0, of a periodic slope (m,) without mean: (m, 1, 1)."""
+        count = len(slope)
+        waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
+        terms = np.fft.fft(slope)
+        terms[1:] /= waves[1:]
+        terms[0] = 0.0
+        found = np.fft.ifft(terms)
+        return np.asarray(np.exp(found - found[0])[:, None, None])
+
+    def _moved(self, waves: _Waves, start: Complex, multipliers: Complex) -> Complex:
+        """z(t) e^{−νt} (m, g, g) of z' = B z from the eigenvectors `start`, ν of the multipliers."""
+        count, h = len(self.X), self.period / len(self.X)
+        turn = np.exp(-np.log(multipliers) / count)
+        found = [start]
+        for factor in step_factors(waves, h * np.arange(count - 1), h):
+            found.append(factor @ found[-1] * turn)
+        return np.stack(found)
 
 
 def _followed(values: Complex) -> tuple[Index, Index]:
