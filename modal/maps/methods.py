@@ -262,7 +262,7 @@ def judged(system: FrozenSystem, k: int) -> Verdict:
 
 
 def on_all_modes(system: FrozenSystem, found: Verdict) -> Verdict:
-    """The verdict on all modes of a small system whose lowest ones are stable, where it is known."""
+    """The verdict on all modes of a small system whose lowest ones are stable, where known."""
     return found if system.n > ALL_MODES else _extended(found, stability(system))
 
 

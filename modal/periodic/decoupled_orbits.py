@@ -42,4 +42,4 @@ class DecoupledOrbits:
             out[(number + shift[mode]) % size, :, mode] = waves[:, :, mode]
         out = np.fft.ifft(out, axis=0) * size
         out[:, :, ~np.asarray(known, dtype=bool)] = np.nan
-        return out
+        return np.asarray(out)

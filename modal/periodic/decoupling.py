@@ -273,7 +273,7 @@ class _Decoupling:
         return np.asarray(np.exp(found - found[0])[:, None, None])
 
     def _moved(self, waves: _Waves, start: Complex, multipliers: Complex) -> Complex:
-        """z(t) e^{−νt} (m, g, g) of z' = B z from the eigenvectors `start`, ν of the multipliers."""
+        """z(t) e^{−νt} (m, g, g) of z' = B z from eigenvectors `start`, ν of the multipliers."""
         count, h = len(self.X), self.period / len(self.X)
         turn = np.exp(-np.log(multipliers) / count)
         found = [start]

@@ -140,7 +140,7 @@ def unit_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
 def _has_cholesky(A: Array | sp.csr_matrix) -> bool:
     if A.shape[0] <= DENSE:
         try:
-            la.cholesky(A.toarray() if sp.issparse(A) else A)
+            la.cholesky(A if isinstance(A, np.ndarray) else A.toarray())
         except la.LinAlgError:
             return False
         return True

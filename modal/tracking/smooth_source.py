@@ -22,7 +22,6 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
-from assembly.system.frozen import FrozenSystem
 from modal.provenance.same_model import drawn_prints
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.spot_check import full_modes, unmatched

@@ -389,7 +389,7 @@ def _matched(
     They are those on the main directions W of the modes: an error of relative size e in the vectors
     costs e² in an eigenvalue.
     """
-    M, C, K = near
+    M, C, _ = near
     W = _main_directions(Q, U)
     values, X, Y = _eigenpairs(*(_transposed(W) @ A @ W for A in near))
     X, Y = _times(W, X), _times(W, Y)
