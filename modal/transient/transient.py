@@ -374,7 +374,7 @@ def _accuracy(ledger: Any, steps: FixedSteps | AdaptiveSteps) -> dict[str, Any]:
     """What is known of the errors: of adaptive steps, and of matrices read off a polynomial."""
     known: dict[str, Any] = {}
     if isinstance(steps, AdaptiveSteps):
-        known["displacement_error_estimate"] = steps.error
+        known["displacement_error_estimate"] = steps.error + steps.unresolved
     if isinstance(ledger, EnergyLedger) and isinstance(ledger.equations, TabulatedModel):
         known["interpolated"] = str(ledger.equations.motion.interpolant)
         known["interpolation_deviation"] = ledger.equations.deviation

@@ -57,13 +57,13 @@ class SpeedFamily:
 
     def __init__(self, **settings: Any) -> None:
         self.settings = settings
-        self._last: tuple[float, assembly.Mechanism] | None = None
+        self._mechanisms: dict[float, assembly.Mechanism] = {}
 
     def at(self, speed_rpm: float, turn: float) -> tuple[assembly.Mechanism, float]:
         """The mechanism of a speed, and the time (s) of a fraction of its turn."""
-        if self._last is None or self._last[0] != speed_rpm:
-            self._last = (speed_rpm, model(speed_rpm=speed_rpm, **self.settings))
-        mechanism = self._last[1]
+        if speed_rpm not in self._mechanisms:
+            self._mechanisms[speed_rpm] = model(speed_rpm=speed_rpm, **self.settings)
+        mechanism = self._mechanisms[speed_rpm]
         assert mechanism.period is not None
         return mechanism, turn * mechanism.period
 
