@@ -109,14 +109,14 @@ class Operators:
 
 def _kronecker(part: Part) -> Kronecker | None:
     """The part as one Kronecker product, if all its terms have one scalar matrix."""
-    if part.terms is None or not all(isinstance(A, Kronecker) for _, A in part.terms.terms):
+    if part.terms is None or part.terms.is_zero:
         return None
-    (first, *rest), total = part.terms.terms, 0.0
-    if any(A.m is not first[1].m or A.a.shape != first[1].a.shape for _, A in rest):
+    if not all(isinstance(A, Kronecker) for _, A in part.terms.terms):
         return None
-    for c, A in part.terms.terms:
-        total = total + c * A.a
-    return Kronecker(first[1].m, total)
+    first = part.terms.terms[0][1]
+    if any(A.m is not first.m or A.a.shape != first.a.shape for _, A in part.terms.terms):
+        return None
+    return Kronecker(first.m, np.sum([c * A.a for c, A in part.terms.terms], axis=0))
 
 
 def _applied(part: Part) -> Operator:

@@ -152,11 +152,13 @@ class ShapeBasis:
     def residual(self, lam: Complex, Y: Complex, transposed: bool) -> tuple[Array, Array, Array]:
         """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖K_ref x‖ and ‖x‖, (k,)."""
         wide, total = in_parts(Y), np.zeros((len(self.V), len(lam)), dtype=complex)
-        images = {name: self.image(name) @ wide for name in self._stored if name != "shapes"}
-        for unit in self.operators.units.values():
-            image = unit.rotated(images[unit.stored])
-            total += from_parts(image) * unit.weight(lam, transposed)
-        return in_parts(total), lengths(images["stiffness"]), lengths(self.V @ wide)
+        elastic = self.KV @ wide
+        for stored in ("stiffness", *self.operators.matrices):
+            image = from_parts(elastic if stored == "stiffness" else self.image(stored) @ wide)
+            for unit in self.operators.units.values():
+                if unit.stored == stored:
+                    total += unit.rotated(image) * unit.weight(lam, transposed)
+        return in_parts(total), lengths(elastic), lengths(self.V @ wide)
 
     def inertia(self, a: Array, b: Array) -> Array:
         """C V a + M V b, (n, p), of real coordinates."""
