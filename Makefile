@@ -26,7 +26,7 @@ in_workers = -n $(WORKERS) --dist loadgroup
 comma := ,
 space := $(subst ,, )
 
-.PHONY: help setup demo test complex lint types docs bench bench-large clean
+.PHONY: help setup demo test slow complex lint types docs bench bench-large clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -39,8 +39,13 @@ demo: setup  ## run the slider-crank and rotating-blade studies into outputs/
 	$(VENV)/bin/frozen-motion run slider-crank --out $(OUT)/slider-crank
 	$(VENV)/bin/frozen-motion run rotating-blade --out $(OUT)/rotating-blade
 
-test: setup  ## run the tests in WORKERS processes (2); PYTEST='-k name' chooses some
-	$(python) -m pytest $(in_workers) $(PYTEST)
+test: setup  ## run the tests but the slow ones in WORKERS processes (2); PYTEST='-k name' chooses some
+	@tools/browser
+	@$(call needs,playwright,browser)
+	$(python) -m pytest $(in_workers) -m "not slow" $(PYTEST)
+
+slow: setup  ## run the slow tests
+	$(python) -m pytest $(in_workers) -m slow $(PYTEST)
 
 complex: ## run the tests of solving and sweeping on a complex PETSc build, in .venv-complex
 	@tools/set-up .venv-complex complex

@@ -132,6 +132,7 @@ from assembly.materials.sections import (
 from assembly.mechanisms.applied_loads import Load as Load
 from assembly.mechanisms.bushings import Bushing as Bushing
 from assembly.mechanisms.bushings import bushing as bushing
+from assembly.mechanisms.deformed_motion import DeformedState as DeformedState
 from assembly.mechanisms.drivers import Driver as Driver
 from assembly.mechanisms.drivers import driver as driver
 from assembly.mechanisms.joints import (
@@ -159,6 +160,8 @@ from assembly.mechanisms.mechanism import Mechanism as Mechanism
 from assembly.mechanisms.reactions import Reaction as Reaction
 from assembly.mechanisms.rigid_state import Pose as Pose
 from assembly.mechanisms.rigid_state import RigidState as RigidState
+from assembly.mechanisms.trim_result import Resultants as Resultants
+from assembly.mechanisms.trim_result import Trim as Trim
 from assembly.motion.laws import Harmonic as Harmonic
 from assembly.motion.laws import Law as Law
 from assembly.motion.laws import Uniform as Uniform

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers, real_array, shown
 from assembly.errors import InputError
 from assembly.magnitudes import ACCELERATION, RATE
 from assembly.types import Array
@@ -108,7 +109,7 @@ def unit_coefficients(omega: Array, epsilon: Array, acceleration: Array) -> Arra
 
 def as_vector(value: ArrayLike, name: str, axis: ArrayLike | None = None) -> Array:
     """A finite (3,) vector from a vector, or from a scalar along `axis`; InputError otherwise."""
-    array = np.asarray(value, dtype=float)
+    array = as_numbers(value, name)
     if array.ndim == 0:
         if axis is None:
             if array == 0.0:
@@ -124,12 +125,14 @@ def as_vector(value: ArrayLike, name: str, axis: ArrayLike | None = None) -> Arr
     return array
 
 
-def unit_axis(axis: ArrayLike | Sequence[float]) -> Array:
+def unit_axis(axis: ArrayLike | Sequence[float], name: str = "axis") -> Array:
     """The unit vector of an axis.
 
     Parameters
     ----------
     axis : array_like, shape (3,)
+    name : str
+        Name of the argument in messages.
 
     Returns
     -------
@@ -140,8 +143,8 @@ def unit_axis(axis: ArrayLike | Sequence[float]) -> Array:
     InputError
         For a vector that is zero, not finite or of another shape.
     """
-    a = np.asarray(axis, dtype=float)
-    length = np.linalg.norm(a) if a.shape == (3,) else 0.0
-    if not np.isfinite(length) or length == 0.0:
-        raise InputError(f"axis: expected three numbers that are not all zero, got {axis!r}")
+    a = real_array(axis)
+    length = np.linalg.norm(a) if a is not None and a.shape == (3,) else 0.0
+    if a is None or not np.isfinite(length) or length == 0.0:
+        raise InputError(f"{name}: expected three numbers that are not all zero, got {shown(axis)}")
     return np.asarray(a / length)

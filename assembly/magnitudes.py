@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_number, as_numbers, shown
 from assembly.errors import InputError
 
 
@@ -45,17 +46,27 @@ class Magnitude:
 
     def check(self, values: ArrayLike, what: str, error: type[InputError] = InputError) -> None:
         """Raises the error, naming what, unless all values are inside the limits."""
-        if not self.accepts(values):
-            shown = np.asarray(values, dtype=float).tolist()
-            raise error(f"{what}: must be {self.expected}, got {shown!r}")
+        array = as_numbers(values, what, error)
+        if not self.accepts(array):
+            raise error(f"{what}: must be {self.expected}, got {array.tolist()!r}")
+
+    def number(self, value: object, what: str, error: type[InputError] = InputError) -> float:
+        """The value as a float; the error, naming what, unless it is one number inside."""
+        number = as_number(value, what, error)
+        self.check(number, what, error)
+        return number
 
 
-def check_count(value: object, what: str, least: int = 1) -> None:
-    """Raises InputError, naming what, unless the value is a whole number of at least `least`."""
+def check_count(value: object, what: str, least: int = 1, largest: int | None = None) -> None:
+    """Raises InputError, naming what, unless the value is a whole number within the limits."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < least:  # type: ignore[operator]
-        raise InputError(f"{what}: must be a whole number of at least {least}, got {value!r}")
+        raise InputError(f"{what}: must be a whole number of at least {least}, got {shown(value)}")
+    if largest is not None and value > largest:  # type: ignore[operator]
+        raise InputError(f"{what}: must be at most {largest:,}, got {value}")
 
+
+MOST_ELEMENTS = 1_000_000
 
 LENGTH = Magnitude("positive length", "m", 1e-12, 1e9)
 POSITION = Magnitude("coordinate", "m", 0.0, 1e9, signed=True)

@@ -28,6 +28,11 @@ from modal.exchange.uff import read_uff as read_uff
 from modal.exchange.uff import write_uff as write_uff
 from modal.exchange.vtk import write_motion as write_motion
 from modal.exchange.vtk import write_shapes as write_shapes
+from modal.explorer.page import write_explorer as write_explorer
+from modal.explorer.placed_bodies import PlacedBody as PlacedBody
+from modal.explorer.placed_bodies import placed_bodies as placed_bodies
+from modal.explorer.views import ExplorerView as ExplorerView
+from modal.explorer.views import explorer_view as explorer_view
 from modal.maps.grid import Model as Model
 from modal.maps.stability_maps import stability_map as stability_map
 from modal.periodic.blade_family import MultibladeFamily as MultibladeFamily
@@ -46,12 +51,16 @@ from modal.proofs.verdict import stability as stability
 from modal.reduction.interpolation import Interpolant as Interpolant
 from modal.response.frequency_response import frequency_response as frequency_response
 from modal.response.state_space import state_space as state_space
+from modal.response.state_space_family import state_space_family as state_space_family
 from modal.response.unbalance import unbalance_response as unbalance_response
 from modal.tracking.dataset import events as events
 from modal.tracking.following import Rules as Rules
 from modal.tracking.snapshot import ModesLike as ModesLike
 from modal.tracking.tracking import TrackingInterrupted as TrackingInterrupted
 from modal.tracking.tracking import track as track
+from modal.transient.base_motion import BaseMotion as BaseMotion
+from modal.transient.base_motion import ShockPulse as ShockPulse
+from modal.transient.base_motion import base_motion as base_motion
 from modal.transient.loads import (
     Harmonic as Harmonic,
 )

@@ -44,6 +44,7 @@ def blade(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_modes_that_change_faster_than_they_vibrate_do_not_stand_for_the_motion(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def test_independent_parts_are_solved_apart_and_none_is_lost() -> None:
     )
 
 
+@pytest.mark.slow
 def test_thousand_conservative_systems_have_no_real_part() -> None:
     """Every size, spread and backend: Re λ is exactly zero, not small."""
     for seed in range(1000):
@@ -135,6 +136,7 @@ def test_gyroscopic_stabilisation_has_the_verdict_of_fifty_digits() -> None:
     assert 4 < sum(verdicts) < 36  # both verdicts occur
 
 
+@pytest.mark.slow
 def test_larger_indefinite_system_agrees_with_thirty_digits() -> None:
     """16 definite and 6 gyroscopically stabilised DOFs, coupled: eigenvalues on and off the
     axis."""

@@ -239,6 +239,7 @@ def test_a_parameter_the_model_does_not_have(
     assert 'did you mean "epsilon"?' in one_line(capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("processes")
 def test_interrupting_a_run_is_one_line_and_leaves_whole_files(tmp_path: Path) -> None:
     """Ctrl-C in the middle of a map: exit code 130, nothing half written, --resume finishes it."""

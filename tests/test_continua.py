@@ -155,10 +155,10 @@ def test_geometric_stiffness_is_affine(
     """The combination of the twelve units is the K_G of the whole load at once."""
     made = body(element, clamped="x0")
     system = made.freeze(omega=omega, epsilon=epsilon, acceleration=acceleration)
-    u = made.static_response(
+    u = made.statics.response(
         (made.operators.inertia_loads @ _coefficients(omega, epsilon, acceleration))[:, None]
     )
-    whole = made.geometric(u[:, 0]).tocsr()[made.free][:, made.free]
+    whole = made.statics.geometric(u[:, 0]).tocsr()[made.free][:, made.free]
     np.testing.assert_allclose(
         system.K_G.toarray(), whole.toarray(), atol=1e-10 * max(abs(whole).max(), 1e-30)
     )

@@ -135,6 +135,7 @@ def test_constant_rotation_is_confirmed_and_missing_prestress_is_not() -> None:
     assert PRESTRESS in {d.reason for d in check.diagnoses}
 
 
+@pytest.mark.slow
 def test_slider_crank_is_confirmed() -> None:
     mechanism = slider_crank(elements=3)
     tracks = modal.track(mechanism, times=np.linspace(0.0, 0.04, 61), k=1)

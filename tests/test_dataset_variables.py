@@ -18,6 +18,8 @@ import modal
 import studies
 from modal.data.datasets import described, plain
 from modal.data.variables import COORDINATES, SWEPT, TABLES, TRACKS, Table
+from studies.cli.one_state import modes_dataset
+from studies.model_files.loading import LoadedModel
 from tests.support.dataset_checks import (
     UNITS,
     assert_as_xarray_users_expect,
@@ -131,6 +133,17 @@ def multiblade() -> xr.Dataset:
     return family.track([10.0, 15.0, 20.0], k=2)
 
 
+def state_space() -> xr.Dataset:
+    return modal.state_space_family(
+        BLADE, [(3, "uz")], [(3, "uz")], 2, over={"omega": [0.0, 20.0]}, axis=(0, 0, 1)
+    )
+
+
+def one_state() -> xr.Dataset:
+    model = LoadedModel(Path("m.toml"), None, None, BLADE)  # type: ignore[arg-type]
+    return modes_dataset(modal.solve(BLADE.freeze(), 2), model, 0.0, {})
+
+
 WRITTEN: dict[str, tuple[str, Callable[[], xr.Dataset]]] = {
     "over_speed": ("tracks", over_speed),
     "over_time": ("tracks", over_time),
@@ -147,6 +160,8 @@ WRITTEN: dict[str, tuple[str, Callable[[], xr.Dataset]]] = {
     "periodic": ("periodic", periodic),
     "rotor": ("rotor", rotor),
     "multiblade": ("multiblade", multiblade),
+    "state_space": ("state_space", state_space),
+    "modes": ("modes", one_state),
 }
 
 

@@ -62,6 +62,7 @@ def check(system: FrozenSystem, modes: Modes, exact: np.ndarray) -> None:
     np.testing.assert_allclose(np.diag(pairing), 1.0, rtol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("diverging", [False, True])
 def test_doubled_overdamped_systems(diverging: bool) -> None:
     """All modes, counted, of 4 to 11 unknowns (an odd number: one unknown by itself)."""

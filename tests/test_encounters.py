@@ -46,6 +46,7 @@ def outcome(found: Iterable[Family], points: int, solver: Solver) -> tuple[list[
     return shares, kinds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gap", "points", "count"), [(0.0, 6, 25), (1e-3, 4, 25), (3e-5, 12, 25), (3e-6, 6, 25)]
 )

@@ -42,6 +42,7 @@ def test_mass_at_the_end_of_an_arm() -> None:
     assert abs(abs(exact).min() - abs(eigenvalues(plain())).min()) > 1.0
 
 
+@pytest.mark.slow
 def test_stretched_shape_is_the_same_with_either_description() -> None:
     at_node = attach_mass(plain(end_offsets=((0, 0, 0), -ARM)), "end", 3.0)
     at_offset = attach_mass(plain(), "end", 3.0, offset=ARM)

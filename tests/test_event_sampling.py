@@ -84,6 +84,7 @@ def test_undamped_slider_crank_of_two_elements_a_link(count: int) -> None:
     assert np.nanmax(np.abs(tracks["growth_rate_action"].values) / size) < 1e-9
 
 
+@pytest.mark.slow
 def test_rates_of_an_instant_do_not_depend_on_the_sampling() -> None:
     """σ, the frozen interval and the coupling at the instants that three samplings share."""
     model = slider_crank.model(elements=2)

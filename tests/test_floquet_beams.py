@@ -145,6 +145,7 @@ class Counted:
         return self.mechanism.freeze(t)
 
 
+@pytest.mark.slow
 def test_floquet_vectors_of_a_mechanism_come_back_multiplied() -> None:
     """The whole monodromy, off a polynomial through a few instants, against a transient that
     freezes at every stage; Lagrange's and Hamilton's form give the same turn."""

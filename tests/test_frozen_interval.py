@@ -100,6 +100,7 @@ def test_spin_up(mode: int) -> None:
         assert 0.4 * true <= h <= 1.05 * true
 
 
+@pytest.mark.slow
 def test_slider_crank() -> None:
     """Each interval against the slider-crank frozen at the later instants."""
     mechanism = slider_crank_model.model(elements=3)

@@ -51,6 +51,7 @@ def one_line(done: subprocess.CompletedProcess[str], out: Path) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1_000, 50_000])
 @pytest.mark.parametrize("name", ["track", "track of a mechanism", "map"])
 def test_a_file_that_cannot_grow(name: str, limit: int, tmp_path: Path) -> None:
@@ -84,6 +85,7 @@ def can_mount() -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_mount(), reason="needs the right to mount")
 @pytest.mark.parametrize("size", ["4k", "160k"])
 @pytest.mark.parametrize("name", COMMANDS)

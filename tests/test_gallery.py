@@ -73,6 +73,7 @@ def test_asymmetric_shaft() -> None:
     assert_allclose(example["found"], exact, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_follower_load() -> None:
     """Beck's load as in the literature; the first two frequencies go together, one of them
     grows."""
@@ -108,6 +109,7 @@ def test_coupled_blades() -> None:
     assert example["found"] == pytest.approx(estimate, rel=0.02)
 
 
+@pytest.mark.slow
 def test_slider_crank() -> None:
     """σ predicts the amplitude at least three times as well as Re λ."""
     example = run("slider_crank")

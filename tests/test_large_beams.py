@@ -222,6 +222,7 @@ def test_ball_pin_holds_a_bent_beam_by_a_couple_that_turns_with_it(epsilon: floa
     assert epsilon or couple.verdict == "holds"
 
 
+@pytest.mark.slow
 def test_spinning_arc_bends_as_its_boundary_value_problem() -> None:
     """A clamped arc of 2 rad, bent open by 90 mm of 500: r, θ, F, M by collocation.
 

@@ -19,6 +19,7 @@ from tests.support.killed_maps import CASES, make, running, series, values
 pytestmark = pytest.mark.xdist_group("processes")  # one process at a time is started and stopped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_tiles_from_a_restored_basis_equal_those_of_a_new_one(case: str, tmp_path: Path) -> None:
     """All tiles are computed twice: from the basis in memory, and from the stored one."""
@@ -41,6 +42,7 @@ def test_kills_at_random_moments(case: str, tmp_path: Path) -> None:
     assert outcome.different == 0 and outcome.leftovers == 0
 
 
+@pytest.mark.slow
 def test_a_kill_during_creation_leaves_nothing_after_the_next_start(tmp_path: Path) -> None:
     store = tmp_path / "map.zarr"
     with running("damped", store) as process:
@@ -69,6 +71,7 @@ def test_only_folders_of_processes_that_are_gone_are_removed(tmp_path: Path) -> 
     assert sorted(os.listdir(tmp_path)) == sorted(stay)
 
 
+@pytest.mark.slow
 def test_a_map_that_another_process_writes_is_refused(tmp_path: Path) -> None:
     store = tmp_path / "map.zarr"
     make("damped", store)

@@ -81,6 +81,7 @@ def test_the_equations_transform_between_frames() -> None:
         assert_allclose(found, expected, atol=1e-13 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 def test_transients_agree_between_frames_only_with_transport() -> None:
     """Joint B in the crank's or in the rod's axes; joint C in the rod's or the slider's, which are
     fixed axes."""

@@ -305,6 +305,7 @@ def test_a_model_file_is_asked_in_one_line_and_strict_is_an_error(
     assert len(lines) == len(set(lines)) <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["track", "map", "check"])
 def test_a_right_model_file_is_silent_under_strict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str

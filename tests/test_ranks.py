@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from tests.support.model_files import BEAM
+import modal
+from studies.__main__ import main
+from tests.support.model_files import BEAM, CRANK
+from tests.support.processes import wait_for
 from tests.support.rank_runs import bits, stability_map, started, under_mpiexec
 
 pytestmark = [
@@ -38,6 +42,7 @@ def alone() -> str:
     return bits(stability_map(None))
 
 
+@pytest.mark.slow
 def test_two_ranks(alone: str, tmp_path: Path) -> None:
     """Maps bit by bit those of one process; solutions with shared factors to 1e-9."""
     found = results(2, "maps,shared", tmp_path)
@@ -121,6 +126,25 @@ def test_the_command_line_writes_one_set_of_files(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
+def test_a_signal_to_mpiexec_keeps_what_was_finished(tmp_path: Path) -> None:
+    """One line on stderr, the tracks so far on disk; one process computes the rest."""
+    model, out = tmp_path / "crank.toml", tmp_path / "out"
+    model.write_text(CRANK)
+    arguments = ["track", str(model), "--times", "0:0.04:1500", "--modes", "3", "--out", str(out)]
+    process = under_mpiexec(2, ["-m", "studies", *arguments])
+    wait_for(out / "tracks.store" / "state.npz")
+    process.send_signal(signal.SIGTERM)
+    _, error = process.communicate(timeout=LONGEST)
+    assert process.returncode != 0
+    lines = [line for line in error.splitlines() if line.strip()]
+    assert lines == ["frozen-motion: ended by SIGTERM; what was finished is kept"]
+    assert 0 < modal.read_dataset(out / "tracks.nc").sizes["time"] < 1500
+    assert main([*arguments, "--resume"]) == 0
+    assert modal.read_dataset(out / "tracks.nc").sizes["time"] == 1500
+
+
+@pytest.mark.slow
 def test_bits_tell_maps_apart(alone: str) -> None:
     """The comparison above fails for a change of one bit."""
     grid = stability_map(None)

@@ -150,6 +150,7 @@ def of_three_waves(body: Body, omega: float, exact: RingWaves) -> tuple[np.ndarr
     return out[0], out[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("section", "omega", "bound"),
     [

@@ -227,7 +227,7 @@ def make(**changes: object) -> Rotor:
     ("change", "word"),
     [
         (dict(segments=[]), "segments"),
-        (dict(segments=[(-1.0, SHAFT)]), "lengths"),
+        (dict(segments=[(-1.0, SHAFT)]), "segments: number 0: length"),
         (dict(elements=0), "elements"),
         (dict(discs=[Disc(1.5, 1.0, 1.0, 0.6)]), "disc at 1.5"),
         (dict(discs=[Disc(0.5, 1.0, 1.0, 0.1)]), "inertia"),

@@ -146,7 +146,7 @@ def test_linear_prestress(block: assembly.Body, directions: NDArray[np.float64])
     still = np.zeros(block.size)
     load = -residual(block, still, still, still)
     np.testing.assert_allclose(system.Q, load[block.free], atol=1e-12 * abs(load).max())
-    linear = block.static_response(load[:, None])[:, 0]
+    linear = block.statics.response(load[:, None])[:, 0]
     compare(
         block,
         system.stiffness,

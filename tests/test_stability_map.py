@@ -135,6 +135,7 @@ class StifferAtOnePoint:
         return FrozenSystem(**(system.parts | {"K": system.parts["K"] + more}))
 
 
+@pytest.mark.slow
 def test_an_operator_at_one_point_only_leaves_the_others_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -212,6 +213,7 @@ def test_killed_and_resumed_map_equals_an_unbroken_one(tmp_path: Path) -> None:
         assert one[name].values.tobytes() == other[name].values.tobytes(), name
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("processes")
 def test_interrupt_leaves_whole_tiles_and_no_partial_files(tmp_path: Path) -> None:
     """Ctrl-C in the middle: finished tiles are kept, nothing is half-written, resumable."""

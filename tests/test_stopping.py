@@ -17,7 +17,7 @@ import xarray as xr
 import modal
 from studies.__main__ import main
 from tests.support.model_files import BEAM, CRANK
-from tests.support.processes import interruptible
+from tests.support.processes import interruptible, wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one process at a time is started and stopped
 
@@ -39,13 +39,6 @@ def started(command: list[str]) -> subprocess.Popen[str]:
         env=ENVIRONMENT,
         preexec_fn=interruptible,
     )
-
-
-def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 60.0
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert path.exists()
 
 
 def last_line(process: subprocess.Popen[str], number: signal.Signals) -> str:
@@ -104,6 +97,7 @@ def test_a_track_keeps_what_was_finished(
     assert np.array_equal(again["eigenvalue"].values[:count], partial["eigenvalue"].values)
 
 
+@pytest.mark.slow
 def test_a_map_keeps_what_was_finished(crank: Path) -> None:
     out = crank.parent / "out"
     arguments = ["map", str(crank), "--out", str(out), "--modes", "2"]
@@ -135,6 +129,7 @@ def test_a_signal_in_generated_code(tmp_path: Path) -> None:
     assert process.returncode == CODES[signal.SIGTERM]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["check", "{model}"], ["run", "slider-crank"]])
 def test_check_and_run_end_in_one_line(crank: Path, command: list[str]) -> None:
     arguments = [part.format(model=crank) for part in command]

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers, check_kind
 from assembly.bodies.body import Body
 from assembly.elements.bar import BarFamily
 from assembly.elements.family import ElementFamily
@@ -50,7 +51,7 @@ def attach_mass(
     InputError
         For impossible values, or when inertia or offset need rotations that the node lacks.
     """
-    MASS.check(mass, "mass")
+    MASS.number(mass, "mass")
     at = node_number(body, node)
     arm = as_vector(offset, "offset")
     about_centre = second_moments(inertia)
@@ -115,6 +116,8 @@ def attach_spring(
     """
     k, d = _spring_values(stiffness, "stiffness"), _spring_values(damping, "damping")
     nodes = [node_number(body, node)] + ([] if other is None else [node_number(body, other)])
+    if len(nodes) == 2 and nodes[0] == nodes[1]:
+        raise InputError(f"other: is node {nodes[0]} itself; a spring connects two nodes")
     ends = np.array([nodes], dtype=np.intp)
     span = np.ptp(body.dofs.coordinates[nodes], axis=0)
     if not span.any():
@@ -169,6 +172,8 @@ def attach_damper(body: Body, node: int | str, damping: ArrayLike) -> Body:
 
 def node_number(body: Body, node: int | str) -> int:
     """The number of a node given by number or by the name of a one-node set; InputError if none."""
+    check_kind(body, Body, "body", "a body such as assembly.beam(…)")
+    check_kind(node, (str, int, np.integer), "node", "a node number or the name of a set")
     if isinstance(node, str):
         if node not in body.sets:
             known = ", ".join(body.sets) or "none"
@@ -187,7 +192,7 @@ def second_moments(inertia: ArrayLike) -> Array:
 
     Raises InputError when no distribution of mass has that tensor.
     """
-    values = np.asarray(inertia, dtype=float)
+    values = as_numbers(inertia, "inertia")
     if values.shape not in ((), (3,), (3, 3)):
         raise InputError(f"inertia: expected 1, 3 or 3×3 numbers, kg m², got shape {values.shape}")
     tensor = values if values.ndim == 2 else np.diag(np.broadcast_to(values, (3,)))
@@ -207,7 +212,7 @@ def _with(body: Body, *families: ElementFamily) -> Body:
 
 def _spring_values(value: ArrayLike, name: str) -> Array:
     """(6, 6) from a number, (3, 3) or (6, 6); InputError unless symmetric and not negative."""
-    entries = np.asarray(value, dtype=float)
+    entries = as_numbers(value, name)
     if entries.shape not in ((), (3, 3), (6, 6)):
         raise InputError(f"{name}: expected a number, (3, 3) or (6, 6), got shape {entries.shape}")
     size = 6 if entries.shape == (6, 6) else 3

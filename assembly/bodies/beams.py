@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers, check_choice, shown
 from assembly.bodies.body import Body
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.elements.bar import BarFamily
@@ -18,11 +19,11 @@ from assembly.elements.quadrature import LineRule, gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError
 from assembly.kinematics import as_vector, unit_axis
-from assembly.magnitudes import AREA, LENGTH, POSITION, check_count
-from assembly.materials.materials import Material
+from assembly.magnitudes import AREA, LENGTH, MOST_ELEMENTS, POSITION, check_count
+from assembly.materials.materials import Material, check_is_material
 from assembly.materials.plausibility import check_mass, check_slenderness
 from assembly.materials.section_frames import section_axes, turned
-from assembly.materials.sections import Section
+from assembly.materials.sections import Section, check_is_section
 from assembly.types import Array, Index
 
 End = Literal["start", "end", "both"] | None
@@ -114,14 +115,17 @@ def beam(
     >>> body.freeze(omega=(0, 0, 100.0)).n
     120
     """
+    check_is_section(section)
+    check_is_material(material)
     nodes, tangent = _axis(length, elements, offset, start, direction)
     check_slenderness(length, section.depth)
     check_mass(material.rho * section.A * length, "length", length)
     if planar and (abs(tangent[2]) > 1e-12 or np.any(nodes[:, 2] != 0.0)):
         raise InputError("planar: the beam must lie in the x-y plane of the body")
-    angles = np.broadcast_to(np.asarray(pitch, dtype=float), (2,))
-    if not np.all(np.isfinite(angles)):
-        raise InputError(f"pitch: expected finite angles in rad, got {pitch!r}")
+    pitches = as_numbers(pitch, "pitch")
+    if pitches.shape not in ((), (2,)) or not np.all(np.isfinite(pitches)):
+        raise InputError(f"pitch: expected a finite angle in rad, or two, got {shown(pitch)}")
+    angles = np.broadcast_to(pitches, (2,))
     rule = gauss(POINTS_UNIFORM if angles[0] == angles[1] else POINTS_TWISTED)
     where = (np.arange(elements)[:, None] + rule.points) / elements
     frames = section_axes(tangent, section_y, angles[0] + (angles[1] - angles[0]) * where)
@@ -183,9 +187,9 @@ def bar(
     InputError
         For a value that cannot be used.
     """
+    check_is_material(material)
     nodes, _ = _axis(length, elements, offset, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
-    area = section.A if isinstance(section, Section) else float(section)
-    AREA.check(area, "section")
+    area = section.A if isinstance(section, Section) else AREA.number(section, "section")
     check_slenderness(length, float(np.sqrt(area)))
     check_mass(material.rho * area * length, "length", length)
     dofs = DofMap.regular(nodes, (0,))
@@ -243,8 +247,7 @@ def uniform_stations(
 
 def check_theory(theory: str) -> None:
     """InputError unless the theory is one there is."""
-    if theory not in ("timoshenko", "euler-bernoulli"):
-        raise InputError(f'theory: expected "timoshenko" or "euler-bernoulli", got {theory!r}')
+    check_choice(theory, ("timoshenko", "euler-bernoulli"), "theory")
 
 
 def chain(elements: int) -> Index:
@@ -265,12 +268,12 @@ def supported(
     last = len(dofs.coordinates) - 1
     ends = {None: [], "start": [0], "end": [last], "both": [0, last]}
     for argument, value in (("clamped", clamped), ("pinned", pinned)):
-        if value not in ends:
-            raise InputError(f'{argument}: expected "start", "end", "both" or None, got {value!r}')
+        check_choice(value, ("start", "end", "both", None), argument)
     if set(ends[clamped]) & set(ends[pinned]):
         raise InputError(f"clamped={clamped!r} and pinned={pinned!r} hold the same end")
-    if pin_axis not in (None, "x", "y", "z"):
-        raise InputError(f'pin_axis: expected "x", "y", "z" or None, got {pin_axis!r}')
+    check_choice(pin_axis, ("x", "y", "z", None), "pin_axis")
+    if pin_axis is not None and pinned is None:
+        raise InputError(f"pin_axis = {pin_axis!r}: no end is pinned; give pinned as well")
     turning = (3, 4, 5) if pin_axis is None else (COMPONENTS.index("r" + pin_axis),)
     fixed = np.isin(dofs.node, ends[clamped])
     at_pin = np.isin(dofs.node, ends[pinned])
@@ -283,9 +286,9 @@ def _axis(
     length: float, elements: int, offset: float, start: ArrayLike, direction: ArrayLike
 ) -> tuple[Array, Array]:
     """Nodes (elements + 1, 3) and the unit tangent of a straight axis."""
-    LENGTH.check(length, "length")
-    check_count(elements, "elements")
-    POSITION.check(offset, "offset")
-    tangent = unit_axis(direction)
+    LENGTH.number(length, "length")
+    check_count(elements, "elements", largest=MOST_ELEMENTS)
+    POSITION.number(offset, "offset")
+    tangent = unit_axis(direction, "direction")
     along = offset + length * np.linspace(0.0, 1.0, elements + 1)
     return as_vector(start, "start") + along[:, None] * tangent, tangent

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline, make_interp_spline
 
+from assembly.arguments import as_numbers, check_kind
 from assembly.bodies.beams import End, Theory, chain, check_theory, supported
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
@@ -66,8 +67,9 @@ class BladeTable:
 
     def __post_init__(self) -> None:
         for entry in fields(self):
-            object.__setattr__(self, entry.name, np.asarray(getattr(self, entry.name), dtype=float))
-        n = len(self.s)
+            values = as_numbers(getattr(self, entry.name), f"blade table: {entry.name}")
+            object.__setattr__(self, entry.name, values)
+        n = self.s.size
         shapes = dict(s=(n,), axis=(n, 3), twist=(n,), stiffness=(n, 6, 6), mass=(n, 6, 6))
         for name, shape in shapes.items():
             value = getattr(self, name)
@@ -165,6 +167,8 @@ def blade(
     >>> body.freeze(omega=(0, 0, 50.0)).n
     48
     """
+    expected = "a table such as assembly.beamdyn_blade(path)"
+    check_kind(table, BladeTable, "table", expected)
     check_count(refine, "refine")
     parts = np.arange(refine) / refine
     nodes = np.append((table.s[:-1, None] + np.diff(table.s)[:, None] * parts).ravel(), table.s[-1])

@@ -13,19 +13,17 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.bodies.nonlinear import equilibrium
-from assembly.bodies.operators import BodyOperators, sum_operators
-from assembly.bodies.pin_couples import held_couples
+from assembly.bodies.operators import BodyOperators
 from assembly.bodies.placed import placed_body
+from assembly.bodies.statics import BodyStatics
 from assembly.dofs import DofMap
 from assembly.elements.family import ElementFamily
 from assembly.errors import InputError
 from assembly.kinematics import Kinematics, as_vector
-from assembly.linalg.factorization import Factorization
 from assembly.magnitudes import DAMPING_MASS, DAMPING_STIFFNESS
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import compatible, unresisted
@@ -91,6 +89,11 @@ class Body:
         """Cells of the mesh: their kind in meshio's names, and the nodes (E, a) of each."""
         return tuple(block for family in self.families for block in family.drawing_cells())
 
+    @property
+    def sections(self) -> Array:
+        """Half sides (E, 2, 3), m, of the rectangles that stand for the sections of line cells."""
+        return np.concatenate([np.zeros((0, 2, 3)), *(f.drawing_sections() for f in self.families)])
+
     def with_damping(self, a: float = 0.0, b: float = 0.0) -> Body:
         """The same body with internal Rayleigh damping D = a M + b K.
 
@@ -110,8 +113,8 @@ class Body:
         InputError
             For a negative coefficient.
         """
-        DAMPING_MASS.check(a, "damping: a")
-        DAMPING_STIFFNESS.check(b, "damping: b")
+        DAMPING_MASS.number(a, "damping: a")
+        DAMPING_STIFFNESS.number(b, "damping: b")
         return replace(self, rayleigh=(float(a), float(b)))
 
     def placed(self, r: ArrayLike = (0.0, 0.0, 0.0), R: ArrayLike | None = None) -> Body:
@@ -148,45 +151,9 @@ class Body:
         return BodyOperators(self, self.free) if self.fixed.any() else self.operators
 
     @cached_property
-    def inertia_loads(self) -> Array:
-        """Forces of the 12 unit kinematics on all degrees of freedom, (n, 12), N and N·m.
-
-        The forces of the hub of a pinned body are included.
-        """
-        return self._balanced(self._inertia_forces)
-
-    @cached_property
-    def damper_loads(self) -> Array:
-        """Forces of the dampers against the surroundings, (n, 6), N and N·m.
-
-        They are −d(v_O + ω̃X) per unit of v_O,i and ω_i, and the forces of the hub of a pinned
-        body.
-        """
-        return self._balanced(self._damper_forces)
-
-    @cached_property
-    def _inertia_forces(self) -> Array:
-        return np.asarray(np.sum([f.inertia_loads() for f in self.families], axis=0))
-
-    @cached_property
-    def _damper_forces(self) -> Array:
-        d = sum_operators([f.external_damping() for f in self.families], self.size)
-        return -np.asarray(d @ self.dofs.rigid_fields())
-
-    def _balanced(self, loads: Array) -> Array:
-        """Loads (n, k) with what the hub of a pinned solid adds to them."""
-        hubs = [forces for f in self.families if (forces := f.balance(loads)) is not None]
-        return np.asarray(np.sum([loads, *hubs], axis=0)) if hubs else loads
-
-    def balance_stiffness(self, motion: Kinematics) -> sp.csr_matrix:
-        """K_G (n, n) of the forces by which a hub balances all loads of a motion."""
-        loads = self._inertia_forces @ motion.coefficients() + self._damper_forces @ motion.twist()
-        return sp.csr_matrix(self._with_hub([], loads).tocsr())
-
-    def _with_hub(self, operators: list[Any], loads: Array) -> Any:
-        """The sum of operators and of the stiffness of what a hub adds to loads (n,)."""
-        hubs = [f.balance_stiffness(loads) for f in self.families]
-        return sum_operators([*operators, *hubs], self.size)
+    def statics(self) -> BodyStatics:
+        """Loads of a motion, displacements under them, and the geometric stiffness they make."""
+        return BodyStatics(self)
 
     @cached_property
     def rigid(self) -> Array:
@@ -222,7 +189,8 @@ class Body:
         prestress : {"linear", "nonlinear", None}
             "linear": stress of the loads on the undeformed geometry. "nonlinear": the degrees of
             freedom count from the deformed equilibrium, Q is zero, and K_G is all that the tangent
-            there adds to K. None: no K_G, which gives a divergence that does not exist.
+            there adds to K; M, C and D are those of the deformed shape. None: no K_G, which gives a
+            divergence that does not exist.
 
         Returns
         -------
@@ -300,7 +268,7 @@ class Body:
                 warnings.warn(WITHOUT_PRESTRESS, stacklevel=3)
             del parts["K_G"]
         elif prestress == "nonlinear":
-            parts["K_G"] = ops.stretched(equilibrium(self, motion).tangent)
+            parts |= ops.displaced(parts, equilibrium(self, motion))
             load = np.zeros_like(load)
         rates = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
         if np.any(motion.velocity):
@@ -313,25 +281,6 @@ class Body:
             frame=self.name,
             parameters=rates if parameters is None else parameters,
         )
-
-    # Prestress: the linear response to each unit of load, and the geometric stiffness it makes.
-
-    @cached_property
-    def held(self) -> Mask:
-        """Degrees of freedom held while the prestress is computed.
-
-        These are the supports, `hold`, and what statics still needs: a free body gets a statically
-        determinate support. Balanced loads cause no reaction in it.
-        """
-        held = self.fixed.copy()
-        held[self.hold] = True
-        fields = self.unresisted(held)
-        if fields.shape[1]:
-            _, _, order = la.qr(
-                np.where(held[:, None], 0.0, fields).T, mode="economic", pivoting=True
-            )
-            held[order[: fields.shape[1]]] = True
-        return held
 
     @cached_property
     def frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
@@ -354,31 +303,6 @@ class Body:
         scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
         fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
         return unresisted(compatible(fields, held, scale), *self.frame_stiffness)
-
-    def static_response(self, loads: Array) -> Array:
-        """Displacements under loads on the held body.
-
-        Parameters
-        ----------
-        loads : ndarray, shape (n, k)
-            Forces and moments, N and N·m.
-
-        Returns
-        -------
-        ndarray, shape (n, k)
-            Displacements and rotations, m and rad.
-        """
-        u = np.zeros_like(loads)
-        inner = np.flatnonzero(~self.held)
-        if inner.size:
-            if np.array_equal(self.held, self.fixed):
-                K = self.supported.K
-            else:
-                K = self.operators.K.tocsr()[inner][:, inner]
-            motions = self.dofs.select(inner).rigid_motions
-            with Factorization(K, "spd", motions=motions) as factor:
-                u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
-        return u
 
     def rigid_fields(self) -> Array:
         """The six infinitesimal rigid motions about the frame's origin, (n, 6)."""
@@ -404,8 +328,8 @@ class Body:
         keys = [column.tobytes() for column in np.ascontiguousarray(loads.T)]
         new = [j for j, key in enumerate(keys) if key not in self._load_stiffness]
         if new:
-            for j, u in zip(new, self.static_response(loads[:, new]).T, strict=True):
-                self._load_stiffness[keys[j]] = self.geometric(u, None)
+            for j, u in zip(new, self.statics.response(loads[:, new]).T, strict=True):
+                self._load_stiffness[keys[j]] = self.statics.geometric(u)
         return [self._load_stiffness[key] for key in keys]
 
     @cached_property
@@ -416,45 +340,3 @@ class Body:
     @cached_property
     def _load_stiffness(self) -> dict[bytes, Any]:
         return {}
-
-    @cached_property
-    def _unit_response(self) -> Array:
-        return self.static_response(self.inertia_loads)
-
-    def geometric_unit(self, unit: int) -> Any:
-        """K_G (n, n) over all degrees of freedom per unit of one kinematic quantity (0–11)."""
-        # Given stress needs no statics: a cable's K is singular without it.
-        needed = len(self.hold) > 0 or any(f.stress_from_displacement for f in self.families)
-        u = self._unit_response[:, unit] if needed else np.zeros(self.size)
-        return self._with_hub([self.geometric(u, unit)], self._inertia_forces[:, unit])
-
-    def geometric_damper_unit(self, unit: int) -> Any:
-        """K_G (n, n) per unit of one component of v_O (0–2) or ω (3–5).
-
-        The load is that of the dampers against the surroundings.
-        """
-        stress = self.geometric(self._damper_response[:, unit])
-        return self._with_hub([stress], self._damper_forces[:, unit])
-
-    @cached_property
-    def _damper_response(self) -> Array:
-        return self.static_response(self.damper_loads)
-
-    def geometric(self, u: Array, unit: int | None = None) -> sp.csr_matrix:
-        """K_G (n, n) of the stress under a displacement (see ElementFamily.geometric).
-
-        Parameters
-        ----------
-        u : ndarray, shape (n,)
-            Displacements and rotations, m and rad.
-        unit : int, optional
-            The unit kinematics that causes it, 0–11; None for another load.
-        """
-        total = sum_operators([f.geometric(u, unit) for f in self.families], self.size)
-        if not len(self.hold):  # of a large body without a hub there is one copy of K
-            return total
-        reaction = self.operators.K.tocsr()[self.hold] @ u
-        if unit is not None:
-            reaction = reaction - self.operators.inertia_loads[self.hold, unit]
-        couples = held_couples(self.dofs, self.hold, reaction)
-        return sp.csr_matrix(total.tocsr() + couples) if couples.nnz else total

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers
 from assembly.bodies.body import Body
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.elements.family import ElementFamily
@@ -165,29 +166,40 @@ def from_matrices(
     [[  0. -20.]
      [ 20.   0.]]
     """
-    X = np.zeros((len(np.atleast_2d(coordinates)), 3))
-    positions = np.atleast_2d(np.asarray(coordinates, dtype=float))
+    positions = np.atleast_2d(as_numbers(coordinates, "coordinates"))
     if positions.ndim != 2 or positions.shape[1] not in (2, 3) or not POSITION.accepts(positions):
         raise InputError(
             f"coordinates: expected (N, 3) finite numbers, got shape {positions.shape}"
         )
+    X = np.zeros((len(positions), 3))
     X[:, : positions.shape[1]] = positions
     M, K = _matrix(M, "M"), _matrix(K, "K")
     if M.shape != K.shape:
         raise InputError(f"M and K must have one shape, got {M.shape} and {K.shape}")
+    negative = np.flatnonzero(M.diagonal() < 0.0)
+    if negative.size:
+        dof = int(negative[0])
+        raise InputError(f"M: has the negative mass {M[dof, dof]:g} at DOF {dof}")
     numbering = _numbering(dofs, X, M.shape[0], positions.shape[1])
     stiffness_units: dict[int, sp.csr_matrix] = {}
     for label, matrix in (geometric or {}).items():
         if label not in UNITS:
             raise InputError(f"geometric: no unit {label!r}; units are {', '.join(UNITS)}")
-        stiffness_units[UNITS.index(label)] = _matrix(matrix, f"geometric[{label!r}]")
+        unit = _matrix(matrix, f"geometric[{label!r}]")
+        if unit.shape != M.shape:
+            raise InputError(f"geometric[{label!r}]: expected shape {M.shape}, got {unit.shape}")
+        stiffness_units[UNITS.index(label)] = unit
     family = GivenMatrices(M, K, numbering, stiffness_units)
     family.scalar_mass  # noqa: B018  a mass that is not isotropic is reported here
     fixed = np.zeros(len(numbering), dtype=bool)
     if clamped is not None:
-        nodes = np.asarray(list(clamped), dtype=np.intp)
+        nodes = np.asarray(list(clamped) if isinstance(clamped, Iterable) else clamped)
+        if nodes.ndim != 1 or (nodes.size and nodes.dtype.kind not in "iu"):
+            raise InputError(f"clamped: expected a list of node numbers, got {clamped!r}")
         if nodes.size and (nodes.min() < 0 or nodes.max() >= len(X)):
-            raise InputError(f"clamped: expected node numbers from 0 to {len(X) - 1}")
+            raise InputError(
+                f"clamped: expected node numbers from 0 to {len(X) - 1}, got {nodes.tolist()[:8]}"
+            )
         fixed[numbering.of_nodes(nodes)] = True
     return Body(numbering, (family,), fixed, name=name)
 
@@ -225,7 +237,11 @@ def scalar_mass(M: sp.csr_matrix, dofs: DofMap) -> sp.csr_matrix:
 
 
 def _matrix(value: Any, name: str) -> sp.csr_matrix:
-    matrix = sp.csr_matrix(value if sp.issparse(value) else np.atleast_2d(np.asarray(value, float)))
+    if not sp.issparse(value):
+        value = np.atleast_2d(as_numbers(value, name))
+    elif value.dtype.kind == "c":
+        raise InputError(f"{name}: expected real numbers, got complex entries")
+    matrix = sp.csr_matrix(value)
     if matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"{name}: must be square, got shape {matrix.shape}")
     if not ENTRY.accepts(matrix.data):
@@ -246,7 +262,7 @@ def _numbering(dofs: DofMap | ArrayLike | None, X: Array, n: int, dimension: int
                 " dofs=(node, component) rows"
             )
     else:
-        rows = np.asarray(dofs).astype(np.intp)
+        rows = as_numbers(dofs, "dofs").astype(np.intp)
         if rows.shape == (len(X), dimension) and len(X) != n:
             rows = _rows_of(rows, n)
         if rows.ndim != 2 or rows.shape[1] != 2:

@@ -10,7 +10,8 @@ the surroundings, is linear in X + δ). Newton's
 method with the exact tangent, in as many load steps as it needs. Small vibrations about the result
 then have the stiffness ∂f/∂δ + K(ε) + K(ω²) + K_D + ½ M̃, M the couple that a ball pin needs in this
 equilibrium (`held_couples`): K_G is ∂f/∂δ + ½ M̃ − K (docs/theory.md,
-"Geometric stiffness is not optional").
+"Geometric stiffness is not optional"). Mass, Coriolis and damping matrices are those of the
+displaced shape too: sections and rigid masses that have rotated move about other axes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.bodies.pin_couples import held_couples
+from assembly.elements.passage import Beyond, Passage
 from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
 from assembly.kinematics import Kinematics
 from assembly.linalg.combination import Combination
@@ -41,11 +43,12 @@ STEP_TOLERANCE = 1e-9
 @dataclass(frozen=True)
 class Equilibrium:
     """Displacement (n,) of all DOFs, m and rad, and ∂f/∂δ + ½ M̃ (n, n) there; n before
-    supports.
+    supports. beyond: what the displacement adds to M, C and the dampers' D.
     """
 
     displacement: Array
     tangent: sp.csr_matrix
+    beyond: Beyond
 
 
 def equilibrium(body: Body, motion: Kinematics) -> Equilibrium:
@@ -63,7 +66,7 @@ def equilibrium(body: Body, motion: Kinematics) -> Equilibrium:
             for step in range(1, count + 1):
                 u = problem.newton(step / count, u)
                 reached = u
-            return Equilibrium(u, problem.supported_tangent(u))
+            return Equilibrium(u, problem.supported_tangent(u), problem.beyond(u))
         except (ConvergenceError, SingularSystemError) as failure:
             fault = failure
     raise ConvergenceError(
@@ -78,12 +81,12 @@ class _Problem:
 
     def __init__(self, body: Body, motion: Kinematics) -> None:
         ops, coefficients = body.operators, motion.coefficients()
-        self.body, self.coefficients = body, coefficients
+        self.body, self.coefficients, self.omega = body, coefficients, motion.omega
         self.load = ops.inertia_loads @ coefficients + ops.damper_loads @ motion.twist()
         factors = [*coefficients[:9], *motion.omega]
         fixed = [*ops.S, *ops.G, *ops.circulatory]
         self.softening = Combination.of(body.size, factors, fixed).tocsr()
-        self.hub = body.balance_stiffness(motion)
+        self.hub = body.statics.balance_stiffness(motion)
         self.symmetric = not np.any(coefficients[6:9]) and not ops.B_damper
 
     def excess(self, share: float, u: Array) -> Array:
@@ -94,7 +97,7 @@ class _Problem:
 
     def newton(self, share: float, u: Array) -> Array:
         """The displacement (n,) under a share of the load, from an estimate u."""
-        inner = np.flatnonzero(~self.body.held)
+        inner = np.flatnonzero(~self.body.statics.held)
         for _ in range(ITERATIONS):
             # Before the tangent: families refuse a displacement that is out of their range.
             residual = -self.excess(share, u)[inner]
@@ -116,6 +119,13 @@ class _Problem:
         for family in self.body.families:
             total = total + family.tangent_stiffness(u, share * self.coefficients).tocsr()
         return sp.csr_matrix(total)
+
+    def beyond(self, u: Array) -> Beyond:
+        """What the families add to M, C and D at u; all internal damping is in D."""
+        rest = np.zeros_like(u)
+        at = Passage(u, rest, rest, self.omega, self.coefficients, self.body.rayleigh)
+        each = zip(*(family.rate_tangents(at) for family in self.body.families), strict=True)
+        return Beyond(*(sp.csr_matrix(sum(parts[1:], parts[0])) for parts in each))
 
     def supported_tangent(self, u: Array) -> sp.csr_matrix:
         """∂f/∂δ + ½ M̃ (n, n) under the full load, M the couples that hold the body there."""

@@ -16,6 +16,7 @@ from assembly.types import Array, Index
 
 if TYPE_CHECKING:
     from assembly.bodies.body import Body
+    from assembly.bodies.nonlinear import Equilibrium
 
 
 class BodyOperators:
@@ -56,10 +57,10 @@ class BodyOperators:
         self.S = tuple(
             total(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True)
         )
-        self.inertia_loads: Array = body.inertia_loads[keep]
-        self.B = self._lazy(body.geometric_unit, UNIT_COUNT)
+        self.inertia_loads: Array = body.statics.inertia_loads[keep]
+        self.B = self._lazy(body.statics.geometric_unit, UNIT_COUNT)
         # Per unit of v_O and ω; none without dampers against the surroundings.
-        self.B_damper = self._lazy(body.geometric_damper_unit, 6 if nonzero(self.d) else 0)
+        self.B_damper = self._lazy(body.statics.geometric_damper_unit, 6 if nonzero(self.d) else 0)
 
     def _lazy(self, geometric_unit: Callable[[int], Any], count: int) -> tuple[Lazy, ...]:
         def maker(unit: int) -> Callable[[], Any]:
@@ -70,11 +71,27 @@ class BodyOperators:
     @cached_property
     def damper_loads(self) -> Array:
         """Forces (n, 6) of the dampers against the surroundings per unit of v_O and ω."""
-        return np.zeros((self.n, 6)) if not self.B_damper else self.body.damper_loads[self.keep]
+        return (
+            np.zeros((self.n, 6))
+            if not self.B_damper
+            else self.body.statics.damper_loads[self.keep]
+        )
 
-    def stretched(self, tangent: sp.csr_matrix) -> Combination:
-        """K_G of a stretched shape: its tangent, over all DOFs of the body, less K."""
-        return Combination.of(self.n, (1.0, -1.0), (restrict(tangent, self.keep, {}), self.K))
+    def displaced(self, parts: dict[str, Any], shape: Equilibrium) -> dict[str, Any]:
+        """M, C, D and K_G of a displaced shape.
+
+        parts: of the undeformed one. K_G is the tangent, over all DOFs of the body, less K. The
+        families' D holds all internal damping.
+        """
+        own = [restrict(A, self.keep, {}) for A in (*shape.beyond[:3], shape.tangent)]
+        M, C, D, tangent = ((A,) if nonzero(A) else () for A in own)
+        one = (1.0,)
+        return dict(
+            M=parts["M"] + Combination.of(self.n, one * len(M), M),
+            C=parts["C"] + Combination.of(self.n, one * len(C), C),
+            D=Combination.of(self.n, (1.0, 1.0, *one * len(D)), (self.D, self.d, *D)),
+            K_G=Combination.of(self.n, (*one * len(tangent), -1.0), (*tangent, self.K)),
+        )
 
     @cached_property
     def circulatory(self) -> tuple[sp.csr_matrix, ...]:

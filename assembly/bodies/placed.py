@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers, shown
 from assembly.dofs import DofMap
 from assembly.elements.placed import PlacedFamily
 from assembly.errors import InputError
@@ -35,12 +36,13 @@ def placed_body(body: Body, r: ArrayLike, R: ArrayLike | None) -> Body:
         raise InputError(f"placed: the planar body {body.name!r} must stay in the x-y plane")
     dofs = replace(body.dofs, coordinates=origin + body.dofs.coordinates @ rotation.T)
     own = _own_axes(dofs, rotation)
+    nodes = np.arange(len(dofs.coordinates))
     held = np.zeros(len(dofs), dtype=bool)
     held[body.hold] = True
     return replace(
         body,
         dofs=dofs,
-        families=tuple(PlacedFamily(f, own, origin, rotation) for f in body.families),
+        families=tuple(PlacedFamily(f, own, origin, rotation, nodes) for f in body.families),
         fixed=_rotated_support(body, body.fixed, own),
         hold=np.flatnonzero(_rotated_support(body, held, own)),
     )
@@ -50,12 +52,14 @@ def _rotation(R: ArrayLike | None) -> Array:
     """A rotation (3, 3) from nothing, an angle about z or a matrix; InputError otherwise."""
     if R is None:
         return np.eye(3)
-    values = np.asarray(R, dtype=float)
+    values = as_numbers(R, "R")
     if values.ndim == 0 and np.isfinite(values):
         c, s = np.cos(values), np.sin(values)
         return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     if values.shape != (3, 3) or not np.all(np.isfinite(values)):
-        raise InputError(f"R: expected a rotation (3, 3) or an angle about z in rad, got {R!r}")
+        raise InputError(
+            f"R: expected a rotation (3, 3) or an angle about z in rad, got {shown(R)}"
+        )
     if np.abs(values.T @ values - np.eye(3)).max() > ORTHOGONAL or np.linalg.det(values) < 0.0:
         raise InputError(f"R: must be a rotation (RᵀR = I, det R = 1), got {values.tolist()}")
     return values

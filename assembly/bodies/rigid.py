@@ -10,6 +10,7 @@ from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.kinematics import as_vector
+from assembly.magnitudes import MASS
 from assembly.materials.plausibility import check_mass
 
 
@@ -52,6 +53,6 @@ def rigid_body(
         raise InputError(f"centre: a planar body's centre has no z, got {c.tolist()}")
     dofs = DofMap.regular(np.zeros((1, 3)), (0, 1, 5) if planar else (0, 1, 2, 3, 4, 5))
     sets = {"origin": np.zeros(1, dtype=np.intp)}
-    check_mass(mass, "mass", mass)
+    check_mass(MASS.number(mass, "mass"), "mass", mass)
     body = Body(dofs, (), np.zeros(len(dofs), dtype=bool), name=name, sets=sets)
     return attach_mass(body, "origin", mass, inertia, c)

@@ -9,9 +9,9 @@ from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.elements.quadrature import gauss
-from assembly.magnitudes import LENGTH, check_count
-from assembly.materials.materials import Material
-from assembly.materials.sections import Section
+from assembly.magnitudes import LENGTH, MOST_ELEMENTS, check_count
+from assembly.materials.materials import Material, check_is_material
+from assembly.materials.sections import Section, check_is_section
 from assembly.types import Array
 
 POINTS = 7
@@ -58,8 +58,10 @@ def ring(
     InputError
         For a value that cannot be used.
     """
-    LENGTH.check(radius, "radius")
-    check_count(elements, "elements", 3)
+    check_is_section(section)
+    check_is_material(material)
+    LENGTH.number(radius, "radius")
+    check_count(elements, "elements", 3, MOST_ELEMENTS)
     rule = gauss(POINTS)
     step = 2.0 * np.pi / elements
     angle = step * (np.arange(elements)[:, None] + rule.points)

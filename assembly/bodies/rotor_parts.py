@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import PchipInterpolator
 
+from assembly.arguments import as_number, as_numbers, real_array, shown
 from assembly.errors import InputError
-from assembly.materials.materials import Material
+from assembly.magnitudes import INERTIA, MASS, POSITION
+from assembly.materials.materials import Material, check_is_material
 from assembly.types import Array
 
 Coefficients = float | ArrayLike | Callable[[float], ArrayLike]
@@ -37,7 +39,7 @@ class Disc:
     Raises
     ------
     InputError
-        For an angle that is not a finite number.
+        For a value that is not a finite number, or a negative mass or inertia.
     """
 
     at: float
@@ -48,9 +50,13 @@ class Disc:
     skew_angle: float = 0.0
 
     def __post_init__(self) -> None:
+        POSITION.number(self.at, "disc: at")
+        MASS.number(self.mass, f"disc at {self.at!r}: mass")
+        INERTIA.number(self.polar, f"disc at {self.at!r}: polar")
+        INERTIA.number(self.diametral, f"disc at {self.at!r}: diametral")
         for name in ("skew", "skew_angle"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or np.ndim(value) != 0 or not np.isfinite(value):
+            value = as_number(getattr(self, name), f"disc at {self.at!r}: {name}")
+            if not np.isfinite(value):
                 raise InputError(f"disc at {self.at!r}: {name} must be finite, got {value!r}")
 
     @classmethod
@@ -77,6 +83,9 @@ class Disc:
         InputError
             Unless 0 ≤ inner < outer and width > 0.
         """
+        check_is_material(material)
+        for name, size in (("at", at), ("outer", outer), ("inner", inner), ("width", width)):
+            as_number(size, f"disc: {name}")
         if not (0.0 <= inner < outer and width > 0.0):
             raise InputError(f"disc at {at!r}: needs 0 ≤ inner < outer and a positive width")
         mass = material.rho * np.pi * (outer**2 - inner**2) / 4.0 * width
@@ -98,11 +107,22 @@ class Bearing:
         holds the shaft rigidly.
     damping : float, array_like of shape (2,) or (2, 2), or callable
         Viscous damping in the same form, N·s/m.
+
+    Raises
+    ------
+    InputError
+        For a position or coefficients that cannot be used.
     """
 
     at: float
     stiffness: Coefficients
     damping: Coefficients = 0.0
+
+    def __post_init__(self) -> None:
+        POSITION.number(self.at, "bearing: at")
+        for name in ("stiffness", "damping"):
+            if not callable(getattr(self, name)) and not (name == "stiffness" and self.is_rigid):
+                self._matrix(name, 0.0)
 
     @property
     def is_rigid(self) -> bool:
@@ -110,7 +130,7 @@ class Bearing:
         return (
             not callable(self.stiffness)
             and np.ndim(self.stiffness) == 0
-            and np.isinf(np.asarray(self.stiffness, dtype=float))
+            and self.stiffness == np.inf
         )
 
     def matrices(self, spin: float) -> tuple[Array, Array]:
@@ -136,13 +156,13 @@ class Bearing:
 
     def _matrix(self, name: str, spin: float) -> Array:
         coefficients = getattr(self, name)
-        value = np.asarray(
-            coefficients(spin) if callable(coefficients) else coefficients, dtype=float
-        )
-        if value.shape not in ((), (2,), (2, 2)) or not np.all(np.isfinite(value)):
+        given = coefficients(spin) if callable(coefficients) else coefficients
+        value = real_array(given)
+        if value is None or value.shape not in ((), (2,), (2, 2)) or not np.all(np.isfinite(value)):
+            when = f" at {spin:.6g} rad/s" if callable(coefficients) else ""
             raise InputError(
                 f"bearing at {self.at!r}: {name} must be 1, 2 or 2×2 finite numbers, "
-                f"got {value.tolist()} at {spin:.6g} rad/s"
+                f"got {shown(given)}{when}"
             )
         return value if value.ndim == 2 else np.diag(np.broadcast_to(value, (2,)))
 
@@ -201,7 +221,7 @@ def speed_table(speeds: ArrayLike, values: ArrayLike) -> SpeedTable:
     >>> float(film(300.0))
     15000000.0
     """
-    at, coefficients = np.asarray(speeds, dtype=float), np.asarray(values, dtype=float)
+    at, coefficients = as_numbers(speeds, "speeds"), as_numbers(values, "values")
     if at.ndim != 1 or len(at) < 2 or not np.all(np.isfinite(at)) or not np.all(np.diff(at) > 0.0):
         raise InputError(f"speeds: expected two or more speeds that increase, got {speeds!r}")
     if coefficients.shape[:1] != at.shape or coefficients.shape[1:] not in ((), (2,), (2, 2)):

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.bodies.attachments import attach_mass
 from assembly.bodies.beams import POINTS_UNIFORM, Theory, chain, straight_stations
 from assembly.bodies.body import Body
@@ -28,13 +29,14 @@ from assembly.elements.rigid import RigidFamily
 from assembly.errors import InputError
 from assembly.kinematics import SKEW_UNITS, unit_axis
 from assembly.linalg.combination import Combination
-from assembly.magnitudes import LENGTH, RATE, check_count
-from assembly.materials.materials import Material
+from assembly.magnitudes import LENGTH, MOST_ELEMENTS, RATE, check_count
+from assembly.materials.materials import Material, check_is_material
 from assembly.materials.sections import Section
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted
 from assembly.types import Array, Index, Inexact
 
+ROUND = 1e-6  # difference of the second moments of a round section, relative
 LATERAL = (1, 2, 4, 5)
 ALL = (0, 1, 2, 3, 4, 5)
 
@@ -78,6 +80,11 @@ class Rotor:
     drive: int = 0
     discs: tuple[tuple[int, Disc], ...] = ()
 
+    @property
+    def whirl_axis(self) -> tuple[float, float, float]:
+        """The shaft, about which tracks count the direction of whirl."""
+        return 1.0, 0.0, 0.0
+
     def freeze(
         self, omega: float = 0.0, axis: ArrayLike | None = None, epsilon: float = 0.0
     ) -> FrozenSystem:
@@ -105,8 +112,11 @@ class Rotor:
             For a spin or an acceleration that is not one finite number, or another axis.
         """
         for name, value in (("omega", omega), ("epsilon", epsilon)):
-            if np.ndim(value) != 0 or not abs(value) <= RATE.largest:
-                raise InputError(f"{name}: expected one finite number of the spin, got {value!r}")
+            number = real_array(value)
+            if number is None or number.ndim or not abs(number) <= RATE.largest:
+                raise InputError(
+                    f"{name}: expected one finite number of the spin, got {shown(value)}"
+                )
         if axis is not None and not np.allclose(np.abs(unit_axis(axis)), [1.0, 0.0, 0.0]):
             raise InputError(f"axis: a rotor spins about its shaft, (1, 0, 0), got {axis!r}")
         n, b, spin = len(self.free), self.internal_damping, float(omega)
@@ -342,11 +352,13 @@ def rotor(
     >>> shaft.freeze(omega=300.0).n
     36
     """
-    if not segments:
-        raise InputError("segments: expected at least one (length, section)")
-    lengths = np.array([float(length) for length, _ in segments])
-    LENGTH.check(lengths, "segments: lengths")
-    check_count(elements, "elements")
+    segments = as_list(segments, tuple | list, "segments", "(length, section) pairs")
+    discs = as_list(discs, Disc, "discs", "assembly.Disc(…)")
+    bearings = as_list(bearings, Bearing, "bearings", "assembly.Bearing(…)")
+    check_is_material(material)
+    lengths = _lengths(segments)
+    check_count(elements, "elements", largest=MOST_ELEMENTS)
+    as_number(internal_damping, "internal_damping")
     if not (np.isfinite(internal_damping) and internal_damping >= 0.0):
         raise InputError(f"internal_damping: must not be negative, got {internal_damping!r}")
     for given, value in (("axial_load", axial_load), ("drive_at", drive_at)):
@@ -371,9 +383,32 @@ def rotor(
         inertia = (disc.polar, disc.diametral, disc.diametral)
         body = attach_mass(body, _at(x, disc.at), disc.mass, inertia)
     placed = tuple((_at(x, bearing.at), bearing) for bearing in bearings)
-    skewed = tuple((_at(x, disc.at), disc) for disc in discs if disc.skew)
+    at_nodes = tuple((_at(x, disc.at), disc) for disc in discs)
     drive = _at(x, drive_at)
-    return Rotor(body, placed, float(internal_damping), float(axial_load), drive, skewed)
+    return Rotor(body, placed, float(internal_damping), float(axial_load), drive, at_nodes)
+
+
+def _lengths(segments: Sequence[tuple[float, Section]]) -> Array:
+    """Lengths of the segments, m; InputError unless they are pairs of length and round section."""
+    if not segments:
+        raise InputError("segments: expected at least one (length, section)")
+    for number, segment in enumerate(segments):
+        if len(segment) != 2 or not isinstance(segment[1], Section):
+            raise InputError(
+                f"segments: number {number}: expected (length, section) such as "
+                f"(0.5, assembly.circle(0.05)), got {shown(segment)}"
+            )
+        LENGTH.number(segment[0], f"segments: number {number}: length")
+        section = segment[1]
+        if (
+            abs(section.Iy - section.Iz) > ROUND * section.Iy
+            or abs(section.Iyz) > ROUND * section.Iy
+        ):
+            raise InputError(
+                f"segments: number {number}: the section {section.name!r} is not axisymmetric; "
+                "describe such a shaft in its turning frame, by assembly.beam"
+            )
+    return np.array([float(length) for length, _ in segments])
 
 
 def _nodes(steps: Array, parts: Sequence[tuple[str, float]], elements: int) -> Array:

@@ -8,6 +8,7 @@ from pathlib import Path
 import meshio
 import numpy as np
 
+from assembly.arguments import check_choice
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.elements.cells import CellBlock, corner_volume
@@ -16,9 +17,9 @@ from assembly.elements.family import ElementFamily
 from assembly.elements.hub import Hub
 from assembly.elements.plane import PLANE_CELLS, State, plane_elements
 from assembly.elements.solid import SOLID_CELLS, solid_elements
-from assembly.errors import InputError, MeshError
+from assembly.errors import MaterialError, MeshError
 from assembly.magnitudes import LENGTH
-from assembly.materials.materials import Material, Orthotropic
+from assembly.materials.materials import Material, Orthotropic, check_is_material
 from assembly.materials.plausibility import check_mass, check_thickness
 from assembly.mesh.importers import Mesh, read_mesh
 from assembly.types import Index
@@ -117,9 +118,8 @@ def plane(
     InputError
         For another value that cannot be used.
     """
-    LENGTH.check(thickness, "thickness")
-    if state not in ("stress", "strain"):
-        raise InputError(f'state: expected "stress" or "strain", got {state!r}')
+    LENGTH.number(thickness, "thickness")
+    check_choice(state, ("stress", "strain"), "state")
     parsed = read_mesh(mesh, PLANE_CELLS)
     if np.ptp(parsed.points[:, 2]) > 1e-9 * np.ptp(parsed.points, axis=0).max():
         raise MeshError(f"{parsed.name}: a plane mesh must lie in a plane z = constant")
@@ -135,7 +135,12 @@ def _made_of(
 ) -> tuple[list[CellBlock], list[Material | Orthotropic]]:
     """Blocks of cells of one material each, and the materials they name by number."""
     if not isinstance(material, Mapping):
+        check_is_material(material)
         return list(mesh.blocks), [material]
+    if not material:
+        raise MaterialError("material: the mapping from sets of cells to materials is empty")
+    for substance in material.values():
+        check_is_material(substance)
     absent = [label for label in material if label not in mesh.cell_sets]
     if absent:
         present = ", ".join(sorted(mesh.cell_sets)) or "none"

@@ -33,7 +33,7 @@ def check_support(body: Body, axis: Array) -> None:
     unit = np.asarray(axis) / np.linalg.norm(axis)
     # The inertia loads of ω = 1 about the axis add up to m times the arm of the centre of mass.
     coefficients = np.concatenate([unit**2, unit[[0, 0, 1]] * unit[[1, 2, 2]], np.zeros(6)])
-    arm = float(np.linalg.norm(along.T @ (body.inertia_loads @ coefficients))) / mass
+    arm = float(np.linalg.norm(along.T @ (body.statics.inertia_loads @ coefficients))) / mass
     if arm > OFF_AXIS * max(float(np.ptp(body.dofs.coordinates, axis=0).max()), arm):
         ask(
             "clamped",

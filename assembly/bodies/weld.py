@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from assembly.arguments import as_list
 from assembly.bodies.body import Body
 from assembly.bodies.placed import is_planar
 from assembly.dofs import DofMap
@@ -68,7 +69,7 @@ def weld(
     >>> frame.freeze().n
     102
     """
-    parts = _named(list(members))
+    parts = _named(as_list(members, Body, "members", "bodies such as assembly.beam(…)"))
     merged, coordinates = _merged([part for _, part in parts])
     _check_connected(parts, merged)
     pairs = [
@@ -78,8 +79,8 @@ def weld(
     node, component = np.unique(np.concatenate(pairs, axis=1), axis=1)
     dofs = DofMap(coordinates, node, component)
     families = [
-        PlacedFamily(family, picks, np.zeros(3), np.eye(3), part.rayleigh)
-        for (_, part), own in zip(parts, pairs, strict=True)
+        PlacedFamily(family, picks, np.zeros(3), np.eye(3), nodes, part.rayleigh)
+        for (_, part), nodes, own in zip(parts, merged, pairs, strict=True)
         for picks in [_picks(own, dofs)]
         for family in part.families
     ]

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
+from assembly.elements.passage import Beyond, Passage
 from assembly.errors import MeshError
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, acceleration_units
 from assembly.types import Array, Index
@@ -119,3 +120,21 @@ class BarFamily(ElementFamily):
         along = n[:, :, None] * n[:, None, :]
         stiff = self._stretch(self.EA / self.length, along)
         return sp.csr_matrix(stiff + self._stretch(N / length, np.eye(3) - along))
+
+    def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
+        _, n, _ = self._stretched(u)
+        return self._stretch(self.EA / self.length, n[:, :, None] * n[:, None, :])
+
+    def rate_tangents(self, passage: Passage) -> Beyond:
+        M, C, D, K = super().rate_tangents(passage)
+        b = passage.rayleigh[1]
+        if b and not passage.rests:
+            length, n, _ = self._stretched(passage.u)
+            v = self.map.gather(passage.v).reshape(-1, 2, 3)
+            apart = v[:, 1] - v[:, 0]
+            rate = np.einsum("ei,ei->e", apart, n)
+            across = np.eye(3) - n[:, :, None] * n[:, None, :]
+            turned = rate[:, None, None] * across
+            turned = turned + n[:, :, None] * np.einsum("ei,eij->ej", apart, across)[:, None, :]
+            K = K + b * self._stretch(self.EA / (self.length * length), turned)
+        return Beyond(M, C, D, sp.csr_matrix(K))

@@ -13,6 +13,7 @@ Iz)/A. The second-order work of the inertia load on the section's turn comes on 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -23,8 +24,10 @@ from assembly.elements.beam_shapes import BeamShapes, Stations, beyond, over, sy
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_beam import LargeBeam
+from assembly.elements.large_rotation import jacobian
+from assembly.elements.passage import Beyond, Passage
 from assembly.elements.section_inertia import cross_matrices
-from assembly.types import Array, Index
+from assembly.types import AnyArray, Array, Index
 
 
 class BeamFamily(ElementFamily):
@@ -47,6 +50,16 @@ class BeamFamily(ElementFamily):
 
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         return (("line", self.map.connectivity),)
+
+    def drawing_sections(self) -> Array:
+        """Of the rectangle with the middle section's bending stiffness per axial stiffness."""
+        middle = self.stations.compliance.shape[1] // 2
+        compliance, t = self.stations.compliance[:, middle], self.shapes.tangent[:, middle]
+        across = np.eye(3) - t[:, :, None] * t[:, None, :]
+        bending, axes = np.linalg.eigh(across @ compliance[:, 3:, 3:] @ across)
+        axial = np.einsum("ei,eij,ej->e", t, compliance[:, :3, :3], t)
+        half = np.sqrt(3.0 * axial[:, None] / bending[:, 1:])
+        return np.asarray(half[..., None] * np.cross(t[:, None], axes[:, :, 1:].swapaxes(1, 2)))
 
     def mass(self) -> sp.csr_matrix:
         return self.map.matrix(symmetric(self._inertia[:, :, 0]))
@@ -137,3 +150,63 @@ class BeamFamily(ElementFamily):
         if not np.any(coefficients[6:9]):
             tangent = symmetric(tangent)
         return self.map.matrix(tangent)
+
+    def section_resultants(self, u: Array, coefficients: Array) -> Array:
+        F = self._large.resultants(self.map.gather(u), coefficients)
+        return np.asarray(np.concatenate([self.stations.X, F], axis=-1).reshape(-1, 9))
+
+    def _path(self, passage: Passage) -> tuple[Array, Array, Array]:
+        u, v, a = (self.map.gather(x) for x in (passage.u, passage.v, passage.a))
+        return u, v, a
+
+    def _linear_rates(self, omega: Array) -> tuple[Array, Array]:
+        """M and 2G(ω) of the elements, (E, 12, 12)."""
+        G = np.einsum("eikj,k->eij", self._inertia[:, :, 7:], 2.0 * omega)
+        return self._inertia[:, :, 0], 0.5 * (G - G.transpose(0, 2, 1))
+
+    def rate_force(self, passage: Passage) -> Array:
+        u, v, a = self._path(passage)
+        mass_damping, b = passage.rayleigh
+        M, C = self._linear_rates(passage.omega)
+        state = np.concatenate([u, v, a], axis=-1)
+        c = passage.coefficients
+        forces = self._large.rate_forces(state, passage.omega, c, mass_damping)
+        forces = forces - (M @ a[..., None] + C @ v[..., None])[..., 0]
+        if b:
+            forces = forces + b * self._large.viscous_forces(state[..., :24], c)
+        return self.map.vector(forces)
+
+    def rate_tangents(self, passage: Passage) -> Beyond:
+        u, v, a = self._path(passage)
+        mass_damping, b = passage.rayleigh
+        M, C = self._linear_rates(passage.omega)
+        omega, c = passage.omega, passage.coefficients
+        at, large = np.concatenate([u, v, a], axis=-1), self._large
+
+        def by(start: int, stop: int, work: Callable[[AnyArray], AnyArray]) -> Array:
+            def shifted(x: AnyArray) -> AnyArray:
+                still = np.broadcast_to(at, (*x.shape[:-1], at.shape[-1]))
+                return work(np.concatenate([still[..., :start], x, still[..., stop:]], axis=-1))
+
+            return jacobian(shifted, at[..., start:stop])
+
+        def inertia(state: AnyArray) -> AnyArray:
+            return large.rate_forces(state, omega, c)
+
+        D = np.zeros_like(M)
+        if mass_damping or b:
+
+            def damping(state: AnyArray) -> AnyArray:
+                drag = large.rate_forces(state, 0.0 * omega, c, mass_damping)
+                drag = drag - large.rate_forces(state, 0.0 * omega, c)
+                return np.asarray(drag + b * large.viscous_forces(state[..., :24], c))
+
+            D = symmetric(by(12, 24, damping))
+        by_a, by_v = symmetric(by(24, 36, inertia)), by(12, 24, inertia)
+        K = np.zeros_like(M)
+        if passage.rests:
+            by_v = 0.5 * (by_v - by_v.transpose(0, 2, 1))
+        else:
+            K = by(0, 12, inertia) + (by(0, 12, damping) if np.any(D) else 0.0)
+        matrices = (by_a - symmetric(M), by_v - C, D, K)
+        return Beyond(*(self.map.matrix(matrix) for matrix in matrices))

@@ -14,7 +14,7 @@ K_G to round-off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,10 +24,12 @@ import scipy.sparse as sp
 
 from assembly.elements.cells import Batch, Cells
 from assembly.elements.family import ElementFamily
+from assembly.elements.passage import Beyond, Passage
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Kronecker
 from assembly.types import Array, Index
 
+AtPoints = Callable[[Batch], Array]  # matrices (e, q, d, d) at the points of a batch of cells
 ROWS = 2**18  # blocks that are multiplied with the elasticity together
 
 
@@ -140,22 +142,63 @@ class Continuum(ElementFamily):
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> Any:
         """∂(internal force)/∂u: ∫ (F_iI ∂_Jφ_a) c_IJKL (F_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b."""
+
+        def F(batch: Batch) -> Array:
+            return self._deformation(batch, u)
+
+        return self._assembled(F, F, lambda batch: _green_strain(F(batch)))
+
+    def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
+        def F(batch: Batch) -> Array:
+            return self._deformation(batch, u)
+
+        return sp.csr_matrix(self._assembled(F, F, None).tocsr())
+
+    def rate_tangents(self, passage: Passage) -> Beyond:
+        """With ∂/∂u of the viscous force ∫ F S(sym FᵀĠ) ∇φ, Ġ = ∇v."""
+        M, C, D, K = super().rate_tangents(passage)
+        b = passage.rayleigh[1]
+        if b and not passage.rests:
+
+            def F(batch: Batch) -> Array:
+                return self._deformation(batch, passage.u)
+
+            def rate(batch: Batch) -> Array:
+                return self._deformation(batch, passage.v) - np.eye(self.dimension)
+
+            def strain_rate(batch: Batch) -> Array:
+                mixed = np.matmul(np.swapaxes(F(batch), -1, -2), rate(batch))
+                return np.asarray(0.5 * (mixed + np.swapaxes(mixed, -1, -2)))
+
+            K = K + b * self._assembled(F, rate, strain_rate).tocsr()
+        return Beyond(M, C, D, sp.csr_matrix(K))
+
+    def _deformation(self, batch: Batch, u: Array) -> Array:
+        """I + ∇u at the points of a batch of cells."""
         d = self.dimension
-        nodal, total = u.reshape(-1, d), np.zeros((self.cells.pattern.size, d * d))
-        one = np.eye(d)
+        return np.eye(d) + batch.displacement_gradient(u.reshape(-1, d))
+
+    def _assembled(self, F: AtPoints, H: AtPoints, strain: AtPoints | None) -> Any:
+        """∫ (F_iI ∂_Jφ_a) c_IJKL (H_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b, S the stress of `strain`."""
+        d = self.dimension
+        total = np.zeros((self.cells.pattern.size, d * d))
         for law, batch in self._batches():
-            F = one + batch.displacement_gradient(nodal)
             e, q, a, _ = batch.gradients.shape
-            strain = np.einsum("eqiI,eqaJ->eqaiIJ", F, batch.gradients).reshape(e, q, a * d, d * d)
+            first, second = (
+                np.einsum("eqiI,eqaJ->eqaiIJ", X(batch), batch.gradients).reshape(e, q, a * d, -1)
+                for X in (F, H)
+            )
             stress = (
-                np.matmul(strain, law.elasticity.reshape(d * d, d * d))
+                np.matmul(first, law.elasticity.reshape(d * d, d * d))
                 * batch.weights[:, :, None, None]
             )
             left = stress.transpose(0, 2, 1, 3).reshape(e, a * d, q * d * d)
-            right = strain.transpose(0, 1, 3, 2).reshape(e, q * d * d, a * d)
+            right = second.transpose(0, 1, 3, 2).reshape(e, q * d * d, a * d)
             blocks = np.matmul(left, right).reshape(e, a, d, a, d).transpose(0, 1, 3, 2, 4)
-            initial = batch.stress_products(law.stress(_green_strain(F)))
-            self.cells.pattern.add(total, batch.slots, blocks + initial[..., None, None] * one)
+            if strain is not None:
+                initial = batch.stress_products(law.stress(strain(batch)))
+                blocks = blocks + initial[..., None, None] * np.eye(d)
+            self.cells.pattern.add(total, batch.slots, blocks)
         return self.cells.pattern.blocked(total.reshape(-1, d, d))
 
     def _batches(self) -> Iterator[tuple[Law, Batch]]:

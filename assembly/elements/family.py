@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.elements.passage import Beyond, Passage
 from assembly.errors import InputError
 from assembly.kinematics import UNIT_COUNT
 from assembly.types import Array, Index
@@ -28,6 +29,13 @@ class ElementFamily:
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         """Cells to draw: their kind in meshio's names, and the nodes (E, a) of each."""
         return ()
+
+    def drawing_sections(self) -> Array:
+        """Half sides (E, 2, 3), m, of a rectangle that stands for each section of the line cells.
+
+        In body axes, and as many as there are line cells; zero where the section is unknown.
+        """
+        return np.zeros((sum(len(n) for kind, n in self.drawing_cells() if kind == "line"), 2, 3))
 
     def zero(self) -> sp.csr_matrix:
         """The matrix of what the family does not contribute."""
@@ -103,3 +111,38 @@ class ElementFamily:
         raise InputError(
             f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'
         )
+
+    def section_resultants(self, u: Array, coefficients: Array) -> Array:
+        """Position, force and moment (S, 9) of the sections of beams at a large displacement u."""
+        return np.zeros((0, 9))
+
+    def rate_force(self, passage: Passage) -> Array:
+        """Forces (size,) of velocities and accelerations, inertia and internal damping.
+
+        Of the linear forces M a + 2G(ω) v and of the family's `damping` only what differs: zero
+        where these hold at any displacement. The damping of `passage.rayleigh` is all here.
+        """
+        a, b = passage.rayleigh
+        force = np.zeros(self.size)
+        if a:
+            force += a * np.asarray(self.mass() @ passage.v)
+        if b:
+            force += b * np.asarray(self.viscous_stiffness(passage.u) @ passage.v)
+        return force
+
+    def rate_tangents(self, passage: Passage) -> Beyond:
+        """The derivatives of `rate_force`."""
+        a, b = passage.rayleigh
+        D = self.zero()
+        if a:
+            D = D + a * self.mass().tocsr()
+        if b:
+            D = D + b * self.viscous_stiffness(passage.u)
+        return Beyond(self.zero(), self.zero(), sp.csr_matrix(D), self.zero())
+
+    def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
+        """Stiffness (size, size) against strain rates at a displacement u, without that of stress.
+
+        K where strains are linear.
+        """
+        return sp.csr_matrix(self.stiffness().tocsr())

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from assembly.elements.large_rotation import (
     inertia_gradient,
     jacobian,
     moved_by,
+    rate_gradient,
     relative_turn,
     spin_inverse_transposed,
     spin_of,
@@ -43,6 +45,7 @@ from assembly.elements.large_rotation import (
     spin_transposed,
     turned_by,
 )
+from assembly.elements.taylor import Taylor, cross
 from assembly.errors import ConvergenceError
 from assembly.types import AnyArray, Array
 
@@ -74,21 +77,22 @@ class Strain:
     @cached_property
     def _line(self) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Γ + κ × c, |t + Γ + κ × c|² − 1 and the stretch |t + Γ + κ × c|."""
-        line = self._gamma + np.cross(self._kappa, self.c)
+        line = self._gamma + cross(self._kappa, self.c)
         # |t + line| − 1 without cancellation; no conjugate, so that complex steps pass.
         grown = np.sum(line * (line + 2.0 * self.t), axis=-1, keepdims=True)
         return line, grown, np.sqrt(1.0 + grown)
 
     @cached_property
     def _twist(self) -> AnyArray:
-        return np.asarray(np.sum(self.t * self._kappa, axis=-1, keepdims=True))
+        twist: AnyArray = np.sum(self.t * self._kappa, axis=-1, keepdims=True)
+        return twist
 
     def second_order(self) -> AnyArray:
         """(Γ, κ) less γ = u′ − φ × t and φ′, (..., E, Q, 6)."""
         t, (line, grown, length) = self.t, self._line
         stretch = grown / (1.0 + length) - np.sum(t * line, axis=-1, keepdims=True)
-        axial = (stretch + 0.5 * self.radius2[..., None] * self._twist**2) * t
-        gamma = self._gamma + axial - (self.du - np.cross(self.phi, t))
+        axial = (stretch + 0.5 * self.radius2[..., None] * self._twist * self._twist) * t
+        gamma = self._gamma + axial - (self.du - cross(self.phi, t))
         return np.concatenate([gamma, self._kappa - self.dphi], axis=-1)
 
     def second_order_gradient(self, resultants: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
@@ -99,11 +103,11 @@ class Strain:
         N = np.sum(F * t, axis=-1, keepdims=True)
         lean = (t + line) / length - t
         force = F + N * lean
-        couple = Mo + N * (np.cross(self.c, lean) + self.radius2[..., None] * self._twist * t)
-        by_phi = np.cross(force, t + self._gamma) + np.cross(couple, self._kappa)
+        couple = Mo + N * (cross(self.c, lean) + self.radius2[..., None] * self._twist * t)
+        by_phi = cross(force, t + self._gamma) + cross(couple, self._kappa)
         by_phi = spin_transposed(phi, by_phi) + spin_rate_transposed(phi, self.dphi, couple)
         by_du, by_dphi = turned_by(phi, force) - F, spin_transposed(phi, couple) - Mo
-        return by_phi + np.cross(t, F), by_du, by_dphi
+        return by_phi + cross(t, F), by_du, by_dphi
 
 
 def in_turned_frame(ends: AnyArray, d: AnyArray) -> AnyArray:
@@ -126,7 +130,7 @@ def from_turned_frame(
     frame = 0.5 * (d[..., 3:6] + d[..., 9:])
     span = ends[:, 1] - ends[:, 0]
     pull = turned_by(frame, forces[..., 6:9])
-    on_frame = torque + np.cross(forces[..., 6:9], span + own[..., 6:9])
+    on_frame = torque + cross(forces[..., 6:9], span + own[..., 6:9])
     turns = []
     for phi, rest, moment in (
         (d[..., 3:6], own[..., 3:6], forces[..., 3:6]),
@@ -171,14 +175,25 @@ class LargeBeam:
 
     def _strain(self, seen: AnyArray, y: AnyArray, coefficients: Array) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
+        load = self._generalized(seen, self._strains(y))
+        load = np.einsum("eij,...ej->...ei", self.shapes.rigidity, load)
+        return self._of_load(load, self.shapes.own_resultants @ coefficients, y)
+
+    def _strains(self, y: Any) -> Strain:
         shapes, st, j = self.shapes, self.shapes.stations, self.shapes.jacobian[..., None]
-        phi, du, dphi = y[..., 3:6], y[..., 6:9] / j, y[..., 9:] / j
-        strain = Strain(shapes.tangent, st.tension_centre, st.radius2, phi, du, dphi)
-        moved = np.einsum("eij,...ej->...ei", shapes.relative, seen)
-        moved = moved + np.einsum("eqji,...eqj->...ei", self._balance, strain.second_order())
-        load = np.einsum("eij,...ej->...ei", shapes.rigidity, moved)
-        resultants = np.einsum("eqij,...ej->...eqi", shapes.balance, load)
-        resultants = resultants + shapes.own_resultants @ coefficients
+        phi, du, dphi = y[..., 3:6], y[..., 6:9] * (1.0 / j), y[..., 9:] * (1.0 / j)
+        return Strain(shapes.tangent, st.tension_centre, st.radius2, phi, du, dphi)
+
+    def _generalized(self, seen: Any, strain: Strain) -> Any:
+        """ρ (E, 6), the deformations that the strain energy ½ ρᵀHρ counts."""
+        moved: Any = np.einsum("eij,...ej->...ei", self.shapes.relative, seen)
+        second = strain.second_order()
+        return moved + np.einsum("eqji,...eqj->...ei", self._balance, second)
+
+    def _of_load(self, load: AnyArray, own: AnyArray, y: AnyArray) -> AnyArray:
+        """Forces (E, 12) on the motion seen from the frames, of Hρ and the element's own load."""
+        shapes, j, strain = self.shapes, self.shapes.jacobian[..., None], self._strains(y)
+        resultants = np.einsum("eqij,...ej->...eqi", shapes.balance, load) + own
         by_phi, by_du, by_dphi = strain.second_order_gradient(resultants)
         gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
         forces = np.einsum("eqji,...eqj->...ei", self._weighted[..., 3:, :], gradient)
@@ -186,18 +201,73 @@ class LargeBeam:
 
     def _inertia(self, d: AnyArray, seen: AnyArray, y: AnyArray, coefficients: Array) -> AnyArray:
         """Forces (E, 12) on the nodes, of the inertia load on what moves by y in the frames."""
-        shapes, st, u = self.shapes, self.shapes.stations, y[..., :3]
+        st = self.shapes.stations
+        moved, turns = self._moved(d, y)
+        force, moments = inertia_gradient(st.inertia, st.X, moved, turns, coefficients)
+        return self._on_nodes(d, seen, y, force, moments)
+
+    def _moved(self, d: Any, y: Any) -> tuple[Any, list[Any]]:
+        """Displacements of the stations, rotation vectors of the frames and in the frames."""
+        st, u = self.shapes.stations, y[..., :3]
         frame = 0.5 * (d[..., None, 3:6] + d[..., None, 9:])
-        arm = st.X - shapes.ends[:, None, 0] + u
-        moved = d[..., None, :3] + u + moved_by(frame, arm)
-        force, (on_frame, moment) = inertia_gradient(
-            st.inertia, st.X, moved, [frame + 0.0 * moved, y[..., 3:6]], coefficients
-        )
+        moved = d[..., None, :3] + u + moved_by(frame, st.X - self.shapes.ends[:, None, 0] + u)
+        return moved, [frame + 0.0 * moved, y[..., 3:6]]
+
+    def _on_nodes(
+        self, d: AnyArray, seen: AnyArray, y: AnyArray, force: AnyArray, moments: list[AnyArray]
+    ) -> AnyArray:
+        """Forces (E, 12) on the nodes of forces and moments on the stations."""
+        shapes, (on_frame, moment) = self.shapes, moments
+        frame = 0.5 * (d[..., None, 3:6] + d[..., None, 9:])
+        arm = shapes.stations.X - shapes.ends[:, None, 0] + y[..., :3]
         own = turned_by(-frame, force)
         on_fields = self._lengths * np.concatenate([own, moment], axis=-1)
         on_seen = np.einsum("eqji,...eqj->...ei", shapes.N, on_fields)
-        torque = (self._lengths * np.cross(arm, own)).sum(axis=-2)
+        torque = (self._lengths * cross(arm, own)).sum(axis=-2)
         total = from_turned_frame(shapes.ends, d, seen, on_seen, torque)
         both = 0.5 * (self._lengths * on_frame).sum(axis=-2)
         first = (self._lengths * force).sum(axis=-2)
         return np.asarray(total + np.concatenate([first, both, 0.0 * first, both], axis=-1))
+
+    def resultants(self, d: Array, coefficients: Array) -> AnyArray:
+        """Forces and moments (E, Q, 6) of the sections, in their rotated axes."""
+        shapes = self.shapes
+        seen = in_turned_frame(shapes.ends, d)
+        y = np.einsum("eqij,...ej->...eqi", shapes.fields, seen) + shapes.own_fields @ coefficients
+        load = np.einsum("eij,ej->ei", shapes.rigidity, self._generalized(seen, self._strains(y)))
+        own = shapes.own_resultants @ coefficients
+        return np.asarray(np.einsum("eqij,ej->eqi", shapes.balance, load) + own)
+
+    # Motion relative to the frame of the body.
+
+    def rate_forces(
+        self, state: AnyArray, omega: Array, coefficients: Array, a: float = 0.0
+    ) -> AnyArray:
+        """Inertia forces (E, 12) of velocities and accelerations of the nodes, Coriolis included.
+
+        state (..., E, 36): displacements, velocities and accelerations. a: damping in proportion to
+        mass, 1/s.
+        """
+        path: Any = Taylor.of(*np.split(state, 3, axis=-1))
+        seen: Any = in_turned_frame(self.shapes.ends, path)
+        y: Any = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
+        y = y + self.shapes.own_fields @ coefficients
+        moved, turns = self._moved(path, y)
+        st = self.shapes.stations
+        force, moments = rate_gradient(st.inertia, st.X + moved, turns, omega, a)
+        return self._on_nodes(path.value, seen.value, y.value, force, moments)
+
+    def viscous_forces(self, state: AnyArray, coefficients: Array) -> AnyArray:
+        """Forces (E, 12) of strain rates: H ρ̇ on ρ of the strain energy ½ ρᵀHρ.
+
+        state (..., E, 24): displacements and velocities of the nodes.
+        """
+        d, v = np.split(state, 2, axis=-1)
+        path: Any = Taylor.of(d, v, 0.0 * v)
+        seen: Any = in_turned_frame(self.shapes.ends, path)
+        y: Any = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
+        y = y + self.shapes.own_fields @ coefficients
+        rate = self._generalized(seen, self._strains(y)).rate
+        load = np.einsum("eij,...ej->...ei", self.shapes.rigidity, rate)
+        own = self._of_load(load, 0.0 * load[..., None, :], y.value)
+        return from_turned_frame(self.shapes.ends, d, seen.value, own)

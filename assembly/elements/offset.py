@@ -7,6 +7,7 @@ order lets the force g that the arm passes to the inner node work on it: g rᵀ,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_rotation import jacobian, moved_by, spin_transposed, turned_by
+from assembly.elements.passage import Beyond, Passage
 from assembly.elements.section_inertia import cross_matrices
+from assembly.elements.taylor import Taylor
 from assembly.types import AnyArray, Array, Index
 
 ALL = (0, 1, 2, 3, 4, 5)
@@ -32,13 +35,19 @@ class OffsetFamily(ElementFamily):
     def __init__(
         self, dofs: DofMap, inner: ElementFamily, inner_dofs: DofMap, holder: Index
     ) -> None:
-        self.size, self.inner = len(dofs), inner
+        self.size, self.inner, self.holder = len(dofs), inner, holder
         self.arms = inner_dofs.coordinates - dofs.coordinates[holder]
         self.map = ElementMap(dofs, holder[:, None], ALL)
         self.inner_map = ElementMap(inner_dofs, np.arange(len(holder))[:, None], ALL)
         blocks = np.tile(np.eye(6), (len(holder), 1, 1))
         blocks[:, :3, 3:] = -cross_matrices(self.arms)
         self.T = self._between(blocks)
+
+    def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
+        return tuple((kind, self.holder[nodes]) for kind, nodes in self.inner.drawing_cells())
+
+    def drawing_sections(self) -> Array:
+        return self.inner.drawing_sections()
 
     def _between(self, blocks: Array) -> sp.csr_matrix:
         """The sparse (inner size, size) matrix of a block (6, 6) for every inner node."""
@@ -114,13 +123,74 @@ class OffsetFamily(ElementFamily):
         load = self.inner.inertia_loads() @ coefficients
         whole = self.inner.internal_force(own, coefficients) + linear @ own - load
         pull = self.inner_map.gather(whole)[:, :3]
-        blocks = np.tile(np.eye(6), (len(phi), 1, 1))
-        blocks[:, :3, 3:] = jacobian(lambda p: moved_by(p, self.arms + 0.0 * p), phi)
-        T = self._between(blocks)
+        by_phi = jacobian(lambda p: moved_by(p, self.arms + 0.0 * p), phi)
+        T = self._between(self._blocks(by_phi, first=True))
         turns = np.zeros((len(phi), 6, 6))
         turns[:, 3:, 3:] = jacobian(lambda p: self._pulled(p, pull), phi)
         total = T.T @ inner @ T + self.map.matrix(turns)
         return sp.csr_matrix(total - self._carried(linear))
+
+    def section_resultants(self, u: Array, coefficients: Array) -> Array:
+        return self.inner.section_resultants(self._inner_motion(u), coefficients)
+
+    # Motion relative to the frame of the body.
+
+    def _inner_passage(self, passage: Passage) -> tuple[Passage, Array]:
+        """The motion of the inner nodes, and the rotations (N, 9) of the arms with their rates."""
+        d: Any = Taylor.of(*(self.map.gather(x) for x in (passage.u, passage.v, passage.a)))
+        moved = d[:, :3] + moved_by(d[:, 3:], self.arms + 0.0 * d[:, 3:])
+        whole = np.concatenate([moved, d[:, 3:]], axis=-1)
+        u, v, a = (self.inner_map.vector(x) for x in whole.data)
+        turning = np.concatenate(list(d[:, 3:].data), axis=1)
+        return replace(passage, u=u, v=v, a=a), turning
+
+    def _inner_force(self, own: Passage) -> Array:
+        """All inertia and damping forces of the rates of the inner family."""
+        linear = self.inner.mass() @ own.a + self._coriolis(own.omega) @ own.v
+        return np.asarray(self.inner.rate_force(own) + linear)
+
+    def _coriolis(self, omega: Array) -> Any:
+        G = self.inner.gyroscopic()
+        return sum(2.0 * w * A.tocsr() for w, A in zip(omega, G, strict=True))
+
+    def rate_force(self, passage: Passage) -> Array:
+        own, turning = self._inner_passage(passage)
+        forces = self.inner_map.gather(self._inner_force(own))
+        forces[:, 3:] += self._pulled(turning[:, :3], forces[:, :3])
+        C = self._carried(self._coriolis(passage.omega))
+        return np.asarray(self.map.vector(forces) - self.mass() @ passage.a - C @ passage.v)
+
+    def rate_tangents(self, passage: Passage) -> Beyond:
+        own, turning = self._inner_passage(passage)
+        phi, rest = turning[:, :3], np.split(turning[:, 3:], 2, axis=1)
+
+        def moved(p: AnyArray) -> AnyArray:
+            path: Any = Taylor.of(p, *(x + 0.0 * p for x in rest))
+            return np.concatenate(list(moved_by(path, self.arms + 0.0 * path).data), axis=-1)
+
+        by_phi = jacobian(moved, phi)  # (N, 9, 3): of the displacements and of their rates
+        T, dT, ddT = (
+            self._between(self._blocks(by_phi[:, 3 * k : 3 * k + 3], first=k == 0))
+            for k in range(3)
+        )
+        linear_M, linear_C = self.inner.mass().tocsr(), self._coriolis(passage.omega)
+        M, C, D, K = self.inner.rate_tangents(own)
+        M, C = M + linear_M, C + linear_C
+        pull = self.inner_map.gather(self._inner_force(own))[:, :3]
+        turns = np.zeros((len(phi), 6, 6))
+        turns[:, 3:, 3:] = jacobian(lambda p: self._pulled(p, pull), phi)
+        return Beyond(
+            sp.csr_matrix(T.T @ M @ T - self._carried(linear_M)),
+            sp.csr_matrix(T.T @ (C @ T + 2.0 * M @ dT) - self._carried(linear_C)),
+            sp.csr_matrix(T.T @ D @ T),
+            sp.csr_matrix(T.T @ (K @ T + (C + D) @ dT + M @ ddT) + self.map.matrix(turns)),
+        )
+
+    def _blocks(self, by_phi: Array, first: bool) -> Array:
+        """What turns (N, 6) of the holders into motions of the inner nodes, (N, 6, 6)."""
+        blocks = np.tile(np.eye(6) if first else np.zeros((6, 6)), (len(by_phi), 1, 1))
+        blocks[:, :3, 3:] = by_phi
+        return blocks
 
     def _linear_inertia(self, coefficients: Array) -> sp.csr_matrix:
         forms = (*self.inner.centrifugal(), *self.inner.gyroscopic())

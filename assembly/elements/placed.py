@@ -14,15 +14,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.elements.family import ElementFamily
+from assembly.elements.passage import Beyond, Passage
 from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
-from assembly.types import Array
+from assembly.types import Array, Index
 
 
 class PlacedFamily(ElementFamily):
     """The family `inner` of a part, on the DOFs of the body that it is placed in.
 
     B (inner size, size): the part's DOFs, in its own axes, from those of the body. r (3,), m, and
-    R (3, 3): where the part is. rayleigh (a, b): damping of the part, D = a M + b K.
+    R (3, 3): where the part is. nodes: numbers in the body of the part's nodes. rayleigh (a, b):
+    damping of the part, D = a M + b K.
     """
 
     def __init__(
@@ -31,12 +33,20 @@ class PlacedFamily(ElementFamily):
         B: sp.csr_matrix,
         r: Array,
         R: Array,
+        nodes: Index,
         rayleigh: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self.size = B.shape[1]
         self.stress_from_displacement = inner.stress_from_displacement
         self.inner, self.B, self.R, self.rayleigh = inner, B, R, rayleigh
-        self.P = unit_kinematics(r, R)
+        self.nodes = nodes
+        self.r, self.P = r, unit_kinematics(r, R)
+
+    def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
+        return tuple((kind, self.nodes[cells]) for kind, cells in self.inner.drawing_cells())
+
+    def drawing_sections(self) -> Array:
+        return self.inner.drawing_sections() @ self.R.T
 
     def _carried(self, A: Any) -> sp.csr_matrix:
         return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)
@@ -97,6 +107,29 @@ class PlacedFamily(ElementFamily):
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         return self._carried(self.inner.tangent_stiffness(self.B @ u, self.P @ coefficients))
+
+    def section_resultants(self, u: Array, coefficients: Array) -> Array:
+        own = self.inner.section_resultants(self.B @ u, self.P @ coefficients).reshape(-1, 3, 3)
+        out = own @ self.R.T
+        out[:, 0] += self.r
+        return out.reshape(-1, 9)
+
+    def _own_passage(self, passage: Passage) -> Passage:
+        return passage.of_part(self.B, self.R, self.P, self.rayleigh)
+
+    def rate_force(self, passage: Passage) -> Array:
+        a, b = self.rayleigh  # of which the linear damping counts elsewhere
+        force = self.B.T @ self.inner.rate_force(self._own_passage(passage))
+        force = force - a * (self.mass() @ passage.v) - b * (self.stiffness() @ passage.v)
+        return np.asarray(force)
+
+    def rate_tangents(self, passage: Passage) -> Beyond:
+        a, b = self.rayleigh
+        M, C, D, K = map(self._carried, self.inner.rate_tangents(self._own_passage(passage)))
+        return Beyond(M, C, sp.csr_matrix(D - a * self.mass() - b * self.stiffness()), K)
+
+    def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
+        return self._carried(self.inner.viscous_stiffness(self.B @ u))
 
 
 def unit_kinematics(r: Array, R: Array) -> Array:

@@ -7,14 +7,18 @@ the whole body in place of a section.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
-from assembly.elements.large_rotation import inertia_gradient, jacobian
+from assembly.elements.large_rotation import inertia_gradient, jacobian, rate_gradient
+from assembly.elements.passage import Beyond, Passage
 from assembly.elements.section_inertia import SectionInertia
+from assembly.elements.taylor import Taylor
 from assembly.types import AnyArray, Array, Index
 
 
@@ -71,3 +75,37 @@ class RigidFamily(ElementFamily):
         y = self.map.gather(u)
         J = jacobian(lambda state: self._gradient(state, coefficients), y)
         return self.map.matrix(J - self._linear(coefficients))
+
+    def _rates(self, state: AnyArray, omega: Array, a: float = 0.0) -> AnyArray:
+        """Inertia forces (E, 6) of velocities and accelerations; state (..., E, 18)."""
+        path: Any = Taylor.of(*np.split(state, 3, axis=-1))
+        moved, turn = self.points + path[..., :3], path[..., 3:]
+        force, (moment,) = rate_gradient(self.inertia, moved, [turn], omega, a)
+        return np.concatenate([force, moment], axis=-1)
+
+    def rate_force(self, passage: Passage) -> Array:
+        u, v, a = (self.map.gather(x) for x in (passage.u, passage.v, passage.a))
+        forms, omega = self.inertia.forms(), passage.omega
+        C = np.einsum("ekij,k->eij", forms[:, 7:10], 2.0 * omega)
+        forces = self._rates(np.concatenate([u, v, a], axis=-1), omega, passage.rayleigh[0])
+        linear = forms[:, 0] @ a[..., None] + C @ v[..., None]
+        return self.map.vector(forces - linear[..., 0])
+
+    def rate_tangents(self, passage: Passage) -> Beyond:
+        at = np.concatenate(
+            [self.map.gather(x) for x in (passage.u, passage.v, passage.a)], axis=-1
+        )
+        omega, a = passage.omega, passage.rayleigh[0]
+        forms = self.inertia.forms()
+        J = jacobian(lambda state: self._rates(state, omega), at)
+        M, C = J[..., 12:], J[..., 6:12]
+        if passage.rests:
+            C = 0.5 * (C - C.transpose(0, 2, 1))
+        K, D = np.zeros_like(M) if passage.rests else J[..., :6], np.zeros_like(M)
+        if a:
+            drag = jacobian(lambda state: self._rates(state, 0.0 * omega, a), at)
+            drag = drag - jacobian(lambda state: self._rates(state, 0.0 * omega), at)
+            D, K = drag[..., 6:12], K + (0.0 if passage.rests else drag[..., :6])
+        C = C - np.einsum("ekij,k->eij", forms[:, 7:10], 2.0 * omega)
+        matrices = (0.5 * (M + M.transpose(0, 2, 1)) - forms[:, 0], C, D, K)
+        return Beyond(*(self.map.matrix(matrix) for matrix in matrices))

@@ -49,7 +49,7 @@ class SurroundingsDamperFamily(ElementFamily):
     """Dampers between nodes (E,) and the fixed surroundings, d (E, 3, 3), N·s/m.
 
     Force −d(v_O + ω̃(X + u) + u̇). In a rotating frame they are circulatory, K_D = d ω̃; the body
-    makes the load −d(v_O + ω̃X) of its steady motion (`Body.damper_loads`).
+    makes the load −d(v_O + ω̃X) of its steady motion (`BodyStatics.damper_loads`).
     """
 
     def __init__(self, dofs: DofMap, nodes: Index, damping: Array) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assembly.arguments import as_number, as_numbers, check_kind
 from assembly.errors import MaterialError
 from assembly.magnitudes import DENSITY, MODULUS
 from assembly.materials.plausibility import check_material
@@ -41,9 +42,9 @@ class Material:
     name: str = "material"
 
     def __post_init__(self) -> None:
-        MODULUS.check(self.E, f"{self.name}: E", MaterialError)
-        DENSITY.check(self.rho, f"{self.name}: rho", MaterialError)
-        if not (np.isfinite(self.nu) and -1.0 < self.nu < 0.5):
+        MODULUS.number(self.E, f"{self.name}: E", MaterialError)
+        DENSITY.number(self.rho, f"{self.name}: rho", MaterialError)
+        if not -1.0 < as_number(self.nu, f"{self.name}: nu", MaterialError) < 0.5:
             raise MaterialError(f"{self.name}: nu must lie between -1 and 0.5, got {self.nu!r}")
         check_material(self.E, self.nu, self.rho, self.name)
 
@@ -87,13 +88,13 @@ class Orthotropic:
 
     def __post_init__(self) -> None:
         for symbol, count in (("E", 3), ("nu", 3), ("G", 3)):
-            value = np.asarray(getattr(self, symbol), dtype=float)
+            value = as_numbers(getattr(self, symbol), f"{self.name}: {symbol}", MaterialError)
             if value.shape != (count,) or not np.all(np.isfinite(value)):
                 raise MaterialError(f"{self.name}: {symbol} must be three numbers, got {value}")
             if symbol != "nu":
                 MODULUS.check(value, f"{self.name}: {symbol}", MaterialError)
-        DENSITY.check(self.rho, f"{self.name}: rho", MaterialError)
-        axes = np.asarray(self.axes, dtype=float)
+        DENSITY.number(self.rho, f"{self.name}: rho", MaterialError)
+        axes = as_numbers(self.axes, f"{self.name}: axes", MaterialError)
         if axes.shape != (3, 3) or np.abs(axes @ axes.T - np.eye(3)).max() > 1e-9:
             raise MaterialError(f"{self.name}: axes must be three orthonormal directions")
         if np.linalg.eigvalsh(self.compliance)[0] <= 0.0:
@@ -114,6 +115,14 @@ class Orthotropic:
                 [-nu13 / E1, -nu23 / E2, 1.0 / E3],
             ]
         )
+
+
+def check_is_material(material: object) -> None:
+    """MaterialError unless it is a material."""
+    check_kind(
+        material, (Material, Orthotropic), "material", "a material such as assembly.steel",
+        MaterialError,
+    )  # fmt: skip
 
 
 steel = Material(E=210e9, nu=0.3, rho=7850.0, name="steel")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assembly.arguments import as_number, check_kind
 from assembly.errors import MaterialError, SectionError
 from assembly.magnitudes import AREA, LENGTH, SECOND_MOMENT, SHEAR_COEFFICIENT
 from assembly.materials.materials import Material
@@ -55,8 +56,8 @@ class Section:
         limits = dict(A=AREA, Iy=SECOND_MOMENT, Iz=SECOND_MOMENT, J=SECOND_MOMENT)
         limits |= dict(shear_y=SHEAR_COEFFICIENT, shear_z=SHEAR_COEFFICIENT)
         for constant, limit in limits.items():
-            limit.check(getattr(self, constant), f"{self.name}: {constant}", SectionError)
-        if not np.isfinite(self.Iyz):
+            limit.number(getattr(self, constant), f"{self.name}: {constant}", SectionError)
+        if not np.isfinite(as_number(self.Iyz, f"{self.name}: Iyz", SectionError)):
             raise SectionError(f"{self.name}: Iyz must be finite, got {self.Iyz!r}")
         if self.Iyz**2 >= self.Iy * self.Iz:
             raise SectionError(
@@ -172,6 +173,7 @@ def circle(diameter: float, nu: float = 0.3, shear: float | None = None) -> Sect
         For impossible dimensions.
     """
     _positive("circle", diameter=diameter)
+    _check_poisson("circle", nu)
     k = 6.0 * (1.0 + nu) / (7.0 + 6.0 * nu) if shear is None else shear
     second = np.pi * diameter**4 / 64.0
     return Section(np.pi * diameter**2 / 4.0, second, second, 2.0 * second, k, k, name="circle")
@@ -199,6 +201,7 @@ def tube(outer: float, inner: float, nu: float = 0.3, shear: float | None = None
         For impossible dimensions.
     """
     _positive("tube", outer=outer, inner=inner)
+    _check_poisson("tube", nu)
     if inner >= outer:
         raise SectionError(f"tube: inner diameter {inner!r} must be smaller than outer {outer!r}")
     m2 = (inner / outer) ** 2
@@ -252,4 +255,15 @@ def i_profile(width: float, height: float, flange: float, web: float) -> Section
 
 def _positive(shape: str, **sizes: float) -> None:
     for name, value in sizes.items():
-        LENGTH.check(value, f"{shape}: {name}", SectionError)
+        LENGTH.number(value, f"{shape}: {name}", SectionError)
+
+
+def _check_poisson(shape: str, nu: float) -> None:
+    if not -1.0 < as_number(nu, f"{shape}: nu", SectionError) < 0.5:
+        raise SectionError(f"{shape}: nu must lie between -1 and 0.5, got {nu!r}")
+
+
+def check_is_section(section: object) -> None:
+    """SectionError unless it is a section."""
+    expected = "a section such as assembly.rectangle(0.05, 0.02)"
+    check_kind(section, Section, "section", expected, SectionError)

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from assembly.arguments import real_array, shown
 from assembly.bodies.body import Body
 from assembly.errors import MechanismError
 from assembly.kinematics import skew
@@ -70,13 +71,13 @@ class Load:
             When it is not two or three finite numbers.
         """
         given = self.force(t) if callable(self.force) else self.force
-        values = np.asarray(given, dtype=float).ravel()
-        if values.size not in (2, 3) or not np.all(np.isfinite(values)):
+        values = real_array(given)
+        if values is None or values.size not in (2, 3) or not np.all(np.isfinite(values)):
             raise MechanismError(
                 f"load on {self.body!r} at t = {t:g} s: expected two or three finite numbers, N, "
-                f"got {given!r}"
+                f"got {shown(given)}"
             )
-        return np.array([*values, 0.0][:3])
+        return np.array([*values.ravel(), 0.0][:3])
 
 
 @dataclass(frozen=True)
@@ -201,15 +202,20 @@ class AppliedLoads:
         for k, (load, point, motion) in enumerate(
             zip(self.loads, self.points, self._motions, strict=True)
         ):
-            f, s = forces[..., k, :], point.lever
-            local = np.zeros((*f.shape[:-1], 6, 6))
-            if load.follower:
-                local[..., :3, 3:], local[..., 3:, 3:] = skews(f), 0.5 * skews(np.cross(s, f))
-            else:
-                outer = f[..., :, None] * s
-                mean = 0.5 * (outer + outer.swapaxes(-1, -2))
-                local[..., 3:, 3:] = (f @ s)[..., None, None] * np.eye(3) - mean
+            local = force_stiffness(forces[..., k, :], point.lever, load.follower)
             if np.any(local):
                 seen = motion[:, touched].toarray()
                 out += seen.T @ local @ seen
         return out
+
+
+def force_stiffness(f: Array, s: Array, follower: bool) -> Array:
+    """Stiffness (..., 6, 6) of forces f (..., 3) at the offset s from a node, by its motion."""
+    local = np.zeros((*f.shape[:-1], 6, 6))
+    if follower:
+        local[..., :3, 3:], local[..., 3:, 3:] = skews(f), 0.5 * skews(np.cross(s, f))
+    else:
+        outer = f[..., :, None] * s
+        mean = 0.5 * (outer + outer.swapaxes(-1, -2))
+        local[..., 3:, 3:] = (f @ s)[..., None, None] * np.eye(3) - mean
+    return local

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers
 from assembly.errors import MechanismError
 from assembly.mechanisms.joints import Joint, Point, fixed
 from assembly.types import Array
@@ -101,8 +102,8 @@ class Bushing:
     def _matrix(self, what: str, given: Coefficients | None, t: float, size: int) -> Array:
         if given is None:
             return np.zeros((size, size))
-        value = np.asarray(given(t) if callable(given) else given, dtype=float)
         label = f"bushing {self.name}: {what}" + (f" at t = {t:g} s" if callable(given) else "")
+        value = as_numbers(given(t) if callable(given) else given, label, MechanismError)
         if value.shape == (size,):
             value = np.diag(value)
         if value.shape != (size, size):

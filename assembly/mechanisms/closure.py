@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_number, as_numbers
 from assembly.errors import MechanismError, SingularPositionError
 from assembly.mechanisms.closure_equations import ClosureEquations
 from assembly.mechanisms.first_assembly import assembled, check_rank
@@ -73,6 +74,7 @@ class Closure:
         Raises SingularPositionError where the loop does not close or loses rank, MechanismError
         when t is not finite.
         """
+        t = as_number(t, "t", MechanismError)
         found = self._cache.get(t)
         if found is None:
             found = self.states(np.array([t])).at(0)
@@ -83,6 +85,7 @@ class Closure:
 
     def states(self, times: Array) -> RigidState:
         """The same at times (P,), all at once."""
+        times = as_numbers(times, "t", MechanismError)
         finite = np.isfinite(times)
         if not np.all(finite):
             raise MechanismError(

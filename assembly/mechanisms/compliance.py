@@ -139,6 +139,20 @@ class Compliance:
             out[..., rows] = forces[..., 0] + bushing.preload_of(len(rows))
         return out
 
+    def forces(self, t: float, x: Array, rate: Array) -> Array:
+        """Forces (rows,) of springs, dampers and preloads at time t, s.
+
+        x, rate (rows,): elastic deflections of drives beyond their laws, whole deflections of
+        bushings, and their rates.
+        """
+        out, at = np.zeros(self.size), np.asarray(t, dtype=float)
+        for (row, drive), (_, S, c) in zip(self._drives, self._drive_groups, strict=True):
+            total = drive.rate_at(float(t)) + rate[row]
+            out[row] = S(at)[0, 0] * x[row] + c(at)[0, 0] * total
+        for bushing, (rows, S, c) in zip(self.bushings, self._bushing_groups, strict=True):
+            out[rows] = S(at) @ x[rows] + c(at) @ rate[rows] + bushing.preload_of(len(rows))
+        return out
+
     def total(self, multipliers: Array, steady: Array, wrench: Array) -> Array:
         """Force (..., rows) of every row.
 

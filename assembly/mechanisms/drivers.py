@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from assembly.arguments import check_choice
 from assembly.errors import MechanismError
 from assembly.motion.laws import Law, as_law
 
@@ -57,6 +58,8 @@ class Driver:
                 f"driver of joint {self.joint}: a stiffness and held=False exclude each other; "
                 "stiffness=0 is a hinge that vibrates, held=False one that moves off"
             )
+        choices = ("angle", "displacement", None)
+        check_choice(self.of, choices, f"driver of joint {self.joint}: of", MechanismError)
         for name in ("stiffness", "damping"):
             value = getattr(self, name)
             if value is not None and not callable(value):

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_number, real_array, shown
 from assembly.errors import MechanismError
 
 # A named node set (several nodes: their mean displacement and best-fit rotation), a node number, or
@@ -60,7 +61,8 @@ class Joint:
         first, second = self.bodies
         if first == second:
             raise MechanismError(f"joint {self.name}: connects {first!r} to itself")
-        if not np.isfinite(self.turned):
+        turned = as_number(self.turned, f"joint {self.name}: turned", MechanismError)
+        if not np.isfinite(turned):
             raise MechanismError(f"joint {self.name}: the angle must be finite, got {self.turned}")
 
 
@@ -301,17 +303,23 @@ def _joint(
     axis_second: ArrayLike | None,
     turned: float = 0.0,
 ) -> Joint:
-    shown = name or f"{first}-{second}"
-    a = _three(axis, shown)
-    b = a if axis_second is None else _three(axis_second, shown)
-    return Joint(kind, (first, second), (at_first, at_second), shown, (a, b), float(turned))
+    label = name or f"{first}-{second}"
+    a = _three(axis, label)
+    b = a if axis_second is None else _three(axis_second, label)
+    return Joint(kind, (first, second), (at_first, at_second), label, (a, b), turned)
 
 
 def _three(axis: ArrayLike, name: str) -> tuple[float, ...]:
     """An axis of two or three components as three."""
-    values = np.asarray(axis, dtype=float).ravel()
-    if values.size not in (2, 3) or not np.all(np.isfinite(values)) or not np.any(values):
+    values = real_array(axis)
+    if (
+        values is None
+        or values.size not in (2, 3)
+        or not np.all(np.isfinite(values))
+        or not np.any(values)
+    ):
         raise MechanismError(
-            f"joint {name}: axis needs two or three finite numbers, not all zero, got {axis!r}"
+            f"joint {name}: axis needs two or three finite numbers, not all zero, got {shown(axis)}"
         )
+    values = values.ravel()
     return tuple(float(v) for v in (*values, 0.0)[:3])

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_list, as_number, as_numbers, check_kind
 from assembly.bodies.body import Body, Prestress
 from assembly.dofs import DofMap
 from assembly.errors import InputError, MechanismError
@@ -30,8 +31,8 @@ from assembly.mechanisms.joint_terms import joint_terms
 from assembly.mechanisms.joints import Joint
 from assembly.mechanisms.mechanism_system import MechanismSystem, check_prestress
 from assembly.mechanisms.naming import deflections_by_name, described
-from assembly.mechanisms.rigid_mechanism import RigidMechanism
 from assembly.mechanisms.topology import Topology
+from assembly.mechanisms.trimmed_mechanism import TrimmedMechanism
 from assembly.system.frozen import FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from assembly.system.supports import unresisted
@@ -41,7 +42,7 @@ LARGE_BODY = 200  # degrees of freedom of a body from which a reduced basis of i
 BATCH_NUMBERS = 1 << 24  # numbers of the arrays of one batch of instants
 
 
-class Mechanism(RigidMechanism):
+class Mechanism(TrimmedMechanism):
     """Elastic and rigid bodies, joints and drivers.
 
     Parameters
@@ -125,8 +126,18 @@ class Mechanism(RigidMechanism):
         period: float | None = None,
         name: str = "mechanism",
     ) -> None:
+        for given, what, entry in (
+            (bodies, "bodies", '{"crank": crank}'),
+            (initial or {}, "initial", '{"rod": (0.15, 0, 0)}'),
+            (coordinates or {}, "coordinates", '{"B": "rod"}'),
+        ):
+            check_kind(given, Mapping, what, f"a mapping such as {entry}", MechanismError)
         topology = Topology.of(
-            dict(bodies), tuple(joints), tuple(drivers), tuple(loads), tuple(bushings)
+            dict(bodies),
+            tuple(as_list(joints, Joint, "joints", "assembly.revolute(…)", MechanismError)),
+            tuple(as_list(drivers, Driver, "drivers", "assembly.driver(…)", MechanismError)),
+            tuple(as_list(loads, Load, "loads", "assembly.Load(…)", MechanismError)),
+            tuple(as_list(bushings, Bushing, "bushings", "assembly.bushing(…)", MechanismError)),
         )
         self.name, self._preferred = name, dict(coordinates or {})
         topology.check_coordinates(self._preferred)
@@ -200,8 +211,9 @@ class Mechanism(RigidMechanism):
         transport : bool
             True: with Ṫ and T̈, consistent with time integration. False: without them, equation
             (1.2) of Scutaru and Vlase (2012), for which C is exactly skew.
-        prestress : {"linear", None}
-            With or without K_G.
+        prestress : {"linear", "nonlinear", None}
+            "linear": K_G of the stress on the undeformed bodies. "nonlinear": about the equilibrium
+            at finite deflections (`trim`), from which the degrees of freedom count. None: no K_G.
         driven : bool, optional
             Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
 
@@ -217,8 +229,10 @@ class Mechanism(RigidMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        if self.has_large_bodies:
-            return MechanismSystem(self, float(t), transport, prestress, driven)
+        if self.has_large_bodies and prestress != "nonlinear":
+            return MechanismSystem(
+                self, as_number(t, "t", MechanismError), transport, prestress, driven
+            )
         return self.freeze_many([t], transport, prestress, driven)[0]
 
     @cached_property
@@ -259,9 +273,11 @@ class Mechanism(RigidMechanism):
             When the mechanism cannot be assembled, or loses rank, at one of the times.
         """
         check_prestress(prestress)
-        at = np.asarray(times, dtype=float)
+        at = as_numbers(times, "times", MechanismError)
         if at.ndim != 1 or not len(at):
             raise InputError(f"times: expected a list of times, got shape {at.shape}")
+        if prestress == "nonlinear":
+            return self._freeze_trimmed(at, transport, driven)
         elastic, stressed = self.elastic(driven), prestress is not None
         size = elastic.numbers_an_instant(stressed)
         batches = np.array_split(at, min(len(at), -(-len(at) * size // BATCH_NUMBERS)))

@@ -14,11 +14,8 @@ if TYPE_CHECKING:
 
 def check_prestress(prestress: Prestress) -> None:
     """Raises InputError for a prestress that a mechanism does not have."""
-    if prestress not in ("linear", None):
-        raise InputError(
-            f'prestress: a mechanism takes "linear" or None, got {prestress!r}; the deformed '
-            "equilibrium exists for one body in a prescribed motion only (assembly.moving)"
-        )
+    if prestress not in ("linear", "nonlinear", None):
+        raise InputError(f'prestress: expected "linear", "nonlinear" or None, got {prestress!r}')
 
 
 class MechanismSystem(FrozenSystem):

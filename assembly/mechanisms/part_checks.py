@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from assembly.arguments import check_kind
 from assembly.bodies.body import Body
 from assembly.errors import MechanismError
 from assembly.mechanisms.bushings import Bushing
@@ -19,6 +20,8 @@ def check_bodies(bodies: dict[str, Body]) -> bool:
     for name, body in bodies.items():
         if name == GROUND:
             raise MechanismError(f"bodies: {GROUND!r} is the fixed frame and needs no body")
+        expected = "a body such as assembly.beam(…)"
+        check_kind(body, Body, f"body {name!r}", expected, MechanismError)
         if body.fixed.any() or len(body.hold):
             raise MechanismError(
                 f"body {name!r}: is clamped or pinned; leave supports out, joints hold it"

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from assembly.arguments import as_numbers
 from assembly.bodies.body import Body
 from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
@@ -219,11 +220,9 @@ class Topology:
         displacements and rotation vectors of the points; rotations of node sets are not linear in
         their DOFs, so the gradient matters too.
         """
-        leading, count = factors.shape[:-1], len(self.units)
-        terms = (factors[..., None, None] * hessian).reshape(-1, self._pair_sum.shape[1])
-        on_units = np.asarray((self._pair_sum @ terms.T).T).reshape(*leading, count, count)
+        leading = factors.shape[:-1]
         seen = self._seen[:-1]
-        out = seen.T @ on_units @ seen
+        out = seen.T @ self.on_pairs(factors, hessian) @ seen
         wrench = (factors[..., None, :] @ self.on_units(gradient))[..., 0, :]
         for number, (slots, second) in self.fitted.items():
             mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)
@@ -231,6 +230,12 @@ class Topology:
             g[..., self.units[mine, 1] - 3] = wrench[..., mine]
             out[..., slots[:, None], slots] += np.tensordot(g, second, 1)
         return np.asarray(out)
+
+    def on_pairs(self, factors: Array, hessian: Array) -> Array:
+        """Σ factor_k times Hessians (..., rows, 12, 12), (..., units, units)."""
+        terms = (factors[..., None, None] * hessian).reshape(-1, self._pair_sum.shape[1])
+        summed = np.asarray((self._pair_sum @ terms.T).T)
+        return summed.reshape(*factors.shape[:-1], len(self.units), len(self.units))
 
     @cached_property
     def _pair_sum(self) -> sp.csr_matrix:
@@ -315,7 +320,8 @@ class Topology:
         r, turn = np.zeros((len(self.bodies), 3)), np.zeros((len(self.bodies), 3))
         expected = 3 if self.planar else 6
         for i, name in enumerate(self.bodies):
-            values = np.asarray(given.get(name, np.zeros(expected)), dtype=float)
+            label = f"initial: body {name!r}"
+            values = as_numbers(given.get(name, np.zeros(expected)), label, MechanismError)
             if values.shape != (expected,) or not np.all(np.isfinite(values)):
                 what = "x, y, angle" if self.planar else "x, y, z and a rotation vector"
                 raise MechanismError(f"initial: body {name!r} needs {what}, finite numbers")

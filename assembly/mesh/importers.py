@@ -15,6 +15,7 @@ from typing import Any
 import meshio
 import numpy as np
 
+from assembly.arguments import check_kind
 from assembly.elements.cells import CellBlock
 from assembly.elements.reference import CELLS
 from assembly.errors import MeshError
@@ -49,7 +50,12 @@ class Mesh:
                     f" {present}"
                 )
             return self.sets[chosen]
-        nodes = np.unique(np.asarray(list(chosen), dtype=np.intp))
+        numbers = np.asarray(list(chosen) if isinstance(chosen, Iterable) else chosen)
+        if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+            raise MeshError(
+                f"{role}: expected the name of a set, or a list of node numbers, got {chosen!r}"
+            )
+        nodes = np.unique(numbers.astype(np.intp))
         if nodes.size == 0 or nodes[0] < 0 or nodes[-1] >= len(self.place):
             raise MeshError(
                 f"{role}: expected node numbers from 0 to {len(self.place) - 1} of {self.name},"
@@ -68,6 +74,8 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
     of lower dimension only serve to name sets. Raises MeshError when the file cannot be read, has
     other cells of that dimension, has no usable cell, or a coordinate that is not finite.
     """
+    expected = "a path or a meshio.Mesh"
+    check_kind(source, (str, Path, meshio.Mesh), "mesh", expected, MeshError)
     name = "the mesh" if isinstance(source, meshio.Mesh) else str(source)
     raw = source if isinstance(source, meshio.Mesh) else _read_file(Path(source))
     coordinates = np.asarray(raw.points, dtype=float)
@@ -116,8 +124,11 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
 
 def _read_file(path: Path) -> meshio.Mesh:
     regular_file(path, MeshError)
+    if path.stat().st_size == 0:
+        raise MeshError(f"{path}: cannot be read as a mesh: the file is empty")
+    quiet = io.StringIO()
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
             if path.suffix.lower() == ".inp":
                 return abaqus_deck.read_deck(path)
             if path.suffix.lower() in (".bdf", ".nas", ".fem"):
@@ -129,6 +140,10 @@ def _read_file(path: Path) -> meshio.Mesh:
         raise
     except (Exception, SystemExit) as fault:
         reason = " ".join(str(fault).split()) or type(fault).__name__
+        if isinstance(fault, SystemExit):
+            reason = f"no complete {path.suffix} file"
+        elif "deduce file format" in reason:
+            reason = "unknown ending; expected one that meshio reads, as .msh, .inp, .bdf, .vtk"
         raise MeshError(f"{path}: cannot be read as a mesh: {reason}") from None
 
 

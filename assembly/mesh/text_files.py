@@ -6,11 +6,26 @@ A device such as /dev/zero never ends, and a pipe that nobody writes to never be
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from assembly.errors import InputError
 
 LARGEST = 4 * 2**30  # bytes
+_opened: ContextVar[list[Path] | None] = ContextVar("opened", default=None)
+
+
+@contextmanager
+def opened_files() -> Iterator[list[Path]]:
+    """Within the block, the paths of all files that are read are collected."""
+    paths: list[Path] = []
+    token = _opened.set(paths)
+    try:
+        yield paths
+    finally:
+        _opened.reset(token)
 
 
 def regular_file(path: str | Path, error: type[InputError] = InputError) -> Path:
@@ -31,6 +46,9 @@ def regular_file(path: str | Path, error: type[InputError] = InputError) -> Path
         raise error(
             f"{shown(path)}: cannot be read: {status.st_size} bytes, at most {LARGEST} are accepted"
         )
+    collected = _opened.get()
+    if collected is not None:
+        collected.append(file)
     return file
 
 

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from assembly.arguments import as_number, real_array, shown
 from assembly.errors import MotionError
 from assembly.magnitudes import ACCELERATION, RATE
 
@@ -50,9 +51,9 @@ class Uniform:
     acceleration: float = 0.0
 
     def __post_init__(self) -> None:
-        RATE.check(self.rate, "rate", MotionError)
-        ACCELERATION.check(self.acceleration, "acceleration", MotionError)
-        if not np.isfinite(self.start):
+        RATE.number(self.rate, "rate", MotionError)
+        ACCELERATION.number(self.acceleration, "acceleration", MotionError)
+        if not np.isfinite(as_number(self.start, "start", MotionError)):
             raise MotionError(f"start: must be a finite number, got {self.start}")
 
     def at(self, t: float) -> tuple[float, float, float]:
@@ -96,7 +97,7 @@ class Harmonic:
 
     def __post_init__(self) -> None:
         for name in ("amplitude", "angular_frequency", "phase", "mean"):
-            if not np.isfinite(getattr(self, name)):
+            if not np.isfinite(as_number(getattr(self, name), name, MotionError)):
                 raise MotionError(f"{name}: must be a finite number, got {getattr(self, name)}")
         if not RATE.least <= self.angular_frequency <= RATE.largest:
             raise MotionError(
@@ -125,12 +126,15 @@ class FunctionLaw:
     period: float | None = None
 
     def at(self, t: float) -> tuple[float, float, float]:
-        values = tuple(float(x) for x in self.function(t))
-        if len(values) != 3 or not np.all(np.isfinite(values)):
+        given = self.function(t)
+        values = real_array(given)
+        if values is None or values.shape != (3,) or not np.all(np.isfinite(values)):
             raise MotionError(
-                f"driver law at t = {t:g} s: expected three finite numbers q, q', q'', got {values}"
+                f"driver law at t = {t:g} s: expected three finite numbers q, q', q'', got "
+                f"{shown(given)}"
             )
-        return values
+        q, rate, acceleration = values.tolist()
+        return q, rate, acceleration
 
 
 def as_law(value: Law | float | Callable[[float], tuple[float, float, float]]) -> Law:

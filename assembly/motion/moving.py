@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assembly.arguments import as_number, check_kind
 from assembly.bodies.body import Body, Prestress
 from assembly.bodies.turning_checks import check_rotation, check_support
 from assembly.errors import MotionError
@@ -32,6 +33,7 @@ class MovingBody:
     prestress: Prestress = "linear"
 
     def __post_init__(self) -> None:
+        check_kind(self.body, Body, "body", "a body such as assembly.beam(…)")
         if not isinstance(self.motion, Motion):
             raise MotionError(
                 f"motion: expected an object with at(t), got {type(self.motion).__name__}"
@@ -54,10 +56,11 @@ class MovingBody:
         -------
         FrozenSystem
         """
-        now = self.motion.at(float(t))
-        rates = dict(
-            t=float(t), omega=now.omega, epsilon=now.epsilon, acceleration=now.acceleration
-        )
+        at = as_number(t, "t", MotionError)
+        if not np.isfinite(at):
+            raise MotionError(f"t: must be a finite time in s, got {at}")
+        now = self.motion.at(at)
+        rates = dict(t=at, omega=now.omega, epsilon=now.epsilon, acceleration=now.acceleration)
         if np.any(now.velocity):
             rates["velocity"] = now.velocity
         return self.body.freeze_kinematics(now, self.prestress, rates)
@@ -98,6 +101,7 @@ def moving(
     >>> print(model.freeze(t=3.0).parameters["omega"])
     [ 0.  0. 60.]
     """
+    check_kind(body, Body, "body", "a body such as assembly.beam(…)")
     if not isinstance(motion, Motion):
         if not callable(motion):
             raise MotionError(

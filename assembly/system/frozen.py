@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers, shown
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.linalg.combination import Combination, within_range
@@ -24,6 +25,27 @@ PARTS = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport
 DAMPING_PARTS = ("C", "D")
 CIRCULATORY_PARTS = ("K_epsilon", "K_D")
 STIFFNESS_PARTS = ("K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
+
+
+def check_is_frozen(system: object) -> None:
+    """InputError unless it is a frozen system."""
+    if isinstance(system, FrozenSystem):
+        return
+    model = callable(getattr(system, "freeze", None))
+    hint = "; freeze the model first: model.freeze(…)" if model else ""
+    kind = type(system).__name__ if model else shown(system)
+    raise InputError(f"system: expected a FrozenSystem, got {kind}{hint}")
+
+
+def _checked(name: str, matrix: Any) -> Any:
+    """The matrix; InputError where a dense or sparse one has entries that are no real numbers."""
+    if matrix is None or isinstance(matrix, Combination):
+        return matrix
+    if getattr(getattr(matrix, "dtype", None), "kind", "f") == "c":
+        raise InputError(f"{name}: has complex entries; a frozen system is real, damping goes to D")
+    if sp.issparse(matrix) or hasattr(matrix, "tocsr"):
+        return matrix
+    return as_numbers(matrix, name)
 
 
 class FrozenSystem:
@@ -93,6 +115,9 @@ class FrozenSystem:
         if isinstance(M, Combination):
             n = M.shape[0]
         else:
+            M = _checked("M", M)
+            if M is None:
+                raise InputError("M: a frozen system needs a mass matrix (n, n), got None")
             shape = M.shape if sp.issparse(M) else np.atleast_2d(M).shape
             n = int(shape[0])
         if n == 0:
@@ -109,11 +134,11 @@ class FrozenSystem:
             K_transport=K_transport,
         )
         self.parts: dict[str, Combination] = {
-            name: Combination.wrap(matrices[name], n, name) for name in PARTS
+            name: Combination.wrap(_checked(name, matrices[name]), n, name) for name in PARTS
         }
         self.n = n
-        self.Q = np.zeros(n) if Q is None else np.asarray(Q, dtype=float)
-        self.rigid = np.zeros((n, 0)) if rigid is None else np.asarray(rigid, dtype=float)
+        self.Q = np.zeros(n) if Q is None else as_numbers(Q, "Q")
+        self.rigid = np.zeros((n, 0)) if rigid is None else as_numbers(rigid, "rigid")
         if self.Q.shape != (n,):
             raise InputError(f"Q: expected shape ({n},), got {self.Q.shape}")
         if self.rigid.ndim != 2 or self.rigid.shape[0] != n:

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers, check_between
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from modal.checks.crosscheck_report import CrossCheck, CrossCheckInterrupted
@@ -17,7 +18,7 @@ from modal.checks.mode_transient import follow_transients
 from modal.checks.unfrozen import Unfrozen
 from modal.periodic.floquet import floquet, reduced_floquet, suitable_method
 from modal.periodic.floquet_modes import FloquetModes
-from modal.periodic.periodicity import check_period
+from modal.periodic.periodicity import check_period, check_period_length
 from modal.tracking.frozen_callable import tracks_of_callable
 from modal.tracking.tracking import track
 from modal.transient.equations import SecondOrderModel, is_second_order
@@ -93,10 +94,10 @@ def crosscheck(
     >>> modal.crosscheck(motion, period=2.0 * np.pi).confirmed
     True
     """
-    if not 0.0 < rate_tolerance < 1.0:
-        raise InputError(
-            f"rate_tolerance: expected a number between 0 and 1, got {rate_tolerance!r}"
-        )
+    check_between(rate_tolerance, "rate_tolerance", 0.0, 1.0)
+    check_count(k, "k")
+    if period is not None:
+        check_period_length(period)
     T = period if period is not None else getattr(model, "period", None)
     at = _times(model, tracks, times, T)
     turns = _checked_turns(turns, at, T)
@@ -145,11 +146,15 @@ def _times(
     model: Any, tracks: xr.Dataset | None, times: ArrayLike | None, T: float | None
 ) -> Array:
     if tracks is not None:
-        if "time" not in tracks.dims or tracks.sizes["time"] < 3:
+        if (
+            not isinstance(tracks, xr.Dataset)
+            or "time" not in tracks.dims
+            or tracks.sizes["time"] < 3
+        ):
             raise InputError("tracks: expected a dataset over time with three instants or more")
         return np.asarray(tracks.time.values, dtype=float)
     if times is not None:
-        at = np.asarray(times, dtype=float)
+        at = as_numbers(times, "times")
         if at.ndim != 1 or at.size < 3 or np.any(np.diff(at) <= 0.0):
             raise InputError("times: expected three increasing instants or more")
         return at

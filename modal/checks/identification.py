@@ -14,10 +14,12 @@ import scipy.linalg as la
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers, check_kind
 from assembly.errors import InputError
-from assembly.system.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSystem, check_is_frozen
 from modal.data.datasets import described, provenance
 from modal.data.variables import IDENTIFIED
+from modal.eigen.modes import Modes
 from modal.types import Complex
 
 EVEN = 1e-9  # relative scatter of the sampling interval
@@ -118,7 +120,7 @@ def matrix_pencil(time: ArrayLike, signals: ArrayLike, modes: int | None = None)
     >>> bool(np.allclose(abs(found.eigenvalues.imag), 20.0))
     True
     """
-    t, Y = np.asarray(time, dtype=float), np.asarray(signals, dtype=float)
+    t, Y = as_numbers(time, "time"), as_numbers(signals, "signals")
     Y = Y[:, None] if Y.ndim == 1 else Y
     if t.ndim != 1 or t.size != Y.shape[0] or t.size < 6:
         raise InputError(f"matrix pencil: expected 6 samples or more, got {t.shape} and {Y.shape}")
@@ -186,6 +188,9 @@ def identify(response: xr.Dataset, modes: Any, system: FrozenSystem) -> xr.Datas
     >>> bool(abs(modal.identify(response, modes, system).eigenvalue.values[0] - 2.0j) < 1e-6)
     True
     """
+    check_kind(response, xr.Dataset, "response", "a transient of modal.integrate")
+    check_kind(modes, Modes, "modes", "modes of modal.solve")
+    check_is_frozen(system)
     coordinates = modal_coordinates(response, system, modes.eigenvalues, modes.left)
     t = response.time.values
     found = np.array([rate_of(t, c) for c in coordinates.T])

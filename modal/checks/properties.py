@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.kinematics import skew
-from assembly.system.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSystem, check_is_frozen
 from modal.checks.property_report import Property, PropertyReport, judged, skipped
 from modal.checks.symmetry import is_pinned, symmetry_classes
 from modal.eigen.modes import Modes
@@ -39,7 +39,7 @@ def properties(system: FrozenSystem, k: int = 6) -> PropertyReport:
     Raises
     ------
     InputError
-        `k` cannot be used.
+        An argument cannot be used.
 
     Notes
     -----
@@ -60,6 +60,7 @@ def properties(system: FrozenSystem, k: int = 6) -> PropertyReport:
     >>> report.ok
     True
     """
+    check_is_frozen(system)
     checked = (
         list(_spectral(conservative_part(system), k))
         + list(_zeros(system))

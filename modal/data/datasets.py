@@ -6,9 +6,11 @@ The variables are rows of modal/data/variables.py.
 from __future__ import annotations
 
 import json
+import platform
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
@@ -17,6 +19,7 @@ import xarray as xr
 
 from modal.data.variables import COORDINATES, MAP, SWEPT, Table, Variable
 
+PACKAGES = ("frozen-motion", "numpy", "scipy", "petsc4py", "slepc4py", "xarray")
 WORDS = "UTO"  # kinds of arrays of words
 _REPEATED = re.compile(r"^(event|partner|gap|event_at)_\d+$")  # further events of one cell
 
@@ -96,13 +99,23 @@ def provenance(**entries: Any) -> dict[str, Any]:
 
     Numbers stay numbers; anything else that is not a string becomes text.
     """
-    try:
-        version = metadata.version("frozen-motion")
-    except metadata.PackageNotFoundError:
-        version = "not installed"
-    known = {"Conventions": "CF-1.11", "package": "frozen-motion", "package_version": version}
+    used = versions()
+    known = {"Conventions": "CF-1.11", "package": "frozen-motion"}
+    known |= {"package_version": used["frozen-motion"], "versions": json.dumps(used)}
     known["date"] = datetime.now(UTC).isoformat(timespec="seconds")
     return known | {key: plain(value) for key, value in entries.items()}
+
+
+@lru_cache(maxsize=1)
+def versions() -> dict[str, str]:
+    """Versions of Python, of this package and of those it computes with."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
 
 
 def plain(value: Any) -> str | int | float | list[float]:

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
+from assembly.arguments import check_kind
 from assembly.errors import StorageError
 from modal.data.datasets import in_words
 from modal.data.integrity import CHECKSUMS
@@ -58,6 +59,7 @@ def write_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = True)
     ...     print(modal.read_dataset(path).identical(dataset))
     True
     """
+    check_kind(dataset, xr.Dataset, "dataset", "an xarray.Dataset, such as modal.track returns")
     target = Path(path)
     if target.exists() and not overwrite:
         raise StorageError(f"{target}: exists already and was not asked to be replaced")
@@ -123,6 +125,8 @@ def read_dataset(path: str | Path) -> xr.Dataset:
     folder = source.is_dir()
     if not folder and not source.is_file():
         raise StorageError(f"{source}: no such file")
+    if folder and not (source / "zarr.json").exists() and not (source / ".zgroup").exists():
+        raise StorageError(f"{source}: is a folder, but not the store of a map")
     try:
         with xr.open_dataset(source, engine="zarr" if folder else ENGINE) as opened:
             return _plain(opened.load())

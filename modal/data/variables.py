@@ -107,6 +107,18 @@ TRACKS: Table = {
     ),
 }
 
+MODES: Table = {
+    name: TRACKS[name].over("mode")
+    for name in (
+        *("eigenvalue", "frequency", "damping_ratio", "growth_rate"),
+        *("backward_error", "condition_number", "kind"),
+    )
+} | {
+    "error_bound": Variable("error bound of the eigenvalue", "rad s-1", _MODE),
+    "position": Variable("position of the node", "m", ("node", "axis")),
+    "shape": Variable("displacement of the node in the mode", "1", ("mode", "node", "axis")),
+}
+
 EVENTS: Table = {
     "event": Variable("kind of the event", None, _EVENT),
     "event_mode": Variable("number of the track", "1", _EVENT),
@@ -197,6 +209,17 @@ UNBALANCE: Table = {
     "speed": Variable("angular velocity", "rad s-1"),
 }
 
+STATE_SPACE: Table = {
+    "A": Variable("state matrix", "s-1", (SWEPT, "state", "state_from")),
+    "B": Variable("input matrix: forces, N and N m, on the states", "1", (SWEPT, "state", "input")),
+    "C": Variable("output matrix: displacements, m and rad", "1", (SWEPT, "output", "state")),
+    "D": Variable(
+        "static response of the modes that are left out", "m N-1", (SWEPT, "output", "input")
+    ),
+    "eigenvalue": Variable("eigenvalue of the frozen instant", "rad s-1", _TRACK),
+    "certainty": Variable("pairing with the same mode of the previous value", "1", _TRACK),
+}
+
 PERIODIC: Table = {
     "eigenvalue": Variable("λ of the harmonic that is followed", "rad s-1", _TRACK),
     "frequency": Variable("frequency of that harmonic, |Im λ| / 2π", "Hz", _TRACK),
@@ -251,11 +274,16 @@ COORDINATES: Table = {
     "speed_rpm": Variable("speed of rotation", "rpm"),
     "mode": Variable("number of the mode", "1"),
     "probe": Variable("recorded degree of freedom", None),
+    "input": Variable("degree of freedom of a force", None),
+    "output": Variable("degree of freedom of a displacement", None),
+    "node": Variable("number of the node", "1"),
+    "axis": Variable("direction", None),
     "frequency": Variable("frequency", "Hz"),
 }
 
 TABLES: Mapping[str, Table] = {
     "tracks": TRACKS,
+    "modes": MODES,
     "events": EVENTS,
     "map": MAP,
     "transient": TRANSIENT,
@@ -264,6 +292,7 @@ TABLES: Mapping[str, Table] = {
     "response": RESPONSE,
     "response_swept": RESPONSE_SWEPT,
     "unbalance": UNBALANCE,
+    "state_space": STATE_SPACE,
     "periodic": PERIODIC,
     "rotor": ROTOR,
     "multiblade": MULTIBLADE,

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from assembly.arguments import check_between, check_choice, shown
 from assembly.errors import (
     AccuracyError,
     ConvergenceError,
@@ -16,7 +17,7 @@ from assembly.errors import (
     SingularSystemError,
 )
 from assembly.magnitudes import check_count
-from assembly.system.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import NullChain, null_fields
 from modal.eigen.checked_modes import ModeProblem, checked_modes
 from modal.eigen.deflation import with_null_space, without_stiffness
@@ -122,9 +123,11 @@ def solve(
     >>> bool(modes.error_bound.max() < 1e-12)
     True
     """
+    check_is_frozen(system)
     check_count(k, "k")
-    if backend not in ("slepc", "scipy", "dense"):
-        raise InputError(f'backend: expected "slepc", "scipy" or "dense", got {backend!r}')
+    check_count(seed, "seed", 0)
+    check_choice(backend, ("slepc", "scipy", "dense"), "backend")
+    check_between(backward_error, "backward_error", 0.0, np.inf)
     point = as_target(target)
 
     def run(frozen: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
@@ -200,10 +203,10 @@ def as_target(target: complex | None) -> complex:
     """The point to look near, in the upper half plane; InputError when it is not finite."""
     if target is None:
         return 0.0
-    try:
-        point = complex(target)
-    except (TypeError, ValueError):
-        raise InputError(f"target: expected a number in rad/s, got {target!r}") from None
+    number = np.asarray(target)
+    if number.ndim or number.dtype.kind not in "biufc":
+        raise InputError(f"target: expected a number in rad/s, got {shown(target)}")
+    point = complex(number)
     if not np.isfinite(point):
         raise InputError(f"target: expected a finite number in rad/s, got {target!r}")
     return point if point.imag >= 0.0 else point.conjugate()

@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from assembly.arguments import check_kind
 from assembly.errors import InputError
 from modal.data.datasets import described_array
 from modal.data.variables import ARRAYS
@@ -78,6 +79,9 @@ def _vectors(
         )
     if isinstance(first, ShapeSet) or isinstance(second, ShapeSet):
         raise InputError("mac: give two sets of one kind; shape_set(model, modes) makes a ShapeSet")
+    for name, given in (("first", first), ("second", second)):
+        expected = "Modes, a ShapeSet or an array (n, k)"
+        check_kind(given, (Modes, np.ndarray, list, tuple), name, expected)
     X, Y = (np.asarray(s.right if isinstance(s, Modes) else s) for s in (first, second))
     if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
         raise InputError(

@@ -10,7 +10,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from assembly.errors import InputError, StorageError
-from assembly.system.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSystem, check_is_frozen
 
 
 def write_matrices(path: str | os.PathLike[str], system: FrozenSystem) -> tuple[Path, ...]:
@@ -36,6 +36,7 @@ def write_matrices(path: str | os.PathLike[str], system: FrozenSystem) -> tuple[
     StorageError
         A file cannot be written.
     """
+    check_is_frozen(system)
     target = Path(path)
     matrices = {"M": system.M, "C": system.damping, "K": system.stiffness}
     try:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assembly.arguments import check_kind
 from assembly.bodies.body import Body
 from assembly.bodies.rotors import Rotor
 from assembly.dofs import DofMap
@@ -82,6 +83,7 @@ def shape_set(model: Any, shapes: Modes | NDArray[np.inexact[Any]], t: float = 0
     if isinstance(shapes, Modes):
         vectors, eigenvalues = np.asarray(shapes.right), shapes.eigenvalues
     else:
+        check_kind(shapes, (np.ndarray, list, tuple), "shapes", "Modes or an array (n, k)")
         vectors = np.asarray(shapes)
         vectors = vectors[:, None] if vectors.ndim == 1 else vectors
         eigenvalues = np.full(vectors.shape[-1], np.nan + 0j)

@@ -12,6 +12,7 @@ import meshio
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assembly.arguments import as_numbers
 from assembly.errors import InputError, StorageError
 from modal.eigen.modes import Modes
 from modal.exchange.shape_set import ShapeSet, shape_set
@@ -63,13 +64,13 @@ def write_shapes(
     ...     sorted(meshio.read(path).point_data)
     ['mode 1 real', 'mode 2 real']
     """
+    target = _target(path, ".vtu")
     shapes = shape_set(model, modes, t)
     data: dict[str, Array] = {}
     for j, shape in enumerate(shapes.displacements, start=1):
         data[f"mode {j} real"] = np.ascontiguousarray(shape.real, dtype=float)
         if np.abs(shape.imag).max() > REAL * np.abs(shape).max():
             data[f"mode {j} imag"] = np.ascontiguousarray(shape.imag)
-    target = _target(path, ".vtu")
     return _write(target, shapes, shapes.points, data)
 
 
@@ -108,14 +109,14 @@ def write_motion(
     StorageError
         A file cannot be written.
     """
-    at = np.asarray(times, dtype=float)
-    vectors = np.asarray(displacements, dtype=float)
+    at, vectors = as_numbers(times, "times"), as_numbers(displacements, "displacements")
     if at.ndim != 1 or vectors.ndim != 2 or len(at) != len(vectors) or len(at) == 0:
         raise InputError(
             f"displacements: expected one row for each of the times, got shape {vectors.shape} "
             f"for {at.shape}"
         )
     target = _target(path, ".pvd")
+    shape_set(model, vectors[0], float(at[0]))  # what does not fit is refused before the first file
     folder = target.with_suffix("")
     _made(folder)
     root = ET.Element("VTKFile", type="Collection", version="0.1")

@@ -21,6 +21,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
+from assembly.arguments import check_between
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from assembly.parallel.ranks import agreed, of_first, start_petsc
@@ -123,9 +124,17 @@ def stability_map(
         start_petsc()
     with agreed(several):
         axes, constants = split(parameters, fixed or {}, over)
+        if not callable(getattr(model, "freeze", None)):
+            raise InputError(
+                f"model: expected an object with a method freeze, got {type(model).__name__}"
+            )
         check_count(k, "k")
-        if not 0.0 < tolerance < 1.0:
-            raise InputError(f"tolerance: expected a number between 0 and 1, got {tolerance!r}")
+        check_count(checks, "checks", 0)
+        if threads is not None:
+            check_count(threads, "threads")
+        check_between(tolerance, "tolerance", 0.0, 1.0)
+        if resume and store is None:
+            raise InputError("resume: give store, the folder of the map to continue")
         grid = Grid(model, axes, constants)
         threads = threads or (os.cpu_count() if several is None else 1) or 1
         method = method_of(grid, int(k), tolerance, checks, threads)

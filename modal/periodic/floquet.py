@@ -13,7 +13,9 @@ from typing import Any, Literal
 import numpy as np
 import scipy.linalg as la
 
+from assembly.arguments import check_between, check_choice
 from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
+from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
 from modal.data.progress import phase
 from modal.periodic.arnoldi import arnoldi_multipliers
@@ -21,7 +23,7 @@ from modal.periodic.balanced import Balanced
 from modal.periodic.decoupling import ACCURACY, decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.magnus import propagator_factors
-from modal.periodic.periodicity import check_period
+from modal.periodic.periodicity import check_period, check_period_length
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.propagations import of_basis, of_full_model, of_matrix
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
@@ -119,8 +121,13 @@ def floquet(
     >>> bool(abs(modes.multipliers.prod() - np.exp(-0.1 * np.pi)) < 1e-9)  # Liouville
     True
     """
-    if not (np.isfinite(period) and period > 0.0):
-        raise InputError(f"period: expected a positive number of seconds, got {period!r}")
+    check_period_length(period)
+    check_count(k, "k")
+    check_choice(method, ("dense", "reduced", "arnoldi", None), "method")
+    if tolerance is not None:
+        check_between(tolerance, "tolerance", 0.0, 1.0)
+    if steps is not None:
+        check_count(steps, "steps")
     if not is_second_order(model):
         if method not in (None, "dense"):
             raise InputError(f'method: a callable A(t) takes "dense", got {method!r}')
@@ -156,14 +163,12 @@ def floquet(
             equations, A, np.asarray(basis), found.vectors, found.exponents, t0, period
         )
         return replace(found, interpolated=smooth, propagation=moves)
-    if chosen == "arnoldi":
-        logs, vectors, error = arnoldi_multipliers(
-            model, period, t0, k, steps or STEPS, tolerance or ARNOLDI_TOLERANCE
-        )
-        found = of_logs(logs, vectors, error, period, t0, chosen)
-        moves = of_full_model(equations, found.vectors, steps or STEPS, t0, period)
-        return replace(found, propagation=moves)
-    raise InputError(f'method: expected "dense", "reduced" or "arnoldi", got {method!r}')
+    logs, vectors, error = arnoldi_multipliers(
+        model, period, t0, k, steps or STEPS, tolerance or ARNOLDI_TOLERANCE
+    )
+    found = of_logs(logs, vectors, error, period, t0, chosen)
+    moves = of_full_model(equations, found.vectors, steps or STEPS, t0, period)
+    return replace(found, propagation=moves)
 
 
 def _lifted(found: FloquetModes, links: LinkMotion) -> FloquetModes:

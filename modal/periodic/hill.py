@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from assembly.arguments import real_array, shown
 from assembly.errors import ConvergenceError, InputError
 from modal.data.datasets import constants_text, provenance
 from modal.maps.grid import Grid, named
@@ -98,9 +99,9 @@ def hill_chart(
     """
     axes = {}
     for name, values in parameters.items():
-        array = np.asarray(values, dtype=float)
-        if array.ndim != 1 or not array.size or not np.all(np.isfinite(array)):
-            raise InputError(f"{name}: expected a list of finite numbers, got {values!r}")
+        array = real_array(values)
+        if array is None or array.ndim != 1 or not array.size or not np.all(np.isfinite(array)):
+            raise InputError(f"{name}: expected a list of finite numbers, got {shown(values)}")
         axes[name] = array
     if len(axes) < 2:
         raise InputError("hill_chart: needs arrays of two or more parameters")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from assembly.arguments import real_array, shown
 from assembly.errors import InputError
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
@@ -19,6 +20,13 @@ VARIATION = 1e-3  # the same, relative to its variation within the period
 ROUND_OFF = 1e-11  # relative change of a matrix that is round-off
 NEGLIGIBLE = 1e-12  # parts below this fraction of the whole stiffness or velocity matrix
 EDGE = 1e-6  # of the period: instants closer to a jump of the matrices are not compared
+
+
+def check_period_length(period: Any) -> None:
+    """InputError unless the period is a positive number."""
+    length = real_array(period)
+    if length is None or length.ndim or not (np.isfinite(length) and length > 0.0):
+        raise InputError(f"period: expected a positive number of seconds, got {shown(period)}")
 
 
 def check_period(

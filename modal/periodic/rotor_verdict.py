@@ -86,6 +86,11 @@ def rotor_verdict(
     >>> verdict["growth_rate"].sel(analysis="floquet").values.round(6).tolist()
     [-0.1, -0.1]
     """
+    if not callable(model):
+        raise InputError(
+            f"model: expected a function of the speed, rad/s, that returns a model, got "
+            f"{type(model).__name__}"
+        )
     values = np.asarray(speeds, dtype=float)
     if values.ndim != 1 or not values.size or not np.all(values > 0.0):
         raise InputError(f"speeds: expected a list of positive speeds, rad/s, got {speeds!r}")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from xarray import DataArray, Dataset
 
 from assembly.errors import InputError
-from modal.plot.axes import axes, key, styles
+from modal.plot.axes import TRACKS, axes, check_result, key, styles
 from modal.plot.labels import axis_label
 from modal.plot.track_curves import label_of, rigid_modes
 
@@ -53,6 +53,7 @@ def campbell(
     InputError
         The tracks are not over a speed.
     """
+    check_result(tracks, ("frequency", "mode"), TRACKS)
     ax = axes(ax)
     rpm = _rpm(tracks)
     senses = tracks["whirl"] if "whirl" in tracks and whirl is not False else None
@@ -60,7 +61,7 @@ def campbell(
         raise InputError("whirl: the tracks have no whirl; give whirl_axis to modal.track")
     count = tracks.sizes["mode"]
     artists = []
-    for mode, style in enumerate(styles(count, rigid_modes(tracks))):
+    for mode, style in enumerate(styles(count, rigid_modes(tracks), dashed=senses is None)):
         y, label = tracks["frequency"].isel(mode=mode).values, label_of(tracks, mode)
         if senses is None:
             artists += ax.plot(rpm, y, label=label, **style)
@@ -79,7 +80,7 @@ def campbell(
             if np.any(senses.values.astype(str) == sense):
                 ax.plot([], [], WHIRL[sense], color="0.3", label=sense)
     if legend:
-        key(ax, count)
+        key(ax, count, dashed=senses is None)
     return artists
 
 

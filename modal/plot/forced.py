@@ -12,8 +12,9 @@ from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 from xarray import DataArray, Dataset
 
+from assembly.arguments import as_number
 from assembly.errors import InputError
-from modal.plot.axes import axes, key, styles
+from modal.plot.axes import RESPONSE, axes, check_result, key, styles
 from modal.plot.labels import axis_label
 
 
@@ -37,6 +38,7 @@ def response(result: Dataset, ax: Axes | None = None) -> list[Line2D]:
     InputError
         The result has another axis too.
     """
+    check_result(result, ("displacement", "probe"), RESPONSE)
     return _curves(result, axes(ax), lambda q: np.abs(q), "amplitude", log=True)
 
 
@@ -59,6 +61,7 @@ def bode(result: Dataset, ax: tuple[Axes, Axes] | None = None) -> list[Line2D]:
     InputError
         The result has another axis too.
     """
+    check_result(result, ("displacement", "probe"), RESPONSE)
     upper, lower = ax or plt.subplots(2, 1, sharex=True, layout="constrained")[1]
     artists = response(result, upper)
     upper.set_xlabel("")
@@ -87,6 +90,7 @@ def nyquist(result: Dataset, ax: Axes | None = None) -> list[Line2D]:
     InputError
         The result has another axis too.
     """
+    check_result(result, ("displacement", "probe"), RESPONSE)
     ax = axes(ax)
     values, _ = _over_one(result)
     count = values.sizes["probe"]
@@ -125,11 +129,14 @@ def orbit(result: Dataset, node: int, speed: float, ax: Axes | None = None) -> l
     InputError
         The result does not have these probes.
     """
+    check_result(result, ("displacement", "probe"), RESPONSE)
     names = [f"{node} uy", f"{node} uz"]
     missing = [name for name in names if name not in result["probe"].values]
     if missing:
         raise InputError(f"node: the response has no probe {missing[0]!r}")
-    at = result["displacement"].sel(speed=speed, method="nearest")
+    if "speed" not in result.dims:
+        raise InputError("plot: expected a response of modal.unbalance_response, over speed")
+    at = result["displacement"].sel(speed=as_number(speed, "speed"), method="nearest")
     turn = np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 181))
     y, z = ((at.sel(probe=name).values * turn).real for name in names)
     ax = axes(ax)
@@ -163,6 +170,7 @@ def waterfall(result: Dataset, probe: str, ax: Axes | None = None) -> QuadMesh:
     InputError
         The result is not over a further parameter, or has no such probe.
     """
+    check_result(result, ("displacement", "probe"), RESPONSE)
     values = result["displacement"]
     if values.ndim != 3:
         raise InputError("waterfall: the response is not over times or a parameter; use response")

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import AsinhLocator
 from xarray import Dataset
 
-from modal.plot.axes import axes, styles
+from modal.plot.axes import TRACKS, axes, check_result, styles
 from modal.plot.labels import axis_label
 from modal.plot.track_curves import LEGIBLE, NOT_LINEAR, rigid_modes
 from modal.proofs.box import Box
@@ -35,6 +35,7 @@ def root_locus(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     list of Line2D
         The paths.
     """
+    check_result(tracks, ("eigenvalue", "mode"), TRACKS)
     ax = axes(ax)
     dim = next(d for d in tracks["eigenvalue"].dims if d != "mode")
     first, last = (float(tracks[dim][i]) for i in (0, -1))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from xarray import Dataset
 
 from modal.maps.classes import NAMES, UNDECIDED, classes
-from modal.plot.axes import axes
+from modal.plot.axes import MAP, axes, check_result
 from modal.plot.colours import DIVERGENCE, FLUTTER, HATCH, STABLE
 from modal.plot.labels import axis_label
 
@@ -33,6 +33,7 @@ def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
     -------
     QuadMesh
     """
+    check_result(grid, ("verdict",), MAP)
     ax = axes(ax)
     y_name, x_name = _axes_of(grid)
     class_codes = classes(grid).transpose(y_name, x_name).values
@@ -71,6 +72,7 @@ def growth(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
     -------
     QuadMesh
     """
+    check_result(grid, ("growth_rate",), MAP)
     ax = axes(ax)
     y_name, x_name = _axes_of(grid)
     values = grid["growth_rate"].transpose(y_name, x_name).values

@@ -12,23 +12,11 @@ from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.eigen.modes import Modes
+from modal.exchange.outer_faces import outer_faces
 from modal.exchange.shape_set import Cells, shape_set
 from modal.types import Array, Index
 
 SHARE = 0.12  # of the size of the model: the largest displacement in the drawing
-# Corner nodes of the faces of solid cells; of cells in the plane the corners themselves.
-_TETRA = ((0, 2, 1), (0, 1, 3), (1, 2, 3), (2, 0, 3))
-_BRICK = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
-FACES: dict[str, tuple[tuple[int, ...], ...]] = {
-    "tetra": _TETRA,
-    "tetra10": _TETRA,
-    "hexahedron": _BRICK,
-    "hexahedron20": _BRICK,
-    "triangle": ((0, 1, 2),),
-    "triangle6": ((0, 1, 2),),
-    "quad": ((0, 1, 2, 3),),
-    "quad8": ((0, 1, 2, 3),),
-}
 
 
 def shape(
@@ -97,22 +85,6 @@ def _segments(cells: Cells) -> Index:
     """Nodes (L, 2) of all line cells."""
     found = [np.asarray(nodes)[:, :2] for kind, nodes in cells if kind == "line"]
     return np.concatenate(found) if found else np.zeros((0, 2), dtype=np.intp)
-
-
-def outer_faces(cells: Cells) -> list[Index]:
-    """Corner nodes of the faces that belong to one cell only, (F, 3) and (F, 4)."""
-    faces: dict[int, list[Index]] = {}
-    for kind, nodes in cells:
-        for corners in FACES.get(kind, ()):
-            faces.setdefault(len(corners), []).append(np.asarray(nodes)[:, list(corners)])
-    out = []
-    for group in faces.values():
-        every = np.concatenate(group)
-        _, first, count = np.unique(
-            np.sort(every, axis=1), axis=0, return_index=True, return_counts=True
-        )
-        out.append(every[first[count == 1]])
-    return out
 
 
 def _amount(moved: Array, nodes: Index, largest: float) -> Array:

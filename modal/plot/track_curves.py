@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from xarray import DataArray, Dataset
 
-from modal.plot.axes import axes, key, styles
+from modal.plot.axes import TRACKS, axes, check_result, key, styles
 from modal.plot.labels import axis_label
 
 NOT_LINEAR = ", asinh scale"
@@ -57,6 +57,7 @@ def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True)
     list of Line2D
         The curves of the modes.
     """
+    check_result(tracks, ("frequency", "mode"), TRACKS)
     ax = axes(ax)
     dim = next(d for d in tracks["frequency"].dims if d != "mode")
     x, count = tracks[dim], tracks.sizes["mode"]
@@ -95,7 +96,9 @@ def _mark_events(track: Dataset, x: DataArray, y: DataArray, ax: Axes, shade: st
 
 
 def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
-    """Draw Re λ (solid) and the rate corrected for the motion, σ (dashed), of the elastic tracks.
+    """Draw Re λ and the rate corrected for the motion, σ, of the elastic tracks.
+
+    σ is dashed; where line styles distinguish modes, it is thin instead.
 
     Parameters
     ----------
@@ -109,16 +112,19 @@ def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     list of Line2D
         The curves of Re λ.
     """
+    check_result(tracks, ("growth_rate", "mode"), TRACKS)
     ax = axes(ax)
     dim = next(d for d in tracks["frequency"].dims if d != "mode")
     x, rigid = tracks[dim], rigid_modes(tracks)
     artists = []
-    for mode, style in enumerate(styles(tracks.sizes["mode"], rigid)):
+    looks = styles(tracks.sizes["mode"], rigid)
+    thin = any(style["ls"] != "-" for style in looks)
+    for mode, style in enumerate(looks):
         if rigid[mode]:
             continue
-        artists += ax.plot(x, tracks["growth_rate"].isel(mode=mode), color=style["color"])
+        artists += ax.plot(x, tracks["growth_rate"].isel(mode=mode), **style)
         sigma = tracks["growth_rate_corrected"].isel(mode=mode)
-        ax.plot(x, sigma, "--", color=style["color"], lw=1.0)
+        ax.plot(x, sigma, **(style | ({"lw": 0.6} if thin else {"ls": "--", "lw": 1.0})))
     ax.axhline(0.0, color="black", lw=0.8)
     # Damping of high modes is orders above what decides stability: both must be legible.
     rates = tracks["growth_rate"].where(tracks["kind"] != "rigid").values
@@ -132,7 +138,8 @@ def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     ax.set(xlabel=axis_label(x), ylabel=label)
     handles = [
         Line2D([], [], color="0.3", label="frozen, Re λ"),
-        Line2D([], [], color="0.3", ls="--", lw=1.0, label="corrected, σ"),
-    ]
+        Line2D([], [], color="0.3", ls="-" if thin else "--", lw=0.6 if thin else 1.0,
+               label="corrected, σ"),
+    ]  # fmt: skip
     ax.legend(handles=handles, loc="best", ncols=2)
     return artists

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from assembly.errors import AccuracyError, ConvergenceError, InputError
 from assembly.linalg.combination import Combination, Kronecker
 from assembly.magnitudes import check_count
-from assembly.system.frozen import PARTS, FrozenSystem
+from assembly.system.frozen import PARTS, FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields
 from modal.eigen.solve import solve
 from modal.proofs.box import Box
@@ -142,10 +142,7 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     >>> modal.stability(masses(3.0)).verdict
     'flutter'
     """
-    if not isinstance(system, FrozenSystem):
-        raise InputError(
-            f"system: expected a FrozenSystem (of model.freeze), got {type(system).__name__}"
-        )
+    check_is_frozen(system)
     check_count(k, "k")
     if not (system.symmetric_mass and is_definite(_scalar_mass(system))):
         raise InputError("M: expected a symmetric positive definite matrix")

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers, check_between, check_choice
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, provenance
@@ -17,6 +18,7 @@ from modal.data.variables import RESPONSE, RESPONSE_SWEPT
 from modal.response.direct import solved
 from modal.response.forced_basis import ForcedResponse, forced_response
 from modal.response.probes import Force, Probe, Probes, force_vector
+from modal.response.sweeps import frozen_at, swept_values
 from modal.types import Array, Complex, Index
 
 Method = Literal["direct", "modal"]
@@ -95,59 +97,27 @@ def frequency_response(
     Frozen({'frequency': 2, 'probe': 1})
     """
     hertz = _frequencies(frequencies)
+    check_between(accuracy, "accuracy", 0.0, 1.0)
+    check_choice(method, ("direct", "modal", None), "method")
     options = (hertz, force, probes, method, accuracy)
     if times is None and over is None:
-        system = model if isinstance(model, FrozenSystem) else _frozen(model, {}, fixed)
+        system = model if isinstance(model, FrozenSystem) else frozen_at(model, {}, fixed)
         return described(_of_system(system, *options), RESPONSE)
-    name, values = _swept(times, over)
+    name, values = swept_values(times, over, "frequency_response")
     if isinstance(model, FrozenSystem):
         raise InputError(f"{name}: a frozen system is one instant; give the model to sweep it")
     points = shown(values.tolist(), "frequency response", "point", progress)
-    found = [_of_system(_frozen(model, {name: v}, fixed), *options) for v in points]
+    found = [_of_system(frozen_at(model, {name: v}, fixed), *options) for v in points]
     axis = xr.Variable(name, values)
     swept = xr.concat(found, axis, coords="minimal", compat="override", combine_attrs="override")
     return described(swept, RESPONSE_SWEPT)
 
 
 def _frequencies(frequencies: ArrayLike) -> Array:
-    hertz = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    hertz = np.atleast_1d(as_numbers(frequencies, "frequencies"))
     if hertz.ndim != 1 or len(hertz) == 0 or not np.all(np.isfinite(hertz)) or np.any(hertz < 0):
         raise InputError("frequencies: expected finite numbers of Hz, none negative")
     return np.asarray(hertz)
-
-
-def _swept(times: ArrayLike | None, over: Mapping[str, ArrayLike] | None) -> tuple[str, Array]:
-    if times is not None and over is not None:
-        raise InputError("frequency_response: give times or over, not both")
-    name, given = ("time", times) if over is None else _only(over)
-    values = np.asarray(given, dtype=float)
-    if values.ndim != 1 or len(values) == 0:
-        raise InputError(f"{name}: expected a one-dimensional array, got shape {values.shape}")
-    return name, values
-
-
-def _only(over: Mapping[str, ArrayLike]) -> tuple[str, ArrayLike]:
-    if len(over) != 1:
-        raise InputError(f"over: give exactly one parameter, got {', '.join(over) or 'none'}")
-    return next(iter(over.items()))
-
-
-def _frozen(model: Any, point: Mapping[str, float], fixed: Mapping[str, Any]) -> FrozenSystem:
-    if not callable(getattr(model, "freeze", None)):
-        raise InputError(
-            "model: expected a FrozenSystem or an object with a method freeze, "
-            f"got {type(model).__name__}"
-        )
-    try:
-        if "time" in point:
-            system = model.freeze(point["time"], **fixed)
-        else:
-            system = model.freeze(**point, **fixed)
-    except TypeError as fault:
-        raise InputError(f"model: freeze cannot be called so: {fault}") from None
-    if not isinstance(system, FrozenSystem):
-        raise InputError(f"model: freeze returned {type(system).__name__}, not a FrozenSystem")
-    return system
 
 
 def _of_system(
@@ -164,10 +134,8 @@ def _of_system(
     chosen = method or ("direct" if system.n <= DIRECT_LIMIT else "modal")
     if chosen == "direct":
         found = _direct(system, hertz, load, places.numbers)
-    elif chosen == "modal":
-        found = forced_response(system, 2.0 * np.pi * hertz, load, places.numbers, accuracy)
     else:
-        raise InputError(f'method: expected "direct" or "modal", got {method!r}')
+        found = forced_response(system, 2.0 * np.pi * hertz, load, places.numbers, accuracy)
     dims = ("frequency", "probe")
     return xr.Dataset(
         {

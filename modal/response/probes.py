@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from assembly.arguments import shown
 from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
@@ -28,6 +29,10 @@ class Probes:
     @classmethod
     def of(cls, system: FrozenSystem, probes: Iterable[Probe], argument: str) -> Probes:
         """From (node, component) pairs or numbers. Raises InputError naming the argument."""
+        if not hasattr(probes, "__iter__"):
+            raise InputError(
+                f'{argument}: expected a list such as [(12, "uz")], got {shown(probes)}'
+            )
         entries = list(probes)
         if not entries:
             raise InputError(f'{argument}: give at least one, such as (12, "uz")')
@@ -54,13 +59,19 @@ def force_vector(system: FrozenSystem, force: Force, argument: str = "force") ->
     if isinstance(force, Mapping):
         out = np.zeros(system.n, dtype=complex)
         for probe, amplitude in force.items():
+            number = np.asarray(amplitude)
+            if number.ndim or number.dtype.kind not in "biufc":
+                raise InputError(
+                    f"{argument}: {probe!r}: expected a number, got {shown(amplitude)}"
+                )
             out[_number(system, probe, argument)] += amplitude
     else:
-        out = np.asarray(force, dtype=complex)
+        array = np.asarray(force)
+        out = array.astype(complex) if array.dtype.kind in "biufc" else np.zeros(0, dtype=complex)
         if out.shape != (system.n,):
             raise InputError(
                 f'{argument}: expected {{(node, "uz"): amplitude}} or an array of shape '
-                f"({system.n},), got shape {out.shape}"
+                f"({system.n},), got {shown(force)}"
             )
     if not np.all(np.isfinite(out)):
         raise InputError(f"{argument}: has entries that are not finite numbers")

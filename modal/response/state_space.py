@@ -72,21 +72,21 @@ def state_space(
     acting = Probes.of(system, inputs, "inputs").numbers
     read = Probes.of(system, outputs, "outputs").numbers
     modes = solve(system, k)
-    blocks = [_mode_block(modes, j, acting, read) for j in range(len(modes))]
+    blocks = [mode_block(modes, j, acting, read) for j in range(len(modes))]
     chain = system.null_chain if modes.deflated else None
     if chain is not None:
         blocks.insert(0, _rigid_block(system, chain, acting, read))
-    A, B, C = _joined(blocks)
+    A, B, C = joined(blocks)
     D = np.zeros((len(read), len(acting)))
     if static_correction:
-        D = _omitted(system, modes, chain is not None, (A, B, C), acting, read)
+        D = omitted(system, modes, chain is not None, (A, B, C), acting, read)
     return A, B, C, D
 
 
 Block = tuple[Array, Array, Array]
 
 
-def _mode_block(modes: Modes, j: int, acting: Index, read: Index) -> Block:
+def mode_block(modes: Modes, j: int, acting: Index, read: Index) -> Block:
     """Real A, B, C of one mode and its conjugate: y = 2 Re(x z), ż = λ z + yᴴ u."""
     lam, x, y = modes.eigenvalues[j], modes.right[:, j], modes.left[:, j]
     row, column = y.conj()[acting], x[read]
@@ -119,7 +119,7 @@ def _rigid_block(system: FrozenSystem, chain: NullChain, acting: Index, read: In
     return A, np.linalg.solve(pairing, Y.T @ load), X[read]
 
 
-def _joined(blocks: list[Block]) -> Block:
+def joined(blocks: list[Block]) -> Block:
     sizes = [len(A) for A, _, _ in blocks]
     A = np.zeros((sum(sizes), sum(sizes)))
     start = 0
@@ -129,7 +129,7 @@ def _joined(blocks: list[Block]) -> Block:
     return A, np.vstack([B for _, B, _ in blocks]), np.hstack([C for _, _, C in blocks])
 
 
-def _omitted(
+def omitted(
     system: FrozenSystem,
     modes: Modes,
     free: bool,

@@ -77,7 +77,7 @@ def unbalance_response(
     if spins.ndim != 1 or len(spins) == 0 or not np.all(np.isfinite(spins)):
         raise InputError("speeds: expected finite numbers of rad/s")
     nodes = [_node(rotor, entry) for entry in unbalances]
-    if not nodes and not rotor.discs:
+    if not nodes and not any(disc.skew for _, disc in rotor.discs):
         raise InputError("unbalances: give at least one (position, kg·m, phase)")
     first = rotor.freeze(float(spins[0]))
     places = Probes.of(first, _lateral(first) if probes is None else probes, "probes")

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from assembly.arguments import check_kind
 from assembly.errors import InputError
 from modal.data.datasets import described
 from modal.data.variables import EVENTS, TRACKS
@@ -71,9 +72,11 @@ def events(tracks: xr.Dataset) -> xr.Dataset:
     >>> found.event.values.tolist(), found.event_at.round(6).values.tolist()
     (['crossing'], [1.0])
     """
+    expected = "tracks of modal.track, over one parameter and mode"
+    check_kind(tracks, xr.Dataset, "events", expected)
     swept = [str(d) for d in tracks.dims if d != "mode"]
     if "event" not in tracks or len(swept) != 1 or "mode" not in tracks["event"].dims:
-        raise InputError("events: expected tracks of modal.track, over one parameter and mode")
+        raise InputError(f"events: expected {expected}")
     name, modes, at = swept[0], tracks["mode"].values, tracks[swept[0]].values
     rows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for suffix in ["", *_suffixes(tracks)]:

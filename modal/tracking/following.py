@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assembly.arguments import as_number
 from assembly.errors import FrozenMotionError, InputError
 from modal.tracking.encounters import Encounter, continued, examine, swapped_pairs
 from modal.tracking.inspection import Doubt, Search, inspect
@@ -62,7 +63,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         for name in ("clear_mac", "known_mac", "least_mac", "crossing", "edge", "location"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
+            if not 0.0 <= as_number(getattr(self, name), name) <= 1.0:
                 raise InputError(f"{name}: expected 0 to 1, got {getattr(self, name)!r}")
         for name in ("halvings", "extra"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from assembly.arguments import shown
 from assembly.errors import InputError
 from modal.types import Array
 
@@ -24,7 +25,9 @@ def axis_values(name: str, value: Any) -> Array:
     array = np.asarray(value)
     numbers = array.ndim == 1 and array.size > 0 and array.dtype.kind in "fiu"
     if not (numbers and np.all(np.isfinite(array))):
-        raise InputError(f"{name}: expected finite numbers, a one-dimensional array, got {value!r}")
+        raise InputError(
+            f"{name}: expected finite numbers, a one-dimensional array, got {shown(value)}"
+        )
     return array.astype(float)
 
 

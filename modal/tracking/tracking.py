@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from assembly.arguments import check_between
 from assembly.errors import (
     ConvergenceError,
     FrozenMotionError,
@@ -124,7 +125,8 @@ def track(
     rules : modal.Rules, optional
         Thresholds of the matching and of the location of events.
     whirl_axis : array_like, shape (3,), optional
-        Axis of the whirl direction. Default: the parameter `axis`.
+        Axis of the whirl direction. Default: the parameter `axis`, or the `whirl_axis` of the
+        model: the shaft of a rotor.
     checks : int, default 1
         Number of values, drawn with a fixed seed, where a reduced basis is compared with a full
         solve.
@@ -175,10 +177,12 @@ def track(
     >>> dict(tracks.sizes)
     {'omega': 5, 'mode': 2}
     """
+    check_count(k, "k")
     guard = 2 + k // 4 if guard is None else guard
-    _check(k, guard, checks, tolerance, interval_change, rules)
+    _check(guard, checks, tolerance, interval_change, rules)
     rules = rules or Rules()
-    axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
+    axis = parameters.get("axis", getattr(model, "whirl_axis", None))
+    axis = axis if whirl_axis is None else whirl_axis
     sweep = Sweep.of(model, times, parameters, axis, over)
     name, at = sweep.name, sweep.at
     speed = 1.0 if name == "time" else _rate(rate, name, parameters)
@@ -292,18 +296,14 @@ def _solver_name(solver: Solver) -> str:
     return str(getattr(solver, "__name__", type(solver).__name__))
 
 
-def _check(
-    k: Any, guard: Any, checks: Any, tolerance: Any, interval_change: Any, rules: Any
-) -> None:
-    check_count(k, "k")
+def _check(guard: Any, checks: Any, tolerance: Any, interval_change: Any, rules: Any) -> None:
     check_count(guard, "guard", 0)
     check_count(checks, "checks", 0)
     for key, value, largest in (
         ("tolerance", tolerance, 0.01),
         ("interval_change", interval_change, 1.0),
     ):
-        if not 0.0 < value < largest:
-            raise InputError(f"{key}: expected a number between 0 and {largest:g}, got {value!r}")
+        check_between(value, key, 0.0, largest)
     if rules is not None and not isinstance(rules, Rules):
         raise InputError(f"rules: expected modal.Rules, got {type(rules).__name__}")
 

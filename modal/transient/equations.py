@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from assembly.arguments import as_numbers
 from assembly.errors import InputError, SingularSystemError
 from assembly.system.frozen import STIFFNESS_PARTS, FrozenSystem
 from modal.types import Array
@@ -139,7 +140,7 @@ class FirstOrderModel:
 
     def first_order(self, t: float) -> Array:
         """A(t), (n, n)."""
-        A = np.asarray(self._matrix(float(t)), dtype=float)
+        A = as_numbers(self._matrix(float(t)), f"A(t) at t = {t:.6g}")
         size = self.n or (A.shape[0] if A.ndim else 0)
         if A.shape != (size, size) or size == 0:
             raise InputError(f"A(t): expected a square matrix, got shape {A.shape} at t = {t:.6g}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import shown
 from assembly.errors import InputError
 from modal.types import Array
 
@@ -25,9 +26,11 @@ def initial_state(initial: Any, n: int) -> tuple[Array, Array]:
 
 def vector(value: ArrayLike | None, n: int, name: str) -> Array:
     """Real parts (n,) of a value that a user gives; InputError for another shape."""
-    vector = np.array(np.real(np.asarray(value)), dtype=float) if value is not None else None
-    if vector is None or vector.shape != (n,):
-        got = "nothing" if vector is None else f"shape {vector.shape}"
+    given = np.asarray(value)
+    numbers = given.dtype.kind in "biufc"
+    vector = np.array(np.real(given), dtype=float) if numbers else np.zeros(0)
+    if not numbers or vector.shape != (n,):
+        got = f"shape {vector.shape}" if numbers else shown(value)
         raise InputError(f"{name}: expected {n} numbers, got {got}")
     if not np.all(np.isfinite(vector)):
         raise InputError(f"{name}: has entries that are not finite numbers")

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_number, as_numbers
 from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
@@ -55,6 +56,11 @@ class Harmonic:
     phase : float, default 0.0
         rad.
 
+    Raises
+    ------
+    InputError
+        A value is not a finite number.
+
     Examples
     --------
     >>> import modal
@@ -65,6 +71,11 @@ class Harmonic:
     amplitude: float
     angular_frequency: float
     phase: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("amplitude", "angular_frequency", "phase"):
+            if not np.isfinite(as_number(getattr(self, name), f"harmonic load: {name}")):
+                raise InputError(f"harmonic load: {name} must be finite")
 
     @property
     def events(self) -> tuple[float, ...]:
@@ -111,6 +122,9 @@ class Impulse:
     start: float = 0.0
 
     def __post_init__(self) -> None:
+        for name in ("impulse", "duration", "start"):
+            if not np.isfinite(as_number(getattr(self, name), f"impulse: {name}")):
+                raise InputError(f"impulse: {name} must be finite")
         if not self.duration > 0.0:
             raise InputError(f"impulse: duration must be positive, got {self.duration} s")
 
@@ -155,7 +169,8 @@ class Tabulated:
     values: ArrayLike
 
     def __post_init__(self) -> None:
-        times, values = np.asarray(self.times, dtype=float), np.asarray(self.values, dtype=float)
+        times = as_numbers(self.times, "tabulated load: times")
+        values = as_numbers(self.values, "tabulated load: values")
         if times.ndim != 1 or times.shape != values.shape or times.size < 2:
             raise InputError(
                 "tabulated load: times and values must be two lists of one length, 2 or more; got "

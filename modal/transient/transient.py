@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.errors import InputError
 from modal.data import checkpoint as checkpoints
 from modal.reduction.interpolated_motion import InterpolatedMotion
@@ -25,6 +26,7 @@ from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
 from modal.transient.integrators.stages import Integrator, State
 from modal.transient.link_transient import on_links
 from modal.transient.loads import Load, check_resolved, total_force
+from modal.transient.nonlinear import NoLedger, NonlinearAlpha, check_nonlinear
 from modal.transient.records import Recorder, chosen_probes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import Accepted, AdaptiveSteps, FixedSteps
@@ -35,6 +37,7 @@ Formalism = Literal["lagrange", "hamilton"]
 METHODS = {"lagrange": ("generalized-alpha",), "hamilton": ("midpoint", "gauss4", "gauss6")}
 STAGES = {"midpoint": 1, "gauss4": 2, "gauss6": 3}
 DEFAULT_TOLERANCE = 1e-6
+MOST_STEPS = 1e9
 
 
 def integrate(
@@ -47,6 +50,7 @@ def integrate(
     step: float | None = None,
     displacement_tolerance: float | None = None,
     rho_infinity: float = 1.0,
+    nonlinear: bool = False,
     loads: Sequence[Load] = (),
     probes: Any = None,
     every: int = 1,
@@ -82,6 +86,11 @@ def integrate(
     rho_infinity : float, default 1.0
         Spectral radius of generalised-α at infinite frequency, 0 to 1. 1 conserves the energy;
         less damps the high frequencies.
+    nonlinear : bool, default False
+        Of a mechanism: finite elastic displacements and rotations (docs/theory.md, "Mechanisms at
+        finite deflection"). All steady loads of the motion act; q counts from the undeformed
+        machine, and `mechanism.trim(t).q` is the equilibrium at the start. The energy is not
+        recorded.
     loads : sequence of Harmonic, Impulse, Tabulated, InertiaLoads, optional
         Default: none, the free vibration.
     probes : sequence of int or (int, str), or "all", optional
@@ -136,7 +145,11 @@ def integrate(
     True
     """
     span = _checked_span(t_span)
-    links = None if loads or checkpoint else on_links(model, span, initial)
+    loads = as_list(loads, object, "loads", "loads such as modal.Harmonic(…)")
+    for load in loads:
+        if not callable(getattr(load, "force", None)):
+            raise InputError(f"loads: expected loads such as modal.Harmonic(…), got {shown(load)}")
+    links = None if loads or checkpoint or nonlinear else on_links(model, span, initial)
     if links is not None:
         found = integrate(
             links, span, links.state(initial), formalism, method=method, step=step,
@@ -147,11 +160,15 @@ def integrate(
     if not (isinstance(every, int) and every >= 1):
         raise InputError(f"every: expected a whole number of steps from 1 up, got {every!r}")
     run = _second_order if is_second_order(model) else _first_order
+    if nonlinear:
+        check_nonlinear(model, formalism, tuple(loads))
+        run = _nonlinear
     integrator, ledger, norm, first, rows, name = run(
         model, span, initial, formalism, method, rho_infinity, tuple(loads), probes
     )
-    if step is None and displacement_tolerance is None and isinstance(ledger, EnergyLedger):
-        step = default_step(ledger.equations, span, loads, model, integrator.order)
+    if step is None and displacement_tolerance is None and not isinstance(ledger, FirstOrderLedger):
+        equations = SecondOrderModel(model) if nonlinear else ledger.equations
+        step = default_step(equations, span, loads, model, integrator.order)
     steps = _steps(integrator, span, step, displacement_tolerance, norm, tuple(loads))
     settings = dict(
         t_span=list(span),
@@ -159,6 +176,7 @@ def integrate(
         step=step,
         displacement_tolerance=displacement_tolerance,
         rho_infinity=rho_infinity,
+        nonlinear=nonlinear,
         unknowns=len(first[0]),
         probes=list(rows.labels),
         every=every,
@@ -167,6 +185,8 @@ def integrate(
     )
     recorder = Recorder(rows)
     file = None if checkpoint is None else Path(checkpoint)
+    if resume and file is None:
+        raise InputError("resume: give checkpoint, the file of the run to continue")
     try:
         if resume and file is not None and file.exists():
             state, energies = _restore(checkpoints.load(file, settings), steps, recorder)
@@ -202,7 +222,8 @@ def integrate(
         norm.destroy()
     attributes = {"formalism": formalism, "solver": name, "order": integrator.order}
     attributes |= _described(settings, model) | _accuracy(ledger, steps)
-    return recorder.dataset(attributes)
+    found = recorder.dataset(attributes)
+    return found.drop_vars(["energy", "energy_defect"]) if nonlinear else found
 
 
 class _Energies:
@@ -215,10 +236,10 @@ def _work(ledger: Any, accepted: Accepted) -> float:
 
 
 def _checked_span(t_span: Any) -> tuple[float, float]:
-    try:
-        t0, t1 = (float(t) for t in t_span)
-    except (TypeError, ValueError):
-        raise InputError(f"t_span: expected (start, end) in seconds, got {t_span!r}") from None
+    ends = real_array(t_span)
+    if ends is None or ends.shape != (2,):
+        raise InputError(f"t_span: expected (start, end) in seconds, got {shown(t_span)}")
+    t0, t1 = ends.tolist()
     if not (np.isfinite(t0) and np.isfinite(t1) and t1 > t0):
         raise InputError(f"t_span: expected finite start < end in seconds, got {t_span!r}")
     return t0, t1
@@ -237,13 +258,19 @@ def _steps(
             "step, displacement_tolerance: give one of the two (fixed steps, or steps that adapt)"
         )
     if step is not None:
-        if not (np.isfinite(step) and step > 0.0):
-            raise InputError(f"step: expected a positive number of seconds, got {step!r}")
+        length = real_array(step)
+        if length is None or length.ndim or not (np.isfinite(length) and length > 0.0):
+            raise InputError(f"step: expected a positive number of seconds, got {shown(step)}")
         check_resolved(loads, span, step)
+        if (span[1] - span[0]) / step > MOST_STEPS:
+            raise InputError(
+                f"step: {step:g} s are more than {MOST_STEPS:.0e} steps of the span, "
+                f"{span[1] - span[0]:g} s"
+            )
         count = max(1, int(np.ceil((span[1] - span[0]) / step * (1.0 - 1e-12))))
         return FixedSteps(integrator, span, count)
     wanted = DEFAULT_TOLERANCE if displacement_tolerance is None else displacement_tolerance
-    if not 0.0 < wanted < 1.0:
+    if not 0.0 < as_number(wanted, "displacement_tolerance") < 1.0:
         raise InputError(
             f"displacement_tolerance: expected a number between 0 and 1, got {wanted!r}"
         )
@@ -274,6 +301,21 @@ def _second_order(
     rows = chosen_probes(probes, start.n, start)
     norm = DisplacementNorm(equations, span)
     return integrator, EnergyLedger(equations, force), norm, first, rows, name
+
+
+def _nonlinear(
+    model: Any, span: Any, initial: Any, formalism: str, method: str | None, rho: float,
+    loads: tuple[Load, ...], probes: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    name = method or "generalized-alpha"
+    if name != "generalized-alpha":
+        raise InputError(f'method: a nonlinear transient takes "generalized-alpha", got {method!r}')
+    start = model.freeze(span[0])
+    force = total_force(loads, model.freeze, start.n)
+    integrator = NonlinearAlpha(model, force, rho)
+    first = initial_state(initial, start.n)
+    rows = chosen_probes(probes, start.n, start)
+    return integrator, NoLedger(), PlainNorm(), first, rows, name
 
 
 def _first_order(

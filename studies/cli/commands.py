@@ -1,4 +1,4 @@
-"""The command line: frozen-motion list | run | track | map | check (same as python -m studies).
+"""The command line: frozen-motion list | new | solve | response | … (same as python -m studies).
 
 Exit codes: 0 done; 2 bad input, with one line that says what, where and what would be right; 3 a
 solve or a write failed, what was finished is kept; 130 interrupted (Ctrl-C), 143 (SIGTERM), 129
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assembly.errors import FrozenMotionError, InputError
+from assembly.errors import FrozenMotionError, InputError, StorageError
 from assembly.materials.plausibility import PlausibilityWarning
+from studies.cli.completion import FILE, FOLDER, KIND, PARAMETER, SETTING, STUDY
 from studies.cli.over_ranks import (
     GROUP,
     drivers,
@@ -30,12 +31,22 @@ if TYPE_CHECKING:
     from assembly.linalg.solver import Method
 
 EXIT_INPUT, EXIT_FAILED = 2, 3
+AXIS = "NAME=START:STOP:COUNT"
 
 
 # A file that is missing gets our own one-line error, so click does not check paths.
-MODEL = click.argument("model", metavar="MODEL.toml", type=Path)
+MODEL = click.argument("model", metavar="MODEL.toml", type=FILE)
 MODES = click.option("--modes", type=click.IntRange(min=1), help="How many modes.")
-OUT = click.option("--out", type=Path, help="Folder for data and figures.")
+OUT = click.option("--out", type=FOLDER, help="Folder for data and figures.")
+YES = click.option("--yes", is_flag=True, help="Start a run that takes long without a question.")
+STATE = click.option(
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    type=PARAMETER,
+    multiple=True,
+    help="A parameter of the state.",
+)
 RESUME = click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite what another study left there.")
 
@@ -61,8 +72,15 @@ def list_studies() -> None:
 
 
 @app.command()
-@click.argument("name", metavar="STUDY")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Change a setting.")
+@click.argument("name", metavar="STUDY", type=STUDY)
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    type=SETTING,
+    multiple=True,
+    help="Change a setting.",
+)
 @OUT
 @FORCE
 @linear_systems
@@ -80,12 +98,14 @@ def run(
     from studies.registry import study
     from studies.reporting.output import OutputFolder
     from studies.reporting.ranges import parse_settings
+    from studies.reporting.records import Record
 
     chosen = study(name)
     arguments = parse_settings(chosen.main, settings)
     with one_driver(solver, out_of_core) as driving:
         if driving:
             folder = OutputFolder(out or Path("outputs") / name, name, force)
+            folder.record = Record("run", {"study": name, **arguments}).attributes
             dataset = chosen.main(**arguments, out=folder, progress=sys.stderr.isatty())
             numbers = "\n".join([chosen.report(dataset), *folder.remarks])
             html_report.write(folder, chosen, arguments, dataset, numbers)
@@ -95,11 +115,14 @@ def run(
 @app.command()
 @MODEL
 @click.option("--times", metavar="START:STOP:COUNT", help="Instants, s.")
-@click.option("--over", metavar="NAME=START:STOP:COUNT", help="A parameter instead of time.")
+@click.option(
+    "--over", type=PARAMETER, metavar="NAME=START:STOP:COUNT", help="A parameter instead of time."
+)
 @MODES
 @OUT
 @RESUME
 @FORCE
+@YES
 @linear_systems
 @STRICT
 def track(
@@ -110,6 +133,7 @@ def track(
     out: Path | None,
     resume: bool,
     force: bool,
+    yes: bool,
     solver: Method,
     out_of_core: Path | None,
 ) -> None:
@@ -118,17 +142,22 @@ def track(
 
     with one_driver(solver, out_of_core) as driving:
         if driving:
-            _finish(*run_track(model, times, over, modes, out, resume, force))
+            _finish(*run_track(model, times, over, modes, out, resume, force, yes))
 
 
 @app.command("map")
 @MODEL
-@click.option("--x", required=True, metavar="NAME=START:STOP:COUNT", help="First parameter.")
-@click.option("--y", required=True, metavar="NAME=START:STOP:COUNT", help="Second parameter.")
+@click.option(
+    "--x", type=PARAMETER, required=True, metavar="NAME=START:STOP:COUNT", help="First parameter."
+)
+@click.option(
+    "--y", type=PARAMETER, required=True, metavar="NAME=START:STOP:COUNT", help="Second parameter."
+)
 @MODES
 @OUT
 @RESUME
 @FORCE
+@YES
 @linear_systems
 @GROUP
 @STRICT
@@ -140,6 +169,7 @@ def stability_map(
     out: Path | None,
     resume: bool,
     force: bool,
+    yes: bool,
     solver: Method,
     out_of_core: Path | None,
     ranks_per_factor: int,
@@ -149,7 +179,74 @@ def stability_map(
 
     with drivers(solver, out_of_core, ranks_per_factor) as (driving, comm):
         if driving:
-            _finish(*run_map(model, x, y, modes, out, resume, force, comm))
+            _finish(*run_map(model, x, y, modes, out, resume, force, comm, yes))
+
+
+@app.command()
+@click.argument("kind", metavar="KIND", type=KIND)
+@click.argument("file", metavar="[FILE.toml]", type=FILE, required=False)
+@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+def new(kind: str, file: Path | None, force: bool) -> None:
+    """Write a commented model file to start from.
+
+    KIND: beam, solid, blade, rotor, arm, mechanism or matrices.
+    """
+    from studies.cli.starters import write_starter
+
+    for path in write_starter(kind, file, force):
+        click.echo(f"wrote {click.format_filename(path)}")
+
+
+@app.command()
+@MODEL
+@STATE
+@MODES
+@OUT
+@FORCE
+@linear_systems
+@STRICT
+def solve(
+    model: Path,
+    settings: tuple[str, ...],
+    modes: int | None,
+    out: Path | None,
+    force: bool,
+    solver: Method,
+    out_of_core: Path | None,
+) -> None:
+    """Modes of one state: table, verdict on all modes, shapes for ParaView and as a figure."""
+    from studies.cli.one_state import run_solve
+
+    with one_driver(solver, out_of_core) as driving:
+        if driving:
+            _finish(*run_solve(model, settings, modes, out, force))
+
+
+@app.command()
+@MODEL
+@click.option("--frequencies", metavar="START:STOP:COUNT", help="Frequencies, Hz.")
+@click.option("--speeds", metavar="START:STOP:COUNT", help="Speeds of an unbalance response, rpm.")
+@STATE
+@OUT
+@FORCE
+@linear_systems
+@STRICT
+def response(
+    model: Path,
+    frequencies: str | None,
+    speeds: str | None,
+    settings: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    solver: Method,
+    out_of_core: Path | None,
+) -> None:
+    """Frequency response to the forces of a model file, or response of its rotor to unbalance."""
+    from studies.cli.forced import run_response
+
+    with one_driver(solver, out_of_core) as driving:
+        if driving:
+            _finish(*run_response(model, frequencies, speeds, settings, out, force))
 
 
 @app.command()
@@ -171,6 +268,47 @@ def check(
     with one_driver(solver, out_of_core) as driving:
         if driving:
             run_check(model, times, modes, click.echo)
+
+
+@app.command()
+@click.argument("dataset", metavar="FILE.nc", type=FILE)
+@click.option("--files", type=FOLDER, help="Folder of the files that its model file names.")
+@OUT
+@FORCE
+@linear_systems
+def rerun(
+    dataset: Path,
+    files: Path | None,
+    out: Path | None,
+    force: bool,
+    solver: Method,
+    out_of_core: Path | None,
+) -> None:
+    """Compute a dataset again from what it was computed from, and compare the numbers."""
+    from studies.cli.rerun import run_again
+
+    with one_driver(solver, out_of_core) as driving:
+        if driving:
+            _finish(*run_again(dataset, files, out, force))
+
+
+@app.command()
+@click.argument("file", metavar="[FILE.json]", type=FILE, required=False)
+def schema(file: Path | None) -> None:
+    """Print the JSON schema of model files, or write it, for editors."""
+    from importlib import resources
+
+    text = resources.files("studies.model_files").joinpath("model.schema.json").read_text("utf-8")
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    if file.exists() and file.read_text("utf-8") != text:
+        raise InputError(f"{file}: is there already; give another name")
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as fault:
+        raise StorageError(f"{file}: could not be written: {fault.strerror}") from None
+    click.echo(f"wrote {click.format_filename(file)}")
 
 
 def _finish(report: str, written: list[Path]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from xarray import Dataset
 
+from modal.explorer.page import section, style
 from studies.registry import Study
 from studies.reporting.output import OutputFolder
 
@@ -45,6 +46,8 @@ def write(
             title=_text(study.name.replace("-", " ").capitalize()),
             summary=_text(study.summary),
             background=_background(study),
+            style=style(),
+            explorer=_explorer(out),
             numbers=_text(numbers),
             figures="\n".join(_figure(path, out.captions.get(path.name, "")) for path in pictures),
             texts="\n".join(_listing(path) for path in texts),
@@ -56,6 +59,11 @@ def write(
             files=_text(", ".join(sorted(others))),
         ),
     )
+
+
+def _explorer(out: OutputFolder) -> str:
+    """The section to explore, where the study has views."""
+    return f"<h2>Explore</h2>\n{section(out.views)}" if out.views else ""
 
 
 def _background(study: Study) -> str:

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from assembly.linalg.solver import Method
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-SHARED = ("track", "run", "map", "check")  # commands that need all ranks
+SHARED = (
+    "track",
+    "run",
+    "map",
+    "check",
+    "solve",
+    "response",
+    "rerun",
+)  # commands that need all ranks
 
 OUT_OF_CORE = click.option(
     "--out-of-core", type=Path, metavar="DIR", help="Keep the factors of large matrices on disk."

@@ -10,9 +10,11 @@ import numpy as np
 import xarray as xr
 
 import modal
-from assembly.errors import ConvergenceError, ModelFileError
+from assembly.errors import ConvergenceError, InputError, ModelFileError
 from assembly.parallel.ranks import agreed
 from assembly.system.frozen import FrozenSystem
+from modal.data.progress import phase
+from studies.cli.estimates import check_map, check_track
 from studies.model_files.loading import LoadedModel, load_model
 from studies.reporting.frozen_verdicts import verdicts
 from studies.reporting.output import OutputFolder
@@ -29,43 +31,67 @@ def run_track(
     times: str | None,
     over: str | None,
     modes: int | None,
-    out: Path | None,
-    resume: bool,
-    force: bool,
+    out: Path | None = None,
+    resume: bool = False,
+    force: bool = False,
+    yes: bool = False,
+    files: Path | None = None,
 ) -> Result:
     """Tracks over time or over a parameter: table, store, dataset and figure.
 
-    Where an instant fails, those before it are written all the same.
+    Where an instant fails, those before it are written all the same. yes: a run may take long.
+    files: folder of the files that the model file names.
     """
     from studies.figures import sheets
 
     if times is not None and over is not None:
         raise ModelFileError("--times and --over exclude each other: give one of them")
-    model = load_model(path)
-    axis = parse_axis(over, "--over") if over is not None else None
-    instants = parse_range(times, "--times") if times is not None else None
-    if axis is None and instants is None:
-        instants = _default_instants(model)
+    with phase("assembling", None):
+        model = load_model(path, files)
+        follow, freeze, values = _tracked(model, times, over, modes)
+        for value in (values[0], values[-1]):
+            freeze(float(value))
     folder = OutputFolder(out or Path("outputs") / path.stem, f"track {path.name}", force)
-    k = modes or model.spec.analysis.modes
-    freeze = model.motion.freeze
-    storage: dict[str, Any] = dict(store=folder.claim() / "tracks.store", resume=resume)
+    folder.record = model.record("track", times=times, over=over, modes=modes)
+    if not resume:
+        with phase("estimating the time", None):
+            check_track(lambda part: follow(part, progress=False), values, yes)
     try:
-        if axis is None:
-            tracks = modal.track(model.motion, times=instants, k=k, progress=None, **storage)
-        else:
-            family, fixed = model.family((axis[0],))
-            swept: dict[str, Any] = {axis[0]: axis[1]}
-            freeze = _along(family, axis[0], fixed)
-            tracks = modal.track(family, k=k, progress=None, **storage, **swept, **fixed)
+        tracks = follow(values, store=folder.claim() / "tracks.store", resume=resume, progress=None)
     except (ConvergenceError, modal.TrackingInterrupted) as stopped:
         if isinstance(stopped.partial, xr.Dataset):
             folder.write_dataset("tracks.nc", stopped.partial)
         raise
-    folder.write_dataset("tracks.nc", tracks)
-    sheets.tracks_sheet(tracks, path.stem).write(folder)
-    on_all = f"{EVENTS}\n{verdicts(tracks, freeze, k)}"
+    except InputError:
+        folder.abandon()
+        raise
+    with phase("writing", None):
+        folder.write_dataset("tracks.nc", tracks)
+        sheets.tracks_sheet(tracks, path.stem).write(folder)
+    with phase("verdict on all modes", None):
+        on_all = f"{EVENTS}\n{verdicts(tracks, freeze, modes or model.spec.analysis.modes)}"
     return f"{table(tracks)}\n{on_all}", folder.written
+
+
+def _tracked(
+    model: LoadedModel, times: str | None, over: str | None, modes: int | None
+) -> tuple[Callable[..., xr.Dataset], Callable[[float], FrozenSystem], Any]:
+    """What follows the modes over some values, what freezes one, and all values."""
+    k = modes or model.spec.analysis.modes
+    if over is None:
+        instants = parse_range(times, "--times") if times is not None else _default_instants(model)
+
+        def along(values: Any, **options: Any) -> xr.Dataset:
+            return modal.track(model.motion, times=values, k=k, **options)
+
+        return along, model.motion.freeze, instants
+    name, values = parse_axis(over, "--over")
+    family, fixed = model.family((name,))
+
+    def across(values: Any, **options: Any) -> xr.Dataset:
+        return modal.track(family, k=k, **options, **{name: values}, **fixed)
+
+    return across, _along(family, name, fixed), values
 
 
 def run_map(
@@ -73,43 +99,60 @@ def run_map(
     x: str,
     y: str,
     modes: int | None,
-    out: Path | None,
-    resume: bool,
-    force: bool,
+    out: Path | None = None,
+    resume: bool = False,
+    force: bool = False,
     comm: Any = None,
+    yes: bool = False,
+    files: Path | None = None,
 ) -> Result:
     """A stability map over two parameters: table, store, dataset and figure.
 
-    comm: the ranks that compute it, each with its own model; the first one writes.
+    comm: the ranks that compute it, each with its own model; the first one writes. yes: a run may
+    take long. files: folder of the files that the model file names.
     """
     from studies.figures import sheets
 
     first = comm is None or comm.rank == 0
-    with agreed(comm):
-        model = load_model(path)
+    with agreed(comm), phase("assembling", None if first else False):
+        model = load_model(path, files)
         axes: dict[str, Any] = dict([parse_axis(x, "--x"), parse_axis(y, "--y")])
         if len(axes) < 2:
             raise ModelFileError(f"--x and --y name the same parameter {next(iter(axes))!r}")
         family, fixed = model.family(tuple(axes))
+        for end in (0, -1):
+            family.freeze(**{name: float(values[end]) for name, values in axes.items()}, **fixed)
     place = out or Path("outputs") / f"{path.stem}-map"
+    k = modes or model.spec.analysis.modes
     with agreed(comm):
         if first:
             folder = OutputFolder(place, f"map {path.name}", force)
+            folder.record = model.record("map", x=x, y=y, modes=modes)
+            if not resume:
+                ranks = 1 if comm is None else comm.size
+                with phase("estimating the time", None):
+                    check_map(family, axes, fixed, k, yes, ranks)
             folder.claim()
-    grid = modal.stability_map(
-        family,
-        k=modes or model.spec.analysis.modes,
-        store=place / "map.zarr",
-        resume=resume,
-        progress=None,
-        comm=comm,
-        **axes,
-        **fixed,
-    )
+    try:
+        grid = modal.stability_map(
+            family,
+            k=k,
+            store=place / "map.zarr",
+            resume=resume,
+            progress=None,
+            comm=comm,
+            **axes,
+            **fixed,
+        )
+    except InputError:
+        if first:
+            folder.abandon()
+        raise
     if not first:
         return "", []
-    folder.write_dataset("map.nc", grid)
-    sheets.map_sheet(grid, f"{path.stem}: verdict").write(folder)
+    with phase("writing", None):
+        folder.write_dataset("map.nc", grid)
+        sheets.map_sheet(grid, f"{path.stem}: verdict").write(folder)
     return table(grid), folder.written
 
 

@@ -13,8 +13,9 @@ import xarray as xr
 import modal
 from assembly.errors import InputError
 from studies.helicopter import figures
+from studies.helicopter.geometry import geometry
 from studies.helicopter.machine import BLADES, equations, model
-from studies.reporting.protocol import Data, Outputs, report_of, study_main
+from studies.reporting.protocol import Data, Exploration, Outputs, report_of, study_main
 
 __all__ = ["equations", "main", "model", "report"]
 
@@ -89,6 +90,11 @@ def main(
     tracks = family.track(omega, k=6, rules=RULES, progress=progress)
     yield Data("multiblade.nc", tracks)
     yield figures.campbell(tracks)
+    yield Exploration(
+        lambda: modal.explorer_view(
+            tracks, family, title="multiblade modes at azimuth 0", geometry=geometry(family)
+        )
+    )
     worst = float(omega[verdict["growth_rate"].sel(analysis="floquet").values.argmax()])
     rotor = equations(worst / RPM, works)
     yield figures.worst_mode(modal.floquet(rotor, rotor.period), worst / RPM)

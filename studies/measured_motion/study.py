@@ -10,14 +10,20 @@ markers at once, its ω, ε and a_O with their uncertainty, and the bar's freque
 
 from __future__ import annotations
 
+import numpy as np
+
+import assembly
+import modal
 from assembly.errors import InputError
+from assembly.motion.markers import FittedMotion
 from studies.measured_motion import figures
+from studies.measured_motion.bar import bar
 from studies.measured_motion.data import fitted, frequencies, kinematics, scatter
 from studies.measured_motion.record import MARKERS, speeds_of_table_2
 from studies.measured_motion.response import responses
 from studies.measured_motion.summary import report
 from studies.measured_motion.variables import VARIABLES
-from studies.reporting.protocol import Data, Outputs, merged, study_main
+from studies.reporting.protocol import Data, Exploration, Outputs, merged, study_main
 
 __all__ = ["main", "report"]
 
@@ -106,6 +112,17 @@ def main(
         markers=str(MARKERS.tolist()),
     )
     yield Data("measured-motion.nc", dataset)
+    yield Exploration(lambda: along_fit(fits[-1], motions[-1].period, instants, modes, elements))
     yield from figures.drawings(dataset)
     yield figures.animation(fits[-1], motions[-1].period, elements)
     return dataset
+
+
+def along_fit(
+    fit: FittedMotion, period: float, instants: int, modes: int, elements: int
+) -> modal.ExplorerView:
+    """The bar's modes along one turn of its fitted motion, to explore."""
+    model = assembly.moving(bar(elements), fit)
+    times = np.linspace(0.0, period, instants)
+    tracks = modal.track(model, times=times, k=modes, progress=False)
+    return modal.explorer_view(tracks, model, title="one turn of the fitted motion")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,59 +16,118 @@ import assembly
 from assembly.bodies.turning_checks import check_support
 from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import located
+from assembly.mesh.text_files import opened_files
 from studies.model_files.bodies import build_body
-from studies.model_files.mechanisms import build_mechanism
-from studies.model_files.motions import build_motion
+from studies.model_files.mechanisms import build_mechanism, speed_of
+from studies.model_files.motions import AXIS, build_motion
 from studies.model_files.reading import read_model_file
-from studies.model_files.schema import ModelSpec, RampSpec, SpinSpec
+from studies.model_files.rotors import build_rotor
+from studies.model_files.schema import ModelSpec
+from studies.model_files.schema_motions import RPM, RampSpec, SpinSpec, SwingSpec
 from studies.reporting.ranges import nearest
+from studies.reporting.records import Record, sha256
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model and its file. `motion` has freeze(t); `body` is the body of a one-body model."""
+    """A model and its file. `motion` has freeze(t); `body` is the body of a one-body model, `rotor`
+    the rotor of one that is a rotor. text: of the file; files: those it names, with their
+    SHA-256."""
 
     path: Path
     spec: ModelSpec
     motion: Any
-    body: assembly.Body | None
+    body: assembly.Body | None = None
+    rotor: assembly.Rotor | None = None
+    text: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def record(self, command: str, **options: Any) -> dict[str, str]:
+        """Attributes of the datasets of a command, for `frozen-motion rerun`."""
+        return Record(command, options, str(self.path), self.text, self.files).attributes
 
     @property
     def period(self) -> float | None:
         """The time (s) after which the motion repeats, or None."""
         return getattr(self.motion, "period", None)
 
+    @property
+    def drawn(self) -> Any:
+        """What mode shapes are drawn on: the body, the rotor or the mechanism."""
+        if self.body is None and self.rotor is None:
+            return self.motion.mechanism
+        return self.rotor or self.body
+
     def family(self, names: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
         """What to freeze over the named parameters, and the values of the others.
 
-        One body: omega, epsilon (along the motion's axis). A mechanism: speed_rpm of its driver, or
-        NAME_rpm of driver NAME, and turn (a fraction of the period) or t. ModelFileError otherwise.
+        One body or rotor: omega or speed_rpm, epsilon (along the motion's axis). A mechanism:
+        speed_rpm of its driver, or NAME_rpm of driver NAME, and turn (a fraction of the period) or
+        t. ModelFileError otherwise.
         """
         known = self._parameters()
         for name in names:
             if name not in known:
                 raise ModelFileError(f"{self.path}: no parameter {name!r}; {nearest(name, known)}")
+        if self.body is None and self.rotor is None:
+            return self.motion, {}
+        if {"omega", "speed_rpm"} <= set(names):
+            raise ModelFileError(f"{self.path}: omega and speed_rpm are the same parameter")
+        constant = self._constant()
         if self.body is not None:
-            with located(f"{self.path}: body.{next(iter(self.spec.body))}."):
-                check_support(self.body, np.asarray(self._constant()["axis"]))
-            return self.body, {k: v for k, v in known.items() if k not in names} | self._constant()
-        return self.motion, {}
+            with located(f"{self.path}: body.{next(iter(self.spec.bodies))}."):
+                check_support(self.body, np.asarray(constant["axis"]))
+        family: Any = self.rotor or self.body
+        known.pop("speed_rpm")
+        if "speed_rpm" in names:
+            known.pop("omega")
+            family = InRpm(family)
+        return family, {k: v for k, v in known.items() if k not in names} | constant
+
+    def freeze(self, **settings: float) -> assembly.FrozenSystem:
+        """The frozen system of one state: at time t (s), or at parameters of `family`.
+
+        Without settings it is that of the file, at t = 0. ModelFileError for another parameter.
+        """
+        if not settings or set(settings) == {"t"}:
+            found: assembly.FrozenSystem = self.motion.freeze(settings.get("t", 0.0))
+            return found
+        if "t" in settings and (self.body is not None or self.rotor is not None):
+            raise ModelFileError(f"{self.path}: t and other parameters exclude each other")
+        family, fixed = self.family(tuple(settings))
+        system: assembly.FrozenSystem = family.freeze(**settings, **fixed)
+        return system
 
     def _parameters(self) -> dict[str, float]:
-        if self.body is None:
-            drivers = {f"{name}_rpm": d.speed_rpm for name, d in self.spec.driver.items()}
+        if self.body is None and self.rotor is None:
+            drivers = {f"{name}_rpm": speed_of(d) for name, d in self.spec.driver.items()}
             if len(drivers) == 1:
                 drivers["speed_rpm"] = next(iter(drivers.values()))
             return drivers | dict(t=0.0, turn=0.0)
         motion = self.spec.motion
+        rate, epsilon = 0.0, 0.0
         if isinstance(motion, SpinSpec | RampSpec):
-            return dict(omega=motion.omega, epsilon=motion.epsilon)
-        return dict(omega=0.0, epsilon=0.0)
+            rate, epsilon = motion.rate, motion.epsilon
+        return dict(omega=rate, speed_rpm=rate / RPM, epsilon=epsilon)
 
     def _constant(self) -> dict[str, Any]:
+        if self.rotor is not None:
+            return {}
         motion = self.spec.motion
-        axis = motion.axis if isinstance(motion, SpinSpec | RampSpec) else [0.0, 0.0, 1.0]
-        return dict(axis=axis, prestress=self.spec.analysis.prestress_argument)
+        given = motion.axis if isinstance(motion, SpinSpec | RampSpec | SwingSpec) else None
+        return dict(axis=list(given or AXIS), prestress=self.spec.analysis.prestress_argument)
+
+
+@dataclass(frozen=True)
+class InRpm:
+    """A body or a rotor whose speed is a parameter in rpm."""
+
+    model: Any
+
+    def freeze(self, speed_rpm: float, **others: Any) -> assembly.FrozenSystem:
+        """The frozen system at a speed, rpm."""
+        system: assembly.FrozenSystem = self.model.freeze(omega=speed_rpm * RPM, **others)
+        return system
 
 
 class FrozenMechanism:
@@ -76,22 +136,27 @@ class FrozenMechanism:
     Parameters of freeze() are the time, or a fraction of the period, and the driver speeds.
     """
 
-    def __init__(self, spec: ModelSpec, path: Path) -> None:
-        self.spec, self.path = spec, path
+    def __init__(self, spec: ModelSpec, path: Path, folder: Path) -> None:
+        self.spec, self.path, self.folder = spec, path, folder
         self._at_speeds = lru_cache(maxsize=8)(self._build)
         self.period = self._mechanism({}).period
 
     def _build(self, speeds: tuple[tuple[str, float], ...]) -> assembly.Mechanism:
         with located(f"{self.path}: "):
-            return build_mechanism(self.spec, self.path.parent, dict(speeds))
+            return build_mechanism(self.spec, self.folder, dict(speeds))
 
     def _mechanism(self, changed: Mapping[str, float]) -> assembly.Mechanism:
         """The mechanism at the speeds of its file, but for those that are changed."""
         speeds = {
-            name: changed.get(f"{name}_rpm", changed.get("speed_rpm", motor.speed_rpm))
+            name: changed.get(f"{name}_rpm", changed.get("speed_rpm", speed_of(motor)))
             for name, motor in self.spec.driver.items()
         }
         return self._at_speeds(tuple(speeds.items()))
+
+    @property
+    def mechanism(self) -> assembly.Mechanism:
+        """The mechanism at the speeds of the file."""
+        return self._mechanism({})
 
     def freeze(
         self, t: float = 0.0, turn: float | None = None, **speeds: float
@@ -122,17 +187,32 @@ class FrozenMechanism:
         return self._mechanism({}).matrix_period
 
 
-def load_model(path: str | Path) -> LoadedModel:
-    """Read, check and build a model file. Raises ModelFileError with one line."""
+def load_model(path: str | Path, folder: Path | None = None) -> LoadedModel:
+    """Read, check and build a model file. Raises ModelFileError with one line.
+
+    folder: where the files are that it names; by default that of the model file.
+    """
     path = Path(path)
-    spec = read_model_file(path)
-    try:
-        if spec.is_mechanism:
-            return LoadedModel(path, spec, FrozenMechanism(spec, path), None)
-        with located(f"{path}: "):
-            body = build_body(next(iter(spec.body)), spec, path.parent)
-            return LoadedModel(path, spec, build_motion(body, spec, path.parent), body)
-    except InputError as fault:
-        if str(fault).startswith(str(path)):
-            raise
-        raise ModelFileError(f"{path}: {fault}") from None
+    with opened_files() as opened:
+        spec, text = read_model_file(path)
+        try:
+            model = _built(path, spec, folder or path.parent)
+        except InputError as fault:
+            if str(fault).startswith(str(path)):
+                raise
+            raise ModelFileError(f"{path}: {fault}") from None
+    others = [file for file in dict.fromkeys(opened) if file != path]
+    files = {os.path.relpath(file, folder or path.parent): sha256(file) for file in others}
+    return replace(model, text=text, files=files)
+
+
+def _built(path: Path, spec: ModelSpec, folder: Path) -> LoadedModel:
+    if spec.is_mechanism:
+        return LoadedModel(path, spec, FrozenMechanism(spec, path, folder))
+    name = next(iter(spec.bodies))
+    with located(f"{path}: "):
+        if spec.rotor is not None:
+            spinning = build_rotor(name, spec, folder)
+            return LoadedModel(path, spec, spinning, rotor=spinning.rotor)
+        body = build_body(name, spec, folder)
+        return LoadedModel(path, spec, build_motion(body, spec, folder), body)

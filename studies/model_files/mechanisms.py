@@ -1,139 +1,190 @@
-"""From the checked specification of a mechanism to the mechanism: places bodies between their
-joints."""
+"""From the checked specification of a mechanism to the mechanism."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import check_speed, located
-from assembly.motion.laws import Uniform
+from assembly.mechanisms.joint_axes import triads
+from studies.model_files import schema_mechanisms as schema
 from studies.model_files.bodies import build_body
-from studies.model_files.schema import BushingSpec, JointSpec, ModelSpec, RigidSpec
+from studies.model_files.places import Place, is_planar, places_of
+from studies.model_files.schema import ModelSpec
+from studies.model_files.schema_motions import RPM
 
-Array = NDArray[np.float64]
-RPM = 2.0 * np.pi / 60.0
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a body's frame is when the mechanism is assembled: origin (2,), m, and angle, rad."""
-
-    origin: Array
-    angle: float
-
-    def inside(self, point: Array) -> Array:
-        """A point or direction difference of the plane in the body's axes (2,)."""
-        c, s = np.cos(self.angle), np.sin(self.angle)
-        return np.array([[c, s], [-s, c]]) @ point
-
-
-GROUND = Place(np.zeros(2), 0.0)
+Places = dict[str, Place]
 
 
 def build_mechanism(
     spec: ModelSpec, folder: Path, speeds: dict[str, float] | None = None
 ) -> assembly.Mechanism:
-    """The planar mechanism of a model file; speeds (rpm) override those of drivers.
+    """The mechanism of a model file; speeds (rpm) override those of drivers.
 
     Raises ModelFileError naming the part that does not fit.
     """
-    places = {name: _place(name, spec) for name in spec.body} | {"ground": GROUND}
-    bodies = {name: _body(name, spec, folder) for name in spec.body}
-    joints = [_joint(name, joint, places) for name, joint in spec.joint.items()]
-    drivers = []
-    for name, motor in spec.driver.items():
-        speed = (speeds or {}).get(name, motor.speed_rpm)
-        joint = spec.joint[motor.joint]
-        first, second = joint.bodies
-        start = places[second].angle - places[first].angle if joint.kind == "revolute" else 0.0
-        law = Uniform(rate=speed * RPM, start=start)
-        if joint.kind == "revolute":
-            arm = _arm(joint, spec)
-            check_speed(abs(speed) * RPM * arm, f"driver.{name}.speed_rpm", speed, "rpm")
-        with located(f"driver.{name}: "):
-            drivers.append(
-                assembly.driver(
-                    motor.joint,
-                    law,
-                    held=motor.held,
-                    stiffness=motor.stiffness,
-                    damping=motor.damping,
-                )
-            )
-    bushings = [_bushing(name, bushing, places) for name, bushing in spec.bushing.items()]
-    initial = {name: (*places[name].origin, places[name].angle) for name in spec.body}
-    return assembly.Mechanism(bodies, joints, drivers, bushings=bushings, initial=initial)
-
-
-def _body(name: str, spec: ModelSpec, folder: Path) -> Any:
-    body = spec.body[name]
-    if isinstance(body, RigidSpec):
-        try:
-            with located(f"body.{name}."):
-                return assembly.rigid_body(body.mass, body.inertia, planar=True, name=name)
-        except InputError as fault:
-            raise ModelFileError(f"body.{name}: {fault}") from None
-    return build_body(name, spec, folder, planar=True)
-
-
-def _place(name: str, spec: ModelSpec) -> Place:
-    """The body's x axis runs from its first joint to its second; from the first along x with
-    one."""
-    ties = (*spec.joint.values(), *spec.bushing.values())
-    at = [np.array(tie.at) for tie in ties if name in tie.bodies]
-    if not at:
-        raise ModelFileError(f"body.{name}: no joint connects it to the mechanism")
-    across = next(
-        (p - at[0] for p in at[1:] if np.linalg.norm(p - at[0]) > 0.0), np.array([1.0, 0])
+    planar = is_planar(spec)
+    places = places_of(spec, planar)
+    bodies = {name: build_body(name, spec, folder, planar) for name in spec.bodies}
+    joints = {name: _joint(name, joint, places, planar) for name, joint in spec.joint.items()}
+    return assembly.Mechanism(
+        bodies,
+        list(joints.values()),
+        [
+            _driver(name, motor, spec, joints[motor.joint], places, (speeds or {}).get(name))
+            for name, motor in spec.driver.items()
+        ],
+        loads=[
+            assembly.Load(load.body, _point(load.at), load.force, load.follower)
+            for load in spec.load.values()
+        ],
+        bushings=[_bushing(name, part, places, planar) for name, part in spec.bushing.items()],
+        initial={name: places[name].initial(planar) for name in bodies},
+        coordinates=spec.mechanism.coordinates,
+        gravity=[*spec.mechanism.gravity, 0.0][:3],
+        period=spec.mechanism.period,
     )
-    place = Place(at[0], float(np.arctan2(across[1], across[0])))
-    body = spec.body[name]
-    length = getattr(body, "length", None)
-    distance = max(float(np.linalg.norm(p - at[0])) for p in at)
-    if length is not None and distance > length * (1.0 + 1e-6):
-        raise ModelFileError(
-            f"body.{name}.length = {length:g}: its joints are {distance:.6g} m apart"
+
+
+def speed_of(motor: schema.DriverSpec) -> float:
+    """The constant speed of a driver, rpm; of a slide, m/s times 60/2π."""
+    if motor.speed_rpm is not None:
+        return motor.speed_rpm
+    return (motor.omega or motor.velocity or 0.0) / RPM
+
+
+def _driver(
+    name: str,
+    motor: schema.DriverSpec,
+    spec: ModelSpec,
+    joint: assembly.Joint,
+    places: Places,
+    speed: float | None,
+) -> assembly.Driver:
+    law = _law(name, motor, speed, _start(motor, joint, places))
+    if joint.kind != "prismatic" and motor.amplitude is None:
+        value = speed_of(motor) if speed is None else speed
+        check_speed(
+            abs(value) * RPM * _arm(motor.joint, spec), f"driver.{name}.speed_rpm", value, "rpm"
         )
-    return place
+    with located(f"driver.{name}: "):
+        return assembly.driver(
+            motor.joint,
+            law,
+            held=motor.held,
+            of=motor.of,
+            stiffness=motor.stiffness,
+            damping=motor.damping,
+        )
 
 
-def _arm(driven: JointSpec, spec: ModelSpec) -> float:
+def _law(name: str, motor: schema.DriverSpec, speed: float | None, start: float) -> assembly.Law:
+    """The law of a driver: a constant rate, or harmonic. Raises ModelFileError."""
+    rates = [key for key in ("speed_rpm", "omega", "velocity") if getattr(motor, key) is not None]
+    amplitude, frequency = motor.amplitude, motor.angular_frequency
+    if amplitude is None and frequency is None:
+        if len(rates) != 1:
+            got = " and ".join(rates) or "none"
+            raise ModelFileError(
+                f"driver.{name}: give speed_rpm, omega, or velocity of a slide (one of them), or "
+                f"amplitude and angular_frequency; got {got}"
+            )
+        rate = (speed_of(motor) if speed is None else speed) * RPM
+        return assembly.Uniform(rate, start, motor.acceleration)
+    if amplitude is None or frequency is None or rates or motor.acceleration:
+        raise ModelFileError(
+            f"driver.{name}: a harmonic law has amplitude and angular_frequency, and no speed"
+        )
+    return assembly.Harmonic(amplitude, frequency, motor.phase, start)
+
+
+def _start(motor: schema.DriverSpec, joint: assembly.Joint, places: Places) -> float:
+    """The angle of a joint when the mechanism is assembled, rad; slides count from there."""
+    if joint.kind == "prismatic" or motor.of == "displacement":
+        return 0.0
+    first, second = (places[body].rotation for body in joint.bodies)
+    near, far = triads(joint)
+    seen = near.T @ first.T @ second @ far[:, 0]
+    return float(np.arctan2(seen[1], seen[0]))
+
+
+def _arm(driven: str, spec: ModelSpec) -> float:
     """The distance (m) from a driven joint to the farthest joint of its bodies."""
-    bodies = set(driven.bodies) - {"ground"}
+    bodies = set(spec.joint[driven].bodies) - {"ground"}
     ends = [joint.at for joint in spec.joint.values() if bodies & set(joint.bodies)]
-    return max(float(np.hypot(*np.subtract(end, driven.at))) for end in ends)
+    return max(float(np.linalg.norm(np.subtract(end, spec.joint[driven].at))) for end in ends)
 
 
-def _ends(tie: JointSpec | BushingSpec, places: dict[str, Place]) -> tuple[Any, Any, Any, Any]:
+def _point(at: Any) -> Any:
+    return tuple(at) if isinstance(at, list) else at
+
+
+def _ends(tie: schema.Tie, places: Places, planar: bool) -> tuple[Any, Any, Any, Any]:
     """First body and its point, second body and its point, in the bodies' axes."""
-    first, second = tie.bodies
-    points = [places[body].inside(np.array(tie.at) - places[body].origin) for body in tie.bodies]
-    return first, tuple(points[0]), second, tuple(points[1])
+    out: list[Any] = []
+    for body, given in zip(tie.bodies, (tie.first_point, tie.second_point), strict=True):
+        point = places[body].point(tie.at) if given is None else _point(given)
+        out += [body, point[:2] if planar and given is None else point]
+    return out[0], out[1], out[2], out[3]
 
 
-def _bushing(name: str, bushing: BushingSpec, places: dict[str, Place]) -> assembly.Bushing:
-    first, second = bushing.bodies
+def _turn(tie: schema.Tie, places: Places) -> tuple[float, tuple[float, ...]]:
+    """Angle and axis by which the second body is rotated relative to the first."""
+    first, second = (places[body].rotation for body in tie.bodies)
+    vector = Rotation.from_matrix(first.T @ second).as_rotvec()
+    angle = float(np.linalg.norm(vector))
+    if angle < 1e-12:
+        return 0.0, (0.0, 0.0, 1.0)
+    return angle, tuple(float(v) for v in vector / angle)
+
+
+def _bushing(
+    name: str, bushing: schema.BushingSpec, places: Places, planar: bool
+) -> assembly.Bushing:
+    turned, axis = _turn(bushing, places)
     return assembly.bushing(
-        *_ends(bushing, places),
+        *_ends(bushing, places, planar),
         stiffness=bushing.stiffness,
         damping=bushing.damping,
-        preload=bushing.preload,
-        turned=places[second].angle - places[first].angle,
+        preload=bushing.preload or (),
+        turned=turned,
+        axis=axis,
         name=name,
     )
 
 
-def _joint(name: str, joint: JointSpec, places: dict[str, Place]) -> Any:
-    first, second = joint.bodies
-    ends = _ends(joint, places)
-    if joint.kind == "revolute":
+def _joint(name: str, joint: schema.JointSpec, places: Places, planar: bool) -> assembly.Joint:
+    ends = _ends(joint, places, planar)
+    if isinstance(joint, schema.SphericalSpec):
+        return assembly.spherical(*ends, name=name)
+    if isinstance(joint, schema.FixedSpec):
+        turned, around = _turn(joint, places)
+        return assembly.fixed(*ends, name=name, turned=turned, axis=around)
+    first, second = (places[body] for body in joint.bodies)
+    if isinstance(joint, schema.UniversalSpec):
+        axes = (first.direction(joint.axis), second.direction(joint.axis_second))
+        return assembly.universal(*ends, axis=axes[0], axis_second=axes[1], name=name)
+    if not np.any(joint.axis):
+        raise ModelFileError(f"joint.{name}.axis: is zero")
+    axes = (first.direction(joint.axis), second.direction(joint.axis))
+    if planar and isinstance(joint, schema.RevoluteSpec):
         return assembly.revolute(*ends, name=name)
-    axes = [(*places[body].inside(np.array(joint.axis)), 0.0) for body in (first, second)]
-    return assembly.prismatic(*ends, axis=axes[0], axis_second=axes[1], name=name)
+    make: dict[str, Any] = {
+        "revolute": assembly.revolute,
+        "prismatic": assembly.prismatic,
+        "cylindrical": assembly.cylindrical,
+    }
+    made: assembly.Joint = make[joint.kind](*ends, axis=axes[0], axis_second=axes[1], name=name)
+    if made.kind == "prismatic":
+        near, far = triads(made)
+        if np.abs(first.rotation @ near - second.rotation @ far).max() > 1e-9:
+            raise InputError(
+                f"joint {name}: a slide in space needs its two bodies in the same orientation, or "
+                "rotated about an axis across the slide: give body.NAME.rotation"
+            )
+    return made

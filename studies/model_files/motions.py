@@ -12,8 +12,16 @@ import assembly
 from assembly.errors import MotionError
 from assembly.materials.plausibility import located
 from assembly.mesh.text_files import read_text, shown
-from studies.model_files.schema import MarkersSpec, ModelSpec, RampSpec, SampledSpec, SpinSpec
+from studies.model_files.schema import ModelSpec
+from studies.model_files.schema_motions import (
+    MarkersSpec,
+    RampSpec,
+    SampledSpec,
+    SpinSpec,
+    SwingSpec,
+)
 
+AXIS = (0.0, 0.0, 1.0)
 SAMPLED_COLUMNS = "t, x, y, z, qx, qy, qz, qw"
 
 
@@ -27,13 +35,15 @@ def build_motion(body: assembly.Body, spec: ModelSpec, folder: Path) -> assembly
 def _motion(motion: Any, folder: Path) -> assembly.Motion:
     if motion is None:
         return assembly.Steady()
-    if isinstance(motion, SpinSpec):
-        if motion.epsilon == 0.0 and motion.omega != 0.0:
-            return assembly.spin(motion.omega, motion.axis)
-        axis = assembly.unit_axis(motion.axis)
-        return assembly.Steady(omega=motion.omega * axis, epsilon=motion.epsilon * axis)
-    if isinstance(motion, RampSpec):
-        return assembly.ramp(motion.epsilon, motion.omega, motion.axis)
+    if isinstance(motion, SpinSpec | RampSpec):
+        rate, axis = motion.rate, assembly.unit_axis(motion.axis or AXIS)
+        if isinstance(motion, RampSpec):
+            return assembly.ramp(motion.epsilon, rate, axis)
+        if motion.epsilon == 0.0 and rate != 0.0:
+            return assembly.spin(rate, axis)
+        return assembly.Steady(omega=rate * axis, epsilon=motion.epsilon * axis)
+    if isinstance(motion, SwingSpec):
+        return assembly.swing(motion.amplitude, motion.angular_frequency, motion.axis, motion.phase)
     if isinstance(motion, SampledSpec):
         record = _table(folder / motion.file, 8, SAMPLED_COLUMNS)
         return assembly.Sampled(record[:, 0], record[:, 1:4], record[:, 4:])

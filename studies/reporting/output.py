@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from xarray import Dataset
 
+    from modal import ExplorerView
+
 MARKER = "study.json"
 
 
@@ -34,8 +36,11 @@ class OutputFolder:
         self.written: list[Path] = []
         self.captions: dict[str, str] = {}
         self.remarks: list[str] = []  # lines below the report
+        self.views: list[ExplorerView] = []  # of the section to explore of the report page
+        self.record: dict[str, str] = {}  # attributes of every dataset
         self.apart: set[str] = set()  # figures that the report page does not show
         self._claimed = False
+        self._made: list[Path] = []  # folders that this run made, from the inside out
         self._check(force)
 
     def _check(self, force: bool) -> None:
@@ -49,6 +54,9 @@ class OutputFolder:
                 raise StudyError(f"--out {shown(self.path)}: {reason}; give a folder") from None
             if not is_folder:
                 raise StudyError(f"--out {self.path}: {place} is a file; give a folder")
+        there = next(place for place in (self.path, *self.path.parents) if place.is_dir())
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise StudyError(f"--out {self.path}: {there} may not be written to; give a folder")
         if force or not self.path.is_dir() or not any(self.path.iterdir()):
             return
         marker = self.path / MARKER
@@ -68,13 +76,24 @@ class OutputFolder:
         """Make the folder and mark it as this study's; returns its path."""
         if not self._claimed:
             try:
+                new = [place for place in (self.path, *self.path.parents) if not place.exists()]
                 self.path.mkdir(parents=True, exist_ok=True)
+                self._made = new
             except OSError as fault:
                 raise StorageError(f"--out {self.path}: cannot be made: {fault.strerror}") from None
             self._claimed = True
             self.write_json(MARKER, {"study": self.study})
             self.written.clear()
         return self.path
+
+    def abandon(self) -> None:
+        """Remove the folder again where this run made it and it holds nothing but the mark."""
+        if not self._made or [path.name for path in self.path.iterdir()] != [MARKER]:
+            return
+        (self.path / MARKER).unlink()
+        for place in self._made:  # from the inside out
+            place.rmdir()
+        self._made, self._claimed = [], False
 
     @contextmanager
     def file(self, name: str) -> Iterator[Path]:
@@ -110,7 +129,8 @@ class OutputFolder:
         """NetCDF-4 through h5netcdf, complex numbers stored natively."""
         from modal.data.storage import write_dataset
 
-        self.written.append(write_dataset(dataset, self.claim() / name))
+        recorded = dataset.assign_attrs(self.record)
+        self.written.append(write_dataset(recorded, self.claim() / name))
 
     def write_figure(
         self, name: str, figure: Figure, caption: str = "", in_report: bool = True

@@ -1,7 +1,7 @@
 """The protocol of a study: what its main() yields, what it returns, and its report.
 
 A study's main() is a generator under `@study_main`. It yields each output as soon as it is known
-(`Data`, `Text`, `Remark`, `studies.figures.drawing.Drawing`,
+(`Data`, `Text`, `Remark`, `Exploration`, `studies.figures.drawing.Drawing`,
 `studies.figures.animation.Animation`) and returns the study's dataset. Outputs are written here,
 for all studies alike; where nothing is to be written, no figure is drawn.
 """
@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import xarray as xr
 
+import modal
 from modal.data.datasets import described, provenance
 from modal.data.variables import Table
 from studies.reporting.output import OutputFolder
@@ -61,6 +62,22 @@ class Remark:
 
     def write(self, out: OutputFolder) -> None:
         out.remarks.append(self.text)
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """A view for the report page to explore, made when the study is written.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the view, of `modal.explorer_view`.
+    """
+
+    make: Callable[[], modal.ExplorerView]
+
+    def write(self, out: OutputFolder) -> None:
+        out.views.append(self.make())
 
 
 def study_main(compute: Callable[..., Outputs]) -> Callable[..., xr.Dataset]:

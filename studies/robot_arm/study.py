@@ -18,7 +18,15 @@ import modal
 from assembly.errors import InputError
 from studies.figures import sheets
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.protocol import Data, Outputs, Remark, merged, report_of, study_main
+from studies.reporting.protocol import (
+    Data,
+    Exploration,
+    Outputs,
+    Remark,
+    merged,
+    report_of,
+    study_main,
+)
 from studies.reporting.tables import tracks_section
 from studies.robot_arm import figures
 from studies.robot_arm.machine import JOINTS, model, rigid_links
@@ -83,6 +91,7 @@ def main(
     tracks = modal.track(arm, times=times, k=modes, progress=progress)
     yield Data("tracks.nc", tracks)
     yield sheets.tracks_sheet(tracks, "robot arm on elastic gears")
+    yield Exploration(lambda: modal.explorer_view(tracks, arm, title="along the path"))
     stiff = model(payload, gears=None, duration=duration, elements=elements)
     dataset = _beside(arm, stiff, tracks, times, payload, gears)
     yield Data("gears.nc", dataset)

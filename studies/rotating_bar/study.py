@@ -15,7 +15,7 @@ import xarray as xr
 
 import modal
 from assembly.errors import InputError
-from studies.reporting.protocol import Data, Outputs, merged, study_main
+from studies.reporting.protocol import Data, Exploration, Outputs, merged, study_main
 from studies.rotating_bar import figures, timing
 from studies.rotating_bar.bar import (
     EXCITATION,
@@ -26,6 +26,7 @@ from studies.rotating_bar.bar import (
     transient,
     wave_speed,
 )
+from studies.rotating_bar.derivatives import derivatives
 from studies.rotating_bar.exact import continuum_frequencies, element_frequencies, response
 from studies.rotating_bar.parameters import parameter_studies
 from studies.rotating_bar.summary import report
@@ -34,6 +35,8 @@ from studies.rotating_bar.variables import VARIABLES
 __all__ = ["main", "report"]
 
 MODES = 4
+
+EXPLORED = 11  # speeds of the view to explore
 
 
 @study_main
@@ -86,6 +89,7 @@ def main(
         frequencies(elements),
         responses(elements, force, duration, step, damping_ratio),
         parameter_studies(elements, force, duration, progress),
+        derivatives(),
     ]
     if timing_repeats > 0:
         load = modal.Harmonic(at=-1, amplitude=force, angular_frequency=EXCITATION)
@@ -109,9 +113,19 @@ def main(
         excitation=EXCITATION,
     )
     yield Data("rotating-bar.nc", dataset)
+    yield Exploration(lambda: over_speed(elements, damping_ratio))
     yield from figures.drawings(dataset)
     yield figures.animation(elements)
     return dataset
+
+
+def over_speed(elements: int, damping_ratio: float) -> modal.ExplorerView:
+    """The axial modes over the speed, to twice the paper's, to explore."""
+    body = model(elements, damping_ratio=damping_ratio)
+    speeds = np.linspace(0.0, 2.0 * OMEGA, EXPLORED)
+    axis = (0.0, 0.0, 1.0)
+    tracks = modal.track(body, omega=speeds, axis=axis, k=min(MODES, elements), progress=False)
+    return modal.explorer_view(tracks, body, title="over the speed", axis=axis)
 
 
 def frequencies(elements: int, count: int = MODES) -> xr.Dataset:

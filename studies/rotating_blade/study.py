@@ -21,7 +21,14 @@ from assembly.errors import InputError
 from modal.data.datasets import described, provenance
 from studies.figures import sheets
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.protocol import Data, Outputs, Remark, report_of, study_main
+from studies.reporting.protocol import (
+    Data,
+    Exploration,
+    Outputs,
+    Remark,
+    report_of,
+    study_main,
+)
 from studies.reporting.tables import tracks_section
 from studies.rotating_blade import figures
 from studies.rotating_blade.variables import VARIABLES
@@ -31,6 +38,7 @@ __all__ = ["beam_model", "compare_with_calculix", "main", "report", "solid_model
 MESH = Path(__file__).parent / "blade.msh"
 AXIS = (0.0, 0.0, 1.0)
 RPM = 2.0 * np.pi / 60.0
+MAP_AXIS, MAP_MODES = (1.0, 0.0, 0.0), 4
 
 # CalculiX 2.20, NLGEOM prestress with centrifugal softening, no Coriolis, Hz, modes 1 to 6.
 CALCULIX = {
@@ -175,9 +183,19 @@ def main(
             yield on_all
             yield Remark(_believed(compared))
             yield figures.campbell_diagram("solid", tracks, compared)
+        yield Exploration(
+            partial(modal.explorer_view, tracks, body, title=f"{kind} over speed", axis=AXIS)
+        )
     if "beam" in chosen and map_points > 0:
-        grid = _map(map_points, map_damping, progress)
+        damped = beam_model(damping=map_damping)
+        grid = _map(damped, map_points, progress)
         yield Data("map.nc", grid)
+        yield Exploration(
+            partial(
+                modal.explorer_view, grid, damped,
+                title="beam spun about its length", modes=MAP_MODES, axis=MAP_AXIS,
+            )
+        )  # fmt: skip
         yield sheets.map_sheet(grid, "beam spun about its own length: verdict", MAP_READING)
     return tracks
 
@@ -190,18 +208,17 @@ def _believed(compared: xr.Dataset) -> str:
     )
 
 
-def _map(points: int, damping: float, progress: bool) -> xr.Dataset:
+def _map(body: assembly.Body, points: int, progress: bool) -> xr.Dataset:
     """Stability of the damped beam spun about its own length, over speed and angular acceleration.
 
     Between the two bending frequencies an asymmetric shaft diverges; above them internal damping
     drives a flutter; the Euler term K(ε) is circulatory and moves both boundaries.
     """
-    body = beam_model(damping=damping)
     return modal.stability_map(
         body,
         omega=np.linspace(0.0, 1000.0, points),
         epsilon=np.linspace(-1000.0, 1000.0, points),
-        axis=(1.0, 0.0, 0.0),
-        k=4,
+        axis=MAP_AXIS,
+        k=MAP_MODES,
         progress=progress,
     )

@@ -7,9 +7,11 @@ with Coriolis, Euler, centrifugal, geometric and transport terms.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import assembly
 import modal
@@ -18,7 +20,14 @@ from modal.data.datasets import described
 from modal.data.variables import MAP
 from studies.figures import sheets
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.protocol import Data, Outputs, Remark, report_of, study_main
+from studies.reporting.protocol import (
+    Data,
+    Exploration,
+    Outputs,
+    Remark,
+    report_of,
+    study_main,
+)
 from studies.reporting.tables import map_table, tracks_section
 from studies.slider_crank import figures
 from studies.slider_crank.machine import model
@@ -43,12 +52,24 @@ class SpeedFamily:
         self.settings = settings
         self._last: tuple[float, assembly.Mechanism] | None = None
 
-    def freeze(self, speed_rpm: float, turn: float) -> assembly.FrozenSystem:
+    def at(self, speed_rpm: float, turn: float) -> tuple[assembly.Mechanism, float]:
+        """The mechanism of a speed, and the time (s) of a fraction of its turn."""
         if self._last is None or self._last[0] != speed_rpm:
             self._last = (speed_rpm, model(speed_rpm=speed_rpm, **self.settings))
         mechanism = self._last[1]
         assert mechanism.period is not None
-        return mechanism.freeze(turn * mechanism.period)
+        return mechanism, turn * mechanism.period
+
+    def freeze(self, speed_rpm: float, turn: float) -> assembly.FrozenSystem:
+        mechanism, t = self.at(speed_rpm, turn)
+        return mechanism.freeze(t)
+
+    def geometry(
+        self, point: Mapping[str, float], vectors: NDArray[Any]
+    ) -> tuple[modal.PlacedBody, ...]:
+        """The bodies at a point of the map, with the vectors of the frozen system."""
+        mechanism, t = self.at(**point)
+        return modal.placed_bodies(mechanism, {"time": t}, vectors)
 
 
 def stiffness_damping(ratio: float, **settings: Any) -> float:
@@ -143,6 +164,7 @@ def main(
     yield Data("tracks.nc", tracks)
     yield Remark(verdicts(tracks, mechanism.freeze, modes, ends=False))
     yield sheets.tracks_sheet(tracks, f"slider-crank over one turn at {speed_rpm:g} rpm")
+    yield Exploration(lambda: modal.explorer_view(tracks, mechanism, title="one turn"))
     yield from figures.of_modes(mechanism, times)
     if turns > 0:
         compared = compare_with_transient(mechanism, tracks, turns, progress)
@@ -150,8 +172,9 @@ def main(
         yield Remark(believed(compared))
         yield from figures.of_transient(tracks, compared, speed_rpm)
     if map_points > 0:
+        family = SpeedFamily(**settings)
         grid = modal.stability_map(
-            SpeedFamily(**settings),
+            family,
             speed_rpm=np.linspace(max_speed_rpm / map_points, max_speed_rpm, map_points),
             turn=np.linspace(0.0, 1.0, map_points, endpoint=False),
             k=modes,
@@ -160,5 +183,10 @@ def main(
         described(grid, {**MAP, **VARIABLES})
         yield Data("map.nc", grid)
         yield Remark(map_table(grid))
+        yield Exploration(
+            lambda: modal.explorer_view(
+                grid, family, title="speed and crank position", geometry=family.geometry
+            )
+        )
         yield sheets.map_sheet(grid, "frozen verdict over speed and crank position", MAP_READING)
     return tracks

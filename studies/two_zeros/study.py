@@ -23,7 +23,7 @@ from assembly.errors import FrozenMotionError, InputError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.deflation import deflate_by_similarity
 from modal.eigen.quadratic import companion
-from studies.reporting.protocol import Data, Outputs, Text, merged, study_main
+from studies.reporting.protocol import Data, Exploration, Outputs, Text, merged, study_main
 from studies.two_zeros import figures
 from studies.two_zeros.interval import interval_over_turn
 from studies.two_zeros.machines import INSTANT, SYSTEMS, slider_crank, spinning_shaft
@@ -103,9 +103,19 @@ def main(
     )
     yield Data("two-zeros.nc", dataset)
     yield Text("transformation.txt", text(case) + "\n")
+    yield Exploration(lambda: over_turn(speed_rpm, instants))
     yield from figures.drawings(dataset)
     yield figures.animation(speed_rpm)
     return dataset
+
+
+def over_turn(speed_rpm: float, instants: int) -> modal.ExplorerView:
+    """The modes of the slider-crank that no drive holds, over one turn, to explore."""
+    mechanism = slider_crank(speed_rpm=speed_rpm)
+    assert mechanism.period is not None
+    times = np.linspace(0.0, mechanism.period, instants + 1)
+    tracks = modal.track(mechanism, times=times, k=3, progress=False)
+    return modal.explorer_view(tracks, mechanism, title="slider-crank that no drive holds")
 
 
 def quotients(modes: int) -> xr.Dataset:

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 import assembly
 import modal
 from assembly.errors import InputError
-from studies.reporting.protocol import Data, Outputs, Remark, merged, study_main
+from studies.reporting.protocol import Data, Exploration, Outputs, Remark, merged, study_main
 from studies.wind_pump import figures
 from studies.wind_pump.machine import Pump, mechanism
+from studies.wind_pump.operations import operations
 from studies.wind_pump.rigid import FORCES, joint_forces, motion
 from studies.wind_pump.summary import agreement, report
 from studies.wind_pump.terms import eigenvalues_over_turn, pinned_frequency, stress_shift
@@ -91,6 +92,7 @@ def main(
             forces_both_ways(pump, pumping, times),
             eigenvalues_over_turn(pumping, times, modes, progress),
             by_hand(pump, times, modes),
+            operations(),
         ],
         VARIABLES,
         title="wind water pump of Vlase, Negrean, Marin & Năstac (2020)",
@@ -101,6 +103,7 @@ def main(
     yield Data("wind-pump.nc", dataset)
     tracks = modal.track(pumping, times=times[:: max(1, instants // 60)], k=modes)
     yield Remark(agreement(modal.crosscheck(pumping, tracks)))
+    yield Exploration(lambda: modal.explorer_view(tracks, pumping, title="one turn"))
     yield from figures.drawings(dataset)
     yield figures.animation(pump, pumping)
     return dataset

@@ -12,7 +12,14 @@ import xarray as xr
 
 import modal
 from assembly.errors import InputError
-from studies.reporting.protocol import Data, Outputs, Remark, report_of, study_main
+from studies.reporting.protocol import (
+    Data,
+    Exploration,
+    Outputs,
+    Remark,
+    report_of,
+    study_main,
+)
 from studies.wind_turbine import figures
 from studies.wind_turbine.machine import BLADES, RATED_RPM, model
 
@@ -91,6 +98,7 @@ def main(
     tracks: xr.Dataset = family.track(omega, k=modes, rules=RULES, progress=progress)
     yield Data("tracks.nc", tracks)
     yield figures.campbell(tracks)
+    yield Exploration(lambda: modal.explorer_view(tracks, family, title="over the rotor's speed"))
     variation = max(family.at(max_rpm * RPM).variation.values())
     yield Remark(
         "can it be believed? Over a turn the multiblade matrices vary by"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import time
+from pathlib import Path
 
 
 def interruptible() -> None:
@@ -11,3 +13,11 @@ def interruptible() -> None:
     A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def wait_for(path: Path) -> None:
+    """Wait until a running process has written a file."""
+    deadline = time.monotonic() + 60.0
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert path.exists()

@@ -1,0 +1,157 @@
+"""Loads of a motion on a body, displacements under them, the geometric stiffness they make."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from assembly.bodies.operators import sum_operators
+from assembly.bodies.pin_couples import held_couples
+from assembly.kinematics import Kinematics
+from assembly.linalg.factorization import Factorization
+from assembly.types import Array, Mask
+
+if TYPE_CHECKING:
+    from assembly.bodies.body import Body
+
+
+class BodyStatics:
+    """Statics of a body: loads per unit of the kinematics, displacements under them, K_G of each.
+
+    Parameters
+    ----------
+    body : Body
+        The body.
+    """
+
+    def __init__(self, body: Body) -> None:
+        self.body, self.families, self.dofs = body, body.families, body.dofs
+
+    @cached_property
+    def inertia_loads(self) -> Array:
+        """Forces of the 12 unit kinematics on all degrees of freedom, (n, 12), N and N·m.
+
+        The forces of the hub of a pinned body are included.
+        """
+        return self._balanced(self._inertia_forces)
+
+    @cached_property
+    def damper_loads(self) -> Array:
+        """Forces of the dampers against the surroundings, (n, 6), N and N·m.
+
+        They are −d(v_O + ω̃X) per unit of v_O,i and ω_i, and the forces of the hub of a pinned
+        body.
+        """
+        return self._balanced(self._damper_forces)
+
+    @cached_property
+    def _inertia_forces(self) -> Array:
+        return np.asarray(np.sum([f.inertia_loads() for f in self.families], axis=0))
+
+    @cached_property
+    def _damper_forces(self) -> Array:
+        d = sum_operators([f.external_damping() for f in self.families], self.body.size)
+        return -np.asarray(d @ self.dofs.rigid_fields())
+
+    def _balanced(self, loads: Array) -> Array:
+        """Loads (n, k) with what the hub of a pinned solid adds to them."""
+        hubs = [forces for f in self.families if (forces := f.balance(loads)) is not None]
+        return np.asarray(np.sum([loads, *hubs], axis=0)) if hubs else loads
+
+    def balance_stiffness(self, motion: Kinematics) -> sp.csr_matrix:
+        """K_G (n, n) of the forces by which a hub balances all loads of a motion."""
+        loads = self._inertia_forces @ motion.coefficients() + self._damper_forces @ motion.twist()
+        return sp.csr_matrix(self._with_hub([], loads).tocsr())
+
+    def _with_hub(self, operators: list[Any], loads: Array) -> Any:
+        """The sum of operators and of the stiffness of what a hub adds to loads (n,)."""
+        hubs = [f.balance_stiffness(loads) for f in self.families]
+        return sum_operators([*operators, *hubs], self.body.size)
+
+    @cached_property
+    def held(self) -> Mask:
+        """Degrees of freedom held while the prestress is computed.
+
+        These are the supports, `hold`, and what statics still needs: a free body gets a statically
+        determinate support. Balanced loads cause no reaction in it.
+        """
+        held = self.body.fixed.copy()
+        held[self.body.hold] = True
+        fields = self.body.unresisted(held)
+        if fields.shape[1]:
+            _, _, order = la.qr(
+                np.where(held[:, None], 0.0, fields).T, mode="economic", pivoting=True
+            )
+            held[order[: fields.shape[1]]] = True
+        return held
+
+    def response(self, loads: Array) -> Array:
+        """Displacements under loads on the held body.
+
+        Parameters
+        ----------
+        loads : ndarray, shape (n, k)
+            Forces and moments, N and N·m.
+
+        Returns
+        -------
+        ndarray, shape (n, k)
+            Displacements and rotations, m and rad.
+        """
+        u = np.zeros_like(loads)
+        inner = np.flatnonzero(~self.held)
+        if inner.size:
+            if np.array_equal(self.held, self.body.fixed):
+                K = self.body.supported.K
+            else:
+                K = self.body.operators.K.tocsr()[inner][:, inner]
+            motions = self.dofs.select(inner).rigid_motions
+            with Factorization(K, "spd", motions=motions) as factor:
+                u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
+        return u
+
+    @cached_property
+    def _unit_response(self) -> Array:
+        return self.response(self.inertia_loads)
+
+    def geometric_unit(self, unit: int) -> Any:
+        """K_G (n, n) over all degrees of freedom per unit of one kinematic quantity (0–11)."""
+        # Given stress needs no statics: a cable's K is singular without it.
+        needed = len(self.body.hold) > 0 or any(f.stress_from_displacement for f in self.families)
+        u = self._unit_response[:, unit] if needed else np.zeros(self.body.size)
+        return self._with_hub([self.geometric(u, unit)], self._inertia_forces[:, unit])
+
+    def geometric_damper_unit(self, unit: int) -> Any:
+        """K_G (n, n) per unit of one component of v_O (0–2) or ω (3–5).
+
+        The load is that of the dampers against the surroundings.
+        """
+        stress = self.geometric(self._damper_response[:, unit])
+        return self._with_hub([stress], self._damper_forces[:, unit])
+
+    @cached_property
+    def _damper_response(self) -> Array:
+        return self.response(self.damper_loads)
+
+    def geometric(self, u: Array, unit: int | None = None) -> sp.csr_matrix:
+        """K_G (n, n) of the stress under a displacement (see ElementFamily.geometric).
+
+        Parameters
+        ----------
+        u : ndarray, shape (n,)
+            Displacements and rotations, m and rad.
+        unit : int, optional
+            The unit kinematics that causes it, 0–11; None for another load.
+        """
+        total = sum_operators([f.geometric(u, unit) for f in self.families], self.body.size)
+        if not len(self.body.hold):  # of a large body without a hub there is one copy of K
+            return total
+        reaction = self.body.operators.K.tocsr()[self.body.hold] @ u
+        if unit is not None:
+            reaction = reaction - self.body.operators.inertia_loads[self.body.hold, unit]
+        couples = held_couples(self.dofs, self.body.hold, reaction)
+        return sp.csr_matrix(total.tocsr() + couples) if couples.nnz else total

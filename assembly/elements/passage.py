@@ -1,0 +1,59 @@
+"""A body in motion relative to its frame: what the forces beyond the linear ones depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from assembly.types import Array
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Displacements u, velocities v and accelerations a (size,) of all DOFs relative to the frame.
+
+    omega (3,): of the frame, rad/s. coefficients (12,): of what the inertia load comes from.
+    rayleigh (a, b): internal damping in proportion to mass (1/s) and to stiffness (s).
+    """
+
+    u: Array
+    v: Array
+    a: Array
+    omega: Array
+    coefficients: Array
+    rayleigh: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing moves relative to the frame."""
+        return not (np.any(self.v) or np.any(self.a))
+
+    def of_part(
+        self, B: sp.csr_matrix, R: Array, P: Array, rayleigh: tuple[float, float]
+    ) -> Passage:
+        """That of a part whose DOFs are B u in axes R, with its own damping on top."""
+        a, b = (x + y for x, y in zip(self.rayleigh, rayleigh, strict=True))
+        return replace(
+            self,
+            u=B @ self.u,
+            v=B @ self.v,
+            a=B @ self.a,
+            omega=R.T @ self.omega,
+            coefficients=P @ self.coefficients,
+            rayleigh=(a, b),
+        )
+
+
+class Beyond(NamedTuple):
+    """What a family adds to the linear matrices (size, size) about a displaced state in motion.
+
+    M, C (Coriolis), D (damping) by a, v and v; K by u, of the forces that v and a cause.
+    """
+
+    M: sp.csr_matrix
+    C: sp.csr_matrix
+    D: sp.csr_matrix
+    K: sp.csr_matrix

@@ -1,0 +1,170 @@
+"""Frames that nodes carry by finite displacements and rotations: the points of joints and loads.
+
+With the displacement u and the rotation vector φ of a node in body axes, the point's frame has its
+origin at r + R(X + u) and the rotation R E, E = exp(φ̃). A set of nodes carries a frame at its mean
+position, whose rotation E is that of the polar decomposition of F = Σ x Aᵀ (x positions and A arms
+from the mean; the least squares fit). A small motion of the frame in its own axes, translation and
+rotation vector, follows from the DOFs by W:
+
+    node   W = diag(Eᵀ, T(φ)),
+    set    W = (1/k Eᵀ …; P Ã_n Eᵀ …),  P = (tr S I − S)⁻¹,  S = EᵀF,
+
+and to second order by ½ δᵀ(∂W_θ/∂d δ) in the rotation. All have their first two time derivatives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assembly.elements.large_rotation import spin_of, spin_rate_transposed, turned_by
+from assembly.elements.taylor import Taylor
+from assembly.errors import ConvergenceError
+from assembly.mechanisms.jets import Jet, matrix_product, skews
+from assembly.types import Array, Index
+
+TURN = np.pi  # rad: the largest rotation vector of a node
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A frame carried by nodes of a body, in the axes of the body.
+
+    offset: jet (3, 3) of the displacement of its origin; rotation: jet (3, 3, 3) of E; W: jet
+    (3, 6, D) over the D DOFs of its nodes. bend (3, D, D): ∂²(rotation vector)/∂d² of the three
+    components.
+    """
+
+    offset: Jet
+    rotation: Jet
+    W: Jet
+    bend: Array
+
+    def curvature(self, wrench: Array) -> Array:
+        """What second-order rotations add to the second derivative of a work, (D, D).
+
+        wrench (6,): its derivative by the motion of the frame.
+        """
+        return np.asarray(np.tensordot(wrench[3:], self.bend, 1))
+
+
+def still() -> Carried:
+    """A frame of the ground."""
+    zero = np.zeros(3)
+    return Carried(
+        Jet.constant(zero), Jet.constant(np.eye(3)), Jet(np.zeros((3, 6, 0))), np.zeros((3, 0, 0))
+    )
+
+
+def by_nodes(path: Array) -> list[Carried]:
+    """Frames at P nodes; path (3, P, 6): the jets of their displacements and rotation vectors."""
+    if np.linalg.norm(path[0, :, 3:], axis=-1).max(initial=0.0) > TURN:
+        raise ConvergenceError("a node at a joint has rotated by more than π")
+    P, units = path.shape[1], np.eye(3)
+    phi: Any = Taylor(path[:, :, None, 3:])  # against each of the three axes
+    axes: Any = units + 0.0 * phi
+    rotated: Any = turned_by(phi, axes)
+    spins: Any = spin_of(phi, axes)
+    E = rotated.data.swapaxes(-1, -2)
+    W = np.zeros((3, P, 6, 6))
+    W[..., :3, :3] = E.swapaxes(-1, -2)
+    W[..., 3:, 3:] = spins.data.swapaxes(-1, -2)
+    at, one = path[0, :, None, None, 3:], np.ones((P, 3, 3, 1))
+    B = spin_rate_transposed(at * one, units[None, None] * one, units[None, :, None] * one)
+    bend = np.zeros((P, 3, 6, 6))
+    bend[..., 3:, 3:] = 0.5 * (B + B.swapaxes(-1, -2))
+    return [Carried(Jet(path[:, k, :3]), Jet(E[:, k]), Jet(W[:, k]), bend[k]) for k in range(P)]
+
+
+def restricted(carried: Carried, chosen: Index) -> Carried:
+    """The same frame over some of its DOFs: the others are absent."""
+    W, bend = carried.W.data[:, :, chosen], carried.bend[:, chosen[:, None], chosen]
+    return Carried(carried.offset, carried.rotation, Jet(W), bend)
+
+
+def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
+    """A frame at a set of k nodes; path (3, k, 3): the jet of their displacements, arms (k, 3).
+
+    turns: whether its rotation matters; one that nodes do not show stays zero.
+    """
+    k = len(arms)
+    mean = Jet(path.mean(axis=1))
+    spread = np.tile(np.eye(3) / k, (1, k))
+    if not turns:
+        W = np.zeros((3, 6, 3 * k))
+        W[0, :3] = spread
+        return Carried(mean, Jet.constant(np.eye(3)), Jet(W), np.zeros((3, 3 * k, 3 * k)))
+    x = path - mean.data[:, None]
+    x[0] += arms
+    F = Jet(np.einsum("jni,na->jia", x, arms))
+    E = _polar(F, planar)
+    S = matrix_product(E.transposed, F)
+    P = _inverse(_traced(S), planar)
+    wide = skews(arms)
+    arm_rows = Jet(np.einsum("nab,jcb->janc", wide, E.data).reshape(3, 3, 3 * k))
+    W = np.zeros((3, 6, 3 * k))
+    W[:, :3] = matrix_product(E.transposed, Jet.constant(spread)).data
+    W[:, 3:] = matrix_product(P, arm_rows).data
+    return Carried(mean, E, Jet(W), _bend(W[0, 3:], P.value, E.value, S.value, arms))
+
+
+def _bend(W: Array, P: Array, E: Array, S: Array, arms: Array) -> Array:
+    """∂W/∂d, symmetric in the two DOFs, (3, D, D), of W = P Ã Eᵀ."""
+    k = len(arms)
+    spins = skews(W.T)  # of a unit of each DOF
+    # dS = −Ω̃S + Eᵀ e Aᵀ, dD = tr(dS) I − dS, d(ÃEᵀ) = −Ã Ω̃Eᵀ.
+    moved = np.einsum("ci,na->ncia", E, arms).reshape(3 * k, 3, 3)
+    dS = moved - spins @ S
+    dD = np.trace(dS, axis1=1, axis2=2)[:, None, None] * np.eye(3) - dS
+    first = -np.einsum("nab,jbc,dc->jand", skews(arms), spins, E).reshape(3 * k, 3, 3 * k)
+    dW = P @ (first - dD @ W)  # (unit, 3, D)
+    out = dW.transpose(1, 0, 2)
+    return np.asarray(0.5 * (out + out.transpose(0, 2, 1)))
+
+
+def _traced(S: Jet) -> Jet:
+    """tr(S) I − S."""
+    trace = np.trace(S.data, axis1=-2, axis2=-1)[..., None, None]
+    return Jet(trace * np.eye(3) - S.data)
+
+
+def _inverse(D: Jet, planar: bool) -> Jet:
+    """The jet of D⁻¹ (3, 3); in the plane of its last entry only."""
+    if planar:
+        mask = np.zeros((3, 3))
+        mask[2, 2] = 1.0
+        f, df, ddf = (D.data[j][2, 2] for j in range(3))
+        values = (1.0 / f, -df / f**2, 2.0 * df**2 / f**3 - ddf / f**2)
+        return Jet(np.stack([value * mask for value in values]))
+    P = np.linalg.inv(D.value)
+    rate = -P @ D.rate @ P
+    return Jet(np.stack([P, rate, -P @ D.second @ P - 2.0 * rate @ D.rate @ P]))
+
+
+def _polar(F: Jet, planar: bool) -> Jet:
+    """The rotation E of F = E S, S symmetric, with its rates by (tr S I − S) Ω = axial(EᵀḞ − …)."""
+    if planar:
+        a = np.array([F.value[1, 0] - F.value[0, 1], F.value[0, 0] + F.value[1, 1]])
+        s, c = a / np.hypot(*a)
+        E = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    else:
+        left, _, right = np.linalg.svd(F.value)
+        flip = np.diag([1.0, 1.0, np.linalg.det(left @ right)])
+        E = left @ flip @ right
+    S, dF = E.T @ F.value, E.T @ F.rate
+    P = _inverse(_traced(Jet.constant(S)), planar).value
+    spin = P @ _axial(dF)
+    wide = skews(spin)
+    # The rate of (tr S I − S) Ω = axial(EᵀḞ), with Ṡ = EᵀḞ − Ω̃S.
+    dS = dF - wide @ S
+    dD = np.trace(dS) * np.eye(3) - dS
+    second = _axial(E.T @ F.second - wide @ dF) - dD @ spin
+    acceleration = skews(P @ second)
+    return Jet(np.stack([E, E @ wide, E @ (wide @ wide + acceleration)]))
+
+
+def _axial(M: Array) -> Array:
+    """The axial vector of M − Mᵀ."""
+    return np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])

@@ -1,0 +1,261 @@
+"""Conditions, bushings and loads of a mechanism whose nodes have moved by finite amounts.
+
+The frame of a condition is that of the node or node set that carries the joint's point, not of the
+undeformed body (`carriers`). With this frame in the place of a body's, values, gradients and second
+derivatives are those of `JointRows` and `Deflections`; W takes them to the DOFs. The deflection of
+an elastic drive is the angle x itself, not its sine: sin x is the condition's value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from assembly.errors import ConvergenceError
+from assembly.mechanisms.applied_loads import force_stiffness
+from assembly.mechanisms.carriers import Carried, by_nodes, by_set, restricted, still
+from assembly.mechanisms.deflections import Deflected, Deflections
+from assembly.mechanisms.jets import Jet, matrix_product, matrix_vector
+from assembly.mechanisms.joint_points import JointPoint
+from assembly.mechanisms.joint_rows import Evaluated, Frames, JointRows
+from assembly.mechanisms.rigid_state import RigidState
+from assembly.mechanisms.topology import Topology
+from assembly.types import Array, Index
+
+SMALLEST_COSINE = 0.05  # of the deflection of an elastic drive: up to 87 degrees
+
+
+class PacedRows(JointRows):
+    """Conditions whose drivers' laws run at a share of their pace: rates times `pace`."""
+
+    pace = 1.0
+
+    def laws(self, t: Any, lag: Array | None = None) -> tuple[Jet, Jet]:
+        f, c = super().laws(t, lag)
+        pace = self.pace ** np.arange(3.0)
+        return tuple(Jet(pace.reshape(3, *(1,) * (x.data.ndim - 1)) * x.data) for x in (f, c))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class DeformedRows:
+    """All rows at one instant: the conditions, then the deflections of bushings.
+
+    x (3, rows): values and rates, drives as angles. G (3, rows, J): gradients over the constrained
+    DOFs, of deflections without the second rate. wrench (rows, 12): gradients by the motions of the
+    two frames in their own axes. carried: of the points of joints and bushings, then of loads.
+    """
+
+    x: Array
+    G: Array
+    wrench: Array
+    carried: list[Carried]
+    evaluated: Evaluated
+    deflected: Deflected | None
+    slope: Jet  # dx/d(value) of each condition
+
+
+class DeformedJoints:
+    """Joints, bushings and loads of a mechanism on its deformed bodies."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology, m = topology, len(topology.rows)
+        levers = np.array([point.lever for point in topology.points]).reshape(-1, 3)
+        pairs = topology.row_points[:m]
+        self.rows = PacedRows(topology.rows.conditions, pairs, levers[pairs], levers[pairs])
+        self.deflections = None
+        if topology.bushings:
+            ties = 2 * (len(topology.joints) + np.arange(len(topology.bushings)))
+            pairs = ties[:, None] + np.arange(2)
+            self.deflections = Deflections(
+                topology.bushings, pairs, levers[pairs], levers[pairs], topology.planar
+            )
+        conditions = topology.rows.conditions
+        turning = np.array([c.turning is not None for c in conditions], dtype=bool)
+        self._angles = np.flatnonzero(turning & topology.rows.gives)
+
+    @cached_property
+    def _points(self) -> tuple[JointPoint, ...]:
+        return (*self.topology.points, *self.topology.applied.points)
+
+    @cached_property
+    def _dofs(self) -> list[tuple[Index, Index]]:
+        """For each point the numbers, among all, of the DOFs of its nodes, and their places."""
+        out = []
+        bodies = list(self.topology.bodies.values())
+        for point in self._points:
+            if point.body == len(bodies):
+                out.append((np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)))
+                continue
+            numbers, count = bodies[point.body].dofs.numbers, 3 if len(point.nodes) > 1 else 6
+            pairs = [(node, c) for node in point.nodes.tolist() for c in range(count)]
+            places = np.flatnonzero([pair in numbers for pair in pairs])
+            first = self.topology.offsets[point.body]
+            own = np.array([numbers[pairs[place]] for place in places.tolist()], dtype=np.intp)
+            out.append((first + own, places))
+        return out
+
+    @cached_property
+    def _turns(self) -> list[bool]:
+        """Whether the rotation of a point's frame matters."""
+        read = set(self.topology.units[self.topology.units[:, 1] >= 3, 0].tolist())
+        count = len(self.topology.points)
+        loads = self.topology.applied.loads
+        return [number in read for number in range(count)] + [load.follower for load in loads]
+
+    def carried(self, path: Array) -> list[Carried]:
+        """The frames of all points; path (3, n): the jet of all DOFs."""
+        bodies, planar = list(self.topology.bodies.values()), self.topology.planar
+        single = [k for k, point in enumerate(self._points) if len(point.nodes) == 1]
+        moved = np.zeros((3, len(single), 6))
+        for place, k in enumerate(single):
+            numbers, components = self._dofs[k]
+            moved[:, place, components] = path[:, numbers]
+        out = [still()] * len(self._points)
+        for k, carrier in zip(single, by_nodes(moved), strict=True):
+            out[k] = restricted(carrier, self._dofs[k][1])
+        for k, point in enumerate(self._points):
+            if len(point.nodes) > 1:
+                numbers, places = self._dofs[k]
+                nodes = bodies[point.body].dofs.coordinates[point.nodes]
+                own = np.zeros((3, 3 * len(nodes)))
+                own[:, places] = path[:, numbers]
+                arms = nodes - nodes.mean(axis=0)
+                carrier = by_set(own.reshape(3, -1, 3), arms, planar, self._turns[k])
+                out[k] = restricted(carrier, places)
+        return out
+
+    def frames(self, state: RigidState, carried: list[Carried]) -> Frames:
+        """The frames of the points of joints and bushings."""
+        points = self.topology.points
+        bodies = np.array([point.body for point in points], dtype=np.intp)
+        home = np.array([point.point - point.lever for point in points]).reshape(-1, 3)
+        offsets = np.stack([c.offset.data for c in carried[: len(points)]], axis=1)
+        offsets[0] += home
+        own = np.stack([c.rotation.data for c in carried[: len(points)]], axis=1)
+        R, r = state.frames.rotation.along(bodies, -3), state.frames.origin.along(bodies, -2)
+        return Frames(r + matrix_vector(R, Jet(offsets)), matrix_product(R, Jet(own)))
+
+    def at(self, state: RigidState, path: Array) -> DeformedRows:
+        """All rows while the bodies' frames move by `state` and the DOFs by the jet path (3, n).
+
+        Raises ConvergenceError for deflections out of range.
+        """
+        carried = self.carried(path)
+        frames = self.frames(state, carried)
+        e = self.rows.evaluate(frames, state.t)
+        x = e.value.data.copy()
+        slope = self._slope(e)
+        factor, node = Jet(slope.data[..., None, None]), self.rows.node_gradient(e)
+        gradient = matrix_product(factor, Jet(node.data[..., None, :]))
+        x[:, self._angles] = self._angle(e, slope)[:, self._angles]
+        rows, deflected = gradient.data[..., 0, :], None
+        if self.deflections is not None:
+            deflected = self.deflections.evaluate(frames, state.t)
+            own = deflected.gradient
+            rows = np.concatenate([rows, np.concatenate([own, 0.0 * own[:1]])], axis=1)
+            both = np.stack([deflected.x, deflected.rate, 0.0 * deflected.x])
+            x = np.concatenate([x, both], axis=1)
+        on_units = self.topology.on_units(rows)
+        G = matrix_product(Jet(on_units), Jet(self._seen(carried))).data
+        return DeformedRows(x, G, rows[0], carried, e, deflected, slope)
+
+    def _slope(self, e: Evaluated) -> Jet:
+        """1/√(1 − s²) of the sines s of angles of elastic drives, 1 for all other conditions."""
+        s, ds, dds = (np.zeros_like(part) for part in e.value.data)
+        own = self._angles
+        s[own], ds[own], dds[own] = e.value.data[:, own]
+        for row in own.tolist():
+            e1, e2, _ = self.rows.conditions[row].turning
+            along = np.cross(e.f.value[row], np.cross(e1, e2)) @ e.d.value[row]
+            if abs(s[row]) > np.sqrt(1.0 - SMALLEST_COSINE**2) or along < 0.0:
+                raise ConvergenceError(
+                    f"the drive of joint {self.rows.joints[row]} has deflected by more than "
+                    f"{np.degrees(np.arccos(SMALLEST_COSINE)):.0f} degrees"
+                )
+        h = 1.0 / np.sqrt(1.0 - s * s)
+        slope, bend = s * h**3, h**3 + 3.0 * s * s * h**5
+        return Jet(np.stack([h, slope * ds, bend * ds * ds + slope * dds]))
+
+    def _angle(self, e: Evaluated, slope: Jet) -> Array:
+        """asin of the values and its rates, (3, m)."""
+        s, ds, dds = e.value.data
+        value = np.arcsin(np.clip(s, -1.0, 1.0))
+        return np.stack([value, slope.value * ds, slope.rate * ds + slope.value * dds])
+
+    def _seen(self, carried: list[Carried]) -> Array:
+        """Motions of the frames' units by the constrained DOFs, (3, units, J)."""
+        topology = self.topology
+        out = np.zeros((3, len(topology.units), len(topology.touched)))
+        for number, carrier in enumerate(carried[: len(topology.points)]):
+            mine = np.flatnonzero(topology.units[:, 0] == number)
+            if len(mine):
+                slots, known = self._slots(number)
+                W = carrier.W.data[:, topology.units[mine, 1]][:, :, known]
+                out[:, mine[:, None], slots] = W
+        return out
+
+    def _slots(self, number: int) -> tuple[Index, Index]:
+        """Places among the constrained DOFs of those of a point's, and which of these they are."""
+        numbers, touched = self._dofs[number][0], self.topology.touched
+        known = np.flatnonzero(np.isin(numbers, touched))
+        return np.searchsorted(touched, numbers[known]).astype(np.intp), known
+
+    def curvature(self, at: DeformedRows, factors: Array) -> Array:
+        """Σ factor_k ∇²x_k over the constrained DOFs, (J, J); factors (rows,)."""
+        topology = self.topology
+        hessian = self.rows.node_hessian(at.evaluated) * at.slope.value[:, None, None]
+        if at.deflected is not None:
+            assert self.deflections is not None
+            hessian = np.concatenate([hessian, self.deflections.hessian(at.deflected)])
+        out = topology.on_pairs(factors, hessian)
+        seen = self._seen(at.carried)[0]
+        out = seen.T @ out @ seen
+        wrench = factors @ topology.on_units(at.wrench)
+        for number, carrier in enumerate(at.carried[: len(topology.points)]):
+            mine = np.flatnonzero(topology.units[:, 0] == number)
+            turning = np.zeros(6)
+            turning[topology.units[mine, 1]] = wrench[mine]
+            if np.any(turning[3:]):
+                slots, known = self._slots(number)
+                own = carrier.curvature(turning)[np.ix_(known, known)]
+                out[np.ix_(slots, slots)] += own
+        for row in self._angles.tolist():
+            # x = asin(s): x″ ∇s ∇sᵀ, ∇s = ∇x/x′.
+            h, s = at.slope.value[row], at.evaluated.value.value[row]
+            out += factors[row] * s * h * np.outer(at.G[0, row], at.G[0, row])
+        return np.asarray(out)
+
+    # Loads.
+
+    def load(self, carried: list[Carried], forces: Array) -> Array:
+        """Nodal loads (n,) of forces (loads, 3), body axes."""
+        out = np.zeros(int(self.topology.offsets[-1]))
+        for number, carrier, wrench, _ in self._loads(carried, forces):
+            np.add.at(out, self._dofs[number][0], carrier.W.value.T @ wrench)
+        return out
+
+    def load_stiffness(self, carried: list[Carried], forces: Array) -> list[tuple[Index, Array]]:
+        """Numbers of DOFs among all, and the stiffness of each load over them."""
+        out = []
+        for number, carrier, wrench, local in self._loads(carried, forces):
+            W = carrier.W.value
+            out.append((self._dofs[number][0], W.T @ local @ W - carrier.curvature(wrench)))
+        return out
+
+    def _loads(
+        self, carried: list[Carried], forces: Array
+    ) -> list[tuple[int, Carried, Array, Array]]:
+        """For each load: its point, the frame, the wrench in its axes, and stiffness by its
+        motion."""
+        out, applied = [], self.topology.applied
+        first = len(self.topology.points)
+        for k, (load, point) in enumerate(zip(applied.loads, applied.points, strict=True)):
+            carrier, s = carried[first + k], point.lever
+            f = forces[k] if load.follower else carrier.rotation.value.T @ forces[k]
+            wrench = np.concatenate([f, np.cross(s, f)])
+            local = force_stiffness(f, s, load.follower)
+            out.append((first + k, carrier, wrench, local))
+        return out

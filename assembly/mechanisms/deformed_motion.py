@@ -1,0 +1,282 @@
+"""The nonlinear equations of a mechanism's elastic motion, and their tangents.
+
+With the displacements d of all nodes in the frames of the rigid motion, joint conditions g(d, t) =
+0 and independent DOFs q, d = d(q, t) and
+
+    R(q, q̇, q̈, t) = Tᵀ F(d, ḋ, d̈, t),   T = ∂d/∂q,
+
+F the forces of bodies, springs, dampers and loads. With λ from F + Gᵀλ = 0 on the eliminated DOFs,
+
+    ∂R/∂q̈ = TᵀMT,   ∂R/∂q̇ = Tᵀ[C T + 2 M Ṫ],
+    ∂R/∂q = Tᵀ[(K + Σλ ∇²g) T + C Ṫ + M T̈],
+
+the formulas of the undeformed mechanism, at the deformed one (docs/theory.md, "Mechanisms at
+finite deflection").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from assembly.errors import ConvergenceError
+from assembly.kinematics import unit_coefficients
+from assembly.mechanisms.deformed_bodies import BodyMotion, body_force, body_parts
+from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
+from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
+from assembly.mechanisms.jets import Jet
+from assembly.mechanisms.reactions import Instant, InverseDynamics
+from assembly.mechanisms.rigid_state import RigidState
+from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.types import Array, Index
+
+CLOSING_STEPS = 30
+CLOSED = 1e-13  # of a characteristic length, or rad: the last step that closes the joints
+
+
+class DeformedMotion:
+    """The equations at one time, under a share of the motion's loads.
+
+    now: the rigid motion, its forces and reactions. share: of all loads; the motion runs at √share
+    of its pace, so that all inertia loads are that share.
+    """
+
+    def __init__(
+        self,
+        dynamics: InverseDynamics,
+        elastic: ElasticReduction,
+        joints: DeformedJoints,
+        now: Instant,
+        share: float = 1.0,
+    ) -> None:
+        self.dynamics, self.elastic, self.joints, self.now = dynamics, elastic, joints, now
+        self.share, self.topology = share, dynamics.topology
+        self.size = int(self.topology.offsets[-1])
+        self.held = np.flatnonzero(elastic.held)
+        self.masters = elastic.masters
+        touched, partition = self.topology.touched, elastic.partition
+        self.slaves, self._slave_places = touched[partition.slaves], partition.slaves
+        compliance = self.topology.compliance
+        whole = now.state
+        self.state = (
+            whole
+            if share == 1.0
+            else RigidState(
+                whole.t,
+                whole.pose,
+                np.sqrt(share) * whole.twist,
+                share * whole.rate,
+                whole.jacobian,
+            )
+        )
+        weight = dynamics.gravity @ whole.pose.R
+        omega, epsilon = self.state.twist[:, 3:], self.state.rate[:, 3:]
+        acceleration = self.state.rate[:, :3]
+        self._motion = unit_coefficients(omega, epsilon, acceleration)
+        self._loading = unit_coefficients(omega, epsilon, acceleration - share * weight)
+        self._forces = share * now.forces
+        # What drives without a spring that could carry its force acts as a load.
+        free = ~compliance.carried()
+        free[: len(elastic.held)] &= ~elastic.held
+        self._motors = share * np.where(free, now.multipliers - now.steady, 0.0)
+        self._motors[self.held] = 0.0
+        self._resting = (1.0 - share) * now.steady
+        self._resting[self.held] = 0.0
+        component = all_dofs(self.topology).component[self.slaves]
+        self._slave_scale = np.where(component < 3, self.topology.length, 1.0)
+
+    def rows(self, path: Array) -> DeformedRows:
+        """Conditions and deflections of a jet of all DOFs (3, n)."""
+        self.joints.rows.pace = float(np.sqrt(self.share))
+        return self.joints.at(self.state, path)
+
+    def closed(self, q: Array, v: Array, a: Array, guess: Array) -> DeformedState:
+        """The whole mechanism at independent DOFs q (n,), their velocities and accelerations.
+
+        guess (all,): approximate displacements, for the others. Raises ConvergenceError where the
+        joints cannot be closed.
+        """
+        path = np.zeros((3, self.size))
+        path[0] = guess
+        path[0, self.masters] = q
+        still = np.zeros_like(path)
+        for _ in range(CLOSING_STEPS):
+            still[0] = path[0]
+            at = self.rows(still)
+            step = self._solved(at, at.evaluated.value.value)
+            path[0, self.slaves] -= step
+            size = np.abs(step / self._slave_scale).max(initial=0.0)
+            if not size > CLOSED * (1.0 + np.abs(path[0, self.slaves]).max(initial=0.0)):
+                break
+        else:
+            raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
+        for order, values in ((1, v), (2, a)):
+            path[order, self.masters] = values
+            at = self.rows(path)
+            path[order, self.slaves] -= self._solved(at, at.evaluated.value.data[order])
+        return DeformedState(self, path, self.rows(path))
+
+    def _solved(self, at: DeformedRows, gap: Array) -> Array:
+        """Changes of the eliminated DOFs that change the held conditions by gap (m,)."""
+        if not len(self.slaves):
+            return np.zeros(0)
+        step = np.linalg.solve(at.G[0][self.held][:, self._slave_places], gap[self.held])
+        if not np.all(np.isfinite(step)):
+            raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
+        return np.asarray(step)
+
+
+@dataclass(frozen=True)
+class DeformedState:
+    """A mechanism with finite displacements of all its nodes; made by `Mechanism.displaced`.
+
+    Parameters
+    ----------
+    motion : DeformedMotion
+        The equations at this time.
+    path : ndarray, shape (3, all)
+        Displacements and rotation vectors of all bodies in their own axes, m and rad, and their
+        first two rates.
+    rows : DeformedRows
+        Conditions of joints and deflections of springs.
+    """
+
+    motion: DeformedMotion
+    path: Array
+    rows: DeformedRows
+
+    @property
+    def q(self) -> Array:
+        """The independent degrees of freedom (n,), m and rad."""
+        return np.asarray(self.path[0, self.motion.masters])
+
+    @cached_property
+    def bodies(self) -> list[BodyMotion]:
+        m, offsets = self.motion, self.motion.topology.offsets
+        return [
+            BodyMotion(
+                body,
+                m.state.twist[i],
+                m._motion[i],
+                m._loading[i],
+                self.path[:, offsets[i] : offsets[i + 1]],
+            )
+            for i, body in enumerate(m.topology.bodies.values())
+        ]
+
+    @cached_property
+    def transform(self) -> Jet:
+        """The jet of T over the constrained DOFs."""
+        m = self.motion
+        J = Jet(self.rows.G[:, m.held][:, None])
+        T = m.elastic.partition.transform(J, np.array([m.state.t]))
+        return Jet(T.data[:, 0])
+
+    @cached_property
+    def row_forces(self) -> Array:
+        """Forces (rows,) of springs, dampers, preloads and motors on the deflections."""
+        m, compliance = self.motion, self.motion.topology.compliance
+        live = compliance.forces(m.state.t, self.rows.x[0], self.rows.x[1])
+        live[m.held] = 0.0
+        return np.asarray(live - m._resting + m._motors)
+
+    @cached_property
+    def force(self) -> Array:
+        """F (all,): zero at the independent DOFs in equilibrium, Gᵀλ at the others."""
+        m = self.motion
+        total = np.concatenate([body_force(body) for body in self.bodies])
+        total -= m.joints.load(self.rows.carried, m._forces)
+        total[m.topology.touched] += self.row_forces @ self.rows.G[0]
+        return total
+
+    @cached_property
+    def residual(self) -> Array:
+        """What is out of balance, R = TᵀF (n,), N and N·m."""
+        pattern = self.motion.elastic.pattern(True)[1]
+        return np.asarray(pattern.reduce_vector(self.force[None], self.transform.value[None])[0])
+
+    @cached_property
+    def multipliers(self) -> Array:
+        """λ (rows,) of the held conditions; the forces of springs and motors for the others."""
+        m, out = self.motion, self.row_forces.copy()
+        if len(m.slaves):
+            J = self.rows.G[0][m.held][:, m._slave_places]
+            out[m.held] = np.linalg.solve(J.T, -self.force[m.slaves])
+        return out
+
+    def parts(self) -> dict[str, sp.csr_matrix]:
+        """The named matrices of the frozen system.
+
+        Returns
+        -------
+        dict of str to scipy.sparse.csr_matrix
+            Over the independent degrees of freedom, (n, n).
+        """
+        m, topology = self.motion, self.motion.topology
+        own = [body_parts(body) for body in self.bodies]
+        whole = {name: sp.block_diag([p[name] for p in own], "csr") for name in own[0]}
+        touched = topology.touched
+
+        def add(name: str, numbers: Index, block: Array) -> None:
+            entries = (
+                block.ravel(),
+                (np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))),
+            )
+            whole[name] = whole[name] + sp.csr_matrix(entries, shape=whole[name].shape)
+
+        curvature = m.joints.curvature(self.rows, self.multipliers)
+        add("K_G", touched, 0.5 * (curvature + curvature.T))
+        if not topology.compliance.is_empty:
+            springs = topology.compliance.terms(np.array([m.state.t]), self.rows.G[:2, None])
+            add("K", touched, springs.stiffness[0])
+            add("D", touched, springs.damping[0])
+            add("K_D", touched, springs.transport[0])
+        for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces):
+            add("K_G", numbers, 0.5 * (block + block.T))
+            add("K_D", numbers, 0.5 * (block - block.T))
+        pattern = m.elastic.pattern(True)[1]
+        T, rate, second = (
+            pattern.matrix(data, rate=k > 0) for k, data in enumerate(self.transform.data)
+        )
+        out = {name: T.T @ part @ T for name, part in whole.items()}
+        out["C"] = out["C"] + 2.0 * T.T @ whole["M"] @ rate
+        out["K_D"] = out["K_D"] + T.T @ whole["D"] @ rate
+        out["K_transport"] = out["K_transport"] + T.T @ (whole["C"] @ rate + whole["M"] @ second)
+        return {name: sp.csr_matrix(out[name]) for name in PARTS if out[name].nnz or name == "M"}
+
+    def system(self) -> FrozenSystem:
+        """The frozen system about this state.
+
+        Returns
+        -------
+        FrozenSystem
+            Its load Q is what is out of balance, with the opposite sign.
+        """
+        elastic = self.motion.elastic
+        return FrozenSystem(
+            **self.parts(),
+            Q=-self.residual,
+            dofs=elastic.dofs,
+            frame=elastic.frame,
+            parameters=dict(t=float(self.motion.state.t)),
+        )
+
+    def tangents(self) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+        """The derivatives of the residual.
+
+        Returns
+        -------
+        tuple of scipy.sparse.csr_matrix
+            By accelerations, by velocities and by q, (n, n).
+        """
+        parts = self.parts()
+        n = len(self.motion.masters)
+
+        def total(names: tuple[str, ...]) -> sp.csr_matrix:
+            zero = sp.csr_matrix((n, n))
+            return sp.csr_matrix(sum((parts[x] for x in names if x in parts), zero))
+
+        return parts["M"], total(DAMPING_PARTS), total(STIFFNESS_PARTS)

@@ -1,0 +1,230 @@
+"""Mechanisms in elastic equilibrium: trim, and frozen systems about it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from assembly.errors import FrozenMotionError, InputError, MechanismError
+from assembly.linalg.combination import Pattern
+from assembly.linalg.factorization import Factorization
+from assembly.mechanisms.deformed_joints import DeformedJoints
+from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
+from assembly.mechanisms.rigid_mechanism import RigidMechanism
+from assembly.mechanisms.trim import equilibrium
+from assembly.mechanisms.trim_result import Trim
+from assembly.system.frozen_series import FrozenSeries
+from assembly.types import Array
+
+if TYPE_CHECKING:
+    from assembly.mechanisms.elastic_reduction import ElasticReduction
+    from assembly.system.frozen import FrozenSystem
+
+
+class TrimmedMechanism(RigidMechanism):
+    """What a mechanism can do about its equilibrium at finite deflections."""
+
+    @abstractmethod
+    def elastic(self, driven: bool | None) -> ElasticReduction:
+        """The independent DOFs."""
+
+    @abstractmethod
+    def freeze(self, t: float) -> FrozenSystem:
+        """The frozen system with linear prestress."""
+
+    def trim(self, t: float, *, driven: bool | None = None, start: Trim | None = None) -> Trim:
+        """The elastic mechanism in equilibrium at one time, at finite deflections.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        driven : bool, optional
+            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
+        start : Trim, optional
+            The equilibrium at a neighbouring time, to start from. Without it Newton's method starts
+            from the deflections of the linear equations.
+
+        Returns
+        -------
+        Trim
+            Displacements, reactions, section forces, and the frozen system about the equilibrium.
+
+        Raises
+        ------
+        ConvergenceError
+            Where no equilibrium is found. The message tells a machine that buckles, at a limit
+            point of the path of equilibria over the load, from an iteration that fails; `partial`
+            has the displacements (all degrees of freedom) of the last equilibrium on the path.
+        InputError
+            For a body without a law of large displacements.
+        MechanismError
+            For a mechanism that is free to move.
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+
+        Notes
+        -----
+        The independent degrees of freedom rest, q̇ = q̈ = 0: the equilibrium of forces under the
+        rigid motion's inertia loads, gravity, applied loads, drives and bushings (docs/theory.md,
+        "Mechanisms at finite deflection"). A rigid motion with stiffness against it is found; a
+        bifurcation that the path has passed is not an error: the frozen system is unstable there.
+
+        Examples
+        --------
+        >>> import assembly
+        >>> arm = assembly.beam(1.0, assembly.rectangle(0.02, 0.002), assembly.steel, 8)
+        >>> machine = assembly.Mechanism(
+        ...     {"arm": arm},
+        ...     [assembly.revolute("ground", (0, 0, 0), "arm", "start", name="hub")],
+        ...     [assembly.driver("hub", 2.0)],
+        ...     gravity=(0, 0, -9.81),
+        ... )
+        >>> trim = machine.trim(0.0)
+        >>> droop = trim.displacements["arm"][arm.dofs.index(8, 2)]
+        >>> print(f"{droop:.3f}")
+        -0.137
+        """
+        state = self.state(t)
+        elastic = self.elastic(driven)
+        now = self.dynamics.at(state)
+        q, guess = np.zeros(len(elastic.masters)), np.zeros(int(self.topology.offsets[-1]))
+        if start is not None and len(start.q) == len(q):
+            q, guess = start.q, start.state.path[0]
+        else:
+            system = self._linear(t, driven)
+            try:
+                with Factorization(system.stiffness, "general") as factor:
+                    q = np.asarray(factor.solve(system.Q))
+                T = elastic.transform(now).value
+                guess = np.asarray(elastic.pattern(True)[1].expand(q, T), dtype=float)
+            except FrozenMotionError:
+                q = np.zeros_like(q)
+
+        def at_share(share: float) -> DeformedMotion:
+            return DeformedMotion(self.dynamics, elastic, self._deformed_joints, now, share)
+
+        found = equilibrium(at_share, q, guess)
+        return Trim(found.state, found.iterations)
+
+    @cached_property
+    def _deformed_joints(self) -> DeformedJoints:
+        return DeformedJoints(self.topology)
+
+    def _linear(self, t: float, driven: bool | None) -> FrozenSystem:
+        """The frozen system of linear prestress; MechanismError where it is free to move."""
+        system = self.freeze(t) if driven is None else self.freeze(t, driven=driven)  # type: ignore[call-arg]
+        if system.rigid.shape[1]:
+            raise MechanismError(
+                "trim: the mechanism is free to move, so that no equilibrium is determined; hold "
+                "its drivers, or give them a stiffness"
+            )
+        return system
+
+    def displaced(
+        self,
+        t: float,
+        q: ArrayLike,
+        velocity: ArrayLike,
+        acceleration: ArrayLike,
+        *,
+        near: DeformedState | None = None,
+    ) -> DeformedState:
+        """The elastic mechanism with given independent degrees of freedom, in motion.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        q, velocity, acceleration : array_like, shape (n,)
+            Independent degrees of freedom, m and rad, and their first two rates.
+        near : DeformedState, optional
+            A neighbouring state, from which the joints are closed.
+
+        Returns
+        -------
+        DeformedState
+            Its `residual` is what is out of balance, N and N·m; `tangents()` are the derivatives
+            by acceleration, velocity and q; `system()` is the frozen system about it.
+
+        Raises
+        ------
+        ConvergenceError
+            Where the joints cannot be closed, or a displacement is out of range.
+        InputError
+            For vectors of another length, or a body without a law of large displacements.
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
+        elastic = self.elastic(None)
+        n = len(elastic.masters)
+        values = [np.asarray(x, dtype=float) for x in (q, velocity, acceleration)]
+        if any(x.shape != (n,) for x in values):
+            raise InputError(f"q, velocity, acceleration: expected {n} numbers each")
+        guess = np.zeros(int(self.topology.offsets[-1])) if near is None else near.path[0]
+        now = self.dynamics.at(self.state(float(t)))
+        motion = DeformedMotion(self.dynamics, elastic, self._deformed_joints, now)
+        return motion.closed(values[0], values[1], values[2], guess)
+
+    def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
+        """The equilibria at several times, each started from the one before.
+
+        Parameters
+        ----------
+        times : array_like, shape (P,)
+            s.
+        driven : bool, optional
+            As for `trim`.
+
+        Returns
+        -------
+        list of Trim
+
+        Raises
+        ------
+        ConvergenceError, InputError, MechanismError, SingularPositionError
+            As `trim`.
+        """
+        out: list[Trim] = []
+        for t in np.asarray(times, dtype=float):
+            out.append(self.trim(float(t), driven=driven, start=out[-1] if out else None))
+        return out
+
+    def _freeze_trimmed(self, times: Array, transport: bool, driven: bool | None) -> FrozenSeries:
+        """The frozen systems about the equilibria at times (P,), on one pattern."""
+        if not transport:
+            raise InputError(
+                'prestress: "nonlinear" has the transport terms; transport=False is for "linear"'
+            )
+        trims = self.trims(times, driven=driven)
+        systems = [trim.system for trim in trims]
+        names = dict.fromkeys(
+            name for s in systems for name, part in s.parts.items() if not part.is_zero
+        )
+        n = systems[0].n
+        every = sp.csr_matrix((n, n))
+        for system in systems:
+            for name in names:
+                A = getattr(system, name)
+                every = every + sp.csr_matrix((np.ones(A.nnz), A.indices, A.indptr), shape=(n, n))
+        every.sort_indices()
+        keys = np.repeat(np.arange(n), np.diff(every.indptr)) * n + every.indices
+        values = {name: np.zeros((len(systems), len(keys))) for name in names}
+        for i, system in enumerate(systems):
+            for name in names:
+                A = getattr(system, name).tocoo()
+                np.add.at(values[name][i], np.searchsorted(keys, A.row * n + A.col), A.data)
+        return FrozenSeries(
+            times,
+            Pattern(n, every.indices, every.indptr),
+            values,
+            Q=np.zeros((len(systems), n)),
+            rigid=tuple(np.zeros((n, 0)) for _ in systems),
+            dofs=systems[0].dofs,
+            frame=systems[0].frame,
+        )

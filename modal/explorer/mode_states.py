@@ -1,0 +1,175 @@
+"""The mode shapes at some points of a track or map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from assembly.errors import FrozenMotionError, InputError
+from assembly.system.frozen import FrozenSystem
+from modal.eigen.solve import solve
+from modal.explorer.placed_bodies import Geometry, PlacedBody, Point
+from modal.explorer.skins import Skin, skin_of
+from modal.types import Array, Complex
+
+SAME = 1e-3  # relative distance of eigenvalues up to which a mode solved is the one followed
+TOO_FAR = 1e3  # cost of a pair that is not the same mode
+ALIKE = 1e-6  # least overlap with the last shape, of the norms, that gives a phase
+ROUND_OFF = 1e-6  # of the largest |λ| of the point: distance that rigid modes may have
+
+
+@dataclass(frozen=True)
+class State:
+    """The model at one point of a track or map, with its modes.
+
+    Parameters
+    ----------
+    index : tuple of int
+        Number of the point along each axis.
+    poses : ndarray, shape (B, 3, 4)
+        Rotation and origin of each body, m, fixed axes.
+    eigenvalues : ndarray of complex, shape (k,)
+        Of the modes, rad/s; NaN where a mode was not found.
+    fields : ndarray of complex, shape (k, N, 6)
+        Displacements and rotations of the drawn nodes of all bodies, in the axes of each body.
+    """
+
+    index: tuple[int, ...]
+    poses: Array
+    eigenvalues: Complex
+    fields: Complex
+
+
+class ShapeSource:
+    """Freezes and solves a model at points, and gives the shapes of its drawn nodes.
+
+    Parameters
+    ----------
+    freeze : callable ``freeze(point)``
+        The frozen system at a point.
+    geometry : callable ``geometry(point, vectors)``
+        The placed bodies.
+    """
+
+    def __init__(self, freeze: Callable[[Point], FrozenSystem], geometry: Geometry) -> None:
+        self.freeze, self.geometry = freeze, geometry
+        self._first: Sequence[PlacedBody] = ()
+
+    def state(self, index: tuple[int, ...], point: Point, count: int) -> State | None:
+        """The `count` lowest modes at a point; None where they cannot be computed."""
+        try:
+            modes = solve(self.freeze(point), k=count)
+            bodies = self.geometry(point, np.asarray(modes.right))
+        except InputError:
+            raise
+        except FrozenMotionError:
+            return None
+        self._first = self._first or bodies
+        poses = np.stack([np.column_stack([one.R, one.r]) for one in bodies])
+        fields = [_fields(one)[:, skin.nodes] for one, skin in zip(bodies, self.skins, strict=True)]
+        return State(index, poses, modes.eigenvalues, np.concatenate(fields, axis=1))
+
+    @cached_property
+    def skins(self) -> tuple[Skin, ...]:
+        """The drawings of the bodies, after the first state."""
+        return tuple(skin_of(one.body, self.size, one.arms, one.discs) for one in self._first)
+
+    @property
+    def reach(self) -> float:
+        """Longest arm of a vertex, m, after the first state."""
+        return max(float(np.abs(skin.arm).max(initial=0.0)) for skin in self.skins)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the bodies, after the first state."""
+        return tuple(one.name for one in self._first)
+
+    @cached_property
+    def size(self) -> float:
+        """Largest extent of the model at the first point, m."""
+        placed = [one.r + one.body.dofs.coordinates @ one.R.T for one in self._first]
+        ends = [one.r + np.asarray(arm) @ one.R.T for one in self._first for arm in one.arms]
+        return float(np.ptp(np.vstack([*placed, *ends]), axis=0).max()) or 1.0
+
+
+def matched(state: State, followed: Complex, last: State | None, reach: float) -> State:
+    """The modes of a state in the order of the eigenvalues that were followed (k,), rad/s.
+
+    A mode that was not found has NaN for its eigenvalue. `last`: a state before this one; phases
+    are chosen so that each mode is as near as possible to the last. `reach`: as in `in_phase`.
+    """
+    found = state.eigenvalues
+    same = np.abs(found[None] - followed[:, None])
+    mirrored = np.abs(found.conj()[None] - followed[:, None])
+    limit = SAME * np.abs(followed) + ROUND_OFF * float(np.abs(found).max(initial=0.0))
+    share = np.minimum(same, mirrored) / limit[:, None]
+    share = np.where(share <= 1.0, share, TOO_FAR)  # NaN too
+    rows, columns = linear_sum_assignment(share)
+    eigenvalues = np.full(len(followed), np.nan + 0j)
+    fields = np.zeros((len(followed), *state.fields.shape[1:]), dtype=complex)
+    for row, column in zip(rows, columns, strict=True):
+        if share[row, column] <= 1.0:
+            swap = mirrored[row, column] < same[row, column]
+            shape = state.fields[column].conj() if swap else state.fields[column]
+            eigenvalues[row] = found[column].conj() if swap else found[column]
+            fields[row] = in_phase(shape, None if last is None else last.fields[row], reach)
+    return State(state.index, state.poses, eigenvalues, fields)
+
+
+def in_phase(shape: Complex, last: Complex | None, reach: float) -> Complex:
+    """The shape in the phase of the last one, or with the largest real part; largest motion 1.
+
+    shape (N, 6): displacements and rotations. reach: length of the longest arm of a vertex, m, by
+    which rotations count.
+    """
+    weights = np.repeat([1.0, reach], 3)
+    weighted = shape * weights
+    overlap = 0j if last is None else complex(np.vdot(last * weights, weighted))
+    if abs(overlap) <= ALIKE * np.linalg.norm(weighted):
+        square = complex(np.sum(weighted**2))
+        overlap = np.sqrt(square) if square else 1.0 + 0j
+    turned = shape * (abs(overlap) / overlap)
+    largest = float(np.abs(weighted).max(initial=0.0))
+    return np.asarray(turned / (largest or 1.0))
+
+
+def _fields(one: PlacedBody) -> NDArray[np.complex128]:
+    """Displacements and rotations (k, N, 6) of all nodes."""
+    dofs = one.body.dofs
+    out = np.zeros((one.vectors.shape[1], len(dofs.coordinates), 6), dtype=complex)
+    out[:, dofs.node, dofs.component] = np.asarray(one.vectors).T
+    return out
+
+
+def indices(sizes: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
+    """At most about so many points of a grid of the given sizes, evenly spread, ends included."""
+    counts, room = [0] * len(sizes), float(most)
+    for done, axis in enumerate(np.argsort(sizes)):
+        fair = int(room ** (1.0 / (len(sizes) - done)) + 1e-9)
+        counts[axis] = min(sizes[axis], max(2, fair))
+        room /= counts[axis]
+    steps = [
+        np.unique(np.linspace(0, size - 1, n).round().astype(int))
+        for size, n in zip(sizes, counts, strict=True)
+    ]
+    mesh = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, len(sizes))
+    return [tuple(map(int, row)) for row in mesh]
+
+
+def freezer_of(model: Any, names: Sequence[str], fixed: dict[str, Any]) -> Any:
+    """`freeze(point)` of a model; times are passed on by position."""
+
+    def freeze(point: Point) -> FrozenSystem:
+        if list(names) == ["time"]:
+            frozen: FrozenSystem = model.freeze(point["time"], **fixed)
+            return frozen
+        frozen = model.freeze(**point, **fixed)
+        return frozen
+
+    return freeze

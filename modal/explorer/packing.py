@@ -1,0 +1,182 @@
+"""A view as the page reads it: values as JSON, shapes as 16-bit numbers, all compressed."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import to_hex
+from numpy.typing import NDArray
+from xarray import DataArray
+
+from modal.data.units import units_of
+from modal.explorer.mode_states import State
+from modal.explorer.views import ExplorerView, axis_words
+from modal.maps.classes import NAMES, NOT_COMPUTED, classes
+from modal.plot.axes import styles
+from modal.plot.colours import DASHES, DIVERGENCE, FLUTTER, STABLE, plain
+from modal.plot.track_curves import label_of, rigid_modes
+from modal.proofs.codes import PROOFS
+
+LIMIT = 4_500_000  # bytes of the shapes of all views of a page, before compression
+STEPS = 32767  # of a 16-bit number: the largest component of a shape
+REAL = 1e-3  # of the largest displacement: an imaginary part below it is not drawn
+QUANTITIES = {  # of tracks: symlog where damping of high modes is orders above the rest
+    "frequency": ("frequency", "linear"),
+    "growth_rate": ("growth rate Re λ", "symlog"),
+    "growth_rate_corrected": ("growth rate σ", "symlog"),
+    "damping_ratio": ("damping ratio", "linear"),
+    "frozen_interval": ("frozen interval", "linear"),
+    "mac": ("MAC", "linear"),
+}
+CLASS_COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of modal.maps.classes
+
+
+def packed(views: Sequence[ExplorerView], limit: int = LIMIT) -> str:
+    """The views as gzip of JSON in base64; shapes of fewer points where they are too large."""
+    total = sum(_bytes(state) for view in views for state in view.states)
+    thinned = [_thinned(view, min(1.0, limit / max(total, 1))) for view in views]
+    text = json.dumps([_view(view) for view in thinned], separators=(",", ":"), ensure_ascii=False)
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
+
+
+def _thinned(view: ExplorerView, share: float) -> ExplorerView:
+    """The view with this share of its states, evenly spread."""
+    count = max(1, int(len(view.states) * share))
+    if count >= len(view.states):
+        return view
+    chosen = np.unique(np.linspace(0, len(view.states) - 1, count).round().astype(int))
+    return replace(view, states=tuple(view.states[i] for i in chosen))
+
+
+def _bytes(state: State) -> int:
+    used = 6 if np.any(state.fields[:, :, 3:]) else 3
+    kinds = 2 if np.abs(state.fields.imag).max(initial=0.0) > REAL else 1
+    return 2 * used * kinds * int(np.prod(state.fields.shape[:2]))
+
+
+def _view(view: ExplorerView) -> dict[str, Any]:
+    dataset = view.dataset
+    axes = [axis_words(dataset, name) for name in view.axes]
+    for axis in axes:
+        axis["values"] = _numbers(axis["values"])
+    made = _map(view) if view.is_map else _tracks(view)
+    rotates = any(np.any(state.fields[:, :, 3:]) for state in view.states)
+    return made | dict(
+        title=plain(view.title),
+        kind="map" if view.is_map else "tracks",
+        axes=axes,
+        size=view.size,
+        missing=view.missing,
+        rotates=rotates,
+        flat=not any(np.any(state.fields[:, :, 2]) for state in view.states),
+        bodies=[_body(name, skin) for name, skin in view.bodies],
+        states=[_state(state, rotates) for state in view.states],
+    )
+
+
+def _tracks(view: ExplorerView) -> dict[str, Any]:
+    dataset, (name,) = view.dataset, view.axes
+    words = [key for key in ("kind", "event", "whirl", "name") if key in dataset]
+    return dict(
+        quantities=[
+            dict(name=key, label=label, units=units_of(dataset[key]), scale=scale,
+                 values=_numbers(dataset[key].transpose(name, "mode").values))
+            for key, (label, scale) in QUANTITIES.items()
+            if key in dataset and np.isfinite(dataset[key].values.astype(float)).any()
+        ],
+        modes=[
+            dict(label=label_of(dataset, j), colour=to_hex(style["color"]),
+                 dash=DASHES.index(style["ls"]))
+            for j, style in enumerate(styles(dataset.sizes["mode"], rigid_modes(dataset)))
+        ],
+        words={key: _codes(dataset[key].transpose(name, "mode")) for key in words},
+    )  # fmt: skip
+
+
+def _map(view: ExplorerView) -> dict[str, Any]:
+    dataset, names = view.dataset, view.axes
+    code = classes(dataset).transpose(*names).values
+    numbers = ("growth_rate", "critical_frequency", "unstable_modes", "error_bound")
+    out: dict[str, Any] = dict(
+        classes=code.ravel().tolist(),
+        names={str(key): text for key, text in NAMES.items()} | {str(NOT_COMPUTED): "not computed"},
+        colours={str(key): colour for key, colour in enumerate(CLASS_COLOURS)},
+        quantities=[
+            dict(name=key, label=key.replace("_", " "), units=units_of(dataset[key]),
+                 values=_numbers(dataset[key].transpose(*names).values))
+            for key in numbers
+            if key in dataset
+        ],
+    )  # fmt: skip
+    if "proof" in dataset:
+        codes = dataset["proof"].transpose(*names).values.ravel().tolist()
+        out["proof"] = dict(codes=codes, words=list(PROOFS))
+    return out
+
+
+def _codes(words: DataArray) -> dict[str, Any]:
+    """Words as numbers into a list of them."""
+    values = words.values.astype(str)
+    known, codes = np.unique(values, return_inverse=True)
+    return dict(words=known.tolist(), codes=np.ravel(codes).tolist())
+
+
+def _body(name: str, skin: Any) -> dict[str, Any]:
+    return dict(
+        name=plain(name),
+        nodes=_array(skin.nodes, np.uint32),
+        points=_array(skin.points, np.float32),
+        holder=_array(skin.holder, np.uint32),
+        arm=_array(skin.arm, np.float32),
+        triangles=_array(skin.triangles, np.uint32),
+        edges=_array(skin.edges, np.uint32),
+    )
+
+
+def _state(state: State, rotates: bool) -> dict[str, Any]:
+    return dict(
+        index=list(state.index),
+        poses=_array(state.poses, np.float32),
+        modes=[
+            None if np.isnan(value) else _shape(value, field, rotates)
+            for value, field in zip(state.eigenvalues, state.fields, strict=True)
+        ],
+    )
+
+
+def _shape(eigenvalue: complex, field: NDArray[np.complex128], rotates: bool) -> dict[str, Any]:
+    """Displacements, then rotations: node by node, x, y, z; real parts and imaginary parts."""
+    used = [field[:, :3], field[:, 3:]] if rotates else [field[:, :3]]
+    scale = [float(max(np.abs(p.real).max(), np.abs(p.imag).max())) or 1.0 for p in used]
+    is_real = all(np.abs(p.imag).max() <= REAL * np.abs(p).max() for p in used)
+    parts = [
+        np.round(STEPS * part / s)
+        for p, s in zip(used, scale, strict=True)
+        for part in ([p.real] if is_real else [p.real, p.imag])
+    ]
+    return dict(
+        growth=_short(eigenvalue.real),
+        frequency=_short(abs(eigenvalue.imag) / (2.0 * np.pi)),
+        real=is_real,
+        scale=[_short(s / STEPS) for s in scale],
+        values=_array(np.concatenate([p.ravel() for p in parts]), np.int16),
+    )
+
+
+def _array(values: Any, kind: Any) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
+
+
+def _numbers(values: Any) -> list[float | None]:
+    return [_short(v) for v in np.ravel(np.asarray(values, dtype=float)).tolist()]
+
+
+def _short(value: float) -> float | None:
+    """Seven digits; None for what JSON has no number for."""
+    return float(f"{value:.7g}") if np.isfinite(value) else None

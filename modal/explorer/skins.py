@@ -1,0 +1,199 @@
+"""What is drawn of a body: a skin of triangles that moves with its nodes.
+
+A vertex at arm a from its node is displaced by u + φ × a. Beams are drawn as prisms with the
+bending stiffness of their sections, solids as their outer faces, other nodes as small cubes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assembly.bodies.body import Body
+from modal.exchange.outer_faces import outer_faces
+from modal.explorer.coarsening import coarsened
+from modal.types import Array, Index
+
+THINNEST = 0.002  # of the size of the machine: half side of the thinnest beam that is drawn
+MARK = 0.025  # of the size of the machine: half side of the cube that stands for a node
+ROUND = 1e-3  # relative difference of the sides below which a section is drawn round
+CORNERS = 10  # of a round section
+RIM = 28  # corners of a disc
+DISC_WIDTH = 0.08  # of its radius: half the thickness of a disc as it is drawn
+_CUBE = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+_CUBE_FACES = np.array(
+    [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+)
+
+
+@dataclass(frozen=True)
+class Skin:
+    """The drawing of one body.
+
+    Parameters
+    ----------
+    nodes : ndarray of int, shape (N,)
+        Numbers of the body's nodes that the drawing uses.
+    points : ndarray, shape (N, 3)
+        Their positions in body axes, m.
+    holder : ndarray of int, shape (V,)
+        Which of these nodes each vertex moves with.
+    arm : ndarray, shape (V, 3)
+        From that node to the vertex, m.
+    triangles : ndarray of int, shape (F, 3)
+        Vertices of the triangles.
+    edges : ndarray of int, shape (L, 2)
+        Vertices of the lines.
+    """
+
+    nodes: Index
+    points: Array
+    holder: Index
+    arm: Array
+    triangles: Index
+    edges: Index
+
+    @property
+    def vertices(self) -> Array:
+        """Positions of the vertices at rest (V, 3), m, body axes."""
+        return np.asarray(self.points[self.holder] + self.arm)
+
+
+Piece = tuple[Index, Array, Index, Index]  # node and arm of vertices; triangles; edges
+
+
+def skin_of(
+    body: Body, size: float, arms: Sequence[Array] = (), discs: Sequence[tuple[int, float]] = ()
+) -> Skin:
+    """The drawing of a body.
+
+    Parameters
+    ----------
+    body : Body
+        The body.
+    size : float
+        Size of the machine, m.
+    arms : sequence of ndarray, shape (3,)
+        Points, body axes, that a body of one node is drawn out to.
+    discs : sequence of (int, float)
+        Node and radius, m, of discs about body x.
+
+    Returns
+    -------
+    Skin
+    """
+    X = body.dofs.coordinates
+    pieces: list[Piece] = []
+    lines = [np.asarray(n)[:, :2] for kind, n in body.cells if kind == "line"]
+    if lines:
+        pieces.append(_prisms(X, np.concatenate(lines), body.sections, THINNEST * size))
+    pieces += [_faces(X, group) for group in outer_faces(body.cells)]
+    drawn = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(p[0] for p in pieces)]))
+    if not pieces or len(X) == 1:
+        drawn = np.arange(len(X))
+        pieces.append(_cubes(drawn, MARK * size))
+        pieces += [_rod(end, 0.3 * MARK * size) for end in arms if np.any(end)]
+    pieces += [_disc(node, radius) for node, radius in discs]
+    holder, arm, triangles, edges = _joined(pieces)
+    return Skin(drawn, X[drawn], np.searchsorted(drawn, holder), arm, triangles, edges)
+
+
+def _joined(pieces: Sequence[Piece]) -> Piece:
+    first = np.cumsum([0, *(len(p[0]) for p in pieces)])[:-1]
+    return (
+        np.concatenate([p[0] for p in pieces]),
+        np.concatenate([p[1] for p in pieces]),
+        np.concatenate([p[2] + n for p, n in zip(pieces, first, strict=True)]),
+        np.concatenate([p[3] + n for p, n in zip(pieces, first, strict=True)]),
+    )
+
+
+def _prisms(X: Array, lines: Index, sections: Array, thinnest: float) -> Piece:
+    """A prism between the two nodes of every line cell; ends are closed where a line ends."""
+    uses = np.bincount(lines.ravel(), minlength=len(X))
+    pieces = []
+    for cell, half in zip(lines, sections, strict=True):
+        outline, is_round = _outline(X[cell[1]] - X[cell[0]], half, thinnest)
+        count = len(outline)
+        a = np.arange(count)
+        b = (a + 1) % count
+        triangles = [np.stack([a, b, b + count], 1), np.stack([a, b + count, a + count], 1)]
+        edges = [] if is_round else [np.stack([a, a + count], 1)]
+        for end in (0, 1):
+            if uses[cell[end]] == 1:
+                ring = a[1:-1] + end * count
+                fan = np.stack([np.full(count - 2, end * count), ring, ring + 1], 1)
+                triangles.append(fan if end else fan[:, ::-1])
+                edges.append(np.stack([a, b], 1) + end * count)
+        joined = np.concatenate([*edges, np.zeros((0, 2), dtype=np.intp)])
+        pieces.append(
+            (np.repeat(cell, count), np.tile(outline, (2, 1)), np.concatenate(triangles), joined)
+        )
+    return _joined(pieces)
+
+
+def _outline(span: Array, half: Array, thinnest: float) -> tuple[Array, bool]:
+    """Corners (c, 3) of a section about its node, and whether it is drawn round."""
+    sides = np.linalg.norm(half, axis=1)
+    if not np.all(sides > 0.0):  # of unknown section: round and thin
+        t = span / (np.linalg.norm(span) or 1.0)
+        first = np.cross(t, np.eye(3)[np.argmin(np.abs(t))])
+        first /= np.linalg.norm(first)
+        half = thinnest * np.stack([first, np.cross(t, first)])
+        sides = np.full(2, thinnest)
+    y, z = half * np.maximum(1.0, thinnest / sides)[:, None]
+    if np.dot(np.cross(y, z), span) < 0.0:
+        z = -z
+    if abs(sides[0] - sides[1]) <= ROUND * sides[0]:
+        # The circle with the square's moment of area per area: r²/4 = (2h)²/12.
+        turn = 2.0 * np.pi * np.arange(CORNERS)[:, None] / CORNERS
+        return 2.0 / np.sqrt(3.0) * (np.cos(turn) * y + np.sin(turn) * z), True
+    return np.stack([-y - z, y - z, y + z, -y + z]), False
+
+
+def _faces(X: Array, faces: Index) -> Piece:
+    """Triangles of the outer faces and the lines around them."""
+    corners = faces.shape[1]
+    triangles = np.concatenate([faces[:, [0, k, k + 1]] for k in range(1, corners - 1)])
+    around = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
+    nodes = np.unique(faces)
+    nodes, triangles, around = coarsened(X, nodes, triangles, around)
+    edges = np.unique(np.sort(np.searchsorted(nodes, around), axis=1), axis=0)
+    return nodes, np.zeros((len(nodes), 3)), np.searchsorted(nodes, triangles), edges
+
+
+def _cubes(nodes: Index, half: float) -> Piece:
+    """A cube about every node."""
+    faces = (8 * np.arange(len(nodes))[:, None, None] + _CUBE_FACES).reshape(-1, 4)
+    around = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
+    return (
+        np.repeat(nodes, 8),
+        np.tile(half * _CUBE, (len(nodes), 1)),
+        np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]]),
+        np.unique(np.sort(around, axis=1), axis=0),
+    )
+
+
+def _rod(end: Array, half: float) -> Piece:
+    """A rigid rod from the only node, at the origin, to a point."""
+    line, section = np.array([[0, 1]]), np.zeros((1, 2, 3))
+    holder, arm, triangles, edges = _prisms(np.stack([0.0 * end, end]), line, section, half)
+    return 0 * holder, arm + holder[:, None] * end, triangles, edges
+
+
+def _disc(node: int, radius: float) -> Piece:
+    """A thin disc about body x that moves with a node."""
+    turn = 2.0 * np.pi * np.arange(RIM) / RIM
+    rim = radius * np.stack([0.0 * turn, np.cos(turn), np.sin(turn)], axis=1)
+    thick = np.array([DISC_WIDTH * radius, 0.0, 0.0])
+    arm = np.concatenate([rim - thick, rim + thick, [-thick, thick]])
+    a = np.arange(RIM)
+    b = (a + 1) % RIM
+    far_a, far_b = a + RIM, b + RIM
+    corners = [(a, b, far_b), (a, far_b, far_a), (b, a, 0 * a + 2 * RIM)]
+    corners.append((far_a, far_b, 0 * a + 2 * RIM + 1))
+    triangles = np.concatenate([np.stack(c, axis=1) for c in corners])
+    edges = np.concatenate([np.stack([a, b], 1), np.stack([far_a, far_b], 1)])
+    return np.full(len(arm), node), arm, triangles, edges

@@ -1,0 +1,197 @@
+"""Views of the page to explore: a track or a map, its values, and the shapes at its points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xarray import Dataset
+
+from assembly.errors import InputError
+from modal.data.units import units_of
+from modal.explorer.mode_states import (
+    ShapeSource,
+    State,
+    freezer_of,
+    in_phase,
+    indices,
+    matched,
+)
+from modal.explorer.placed_bodies import Geometry, placed_bodies
+from modal.explorer.skins import Skin
+from modal.maps.classes import classes
+from modal.plot.colours import plain
+from modal.types import Complex
+
+TRACK_STATES, MAP_STATES = 61, 100
+GUARD = 2  # further modes that are solved, as in modal.track
+
+
+@dataclass(frozen=True)
+class ExplorerView:
+    """What one view of the page shows. Made by `explorer_view`.
+
+    Parameters
+    ----------
+    title : str
+        Name of the view.
+    dataset : xarray.Dataset
+        Tracks or map.
+    bodies : tuple of (str, Skin)
+        Name and drawing of every body; none without a model.
+    states : tuple of State
+        The points that have shapes.
+    size : float
+        Largest extent of the model, m.
+    missing : str
+        Why there are no shapes; empty where there are.
+    """
+
+    title: str
+    dataset: Dataset
+    bodies: tuple[tuple[str, Skin], ...] = ()
+    states: tuple[State, ...] = ()
+    size: float = 1.0
+    missing: str = ""
+
+    @property
+    def is_map(self) -> bool:
+        """Whether the dataset is a map."""
+        return "verdict" in self.dataset
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the swept parameters."""
+        variable = "verdict" if self.is_map else "frequency"
+        return tuple(str(d) for d in self.dataset[variable].dims if d != "mode")
+
+
+def explorer_view(
+    dataset: Dataset,
+    model: Any = None,
+    *,
+    title: str = "",
+    geometry: Geometry | None = None,
+    states: int | None = None,
+    modes: int = 6,
+    **parameters: Any,
+) -> ExplorerView:
+    """A view of tracks or of a map, with mode shapes, for `write_explorer`.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        Of `modal.track`, or of `modal.stability_map` over two parameters.
+    model : object with a method ``freeze``, optional
+        The model that was tracked or mapped: a body, a moving body, a rotor, a mechanism, or one
+        of these in multiblade coordinates. Without it the page has no shapes.
+    title : str
+        Name of the view; by default what the dataset is.
+    geometry : callable ``geometry(point, vectors)``, optional
+        For other models: the placed bodies at a point (a mapping of parameter to value), with the
+        vectors (n, k) of the frozen system on their degrees of freedom.
+    states : int, optional
+        Number of points that are solved for shapes. Default 61 of a track, about 100 of a map,
+        evenly spread.
+    modes : int, default 6
+        Modes shown at a point of a map.
+    **parameters
+        The arguments of `freeze` that were constant.
+
+    Returns
+    -------
+    ExplorerView
+
+    Raises
+    ------
+    InputError
+        The dataset is neither, or the model has no geometry.
+
+    Examples
+    --------
+    >>> import numpy as np, assembly, modal
+    >>> blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 6,
+    ...                       clamped="start")
+    >>> tracks = modal.track(blade, omega=np.linspace(0.0, 100.0, 5), axis=(0, 0, 1), k=2)
+    >>> view = modal.explorer_view(tracks, blade, axis=(0, 0, 1))
+    >>> len(view.states)
+    5
+    """
+    if "verdict" not in dataset and ("frequency" not in dataset or "mode" not in dataset.dims):
+        raise InputError("dataset: expected tracks of modal.track or a map of modal.stability_map")
+    view = ExplorerView(title or _title(dataset), dataset)
+    names = view.axes
+    if len(names) != (2 if view.is_map else 1):
+        raise InputError(f"dataset: the page shows maps over two parameters, got {len(names)}")
+    if model is None:
+        return _without(view, "No mode shapes were stored with this view.")
+    most = states or (MAP_STATES if view.is_map else TRACK_STATES)
+    if most < 2:
+        raise InputError(f"states: at least 2, got {most}")
+    freeze = freezer_of(model, names, parameters)
+    where = geometry or (lambda point, vectors: placed_bodies(model, point, vectors))
+    source = ShapeSource(freeze, where)
+    chosen = indices(tuple(dataset.sizes[name] for name in names), most)
+    found = (_map_states if view.is_map else _track_states)(view, source, chosen, modes)
+    if not found:
+        return _without(view, "The mode shapes could not be computed at any point of this view.")
+    bodies = tuple(zip(source.names, source.skins, strict=True))
+    return ExplorerView(view.title, dataset, bodies, tuple(found), source.size)
+
+
+def _without(view: ExplorerView, why: str) -> ExplorerView:
+    return ExplorerView(view.title, view.dataset, missing=why)
+
+
+def _title(dataset: Dataset) -> str:
+    return plain(str(dataset.attrs.get("title", "") or "results"))
+
+
+def _point(dataset: Dataset, index: tuple[int, ...], names: tuple[str, ...]) -> dict[str, float]:
+    return {name: float(dataset[name][i]) for name, i in zip(names, index, strict=True)}
+
+
+def _track_states(
+    view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]], modes: int
+) -> list[State]:
+    """The modes that were followed, at the chosen points."""
+    name = view.axes[0]
+    followed = view.dataset["eigenvalue"].transpose(name, "mode").values
+    count = followed.shape[1]
+    out: list[State] = []
+    for index in chosen:
+        point = _point(view.dataset, index, (name,))
+        state = source.state(index, point, count + GUARD + count // 4)
+        if state is not None:
+            out.append(matched(state, followed[index[0]], out[-1] if out else None, source.reach))
+    return out
+
+
+def _map_states(
+    view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]], modes: int
+) -> list[State]:
+    """The lowest modes at the chosen points, and where each class of points grows most."""
+    names = view.axes
+    code = classes(view.dataset).transpose(*names).values
+    growth = view.dataset["growth_rate"].transpose(*names).values
+    seen = {int(code[index]) for index in chosen}
+    for missing in set(np.unique(code).tolist()) - seen - {-1}:
+        place = np.where(code == missing, np.nan_to_num(growth, nan=-np.inf), -np.inf)
+        chosen = [*chosen, tuple(map(int, np.unravel_index(int(place.argmax()), code.shape)))]
+    out = []
+    for index in chosen:
+        state = source.state(index, _point(view.dataset, index, names), modes)
+        if state is not None:
+            fields: Complex = np.array(
+                [in_phase(shape, None, source.reach) for shape in state.fields]
+            )
+            out.append(State(index, state.poses, state.eigenvalues, fields))
+    return out
+
+
+def axis_words(dataset: Dataset, name: str) -> dict[str, Any]:
+    """Name, label, units and values of a swept parameter."""
+    along = dataset[name]
+    words = str(along.attrs.get("long_name", name)).replace("_", " ")
+    return dict(name=name, label=plain(words), units=units_of(along), values=along.values)

@@ -1,0 +1,55 @@
+"""Models frozen at the instants of a motion, or at the values of one parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assembly.arguments import as_numbers
+from assembly.arguments import shown as value_text
+from assembly.errors import InputError
+from assembly.system.frozen import FrozenSystem
+from modal.types import Array
+
+
+def swept_values(
+    times: ArrayLike | None, over: Mapping[str, ArrayLike] | None, caller: str
+) -> tuple[str, Array]:
+    """Name and values (T,) of what is swept. Raises InputError."""
+    if times is not None and over is not None:
+        raise InputError(f"{caller}: give times or over, not both")
+    name, given = ("time", times) if over is None else _only(over)
+    values = as_numbers(given, name)
+    if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values)):
+        raise InputError(
+            f"{name}: expected finite numbers, a one-dimensional array, got {value_text(given)}"
+        )
+    return name, values
+
+
+def _only(over: Mapping[str, ArrayLike]) -> tuple[str, ArrayLike]:
+    if len(over) != 1:
+        raise InputError(f"over: give exactly one parameter, got {', '.join(over) or 'none'}")
+    return next(iter(over.items()))
+
+
+def frozen_at(model: Any, point: Mapping[str, float], fixed: Mapping[str, Any]) -> FrozenSystem:
+    """The model frozen at one point. Raises InputError naming what it is instead of a model."""
+    if not callable(getattr(model, "freeze", None)):
+        raise InputError(
+            "model: expected a FrozenSystem or an object with a method freeze, "
+            f"got {type(model).__name__}"
+        )
+    try:
+        if "time" in point:
+            system = model.freeze(point["time"], **fixed)
+        else:
+            system = model.freeze(**point, **fixed)
+    except TypeError as fault:
+        raise InputError(f"model: freeze cannot be called so: {fault}") from None
+    if not isinstance(system, FrozenSystem):
+        raise InputError(f"model: freeze returned {type(system).__name__}, not a FrozenSystem")
+    return system

@@ -1,0 +1,215 @@
+"""Trim of mechanisms with beams and solids: closed forms, frame indifference, one body alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+import assembly
+import modal
+from assembly import gallery
+
+Array = NDArray[np.float64]
+SOFT = assembly.Material(E=2e9, nu=0.3, rho=2000.0)
+
+
+def eigenvalues(system: assembly.FrozenSystem) -> Array:
+    """All eigenvalues with a positive imaginary part, by LAPACK, sorted by it."""
+    n = system.n
+    M = system.M.toarray()
+    A = np.block(
+        [
+            [np.zeros((n, n)), np.eye(n)],
+            [-la.solve(M, system.stiffness.toarray()), -la.solve(M, system.damping.toarray())],
+        ]
+    )
+    values = la.eigvals(A)
+    values = values[values.imag > 0.0]
+    return np.asarray(values[np.argsort(values.imag)])
+
+
+def test_one_blade_has_the_trim_of_the_body() -> None:
+    """A blade that its sweep bends: on a driven hub and as one clamped body, to 1e-9."""
+    spin = 60.0
+    section = assembly.rectangle(0.04, 0.008)
+    shape = dict(
+        length=1.0, section=section, material=SOFT, elements=4, start=(0.1, 0.05, 0.0),
+        direction=(0.95, 0.25, 0.15), pitch=(0.1, 0.4),
+    )  # fmt: skip
+    machine = assembly.Mechanism(
+        {
+            "table": assembly.rigid_body(1.0, np.eye(3)),
+            "blade": assembly.beam(**shape),
+        },
+        [
+            assembly.revolute("ground", (0, 0, 0), "table", (0, 0, 0), name="hub"),
+            assembly.fixed("table", (0.1, 0.05, 0), "blade", "start", name="root"),
+        ],
+        [assembly.driver("hub", spin)],
+        gravity=(0, 0, -9.81),
+    )
+    alone = assembly.beam(**shape, clamped="start").freeze(
+        (0, 0, spin), acceleration=(0, 0, 9.81), prestress="nonlinear"
+    )
+    trim = machine.trim(0.0)
+    assert np.abs(trim.displacements["blade"]).max() > 0.05
+    assert_allclose(eigenvalues(trim.system)[:10], eigenvalues(alone)[:10], rtol=1e-8)
+
+
+def cantilever(load: float, elements: int) -> assembly.Mechanism:
+    section = assembly.rectangle(0.01, 0.01)
+    return assembly.Mechanism(
+        {"beam": assembly.beam(1.0, section, SOFT, elements, planar=True)},
+        [assembly.fixed("ground", (0, 0), "beam", "start", name="root")],
+        [],
+        loads=[assembly.Load("beam", "end", (0.0, -load * SOFT.E * section.Iz))],
+    )
+
+
+def test_elastica_under_a_dead_load() -> None:
+    """P L²/EI = 10: w/L = 0.81061, 1 − x/L = 0.55500 (Mattiasson, Int. J. Numer. Methods Eng. 17,
+    1981); the moment at the root is P times the arm that is left."""
+    machine = cantilever(10.0, 16)
+    trim = machine.trim(0.0)
+    body = machine.bodies["beam"]
+    u = trim.displacements["beam"]
+    tip = [u[body.dofs.index(16, c)] for c in (0, 1)]
+    assert_allclose(tip, [-0.55500, -0.81061], atol=3e-4)
+    P = 10.0 * SOFT.E * assembly.rectangle(0.01, 0.01).Iz
+    assert_allclose(trim.reactions["root"].force, [0.0, P, 0.0], atol=1e-8 * P)
+    assert trim.reactions["root"].moment[2] == pytest.approx(P * (1.0 + tip[0]), rel=1e-9)
+    sections = trim.resultants("beam")
+    at = 1.0 - sections.position[0, 0]
+    assert -sections.moment[0, 2] == pytest.approx(P * (1.0 + tip[0]), rel=0.05 * (2.0 - at))
+
+
+def arch(load: float, rise: float = 0.12) -> assembly.Mechanism:
+    """Two bars on three pins under a load down on the top pin."""
+    bar = assembly.beam(float(np.hypot(1.0, rise)), assembly.circle(0.2), SOFT, 1, planar=True)
+    slope = float(np.arctan(rise))
+    return assembly.Mechanism(
+        {"left": bar, "right": bar},
+        [
+            assembly.revolute("ground", (0, 0), "left", "start", name="a"),
+            assembly.revolute("left", "end", "right", "start", name="top"),
+            assembly.revolute("right", "end", "ground", (2.0, 0.0), name="b"),
+        ],
+        [],
+        loads=[assembly.Load("left", "end", (0.0, -load))],
+        initial={"left": (0, 0, slope), "right": (1.0, rise, -slope)},
+    )
+
+
+def test_a_shallow_arch_up_to_its_limit_point() -> None:
+    """Bars linear in the stretch: P = 2 EA (L₀/L − 1) (h − w)/L₀, P_c = 2 EA (1 − cos^⅔α)^{3/2}
+    (von Mises, Z. angew. Math. Mech. 3, 1923)."""
+    rise, EA = 0.12, SOFT.E * assembly.circle(0.2).A
+    alpha = np.arctan(rise)
+    limit = 2.0 * EA * (1.0 - np.cos(alpha) ** (2.0 / 3.0)) ** 1.5
+    machine = arch(0.9 * limit)
+    trim = machine.trim(0.0)
+    w = -machine_displacement(trim, "left")[1]
+    L0, L = np.hypot(1.0, rise), np.hypot(1.0, rise - w)
+    assert 2.0 * EA * (L0 / L - 1.0) * (rise - w) / L0 == pytest.approx(0.9 * limit, rel=1e-6)
+    with pytest.raises(assembly.ConvergenceError, match=r"buckles at 0\.9[01]") as caught:
+        arch(1.1 * limit).trim(0.0)
+    assert caught.value.partial is not None
+
+
+def machine_displacement(trim: assembly.Trim, body: str) -> Array:
+    """Of the last node, fixed axes."""
+    return np.asarray(trim.deployed()[body][1][-1])
+
+
+def mounted(link: assembly.Body, at: str, turned: float, tilt: float) -> assembly.Mechanism:
+    """A link on a bushing of a turntable that speeds up.
+
+    turned: angle of zero deflection, which a preload makes up for: the machine stays the same.
+    """
+    planar = len(link.dofs.components) == 3 if hasattr(link.dofs, "components") else tilt == 0.0
+    K = np.array([1e5, 1e5, 20.0]) if planar else np.array([1e5, 1e5, 1e5, tilt, tilt, 20.0])
+    preload = np.zeros(len(K))
+    preload[-1] = K[-1] * turned
+    table = (
+        assembly.rigid_body(1.0, 0.1, planar=True)
+        if planar
+        else assembly.rigid_body(1.0, 0.1 * np.eye(3))
+    )
+    place = (0.1, 0, turned) if planar else (0.1, 0, 0, 0, 0, turned)
+    return assembly.Mechanism(
+        {"table": table, "link": link},
+        [assembly.revolute("ground", (0, 0, 0), "table", (0, 0, 0), name="hub")],
+        [assembly.driver("hub", assembly.Uniform(rate=12.0, start=0.3, acceleration=40.0))],
+        bushings=[
+            assembly.bushing(
+                "table", (0.1, 0, 0), "link", at, stiffness=K, damping=1e-4 * K, preload=preload,
+                turned=turned, name="mount",
+            )
+        ],
+        gravity=(0, -9.81, 0),
+        initial={"link": place},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["beam", "solid"])
+def test_the_frame_from_which_deflections_count_does_not_matter(kind: str) -> None:
+    """The same machine from frames 0.7 rad apart: equal forces, frequencies and damping.
+
+    Finite rotations of nodes and node sets, inertia and damping all take part. The load of a beam
+    element is shared along it in the axes of the body: to fourth order in its length.
+    """
+    found = []
+    for turned in (0.0, 0.7):
+        if kind == "beam":
+            section = assembly.rectangle(0.01, 0.01)
+            link = assembly.beam(0.5, section, SOFT, 4, planar=True).with_damping(a=0.5, b=1e-4)
+            machine = mounted(link, "start", turned, 0.0)
+        else:
+            link = gallery.block(
+                3, 1, 1, "hex8", (0.5, 0.02, 0.02), material=SOFT, clamped=None
+            ).with_damping(a=0.5, b=1e-4)
+            machine = mounted(link, "x0", turned, 1e7)
+        found.append(machine.trim(0.05))
+    first, second = found
+    tight = 1e-6 if kind == "beam" else 1e-9
+    assert abs(second.deflections["mount"][-1]) > 0.7
+    for a, b in ((x.reactions["mount"].force, y.reactions["mount"].force) for x, y in [found]):
+        assert_allclose(a, b, rtol=tight, atol=1e-9 * np.abs(a).max())
+    ours, theirs = (eigenvalues(x.system)[:5] for x in (first, second))
+    # Across the plane the bushing's moment tilts it by its own rotation vector: 1e-5.
+    assert_allclose(ours, theirs, rtol=2e-5)
+    if kind == "solid":
+        assert_allclose(ours[[0, 2]], theirs[[0, 2]], rtol=1e-7)
+    assert np.abs(ours.real).max() > 1e-3 * np.abs(ours).max()
+
+
+def test_tracks_about_the_trim() -> None:
+    """modal.track over times with prestress="nonlinear": the modes of each trim."""
+    machine = mounted(
+        assembly.beam(0.5, assembly.rectangle(0.01, 0.01), SOFT, 2, planar=True), "start", 0.0, 0.0
+    )
+    times = np.linspace(0.0, 0.06, 2)
+    tracks = modal.track(machine, times=times, k=2, prestress="nonlinear")
+    for t, values in zip(times, tracks.eigenvalue.values, strict=True):
+        expected = eigenvalues(machine.trim(float(t)).system)[:2]
+        assert_allclose(np.sort(values.imag), expected.imag, rtol=1e-7)
+    bent = eigenvalues(machine.freeze(0.06))[:2]
+    assert np.abs(bent - eigenvalues(machine.trim(0.06).system)[:2]).max() > 1e-3
+
+
+def test_what_trim_does_not_cover_is_one_line() -> None:
+    free = assembly.Mechanism(
+        {"arm": assembly.beam(0.5, assembly.rectangle(0.01, 0.01), SOFT, 2, planar=True)},
+        [assembly.revolute("ground", (0, 0), "arm", "start", name="hub")],
+        [assembly.driver("hub", 3.0, held=False)],
+    )
+    with pytest.raises(assembly.MechanismError, match="free to move"):
+        free.trim(0.0)
+    held = cantilever(0.1, 2)
+    with pytest.raises(assembly.InputError, match="transport=False"):
+        held.freeze(0.0, transport=False, prestress="nonlinear")
+    with pytest.raises(assembly.MechanismError, match="no body 'rod'"):
+        held.trim(0.0).resultants("rod")
