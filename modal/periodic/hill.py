@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from assembly.arguments import real_array, shown
 from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
@@ -38,7 +38,7 @@ def hill_chart(
     checks: int = 1,
     progress: bool | None = None,
     comm: Any = None,
-    **parameters: Sequence[float],
+    **parameters: ArrayLike,
 ) -> xr.Dataset:
     """Floquet stability verdict at every point of a grid of two or more parameters (Hill chart).
 
@@ -140,7 +140,7 @@ def hill_chart(
         held.close()
 
 
-def _axes(parameters: Mapping[str, Sequence[float]]) -> dict[str, NDArray[np.float64]]:
+def _axes(parameters: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
     """The axes of the chart. Raises InputError."""
     axes = {}
     for name, values in parameters.items():
