@@ -10,6 +10,7 @@ import pytest
 import assembly
 from assembly import errors
 from assembly.bodies.nonlinear import Equilibrium
+from assembly.bodies.statics import BodyStatics
 from assembly.elements.passage import Beyond, Passage
 from assembly.linalg.combination import Pattern
 from assembly.linalg.multigrid import RigidMotions
@@ -28,7 +29,8 @@ PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
 CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
-CLASSES |= {Beyond, BodyMotion, DeformedMotion, DeformedRows, Equilibrium, Jet, Passage}
+CLASSES |= {Beyond, BodyMotion, BodyStatics, DeformedMotion, DeformedRows, Equilibrium}
+CLASSES |= {Jet, Passage}
 
 
 def needed(thing: Any) -> dict[str, set[type]]:
