@@ -33,7 +33,9 @@ MAP_VARIABLES = {
 
 def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     out = OutputFolder(tmp_path / "out", "slider-crank")
-    tracks = slider_crank.main(elements=4, modes=4, instants=17, turns=1, map_points=3, out=out)
+    tracks = slider_crank.main(
+        elements=4, modes=4, instants=17, turns=1, map_points=3, chart_points=6, out=out
+    )
     assert set(tracks.data_vars) >= TRACK_VARIABLES
     assert (tracks.sizes["time"], tracks.sizes["mode"]) == (17, 4)
     read = modal.read_dataset(out.path / "tracks.nc")
@@ -52,7 +54,10 @@ def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     assert_described(compared, slider_crank.variables.VARIABLES)
     for dataset in (read, grid, compared):
         assert_as_xarray_users_expect(dataset, tmp_path)
-    for figure in ("tracks", "shapes", "transient", "overview", "map"):
+    assert_described(
+        modal.read_dataset(out.path / "chart.nc"), {**MAP, **slider_crank.variables.VARIABLES}
+    )
+    for figure in ("tracks", "shapes", "transient", "overview", "map", "chart"):
         assert (out.path / f"{figure}.png").stat().st_size > 10_000
     assert all(out.captions.values())
     assert not list(out.path.glob(".*"))

@@ -307,9 +307,9 @@ def schema(file: Path | None) -> None:
     if file is None:
         click.echo(text, nl=False)
         return
-    if file.exists() and file.read_text("utf-8") != text:
-        raise InputError(f"{file}: is there already; give another name")
     try:
+        if file.exists() and file.read_bytes() != text.encode():
+            raise InputError(f"{file}: is there already; give another name")
         file.write_text(text, encoding="utf-8")
     except OSError as fault:
         raise StorageError(f"{file}: could not be written: {fault.strerror}") from None
