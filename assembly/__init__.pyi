@@ -132,6 +132,7 @@ from assembly.materials.sections import (
 from assembly.mechanisms.applied_loads import Load as Load
 from assembly.mechanisms.bushings import Bushing as Bushing
 from assembly.mechanisms.bushings import bushing as bushing
+from assembly.mechanisms.deformed_motion import DeformedState as DeformedState
 from assembly.mechanisms.drivers import Driver as Driver
 from assembly.mechanisms.drivers import driver as driver
 from assembly.mechanisms.joints import (

@@ -1,4 +1,5 @@
-"""The manual and the README: every block of Python runs, page by page, and every error is there."""
+"""The manual and the README: every block of Python runs, page by page, prints what the page shows
+below it, and writes the figures of the page; every error is there."""
 
 from __future__ import annotations
 
@@ -9,8 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-import matplotlib.pyplot as plt
 import meshio
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ import scipy.io
 import modal
 from assembly import errors, gallery
 from studies.model_files.loading import load_model
+from tests.support.printed_pages import FIGURE, Page, sections
 
 # Real machines: no value of them is questioned.
 pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
@@ -26,7 +26,8 @@ pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
-APART = ("mistakes",)  # has a test of its own
+APART = ("mistakes", "roles")  # have tests of their own
+PRINTED = re.compile(r"^```text\n", re.MULTILINE)
 LONG = "tutorial"  # of the pages, the one that takes more than ten seconds
 PAGES = [
     path
@@ -64,15 +65,6 @@ def files_of_others(folder: Path) -> None:
 FILES: dict[str, Callable[[Path], None]] = {"tutorial": blade, "meshes": files_of_others}
 
 
-def run(page: Path) -> dict[str, Any]:
-    """The names that a page's blocks leave, run one after the other."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for block in BLOCK.finditer(page.read_text("utf-8")):
-        line = page.read_text("utf-8")[: block.start()].count("\n") + 1
-        exec(compile("\n" * line + block[1], str(page), "exec"), names)
-    return names
-
-
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
     """The names that a page leaves; each page runs once, in a folder of its own."""
@@ -83,10 +75,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str,
             folder = tmp_path_factory.mktemp(name)
             FILES.get(name, lambda folder: None)(folder)
             page = next(path for path in PAGES if path.stem == name)
-            with pytest.MonkeyPatch.context() as patch, matplotlib.rc_context({"backend": "agg"}):
-                patch.chdir(folder)
-                done[name] = run(page)
-            plt.close("all")
+            ran = Page(page.read_text("utf-8"), folder, str(page)).run()
+            assert not ran.wrong, "\n".join(ran.wrong)
+            done[name] = ran.names
         return done[name]
 
     return names
@@ -103,6 +94,20 @@ def test_the_code_of_the_page_runs(name: str, pages: Callable[[str], dict[str, A
     assert pages(name)
 
 
+ROLES = sections(DOCS / "roles.md")
+
+
+@pytest.mark.parametrize(
+    "role", [pytest.param(r, marks=pytest.mark.slow if "turbine" in r else ()) for r in ROLES]
+)
+def test_a_role_comes_from_a_blank_folder_to_its_figure(role: str, tmp_path: Path) -> None:
+    """By the manual alone, typed as printed: what is printed and drawn is what the page shows."""
+    text, line = ROLES[role]
+    ran = Page(text, tmp_path, str(DOCS / "roles.md"), line).run()
+    assert not ran.wrong, "\n".join(ran.wrong)
+    assert FIGURE.search(text) and PRINTED.search(text)
+
+
 @pytest.mark.slow
 def test_tutorial(pages: Callable[[str], dict[str, Any]]) -> None:
     """What the text says of its numbers."""
@@ -110,7 +115,7 @@ def test_tutorial(pages: Callable[[str], dict[str, Any]]) -> None:
     assert 0.999 < names["first"] / names["euler"] < 1.0
     assert np.abs(names["change"]).max() < 1e-3
     assert names["modes"].certified and np.all(names["modes"].growth_rate == 0.0)
-    crossing = names["events"].dropna("omega", how="all")["omega"].values
+    crossing = names["events"]["event_at"].values[names["events"]["event"].values == "crossing"]
     assert np.any(np.abs(crossing - 245.0) < 5.0)
     assert names["grid"]["verdict"].sel(omega=125, epsilon=0).item() == 1
     assert names["grid"]["proof"].sel(omega=25, epsilon=0).item() == 1

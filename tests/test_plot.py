@@ -12,7 +12,7 @@ import modal
 from assembly import gallery
 from assembly.errors import InputError
 from modal.exchange.outer_faces import outer_faces
-from modal.plot.axes import DISTINCT, styles
+from modal.plot.axes import distinct, styles
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def rotor() -> assembly.Rotor:
 @pytest.fixture(scope="module")
 def tracks(rotor: assembly.Rotor) -> xr.Dataset:
     speeds = np.linspace(0.0, 1000.0, 21)
-    return modal.track(rotor, omega=speeds, k=4, whirl_axis=(1, 0, 0), progress=False)
+    return modal.track(rotor, omega=speeds, k=4, progress=False)
 
 
 def test_a_campbell_diagram_shows_frequencies_over_rpm_and_the_whirl(tracks: xr.Dataset) -> None:
@@ -69,14 +69,34 @@ def test_a_campbell_diagram_needs_a_speed() -> None:
         modal.plot.campbell(over.rename(time="omega"), whirl=True)
 
 
-@pytest.mark.parametrize("count", [3, 8, DISTINCT, DISTINCT + 1, 1000])
-def test_no_two_modes_look_alike(count: int) -> None:
-    looks = {(str(s["color"]), s["ls"]) for s in styles(count)}
+@pytest.mark.parametrize("count", [3, 8, 9, distinct(), distinct() + 1, 1000])
+@pytest.mark.parametrize("dashed", [True, False])
+def test_no_two_modes_look_alike(count: int, dashed: bool) -> None:
+    looks = {(str(s["color"]), s["ls"] if dashed else "") for s in styles(count, dashed=dashed)}
     # A colour map has 256 colours; neighbours of a thousand curves may share one.
     assert len(looks) == (count if count <= 256 else 236)
 
 
 @pytest.mark.slow
+def test_modes_of_a_campbell_diagram_with_whirl_differ_in_colour(rotor: assembly.Rotor) -> None:
+    """The line style is the sense of whirl: nine modes have nine colours, and a colour bar."""
+    tracks = modal.track(rotor, omega=[0.0, 100.0], k=9, progress=False)
+    assert set(np.unique(tracks["whirl"].values.astype(str))) <= {"forward", "backward", "planar"}
+    lines = modal.plot.campbell(tracks)
+    assert len({str(line.get_color()) for line in lines}) == 9
+    assert len(plt.gcf().axes) == 2
+
+
+def test_growth_rates_of_many_modes_look_as_their_frequencies(rotor: assembly.Rotor) -> None:
+    tracks = modal.track(rotor, omega=[0.0, 100.0], k=10, progress=False)
+    upper, lower = plt.subplots(2)[1]
+    looks = [
+        [(line.get_color(), line.get_linestyle()) for line in draw(tracks, ax)]
+        for draw, ax in ((modal.plot.frequencies, upper), (modal.plot.growth_rates, lower))
+    ]
+    assert looks[0] == looks[1] and len(set(looks[0])) == 10
+
+
 def test_many_modes_get_a_colour_bar_in_place_of_a_legend() -> None:
     at = np.linspace(0.0, 1.0, 5)
     many = xr.Dataset(

@@ -9,10 +9,16 @@ import pytest
 
 import assembly
 from assembly import errors
+from assembly.bodies.nonlinear import Equilibrium
+from assembly.elements.passage import Beyond, Passage
 from assembly.linalg.combination import Pattern
 from assembly.linalg.multigrid import RigidMotions
+from assembly.mechanisms.deformed_bodies import BodyMotion
+from assembly.mechanisms.deformed_joints import DeformedRows
+from assembly.mechanisms.deformed_motion import DeformedMotion
 from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.jacobian import Jacobian
+from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
 from modal.periodic.orbits import Propagation
@@ -22,6 +28,7 @@ PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
 CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
+CLASSES |= {Beyond, BodyMotion, DeformedMotion, DeformedRows, Equilibrium, Jet, Passage}
 
 
 def needed(thing: Any) -> dict[str, set[type]]:

@@ -89,6 +89,15 @@ def test_rotating_bar_times_both_formalisms_and_says_what_it_shows(bar: xr.Datas
     assert_described(bar, rotating_bar.variables.VARIABLES)
 
 
+def test_rotating_bar_has_the_derivatives_of_table_1(bar: xr.Dataset) -> None:
+    """Complex-step derivatives of the terms, integrated apart from the library. As printed the
+    elastic term is half of what it is."""
+    assert bar["derivative_error"].sizes["lagrangian_term"] == 12
+    assert float(bar["derivative_error"].max()) < 1e-14
+    assert float(bar["derivative_misprint"]) == pytest.approx(0.5, rel=1e-12)
+    assert "−kδ" in rotating_bar.report(bar)
+
+
 # two-zeros (paper 628503)
 
 
@@ -219,6 +228,15 @@ def test_pump_kinematics_and_forces(pump: xr.Dataset) -> None:
     for drive in ("motor_torque", "slide_force"):
         for route in ("general", "projected"):
             np.testing.assert_allclose(pump[f"{drive}_{route}"], pump[drive], atol=1e-11 * scale)
+
+
+def test_pump_shows_the_operation_counts_of_table_1(pump: xr.Dataset) -> None:
+    """All rows of the paper's table are 48 (n + 1), 20 (n + 1) and 2 n."""
+    n = pump["lever_elements"].values
+    rules = [48 * (n + 1), 20 * (n + 1), 2 * n]
+    np.testing.assert_array_equal(pump["differentiations"].values, rules)
+    np.testing.assert_allclose(pump["differentiations_by_rule"].values, rules)
+    assert "48 (n + 1)" in wind_pump.report(pump)
 
 
 def test_pump_loop_closes_and_power_balances() -> None:

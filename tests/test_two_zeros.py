@@ -12,6 +12,8 @@ from assembly import FrozenSystem
 from modal import solve
 from modal.eigen.deflation import Projector, deflate_by_similarity, transposed_chain
 from modal.eigen.quadratic import Quadratic, companion
+from modal.eigen.solvers.second_order_krylov import extend
+from modal.eigen.solvers.shape_basis import ShapeBasis, SymmetricStiffness
 from tests.support.quadratics import free, upper_spectrum
 
 # Real machines: no value of them is questioned.
@@ -288,3 +290,18 @@ def test_zeros_of_a_turning_satellite_are_counted_by_its_coriolis_coupling() -> 
     assert (np.abs(whole) < 1e-4).sum() == 8 - rank
     for backend in ("dense", "slepc"):
         assert solve(bare, k=4, backend=backend).deflated == 8 - rank
+
+
+def test_a_start_that_collapses_on_the_rigid_motion_is_extended() -> None:
+    """A stiffness singular to round-off leaves one of the random first shapes of a search."""
+    n = 60
+    spring = np.diag(np.full(n, 2.0)) - np.diag(np.ones(n - 1), 1) - np.diag(np.ones(n - 1), -1)
+    turning = np.diag(np.ones(n - 1), 1) - np.diag(np.ones(n - 1), -1)
+    quadratic = Quadratic(assembly.FrozenSystem(M=np.eye(n), C=0.1 * turning, K=spring))
+    reference = SymmetricStiffness(quadratic)
+    basis = ShapeBasis(quadratic, reference, 40)
+    load = np.ones((n, 1))
+    basis.add(reference.solve(load), load)
+    extend(basis, 4, 0)
+    assert basis.m == 18  # 4.5 shapes for each of the four modes
+    reference.destroy()

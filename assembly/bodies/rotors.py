@@ -90,6 +90,11 @@ class Rotor:
     def __str__(self) -> str:
         return rotor_report(self)
 
+    @property
+    def whirl_axis(self) -> tuple[float, float, float]:
+        """The shaft, about which tracks count the direction of whirl."""
+        return 1.0, 0.0, 0.0
+
     def freeze(
         self, omega: float = 0.0, axis: ArrayLike | None = None, epsilon: float = 0.0
     ) -> FrozenSystem:

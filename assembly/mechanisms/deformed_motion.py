@@ -131,7 +131,18 @@ class DeformedMotion:
 
 @dataclass(frozen=True)
 class DeformedState:
-    """A mechanism with displacements, velocities and accelerations path (3, n) of all its DOFs."""
+    """A mechanism with finite displacements of all its nodes; made by `Mechanism.displaced`.
+
+    Parameters
+    ----------
+    motion : DeformedMotion
+        The equations at this time.
+    path : ndarray, shape (3, all)
+        Displacements and rotation vectors of all bodies in their own axes, m and rad, and their
+        first two rates.
+    rows : DeformedRows
+        Conditions of joints and deflections of springs.
+    """
 
     motion: DeformedMotion
     path: Array
@@ -139,7 +150,7 @@ class DeformedState:
 
     @property
     def q(self) -> Array:
-        """The independent DOFs."""
+        """The independent degrees of freedom (n,), m and rad."""
         return np.asarray(self.path[0, self.motion.masters])
 
     @cached_property
@@ -183,7 +194,7 @@ class DeformedState:
 
     @cached_property
     def residual(self) -> Array:
-        """R = TᵀF (n,)."""
+        """What is out of balance, R = TᵀF (n,), N and N·m."""
         pattern = self.motion.elastic.pattern(True)[1]
         return np.asarray(pattern.reduce_vector(self.force[None], self.transform.value[None])[0])
 
@@ -197,7 +208,13 @@ class DeformedState:
         return out
 
     def parts(self) -> dict[str, sp.csr_matrix]:
-        """The named matrices over the independent DOFs."""
+        """The named matrices of the frozen system.
+
+        Returns
+        -------
+        dict of str to scipy.sparse.csr_matrix
+            Over the independent degrees of freedom, (n, n).
+        """
         m, topology = self.motion, self.motion.topology
         own = [body_parts(body) for body in self.bodies]
         whole = {name: sp.block_diag([p[name] for p in own], "csr") for name in own[0]}
@@ -231,7 +248,13 @@ class DeformedState:
         return {name: sp.csr_matrix(out[name]) for name in PARTS if out[name].nnz or name == "M"}
 
     def system(self) -> FrozenSystem:
-        """The frozen system about this state: Q is what is out of balance."""
+        """The frozen system about this state.
+
+        Returns
+        -------
+        FrozenSystem
+            Its load Q is what is out of balance, with the opposite sign.
+        """
         elastic = self.motion.elastic
         return FrozenSystem(
             **self.parts(),
@@ -242,7 +265,13 @@ class DeformedState:
         )
 
     def tangents(self) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
-        """∂R/∂q̈, ∂R/∂q̇ and ∂R/∂q, (n, n)."""
+        """The derivatives of the residual.
+
+        Returns
+        -------
+        tuple of scipy.sparse.csr_matrix
+            By accelerations, by velocities and by q, (n, n).
+        """
         parts = self.parts()
         n = len(self.motion.masters)
 

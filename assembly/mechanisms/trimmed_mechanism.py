@@ -14,7 +14,7 @@ from assembly.errors import FrozenMotionError, InputError, MechanismError
 from assembly.linalg.combination import Pattern
 from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.deformed_joints import DeformedJoints
-from assembly.mechanisms.deformed_motion import DeformedMotion
+from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.mechanisms.rigid_mechanism import RigidMechanism
 from assembly.mechanisms.trim import equilibrium
 from assembly.mechanisms.trim_result import Trim
@@ -125,6 +125,51 @@ class TrimmedMechanism(RigidMechanism):
                 "its drivers, or give them a stiffness"
             )
         return system
+
+    def displaced(
+        self,
+        t: float,
+        q: ArrayLike,
+        velocity: ArrayLike,
+        acceleration: ArrayLike,
+        *,
+        near: DeformedState | None = None,
+    ) -> DeformedState:
+        """The elastic mechanism with given independent degrees of freedom, in motion.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        q, velocity, acceleration : array_like, shape (n,)
+            Independent degrees of freedom, m and rad, and their first two rates.
+        near : DeformedState, optional
+            A neighbouring state, from which the joints are closed.
+
+        Returns
+        -------
+        DeformedState
+            Its `residual` is what is out of balance, N and N·m; `tangents()` are the derivatives
+            by acceleration, velocity and q; `system()` is the frozen system about it.
+
+        Raises
+        ------
+        ConvergenceError
+            Where the joints cannot be closed, or a displacement is out of range.
+        InputError
+            For vectors of another length, or a body without a law of large displacements.
+        SingularPositionError
+            When the mechanism cannot be assembled, or loses rank, at t.
+        """
+        elastic = self.elastic(None)
+        n = len(elastic.masters)
+        values = [np.asarray(x, dtype=float) for x in (q, velocity, acceleration)]
+        if any(x.shape != (n,) for x in values):
+            raise InputError(f"q, velocity, acceleration: expected {n} numbers each")
+        guess = np.zeros(int(self.topology.offsets[-1])) if near is None else near.path[0]
+        now = self.dynamics.at(self.state(float(t)))
+        motion = DeformedMotion(self.dynamics, elastic, self._deformed_joints, now)
+        return motion.closed(values[0], values[1], values[2], guess)
 
     def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
         """The equilibria at several times, each started from the one before.

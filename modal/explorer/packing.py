@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 from xarray import DataArray
 
@@ -17,7 +18,8 @@ from modal.data.units import units_of
 from modal.explorer.mode_states import State
 from modal.explorer.views import ExplorerView, axis_words
 from modal.maps.classes import NAMES, NOT_COMPUTED, classes
-from modal.plot.colours import DASHES, DIVERGENCE, FLUTTER, PALETTE, RIGID, STABLE, plain
+from modal.plot.axes import styles
+from modal.plot.colours import DASHES, DIVERGENCE, FLUTTER, STABLE, plain
 from modal.plot.track_curves import label_of, rigid_modes
 from modal.proofs.codes import PROOFS
 
@@ -80,7 +82,6 @@ def _view(view: ExplorerView) -> dict[str, Any]:
 
 def _tracks(view: ExplorerView) -> dict[str, Any]:
     dataset, (name,) = view.dataset, view.axes
-    rigid, count = rigid_modes(dataset), dataset.sizes["mode"]
     words = [key for key in ("kind", "event", "whirl", "name") if key in dataset]
     return dict(
         quantities=[
@@ -90,10 +91,9 @@ def _tracks(view: ExplorerView) -> dict[str, Any]:
             if key in dataset and np.isfinite(dataset[key].values.astype(float)).any()
         ],
         modes=[
-            dict(label=label_of(dataset, j),
-                 colour=RIGID if rigid[j] else PALETTE[j % len(PALETTE)],
-                 dash=0 if rigid[j] else j // len(PALETTE) % len(DASHES))
-            for j in range(count)
+            dict(label=label_of(dataset, j), colour=to_hex(style["color"]),
+                 dash=DASHES.index(style["ls"]))
+            for j, style in enumerate(styles(dataset.sizes["mode"], rigid_modes(dataset)))
         ],
         words={key: _codes(dataset[key].transpose(name, "mode")) for key in words},
     )  # fmt: skip

@@ -19,7 +19,6 @@ from modal.explorer.mode_states import (
     matched,
 )
 from modal.explorer.placed_bodies import Geometry, placed_bodies
-from modal.explorer.skins import Skin
 from modal.maps.classes import classes
 from modal.plot.colours import plain
 from modal.types import Complex
@@ -38,10 +37,10 @@ class ExplorerView:
         Name of the view.
     dataset : xarray.Dataset
         Tracks or map.
-    bodies : tuple of (str, Skin)
-        Name and drawing of every body; none without a model.
-    states : tuple of State
-        The points that have shapes.
+    bodies : tuple
+        Name and drawing of every body; none without a model. For the page only.
+    states : tuple
+        The points that have shapes. For the page only.
     size : float
         Largest extent of the model, m.
     missing : str
@@ -50,8 +49,8 @@ class ExplorerView:
 
     title: str
     dataset: Dataset
-    bodies: tuple[tuple[str, Skin], ...] = ()
-    states: tuple[State, ...] = ()
+    bodies: tuple[tuple[str, Any], ...] = ()
+    states: tuple[Any, ...] = ()
     size: float = 1.0
     missing: str = ""
 

@@ -17,8 +17,6 @@ from assembly.arguments import check_kind
 from assembly.errors import InputError
 from modal.plot.colours import DASHES, PALETTE, RIGID, colour, dashes
 
-DISTINCT = len(PALETTE) * len(DASHES) // 2  # curves that a legend can name; more are graded
-
 
 def axes(ax: Axes | None, **options: Any) -> Axes:
     """The axes given, or those of a new figure."""
@@ -42,9 +40,17 @@ def check_result(result: object, variables: Sequence[str], what: str) -> None:
         raise InputError(f"plot: expected {what}, got a dataset over {names}")
 
 
-def styles(count: int, rigid: Sequence[bool] = ()) -> list[dict[str, Any]]:
-    """Colour and line style of each of the curves; no two that a legend names are alike."""
-    if count > DISTINCT:
+def distinct(dashed: bool = True) -> int:
+    """Number of curves that a legend can name: by colour and line style, or by colour alone."""
+    return len(PALETTE) * (len(DASHES) // 2 if dashed else 1)
+
+
+def styles(count: int, rigid: Sequence[bool] = (), dashed: bool = True) -> list[dict[str, Any]]:
+    """Colour and line style of each of the curves; no two that a legend names are alike.
+
+    dashed: whether line styles may distinguish curves, where they mean nothing else.
+    """
+    if count > distinct(dashed):
         shades = colormaps["viridis"](np.linspace(0.0, 0.92, count))
         found: list[dict[str, Any]] = [{"color": shade, "ls": "-", "lw": 0.9} for shade in shades]
     else:
@@ -55,9 +61,9 @@ def styles(count: int, rigid: Sequence[bool] = ()) -> list[dict[str, Any]]:
     return found
 
 
-def key(ax: Axes, count: int, what: str = "mode") -> None:
-    """A legend for few curves, a colour bar of their numbers for many."""
-    if count > DISTINCT:
+def key(ax: Axes, count: int, what: str = "mode", dashed: bool = True) -> None:
+    """A legend for few curves, a colour bar of their numbers for many; dashed: as of `styles`."""
+    if count > distinct(dashed):
         scale = ScalarMappable(Normalize(1, count), colormaps["viridis"])
         ax.figure.colorbar(scale, ax=ax, label=f"number of the {what}")
     else:

@@ -61,7 +61,7 @@ def campbell(
         raise InputError("whirl: the tracks have no whirl; give whirl_axis to modal.track")
     count = tracks.sizes["mode"]
     artists = []
-    for mode, style in enumerate(styles(count, rigid_modes(tracks))):
+    for mode, style in enumerate(styles(count, rigid_modes(tracks), dashed=senses is None)):
         y, label = tracks["frequency"].isel(mode=mode).values, label_of(tracks, mode)
         if senses is None:
             artists += ax.plot(rpm, y, label=label, **style)
@@ -80,7 +80,7 @@ def campbell(
             if np.any(senses.values.astype(str) == sense):
                 ax.plot([], [], WHIRL[sense], color="0.3", label=sense)
     if legend:
-        key(ax, count)
+        key(ax, count, dashed=senses is None)
     return artists
 
 

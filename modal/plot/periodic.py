@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from modal.plot.axes import axes
+from modal.plot.axes import axes, key, styles
 from modal.plot.colours import colour
 from modal.plot.labels import axis_label
 
@@ -110,11 +110,11 @@ def periodic_mode(
     time = orbit["time"].values - float(orbit["time"][0])
     turn = time / (time[-1] + time[1])
     artists = []
-    for n, dof in enumerate(dofs):
+    for n, (dof, style) in enumerate(zip(dofs, styles(len(dofs)), strict=True)):
         values = orbit.isel(dof=dof).values
         size = float(np.abs(values).max()) or 1.0
         label = labels[n] if labels else f"DOF {dof}"
-        artists += ax.plot(turn, np.abs(values) / size, color=colour(n), label=label)
+        artists += ax.plot(turn, np.abs(values) / size, label=label, **style)
     ax.set(xlabel="position in the period", ylabel="amplitude (relative)", ylim=(0.0, 1.05))
-    ax.legend()
+    key(ax, len(dofs), "degree of freedom")
     return artists

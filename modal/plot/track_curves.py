@@ -96,7 +96,9 @@ def _mark_events(track: Dataset, x: DataArray, y: DataArray, ax: Axes, shade: st
 
 
 def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
-    """Draw Re λ (solid) and the rate corrected for the motion, σ (dashed), of the elastic tracks.
+    """Draw Re λ and the rate corrected for the motion, σ, of the elastic tracks.
+
+    σ is dashed; where line styles distinguish modes, it is thin instead.
 
     Parameters
     ----------
@@ -115,12 +117,14 @@ def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     dim = next(d for d in tracks["frequency"].dims if d != "mode")
     x, rigid = tracks[dim], rigid_modes(tracks)
     artists = []
-    for mode, style in enumerate(styles(tracks.sizes["mode"], rigid)):
+    looks = styles(tracks.sizes["mode"], rigid)
+    thin = any(style["ls"] != "-" for style in looks)
+    for mode, style in enumerate(looks):
         if rigid[mode]:
             continue
-        artists += ax.plot(x, tracks["growth_rate"].isel(mode=mode), color=style["color"])
+        artists += ax.plot(x, tracks["growth_rate"].isel(mode=mode), **style)
         sigma = tracks["growth_rate_corrected"].isel(mode=mode)
-        ax.plot(x, sigma, "--", color=style["color"], lw=1.0)
+        ax.plot(x, sigma, **(style | ({"lw": 0.6} if thin else {"ls": "--", "lw": 1.0})))
     ax.axhline(0.0, color="black", lw=0.8)
     # Damping of high modes is orders above what decides stability: both must be legible.
     rates = tracks["growth_rate"].where(tracks["kind"] != "rigid").values
@@ -134,7 +138,8 @@ def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     ax.set(xlabel=axis_label(x), ylabel=label)
     handles = [
         Line2D([], [], color="0.3", label="frozen, Re λ"),
-        Line2D([], [], color="0.3", ls="--", lw=1.0, label="corrected, σ"),
-    ]
+        Line2D([], [], color="0.3", ls="-" if thin else "--", lw=0.6 if thin else 1.0,
+               label="corrected, σ"),
+    ]  # fmt: skip
     ax.legend(handles=handles, loc="best", ncols=2)
     return artists

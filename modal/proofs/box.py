@@ -88,7 +88,8 @@ class Box:
                 "be unstable"
             )
         return (
-            f"an unstable mode has a frequency up to {self.angular_frequency / (2 * np.pi):.6g} Hz "
-            f"and grows at {self.growth:.6g} 1/s or less (gyroscopic {self.gyroscopic:.4g} rad/s, "
+            "an unstable mode would have a frequency up to "
+            f"{self.angular_frequency / (2 * np.pi):.6g} Hz and grow at {self.growth:.6g} 1/s "
+            f"or less (gyroscopic {self.gyroscopic:.4g} rad/s, "
             f"circulatory {self.circulatory:.4g} rad/s)"
         )

@@ -125,7 +125,8 @@ def track(
     rules : modal.Rules, optional
         Thresholds of the matching and of the location of events.
     whirl_axis : array_like, shape (3,), optional
-        Axis of the whirl direction. Default: the parameter `axis`.
+        Axis of the whirl direction. Default: the parameter `axis`, or the `whirl_axis` of the
+        model: the shaft of a rotor.
     checks : int, default 1
         Number of values, drawn with a fixed seed, where a reduced basis is compared with a full
         solve.
@@ -180,7 +181,8 @@ def track(
     guard = 2 + k // 4 if guard is None else guard
     _check(guard, checks, tolerance, interval_change, rules)
     rules = rules or Rules()
-    axis = whirl_axis if whirl_axis is not None else parameters.get("axis")
+    axis = parameters.get("axis", getattr(model, "whirl_axis", None))
+    axis = axis if whirl_axis is None else whirl_axis
     sweep = Sweep.of(model, times, parameters, axis, over)
     name, at = sweep.name, sweep.at
     speed = 1.0 if name == "time" else _rate(rate, name, parameters)

@@ -27,6 +27,7 @@ from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
 from modal.transient.integrators.stages import Integrator, State
 from modal.transient.link_transient import on_links
 from modal.transient.loads import Load, check_resolved, total_force
+from modal.transient.nonlinear import NoLedger, NonlinearAlpha, check_nonlinear
 from modal.transient.records import Recorder, chosen_probes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import Accepted, AdaptiveSteps, FixedSteps
@@ -50,6 +51,7 @@ def integrate(
     step: float | None = None,
     displacement_tolerance: float | None = None,
     rho_infinity: float = 1.0,
+    nonlinear: bool = False,
     loads: Sequence[Load] = (),
     probes: Any = None,
     every: int = 1,
@@ -85,6 +87,11 @@ def integrate(
     rho_infinity : float, default 1.0
         Spectral radius of generalised-α at infinite frequency, 0 to 1. 1 conserves the energy;
         less damps the high frequencies.
+    nonlinear : bool, default False
+        Of a mechanism: finite elastic displacements and rotations (docs/theory.md, "Mechanisms at
+        finite deflection"). All steady loads of the motion act; q counts from the undeformed
+        machine, and `mechanism.trim(t).q` is the equilibrium at the start. The energy is not
+        recorded.
     loads : sequence of Harmonic, Impulse, Tabulated, InertiaLoads, optional
         Default: none, the free vibration.
     probes : sequence of int or (int, str), or "all", optional
@@ -143,7 +150,7 @@ def integrate(
     for load in loads:
         if not callable(getattr(load, "force", None)):
             raise InputError(f"loads: expected loads such as modal.Harmonic(…), got {shown(load)}")
-    links = None if loads or checkpoint else on_links(model, span, initial)
+    links = None if loads or checkpoint or nonlinear else on_links(model, span, initial)
     if links is not None:
         found = integrate(
             links, span, links.state(initial), formalism, method=method, step=step,
@@ -154,11 +161,15 @@ def integrate(
     if not (isinstance(every, int) and every >= 1):
         raise InputError(f"every: expected a whole number of steps from 1 up, got {every!r}")
     run = _second_order if is_second_order(model) else _first_order
+    if nonlinear:
+        check_nonlinear(model, formalism, tuple(loads))
+        run = _nonlinear
     integrator, ledger, norm, first, rows, name = run(
         model, span, initial, formalism, method, rho_infinity, tuple(loads), probes
     )
-    if step is None and displacement_tolerance is None and isinstance(ledger, EnergyLedger):
-        step = default_step(ledger.equations, span, loads, model, integrator.order)
+    if step is None and displacement_tolerance is None and not isinstance(ledger, FirstOrderLedger):
+        equations = SecondOrderModel(model) if nonlinear else ledger.equations
+        step = default_step(equations, span, loads, model, integrator.order)
     steps = _steps(integrator, span, step, displacement_tolerance, norm, tuple(loads))
     settings = dict(
         t_span=list(span),
@@ -166,6 +177,7 @@ def integrate(
         step=step,
         displacement_tolerance=displacement_tolerance,
         rho_infinity=rho_infinity,
+        nonlinear=nonlinear,
         unknowns=len(first[0]),
         probes=list(rows.labels),
         every=every,
@@ -212,7 +224,8 @@ def integrate(
     attributes = {"formalism": formalism, "solver": name, "order": integrator.order}
     attributes |= _described(settings, model) | _accuracy(ledger, steps)
     attributes["made_from"] = made_from(model)
-    return recorder.dataset(attributes)
+    found = recorder.dataset(attributes)
+    return found.drop_vars(["energy", "energy_defect"]) if nonlinear else found
 
 
 class _Energies:
@@ -290,6 +303,21 @@ def _second_order(
     rows = chosen_probes(probes, start.n, start)
     norm = DisplacementNorm(equations, span)
     return integrator, EnergyLedger(equations, force), norm, first, rows, name
+
+
+def _nonlinear(
+    model: Any, span: Any, initial: Any, formalism: str, method: str | None, rho: float,
+    loads: tuple[Load, ...], probes: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    name = method or "generalized-alpha"
+    if name != "generalized-alpha":
+        raise InputError(f'method: a nonlinear transient takes "generalized-alpha", got {method!r}')
+    start = model.freeze(span[0])
+    force = total_force(loads, model.freeze, start.n)
+    integrator = NonlinearAlpha(model, force, rho)
+    first = initial_state(initial, start.n)
+    rows = chosen_probes(probes, start.n, start)
+    return integrator, NoLedger(), PlainNorm(), first, rows, name
 
 
 def _first_order(

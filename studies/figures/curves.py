@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from xarray import DataArray
 
 from modal.data.units import PREFIXES
-from modal.plot.colours import colour
+from modal.plot.colours import colour, dashes
 from modal.plot.labels import axis_label
 
 # Line styles that tell curves apart in print too.
@@ -59,7 +59,7 @@ def family(
     rows = [data] if along is None else [data.isel({along: i}) for i in range(data.sizes[along])]
     artists = []
     for i, row in enumerate(rows):
-        style = STYLES[i % len(STYLES)] if styled else "-"
+        style = STYLES[i % len(STYLES)] if styled else dashes(first + i)
         label = None if labels is None else labels[i]
         artists += ax.plot(
             row[x].values,

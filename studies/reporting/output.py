@@ -36,8 +36,8 @@ class OutputFolder:
         self.written: list[Path] = []
         self.captions: dict[str, str] = {}
         self.remarks: list[str] = []  # lines below the report
-        self.record: dict[str, str] = {}  # attributes of every dataset
         self.views: list[ExplorerView] = []  # of the section to explore of the report page
+        self.record: dict[str, str] = {}  # attributes of every dataset
         self.apart: set[str] = set()  # figures that the report page does not show
         self._claimed = False
         self._made: list[Path] = []  # folders that this run made, from the inside out

@@ -26,6 +26,7 @@ from studies.rotating_bar.bar import (
     transient,
     wave_speed,
 )
+from studies.rotating_bar.derivatives import derivatives
 from studies.rotating_bar.exact import continuum_frequencies, element_frequencies, response
 from studies.rotating_bar.parameters import parameter_studies
 from studies.rotating_bar.summary import report
@@ -88,6 +89,7 @@ def main(
         frequencies(elements),
         responses(elements, force, duration, step, damping_ratio),
         parameter_studies(elements, force, duration, progress),
+        derivatives(),
     ]
     if timing_repeats > 0:
         load = modal.Harmonic(at=-1, amplitude=force, angular_frequency=EXCITATION)

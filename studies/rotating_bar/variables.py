@@ -34,6 +34,13 @@ VARIABLES: Table = {
     "seconds_spread": Variable("largest less smallest computing time", "s", _TIMING),
     "evaluations": Variable("right-hand sides of the explicit runs", "1", _TABLE_3),
     "seconds_paper": Variable("computing time printed in the paper's Table 3", "s", _TABLE_3),
+    "derivative": Variable(
+        "derivative of the term by the displacements", None, ("lagrangian_term",)
+    ),
+    "derivative_error": Variable(
+        "relative difference of the derivative from the complex step", "1", ("lagrangian_term",)
+    ),
+    "derivative_misprint": Variable("the same of the elastic term as printed, −½kδ", "1", ()),
     "damping": Variable("damping ratio of the first mode", "1"),
     "instant": Variable("time", "s"),
     "section": Variable("section area", "m2"),

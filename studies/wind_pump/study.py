@@ -22,6 +22,7 @@ from assembly.errors import InputError
 from studies.reporting.protocol import Data, Exploration, Outputs, Remark, merged, study_main
 from studies.wind_pump import figures
 from studies.wind_pump.machine import Pump, mechanism
+from studies.wind_pump.operations import operations
 from studies.wind_pump.rigid import FORCES, joint_forces, motion
 from studies.wind_pump.summary import agreement, report
 from studies.wind_pump.terms import eigenvalues_over_turn, pinned_frequency, stress_shift
@@ -91,6 +92,7 @@ def main(
             forces_both_ways(pump, pumping, times),
             eigenvalues_over_turn(pumping, times, modes, progress),
             by_hand(pump, times, modes),
+            operations(),
         ],
         VARIABLES,
         title="wind water pump of Vlase, Negrean, Marin & Năstac (2020)",

@@ -30,6 +30,17 @@ VARIABLES: Table = {
     "shift_by_hand": Variable(
         "first-order shift by the axial force of a pinned beam", "Hz", ("time", "mode")
     ),
+    "differentiations": Variable(
+        "differentiations to set up the equations, printed in the paper's Table 1",
+        "1",
+        ("formalism", "lever_elements"),
+    ),
+    "differentiations_by_rule": Variable(
+        "the same by a straight line through the first and the last",
+        "1",
+        ("formalism", "lever_elements"),
+    ),
+    "lever_elements": Variable("number of elements of the lever", "1"),
     "pinned_frequency": Variable(
         "frequency of the lever pinned at both ends, at rest", "Hz", ("mode",)
     ),

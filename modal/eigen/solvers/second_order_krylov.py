@@ -26,7 +26,7 @@ def extend(basis: ShapeBasis, modes: int, seed: int) -> None:
     moving = quadratic.C.nnz > 0
     first = np.linalg.qr(rng.standard_normal((basis.m, BLOCK)))[0]
     a = _padded(first, room)
-    b = _padded(rng.standard_normal((basis.m, BLOCK)), room) if moving else 0.0 * a
+    b = _padded(rng.standard_normal(first.shape), room) if moving else 0.0 * a
     known = np.zeros((2 * room, 0))
     while basis.m < wanted:
         state = np.vstack([a, b])

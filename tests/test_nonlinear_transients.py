@@ -1,0 +1,81 @@
+"""Transients at finite elastic displacements: exact solutions, order, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.special as special
+from numpy.typing import NDArray
+
+import assembly
+import modal
+
+Array = NDArray[np.float64]
+LENGTH, MASS, INERTIA, GRAVITY = 0.4, 2.0, 0.05, 9.81
+
+
+def pendulum(stiffness: float = 0.0) -> assembly.Mechanism:
+    """A rigid pendulum that hangs along x, on a hinge that gives."""
+    bob = assembly.rigid_body(MASS, INERTIA, centre=(LENGTH, 0.0, 0.0), planar=True)
+    return assembly.Mechanism(
+        {"bob": bob},
+        [assembly.revolute("ground", (0, 0), "bob", (0, 0), name="hinge")],
+        [assembly.driver("hinge", 0.0, stiffness=stiffness)],
+        gravity=(GRAVITY, 0.0, 0.0),
+    )
+
+
+def test_pendulum_of_sixty_degrees() -> None:
+    """Period 4 K(sin ½θ)/ω₀ (Landau & Lifshitz, Mechanics, §11); the method is of order 2."""
+    amplitude = np.pi / 3.0
+    about = INERTIA + MASS * LENGTH**2  # the moment of inertia is that about the centre
+    natural = np.sqrt(MASS * GRAVITY * LENGTH / about)
+    period = 4.0 * special.ellipk(np.sin(0.5 * amplitude) ** 2) / natural
+    assert period > 1.07 * 2.0 * np.pi / natural
+    machine, errors = pendulum(), []
+    for count in (16, 32):
+        found = modal.integrate(
+            machine, (0.0, period), ([amplitude], [0.0]), nonlinear=True, step=period / count
+        )
+        errors.append(abs(found.displacement.values[-1, 0] - amplitude))
+        speed = found.velocity.values[-1, 0]
+        errors[-1] = float(np.hypot(errors[-1], speed / natural))
+    assert errors[1] < 3e-2 * amplitude
+    assert 3.5 < errors[0] / errors[1] < 4.5
+    assert "energy" not in found
+
+
+def test_small_vibrations_are_the_linear_ones() -> None:
+    """A cantilever on a turning hub: a small disturbance of the trim follows the linear equations
+    about it."""
+    soft = assembly.Material(E=2e9, nu=0.3, rho=2000.0)
+    machine = assembly.Mechanism(
+        {"arm": assembly.beam(0.5, assembly.rectangle(0.02, 0.02), soft, 1, planar=True)},
+        [assembly.revolute("ground", (0, 0), "arm", "start", name="hub")],
+        [assembly.driver("hub", assembly.Uniform(rate=20.0, start=0.0))],
+    )
+    trim = machine.trim(0.0)
+    system = trim.system
+    shape = 1e-5 * np.real(modal.solve(system, k=1).right[:, 0])
+    shape = shape * 1e-3 / np.abs(shape).max()
+    span, step = (0.0, 0.006), 5e-4
+    options = dict(step=step, probes="all")
+    full = modal.integrate(machine, span, (trim.q + shape, 0.0 * shape), nonlinear=True, **options)
+    about = assembly.FrozenSystem(M=system.M, C=system.damping, K=system.stiffness)
+    linear = modal.integrate(about, span, (shape, 0.0 * shape), **options)
+    difference = full.displacement.values - trim.q - linear.displacement.values
+    assert np.abs(linear.displacement.values).max() > 5e-4
+    assert np.abs(difference).max() < 1e-2 * np.abs(linear.displacement.values).max()
+
+
+def test_what_it_does_not_take_is_one_line() -> None:
+    machine = pendulum(10.0)
+    bar = assembly.beam(1.0, assembly.circle(0.1), assembly.steel, 2, clamped="start")
+    with pytest.raises(assembly.InputError, match="nonlinear: expected a Mechanism"):
+        modal.integrate(bar.freeze(), (0.0, 1.0), nonlinear=True)
+    with pytest.raises(assembly.InputError, match="formalism must be"):
+        modal.integrate(machine, (0.0, 1.0), formalism="hamilton", nonlinear=True)
+    with pytest.raises(assembly.InputError, match="leave InertiaLoads out"):
+        modal.integrate(machine, (0.0, 1.0), loads=[modal.InertiaLoads()], nonlinear=True)
+    with pytest.raises(assembly.ConvergenceError, match="shorter step"):
+        modal.integrate(machine, (0.0, 9.0), ([0.0], [500.0]), nonlinear=True, step=0.5)
