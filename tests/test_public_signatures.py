@@ -21,13 +21,23 @@ from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
+from modal.periodic.decoupled_orbits import DecoupledOrbits
 from modal.periodic.orbits import Propagation
 from tests.support.signatures import classes, hints, known, members, public, raised
 
 PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
-CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
+CLASSES |= {
+    DecoupledOrbits,
+    ElasticReduction,
+    Frames,
+    Instant,
+    Jacobian,
+    Pattern,
+    Propagation,
+    RigidMotions,
+}
 CLASSES |= {Beyond, BodyMotion, DeformedMotion, DeformedRows, Equilibrium, Jet, Passage}
 
 
