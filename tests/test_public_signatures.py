@@ -22,6 +22,7 @@ from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
+from modal.periodic.decoupled_orbits import DecoupledOrbits
 from modal.periodic.orbits import Propagation
 from tests.support.signatures import classes, hints, known, members, public, raised
 
@@ -31,6 +32,7 @@ CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
 CLASSES |= {Beyond, BodyMotion, BodyStatics, DeformedMotion, DeformedRows, Equilibrium}
 CLASSES |= {Jet, Passage}
+CLASSES |= {DecoupledOrbits}
 
 
 def needed(thing: Any) -> dict[str, set[type]]:
