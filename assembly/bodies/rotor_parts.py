@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +11,14 @@ from scipy.interpolate import PchipInterpolator
 
 from assembly.arguments import as_number, as_numbers, real_array, shown
 from assembly.errors import InputError
-from assembly.magnitudes import INERTIA, MASS, POSITION
+from assembly.magnitudes import INERTIA, LENGTH, MASS, POSITION
 from assembly.materials.materials import Material, check_is_material
+from assembly.materials.sections import Section
 from assembly.types import Array
 
 Coefficients = float | ArrayLike | Callable[[float], ArrayLike]
+
+ROUND = 1e-6  # difference of the second moments of a round section, relative
 
 
 @dataclass(frozen=True)
@@ -232,3 +235,26 @@ def speed_table(speeds: ArrayLike, values: ArrayLike) -> SpeedTable:
     if not np.all(np.isfinite(coefficients)):
         raise InputError("values: have entries that are not finite numbers")
     return SpeedTable(at, coefficients)
+
+
+def segment_lengths(segments: Sequence[tuple[float, Section]]) -> Array:
+    """Lengths of the segments, m; InputError unless they are pairs of length and round section."""
+    if not segments:
+        raise InputError("segments: expected at least one (length, section)")
+    for number, segment in enumerate(segments):
+        if len(segment) != 2 or not isinstance(segment[1], Section):
+            raise InputError(
+                f"segments: number {number}: expected (length, section) such as "
+                f"(0.5, assembly.circle(0.05)), got {shown(segment)}"
+            )
+        LENGTH.number(segment[0], f"segments: number {number}: length")
+        section = segment[1]
+        if (
+            abs(section.Iy - section.Iz) > ROUND * section.Iy
+            or abs(section.Iyz) > ROUND * section.Iy
+        ):
+            raise InputError(
+                f"segments: number {number}: the section {section.name!r} is not axisymmetric; "
+                "describe such a shaft in its turning frame, by assembly.beam"
+            )
+    return np.array([float(length) for length, _ in segments])

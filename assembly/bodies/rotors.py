@@ -23,7 +23,7 @@ from assembly.bodies.beams import POINTS_UNIFORM, Theory, chain, straight_statio
 from assembly.bodies.body import Body
 from assembly.bodies.body_report import rotor_report
 from assembly.bodies.made_from import described
-from assembly.bodies.rotor_parts import Bearing, Disc
+from assembly.bodies.rotor_parts import Bearing, Disc, segment_lengths
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.elements.quadrature import gauss
@@ -31,14 +31,13 @@ from assembly.elements.rigid import RigidFamily
 from assembly.errors import InputError
 from assembly.kinematics import SKEW_UNITS, unit_axis
 from assembly.linalg.combination import Combination
-from assembly.magnitudes import LENGTH, MOST_ELEMENTS, RATE, check_count
+from assembly.magnitudes import MOST_ELEMENTS, RATE, check_count
 from assembly.materials.materials import Material, check_is_material
 from assembly.materials.sections import Section
 from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted
 from assembly.types import Array, Index, Inexact
 
-ROUND = 1e-6  # difference of the second moments of a round section, relative
 LATERAL = (1, 2, 4, 5)
 ALL = (0, 1, 2, 3, 4, 5)
 
@@ -367,7 +366,7 @@ def rotor(
     discs = as_list(discs, Disc, "discs", "assembly.Disc(…)")
     bearings = as_list(bearings, Bearing, "bearings", "assembly.Bearing(…)")
     check_is_material(material)
-    lengths = _lengths(segments)
+    lengths = segment_lengths(segments)
     check_count(elements, "elements", largest=MOST_ELEMENTS)
     as_number(internal_damping, "internal_damping")
     if not (np.isfinite(internal_damping) and internal_damping >= 0.0):
@@ -397,29 +396,6 @@ def rotor(
     at_nodes = tuple((_at(x, disc.at), disc) for disc in discs)
     drive = _at(x, drive_at)
     return Rotor(body, placed, float(internal_damping), float(axial_load), drive, at_nodes)
-
-
-def _lengths(segments: Sequence[tuple[float, Section]]) -> Array:
-    """Lengths of the segments, m; InputError unless they are pairs of length and round section."""
-    if not segments:
-        raise InputError("segments: expected at least one (length, section)")
-    for number, segment in enumerate(segments):
-        if len(segment) != 2 or not isinstance(segment[1], Section):
-            raise InputError(
-                f"segments: number {number}: expected (length, section) such as "
-                f"(0.5, assembly.circle(0.05)), got {shown(segment)}"
-            )
-        LENGTH.number(segment[0], f"segments: number {number}: length")
-        section = segment[1]
-        if (
-            abs(section.Iy - section.Iz) > ROUND * section.Iy
-            or abs(section.Iyz) > ROUND * section.Iy
-        ):
-            raise InputError(
-                f"segments: number {number}: the section {section.name!r} is not axisymmetric; "
-                "describe such a shaft in its turning frame, by assembly.beam"
-            )
-    return np.array([float(length) for length, _ in segments])
 
 
 def _nodes(steps: Array, parts: Sequence[tuple[str, float]], elements: int) -> Array:
