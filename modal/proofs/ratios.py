@@ -83,9 +83,11 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
 
 def _largest_skew(S: Array) -> float:
     """‖S‖₂ of a skew matrix."""
-    last = len(S) - 1
-    square = la.eigh(S @ S.T, eigvals_only=True, subset_by_index=[last, last])
-    return float(np.sqrt(max(square[0], 0.0)))
+    largest = float(np.abs(S).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    unit = S / largest
+    return largest * float(np.sqrt(max(la.eigvalsh(unit @ unit.T)[-1], 0.0)))
 
 
 def lowest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:

@@ -136,6 +136,16 @@ class InRpm:
 
     model: Any
 
+    @property
+    def whirl_axis(self) -> Any:
+        """The axis about which tracks count the direction of whirl, where the model has one."""
+        return getattr(self.model, "whirl_axis", None)
+
+    @property
+    def made_from(self) -> str:
+        """What the model was made from, in one line."""
+        return str(self.model.made_from)
+
     def freeze(self, speed_rpm: float, **others: Any) -> assembly.FrozenSystem:
         """The frozen system at a speed, rpm."""
         system: assembly.FrozenSystem = self.model.freeze(omega=speed_rpm * RPM, **others)
