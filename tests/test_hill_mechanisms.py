@@ -128,7 +128,9 @@ def test_slow_motion_of_constant_matrices_has_their_slow_eigenvalues() -> None:
 
 
 def test_unfinished_chart_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    axes = dict(speed_rpm=np.linspace(2000.0, 5000.0, 4), damping=np.linspace(0.5, 2.0, 4))
+    axes: dict[str, Any] = dict(
+        speed_rpm=np.linspace(2000.0, 5000.0, 4), damping=np.linspace(0.5, 2.0, 4)
+    )
     whole = hill_chart(slider_crank, turning, k=2, **axes)
     computed = []
     multipliers = Panel.multipliers
