@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from modal.provenance.same_model import drawn_prints
-from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
 from modal.reduction.spot_check import full_modes, unmatched
 from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.sources import Freeze, Kept, SmallInstant
@@ -69,6 +69,7 @@ class SmoothSource:
     of another kind, AccuracyError when a full solve differs."""
 
     growths = 0
+    _table: ProjectedMotion
 
     def __init__(
         self,
