@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp, trapezoid
 
 import modal
 from assembly import FrozenSystem
-from modal.tracking.variation import Stencil
+from modal.tracking.stencil import Stencil
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 

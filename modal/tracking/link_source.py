@@ -17,14 +17,8 @@ from modal.reduction.link_reducer import BATCH, LinkModes, LinkReducer
 from modal.reduction.reducer import spread
 from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.source import BasisError
-from modal.tracking.variation import (
-    Neighbourhood,
-    Stencil,
-    Triple,
-    Variation,
-    variation,
-    window_space,
-)
+from modal.tracking.stencil import Neighbourhood, Stencil
+from modal.tracking.variation import Triple, Variation, variation, window_space
 from modal.types import Array, Complex
 
 TRAINING, SAMPLE = 5, 24  # instants on which the bases are first trained, and then completed

@@ -27,7 +27,8 @@ from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMot
 from modal.reduction.spot_check import full_modes, unmatched
 from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.sources import Freeze, Kept, SmallInstant
-from modal.tracking.variation import Derivatives, Neighbourhood, Triple, Variation, variations
+from modal.tracking.stencil import Neighbourhood
+from modal.tracking.variation import Derivatives, Triple, Variation, variations
 from modal.types import Array, Complex
 
 LARGEST = 400  # degrees of freedom up to which dense matrices of all instants are kept

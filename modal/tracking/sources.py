@@ -22,14 +22,8 @@ from modal.reduction.spot_check import spot_check
 from modal.reduction.sweep import Reducer, spread
 from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.source import BasisError
-from modal.tracking.variation import (
-    Neighbourhood,
-    Triple,
-    Variation,
-    projected,
-    variation,
-    window_space,
-)
+from modal.tracking.stencil import Neighbourhood
+from modal.tracking.variation import Triple, Variation, projected, variation, window_space
 from modal.tracking.whirl import ReducedWhirl, Whirl
 from modal.types import Array, Complex
 

@@ -44,11 +44,11 @@ from modal.tracking.sources import (
     Solver,
     reducible,
 )
+from modal.tracking.stencil import Neighbourhood
 from modal.tracking.store import TrackStore
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder
 from modal.tracking.variables import variables
-from modal.tracking.variation import Neighbourhood
 from modal.tracking.whirl import Whirl
 from modal.transient.along import Along
 

@@ -1,0 +1,114 @@
+"""Values next to an instant of a sweep, and the weights that give derivatives from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from assembly.system.frozen import FrozenSystem
+from modal.types import Array, Complex
+
+# The step of the stencil: this part of the fastest mode's 1/|λ| along a motion, …
+OF_PERIOD = 0.1
+# … at most this part of the sweep, …
+OF_SWEEP = 1e-3
+# The outer values of the stencil are at least this many steps away.
+OUTER = 3.0
+# … and at least this part of the value itself, below which it cancels.
+OF_VALUE = 1e-8
+
+
+@dataclass(frozen=True)
+class Stencil:
+    """Values next to `at` inside the sweep and the weights of derivatives.
+
+    values (P,); first, check (P,): weights of d/ds and of d/ds of lower order; second (P,): of
+    d²/ds².
+    """
+
+    values: Array
+    first: Array
+    check: Array
+    second: Array
+    centre: int
+
+    @classmethod
+    def near(cls, at: float, step: float, low: float, high: float, moving: bool) -> Stencil:
+        """Five values along a motion, three over a steady parameter; one-sided at the ends.
+
+        The second derivative cancels more digits than the first, and takes the outer values.
+        """
+        outer = max(OF_SWEEP * (high - low), OUTER * step)
+        if not moving:
+            step = min(step, 0.5 * (high - low))
+            sides = cls._sides(at, step, low, high)
+            offsets = step * np.array(sorted({0.0, *sides}))
+            return cls._of(at, offsets, offsets, offsets)
+        outer = min(outer, 0.25 * (high - low))
+        step = min(step, outer / OUTER)
+        inner, wide = (
+            length * np.array(sorted({0.0, *cls._sides(at, outer, low, high)}))
+            for length in (step, outer)
+        )
+        return cls._of(at, np.union1d(inner, wide), inner, wide)
+
+    @staticmethod
+    def _sides(at: float, step: float, low: float, high: float) -> tuple[float, float]:
+        """Multiples of the step at which the values beside `at` lie."""
+        if at - step < low:
+            return 1.0, 2.0
+        return (-1.0, 1.0) if at + step <= high else (-2.0, -1.0)
+
+    @classmethod
+    def _of(cls, at: float, offsets: Array, inner: Array, wide: Array) -> Stencil:
+        """Derivatives of the highest order on all offsets; checked on those of `inner`."""
+        first, check, second = (np.zeros(len(offsets)) for _ in range(3))
+        for weights, chosen, order in ((first, offsets, 1), (check, inner, 1), (second, wide, 2)):
+            size = float(np.abs(chosen).max())
+            found = _weights(tuple((chosen / size).tolist()), order) / size**order
+            weights[np.searchsorted(offsets, chosen)] = found
+        return cls(at + offsets, first, check, second, int(np.searchsorted(offsets, 0.0)))
+
+
+@lru_cache(maxsize=64)
+def _weights(offsets: tuple[float, ...], order: int) -> Array:
+    """Weights w with Σ w_m f(offset_m) = f^(order)(0), exact to degree len − 1."""
+    x = np.array(offsets, dtype=float)
+    right = np.zeros(len(x))
+    if order < len(x):
+        right[order] = 1.0 if order == 1 else 2.0
+    return np.asarray(np.linalg.solve(np.vander(x, increasing=True).T, right))
+
+
+def step_length(size: float, rate: float | None, low: float, high: float) -> float:
+    """The step of the stencil; size: the largest |λ| of the window; rate: of the swept value."""
+    longest = OF_SWEEP * (high - low)
+    if rate is None or size == 0.0:
+        return longest
+    shortest = OF_VALUE * max(abs(low), abs(high))
+    return min(max(OF_PERIOD * abs(rate) / size, shortest), longest)
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """The neighbourhood of the instants of a sweep.
+
+    near: the frozen system at any value between `low` and `high`. rate: speed of the swept value,
+    units per second, or None where it is steady at each instant.
+    """
+
+    near: Callable[[float], FrozenSystem]
+    low: float
+    high: float
+    rate: float | None
+
+    def stencil(self, at: float, eigenvalues: Complex) -> Stencil | None:
+        """The stencil for an instant with these modes; None where the sweep is one value."""
+        if self.high <= self.low:
+            return None
+        size = float(np.abs(eigenvalues).max(initial=0.0))
+        step = step_length(size, self.rate, self.low, self.high)
+        return Stencil.near(at, step, self.low, self.high, self.rate is not None)
