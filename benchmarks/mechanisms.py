@@ -8,7 +8,10 @@ T, Ṫ, T̈, all matrices), alone and in a batch, against the dense eigenvalues 
 time integration by 640 steps of gauss6, against the dense eigenpairs of the state matrix of every
 instant (LAPACK, right and left vectors); the Floquet exponents of a slider-crank of twelve
 unknowns with a rigid crank by the default method, against Magnus steps of the whole monodromy off
-the same polynomial, as commit 2d1a254 took them (its default method did not converge here).
+the same polynomial, as commit 2d1a254 took them (its default method did not converge here), and
+with damping proportional to the stiffness; `modal.stability` of one state and a map of 8 × 8 speeds
+and positions with its proofs, against the dense eigenpairs of a state. Last, a Hill chart of the
+machine of 120 unknowns over speed and damping against its track over a turn.
 """
 
 from __future__ import annotations
@@ -22,8 +25,10 @@ import numpy as np
 import scipy.linalg as la
 
 import modal
+from assembly.mechanisms.mechanism import Mechanism
 from modal.transient.equations import SecondOrderModel
 from studies import slider_crank
+from studies.slider_crank.study import SpeedFamily
 
 
 def spent(work: Callable[[], object]) -> float:
@@ -106,6 +111,35 @@ def transient(repeats: int, count: int = 640) -> None:
     )
 
 
+def verdicts(repeats: int, points: int = 8) -> None:
+    """One line: the verdict on all modes of a state, and a map of verdicts."""
+    b = slider_crank.stiffness_damping(0.005, speed_rpm=1500.0)
+    mechanism = slider_crank.model(rayleigh=(0.0, b))
+    assert mechanism.period is not None
+    states = [mechanism.freeze(0.01 * mechanism.period * (k + 1)) for k in range(5)]
+    A = SecondOrderModel(mechanism).first_order(0.01 * mechanism.period)
+    modal.stability(states[0])
+    single, grid, dense = [], [], []
+
+    def map_of_verdicts() -> None:
+        modal.stability_map(
+            SpeedFamily(rayleigh=(0.0, b)), k=6, progress=False,
+            speed_rpm=np.linspace(250.0, 6000.0, points),
+            turn=np.linspace(0.0, 1.0, points, endpoint=False),
+        )  # fmt: skip
+
+    for _ in range(repeats):
+        single.append(spent(lambda: [modal.stability(state) for state in states]) / len(states))
+        grid.append(spent(map_of_verdicts) / points**2)
+        dense.append(spent(lambda: la.eig(A, left=True, right=True)))
+    one, cell, eig = (statistics.median(times) for times in (single, grid, dense))
+    print(
+        f"the verdict on all modes of a slider-crank, {len(A) // 2} unknowns: {one / eig:.1f} "
+        f"dense eigensolutions; a point of a map of {points} × {points} speeds and positions, new "
+        f"mechanisms and proofs included: {cell / eig:.1f} ({1e3 * cell:.0f} ms)"
+    )
+
+
 def exponents(repeats: int) -> None:
     """One line: Floquet of a machine with fast modes, by groups that decouple and as a whole."""
     mechanism = slider_crank.model(elements=4, elastic_crank=False)
@@ -126,6 +160,41 @@ def exponents(repeats: int) -> None:
         f"decouple ({statistics.median(quick):.2f} s); exponents differ by "
         f"{apart.min(axis=1).max():.0e} /s\n  {found.interpolated}"
     )
+    damped = slider_crank.model(elements=4, elastic_crank=False, rayleigh=(0.0, 2e-5))
+    stiff = spent(lambda: modal.floquet(damped, period))
+    printed = spent(lambda: str(modal.floquet(mechanism, period))) - statistics.median(quick)
+    print(
+        f"  its table is printed in {printed:.2f} s; with D = bK, b = 2e-5 s, the exponents take "
+        f"{stiff:.2f} s"
+    )
+
+
+def chart(count: int = 24) -> None:
+    """One line: a Hill chart over speed and damping, and the track over a turn."""
+    mechanism = slider_crank.model(elements=20)
+    assert mechanism.period is not None
+    times = np.linspace(0.0, mechanism.period, 121)
+    modal.track(mechanism, times=times[:5], k=6, progress=False)
+    tracking = spent(lambda: modal.track(mechanism, times=times, k=6, progress=False))
+
+    def family(speed: float, damping: float) -> Mechanism:
+        return slider_crank.model(speed_rpm=speed, elements=20, rayleigh=(0.0, damping))
+
+    made = []
+    speeds, dampings = np.linspace(250.0, 6000.0, count), np.linspace(0.0, 1.2e-5, count)
+    charting = spent(
+        lambda: made.append(
+            modal.hill_chart(
+                family, lambda speed, damping: 60.0 / speed, k=3, progress=False,
+                speed=speeds, damping=dampings,
+            )
+        )
+    )  # fmt: skip
+    print(
+        f"a Hill chart of it, {count} × {count} points: {charting / tracking:.0f} times its track "
+        f"({charting:.1f} s); {int((made[0].verdict > 0).sum())} points unstable, "
+        f"source {', '.join(np.unique(made[0].source.values.astype(str)))}"
+    )
 
 
 def main() -> None:
@@ -137,7 +206,9 @@ def main() -> None:
     instants(given.repeats, given.instants)
     turn(min(given.repeats, 3))
     transient(min(given.repeats, 2))
+    verdicts(min(given.repeats, 3))
     exponents(min(given.repeats, 2))
+    chart()
 
 
 if __name__ == "__main__":

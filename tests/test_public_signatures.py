@@ -10,6 +10,7 @@ import pytest
 import assembly
 from assembly import errors
 from assembly.bodies.nonlinear import Equilibrium
+from assembly.bodies.statics import BodyStatics
 from assembly.elements.passage import Beyond, Passage
 from assembly.linalg.combination import Pattern
 from assembly.linalg.multigrid import RigidMotions
@@ -21,6 +22,7 @@ from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
+from modal.periodic.decoupled_orbits import DecoupledOrbits
 from modal.periodic.orbits import Propagation
 from tests.support.signatures import classes, hints, known, members, public, raised
 
@@ -28,7 +30,9 @@ PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
 CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
-CLASSES |= {Beyond, BodyMotion, DeformedMotion, DeformedRows, Equilibrium, Jet, Passage}
+CLASSES |= {Beyond, BodyMotion, BodyStatics, DeformedMotion, DeformedRows, Equilibrium}
+CLASSES |= {Jet, Passage}
+CLASSES |= {DecoupledOrbits}
 
 
 def needed(thing: Any) -> dict[str, set[type]]:

@@ -38,7 +38,11 @@ def test_tracks_of_one_basis_are_those_of_full_solves(machine: assembly.Mechanis
     found = quick.growth_rate_corrected.values
     assert_allclose(found, exact.growth_rate_corrected.values, atol=1e-5 * sigma)
     assert_allclose(quick.mac.values, exact.mac.values, atol=1e-7)
-    assert_allclose(quick.frozen_interval.values, exact.frozen_interval.values, rtol=1e-3)
+    interval, other = quick.frozen_interval.values, exact.frozen_interval.values
+    assert_allclose(interval[1:-1], other[1:-1], rtol=1e-3)
+    # At the ends the full solves have one-sided differences; the motion is periodic.
+    assert_allclose(interval[0], interval[-1], rtol=1e-6)
+    assert_allclose(interval[0], 0.5 * (other[0] + other[-1]), rtol=1e-2)
     bound = quick.condition_number * quick.backward_error * size
     assert np.all(np.abs(quick.eigenvalue - exact.eigenvalue) <= bound + 1e-10 * size)
 

@@ -20,6 +20,7 @@ from assembly.linalg.mirror import symmetry_of
 from assembly.linalg.symmetric import Symmetric
 from assembly.types import Array, Index
 
+SMALL = 200  # rows up to which full matrices are added faster than sparse ones
 LARGEST = 1e150  # entry of a matrix: the squares of larger ones overflow
 
 
@@ -272,8 +273,14 @@ class Combination:
 
     def _sum(self, form: Callable[[Any], sp.csr_matrix]) -> sp.csr_matrix:
         """The sum of what `form` makes of the terms, those alike put together first."""
+        merged = self._merged()
+        if len(merged) > 1 and max(self.shape) <= SMALL:
+            full = np.zeros(self.shape)
+            for c, A in merged:
+                full += c * form(A).toarray()
+            return sp.csr_matrix(full)
         total: sp.csr_matrix | None = None
-        for c, A in self._merged():
+        for c, A in merged:
             part = form(A)
             if c != 1.0:
                 part = part * c

@@ -19,12 +19,12 @@ from modal.explorer.mode_states import (
     matched,
 )
 from modal.explorer.placed_bodies import Geometry, placed_bodies
-from modal.explorer.skins import Skin
 from modal.maps.classes import classes
 from modal.plot.colours import plain
 from modal.types import Complex
 
 TRACK_STATES, MAP_STATES = 61, 100
+FEWEST, FEWER_FROM = 5, 3000  # points; degrees of freedom from which there are fewer
 GUARD = 2  # further modes that are solved, as in modal.track
 
 
@@ -38,10 +38,10 @@ class ExplorerView:
         Name of the view.
     dataset : xarray.Dataset
         Tracks or map.
-    bodies : tuple of (str, Skin)
-        Name and drawing of every body; none without a model.
-    states : tuple of State
-        The points that have shapes.
+    bodies : tuple
+        Name and drawing of every body; none without a model. For the page only.
+    states : tuple
+        The points that have shapes. For the page only.
     size : float
         Largest extent of the model, m.
     missing : str
@@ -50,8 +50,8 @@ class ExplorerView:
 
     title: str
     dataset: Dataset
-    bodies: tuple[tuple[str, Skin], ...] = ()
-    states: tuple[State, ...] = ()
+    bodies: tuple[tuple[str, Any], ...] = ()
+    states: tuple[Any, ...] = ()
     size: float = 1.0
     missing: str = ""
 
@@ -93,7 +93,7 @@ def explorer_view(
         vectors (n, k) of the frozen system on their degrees of freedom.
     states : int, optional
         Number of points that are solved for shapes. Default 61 of a track, about 100 of a map,
-        evenly spread.
+        evenly spread; in proportion fewer from 3000 degrees of freedom on, but at least 5.
     modes : int, default 6
         Modes shown at a point of a map.
     **parameters
@@ -126,13 +126,16 @@ def explorer_view(
         raise InputError(f"dataset: the page shows maps over two parameters, got {len(names)}")
     if model is None:
         return _without(view, "No mode shapes were stored with this view.")
-    most = states or (MAP_STATES if view.is_map else TRACK_STATES)
-    if most < 2:
-        raise InputError(f"states: at least 2, got {most}")
+    if states is not None and states < 2:
+        raise InputError(f"states: at least 2, got {states}")
     freeze = freezer_of(model, names, parameters)
+    if states is None:
+        n = freeze(_point(dataset, (0,) * len(names), names)).n
+        most = MAP_STATES if view.is_map else TRACK_STATES
+        states = max(FEWEST, int(most * min(1.0, FEWER_FROM / n)))
     where = geometry or (lambda point, vectors: placed_bodies(model, point, vectors))
     source = ShapeSource(freeze, where)
-    chosen = indices(tuple(dataset.sizes[name] for name in names), most)
+    chosen = indices(tuple(dataset.sizes[name] for name in names), states)
     found = (_map_states if view.is_map else _track_states)(view, source, chosen, modes)
     if not found:
         return _without(view, "The mode shapes could not be computed at any point of this view.")

@@ -23,7 +23,7 @@ from modal.maps.verdict_columns import NOISE, SHARPEST, VALIDATION, columns
 from modal.proofs.codes import MODES, PROOFS
 from modal.proofs.judge import STABLE, Verdict, judge
 from modal.proofs.proving import ProvingReducer
-from modal.proofs.verdict import ALL_MODES, UNDECIDED, WORDS, stability
+from modal.proofs.verdict import ALL_MODES, UNDECIDED, WORDS, Stability, stability
 from modal.provenance.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.reducer import spread
@@ -100,8 +100,7 @@ class FullMethod:
         """Raises the solver's error with the point's name in front."""
         system = self.grid.freeze(point)
         try:
-            found = judge(*full_modes(system, self.k))
-            return found if found.unstable_modes else on_all_modes(system, found)
+            return judged(system, self.k)
         except ConvergenceError as fault:
             raise ConvergenceError(f"at {named(point)}: {fault}", fault.partial) from fault
         except (SingularSystemError, AccuracyError) as fault:
@@ -251,15 +250,28 @@ class ReducedMethod:
             self.reducer.destroy()
 
 
+def judged(system: FrozenSystem, k: int) -> Verdict:
+    """The verdict on a system that is solved by itself: on its k lowest elastic modes, and on all
+    modes where they are stable and the system is small."""
+    result = stability(system, k) if system.n <= ALL_MODES else None
+    if result is not None and len(result.eigenvalues):
+        found = judge(result.eigenvalues[:k], result.bounds[:k])
+    else:
+        found = judge(*full_modes(system, k))
+    return found if result is None or found.unstable_modes else _extended(found, result)
+
+
 def on_all_modes(system: FrozenSystem, found: Verdict) -> Verdict:
-    """The verdict on all modes of a small system whose lowest ones are stable, where it is known.
+    """The verdict on all modes of a small system whose lowest ones are stable, where known."""
+    return found if system.n > ALL_MODES else _extended(found, stability(system))
+
+
+def _extended(found: Verdict, result: Stability) -> Verdict:
+    """The verdict on stable lowest modes, extended by that on all modes.
 
     Where damping gives energy, as the changing mass of a mechanism does at an instant, growth of
     higher modes is that of the instant only, and the verdict stays with the lowest modes.
     """
-    if system.n > ALL_MODES:
-        return found
-    result = stability(system)
     if result.verdict == WORDS[STABLE]:
         return replace(found, proof=PROOFS.index(result.proof))
     if result.verdict == UNDECIDED or not result.box.dissipative:

@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
 from modal.periodic.balanced import Balanced
-from modal.periodic.magnus import propagator
+from modal.periodic.magnus import propagator, step_factors
 from modal.types import Array, Complex, Index
 
 INSTANTS, MOST_INSTANTS = 128, 512
@@ -31,22 +31,37 @@ FALLING = 0.7  # of the coupling, from one round to the next
 ACCURACY = 1e-10  # of log μ
 TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may have
 WORST_CONDITION = 1e6  # of the projected reference shapes
-WIDEST = np.log(1e8)  # of the moduli of one group: a wider one needs a product of factors
+WIDEST = 300.0  # of log |μ| in one group: a wider one is not propagated
+LOST = 1e-9  # of the largest |μ| of a group: below that it is not known
 LARGEST_GROUP = 40
+FIRST_STEPS = 32  # of the propagation of a group
+FAINT = np.log(1e30)  # −log |μ| of modes of which little need be known …
+FAINT_ACCURACY = 1e-2  # … and the accuracy of their log μ
+JOINS = 4  # times that groups whose shapes are not smooth are joined with their neighbours
 EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
 class DecoupledModes:
-    """log μ (N,), Im in (−π, π], Floquet vectors (N, N) at t0, and bounds of the errors (N,)."""
+    """log μ (N,), Im in (−π, π], Floquet vectors (N, N) at t0, and bounds of the errors (N,).
+
+    states (m, N, N): the periodic parts of the modes at equal parts of the period, relative to the
+    rates (N,), 1/s, the exponents before multiples of 2πi/T are removed.
+    """
 
     logs: Complex
     vectors: Complex
     error: Array
+    states: Complex
+    rates: Complex
 
 
 def decoupled_modes(A: Balanced, t0: float, period: float) -> DecoupledModes | None:
-    """All multipliers of A; None where no groups of modes stay apart, or X is not smooth."""
+    """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
+
+    Of modes that decay fast and do not decouple from each other, half of the decay rate of the
+    slowest is all that is known.
+    """
     samples = INSTANTS
     while samples <= MOST_INSTANTS:
         found = _Decoupling(A, t0, period, samples)
@@ -68,35 +83,56 @@ class _Decoupling:
         order, closing = _followed(values)
         values = np.take_along_axis(values, order, 1)
         shapes = np.take_along_axis(shapes, order[:, None], 2)
-        near = _least_distances(values) < APART * self.rate
+        self._decay = -period * values.real.max(axis=0)
+        distance = _least_distances(values)
+        near = distance < APART * self.rate
         # What changes places within the period belongs together.
         near[np.arange(len(closing)), closing] = True
         count, label = connected_components(near, directed=False)
         self.groups = [np.flatnonzero(label == number) for number in range(count)]
-        self.usable = count > 1 and self._group_size() <= LARGEST_GROUP
-        self.smooth = self.usable and self._start(shapes)
+        self.usable, self.smooth = True, False
+        for _ in range(JOINS):
+            self.usable = len(self.groups) > 1 and self._group_size() <= LARGEST_GROUP
+            rough = self._start(shapes) if self.usable else []
+            self.smooth = self.usable and not rough
+            if not rough:
+                break
+            for column in rough:
+                self._join_nearest(column, distance)
 
     def _group_size(self) -> int:
         return max(len(group) for group in self.groups)
 
-    def _start(self, shapes: Complex) -> bool:
-        """X from the projectors of the groups on their shapes at the first instant; whether its
-        Fourier coefficients fall off."""
+    def _join_nearest(self, column: int, distance: Array) -> None:
+        """Join the group of a column with the group of the eigenvalue that is nearest to it."""
+        mine = next(g for g, group in enumerate(self.groups) if column in group)
+        outside = distance[column].copy()
+        outside[self.groups[mine]] = np.inf
+        nearest = int(outside.argmin())
+        other = next(g for g, group in enumerate(self.groups) if nearest in group)
+        if other != mine:
+            self.groups[other] = np.concatenate([self.groups[other], self.groups[mine]])
+            del self.groups[mine]
+
+    def _start(self, shapes: Complex) -> list[int]:
+        """X from the projectors of the groups on their shapes at the first instant; the columns
+        whose Fourier coefficients do not fall off."""
         try:
             duals = np.linalg.inv(shapes)
         except np.linalg.LinAlgError:
             self.usable = False
-            return False
+            return []
         self.X = np.empty_like(shapes)
         for group in self.groups:
             inner = duals[:, group] @ shapes[0][:, group]
             if np.linalg.cond(inner).max() > WORST_CONDITION:
                 self.usable = False
-                return False
+                return []
             self.X[:, :, group] = shapes[:, :, group] @ inner
-        size = np.abs(np.fft.fft(self.X, axis=0)).max(axis=(1, 2))
-        middle = len(size) // 2
-        return bool(size[middle - len(size) // 8 : middle + len(size) // 8].max() <= TAIL * size[0])
+        size = np.abs(np.fft.fft(self.X, axis=0)).max(axis=1)
+        middle, eighth = len(size) // 2, len(size) // 8
+        tail = size[middle - eighth : middle + eighth].max(axis=0)
+        return [int(column) for column in np.flatnonzero(tail > TAIL * size[0].max())]
 
     def _transformed(self) -> Complex:
         """B (m, N, N)."""
@@ -111,28 +147,27 @@ class _Decoupling:
         before = np.inf
         for _ in range(ROUNDS):
             self.B = self._transformed()
-            values, V = self._diagonal()
-            E = np.linalg.solve(V, self._off(self.B) @ V)
+            values, V, inverse = self._diagonal()
+            E = inverse @ self._off(self.B) @ V
             apart = values[:, :, None] - values[:, None, :]
             same = self._same()
             apart[:, same] = np.inf
             # To second order Σ_j E_ij E_ji / (d_i − d_j) joins d_i.
             terms = np.abs(E) * np.abs(E.swapaxes(1, 2)) / np.abs(apart)
             self.missed = self.period * terms.sum(axis=2).max(axis=0)
-            worst = float(self.missed.max())
-            if worst <= ACCURACY:
+            allowed = np.where(self._faint(), FAINT_ACCURACY, ACCURACY)
+            worst = float((self.missed / allowed).max())
+            if worst <= 1.0:
                 return True
             if worst > FALLING**2 * before:
-                largest = terms.max(axis=0)
+                largest = terms.max(axis=0) / allowed[:, None]
                 if not self._join(largest + largest.T):
                     return False
                 before = np.inf
                 continue
             before = worst
             W = -E / apart
-            self.X = self.X + self.X @ (
-                V @ np.linalg.solve(V.swapaxes(1, 2), W.swapaxes(1, 2)).swapaxes(1, 2)
-            )
+            self.X = self.X + self.X @ (V @ W @ inverse)
         return False
 
     def _same(self) -> Array:
@@ -142,17 +177,32 @@ class _Decoupling:
             label[group] = number
         return np.asarray(label[:, None] == label)
 
+    def _is_faint(self, group: Index) -> bool:
+        """Whether all of a group decays so fast that little need be known of it."""
+        return bool(self._decay[group].min() > FAINT)
+
+    def _faint(self) -> Array:
+        """The columns (N,) of faint groups."""
+        faint = np.zeros(self.X.shape[2], dtype=bool)
+        for group in self.groups:
+            faint[group] = self._is_faint(group)
+        return faint
+
     def _off(self, B: Complex) -> Complex:
         return np.where(self._same(), 0.0, B)
 
-    def _diagonal(self) -> tuple[Complex, Complex]:
-        """Eigenvalues (m, N) and vectors (m, N, N) of the diagonal blocks of B."""
+    def _diagonal(self) -> tuple[Complex, Complex, Complex]:
+        """Eigenvalues (m, N) of the diagonal blocks of B, vectors (m, N, N) and their inverse."""
         m, N, _ = self.B.shape
-        values, V = np.empty((m, N), dtype=complex), np.zeros((m, N, N), dtype=complex)
+        values = np.diagonal(self.B, axis1=1, axis2=2).copy()
+        V = np.repeat(np.eye(N, dtype=complex)[None], m, axis=0)
+        inverse = V.copy()
         for group in self.groups:
-            block = np.ix_(np.arange(m), group, group)
-            values[:, group], V[block] = np.linalg.eig(self.B[block])
-        return values, V
+            if len(group) > 1:
+                block = np.ix_(np.arange(m), group, group)
+                values[:, group], V[block] = np.linalg.eig(self.B[block])
+                inverse[block] = np.linalg.inv(V[block])
+        return values, V, inverse
 
     def _join(self, coupling: Array) -> bool:
         """Join the groups whose coupling is of the size of the largest."""
@@ -170,7 +220,7 @@ class _Decoupling:
     def modes(self) -> DecoupledModes | None:
         """From the groups by themselves."""
         T, N = self.period, self.X.shape[2]
-        logs, vectors = np.empty(N, dtype=complex), np.zeros((N, N), dtype=complex)
+        logs, states = np.empty(N, dtype=complex), np.empty_like(self.X)
         error = self.missed + EPS * T * np.linalg.norm(self.A[0], 2)
         # Means off every other instant err by the coefficient of half the order; coefficients fall
         # geometrically, so the error of all instants is about its square.
@@ -182,24 +232,54 @@ class _Decoupling:
             B = self.B[np.ix_(np.arange(len(self.B)), group, group)]
             middle = np.trace(B.mean(axis=0)) / len(group)
             if len(group) == 1:
-                logs[group], vectors[:, group] = middle * T, self.X[0][:, group]
+                logs[group] = middle * T
+                states[:, :, group] = self.X[:, :, group] * self._phase(B[:, 0, 0] - middle)
                 continue
+            spread = T * np.ptp(np.linalg.eigvals(B).real, axis=1).mean()
+            if spread > WIDEST:
+                if not self._is_faint(group):
+                    return None
+                # Half of the decay rate of the slowest: a bound, as they change slowly.
+                logs[group], error[group] = -0.5 * self._decay[group].min(), np.inf
+                states[:, :, group] = self.X[:, :, group]
+                continue
+            waves = _Waves(B - middle * np.eye(len(group)), T)
             try:
-                own = propagator(_Waves(B - middle * np.eye(len(group)), T), 0.0, T, ACCURACY)
+                own = propagator(waves, 0.0, T, ACCURACY, FIRST_STEPS)
             except ConvergenceError:
                 return None
             values, left, right = la.eig(own.matrices[0], left=True, right=True)
-            with np.errstate(divide="ignore"):
-                sizes = np.log(np.abs(values))
-            if not np.ptp(sizes) <= WIDEST:
-                return None
+            largest = float(np.abs(values).max())
+            lost = np.abs(values) <= LOST * largest
+            values = np.where(lost, LOST * largest, values)
             logs[group] = np.log(values) + middle * T
-            vectors[:, group] = self.X[0][:, group] @ right
+            states[:, :, group] = self.X[:, :, group] @ self._moved(waves, right, values)
             pairing = np.abs((left.conj() * right).sum(axis=0))
             scale = np.linalg.norm(own.matrices[0], 2) / np.abs(values)
             error[group] += own.errors[0] * scale / np.where(pairing > EPS, pairing, EPS)
+            error[group[lost]] = np.inf
+        rates: Complex = np.asarray(logs / T, dtype=complex)
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
-        return DecoupledModes(logs, vectors, error)
+        return DecoupledModes(logs, states[0], error, states, rates)
+
+    def _phase(self, slope: Complex) -> Complex:
+        """exp ∫ slope dt from t0, of a periodic slope (m,) without mean: (m, 1, 1)."""
+        count = len(slope)
+        waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
+        terms = np.fft.fft(slope)
+        terms[1:] /= waves[1:]
+        terms[0] = 0.0
+        found = np.fft.ifft(terms)
+        return np.asarray(np.exp(found - found[0])[:, None, None])
+
+    def _moved(self, waves: _Waves, start: Complex, multipliers: Complex) -> Complex:
+        """z(t) e^{−νt} (m, g, g) of z' = B z from eigenvectors `start`, ν of the multipliers."""
+        count, h = len(self.X), self.period / len(self.X)
+        turn = np.exp(-np.log(multipliers) / count)
+        found = [start]
+        for factor in step_factors(waves, h * np.arange(count - 1), h):
+            found.append(factor @ found[-1] * turn)
+        return np.stack(found)
 
 
 def _followed(values: Complex) -> tuple[Index, Index]:

@@ -25,7 +25,7 @@ from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.magnus import propagator_factors
 from modal.periodic.periodicity import check_period, check_period_length
 from modal.periodic.product_eigen import product_modes
-from modal.periodic.propagations import of_basis, of_full_model, of_matrix
+from modal.periodic.propagations import of_basis, of_decoupled, of_full_model, of_matrix
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.link_motion import LinkMotion
@@ -289,7 +289,9 @@ def _decoupled(
     apart = decoupled_modes(A, t0, period)
     if apart is None:
         return None
-    vectors = A.restored(apart.vectors)
-    found = of_logs(apart.logs, vectors, apart.error + deviation * period, period, t0, "dense")
-    moves = of_matrix(equations, A, found.vectors, t0, period)
+    order = np.argsort(-apart.logs.real, kind="stable")
+    vectors = A.restored(apart.vectors[:, order])
+    error = apart.error[order] + deviation * period
+    found = of_logs(apart.logs[order], vectors, error, period, t0, "dense")
+    moves = of_decoupled(equations, A, apart.states[:, :, order], apart.rates[order], t0)
     return replace(found, interpolated=smooth, propagation=moves)

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from assembly.errors import InputError
+from modal.periodic.decoupled_orbits import DecoupledOrbits
 from modal.periodic.orbits import Propagation
 from modal.periodic.periodic_modes import PeriodicShapes
 from modal.reduction.interpolation import Interpolant
@@ -49,7 +50,7 @@ class FloquetModes:
         assembled at every instant.
     basis : str
         Description of the reduced bases of the links of a mechanism; empty without.
-    propagation : Propagation or None
+    propagation : Propagation, DecoupledOrbits or None
         How the modes move over the period: what `frequency` and `participation` come from.
     """
 
@@ -62,7 +63,7 @@ class FloquetModes:
     method: str
     interpolated: Interpolant | None = None
     basis: str = ""
-    propagation: Propagation | None = None
+    propagation: Propagation | DecoupledOrbits | None = None
 
     @cached_property
     def shapes(self) -> PeriodicShapes:

@@ -93,9 +93,14 @@ class Sampled(Protocol):
     def many(self, times: Array) -> Any: ...
 
 
-def propagator(A: Sampled, t0: float, t1: float, tolerance: float) -> Factors:
-    """Φ(t1, t0) as one factor, of a real or complex A without much growth or decay."""
-    matrix, error, steps = _converged(A, t0, t1, tolerance)
+def propagator(
+    A: Sampled, t0: float, t1: float, tolerance: float, first: int = FIRST_STEPS
+) -> Factors:
+    """Φ(t1, t0) as one factor, of a real or complex A without much growth or decay.
+
+    first: number of steps to begin with.
+    """
+    matrix, error, steps = _converged(A, t0, t1, tolerance, first)
     return Factors(matrix[None], np.array([error]), np.array([t1 - t0]), steps)
 
 
@@ -120,9 +125,19 @@ def _spread(matrix: Array) -> float:
         return float(np.abs(np.log(np.abs(la.eigvals(matrix)))).max())
 
 
-def _converged(A: Sampled, t0: float, t1: float, tolerance: float) -> tuple[Array, float, int]:
+def step_factors(A: Sampled, starts: Array, h: float) -> Array:
+    """Φ(start + h, start) of short steps from each of `starts` (m,), (m, n, n)."""
+    omega = exponents(A, starts, h)
+    if omega is None:
+        raise ConvergenceError("Floquet: the steps are too long for the Magnus series")
+    return np.asarray(la.expm(omega))
+
+
+def _converged(
+    A: Sampled, t0: float, t1: float, tolerance: float, first: int = FIRST_STEPS
+) -> tuple[Array, float, int]:
     """Φ(t1, t0), its estimated relative error, and the number of steps."""
-    steps, before, error = FIRST_STEPS, _product(A, t0, t1, FIRST_STEPS), np.inf
+    steps, before, error = first, _product(A, t0, t1, first), np.inf
     gaps: list[float] = []
     while steps < MOST_STEPS:
         ratio = np.ceil(GROWTH * steps) / steps

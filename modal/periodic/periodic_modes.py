@@ -18,6 +18,7 @@ import xarray as xr
 from assembly.errors import InputError
 from modal.data.datasets import described_array
 from modal.data.variables import ARRAYS
+from modal.periodic.decoupled_orbits import DecoupledOrbits
 from modal.periodic.orbits import Propagation, cut, harmonics, participations
 from modal.types import Array, Complex, Index
 
@@ -31,7 +32,7 @@ class PeriodicShapes:
     propagation: how they move. exponents (m,): 1/s. known (m,): which multipliers are known.
     """
 
-    propagation: Propagation
+    propagation: Propagation | DecoupledOrbits
     exponents: Complex
     known: Array
     period: float

@@ -65,8 +65,12 @@ def check_period(
 
 
 def _matrices(equations: FirstOrderModel | SecondOrderModel, times: Array) -> list[dict[str, Any]]:
-    """The matrices of instants by name: the parts of a model, the rows of A(t)."""
+    """The matrices of instants by name: the parts of a model, or their values on the pattern that
+    all instants share; the rows of A(t)."""
     if isinstance(equations, SecondOrderModel):
+        if not equations.constant and hasattr(equations.model, "freeze_many"):
+            parts = equations.model.freeze_many(times).values
+            return [{name: parts[name][n] for name in parts} for n in range(len(times))]
         systems = [instant.system for instant in equations.several(times)]
         return [{name: system.parts[name].tocsr() for name in PARTS} for system in systems]
     return [

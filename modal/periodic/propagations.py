@@ -10,6 +10,7 @@ import scipy.linalg as la
 from modal.periodic.arnoldi import PeriodMap
 from modal.periodic.balanced import Balanced
 from modal.periodic.collocation import step_maps
+from modal.periodic.decoupled_orbits import DecoupledOrbits
 from modal.periodic.orbits import Map, Propagation
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
 from modal.types import Array, Complex
@@ -60,6 +61,19 @@ def of_basis(
         weights=_inertia(equations, t0),
         fastest=float(max(rates.max(), np.abs(exponents).max())),
     )
+
+
+def of_decoupled(
+    equations: SecondOrderModel, A: Balanced, states: Complex, rates: Complex, t0: float
+) -> DecoupledOrbits:
+    """Of modes that decouple; states (s, N, m) over the period, in the coordinates of A."""
+    inverse = A.inverse[: len(states[0]) // 2]
+    sizes = np.linalg.norm(A.restored(states[0]), axis=0)
+
+    def lift(state: Complex) -> Complex:
+        return np.asarray(inverse @ state)
+
+    return DecoupledOrbits(states / sizes, rates, lift, _inertia(equations, t0))
 
 
 def of_full_model(

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.linalg.combination import Combination
-from assembly.linalg.mirror import ROUND_OFF, symmetry_of
+from assembly.linalg.mirror import ROUND_OFF, SMALL, symmetry_of
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 
 
@@ -56,6 +56,12 @@ def parts_of(n: int, terms: Iterable[tuple[float, Any]]) -> tuple[sp.csr_matrix,
 
 def _half(A: sp.csr_matrix, sign: float) -> sp.csr_matrix:
     """(A ± Aᵀ)/2 without entries that are round-off to assembly.mirror.is_symmetric or is_skew."""
+    if A.shape[0] <= SMALL:
+        full = A.toarray()
+        rows = np.sqrt(np.maximum(np.abs(full).max(axis=1), np.abs(full).max(axis=0)))
+        part = 0.5 * (full + sign * full.T)
+        part[2.0 * np.abs(part) <= ROUND_OFF * np.outer(rows, rows)] = 0.0
+        return sp.csr_matrix(part)
     rows = np.sqrt(abs(A).maximum(abs(A.T)).max(axis=1).toarray().ravel())
     half = sp.coo_matrix(0.5 * (A + sign * A.T))
     significant = 2.0 * np.abs(half.data) > ROUND_OFF * rows[half.row] * rows[half.col]

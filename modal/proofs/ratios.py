@@ -65,6 +65,10 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
         return np.inf
     scale = 1.0 / np.sqrt(np.diag(A))
     A, B = A * np.outer(scale, scale), B * np.outer(scale, scale)
+    if _has_cholesky(A - NULL * len(A) * np.eye(len(A))):
+        L = la.cholesky(A, lower=True)
+        half = la.solve_triangular(L, la.solve_triangular(L, B, lower=True).T, lower=True)
+        return _largest_skew(half)
     sizes, U = la.eigh(A)
     if sizes[0] < -DENSE_ROUND_OFF * len(A):
         return np.inf
@@ -74,7 +78,16 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
         if reach > OUTSIDE * np.abs(B).max():
             return np.inf
     half = U[:, nonzero] / np.sqrt(sizes[nonzero])
-    return float(np.linalg.norm(half.T @ B @ half, 2))
+    return _largest_skew(half.T @ B @ half)
+
+
+def _largest_skew(S: Array) -> float:
+    """‖S‖₂ of a skew matrix."""
+    largest = float(np.abs(S).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    unit = S / largest
+    return largest * float(np.sqrt(max(la.eigvalsh(unit @ unit.T)[-1], 0.0)))
 
 
 def lowest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
@@ -126,10 +139,10 @@ def unit_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
     return sp.csr_matrix(scale @ A @ scale)
 
 
-def _has_cholesky(A: sp.csr_matrix) -> bool:
+def _has_cholesky(A: Array | sp.csr_matrix) -> bool:
     if A.shape[0] <= DENSE:
         try:
-            la.cholesky(A.toarray())
+            la.cholesky(A if isinstance(A, np.ndarray) else A.toarray())
         except la.LinAlgError:
             return False
         return True

@@ -14,7 +14,9 @@ from assembly.linalg.combination import Combination, Kronecker
 from assembly.magnitudes import check_count
 from assembly.system.frozen import PARTS, FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields
+from modal.eigen.quadratic import diagonally_scaled
 from modal.eigen.solve import solve
+from modal.proofs.all_modes import all_modes
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
 from modal.proofs.forms import Forms
@@ -58,7 +60,9 @@ class Stability:
     box : Box
         Where an unstable eigenvalue must lie.
     eigenvalues : ndarray, shape (m,)
-        Elastic eigenvalues examined, rad/s.
+        Elastic eigenvalues examined, rad/s, those of smallest |λ| first.
+    bounds : ndarray, shape (m,)
+        Their error bounds, rad/s.
     """
 
     verdict: str
@@ -70,6 +74,7 @@ class Stability:
     examined_to: float
     box: Box
     eigenvalues: Complex
+    bounds: Array
 
     def _inside(self) -> int:
         """Modes within the height of the box."""
@@ -153,6 +158,9 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     box = _box(forms)
     if box.circulatory == 0.0 and _is_resisted(system, forms):
         return _without_modes(ENERGY, box)
+    direct = all_modes(system)
+    if direct is not None:
+        return _conclude(*direct, COUNT, box)
     try:
         modes = solve(system, k=2 * system.n, backend="dense")
     except (AccuracyError, ConvergenceError):
@@ -179,12 +187,11 @@ def _balanced(system: FrozenSystem) -> FrozenSystem:
     Powers of two scale without round-off.
     """
     d = 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))
-    D = sp.diags(d)
     parts: dict[str, Any] = {
         name: Combination.of(
             system.n,
             [weight for weight, _ in system.parts[name].terms],
-            [sp.csr_matrix(D @ A.tocsr() @ D) for _, A in system.parts[name].terms],
+            [diagonally_scaled(A.tocsr(), d) for _, A in system.parts[name].terms],
         )
         for name in PARTS
     }
@@ -231,8 +238,9 @@ def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
 
 def _without_modes(proof: int, box: Box) -> Stability:
     return Stability(
-        WORDS[0], PROOFS[proof], np.nan, np.nan, np.nan, 0, np.inf, box, np.zeros(0, complex)
-    )
+        WORDS[0], PROOFS[proof], np.nan, np.nan, np.nan, 0, np.inf, box, np.zeros(0, complex),
+        np.zeros(0),
+    )  # fmt: skip
 
 
 def _conclude(eigenvalues: Complex, bound: Array, proof: int, box: Box) -> Stability:
@@ -253,5 +261,5 @@ def _conclude(eigenvalues: Complex, bound: Array, proof: int, box: Box) -> Stabi
         examined = float(size[unsure].min() / (2.0 * np.pi))
     return Stability(
         verdict, how, judged.growth_rate, judged.error_bound, judged.critical_frequency,
-        judged.unstable_modes, examined, box, eigenvalues,
+        judged.unstable_modes, examined, box, eigenvalues, bound,
     )  # fmt: skip

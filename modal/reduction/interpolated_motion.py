@@ -143,6 +143,14 @@ class ProjectedMotion:
         found = self.interpolant.many(times)
         return found[:, 0], found[:, 1], found[:, 2]
 
+    def derivative(self) -> ProjectedMotion:
+        """The rates dM/dt, d(C + D)/dt and dK/dt."""
+        return ProjectedMotion(self.interpolant.derivative())
+
+    def projected(self, V: Array) -> ProjectedMotion:
+        """The same on a smaller space V (r, s)."""
+        return ProjectedMotion(self.interpolant.mapped(V.T, V))
+
 
 def _rows(series: FrozenSeries, names: tuple[str, ...]) -> Index:
     """For every number of an instant, which numbers its error is compared with: those of its row of

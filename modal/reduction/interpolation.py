@@ -43,12 +43,15 @@ class Interpolant:
     deviation : float
         Largest difference from A found between the instants, relative to the size of the entries
         over the span.
+    differentiated : callable
+        The coefficients of dA/dt from those of A.
     """
 
     basis: Callable[[Array], Array]
     table: Array
     instants: int
     deviation: float
+    differentiated: Callable[[Array], Array]
 
     def __call__(self, t: float) -> Array:
         return np.asarray(self.many(np.array([t]))[0])
@@ -57,6 +60,10 @@ class Interpolant:
         """A at `times` (m,): (m, ...)."""
         values = self.basis(times) @ self.table.reshape(len(self.table), -1)
         return np.asarray(values.reshape(len(times), *self.table.shape[1:]))
+
+    def derivative(self) -> Interpolant:
+        """The interpolant of dA/dt."""
+        return replace(self, table=self.differentiated(self.table))
 
     def mapped(self, left: Array, right: Array) -> Interpolant:
         """The interpolant of left A(t) right."""
@@ -117,8 +124,13 @@ def periodic_interpolant(
         angle = np.outer(times - t0, turn)
         return np.concatenate([np.cos(angle), -np.sin(angle)], axis=1)
 
+    def differentiated(table: Array) -> Array:
+        cosines, sines = np.split(table, 2)
+        rate = turn.reshape(-1, *(1,) * (table.ndim - 1))
+        return np.concatenate([-rate * sines, rate * cosines])
+
     table = np.concatenate([terms.real, terms.imag])
-    return _checked(waves, table, A, (t0, t0 + period), samples, scale)
+    return _checked(waves, table, A, (t0, t0 + period), samples, scale, differentiated)
 
 
 def chebyshev_interpolant(
@@ -149,7 +161,13 @@ def chebyshev_interpolant(
         angle = np.arccos(np.clip((times - middle) / half, -1.0, 1.0))
         return np.asarray(np.cos(np.outer(angle, order)))
 
-    return _checked(polynomials, coefficients[:count], A, (t0, t1), degree + 1, scale)
+    def differentiated(table: Array) -> Array:
+        slopes = np.polynomial.chebyshev.chebder(table, scl=1.0 / half, axis=0)
+        return np.concatenate([slopes, np.zeros((len(table) - len(slopes), *table.shape[1:]))])
+
+    return _checked(
+        polynomials, coefficients[:count], A, (t0, t1), degree + 1, scale, differentiated
+    )
 
 
 def _largest(coefficients: NDArray[Any], scale: Array) -> Array:
@@ -179,11 +197,12 @@ def _checked(
     span: tuple[float, float],
     instants: int,
     scale: Array,
+    differentiated: Callable[[Array], Array],
 ) -> Interpolant | None:
     """The interpolant with what it is off between its instants; None when that is too much."""
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
     times = span[0] + (span[1] - span[0]) * (np.arange(1, CHECKS + 1) * golden % 1.0)
     exact = A(times)
-    found = Interpolant(basis, table, instants, 0.0)
+    found = Interpolant(basis, table, instants, 0.0, differentiated)
     deviation = float((np.abs(found.many(times) - exact) / scale).max(initial=0.0))
     return replace(found, deviation=deviation) if deviation <= TOLERATED else None

@@ -13,7 +13,7 @@ responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,24 +22,24 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
-from assembly.system.frozen import FrozenSystem
-from modal.eigen.solve import solve
 from modal.provenance.same_model import drawn_prints
-from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
 from modal.reduction.spot_check import full_modes, unmatched
 from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.sources import Freeze, Kept, SmallInstant
-from modal.tracking.variation import Neighbourhood, Triple, Variation, variation, window_space
+from modal.tracking.variation import Derivatives, Neighbourhood, Triple, Variation, variations
 from modal.types import Array, Complex
 
 LARGEST = 400  # degrees of freedom up to which dense matrices of all instants are kept
-TRAINING, SAMPLE = 4, 16  # instants of full solves at the start, and those on which the basis grows
-WHOLE = 64  # degrees of freedom up to which the basis is the whole space
+TRAINING, SAMPLE = 8, 16  # instants of the first basis, and those on which it grows
+WHOLE = 64  # degrees of freedom up to which the basis may be the whole space
 ROUNDS = 8  # of growth
 SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹
 PER_ROUND = 8  # directions that join the basis in one round
+KEPT = 0.1  # of √accuracy: relative size of directions that are kept
 LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
-DEPENDENT = 1e-5  # relative singular value below which a direction is in the basis already
+STARTING = 3e-5  # relative singular values below which directions are left out of the first basis
+GROWING = 1e-3  # and of those that join it
 BLOCK = 64  # instants that are computed together
 EPS = float(np.finfo(float).eps)
 
@@ -69,6 +69,7 @@ class SmoothSource:
     of another kind, AccuracyError when a full solve differs."""
 
     growths = 0
+    _table: ProjectedMotion
 
     def __init__(
         self,
@@ -97,23 +98,44 @@ class SmoothSource:
 
     def _train(self) -> None:
         chosen = np.unique(np.linspace(0, len(self._at) - 1, TRAINING + 1).round().astype(int))
-        first = self._freeze(float(self._at[chosen[0]]))
-        self._root = la.cholesky(self._norm(first))
-        if first.n <= WHOLE:
-            self._V = np.asarray(la.solve_triangular(self._root, np.eye(first.n)))
-            self._table = self._motion.projected(self._V)
-            return
-        shapes = []
-        for n in chosen[:-1] if len(chosen) > 1 else chosen:
-            modes = solve(self._freeze(float(self._at[n])), k=self._count)
-            shapes += [modes.right, modes.left]
-        self._V = np.zeros((first.n, 0))
-        self._grow(np.hstack(shapes))
+        series = self._motion.freeze_many(self._at[chosen[:-1] if len(chosen) > 1 else chosen])
+        M, C, K = series.mass, series.damping, series.stiffness
+        S = 0.5 * (K + K.swapaxes(1, 2))
+        last = min(self._count, series.n) - 1
+        pairs = [la.eigh(*both, subset_by_index=[0, last]) for both in zip(S, M, strict=True)]
+        squares, X = (np.stack(each) for each in zip(*pairs, strict=True))
+        shift = max(-2.0 * float(squares[0, 0]), 0.0)
+        high = float(np.trace(S[0]) / np.trace(M[0]))
+        self._root = la.cholesky(S[0] + (shift + 1e-8 * high) * M[0])
+        self._V = np.zeros((series.n, 0))
+        # To first order in C and in the skew part of K the vectors change by K⁻¹ of these forces.
+        forces = [C @ (X * np.sqrt(np.abs(squares))[:, None, :]), (K - S) @ X]
+        try:
+            changes = np.linalg.solve(K, np.concatenate(forces, axis=2))
+        except np.linalg.LinAlgError:
+            raise NotSmooth("the stiffness of an instant is singular") from None
+        size = np.linalg.norm(self._root @ X, axis=1, keepdims=True)
+        shapes = np.concatenate([X / size, changes / np.tile(size, 2)], axis=2)
+        self._grow(np.hstack(list(shapes)), STARTING)
         sample = self._at[np.unique(np.linspace(0, len(self._at) - 1, SAMPLE).round().astype(int))]
+        compressed = False
         for _ in range(ROUNDS):
-            if self._accurate(*self._certified(sample)):
+            modes, responses = self._certified(sample)
+            if not self._accurate(modes, responses):
+                continue
+            if compressed or self._V.shape[1] == len(self._V):
                 return
+            compressed = True
+            self._compress(modes)
         raise NotSmooth("the basis does not reach the accuracy")
+
+    def _compress(self, modes: _Small) -> None:
+        """Reduce the basis to the main directions of modes: an error of their vectors of relative
+        size e costs e² in an eigenvalue."""
+        columns = np.hstack([*in_phase(modes.right), *in_phase(modes.left)])
+        U, sizes, _ = la.svd(columns, full_matrices=False)
+        kept = U[:, sizes > KEPT * np.sqrt(self._accuracy) * sizes[0]]
+        self._V, self._table = self._V @ kept, self._table.projected(kept)
 
     def _accurate(self, modes: _Small, responses: list[Complex]) -> bool:
         """Whether the basis holds the modes to the accuracy; otherwise it grows by what it
@@ -123,35 +145,29 @@ class SmoothSource:
             return True
         p, i = np.nonzero(ratio > LACKING)
         missing = np.hstack([response[p, :, i].T for response in responses])
-        self._grow(missing, np.tile(ratio[p, i], len(responses)))
+        missing = np.hstack([missing.real, missing.imag])
+        size = np.linalg.norm(self._root @ missing, axis=0)
+        weights = np.tile(np.sqrt(ratio[p, i]), 2 * len(responses))
+        missing = missing[:, size > 0.0] * (weights[size > 0.0] / size[size > 0.0])
+        self._grow(missing, GROWING, PER_ROUND)
         return False
 
-    def _norm(self, system: FrozenSystem) -> Array:
-        """An energy norm (n, n): the symmetric part of K where it is definite, with some mass."""
-        K, M = system.K.toarray(), system.M.toarray()
-        K = 0.5 * (K + K.T)
-        low = float(la.eigh(K, M, eigvals_only=True, subset_by_index=[0, 0])[0])
-        high = float(np.trace(K) / np.trace(M))
-        return np.asarray(K + (max(-2.0 * low, 0.0) + 1e-8 * high) * M)
+    def _grow(self, shapes: Array, least: float, most: int | None = None) -> None:
+        """Add the main directions of shapes (n, m) to the basis, orthonormal in energy.
 
-    def _grow(self, shapes: Complex, weights: Array | None = None) -> None:
-        """Add the real and imaginary parts of shapes (n, m) to the basis, orthonormal in energy.
-
-        weights (m,): of shapes of which the PER_ROUND main directions are enough.
+        least: relative singular value below which a direction is dropped. A basis of more than half
+        the degrees of freedom becomes the whole space.
         """
-        X = self._root @ np.hstack([shapes.real, shapes.imag])
-        size = np.linalg.norm(X, axis=0)
-        X = X[:, size > 0.0] / size[size > 0.0]
+        X = self._root @ shapes
         W = self._root @ self._V
         for _ in range(2):
             X -= W @ (W.T @ X)
-        if weights is not None:
-            X = X * np.tile(weights, 2)
         U, sizes, _ = la.svd(X, full_matrices=False)
-        added = U[:, sizes > DEPENDENT * sizes[0]]
-        W = np.hstack([W, added if weights is None else added[:, :PER_ROUND]])
-        if W.shape[1] > len(W) // 2:
-            raise NotSmooth("the basis is no smaller than the model")
+        W = np.hstack([W, U[:, sizes > least * sizes[0]][:, :most]])
+        if 2 * W.shape[1] > len(W):
+            if len(W) > WHOLE:
+                raise NotSmooth("the basis is no smaller than the model")
+            W = np.eye(len(W))
         self._V = np.asarray(la.solve_triangular(self._root, W))
         self._table = self._motion.projected(self._V)
 
@@ -253,21 +269,16 @@ class SmoothSource:
             for one, change in zip(made, self._variations(made), strict=True)
         ]
 
-    def _variations(self, made: list[Snapshot]) -> list[Variation | None]:
-        stencils = [self._around.stencil(s.at, s.eigenvalues) for s in made]
-        if any(stencil is None for stencil in stencils):
+    def _variations(self, made: list[Snapshot]) -> Sequence[Variation | None]:
+        if self._around.high <= self._around.low:
             return [None] * len(made)
-        M, C, K = self._table(np.concatenate([s.values for s in stencils if s is not None]))
-        out: list[Variation | None] = []
-        first = 0
-        for one, stencil in zip(made, stencils, strict=True):
-            assert stencil is not None
-            span = slice(first, first + len(stencil.values))
-            first = span.stop
-            V = window_space(one.right, one.left)
-            triples = list(zip(*(V.T @ A[span] @ V for A in (M, C, K)), strict=True))
-            out.append(variation(stencil, triples, *one.window(V), self._around.rate))
-        return out
+        times = np.array([one.at for one in made])
+        rates = self._table.derivative()
+        first = rates(times)
+        at = Derivatives(self._table(times), first, rates.derivative()(times), first)
+        lam = np.stack([one.eigenvalues for one in made])
+        right, left = (np.stack([getattr(one, side) for one in made]) for side in ("right", "left"))
+        return variations(at, lam, right, left, self._around.rate)
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
         return snapshot
@@ -280,6 +291,16 @@ class SmoothSource:
 
     def close(self) -> None:
         pass
+
+
+def in_phase(vectors: Complex) -> list[Array]:
+    """Real and imaginary parts (r, K) of unit vectors (P, r, K) of each instant, rotated so that
+    the real parts are largest."""
+    square = (vectors * vectors).sum(axis=1, keepdims=True)
+    size = np.sqrt(np.abs(square))
+    phase = np.sqrt(np.where(size > 0.0, square / np.where(size > 0.0, size**2, 1.0), 1.0))
+    unit = vectors / phase / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return [np.hstack(list(part)) for part in (unit.real, unit.imag)]
 
 
 def _eigenpairs(M: Array, C: Array, K: Array, count: int) -> tuple[Complex, Complex, Complex]:

@@ -38,7 +38,7 @@ import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 
 from assembly.system.frozen import FrozenSystem
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Index
 
 Triple = tuple[Array, Array, Array]
 
@@ -46,6 +46,8 @@ Triple = tuple[Array, Array, Array]
 CLUSTER = 1e-6
 # Relative singular value below which a direction of the window's space is round-off.
 INDEPENDENT = 1e-10
+# The same where the vectors need not be held exactly.
+MAIN = 1e-5
 # Relative size below which a part of a matrix is round-off.
 PRESENT = 1e-12
 # The step of the stencil: this part of the fastest mode's 1/|λ| along a motion, …
@@ -221,6 +223,33 @@ def projected(system: FrozenSystem, V: Array) -> Triple:
     return M, C, K
 
 
+@dataclass(frozen=True)
+class Derivatives:
+    """M, C and K of P instants, each (P, m, m), and their derivatives with the swept value: the
+    first, the second, and the first by a stencil of lower order."""
+
+    value: Triple
+    first: Triple
+    second: Triple
+    check: Triple
+
+    @classmethod
+    def by(cls, stencil: Stencil, triples: list[Triple]) -> Derivatives:
+        """Of one instant, from the matrices at the values of a stencil."""
+        stacks = [np.stack([triple[i] for triple in triples]) for i in range(3)]
+        # From the instant's own matrices, so that constant ones have no derivative at all.
+        changes = [stack - stack[stencil.centre] for stack in stacks]
+
+        def weighted(weights: Array) -> Triple:
+            M, C, K = (np.tensordot(weights, change, 1)[None] for change in changes)
+            return M, C, K
+
+        M, C, K = (stack[stencil.centre][None] for stack in stacks)
+        return cls(
+            (M, C, K), weighted(stencil.first), weighted(stencil.second), weighted(stencil.check)
+        )
+
+
 def variation(
     stencil: Stencil,
     triples: list[Triple],
@@ -233,113 +262,180 @@ def variation(
 
     right: qᴴMq = 1; left: of any size. rate: of the swept value along a motion, or None.
     """
-    stacks = [np.stack([triple[i] for triple in triples]) for i in range(3)]
-    M, C, K = (stack[stencil.centre] for stack in stacks)
-    # From the instant's own matrices, so that constant ones have no derivative at all.
-    changes = [stack - stack[stencil.centre] for stack in stacks]
-    M1, C1, K1 = (np.tensordot(stencil.first, change, 1) for change in changes)
+    at = Derivatives.by(stencil, triples)
+    return variations(at, eigenvalues[None], right[None], left[None], rate)[0]
+
+
+def variations(
+    at: Derivatives, eigenvalues: Complex, right: Complex, left: Complex, rate: float | None
+) -> list[Variation]:
+    """The variations of P instants together: eigenvalues (P, K), vectors (P, m, K)."""
+    (M, C, K), (M1, C1, K1) = at.value, at.first
     lam, Q = eigenvalues, right
     pairing = _pairing(M, C, lam, left, Q)
     with np.errstate(divide="ignore", invalid="ignore"):
-        U = left / pairing.conj()
-        change = -np.stack([W @ _quadratic(M1, C1, K1, lam, Q) for W in (U.conj().T, U.T)])
-    S, S1, row = 0.5 * (K + K.T), 0.5 * (K1 + K1.T), Q.conj().T
-    mass, mass_twin = row @ M1 @ Q, row @ M @ Q.conj()
-    product, twin = np.outer(lam.conj(), lam), np.outer(lam.conj(), lam.conj())
-    energy = product * mass + row @ S1 @ Q
-    energy_twin = twin * mass_twin + row @ S @ Q.conj()
-    steady, slope, doubt = lam, np.diagonal(change[0]), np.zeros(len(lam))
-    curvature = np.zeros(len(lam), dtype=complex)
+        U = left / pairing.conj()[:, None, :]
+        images = _quadratic(M1, C1, K1, lam, Q)
+        change = -np.stack([_adjoint(U) @ images, U.swapaxes(1, 2) @ images], axis=1)
+    S, S1, row = 0.5 * (K + _transposed(K)), 0.5 * (K1 + _transposed(K1)), _adjoint(Q)
+    mass, mass_twin = row @ _times(M1, Q), row @ _times(M, Q.conj())
+    own, onward = lam.conj()[:, :, None], lam[:, None, :]
+    energy = own * onward * mass + row @ _times(S1, Q)
+    energy_twin = own * onward.conj() * mass_twin + row @ _times(S, Q.conj())
+    steady, slope = lam.copy(), np.diagonal(change[:, 0], axis1=1, axis2=2).copy()
+    doubt, curvature = np.zeros(lam.shape), np.zeros_like(lam)
     if rate is not None:
-        M2, C2, K2 = (np.tensordot(stencil.second, change, 1) for change in changes)
-        curvature = _curvature((M1, C1, K1), (M2, C2, K2), change, lam, Q, U)
-        taken = _breathing(stencil, stacks, rate)
-        if taken is not None:
-            steady, slope, doubt = taken(lam, Q, U)
-    return Variation(change, curvature, energy, mass, energy_twin, mass_twin, steady, slope, doubt)
+        curvature = _curvature(at, change, lam, Q, U)
+        moving = _breathing(at)
+        if moving.any():
+            n = np.flatnonzero(moving.any(axis=0))
+            steady[n], slope[n], doubt[n] = _steady(at, n, rate * moving[:, n], lam, Q, U)
+    return [
+        Variation(
+            change[p], curvature[p], energy[p], mass[p], energy_twin[p], mass_twin[p], steady[p],
+            slope[p], doubt[p],
+        )
+        for p in range(len(lam))
+    ]  # fmt: skip
 
 
-def _curvature(
-    first: Triple, second: Triple, change: Complex, lam: Complex, Q: Complex, U: Complex
-) -> Complex:
-    """d²λ/ds² (K,) from the first and second derivatives of M, C, K; a cluster counts as one."""
-    M1, C1, _ = first
-    slope = np.diagonal(change[0])
-    out = -(U.conj() * (_quadratic(*second, lam, Q) + 2.0 * slope * (M1 @ Q * lam))).sum(axis=0)
+def _curvature(at: Derivatives, change: Complex, lam: Complex, Q: Complex, U: Complex) -> Complex:
+    """d²λ/ds² (P, K) from the first and second derivatives of M, C, K; a cluster counts as one."""
+    M1, C1, K1 = at.first
+    slope = np.diagonal(change[:, 0], axis1=1, axis2=2)
+    row = _adjoint(U)
+    inner = _quadratic(*at.second, lam, Q) + _times(M1, Q) * (2.0 * slope * lam)[:, None, :]
+    out = -(U.conj() * inner).sum(axis=1)
     for block, (shapes, others) in enumerate(((Q, lam), (Q.conj(), lam.conj()))):
-        apart = lam[:, None] - others
-        near = np.abs(apart) <= CLUSTER * np.abs(lam)[:, None]
+        apart = lam[:, :, None] - others[:, None, :]
+        near = np.abs(apart) <= CLUSTER * np.abs(lam)[:, :, None]
         # y_iᴴ(A′ − λ_iB′)x_j at [i, j]: its lower block is −(λ_iλ_jM′ + λ_jC′ + K′)q_j.
-        back = -U.conj().T @ _quadratic(M1, C1, first[2], others, shapes)
-        back -= (U.conj().T @ (M1 @ shapes)) * others * apart
+        back = -row @ _quadratic(M1, C1, K1, others, shapes)
+        back -= (row @ _times(M1, shapes)) * others[:, None, :] * apart
         with np.errstate(divide="ignore", invalid="ignore"):
-            terms = np.where(near, 0.0, back * change[block].T / apart)
-        out += 2.0 * terms.sum(axis=1)
+            terms = np.where(near, 0.0, back * change[:, block].swapaxes(1, 2) / apart)
+        out += 2.0 * terms.sum(axis=2)
     return np.asarray(out)
 
 
-Steady = Callable[[Complex, Complex, Complex], tuple[Complex, Complex, Array]]
+def _breathing(at: Derivatives) -> Array:
+    """Whether C and K of each instant have the parts that can move energy to and fro, (2, P)."""
+    (_, C, K), axes = at.value, (1, 2)
+    return np.stack([
+        np.abs(part).max(axis=axes, initial=0.0)
+        > PRESENT * np.abs(A).max(axis=axes, initial=0.0)
+        for part, A in ((C + _transposed(C), C), (K - _transposed(K), K))
+    ])  # fmt: skip
 
 
-def _breathing(stencil: Stencil, stacks: list[Array], rate: float) -> Steady | None:
-    """The eigenvalues without the terms that move energy to and fro; None where there are none."""
-    M, C, K = (stack[stencil.centre] for stack in stacks)
-    M1, C1, K1 = (np.tensordot(stencil.first, stack, 1) for stack in stacks)
-    M2, C2 = (np.tensordot(stencil.second, stack, 1) for stack in stacks[:2])
-    other_M, other_C = (np.tensordot(stencil.check, stack, 1) for stack in stacks[:2])
-    in_C = np.abs(C + C.T).max(initial=0.0) > PRESENT * np.abs(C).max(initial=0.0)
-    in_K = np.abs(K - K.T).max(initial=0.0) > PRESENT * np.abs(K).max(initial=0.0)
-    if not (in_C or in_K):
-        return None
-    a, b = (rate if in_C else 0.0), (0.5 * rate if in_K else 0.0)
+def _steady(
+    at: Derivatives, n: Index, rates: Array, lam: Complex, Q: Complex, U: Complex
+) -> tuple[Complex, Complex, Array]:
+    """The eigenvalues of the instants n without the terms that move energy to and fro, their
+    slopes, and the doubt.
+
+    rates (2, N): of the swept value, for the term in C and that in K.
+    """
+    (M, C, K), (M1, C1, K1), (M2, C2, _), (other_M, other_C, _) = (
+        tuple(A[n] for A in triple) for triple in (at.value, at.first, at.second, at.check)
+    )
+    lam, Q, U = lam[n], Q[n], U[n]
+    a, b = rates[0][:, None, None], 0.5 * rates[1][:, None, None]
     C0, K0 = C - a * M1, K - b * _skew(C1)
     C01, K01 = C1 - a * M2, K1 - b * _skew(C2)
+    found, X, Y = _matched((M, C0, K0), C, lam, Q, U)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = -(Y.conj() * _quadratic(M1, C01, K01, found, X)).sum(axis=1)
+        slope = slope / _pairing(M, C0, found, Y, X)
+        dM, dC = a * (M1 - other_M), b * _skew(C1 - other_C)
+        change = _times(dM, Q) * lam[:, None, :] + _times(dC, Q)
+        doubt = np.abs((U.conj() * change).sum(axis=1))
+    return found, slope, doubt
 
-    def taken(lam: Complex, Q: Complex, U: Complex) -> tuple[Complex, Complex, Array]:
-        found, X, Y = _matched(M, C0, K0, C, lam, Q, U)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = -(Y.conj() * _quadratic(M1, C01, K01, found, X)).sum(axis=0)
-            slope = slope / _pairing(M, C0, found, Y, X)
-            dM, dC = a * (M1 - other_M), b * _skew(C1 - other_C)
-            doubt = np.abs((U.conj() * ((dM @ Q) * lam + dC @ Q)).sum(axis=0))
-        return found, slope, doubt
 
-    return taken
+def _transposed(A: Array) -> Array:
+    return A.swapaxes(1, 2)
+
+
+def _adjoint(X: Complex) -> Complex:
+    return X.conj().swapaxes(1, 2)
 
 
 def _skew(A: Array) -> Array:
-    return 0.5 * (A - A.T)
+    return 0.5 * (A - _transposed(A))
+
+
+def _times(A: Array, X: Complex) -> Complex:
+    """Real matrices (P, m, m) times complex columns (P, m, K), in real arithmetic."""
+    K = X.shape[2]
+    wide = A @ np.concatenate([X.real, X.imag], axis=2)
+    return np.asarray(wide[..., :K] + 1j * wide[..., K:])
 
 
 def _quadratic(M: Array, C: Array, K: Array, lam: Complex, Q: Complex) -> Complex:
-    return np.asarray((M @ Q) * lam**2 + (C @ Q) * lam + K @ Q)
+    row = lam[:, None, :]
+    return np.asarray(_times(M, Q * row**2) + _times(C, Q * row) + _times(K, Q))
 
 
 def _pairing(M: Array, C: Array, lam: Complex, U: Complex, Q: Complex) -> Complex:
-    return np.asarray((U.conj() * ((M @ Q) * (2.0 * lam) + C @ Q)).sum(axis=0))
+    return np.asarray((U.conj() * (_times(M, Q * (2.0 * lam[:, None, :])) + _times(C, Q))).sum(1))
 
 
 def _matched(
-    M: Array, C: Array, K: Array, own: Array, lam: Complex, Q: Complex, U: Complex
+    near: Triple, own: Array, lam: Complex, Q: Complex, U: Complex
 ) -> tuple[Complex, Complex, Complex]:
-    """The eigenpairs of M, C, K that the modes λ, Q, U of the near problem M, own, … become."""
-    values, X, Y = _eigenpairs(M, C, K)
-    ahead = (U.conj().T @ (M @ X)) * (lam[:, None] + values) + U.conj().T @ (own @ X)
-    behind = (Y.conj().T @ (M @ Q)) * (values[:, None] + lam) + Y.conj().T @ (C @ Q)
+    """The eigenpairs of the matrices `near` that the modes λ, Q, U of those with C = own become.
+
+    They are those on the main directions W of the modes: an error of relative size e in the vectors
+    costs e² in an eigenvalue.
+    """
+    M, C, _ = near
+    W = _main_directions(Q, U)
+    values, X, Y = _eigenpairs(*(_transposed(W) @ A @ W for A in near))
+    X, Y = _times(W, X), _times(W, Y)
+    row, column = lam[:, :, None], values[:, None, :]
+    UH, YH = _adjoint(U), _adjoint(Y)
+    ahead = (UH @ _times(M, X)) * (row + column) + UH @ _times(own, X)
+    behind = (YH @ _times(M, Q)) * (row + column).swapaxes(1, 2) + YH @ _times(C, Q)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.abs(ahead * (behind / _pairing(M, C, values, Y, X)[:, None]).T)
-        distance = np.abs(lam[:, None] - values) / np.maximum(np.abs(lam)[:, None], np.abs(values))
+        product = behind / _pairing(M, C, values, Y, X)[:, :, None]
+        share = np.abs(ahead * product.swapaxes(1, 2))
+        distance = np.abs(row - column) / np.maximum(np.abs(row), np.abs(column))
         cost = np.where(np.isfinite(share), -np.minimum(share, 1.0), 0.0) + distance
-    _, chosen = linear_sum_assignment(np.nan_to_num(cost, nan=0.0, posinf=2.0))
-    return values[chosen], X[:, chosen], Y[:, chosen]
+    cost = np.where(column.imag < 0.0, 10.0, np.nan_to_num(cost, nan=0.0, posinf=2.0))
+    chosen = np.stack([linear_sum_assignment(each)[1] for each in cost])
+    index = chosen[:, None, :]
+    return (
+        np.take_along_axis(values, chosen, 1),
+        np.take_along_axis(X, index, 2),
+        np.take_along_axis(Y, index, 2),
+    )
+
+
+def _main_directions(Q: Complex, U: Complex) -> Array:
+    """Real orthonormal bases (P, m, r) of right and left vectors (P, m, K), without directions of
+    relative size below MAIN at every instant."""
+    columns = []
+    for X in (Q, U):
+        square = (X * X).sum(axis=1, keepdims=True)
+        phase = np.sqrt(np.where(square == 0.0, 1.0, square))
+        unit = X * (np.abs(phase) / phase) / np.linalg.norm(X, axis=1, keepdims=True)
+        columns += [unit.real, unit.imag]
+    found = [
+        la.qr(each, mode="economic", pivoting=True, check_finite=False)[:2]
+        for each in np.concatenate(columns, axis=2)
+    ]
+    diagonals = np.abs([np.diag(R) for _, R in found])
+    count = int((diagonals > MAIN * diagonals[:, :1]).sum(axis=1).max())
+    return np.stack([basis[:, :count] for basis, _ in found])
 
 
 def _eigenpairs(M: Array, C: Array, K: Array) -> tuple[Complex, Complex, Complex]:
-    """All eigenpairs with Im λ ≥ 0: values, right and left vectors (m, …)."""
-    m = len(M)
-    A = np.zeros((2 * m, 2 * m))
-    A[:m, m:] = np.eye(m)
-    A[m:] = -np.linalg.solve(M, np.hstack([K, C]))
-    values, Y, X = la.eig(A, left=True, right=True, check_finite=False)
-    upper = values.imag >= 0.0
-    return values[upper], X[:m, upper], np.linalg.solve(M.T, Y[m:, upper])
+    """All eigenpairs of each instant: values (P, 2m), right and left vectors (P, m, 2m)."""
+    P, m, _ = M.shape
+    A = np.zeros((P, 2 * m, 2 * m))
+    A[:, :m, m:] = np.eye(m)
+    A[:, m:] = -np.linalg.solve(M, np.concatenate([K, C], axis=2))
+    found = [la.eig(each, left=True, right=True, check_finite=False) for each in A]
+    values, Y, X = (np.stack([each[i] for each in found]) for i in range(3))
+    return values, X[:, :m], np.linalg.solve(_transposed(M), Y[:, m:])

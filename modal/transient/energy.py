@@ -13,11 +13,13 @@ side is zero without damping and loads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
 from modal.transient.integrators.stages import Stages
+from modal.transient.shared_pattern import OnPattern
 from modal.types import Array
 
 Load = Callable[[float], Array]
@@ -51,10 +53,21 @@ class EnergyLedger:
     def _parametric(self, t: float, h: float, stages: Stages) -> float:
         if self.equations.constant:
             return 0.0
-        nodes = np.concatenate([[0.0], stages.nodes, [1.0]])
-        rates = differentiation(nodes)[1:-1]
+        nodes, rates = _rates(tuple(stages.nodes.tolist()))
         matrices = [self.equations.at(t + c * h) for c in nodes]
         total = 0.0
+        if isinstance(matrices[0].M, OnPattern):
+            pattern = matrices[0].M.pattern
+            values = [
+                rates @ np.stack([getattr(m, name).values for m in matrices])
+                for name in ("M", "potential")
+            ]
+            for mass, stiffness, b, q, v in zip(
+                *values, stages.weights, stages.q, stages.v, strict=True
+            ):
+                power = v @ (OnPattern(pattern, mass) @ v) + q @ (OnPattern(pattern, stiffness) @ q)
+                total += 0.5 * b * float(power)
+            return total
         for rate, b, q, v in zip(rates, stages.weights, stages.q, stages.v, strict=True):
             forms = [0.5 * (v @ (m.M @ v) + q @ (m.potential @ q)) for m in matrices]
             total += b * float(rate @ np.array(forms))
@@ -75,6 +88,13 @@ class FirstOrderLedger:
         """∫ xᵀA x dt over the step."""
         powers = np.einsum("si,si->s", stages.q, stages.v)
         return float(h * (stages.weights @ powers))
+
+
+@lru_cache(maxsize=16)
+def _rates(stages: tuple[float, ...]) -> tuple[Array, Array]:
+    """The ends and the stages of a step, and the derivatives at the stages of values there."""
+    nodes = np.array([0.0, *stages, 1.0])
+    return nodes, differentiation(nodes)[1:-1]
 
 
 def differentiation(nodes: Array) -> Array:

@@ -6,9 +6,9 @@ the end of the span and an interrupted run continues on the same instants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,7 +16,13 @@ from assembly.errors import ConvergenceError
 from modal.transient.integrators.stages import Integrator, Stages, State
 from modal.types import Array
 
-Norm = Callable[[float, Array, Array], float]
+
+class Norm(Protocol):
+    """The size of a state (q, q̇), and the part of a difference that steps of a length resolve."""
+
+    def __call__(self, t: float, q: Array, v: Array) -> float: ...
+    def resolved(self, h: float, q: Array, v: Array) -> tuple[Array, Array]: ...
+
 
 DEEPEST = 40  # halvings of the span before a step is called too small
 FIRST = 5  # halvings at the start: the largest step is 1/32 of the span
@@ -74,9 +80,10 @@ class AdaptiveSteps:
     The difference divided by 2^p − 1 estimates the error of the two steps (order p). The error may
     be `tolerance` times the step's share of the span, relative to the largest state (q, q̇) so far,
     in the given norm. Rejected steps count too: they give a start at rest its scale. The errors of
-    a run then add up to `tolerance` or less, unless the motion itself amplifies them. A step ends
-    at each of `events`, the instants where a load is not smooth. Raises ConvergenceError when a
-    step would be shorter than 2^−40 of its piece.
+    a run then add up to `tolerance` or less, unless the motion itself amplifies them. Errors of
+    modes that the step does not resolve do not add up: the whole difference there may be
+    `tolerance`. A step ends at each of `events`, the instants where a load is not smooth. Raises
+    ConvergenceError when a step would be shorter than 2^−40 of its piece.
     """
 
     integrator: Integrator
@@ -89,6 +96,7 @@ class AdaptiveSteps:
     ticks: int = 0
     largest: float = 0.0
     error: float = 0.0  # sum of the estimated errors of the accepted steps, relative to `largest`
+    unresolved: float = 0.0  # the largest difference of a step in modes that it does not resolve
 
     def __post_init__(self) -> None:
         t0, t1 = self.t_span
@@ -129,8 +137,9 @@ class AdaptiveSteps:
             half = self.integrator.change_step(t, state, 0.5 * h)
             middle, first = self.integrator.step(t, 0.5 * h, half)
             fine, second = self.integrator.step(t + 0.5 * h, 0.5 * h, middle)
-            ratio = self._error(t + h, coarse, fine, state) / (h / (t1 - t0))
-            if not ratio <= 1.0:
+            error, beyond = self._errors(t + h, h, coarse, fine, state)
+            ratio = error / (h / (t1 - t0))
+            if not max(ratio, beyond) <= 1.0:
                 self.level += 1
                 if self.level >= DEEPEST:
                     raise ConvergenceError(
@@ -138,7 +147,8 @@ class AdaptiveSteps:
                     )
                 continue
             state = fine
-            self.error += ratio * self.tolerance * h / (t1 - t0)
+            self.error += error * self.tolerance
+            self.unresolved = max(self.unresolved, beyond * self.tolerance)
             self.ticks += total >> self.level
             parts = ((t, 0.5 * h, first), (t + 0.5 * h, 0.5 * h, second))
             aligned = self.ticks % (total >> (self.level - 1)) == 0
@@ -154,16 +164,22 @@ class AdaptiveSteps:
                     return
             yield Accepted(t, h, state, parts, reached)
 
-    def _error(self, t: float, coarse: State, fine: State, before: State) -> float:
-        """The estimated error divided by the error allowed for the whole span."""
+    def _errors(
+        self, t: float, h: float, coarse: State, fine: State, before: State
+    ) -> tuple[float, float]:
+        """The estimated error, and the difference in what the step does not resolve, both divided
+        by the error allowed for the whole span."""
         sizes = (self.norm(t, fine.q, fine.v), self.norm(t, before.q, before.v))
         self.largest = max(*sizes, self.largest)
-        gap = self.norm(t, fine.q - coarse.q, fine.v - coarse.v)
-        if not np.isfinite(gap):
-            return np.inf
-        if gap == 0.0:
-            return 0.0
-        return gap / (2.0**self.integrator.order - 1.0) / self.largest / self.tolerance
+        q, v = fine.q - coarse.q, fine.v - coarse.v
+        if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
+            return np.inf, np.inf
+        q_in, v_in = self.norm.resolved(h, q, v)
+        gap, beyond = self.norm(t, q_in, v_in), self.norm(t, q - q_in, v - v_in)
+        if not np.isfinite(gap + beyond):
+            return np.inf, np.inf
+        allowed = self.largest * self.tolerance if gap + beyond > 0.0 else 1.0
+        return gap / (2.0**self.integrator.order - 1.0) / allowed, beyond / allowed
 
     def position(self) -> dict[str, Any]:
         return dict(
@@ -172,9 +188,11 @@ class AdaptiveSteps:
             ticks=self.ticks,
             largest=self.largest,
             error=self.error,
+            unresolved=self.unresolved,
         )
 
     def restore(self, position: dict[str, Any]) -> None:
         self.piece = int(position["piece"])
         self.level, self.ticks = int(position["level"]), int(position["ticks"])
         self.largest, self.error = float(position["largest"]), float(position["error"])
+        self.unresolved = float(position["unresolved"])

@@ -7,6 +7,7 @@ compared with the other between its nodes.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
@@ -57,7 +58,8 @@ class Windows:
                 break
         first, table = window  # type: ignore[misc]  # the shortest windows always are
         place = 2.0 * (at * 2**level - number) - 1.0
-        return np.asarray(first + self._basis(np.array([place]))[0] @ table)
+        angle = math.acos(min(max(place, -1.0), 1.0))
+        return np.asarray(first + np.cos(angle * self._degrees) @ table)
 
     def _basis(self, places: Array) -> Array:
         angles = np.arccos(np.clip(places, -1.0, 1.0))

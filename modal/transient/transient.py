@@ -15,6 +15,7 @@ from tqdm import tqdm
 from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.errors import InputError
 from modal.data import checkpoint as checkpoints
+from modal.data.datasets import made_from
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
 from modal.transient.energy import EnergyLedger, FirstOrderLedger
@@ -222,6 +223,7 @@ def integrate(
         norm.destroy()
     attributes = {"formalism": formalism, "solver": name, "order": integrator.order}
     attributes |= _described(settings, model) | _accuracy(ledger, steps)
+    attributes["made_from"] = made_from(model)
     found = recorder.dataset(attributes)
     return found.drop_vars(["energy", "energy_defect"]) if nonlinear else found
 
@@ -372,7 +374,7 @@ def _accuracy(ledger: Any, steps: FixedSteps | AdaptiveSteps) -> dict[str, Any]:
     """What is known of the errors: of adaptive steps, and of matrices read off a polynomial."""
     known: dict[str, Any] = {}
     if isinstance(steps, AdaptiveSteps):
-        known["displacement_error_estimate"] = steps.error
+        known["displacement_error_estimate"] = steps.error + steps.unresolved
     if isinstance(ledger, EnergyLedger) and isinstance(ledger.equations, TabulatedModel):
         known["interpolated"] = str(ledger.equations.motion.interpolant)
         known["interpolation_deviation"] = ledger.equations.deviation

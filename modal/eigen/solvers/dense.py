@@ -15,7 +15,7 @@ import scipy.linalg as la
 from assembly.errors import ConvergenceError
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import deflate_by_similarity
-from modal.eigen.quadratic import Quadratic, companion
+from modal.eigen.quadratic import Quadratic, companion, from_parts, in_parts
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.skew import largest_of_skew
 from modal.types import Array, Complex
@@ -134,9 +134,9 @@ def _general(
         # The larger of the two halves of the state carries the shape with the smaller error.
         small = np.abs(lam) < 1.0
         X = np.where(small[None, :], Z[:n], Z[n:] / np.where(small, 1.0, lam)[None, :])
-        return Pairs(lam, X, how, "dense LAPACK", left=Y[n:])
+        return Pairs(lam, X, how, "dense LAPACK", left=Y[-n:])
 
-    inverse = _inverse(A, B)
+    inverse = _inverse(M, C, K) if deflated is None else _inverse_of_pencil(A, B)
     if inverse is None:
         found = pairs(_qz(A, B), "none")
     else:
@@ -150,7 +150,23 @@ def _general(
     return found.rescaled(gamma, d)
 
 
-def _inverse(A: Array, B: Array) -> tuple[Complex, Complex, Complex] | None:
+def _inverse(M: Array, C: Array, K: Array) -> tuple[Complex, Complex, Complex] | None:
+    """Finite eigenvalues, the shapes' part (n, m) of the left vectors, and right vectors (2n, m),
+    from A⁻¹B = [[−K⁻¹C, −K⁻¹M], [I, 0]]; None for a singular K."""
+    n = len(M)
+    lu, pivots, info = la.lapack.dgetrf(K)
+    if info != 0 or la.lapack.dgecon(lu, np.linalg.norm(K, 1))[0] <= SINGULAR:
+        return None
+    inverse = np.zeros((2 * n, 2 * n))
+    inverse[:n] = -la.lu_solve((lu, pivots), np.hstack([C, M]))
+    inverse[n:, :n] = np.eye(n)
+    values, Y, Z = la.eig(inverse, left=True)
+    finite = np.abs(values) > 1e-15 * np.abs(values).max(initial=0.0)
+    wide = la.lu_solve((lu, pivots), in_parts(Y[:n, finite]), trans=1)
+    return 1.0 / values[finite], -from_parts(wide), Z[:, finite]
+
+
+def _inverse_of_pencil(A: Array, B: Array) -> tuple[Complex, Complex, Complex] | None:
     """Finite eigenvalues, left and right vectors of A − λB from A⁻¹B; None for a singular A."""
     lu, pivots, info = la.lapack.dgetrf(A)
     if info != 0 or la.lapack.dgecon(lu, np.linalg.norm(A, 1))[0] <= SINGULAR:
@@ -176,7 +192,9 @@ def _residual(M: Array, C: Array, K: Array, pairs: Pairs) -> Array:
     lam, X = pairs.eigenvalues, pairs.right
     m, c, k = (np.linalg.norm(A) for A in (M, C, K))
     size = np.abs(lam)
-    residual = np.linalg.norm((M @ X) * lam**2 + (C @ X) * lam + K @ X, axis=0)
+    wide = in_parts(X)
+    MX, CX, KX = (from_parts(A @ wide) for A in (M, C, K))
+    residual = np.linalg.norm(MX * lam**2 + CX * lam + KX, axis=0)
     return np.asarray(residual / ((size**2 * m + size * c + k) * np.linalg.norm(X, axis=0)))
 
 

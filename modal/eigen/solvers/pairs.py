@@ -99,15 +99,20 @@ class Pairs:
 
 def clusters(eigenvalues: Complex, tolerance: float = CLUSTER) -> list[list[int]]:
     """Groups of indices whose eigenvalues chain together within the relative tolerance."""
+    near = np.abs(eigenvalues[:, None] - eigenvalues) <= tolerance * np.abs(eigenvalues)[:, None]
+    if near.sum() == len(eigenvalues):
+        return [[j] for j in range(len(eigenvalues))]
     groups: list[list[int]] = []
-    remaining = list(range(len(eigenvalues)))
-    while remaining:
-        group, frontier = [remaining[0]], [remaining.pop(0)]
+    remaining = np.ones(len(eigenvalues), dtype=bool)
+    for first in range(len(eigenvalues)):
+        if not remaining[first]:
+            continue
+        group, frontier = [first], [first]
+        remaining[first] = False
         while frontier:
-            value = eigenvalues[frontier.pop()]
-            near = [j for j in remaining if abs(eigenvalues[j] - value) <= tolerance * abs(value)]
-            remaining = [j for j in remaining if j not in near]
-            group += near
-            frontier += near
+            found = np.flatnonzero(near[frontier.pop()] & remaining)
+            remaining[found] = False
+            group += found.tolist()
+            frontier += found.tolist()
         groups.append(group)
     return groups

@@ -1,0 +1,59 @@
+"""All eigenvalues of a small damped system from one LAPACK solution, with first-order error bounds.
+
+For the pair λ, x with the left vector y, yᴴQ′(λ)x = 1, LAPACK leaves residuals r = Q(λ)x and
+s = Q(λ)ᴴy. One two-sided Rayleigh step λ − yᴴr makes the error of λ of second order in those of x
+and y. The bound is that of `Modes.error_bound`, of first order, with the larger of the two backward
+errors: it is safe, and wide compared with the error.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assembly.errors import ConvergenceError
+from assembly.system.frozen import FrozenSystem
+from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.dense import solve_dense
+from modal.eigen.solvers.pairs import clusters
+from modal.types import Array, Complex
+
+SURE = 4.0  # times its error bound: a growth rate beyond this has a certain sign
+FLOOR = 4.0 * np.finfo(float).eps  # backward error that no solution is expected to be below
+
+
+def all_modes(system: FrozenSystem) -> tuple[Complex, Array] | None:
+    """All eigenvalues (m,), Im λ ≥ 0, and their error bounds (m,), rad/s.
+
+    None where a growth rate is not above its error bound, where eigenvalues are multiple, where a
+    free mobility or a singular stiffness has zero eigenvalues, or where the spectrum is symmetric
+    to the axis: modal/eigen has methods for these.
+    """
+    quadratic = Quadratic(system)
+    if quadratic.reversible or system.rigid.shape[1] or system.null_chain is not None:
+        return None
+    try:
+        found = solve_dense(quadratic, None)
+    except ConvergenceError:
+        return None
+    if found.factorization != "LU" or found.left is None or found.total != 2 * system.n:
+        return None
+    lam, X, Y = found.eigenvalues, found.right, found.left
+    if len(clusters(lam)) < len(lam):
+        return None
+    MX, CX, _ = quadratic.images(X)
+    right = quadratic.residual(lam, X)
+    left = quadratic.transposed.residual(lam, Y.conj())
+    pairing = (Y.conj() * (MX * (2.0 * lam) + CX)).sum(axis=0)
+    weights = quadratic.weights(lam)
+    sizes = [np.linalg.norm(vectors, axis=0) for vectors in (X, Y)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = [
+            np.linalg.norm(residual, axis=0) / (weights * size)
+            for residual, size in zip((right, left), sizes, strict=True)
+        ]
+        bound = np.maximum(np.maximum(*errors), FLOOR) * weights * sizes[0] * sizes[1]
+        bound = bound / np.abs(pairing)
+        corrected = lam - (Y.conj() * right).sum(axis=0) / pairing
+    if not np.all(np.abs(corrected.real) > SURE * bound):
+        return None
+    return np.where(lam.imag == 0.0, corrected.real + 0j, corrected), bound
