@@ -8,26 +8,34 @@ without a multiple of another is cheap to apply.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
-from assembly.linalg.combination import Combination
+from assembly.linalg.combination import Combination, Kronecker, Lazy, Patterned
 from assembly.linalg.mirror import symmetry_of
 
 EQUAL = 1e-14  # relative difference of ratios that are equal but for round-off
-CHEAP = 0.5  # of the entries of a matrix: a remainder with fewer replaces it
+CHEAP = 0.5  # of the entries of the largest operator: a remainder of smaller ones replaces it
 
 
-@dataclass(frozen=True)
 class Part:
-    """The matrix (n, n) of a sum of operators, and the sum; None where some are halves of others'
-    symmetric and skew parts."""
+    """A sum of operators (n, n), and its matrix, which is formed at its first use.
 
-    matrix: sp.csr_matrix
-    terms: Combination | None
+    terms: the sum; None where some operators are halves of others' symmetric and skew parts.
+    """
+
+    def __init__(self, form: Callable[[], sp.csr_matrix], terms: Combination | None) -> None:
+        self._form, self.terms = form, terms
+
+    @cached_property
+    def matrix(self) -> sp.csr_matrix:
+        """The sum as one sparse matrix."""
+        return self._form()
 
     def without_multiple(self, other: Part) -> tuple[float, Part | None]:
         """The part as c × other + rest; rest is None where it is zero, c is zero where the rest is
@@ -45,11 +53,11 @@ class Part:
                 rest.append((a - c * b, B if A is None else A))
         if not rest:
             return c, None
-        terms = Combination(self.matrix.shape, tuple(rest))
-        matrix = terms.tocsr()
-        if matrix.nnz > CHEAP * self.matrix.nnz:
+        largest = max(_entries(A) for _, A in mine.values())
+        if any(_entries(A) > CHEAP * largest for _, A in rest):
             return 0.0, self
-        return c, Part(matrix, terms)
+        terms = Combination(rest[0][1].shape, tuple(rest))
+        return c, Part(terms.tocsr, terms)
 
 
 @dataclass(frozen=True)
@@ -64,9 +72,9 @@ class MirrorParts:
         """Of a combination and the matrix formed from it."""
         kinds = [symmetry_of(A) for _, A in terms.terms]
         if all(kind == 1 for kind in kinds):
-            return cls(Part(matrix, terms) if kinds else None, None)
+            return cls(Part(lambda: matrix, terms) if kinds else None, None)
         if all(kind == -1 for kind in kinds):
-            return cls(None, Part(matrix, terms))
+            return cls(None, Part(lambda: matrix, terms))
         skew_terms, symmetric_terms = (
             Combination(
                 terms.shape,
@@ -74,15 +82,21 @@ class MirrorParts:
             )
             for sign in (-1, 1)
         )
-        skew, pure = skew_terms.tocsr(), 0 not in kinds
-        for (c, A), kind in zip(terms.terms, kinds, strict=True):
-            if kind == 0:
-                mixed = A.tocsr()
-                skew = skew + 0.5 * c * (mixed - mixed.T)
-        return cls(
-            Part(sp.csr_matrix(matrix - skew), symmetric_terms if pure else None),
-            Part(sp.csr_matrix(skew), skew_terms if pure else None),
+        pure = 0 not in kinds
+
+        def formed() -> sp.csr_matrix:
+            total = skew_terms.tocsr()
+            for (c, A), kind in zip(terms.terms, kinds, strict=True):
+                if kind == 0:
+                    mixed = A.tocsr()
+                    total = total + 0.5 * c * (mixed - mixed.T)
+            return sp.csr_matrix(total)
+
+        skew = Part(formed, skew_terms if pure else None)
+        symmetric = Part(
+            lambda: sp.csr_matrix(matrix - skew.matrix), symmetric_terms if pure else None
         )
+        return cls(symmetric, skew)
 
 
 def _coefficients(terms: Combination | None) -> Mapping[int, tuple[float, Any]]:
@@ -95,4 +109,9 @@ def _coefficients(terms: Combination | None) -> Mapping[int, tuple[float, Any]]:
 
 def _entries(operator: Any) -> int:
     """Number of nonzeros, about, of an operator."""
-    return int(operator.nnz if sp.issparse(operator) else operator.shape[0])
+    inner: Any = operator.operator if isinstance(operator, Lazy) else operator
+    if isinstance(inner, Kronecker):
+        return int(inner.m.nnz * np.count_nonzero(inner.a))
+    if isinstance(inner, Patterned):
+        return len(inner.pattern.indices)
+    return int(inner.nnz if sp.issparse(inner) else inner.shape[0])

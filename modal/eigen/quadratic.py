@@ -58,9 +58,9 @@ class Quadratic:
     @cached_property
     def mass_part(self) -> Part:
         """M with the operators it is the sum of."""
-        known = self._system
-        terms = Combination.wrap(self.M, self.n, "M") if known is None else known.parts["M"]
-        return Part(self.M, terms)
+        M, known = self.M, self._system
+        terms = Combination.wrap(M, self.n, "M") if known is None else known.parts["M"]
+        return Part(lambda: M, terms)
 
     @cached_property
     def damping_parts(self) -> MirrorParts:

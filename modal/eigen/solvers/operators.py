@@ -96,7 +96,7 @@ class Operators:
             factor, part = part.without_multiple(other)
             if factor:
                 self._add(other_name, power, factor)
-        if part is None or part.matrix.nnz == 0:
+        if part is None or (part.terms is None and part.matrix.nnz == 0):
             return
         rotation = None if mass is None else _rotation(part, mass)
         if rotation is None:
