@@ -10,7 +10,8 @@ instant (LAPACK, right and left vectors); the Floquet exponents of a slider-cran
 unknowns with a rigid crank by the default method, against Magnus steps of the whole monodromy off
 the same polynomial, as commit 2d1a254 took them (its default method did not converge here), and
 with damping proportional to the stiffness; `modal.stability` of one state and a map of 8 × 8 speeds
-and positions with its proofs, against the dense eigenpairs of a state.
+and positions with its proofs, against the dense eigenpairs of a state. Last, a Hill chart of the
+machine of 120 unknowns over speed and damping against its track over a turn.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 import scipy.linalg as la
 
 import modal
+from assembly.mechanisms.mechanism import Mechanism
 from modal.transient.equations import SecondOrderModel
 from studies import slider_crank
 from studies.slider_crank.study import SpeedFamily
@@ -167,6 +169,34 @@ def exponents(repeats: int) -> None:
     )
 
 
+def chart(count: int = 24) -> None:
+    """One line: a Hill chart over speed and damping, and the track over a turn."""
+    mechanism = slider_crank.model(elements=20)
+    assert mechanism.period is not None
+    times = np.linspace(0.0, mechanism.period, 121)
+    modal.track(mechanism, times=times[:5], k=6, progress=False)
+    tracking = spent(lambda: modal.track(mechanism, times=times, k=6, progress=False))
+
+    def family(speed: float, damping: float) -> Mechanism:
+        return slider_crank.model(speed_rpm=speed, elements=20, rayleigh=(0.0, damping))
+
+    made = []
+    speeds, dampings = np.linspace(250.0, 6000.0, count), np.linspace(0.0, 1.2e-5, count)
+    charting = spent(
+        lambda: made.append(
+            modal.hill_chart(
+                family, lambda speed, damping: 60.0 / speed, k=3, progress=False,
+                speed=speeds, damping=dampings,
+            )
+        )
+    )  # fmt: skip
+    print(
+        f"a Hill chart of it, {count} × {count} points: {charting / tracking:.0f} times its track "
+        f"({charting:.1f} s); {int((made[0].verdict > 0).sum())} points unstable, "
+        f"source {', '.join(np.unique(made[0].source.values.astype(str)))}"
+    )
+
+
 def main() -> None:
     """The lines."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
@@ -178,6 +208,7 @@ def main() -> None:
     transient(min(given.repeats, 2))
     verdicts(min(given.repeats, 3))
     exponents(min(given.repeats, 2))
+    chart()
 
 
 if __name__ == "__main__":

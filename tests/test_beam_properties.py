@@ -152,7 +152,7 @@ BAD = [
     (dict(pin_axis="w"), InputError, "pin_axis"),
     (dict(theory="euler"), InputError, "theory"),
     (dict(offset=float("inf")), InputError, "offset"),
-    (dict(direction=(0.0, 0.0, 0.0)), InputError, "axis"),
+    (dict(direction=(0.0, 0.0, 0.0)), InputError, "direction"),
     (dict(section_y=(1.0, 0.0, 0.0)), InputError, "section_y"),
     (dict(pitch=float("nan")), InputError, "pitch"),
     (dict(planar=True, direction=(1.0, 0.0, 1.0)), InputError, "planar"),

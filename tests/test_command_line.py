@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 import os
 import signal
 import subprocess
@@ -293,3 +296,25 @@ def test_check_of_a_motion_without_a_period_asks_for_times(
     model = write(tmp_path / "blade.toml", ramp)
     assert main(["check", str(model)]) == 2
     assert "give --times start:stop:count" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (BLADE, ["track", "--over", "omega=0:300:3"]),
+        (BLADE, ["track", "--over", "speed_rpm=0:3000:3"]),
+        (BLADE, ["track", "--times", "0:0.01:3"]),
+        (BLADE, ["map", "--x", "omega=0:300:3", "--y", "epsilon=-100:100:2"]),
+        (CRANK, ["track", "--times", "0:0.01:3"]),
+        (CRANK, ["map", "--x", "speed_rpm=500:1500:2", "--y", "turn=0:0.5:2"]),
+    ],
+)
+def test_explore_writes_a_page_with_shapes(text: str, options: list[str], tmp_path: Path) -> None:
+    model, out = write(tmp_path / "model.toml", text), tmp_path / "out"
+    command, *rest = options
+    assert main([command, str(model), *rest, "--modes", "2", "--explore", "--out", str(out)]) == 0
+    page = (out / "explore.html").read_text("utf-8")
+    encoded = page.split('id="fm-views">')[1].split("<")[0]
+    (view,) = json.loads(gzip.decompress(base64.b64decode(encoded)))
+    assert len(view["states"]) >= 3 and not view["missing"]
+    assert all(state["modes"][0] for state in view["states"])

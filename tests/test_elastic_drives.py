@@ -170,6 +170,7 @@ def test_the_study_of_a_robot_arm(tmp_path: Path) -> None:
     """Gears make its first frequency; with rigid links it is the closed form, at rest."""
     out = OutputFolder(tmp_path / "out", "robot-arm")
     tracks = robot_arm.main(elements=2, modes=2, instants=5, out=out)
+    assert len(out.views) == 1 and len(out.views[0].states) == 5
     assert_described(modal.read_dataset(out.path / "tracks.nc"), TRACKS)
     gears = modal.read_dataset(out.path / "gears.nc")
     assert_described(gears, VARIABLES)

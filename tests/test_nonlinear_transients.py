@@ -25,6 +25,7 @@ def pendulum(stiffness: float = 0.0) -> assembly.Mechanism:
     )
 
 
+@pytest.mark.slow
 def test_pendulum_of_sixty_degrees() -> None:
     """Period 4 K(sin ½θ)/ω₀ (Landau & Lifshitz, Mechanics, §11); the method is of order 2."""
     amplitude = np.pi / 3.0
@@ -66,6 +67,24 @@ def test_small_vibrations_are_the_linear_ones() -> None:
     difference = full.displacement.values - trim.q - linear.displacement.values
     assert np.abs(linear.displacement.values).max() > 5e-4
     assert np.abs(difference).max() < 1e-2 * np.abs(linear.displacement.values).max()
+
+
+@pytest.mark.slow
+def test_modes_along_a_transient() -> None:
+    """A pendulum at the angle x swings about it with ω² = (m g L cos x)/J."""
+    machine = pendulum()
+    response = modal.integrate(
+        machine, (0.0, 0.1), ([0.8], [0.0]), nonlinear=True, step=0.05, probes="all"
+    )
+    tracks = modal.track(machine, along=response, k=1)
+    angle = response.displacement.values[:, 0]
+    square = MASS * GRAVITY * LENGTH * np.cos(angle) / (INERTIA + MASS * LENGTH**2)
+    assert tracks.eigenvalue.values[:, 0].imag ** 2 == pytest.approx(square, rel=1e-6)
+    part = response.isel(probe=[0]).assign_attrs(loads="(Harmonic,)")
+    with pytest.raises(assembly.InputError, match="without loads"):
+        modal.track(machine, along=part, k=1)
+    with pytest.raises(assembly.ConvergenceError, match="outside the transient"):
+        modal.track(machine, times=[0.05, 0.2], along=response, k=1)
 
 
 def test_what_it_does_not_take_is_one_line() -> None:

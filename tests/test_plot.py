@@ -57,6 +57,15 @@ def test_a_campbell_diagram_shows_frequencies_over_rpm_and_the_whirl(tracks: xr.
         assert np.all(there[words == words[-1]])
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_orders_above_all_frequencies_are_left_out(rotor: assembly.Rotor) -> None:
+    """At 9,000 rpm and above, once a turn is above 150 Hz: no label outside the picture."""
+    modal.plot.campbell(modal.track(rotor, omega=[950.0, 1000.0], k=2, progress=False))
+    plt.gcf().canvas.draw()
+    low = plt.gca().get_xlim()[0]
+    assert all(note.xy[0] >= low for note in plt.gca().texts)
+
+
 def test_a_campbell_diagram_needs_a_speed() -> None:
     blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 4, clamped="start")
     over = modal.track(

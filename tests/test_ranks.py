@@ -16,7 +16,7 @@ import modal
 from studies.__main__ import main
 from tests.support.model_files import BEAM, CRANK
 from tests.support.processes import wait_for
-from tests.support.rank_runs import bits, stability_map, started, under_mpiexec
+from tests.support.rank_runs import bits, hill_chart, stability_map, started, under_mpiexec
 
 pytestmark = [
     pytest.mark.xdist_group("processes"),  # one process at a time is started and stopped
@@ -65,6 +65,7 @@ def check_maps(found: dict[str, Any], alone: str, ranks: int) -> None:
     assert found["in_memory"] == alone
     assert found["same"]
     assert found["raised"] == ["at a point: no"] * ranks
+    assert found["charts"] == [bits(hill_chart(None))] * 2
 
 
 def check_shared(found: dict[str, Any], ranks: int) -> None:

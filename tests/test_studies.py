@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import modal
 from assembly.errors import InputError, MechanismError
 from modal.data.variables import MAP, TRACKS
 from studies import rotating_blade, slider_crank
+from studies.cli import html_report
+from studies.registry import study
 from studies.reporting.output import OutputFolder
 from studies.slider_crank.transient import EveryTurn, compare_with_transient
 from tests.support.dataset_checks import assert_as_xarray_users_expect, assert_described
@@ -30,7 +33,9 @@ MAP_VARIABLES = {
 
 def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     out = OutputFolder(tmp_path / "out", "slider-crank")
-    tracks = slider_crank.main(elements=4, modes=4, instants=17, turns=1, map_points=3, out=out)
+    tracks = slider_crank.main(
+        elements=4, modes=4, instants=17, turns=1, map_points=3, chart_points=6, out=out
+    )
     assert set(tracks.data_vars) >= TRACK_VARIABLES
     assert (tracks.sizes["time"], tracks.sizes["mode"]) == (17, 4)
     read = modal.read_dataset(out.path / "tracks.nc")
@@ -38,13 +43,21 @@ def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     assert np.iscomplexobj(read["eigenvalue"])
     grid = modal.read_dataset(out.path / "map.nc")
     assert set(grid.data_vars) == MAP_VARIABLES
+    assert [(view.is_map, len(view.states)) for view in out.views] == [(False, 17), (True, 9)]
+    html_report.write(out, study("slider-crank"), {}, tracks, "")
+    page = (out.path / "report.html").read_text("utf-8")
+    pictures = re.findall(r'src="data:image/[a-z]+;base64,([^"]+)"', page)
+    assert len(pictures) == len(set(pictures)) == 5 and page.count('id="fm-views"') == 1
     compared = modal.read_dataset(out.path / "transient.nc")
     assert_described(read, TRACKS)
     assert_described(grid, {**MAP, **slider_crank.variables.VARIABLES})
     assert_described(compared, slider_crank.variables.VARIABLES)
     for dataset in (read, grid, compared):
         assert_as_xarray_users_expect(dataset, tmp_path)
-    for figure in ("tracks", "shapes", "transient", "overview", "map"):
+    assert_described(
+        modal.read_dataset(out.path / "chart.nc"), {**MAP, **slider_crank.variables.VARIABLES}
+    )
+    for figure in ("tracks", "shapes", "transient", "overview", "map", "chart"):
         assert (out.path / f"{figure}.png").stat().st_size > 10_000
     assert all(out.captions.values())
     assert not list(out.path.glob(".*"))

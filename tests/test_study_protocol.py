@@ -89,6 +89,11 @@ def test_the_report_page_shows_a_figure_and_a_text_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("study", all_studies(), ids=lambda study: study.name)
+def test_every_study_has_a_view_to_explore(study: Study) -> None:
+    assert "yield Exploration(" in inspect.getsource(inspect.unwrap(study.main))
+
+
+@pytest.mark.parametrize("study", all_studies(), ids=lambda study: study.name)
 def test_every_study_describes_its_settings(study: Study) -> None:
     """Settings, `out` and `progress` stand in the NumPy-style docstring of main()."""
     described = inspect.getdoc(study.main) or ""

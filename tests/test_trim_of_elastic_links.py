@@ -31,6 +31,7 @@ def eigenvalues(system: assembly.FrozenSystem) -> Array:
     return np.asarray(values[np.argsort(values.imag)])
 
 
+@pytest.mark.slow
 def test_one_blade_has_the_trim_of_the_body() -> None:
     """A blade that its sweep bends: on a driven hub and as one clamped body, to 1e-9."""
     spin = 60.0
@@ -69,6 +70,7 @@ def cantilever(load: float, elements: int) -> assembly.Mechanism:
     )
 
 
+@pytest.mark.slow
 def test_elastica_under_a_dead_load() -> None:
     """P L²/EI = 10: w/L = 0.81061, 1 − x/L = 0.55500 (Mattiasson, Int. J. Numer. Methods Eng. 17,
     1981); the moment at the root is P times the arm that is left."""
@@ -103,6 +105,7 @@ def arch(load: float, rise: float = 0.12) -> assembly.Mechanism:
     )
 
 
+@pytest.mark.slow
 def test_a_shallow_arch_up_to_its_limit_point() -> None:
     """Bars linear in the stretch: P = 2 EA (L₀/L − 1) (h − w)/L₀, P_c = 2 EA (1 − cos^⅔α)^{3/2}
     (von Mises, Z. angew. Math. Mech. 3, 1923)."""
@@ -186,6 +189,7 @@ def test_the_frame_from_which_deflections_count_does_not_matter(kind: str) -> No
     assert np.abs(ours.real).max() > 1e-3 * np.abs(ours).max()
 
 
+@pytest.mark.slow
 def test_tracks_about_the_trim() -> None:
     """modal.track over times with prestress="nonlinear": the modes of each trim."""
     machine = mounted(
@@ -213,3 +217,26 @@ def test_what_trim_does_not_cover_is_one_line() -> None:
         held.freeze(0.0, transport=False, prestress="nonlinear")
     with pytest.raises(assembly.MechanismError, match="no body 'rod'"):
         held.trim(0.0).resultants("rod")
+
+
+def test_tangents_with_a_solid_link_on_node_sets() -> None:
+    """Finite differences of the residual: a rod between a universal joint and a ball, each at the
+    node set of an end, with internal damping."""
+    machine = gallery.solid_slider_crank((4, 1, 1), damping=(1.0, 1e-5))(80.0)
+    rng = np.random.default_rng(3)
+    q, v, a = rng.normal(size=(3, len(machine.elastic(None).masters)))
+    q, v, a = 2e-3 * q, 0.5 * v, 50.0 * a
+    at = machine.displaced(0.003, q, v, a)
+    shift = rng.normal(size=len(q))
+    for number, matrix in enumerate(reversed(at.tangents())):
+        h = (1e-6, 10.0, 1e4)[number]
+
+        def residual(x: float, number: int = number) -> Array:
+            moved = [y + (x * shift if k == number else 0.0) for k, y in enumerate((q, v, a))]
+            return machine.displaced(0.003, *moved, near=at).residual
+
+        expected = (8.0 * (residual(h) - residual(-h)) - residual(2 * h) + residual(-2 * h)) / (
+            12.0 * h
+        )
+        scale = abs(matrix).max() * np.abs(shift).max()
+        assert_allclose(matrix @ shift, expected, rtol=0, atol=1e-7 * scale)

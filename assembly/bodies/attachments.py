@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import as_numbers, check_kind
 from assembly.bodies.body import Body
+from assembly.bodies.made_from import changed
 from assembly.elements.bar import BarFamily
 from assembly.elements.family import ElementFamily
 from assembly.elements.rigid import RigidFamily
@@ -20,6 +21,7 @@ from assembly.magnitudes import INERTIA_ENTRY, MASS
 from assembly.types import Array
 
 
+@changed
 def attach_mass(
     body: Body,
     node: int | str,
@@ -67,6 +69,7 @@ def attach_mass(
     return _with(body, RigidFamily(body.dofs, np.array([at]), rigid))
 
 
+@changed
 def attach_spring(
     body: Body,
     node: int | str,
@@ -135,6 +138,7 @@ def attach_spring(
     return _with(body, rod, SpringFamily(body.dofs, ends, np.zeros((1, 6, 6)), along))
 
 
+@changed
 def attach_damper(body: Body, node: int | str, damping: ArrayLike) -> Body:
     """The body with a damper between a node and the fixed surroundings.
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import as_numbers, check_choice, shown
 from assembly.bodies.body import Body
+from assembly.bodies.made_from import described
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.elements.bar import BarFamily
 from assembly.elements.beam import BeamFamily
@@ -35,6 +36,7 @@ SPATIAL = (0, 1, 2, 3, 4, 5)
 POINTS_UNIFORM, POINTS_TWISTED = 4, 7
 
 
+@described
 def beam(
     length: float,
     section: Section,
@@ -145,6 +147,7 @@ def beam(
     return supported(support_dofs, offset_family, clamped, pinned, pin_axis, name)
 
 
+@described
 def bar(
     length: float,
     section: Section | float,

@@ -17,6 +17,7 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 from assembly.arguments import as_numbers, check_kind
 from assembly.bodies.beams import End, Theory, chain, check_theory, supported
 from assembly.bodies.body import Body
+from assembly.bodies.made_from import described
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.elements.beam_shapes import Stations
@@ -112,6 +113,7 @@ class BladeTable:
         return np.asarray(make_interp_spline(self.s, getattr(self, name), k=1)(s))
 
 
+@described
 def blade(
     table: BladeTable,
     *,

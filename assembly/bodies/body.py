@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from assembly.bodies.body_report import body_report
 from assembly.bodies.nonlinear import equilibrium
 from assembly.bodies.operators import BodyOperators
 from assembly.bodies.placed import placed_body
@@ -59,6 +60,8 @@ class Body:
         Name of the body; it is the name of its frame as well.
     sets : mapping of str to ndarray of int
         Named node sets.
+    made_from : str
+        What the body was made from: builder and arguments, files by their SHA-256.
     """
 
     dofs: DofMap
@@ -68,6 +71,10 @@ class Body:
     rayleigh: tuple[float, float] = (0.0, 0.0)
     name: str = "body"
     sets: Mapping[str, Index] = field(default_factory=dict)
+    made_from: str = ""
+
+    def __str__(self) -> str:
+        return body_report(self)
 
     @property
     def size(self) -> int:

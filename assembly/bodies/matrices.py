@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import as_numbers
 from assembly.bodies.body import Body
+from assembly.bodies.made_from import described
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.elements.family import ElementFamily
 from assembly.errors import InputError
@@ -109,6 +110,7 @@ class GivenMatrices(ElementFamily):
         )
 
 
+@described
 def from_matrices(
     M: Any,
     K: Any,

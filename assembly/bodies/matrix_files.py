@@ -14,6 +14,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from assembly.bodies.body import Body
+from assembly.bodies.made_from import described
 from assembly.bodies.matrices import from_matrices
 from assembly.errors import InputError
 from assembly.mesh.abaqus_deck import node_table
@@ -23,6 +24,7 @@ from assembly.types import AnyArray, Array, Index
 DIRECTIONS = (1, 2, 3, 4, 5, 6)
 
 
+@described
 def from_calculix(job: str | Path) -> Body:
     """A body from the matrices that CalculiX stores with `*FREQUENCY, SOLVER=MATRIXSTORAGE`.
 
@@ -57,6 +59,7 @@ def from_calculix(job: str | Path) -> Body:
     return _solid_body(M, K, X, dofs)
 
 
+@described
 def from_abaqus(deck: str | Path, stiffness: str | Path, mass: str | Path) -> Body:
     """A body from the matrices that Abaqus writes with `*MATRIX GENERATE`, format MATRIX INPUT.
 
@@ -97,6 +100,7 @@ def from_abaqus(deck: str | Path, stiffness: str | Path, mass: str | Path) -> Bo
     return _solid_body(matrices[1], matrices[0], X, dofs)
 
 
+@described
 def from_nastran(
     op4: str | Path, deck: str | Path, mass: str = "MGG", stiffness: str = "KGG"
 ) -> Body:
@@ -152,6 +156,7 @@ def from_nastran(
     return _solid_body(matrices[0], matrices[1], grids[:, 2:5], dofs)
 
 
+@described
 def from_matrix_market(
     mass: str | Path, stiffness: str | Path, dofs: str | Path, clamped: list[int] | None = None
 ) -> Body:

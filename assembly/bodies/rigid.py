@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from assembly.bodies.attachments import attach_mass
 from assembly.bodies.body import Body
+from assembly.bodies.made_from import described
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.kinematics import as_vector
@@ -14,6 +15,7 @@ from assembly.magnitudes import MASS
 from assembly.materials.plausibility import check_mass
 
 
+@described
 def rigid_body(
     mass: float,
     inertia: ArrayLike = 0.0,

@@ -6,6 +6,7 @@ import numpy as np
 
 from assembly.bodies.beams import PLANAR, SPATIAL, Theory, uniform_stations
 from assembly.bodies.body import Body
+from assembly.bodies.made_from import described
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.elements.quadrature import gauss
@@ -17,6 +18,7 @@ from assembly.types import Array
 POINTS = 7
 
 
+@described
 def ring(
     radius: float,
     section: Section,

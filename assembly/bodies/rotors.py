@@ -21,6 +21,8 @@ from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.bodies.attachments import attach_mass
 from assembly.bodies.beams import POINTS_UNIFORM, Theory, chain, straight_stations
 from assembly.bodies.body import Body
+from assembly.bodies.body_report import rotor_report
+from assembly.bodies.made_from import described
 from assembly.bodies.rotor_parts import Bearing, Disc
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
@@ -84,6 +86,14 @@ class Rotor:
     def whirl_axis(self) -> tuple[float, float, float]:
         """The shaft, about which tracks count the direction of whirl."""
         return 1.0, 0.0, 0.0
+
+    @property
+    def made_from(self) -> str:
+        """What the rotor was made from, in one line."""
+        return self.body.made_from
+
+    def __str__(self) -> str:
+        return rotor_report(self)
 
     def freeze(
         self, omega: float = 0.0, axis: ArrayLike | None = None, epsilon: float = 0.0
@@ -280,6 +290,7 @@ class Rotor:
         return self.body.unresisted(held)[self.free]
 
 
+@described
 def rotor(
     segments: Sequence[tuple[float, Section]],
     material: Material,

@@ -10,6 +10,7 @@ import numpy as np
 
 from assembly.arguments import check_choice
 from assembly.bodies.body import Body
+from assembly.bodies.made_from import described
 from assembly.dofs import DofMap
 from assembly.elements.cells import CellBlock, corner_volume
 from assembly.elements.continuum import Continuum
@@ -28,6 +29,7 @@ Chosen = str | Iterable[int] | None
 Substance = Material | Orthotropic | Mapping[str, Material | Orthotropic]
 
 
+@described
 def solid(
     mesh: str | Path | meshio.Mesh,
     material: Substance,
@@ -80,6 +82,7 @@ def solid(
     return _body(parsed, solid_elements(parsed.points, blocks, materials), clamped, pinned, name)
 
 
+@described
 def plane(
     mesh: str | Path | meshio.Mesh,
     material: Substance,

@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 
 from assembly.arguments import as_list
 from assembly.bodies.body import Body
+from assembly.bodies.made_from import described
 from assembly.bodies.placed import is_planar
 from assembly.dofs import DofMap
 from assembly.elements.placed import PlacedFamily
@@ -22,6 +23,7 @@ Chosen = str | int | Sequence[float]
 SAME_POINT = 1e-6  # of the largest extent of all members: nodes nearer than that are one node
 
 
+@described
 def weld(
     members: Sequence[Body],
     *,

@@ -207,8 +207,13 @@ class DeformedState:
             out[m.held] = np.linalg.solve(J.T, -self.force[m.slaves])
         return out
 
-    def parts(self) -> dict[str, sp.csr_matrix]:
+    def parts(self, exact: bool = True) -> dict[str, sp.csr_matrix]:
         """The named matrices of the frozen system.
+
+        Parameters
+        ----------
+        exact : bool
+            Whether M, C and D are those of the displaced bodies.
 
         Returns
         -------
@@ -216,7 +221,7 @@ class DeformedState:
             Over the independent degrees of freedom, (n, n).
         """
         m, topology = self.motion, self.motion.topology
-        own = [body_parts(body) for body in self.bodies]
+        own = [body_parts(body, exact) for body in self.bodies]
         whole = {name: sp.block_diag([p[name] for p in own], "csr") for name in own[0]}
         touched = topology.touched
 
@@ -264,15 +269,21 @@ class DeformedState:
             parameters=dict(t=float(self.motion.state.t)),
         )
 
-    def tangents(self) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+    def tangents(self, exact: bool = True) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
         """The derivatives of the residual.
+
+        Parameters
+        ----------
+        exact : bool
+            Whether M, C and D of bodies, which joints bring into the derivative by q as well, are
+            those of the displaced bodies; without that they cost a fraction.
 
         Returns
         -------
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
-        parts = self.parts()
+        parts = self.parts(exact)
         n = len(self.motion.masters)
 
         def total(names: tuple[str, ...]) -> sp.csr_matrix:

@@ -30,7 +30,7 @@ from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joint_terms import joint_terms
 from assembly.mechanisms.joints import Joint
 from assembly.mechanisms.mechanism_system import MechanismSystem, check_prestress
-from assembly.mechanisms.naming import deflections_by_name, described
+from assembly.mechanisms.naming import deflections_by_name, described, parts_in_words
 from assembly.mechanisms.topology import Topology
 from assembly.mechanisms.trimmed_mechanism import TrimmedMechanism
 from assembly.system.frozen import FrozenSystem
@@ -430,6 +430,11 @@ class Mechanism(TrimmedMechanism):
         if key not in self._reductions:
             self._reductions[key] = ElasticReduction.chosen(self, held, self._preferred)
         return self._reductions[key]
+
+    @property
+    def made_from(self) -> str:
+        """The parts of the mechanism, in one line."""
+        return parts_in_words(self.topology, self.gravity)
 
     def __str__(self) -> str:
         return described(self.name, self.topology)

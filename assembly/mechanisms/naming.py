@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from assembly.bodies.made_from import in_words
 from assembly.mechanisms.deflections import Deflected
 from assembly.mechanisms.topology import Topology
 from assembly.types import Array
@@ -47,3 +48,11 @@ def described(name: str, topology: Topology) -> str:
         lines.append(f"  driver of {drive.joint}: {kind}")
     lines += [f"  bushing {b.name}: {' – '.join(b.bodies)}" for b in topology.bushings]
     return "\n".join(lines)
+
+
+def parts_in_words(topology: Topology, gravity: Array) -> str:
+    """The parts of a mechanism with all their values, in one line."""
+    parts = dict(bodies=topology.bodies, joints=topology.joints, drivers=topology.drivers)
+    parts |= dict(bushings=topology.bushings, loads=topology.applied.loads, gravity=gravity)
+    words = [f"{key}={in_words(value)}" for key, value in parts.items()]
+    return f"Mechanism({', '.join(words)})"

@@ -20,6 +20,7 @@ from assembly.types import Array
 
 ITERATIONS = 15
 STEP_TOLERANCE = 1e-9  # of the last Newton step against q; the error is then about its square
+SLOW = 0.05  # ratio of two Newton steps from which the tangent is formed exactly
 ROUND_OFF = 1e-13  # of the largest force: a smaller residual is zero
 FIRST_SHARE, SMALLEST_SHARE = 0.25, 2.0**-9
 LIMIT_POINT = 0.2  # of the first smallest eigenvalue of the stiffness: below it, it vanishes
@@ -53,9 +54,9 @@ def newton(motion: DeformedMotion, q: Array, guess: Array) -> Equilibrium:
     """The equilibrium near q (n,); ConvergenceError where there is none near by."""
     rest = np.zeros_like(q)
     state = motion.closed(q, rest, rest, guess)
-    last = np.inf
+    last, exact = np.inf, False
     for iteration in range(1, ITERATIONS + 1):
-        _, _, K = state.tangents()
+        _, _, K = state.tangents(exact)
         with Factorization(K, "general") as factor:
             step = -np.asarray(factor.solve(state.residual))
         size = float(np.linalg.norm(step))
@@ -66,6 +67,7 @@ def newton(motion: DeformedMotion, q: Array, guess: Array) -> Equilibrium:
         noise = ROUND_OFF * np.abs(state.force).max(initial=0.0)
         if converged or np.abs(state.residual).max(initial=0.0) <= noise:
             return Equilibrium(state, iteration)
+        exact = exact or size > SLOW * last
         last = size
     raise ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
 

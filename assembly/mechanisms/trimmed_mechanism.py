@@ -88,7 +88,7 @@ class TrimmedMechanism(RigidMechanism):
         >>> trim = machine.trim(0.0)
         >>> droop = trim.displacements["arm"][arm.dofs.index(8, 2)]
         >>> print(f"{droop:.3f}")
-        -0.137
+        -0.130
         """
         state = self.state(t)
         elastic = self.elastic(driven)

@@ -9,6 +9,7 @@ import numpy as np
 
 from assembly.arguments import as_number, check_kind
 from assembly.bodies.body import Body, Prestress
+from assembly.bodies.made_from import in_words
 from assembly.bodies.turning_checks import check_rotation, check_support
 from assembly.errors import MotionError
 from assembly.kinematics import Kinematics
@@ -38,6 +39,11 @@ class MovingBody:
             raise MotionError(
                 f"motion: expected an object with at(t), got {type(self.motion).__name__}"
             )
+
+    @property
+    def made_from(self) -> str:
+        """Body and motion, in one line."""
+        return f"{self.body.made_from} moved by {in_words(self.motion)}"
 
     @property
     def period(self) -> float | None:

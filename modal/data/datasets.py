@@ -20,6 +20,7 @@ import xarray as xr
 from modal.data.variables import COORDINATES, MAP, SWEPT, Table, Variable
 
 PACKAGES = ("frozen-motion", "numpy", "scipy", "petsc4py", "slepc4py", "xarray")
+LONGEST = 20_000  # characters of a description; an attribute of NetCDF holds 64 KiB
 WORDS = "UTO"  # kinds of arrays of words
 _REPEATED = re.compile(r"^(event|partner|gap|event_at)_\d+$")  # further events of one cell
 
@@ -116,6 +117,12 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             found[name] = "not installed"
     return found
+
+
+def made_from(model: Any) -> str:
+    """What a model was made from, in one line; the name of its type where it does not say."""
+    words = str(getattr(model, "made_from", "") or type(model).__name__)
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]} …"
 
 
 def plain(value: Any) -> str | int | float | list[float]:

@@ -57,7 +57,8 @@ def checked_modes(
     chosen = found.take(np.arange(min(problem.k, len(found.eigenvalues))))
     lam, X = chosen.eigenvalues, chosen.right
     Y = left_vectors(quadratic, chosen, found, adjoint)
-    if not (quadratic.conservative and chosen.factorization == "Cholesky"):
+    two_sided = quadratic.conservative or chosen.left is not None  # projected on both vectors
+    if not (two_sided and chosen.factorization == "Cholesky"):
         lam = corrected(quadratic, chosen, Y)
     backward_error = quadratic.backward_error(lam, X)
     if not np.all(backward_error <= problem.tolerance):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
-from modal.eigen.mirror_parts import MirrorParts
+from modal.eigen.mirror_parts import MirrorParts, Part
 from modal.types import Array, Complex, Mask
 
 INFINITE = 1e-12  # of ‖M‖: a mass of a shape that round-off moves by a thousandth or more
@@ -54,6 +54,13 @@ class Quadratic:
         self.structure = structure
         self._images: tuple[Complex, ...] = ()
         self._system = None
+
+    @cached_property
+    def mass_part(self) -> Part:
+        """M with the operators it is the sum of."""
+        known = self._system
+        terms = Combination.wrap(self.M, self.n, "M") if known is None else known.parts["M"]
+        return Part(self.M, terms)
 
     @cached_property
     def damping_parts(self) -> MirrorParts:

@@ -10,7 +10,7 @@ import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import AccuracyError, ConvergenceError
-from modal.eigen.inverse_iteration import GOAL, ROUNDING, left_of
+from modal.eigen.inverse_iteration import CHEAP, GOAL, ROUNDING, left_of
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.types import Array, Complex, Mask
@@ -19,6 +19,9 @@ AXIS_TOLERANCE = 1e-12  # relative error of the inverse operator's compression, 
 ALONE = 1e-6  # real part, of |λ|, up to which an eigenvalue is looked at for standing alone
 SAME = 1e-4  # relative distance up to which two sides' eigenvalues can be one and the same
 DEFECTIVE = 1e-13  # pairing, of its terms' size, below which an eigenvalue counts as defective
+LEFT_GOAL = (
+    1.1e-10  # backward error of a left vector that is not iterated where a factor costs much
+)
 LEFT_TOLERANCE = 1e-9  # backward error of a left vector, with its own eigenvalue
 
 
@@ -88,7 +91,7 @@ def left_vectors(
     if left is None:
         left = np.full(chosen.right.shape, np.nan, dtype=complex)
     error = _left_error(quadratic, chosen, left)
-    poor = np.flatnonzero(~(error <= GOAL))
+    poor = np.flatnonzero(~(error <= (GOAL if quadratic.n <= CHEAP else LEFT_GOAL)))
     if poor.size:
         left = left_of(quadratic, chosen, left, poor.tolist())
         error = _left_error(quadratic, chosen, left)

@@ -24,6 +24,7 @@ from modal.plot.colours import plain
 from modal.types import Complex
 
 TRACK_STATES, MAP_STATES = 61, 100
+FEWEST, FEWER_FROM = 5, 3000  # points; degrees of freedom from which there are fewer
 GUARD = 2  # further modes that are solved, as in modal.track
 
 
@@ -92,7 +93,7 @@ def explorer_view(
         vectors (n, k) of the frozen system on their degrees of freedom.
     states : int, optional
         Number of points that are solved for shapes. Default 61 of a track, about 100 of a map,
-        evenly spread.
+        evenly spread; in proportion fewer from 3000 degrees of freedom on, but at least 5.
     modes : int, default 6
         Modes shown at a point of a map.
     **parameters
@@ -125,13 +126,16 @@ def explorer_view(
         raise InputError(f"dataset: the page shows maps over two parameters, got {len(names)}")
     if model is None:
         return _without(view, "No mode shapes were stored with this view.")
-    most = states or (MAP_STATES if view.is_map else TRACK_STATES)
-    if most < 2:
-        raise InputError(f"states: at least 2, got {most}")
+    if states is not None and states < 2:
+        raise InputError(f"states: at least 2, got {states}")
     freeze = freezer_of(model, names, parameters)
+    if states is None:
+        n = freeze(_point(dataset, (0,) * len(names), names)).n
+        most = MAP_STATES if view.is_map else TRACK_STATES
+        states = max(FEWEST, int(most * min(1.0, FEWER_FROM / n)))
     where = geometry or (lambda point, vectors: placed_bodies(model, point, vectors))
     source = ShapeSource(freeze, where)
-    chosen = indices(tuple(dataset.sizes[name] for name in names), most)
+    chosen = indices(tuple(dataset.sizes[name] for name in names), states)
     found = (_map_states if view.is_map else _track_states)(view, source, chosen, modes)
     if not found:
         return _without(view, "The mode shapes could not be computed at any point of this view.")

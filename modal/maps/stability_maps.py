@@ -16,20 +16,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
-from tqdm import tqdm
+from numpy.typing import ArrayLike
 
 from assembly.arguments import check_between
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from assembly.parallel.ranks import agreed, of_first, start_petsc
-from modal.data.datasets import constants_text, provenance
+from modal.data.datasets import constants_text, made_from, provenance
 from modal.maps.grid import Grid, Model, split
 from modal.maps.methods import Method, method_of
-from modal.maps.over_ranks import compute_tiles
-from modal.maps.store import MapStore, Slices
+from modal.maps.store import MapStore
+from modal.maps.tiles import begin, fill
 
 TILE_POINTS = 100
 
@@ -154,54 +152,12 @@ def stability_map(
                 method.restore(basis)
                 held.join()
         del basis
-        _fill(several, held, method, quiet)
+        fill(several, held, method, quiet)
         dataset: xr.Dataset = of_first(several, held.dataset)
         return dataset
     finally:
         method.destroy()
         held.close()
-
-
-def begin(
-    held: MapStore, method: Method, resume: bool, quiet: bool | None
-) -> Mapping[str, NDArray[Any]]:
-    """A new map, or the one in the store; the arrays of the basis that all tiles share."""
-    if held.exists() and resume:
-        basis: Mapping[str, NDArray[Any]] = held.reopen()
-        method.restore(basis)
-        held.compare(quiet)
-    else:
-        basis = method.prepare() or {}
-        held.create(basis)
-    return basis
-
-
-def _fill(comm: Any | None, held: MapStore, method: Method, quiet: bool | None) -> None:
-    """Compute the tiles that are missing, each on one rank."""
-    with tqdm(
-        total=int(np.prod(held.shape)),
-        initial=held.finished,
-        desc="map",
-        unit="point",
-        disable=quiet,
-    ) as bar:
-
-        def compute(tile: Slices) -> Mapping[str, NDArray[Any]] | None:
-            columns = method.tile(tile)
-            shape = tuple(s.stop - s.start for s in tile)
-            values = {name: column.reshape(shape) for name, column in columns.items()}
-            if held.path is None and comm is not None:
-                return values
-            held.write(tile, values)
-            return None
-
-        def accept(tile: Slices, values: Mapping[str, NDArray[Any]] | None) -> None:
-            if values is not None:
-                held.write(tile, values)
-            held.finished_tiles[held.place(tile)] = True
-            bar.update(int(np.prod([s.stop - s.start for s in tile])))
-
-        compute_tiles(comm, held.tiles(), compute, accept)
 
 
 def tile_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -215,6 +171,7 @@ def attributes(grid: Grid, method: Method, k: int, tolerance: float) -> dict[str
     return provenance() | {
         "title": "stability map",
         "model": type(grid.model).__name__,
+        "made_from": made_from(grid.model),
         "fixed": constants_text(grid.constants),
         "modes": k,
         "tolerance": tolerance,

@@ -258,7 +258,7 @@ class _Decoupling:
             scale = np.linalg.norm(own.matrices[0], 2) / np.abs(values)
             error[group] += own.errors[0] * scale / np.where(pairing > EPS, pairing, EPS)
             error[group[lost]] = np.inf
-        rates = np.asarray(logs / T, dtype=complex)
+        rates: Complex = np.asarray(logs / T, dtype=complex)
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
         return DecoupledModes(logs, states[0], error, states, rates)
 

@@ -9,23 +9,21 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
-from tqdm import tqdm
+from numpy.typing import ArrayLike, NDArray
 
 from assembly.arguments import real_array, shown
-from assembly.errors import ConvergenceError, InputError
+from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
+from assembly.magnitudes import check_count
+from assembly.parallel.ranks import agreed, of_first, start_petsc
 from modal.data.datasets import constants_text, provenance
-from modal.maps.grid import Grid, named
-from modal.maps.store import MapStore
-from modal.periodic.floquet import floquet
-from modal.periodic.floquet_modes import FloquetModes
-from modal.proofs.codes import COUNT, MODES
-from modal.proofs.judge import Verdict, judge
-from modal.provenance.fingerprint import Periodic, PointPrints
+from modal.maps.grid import Grid
+from modal.maps.store import MapStore, Prints, Slices
+from modal.maps.tiles import begin, fill
+from modal.periodic.chart_method import SharedShapes
+from modal.periodic.chart_points import ChartPoints, Period
+from modal.transient.equations import is_second_order
 
-Period = float | Callable[..., float]
-
-FULL = 1  # value of the map's flag `source`: every point has its own Floquet analysis
+SHARED_POINTS = 8  # of a chart, from which shared shapes pay
 
 
 def hill_chart(
@@ -37,16 +35,18 @@ def hill_chart(
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     fixed: Mapping[str, Any] | None = None,
+    checks: int = 1,
     progress: bool | None = None,
-    **parameters: Sequence[float],
+    comm: Any = None,
+    **parameters: ArrayLike,
 ) -> xr.Dataset:
     """Floquet stability verdict at every point of a grid of two or more parameters (Hill chart).
 
     Parameters
     ----------
     family : callable ``family(**point)``
-        Returns the model of a point: a callable A(t) of x' = A(t) x, or an object with
-        ``freeze(t)``.
+        Returns the model of a point: a callable A(t) of x' = A(t) x, a mechanism, or an object
+        with ``freeze(t)``.
     period : float or callable ``period(**point)``
         Period of the motion, s.
     k : int, default 6
@@ -60,8 +60,13 @@ def hill_chart(
         Continue the map in `store`.
     fixed : mapping, optional
         Constant arguments of `family` and of a callable `period`.
+    checks : int, default 1
+        Number of points of each panel of the chart, drawn with a fixed seed, at which the errors
+        of shared shapes are measured.
     progress : bool, optional
         Progress bar on stderr. Default: only in a terminal.
+    comm : mpi4py communicator, optional
+        Ranks that compute tiles, as in `modal.stability_map`.
     **parameters : array_like, shape (N_i,)
         Values of the swept parameters, two or more.
 
@@ -87,6 +92,10 @@ def hill_chart(
     Notes
     -----
     x(t + T) = P x(t); the exponents are log(μ) / T of the eigenvalues μ of P. See `modal.floquet`.
+    Motions of models with ``freeze`` that depend smoothly on the parameters share one space of
+    shapes; mechanisms share the reduced bases of their large links. `source` is then "reduced" and
+    `error_bound` includes the errors measured at `checks` points of every panel. Other charts have
+    a Floquet analysis at every point. See docs/numerics.md, "Hill charts".
 
     Examples
     --------
@@ -97,6 +106,42 @@ def hill_chart(
     >>> chart.unstable_modes.values.tolist()
     [[0, 0], [0, 1]]
     """
+    several = comm if comm is not None and comm.size > 1 else None
+    first = several is None or several.rank == 0
+    if several is not None:
+        start_petsc()
+    with agreed(several):
+        axes = _axes(parameters)
+        check_count(k, "k")
+        constants = dict(fixed or {})
+        shape = tuple(len(values) for values in axes.values())
+        row = (1, *shape[1:])  # a tile is one value of the first parameter
+        attributes = provenance(
+            title="Hill chart: Floquet stability",
+            model=getattr(family, "__name__", type(family).__name__),
+            fixed=constants_text(constants),
+            solver="Floquet multipliers",
+            breaks=[float(x) for x in breaks],
+        ) | {"modes": k, "tolerance": 0.0, "unknowns": 0}
+        path = None if store is None else Path(store)
+        method = _Method(ChartPoints(Grid(family, axes, constants), period, k, breaks), checks)
+        held = MapStore(path, axes, row, attributes, None if path is None else method.prints())
+    quiet = (None if progress is None else not progress) if first else True
+    try:
+        shared = of_first(several, lambda: begin(held, method, resume, quiet))
+        with agreed(several):
+            if not first:
+                method.restore(shared)
+                held.join()
+        fill(several, held, method, quiet)
+        dataset: xr.Dataset = of_first(several, held.dataset)
+        return dataset
+    finally:
+        held.close()
+
+
+def _axes(parameters: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
+    """The axes of the chart. Raises InputError."""
     axes = {}
     for name, values in parameters.items():
         array = real_array(values)
@@ -105,82 +150,50 @@ def hill_chart(
         axes[name] = array
     if len(axes) < 2:
         raise InputError("hill_chart: needs arrays of two or more parameters")
-    constants = dict(fixed or {})
-    shape = tuple(len(values) for values in axes.values())
-    row = (1, *shape[1:])  # a tile is one value of the first parameter
-    attributes = provenance(
-        title="Hill chart: Floquet stability",
-        model=getattr(family, "__name__", type(family).__name__),
-        fixed=constants_text(constants),
-        solver="Floquet multipliers at every point",
-        breaks=[float(x) for x in breaks],
-    ) | {"modes": k, "tolerance": 0.0, "unknowns": 0}
-    grid = Grid(family, axes, constants)
-    path = None if store is None else Path(store)
-    prints = None if path is None else _prints(grid, period)
-    held = MapStore(path, axes, row, attributes, prints)
-    quiet = None if progress is None else not progress
-    try:
-        if held.exists() and resume:
-            held.reopen()
-            held.compare(quiet)
-        else:
-            held.create(None)
-        _fill(held, grid, period, k, breaks, quiet)
-        return held.dataset()
-    finally:
-        held.close()
+    return axes
 
 
-def _fill(
-    held: MapStore, grid: Grid, period: Period, k: int, breaks: Sequence[float], quiet: bool | None
-) -> None:
-    """Compute the tiles that are not done."""
-    total = int(np.prod(grid.shape))
-    with tqdm(total=total, initial=held.finished, desc="chart", disable=quiet) as bar:
-        for tile in held.tiles():
-            verdicts = []
-            for point in grid.points(tile):
-                verdicts.append(_verdict(grid, period, point, k, breaks))
-                bar.update()
-            sizes = tuple(s.stop - s.start for s in tile)
-            columns = {
-                name: np.array([getattr(v, name) for v in verdicts]).reshape(sizes)
-                for name in (
-                    "growth_rate", "unstable_modes", "verdict", "proof", "critical_frequency",
-                    "error_bound",
-                )
-            }  # fmt: skip
-            columns["source"] = np.full(sizes, FULL, dtype=np.int8)
-            held.write(tile, columns)
+class _Method:
+    """By shared shapes where the motions have them, else point by point."""
 
+    solver = "Floquet multipliers"
 
-def _prints(grid: Grid, period: Period) -> PointPrints:
-    """The fingerprints of the family: its period and its matrices at a few instants of it."""
-    periodic = Periodic()
+    def __init__(self, chart: ChartPoints, checks: int) -> None:
+        self.chart, self.checks = chart, checks
+        self.shared: SharedShapes | None = None
 
-    def of(point: Mapping[str, float]) -> NDArray[np.float64]:
-        place = [int(np.argmax(grid.axes[name] == value)) for name, value in point.items()]
-        return periodic.of(*_at(grid, period, point), place)
+    def prepare(self) -> Mapping[str, NDArray[Any]]:
+        """What all tiles share: nothing where points are computed by themselves."""
+        if not self._serves():
+            return {}
+        shared = SharedShapes(self.chart, self.checks)
+        try:
+            arrays = shared.prepare()
+        except (AccuracyError, ConvergenceError, SingularSystemError):
+            return {}
+        self.shared = shared
+        return arrays
 
-    return PointPrints(grid.points, grid.sampled(), of, Periodic.rows)
+    def _serves(self) -> bool:
+        grid = self.chart.grid
+        if self.chart.breaks or int(np.prod(grid.shape)) < SHARED_POINTS:
+            return False
+        models = [self.chart.motion(point)[0] for point in grid.sampled(0)]
+        return all(is_second_order(model) for model in models)
 
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue with what `prepare` has given."""
+        if arrays:
+            self.shared = SharedShapes(self.chart, self.checks)
+            self.shared.restore(arrays)
 
-def _at(grid: Grid, period: Period, point: Mapping[str, float]) -> tuple[Any, float]:
-    """The model of a point and its period, s."""
-    T = period(**point, **grid.constants) if callable(period) else period
-    return grid.model(**point, **grid.constants), T
+    def prints(self) -> Prints:
+        """The fingerprints of the family."""
+        return self.chart.prints()
 
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        """The columns of the points of a tile."""
+        return (self.shared or self.chart).tile(tile)
 
-def _verdict(
-    grid: Grid, period: Period, point: Mapping[str, float], k: int, breaks: Sequence[float]
-) -> Verdict:
-    model, T = _at(grid, period, point)
-    try:
-        found: FloquetModes = floquet(model, T, k=k, breaks=breaks)
-    except ConvergenceError as fault:
-        raise ConvergenceError(f"at {named(point)}: {fault}", partial=fault.partial) from fault
-    # Where the error is infinite the exponent is an upper bound: below zero it is not critical.
-    counted = np.isfinite(found.error) | (found.exponents.real > 0.0)
-    proof = COUNT if found.is_complete else MODES
-    return judge(found.exponents[counted], found.error[counted], proof)
+    def destroy(self) -> None:
+        """Nothing to release."""

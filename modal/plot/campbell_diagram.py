@@ -109,8 +109,10 @@ def _with_ends(mask: NDArray[Any]) -> NDArray[Any]:
 
 
 def _order_line(ax: Axes, rpm: NDArray[Any], order: float, top: float) -> None:
-    ax.plot(rpm, order * rpm / 60.0, ":", color="0.55", lw=0.9)
     end = min(float(rpm.max()), top * 60.0 / order)
+    if end < float(rpm.min()):  # above the frequencies that are drawn
+        return
+    ax.plot(rpm, order * rpm / 60.0, ":", color="0.55", lw=0.9)
     ax.annotate(
         f"{order:g}×",
         (end, order * end / 60.0),

@@ -19,7 +19,7 @@ from scipy.optimize import linear_sum_assignment
 from assembly.errors import ConvergenceError, InputError
 from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
-from modal.data.datasets import described, provenance
+from modal.data.datasets import described, made_from, provenance
 from modal.data.progress import shown
 from modal.data.variables import STATE_SPACE
 from modal.eigen.modes import Modes
@@ -133,7 +133,7 @@ def state_space_family(
         "input": list(places[0]),
         "output": list(places[1]),
     }
-    attributes = provenance(title="state-space models", modes=k, model=type(model).__name__)
+    attributes = provenance(title="state-space models", modes=k, made_from=made_from(model))
     return described(xr.Dataset(content, coords, attributes), STATE_SPACE)
 
 

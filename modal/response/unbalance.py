@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from assembly.bodies.rotors import Rotor
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
-from modal.data.datasets import described, provenance
+from modal.data.datasets import described, made_from, provenance
 from modal.data.variables import UNBALANCE
 from modal.response.direct import solved
 from modal.response.probes import Probe, Probes
@@ -90,7 +90,9 @@ def unbalance_response(
         {"displacement": (("speed", "probe"), rows)},
         coords={"speed": spins, "probe": list(places.names)},
         attrs=provenance(
-            title="unbalance response", unbalances=[list(map(float, entry)) for entry in unbalances]
+            title="unbalance response",
+            made_from=made_from(rotor),
+            unbalances=[list(map(float, entry)) for entry in unbalances],
         ),
     )
     return described(response, UNBALANCE)

@@ -23,7 +23,7 @@ from assembly.errors import (
 )
 from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
-from modal.data.datasets import constants_text, provenance
+from modal.data.datasets import constants_text, made_from, provenance
 from modal.data.integrity import checksum
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
@@ -50,6 +50,7 @@ from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder
 from modal.tracking.variables import variables
 from modal.tracking.whirl import Whirl
+from modal.transient.along import Along
 
 BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
 
@@ -74,6 +75,7 @@ def track(
     k: int = 6,
     *,
     over: Mapping[str, ArrayLike] | None = None,
+    along: xr.Dataset | None = None,
     guard: int | None = None,
     backend: str = "auto",
     tolerance: float = 1e-8,
@@ -105,6 +107,9 @@ def track(
     over : mapping of one name to array_like, shape (T,), optional
         Name and values of the swept parameter, strictly increasing or strictly decreasing. All
         other parameters are then constants. ``over={"omega": speeds}`` is ``omega=speeds``.
+    along : xarray.Dataset, optional
+        A transient of the mechanism `model`, of `integrate(..., nonlinear=True, probes="all")`: the
+        modes are those about its states, at `times` or at all its records.
     guard : int, optional
         Number of further modes that are solved, so that a mode may leave the window of k modes
         and return. Default 2 + k // 4.
@@ -181,6 +186,9 @@ def track(
     guard = 2 + k // 4 if guard is None else guard
     _check(guard, checks, tolerance, interval_change, rules)
     rules = rules or Rules()
+    if along is not None:
+        model = Along(model, along)
+        times = model.times if times is None else times
     axis = parameters.get("axis", getattr(model, "whirl_axis", None))
     axis = axis if whirl_axis is None else whirl_axis
     sweep = Sweep.of(model, times, parameters, axis, over)
@@ -215,6 +223,7 @@ def track(
         attributes = provenance(
             title=f"modes followed over {name}",
             model=type(model).__name__,
+            made_from=made_from(model),
             model_parameters=sweep.constant,
             solver=run.source.description,
             modes_followed=int(k),

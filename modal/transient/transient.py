@@ -15,6 +15,7 @@ from tqdm import tqdm
 from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.errors import InputError
 from modal.data import checkpoint as checkpoints
+from modal.data.datasets import made_from
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
 from modal.transient.energy import EnergyLedger, FirstOrderLedger
@@ -222,6 +223,7 @@ def integrate(
         norm.destroy()
     attributes = {"formalism": formalism, "solver": name, "order": integrator.order}
     attributes |= _described(settings, model) | _accuracy(ledger, steps)
+    attributes["made_from"] = made_from(model)
     found = recorder.dataset(attributes)
     return found.drop_vars(["energy", "energy_defect"]) if nonlinear else found
 

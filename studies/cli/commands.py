@@ -48,6 +48,7 @@ STATE = click.option(
     help="A parameter of the state.",
 )
 RESUME = click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
+EXPLORE = click.option("--explore", is_flag=True, help="Write explore.html: modes moving in 3-D.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite what another study left there.")
 
 
@@ -123,6 +124,7 @@ def run(
 @RESUME
 @FORCE
 @YES
+@EXPLORE
 @linear_systems
 @STRICT
 def track(
@@ -134,6 +136,7 @@ def track(
     resume: bool,
     force: bool,
     yes: bool,
+    explore: bool,
     solver: Method,
     out_of_core: Path | None,
 ) -> None:
@@ -142,7 +145,7 @@ def track(
 
     with one_driver(solver, out_of_core) as driving:
         if driving:
-            _finish(*run_track(model, times, over, modes, out, resume, force, yes))
+            _finish(*run_track(model, times, over, modes, out, resume, force, yes, explore=explore))
 
 
 @app.command("map")
@@ -158,6 +161,7 @@ def track(
 @RESUME
 @FORCE
 @YES
+@EXPLORE
 @linear_systems
 @GROUP
 @STRICT
@@ -170,6 +174,7 @@ def stability_map(
     resume: bool,
     force: bool,
     yes: bool,
+    explore: bool,
     solver: Method,
     out_of_core: Path | None,
     ranks_per_factor: int,
@@ -179,7 +184,7 @@ def stability_map(
 
     with drivers(solver, out_of_core, ranks_per_factor) as (driving, comm):
         if driving:
-            _finish(*run_map(model, x, y, modes, out, resume, force, comm, yes))
+            _finish(*run_map(model, x, y, modes, out, resume, force, comm, yes, explore=explore))
 
 
 @app.command()
@@ -302,9 +307,9 @@ def schema(file: Path | None) -> None:
     if file is None:
         click.echo(text, nl=False)
         return
-    if file.exists() and file.read_text("utf-8") != text:
-        raise InputError(f"{file}: is there already; give another name")
     try:
+        if file.exists() and file.read_bytes() != text.encode():
+            raise InputError(f"{file}: is there already; give another name")
         file.write_text(text, encoding="utf-8")
     except OSError as fault:
         raise StorageError(f"{file}: could not be written: {fault.strerror}") from None

@@ -36,11 +36,12 @@ def run_track(
     force: bool = False,
     yes: bool = False,
     files: Path | None = None,
+    explore: bool = False,
 ) -> Result:
     """Tracks over time or over a parameter: table, store, dataset and figure.
 
     Where an instant fails, those before it are written all the same. yes: a run may take long.
-    files: folder of the files that the model file names.
+    files: folder of the files that the model file names. explore: a page to explore too.
     """
     from studies.figures import sheets
 
@@ -68,6 +69,10 @@ def run_track(
     with phase("writing", None):
         folder.write_dataset("tracks.nc", tracks)
         sheets.tracks_sheet(tracks, path.stem).write(folder)
+    if explore:
+        name = None if over is None else parse_axis(over, "--over")[0]
+        family, fixed = (model.motion, {}) if name is None else model.family((name,))
+        _write_page(folder, model, tracks, family, fixed)
     with phase("verdict on all modes", None):
         on_all = f"{EVENTS}\n{verdicts(tracks, freeze, modes or model.spec.analysis.modes)}"
     return f"{table(tracks)}\n{on_all}", folder.written
@@ -105,11 +110,13 @@ def run_map(
     comm: Any = None,
     yes: bool = False,
     files: Path | None = None,
+    explore: bool = False,
 ) -> Result:
     """A stability map over two parameters: table, store, dataset and figure.
 
     comm: the ranks that compute it, each with its own model; the first one writes. yes: a run may
-    take long. files: folder of the files that the model file names.
+    take long. files: folder of the files that the model file names. explore: a page to explore
+    too.
     """
     from studies.figures import sheets
 
@@ -153,7 +160,22 @@ def run_map(
     with phase("writing", None):
         folder.write_dataset("map.nc", grid)
         sheets.map_sheet(grid, f"{path.stem}: verdict").write(folder)
+    if explore:
+        _write_page(folder, model, grid, family, fixed)
     return table(grid), folder.written
+
+
+def _write_page(
+    folder: OutputFolder, model: LoadedModel, dataset: xr.Dataset, family: Any, fixed: Any
+) -> None:
+    """The page to explore of a track or a map."""
+    with phase("shapes to explore", None):
+        k = model.spec.analysis.modes
+        view = modal.explorer_view(
+            dataset, family, title=model.path.stem, geometry=model.geometry, modes=k, **fixed
+        )
+        with folder.file("explore.html") as page:
+            modal.write_explorer(page, view, model.path.stem)
 
 
 def _along(family: Any, name: str, fixed: dict[str, Any]) -> Callable[[float], FrozenSystem]:

@@ -35,8 +35,8 @@ def tracks_sheet(dataset: Dataset, title: str) -> Drawing:
     return Drawing("tracks.png", TRACKS, draw, rows=2, height=6.4, sharex=True)
 
 
-def map_sheet(grid: Dataset, title: str, reading: str = "") -> Drawing:
-    """Verdict beside the largest growth rate, as map.png; reading: what follows the caption."""
+def map_sheet(grid: Dataset, title: str, reading: str = "", name: str = "map.png") -> Drawing:
+    """Verdict beside the largest growth rate; reading: what follows the caption."""
 
     def draw(axes: list[Axes]) -> None:
         left, right = axes
@@ -45,4 +45,4 @@ def map_sheet(grid: Dataset, title: str, reading: str = "") -> Drawing:
         left.set_title(plain(title))
         right.set_title("largest growth rate")
 
-    return Drawing("map.png", f"{MAP} {reading}".rstrip(), draw, columns=2, width=9.5, height=3.8)
+    return Drawing(name, f"{MAP} {reading}".rstrip(), draw, columns=2, width=9.5, height=3.8)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 import assembly
+import modal
 from assembly.bodies.turning_checks import check_support
 from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import located
@@ -57,6 +58,17 @@ class LoadedModel:
         if self.body is None and self.rotor is None:
             return self.motion.mechanism
         return self.rotor or self.body
+
+    def geometry(
+        self, point: Mapping[str, float], vectors: NDArray[Any]
+    ) -> tuple[modal.PlacedBody, ...]:
+        """The placed bodies at a point of a track or map, for `modal.explorer_view`."""
+        if self.body is None and self.rotor is None:
+            values = {("t" if name == "time" else name): v for name, v in point.items()}
+            mechanism, t = self.motion.at(**values)
+            return modal.placed_bodies(mechanism, {"time": t}, vectors)
+        model = self.rotor or (self.motion if "time" in point else self.body)
+        return modal.placed_bodies(model, point, vectors)
 
     def family(self, names: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
         """What to freeze over the named parameters, and the values of the others.
@@ -124,6 +136,16 @@ class InRpm:
 
     model: Any
 
+    @property
+    def whirl_axis(self) -> Any:
+        """The axis about which tracks count the direction of whirl, where the model has one."""
+        return getattr(self.model, "whirl_axis", None)
+
+    @property
+    def made_from(self) -> str:
+        """What the model was made from, in one line."""
+        return str(self.model.made_from)
+
     def freeze(self, speed_rpm: float, **others: Any) -> assembly.FrozenSystem:
         """The frozen system at a speed, rpm."""
         system: assembly.FrozenSystem = self.model.freeze(omega=speed_rpm * RPM, **others)
@@ -165,14 +187,22 @@ class FrozenMechanism:
 
         speeds: `speed_rpm`, or NAME_rpm of driver NAME, rpm.
         """
-        mechanism, analysis = self._mechanism(speeds), self.spec.analysis
-        if turn is not None:
-            if mechanism.period is None:
-                raise InputError("turn: the motion does not repeat; use t (s)")
-            t = turn * mechanism.period
+        mechanism, t = self.at(t, turn, **speeds)
+        analysis = self.spec.analysis
         return mechanism.freeze(
             t, transport=analysis.transport, prestress=analysis.prestress_argument
         )
+
+    def at(
+        self, t: float = 0.0, turn: float | None = None, **speeds: float
+    ) -> tuple[assembly.Mechanism, float]:
+        """The mechanism at the speeds, and the time (s); arguments as of `freeze`."""
+        mechanism = self._mechanism(speeds)
+        if turn is None:
+            return mechanism, t
+        if mechanism.period is None:
+            raise InputError("turn: the motion does not repeat; use t (s)")
+        return mechanism, turn * mechanism.period
 
     def freeze_many(self, times: ArrayLike, **speeds: float) -> assembly.FrozenSeries:
         """The frozen systems at several times (s), in one batch of array operations."""

@@ -56,12 +56,13 @@ _DAMPING = Unit.of("N s/m", "N m s/rad", "N s/rad")
 _FORCE = Unit.of("N", "N m")
 _TURN = Unit.of("rad/s", angular=True)
 
-Number = Annotated[float, Field(allow_inf_nan=False)]
+_ANGLE = magnitudes.Magnitude("angle", "rad", 0.0, 1e9, signed=True)
+_COMPONENT = magnitudes.Magnitude("component", "", 0.0, 1e9, signed=True)
+
+Number = Annotated[float, _of_size(_COMPONENT)]
 Length = Annotated[float, _in_unit(Unit.of("m")), _of_size(magnitudes.LENGTH), _schema("m")]
 Position = Annotated[float, _in_unit(Unit.of("m")), _of_size(magnitudes.POSITION), _schema("m")]
-Angle = Annotated[
-    float, _in_unit(Unit.of("rad", angular=True)), Field(allow_inf_nan=False), _schema("rad")
-]
+Angle = Annotated[float, _in_unit(Unit.of("rad", angular=True)), _of_size(_ANGLE), _schema("rad")]
 Time = Annotated[float, _in_unit(Unit.of("s")), Field(gt=0.0, le=1e12), _schema("s")]
 Rate = Annotated[float, _in_unit(_TURN), _of_size(magnitudes.RATE), _schema("rad/s")]
 SlideRate = Annotated[float, _in_unit(Unit.of("m/s")), _of_size(magnitudes.RATE), _schema("m/s")]

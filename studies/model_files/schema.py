@@ -28,7 +28,7 @@ class AnalysisSpec(Strict):
     modes: Annotated[int, Field(ge=1)] = 6
     """Number of modes."""
     prestress: Literal["linear", "nonlinear", "none"] = "linear"
-    """How the geometric stiffness is computed; "nonlinear" for one body only."""
+    """Geometric stiffness of the loads on the undeformed ("linear") or the deformed shape."""
     transport: bool = True
     """Whether the time derivatives of a mechanism's constraints count."""
 

@@ -9,9 +9,9 @@ from pydantic import Field
 from studies.model_files.quantities import (
     Area,
     Density,
+    Entry,
     Length,
     Modulus,
-    Number,
     SecondMoment,
     Strict,
     Vector,
@@ -101,7 +101,7 @@ class GeneralSpec(Strict):
     """∫y² dA, m⁴."""
     J: SecondMoment
     """Torsion constant, m⁴."""
-    Iyz: Number = 0.0
+    Iyz: Entry = 0.0
     """∫yz dA, m⁴."""
     shear_y: Annotated[float, Field(gt=0.0, le=1e12)] = 1.0
     """Shear coefficient along y."""

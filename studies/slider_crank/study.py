@@ -37,9 +37,16 @@ from studies.slider_crank.variables import VARIABLES
 __all__ = ["main", "model", "report", "stiffness_damping"]
 
 MAP_READING = (
-    "A mode that grows at some crank positions only need not grow over a whole turn: the Floquet"
-    " exponents (modal.floquet) decide that."
+    "This is not the verdict on the machine: at frozen positions the energy of a mode breathes with"
+    " the motion, and what grows at some positions decays at others. Over a whole turn the Floquet"
+    " exponents decide (chart.png)."
 )
+CHART_READING = (
+    "Floquet exponents of whole turns: the verdict on the machine. Tongues are parametric"
+    " resonances, where sums of mean frequencies are multiples of the speed; damping closes them."
+    " The lowest modes were examined."
+)
+CHART_MODES = 3
 
 
 report = report_of(tracks_section)
@@ -70,6 +77,22 @@ class SpeedFamily:
         """The bodies at a point of the map, with the vectors of the frozen system."""
         mechanism, t = self.at(**point)
         return modal.placed_bodies(mechanism, {"time": t}, vectors)
+
+
+class TurningFamily:
+    """The slider-crank at a speed (rpm) and a damping ratio of its first mode at t = 0."""
+
+    def __init__(self, per_ratio: float, **settings: Any) -> None:
+        self.per_ratio, self.settings = per_ratio, settings
+
+    def __call__(self, speed_rpm: float, damping_ratio: float) -> assembly.Mechanism:
+        rayleigh = (0.0, damping_ratio * self.per_ratio)
+        return model(speed_rpm=speed_rpm, rayleigh=rayleigh, **self.settings)
+
+    @staticmethod
+    def period(speed_rpm: float, damping_ratio: float) -> float:
+        """Of a turn, s."""
+        return 60.0 / speed_rpm
 
 
 def stiffness_damping(ratio: float, **settings: Any) -> float:
@@ -110,6 +133,7 @@ def main(
     instants: int = 121,
     turns: int = 2,
     map_points: int = 24,
+    chart_points: int = 24,
     max_speed_rpm: float = 6000.0,
     progress: bool = False,
 ) -> Outputs:
@@ -132,8 +156,11 @@ def main(
         Turns of the time integration; 0 for none.
     map_points : int
         Points along each axis of the map over speed and crank position; 0 for no map.
+    chart_points : int
+        Speeds of the Floquet chart over speed and damping; a third as many damping ratios. 0 for
+        none.
     max_speed_rpm : float
-        Largest speed of the map, rpm.
+        Largest speed of the map and of the chart, rpm.
     out : OutputFolder, optional
         Folder for data and figures; nothing is written without it.
     progress : bool
@@ -156,6 +183,7 @@ def main(
         if not (np.isfinite(value) and value > 0.0):
             raise InputError(f"{name} = {value:g}: must be positive")
     b = stiffness_damping(damping_ratio, speed_rpm=speed_rpm, **settings)
+    family = TurningFamily(b / damping_ratio if damping_ratio > 0.0 else 0.0, **settings)
     settings["rayleigh"] = (0.0, b)
     mechanism = model(speed_rpm=speed_rpm, **settings)
     assert mechanism.period is not None
@@ -171,10 +199,25 @@ def main(
         yield Data("transient.nc", compared)
         yield Remark(believed(compared))
         yield from figures.of_transient(tracks, compared, speed_rpm)
-    if map_points > 0:
-        family = SpeedFamily(**settings)
-        grid = modal.stability_map(
+    if chart_points > 0:
+        chart = modal.hill_chart(
             family,
+            family.period,
+            k=CHART_MODES,
+            speed_rpm=np.linspace(0.5 * max_speed_rpm, max_speed_rpm, chart_points),
+            damping_ratio=np.linspace(0.0, 2.0 * damping_ratio, max(2, chart_points // 3)),
+            progress=progress,
+        )
+        described(chart, {**MAP, **VARIABLES})
+        yield Data("chart.nc", chart)
+        yield Remark("Floquet verdict over whole turns\n" + map_table(chart))
+        yield sheets.map_sheet(
+            chart, "Floquet verdict over speed and damping", CHART_READING, "chart.png"
+        )
+    if map_points > 0:
+        frozen = SpeedFamily(**settings)
+        grid = modal.stability_map(
+            frozen,
             speed_rpm=np.linspace(max_speed_rpm / map_points, max_speed_rpm, map_points),
             turn=np.linspace(0.0, 1.0, map_points, endpoint=False),
             k=modes,
@@ -182,11 +225,13 @@ def main(
         )
         described(grid, {**MAP, **VARIABLES})
         yield Data("map.nc", grid)
-        yield Remark(map_table(grid))
+        yield Remark("frozen positions: not the verdict on the machine\n" + map_table(grid))
         yield Exploration(
             lambda: modal.explorer_view(
-                grid, family, title="speed and crank position", geometry=family.geometry
+                grid, frozen, title="speed and crank position", geometry=frozen.geometry
             )
         )
-        yield sheets.map_sheet(grid, "frozen verdict over speed and crank position", MAP_READING)
+        yield sheets.map_sheet(
+            grid, "frozen positions over speed: breathing of the energy", MAP_READING
+        )
     return tracks

@@ -30,6 +30,7 @@ from assembly.linalg.solver import active, linear_solver
 from assembly.parallel.ranks import world
 from modal.maps import stability_maps
 from modal.maps.methods import ReducedMethod
+from tests.support.shaken_pendulum import RATE, pendulum
 
 ROOT = Path(__file__).parents[2]
 LEAST = 100  # DOFs from which a factor is shared here
@@ -66,6 +67,13 @@ def stability_map(store: Path | None, comm: Any = None, resume: bool = False) ->
         )  # fmt: skip
 
 
+def hill_chart(store: Path | None, comm: Any = None) -> xr.Dataset:
+    """A chart of a mechanism on shared shapes."""
+    a, q = np.linspace(0.3, 4.6, 6), np.array([0.2, 0.9, 1.4])
+    period = 2.0 * np.pi / RATE
+    return modal.hill_chart(pendulum, period, store=store, comm=comm, progress=False, a=a, q=q)
+
+
 def bits(grid: xr.Dataset) -> str:
     """The bits of all variables of a map."""
     parts = [np.asarray(grid[name].values) for name in sorted(map(str, grid.data_vars))]
@@ -97,6 +105,7 @@ def maps(comm: Any, folder: Path) -> dict[str, Any]:
         in_memory=bits(in_memory),
         same=len(set(everywhere)) == 1,
         raised=comm.allgather(raised),
+        charts=[bits(hill_chart(None, comm)), bits(hill_chart(folder / "chart.zarr", comm))],
     )
 
 

@@ -25,6 +25,7 @@ from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
 BACKWARD = 5e-13  # and its backward error, where that is the stricter
+LEFT = 1e-10  # backward error of a finished left vector: its error in λ is multiplied by that of x
 NOISE = 2e-15  # backward error that no basis improves on
 ACCEPT = 1e-12  # backward error accepted when the basis stops growing
 SETTLED = 1e-3  # ‖Q(λ)x‖/‖Kx‖ of a mode beyond those requested that may take the place of one
@@ -143,7 +144,8 @@ class _Search:
         residual, whole, length = self.basis.residual(lam, Y, transposed)
         size = lengths(residual)
         weight = self.quadratic.weights(lam) * length
-        goal = np.maximum(np.minimum(RESIDUAL * whole, BACKWARD * weight), NOISE * weight)
+        goal = LEFT * weight if transposed else np.minimum(RESIDUAL * whole, BACKWARD * weight)
+        goal = np.maximum(goal, NOISE * weight)
         passed = size <= goal
         if not self.exact:
             passed |= guard & (size <= SETTLED * whole)

@@ -12,10 +12,12 @@ import scipy.sparse as sp
 
 from assembly.linalg.factorization import Factorization
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
+from modal.eigen.solvers.operators import Operators
 from modal.types import Array, Complex
 
-DRIFT = 1e-11  # relative error of K_ref q above which the product is recomputed
-TWICE = 1e-4  # overlap with V beyond which one pass of orthogonalisation is not enough
+DRIFT = 1e-11  # error of K_ref q, of its norm, below which it is not recomputed
+NOISE = 1e-14  # and its backward error, ‖δ‖/(‖K_ref‖‖q‖), where that is larger
+CLOSE = 1e-6  # energy left of a unit shape below which it is orthogonalised once more
 DEPENDENT = (
     1e-8  # energy of a combination of unit shapes that counts as none: its K q − load is noise
 )
@@ -44,14 +46,19 @@ class SymmetricStiffness:
 
 
 class ShapeBasis:
-    """K_ref-orthonormal V (n, m) with K_ref V, and the projections of M, C and K."""
+    """K_ref-orthonormal V (n, m) with K_ref V, and the projections of M, C and K.
+
+    Images of the shapes and projections are computed when they are asked for, of many at once.
+    """
 
     def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, room: int) -> None:
         self.quadratic, self.reference, self.m = quadratic, reference, 0
-        self._present, self.shared = _operators(quadratic)
-        self._projected = {name: np.zeros((room, room)) for name in self._present}
-        names = ("shapes", "stiffness", *self._present)
+        self.operators = Operators(quadratic)
+        self._with_image = dict.fromkeys(self.operators.matrices, 0)
+        self._in_projection = 0
+        names = ("shapes", "stiffness", *self.operators.matrices)
         self._stored = {name: np.empty((quadratic.n, room), order="F") for name in names}
+        self._projected = {name: np.zeros((room, room)) for name in self.operators.units}
 
     @property
     def V(self) -> Array:
@@ -68,19 +75,32 @@ class ShapeBasis:
         """The basis spans all displacements: the projected problem is the problem."""
         return bool(self.m == self.quadratic.n)
 
+    def image(self, name: str) -> Array:
+        """A stored matrix times V, (n, m)."""
+        first = self._with_image.get(name, self.m)
+        if first < self.m:
+            new = np.ascontiguousarray(self.V[:, first:])
+            self._stored[name][:, first : self.m] = self.operators.matrices[name] @ new
+            self._with_image[name] = self.m
+        return self._stored[name][:, : self.m]
+
     def projected(self) -> tuple[Array, Array, Array]:
         """VᵀMV, VᵀCV and VᵀKV, (m, m)."""
-        m = self.m
-        parts = {name: A[:m, :m] for name, A in self._projected.items()}
-        parts["stiffness"], zero = np.eye(m), np.zeros((m, m))
-        parts |= {name: self._sum(name, parts, zero) for name in self.shared}
-        C = parts.get("damping", zero) + parts.get("gyroscopic", zero)
-        return parts["mass"], C, parts["stiffness"] + parts.get("circulatory", zero)
-
-    def _sum(self, name: str, parts: dict[str, Array], zero: Array) -> Array:
-        """An operator from its own part and the share of another."""
-        factor, other = self.shared[name]
-        return np.asarray(parts.get(name, zero) + factor * parts.get(other, zero))
+        m, a = self.m, self._in_projection
+        totals = np.zeros((3, m, m))
+        for name, unit in self.operators.units.items():
+            A = self._projected[name]
+            if name == "stiffness":
+                A = np.eye(m)
+            elif a < m:
+                block = self.V.T @ unit.rotated(self.image(unit.stored)[:, a:])
+                block[a:] = 0.5 * (block[a:] + unit.sign * block[a:].T)
+                A[:m, a:m], A[a:m, :a] = block, unit.sign * block[:a].T
+            for total, coefficient in zip(totals, unit.polynomial, strict=True):
+                if coefficient:
+                    total += coefficient * A[:m, :m]
+        self._in_projection = m
+        return totals[2], totals[1], totals[0]
 
     def _grow(self, extra: int) -> None:
         room = self._stored["shapes"].shape[1]
@@ -94,20 +114,13 @@ class ShapeBasis:
 
     def add(self, q: Array, load: Array) -> int:
         """Take in the shapes q with K_ref q = load, (n, p); returns how many are new."""
-        q, load = self._against(*_orthonormal(*_unit(q, load)))
+        q, load, _ = _orthonormal(*_unit(q, load))
+        q, load = self._against(q, load)
         if self._drifted(q, load):
             q, load = self._against(q, self.reference.matrix @ q)
         a, b = self.m, self.m + q.shape[1]
         self._grow(b - a)
         self._stored["shapes"][:, a:b], self._stored["stiffness"][:, a:b] = q, load
-        V, q = self._stored["shapes"][:, :b], np.ascontiguousarray(q)
-        for name, (A, sign) in self._present.items():
-            image = self._stored[name][:, a:b]
-            image[:] = A @ q
-            block = V.T @ image
-            block[a:] = 0.5 * (block[a:] + sign * block[a:].T)
-            self._projected[name][:b, a:b] = block
-            self._projected[name][a:b, :a] = sign * block[:a].T
         self.m = b
         return b - a
 
@@ -115,17 +128,18 @@ class ShapeBasis:
         """Made K_ref-orthogonal to V, and K_ref-orthonormal."""
         for _ in range(2):
             h = self.V.T @ load
-            q, load = _orthonormal(q - self.V @ h, load - self.KV @ h)
-            if np.abs(h).max(initial=0.0) < TWICE:  # residuals are orthogonal to V already
+            q, load, least = _orthonormal(q - self.V @ h, load - self.KV @ h)
+            if least > CLOSE:
                 break
         return q, load
 
     def _drifted(self, q: Array, load: Array) -> bool:
         """Whether the stored K_ref q has become inaccurate, tested on one random combination."""
         w = np.random.default_rng(self.m).standard_normal(q.shape[1])
-        expected = load @ w
-        error = np.linalg.norm(self.reference.matrix @ (q @ w) - expected)
-        return bool(error > DRIFT * np.linalg.norm(expected))
+        combined, expected = q @ w, load @ w
+        error = np.linalg.norm(self.reference.matrix @ combined - expected)
+        noise = NOISE * self.quadratic.norms[2] * np.linalg.norm(combined)
+        return bool(error > max(DRIFT * np.linalg.norm(expected), noise))
 
     def coordinates(self, shapes: Array) -> Array:
         """Vᵀ K_ref q, (m, p): of shapes in the span of V."""
@@ -137,59 +151,23 @@ class ShapeBasis:
 
     def residual(self, lam: Complex, Y: Complex, transposed: bool) -> tuple[Array, Array, Array]:
         """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖K_ref x‖ and ‖x‖, (k,)."""
-        powers = {"stiffness": np.ones_like(lam), "mass": lam**2, "damping": lam}
-        powers |= {"gyroscopic": lam, "circulatory": np.ones_like(lam)}
-        if transposed:
-            powers |= {"gyroscopic": -lam, "circulatory": -np.ones_like(lam)}
-        elastic = self.image("stiffness", Y)
-        for name, (factor, other) in self.shared.items():
-            powers[other] = powers[other] + factor * powers[name]
-        residual = in_parts(from_parts(elastic) * powers["stiffness"])
-        for name in self._present:
-            residual += self.image(name, Y * powers[name])
-        return residual, lengths(elastic), lengths(self.V @ in_parts(Y))
-
-    def image(self, name: str, Y: Complex) -> Array:
-        """A V Y in parts, (n, 2k), of one of the operators."""
-        return np.asarray(self._stored[name][:, : self.m] @ in_parts(Y))
+        wide, total = in_parts(Y), np.zeros((len(self.V), len(lam)), dtype=complex)
+        elastic = self.KV @ wide
+        for stored in ("stiffness", *self.operators.matrices):
+            image = from_parts(elastic if stored == "stiffness" else self.image(stored) @ wide)
+            for unit in self.operators.units.values():
+                if unit.stored == stored:
+                    total += unit.rotated(image) * unit.weight(lam, transposed)
+        return in_parts(total), lengths(elastic), lengths(self.V @ wide)
 
     def inertia(self, a: Array, b: Array) -> Array:
         """C V a + M V b, (n, p), of real coordinates."""
-        load = self._stored["mass"][:, : self.m] @ b
-        for name in ("damping", "gyroscopic"):
-            if name in self._present:
-                load += self._stored[name][:, : self.m] @ a
-            factor, other = self.shared.get(name, (0.0, ""))
-            if factor:
-                load += self._stored[other][:, : self.m] @ (factor * a)
-        return np.asarray(load)
-
-
-def _operators(
-    quadratic: Quadratic,
-) -> tuple[dict[str, tuple[sp.csr_matrix, int]], dict[str, tuple[float, str]]]:
-    """The matrices that are applied to shapes, with their symmetry, and the shares of others.
-
-    An operator is its matrix, if it has one, plus a factor times another operator, if it has one:
-    proportional damping has the images of the stiffness and the mass, and the circulatory matrix
-    of an acceleration along the angular velocity that of the Coriolis matrix.
-    """
-    damping, stiffness = quadratic.damping_parts, quadratic.stiffness_parts
-    candidates = (
-        ("damping", damping.symmetric, 1, "stiffness", stiffness.symmetric),
-        ("gyroscopic", damping.skew, -1, "", None),
-        ("circulatory", stiffness.skew, -1, "gyroscopic", damping.skew),
-    )
-    matrices, shared = {"mass": (quadratic.M, 1)}, {}
-    for name, part, sign, other_name, other in candidates:
-        rest = part
-        if part is not None and other is not None:
-            factor, rest = part.without_multiple(other)
-            if factor:
-                shared[name] = (factor, other_name)
-        if rest is not None and rest.matrix.nnz:
-            matrices[name] = (rest.matrix, sign)
-    return matrices, shared
+        load = np.zeros((len(self.V), a.shape[1]))
+        for unit in self.operators.units.values():
+            _, c1, c2 = unit.polynomial
+            if c1 or c2:
+                load += unit.rotated(self.image(unit.stored) @ (c1 * a + c2 * b))
+        return load
 
 
 def lengths(parts: Array) -> Array:
@@ -207,10 +185,13 @@ def _unit(q: Array, load: Array) -> tuple[Array, Array]:
     return q[:, keep] * d, load[:, keep] * d
 
 
-def _orthonormal(q: Array, load: Array) -> tuple[Array, Array]:
-    """Orthonormal combinations of unit shapes; directions with negligible energy are dropped."""
+def _orthonormal(q: Array, load: Array) -> tuple[Array, Array, float]:
+    """Orthonormal combinations of unit shapes, and the least of their energies before.
+
+    Directions with negligible energy are dropped.
+    """
     gram = q.T @ load
     sizes, U = la.eigh(0.5 * (gram + gram.T))
     keep = sizes > DEPENDENT
     U = U[:, keep] / np.sqrt(sizes[keep])
-    return q @ U, load @ U
+    return q @ U, load @ U, float(sizes[keep].min(initial=1.0))

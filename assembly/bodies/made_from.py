@@ -1,0 +1,114 @@
+"""What a body was made from, in one line: builder and arguments, files by their SHA-256."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import meshio
+import numpy as np
+import scipy.sparse as sp
+
+from assembly.bodies.body import Body
+
+Parameters = ParamSpec("Parameters")
+Built = TypeVar("Built")
+DIGITS = 12  # of a SHA-256
+LARGEST = 12  # numbers of an array that is written out
+
+
+def described(build: Callable[Parameters, Built]) -> Callable[Parameters, Built]:
+    """The builder of a Body or a Rotor, which then says what it was made from (`made_from`)."""
+    signature = inspect.signature(build)
+
+    @functools.wraps(build)
+    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Built:
+        built: Any = build(*args, **kwargs)
+        given = signature.bind(*args, **kwargs).arguments
+        parts = [f"{name}={in_words(value)}" for name, value in given.items() if name != "name"]
+        words = f"{build.__name__}({', '.join(parts)})"
+        if isinstance(built, Body):
+            built = replace(built, made_from=words)
+        else:
+            built = replace(built, body=replace(built.body, made_from=words))
+        result: Built = built
+        return result
+
+    return wrapped
+
+
+def changed(attach: Callable[Parameters, Body]) -> Callable[Parameters, Body]:
+    """A function of a body that returns a changed one: what it does is added to `made_from`."""
+    signature = inspect.signature(attach)
+
+    @functools.wraps(attach)
+    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Body:
+        body = attach(*args, **kwargs)
+        given = dict(signature.bind(*args, **kwargs).arguments)
+        before: Any = given.pop("body")
+        parts = [f"{name}={in_words(value)}" for name, value in given.items()]
+        return replace(
+            body, made_from=f"{before.made_from} + {attach.__name__}({', '.join(parts)})"
+        )
+
+    return wrapped
+
+
+def in_words(value: Any) -> str:
+    """A value in one line: small ones as they are, files and large arrays by their SHA-256."""
+    if isinstance(value, Path | str) and Path(value).suffix and Path(value).is_file():
+        with Path(value).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return f"{Path(value).name} [sha256 {digest[:DIGITS]}]"
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, meshio.Mesh):
+        cells = [np.asarray(block.data) for block in value.cells]
+        return f"mesh of {len(value.points)} points [{_digest(value.points, *cells)}]"
+    if sp.issparse(value):
+        A = sp.csr_matrix(value)
+        return f"matrix {A.shape} [{_digest(A.data, A.indices, A.indptr)}]"
+    if isinstance(value, Body):
+        return f"{value.name}: {value.made_from}" if value.made_from else value.name
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {in_words(v)}" for key, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        array = _numbers(value)
+        if array is None or array.size <= LARGEST:
+            return "(" + ", ".join(in_words(entry) for entry in value) + ")"
+        value = array
+    if isinstance(value, np.ndarray):
+        if value.size <= LARGEST:
+            return str(value.tolist())
+        return f"array {value.shape} [{_digest(value)}]"
+    if callable(value) and hasattr(value, "__name__"):
+        return f"function {value.__name__}"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 300 and " at 0x" not in text else _fields(value)
+
+
+def _numbers(value: Any) -> np.ndarray[Any, Any] | None:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        return None
+    return array if array.dtype.kind in "biufc" else None
+
+
+def _fields(value: Any) -> str:
+    """An object by its kind and its fields."""
+    fields = getattr(value, "__dict__", {})
+    parts = [f"{name}={in_words(v)}" for name, v in fields.items() if not name.startswith("_")]
+    return f"{type(value).__name__}({', '.join(parts)})"
+
+
+def _digest(*arrays: Any) -> str:
+    total = hashlib.sha256()
+    for array in arrays:
+        total.update(np.ascontiguousarray(array).tobytes())
+    return f"sha256 {total.hexdigest()[:DIGITS]}"

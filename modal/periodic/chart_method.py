@@ -1,0 +1,218 @@
+"""A Hill chart of motions that share their shapes (docs/numerics.md, "Hill charts").
+
+The accelerations of all motions on one space of shapes are a polynomial of the parameters. Where
+the motion is slow beside the distance of slow and fast modes, the fast shapes are eliminated, and
+only the slow accelerations are evaluated at the points of that panel. A point then costs the Gauss
+steps of a few coordinates, twice. Errors by shapes, elimination and polynomials are measured at
+points of every panel.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import AccuracyError
+from modal.maps.store import Slices
+from modal.maps.verdict_columns import columns
+from modal.periodic.chart_links import with_bases
+from modal.periodic.chart_motion import ChartMotion, Motions, accelerations_of, matrix_sizes
+from modal.periodic.chart_panel import Panel, Spectra, fourier, panel_of
+from modal.periodic.chart_points import ChartPoints
+from modal.periodic.second_order_steps import Multipliers
+from modal.proofs.codes import MODES
+from modal.proofs.judge import Verdict, judge
+from modal.reduction.link_motion import LinkMotion
+from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
+from modal.types import Array, Complex, Index
+
+REDUCED = 0  # value of the map's flag `source`
+AFFINE = 1e-8  # of the largest entries: deviation of the polynomial of the matrices
+SAFETY = 2.0  # on errors measured at a few points
+KNOWN = 0.05  # largest error a period of an exponent that is known
+RESOLVED = 1e-3  # error a period below which no more steps are taken
+REFINEMENTS = (1, 2, 4)
+SHARE = 0.5  # of the distance of slow and fast frequencies: highest harmonic of the elimination
+
+
+class SharedShapes:
+    """The method: `prepare` or `restore`, then tiles in any order."""
+
+    def __init__(self, chart: ChartPoints, checks: int) -> None:
+        self.chart, self.grid, self.checks = chart, chart.grid, checks
+        self.panels: list[Panel] = []
+        self.axis, self.places = 0, np.zeros(0, dtype=np.intp)
+
+    def prepare(self) -> dict[str, NDArray[Any]]:
+        """The panels. Raises AccuracyError where the motions do not share shapes."""
+        axes = list(self.grid.axes.values())
+        low, high = np.array([a.min() for a in axes]), np.array([a.max() for a in axes])
+        ends = itertools.product(*({a, b} for a, b in zip(low, high, strict=True)))
+        points = [self._named(np.array(end)) for end in (*ends, 0.5 * (low + high))]
+        k = self.chart.k
+        motions = with_bases(self.chart.motion, points, k)
+        motion = ChartMotion.of(motions, points, k)
+        k = min(k, len(motion.frequencies))
+        whole = parameter_polynomial(
+            lambda x: motion.matrices(motions(self._named(x))), low, high, AFFINE, matrix_sizes,
+        )  # fmt: skip
+        if whole is None:
+            raise AccuracyError("the matrices are not smooth functions of the parameters")
+        spectra = Spectra.of(
+            motion, [accelerations_of(whole(self._vector(point))) for point in points]
+        )
+        self._divide(motion, whole, spectra, k)
+        self._measure(motions, motion)
+        return self.arrays()
+
+    def _divide(
+        self, motion: ChartMotion, whole: ParameterPolynomial, spectra: Spectra, k: int
+    ) -> None:
+        """Panels: neighbouring values of the axis along which the period changes most."""
+        axes = list(self.grid.axes.values())
+        self.axis = self._period_axis()
+        values = axes[self.axis]
+        rates = np.array([self._rate(value) for value in values])
+        kept = np.array([spectra.slow(k, rate) for rate in rates])
+        order = np.argsort(values, kind="stable")
+        cuts = np.flatnonzero(np.diff(kept[order])) + 1
+        self.panels, self.places = [], np.zeros(len(values), dtype=np.intp)
+        fastest = spectra.fastest(k)
+        for rows in np.split(order, cuts):
+            m, box = int(kept[rows[0]]), (whole.low.copy(), whole.high.copy())
+            box[0][self.axis], box[1][self.axis] = values[rows].min(), values[rows].max()
+            panel = self._panel(motion, whole, spectra, box, (m, fastest, rates[rows].max()))
+            self.places[rows] = len(self.panels)
+            self.panels.append(panel)
+
+    def _panel(
+        self,
+        motion: ChartMotion,
+        whole: ParameterPolynomial,
+        spectra: Spectra,
+        box: tuple[Array, Array],
+        needs: tuple[int, float, float],
+    ) -> Panel:
+        """With m slow modes, or with more where these cannot be told apart."""
+        (m, fastest, rate), r = needs, len(motion.frequencies)
+        while m < r:
+            harmonics = int(SHARE * spectra.gap(m) / rate)
+            found = panel_of(
+                motion, lambda x: accelerations_of(whole(x)), self._period, box, m, fastest,
+                harmonics,
+            )  # fmt: skip
+            if found is not None:
+                return found
+            m = spectra.slow(m + 1, rate)
+        return Panel(whole, motion.frequencies, fastest)
+
+    def _period_axis(self) -> int:
+        """The number of the axis along which the period changes most."""
+        first = [values[0] for values in self.grid.axes.values()]
+        changes = []
+        for n, values in enumerate(self.grid.axes.values()):
+            periods = [self._period(np.array([*first[:n], x, *first[n + 1 :]])) for x in values]
+            changes.append(np.ptp(periods))
+        return int(np.argmax(changes))
+
+    def _rate(self, value: float) -> float:
+        """Fastest 2π/T, rad/s, at a value of the axis of the panels."""
+        others = [{a.min(), a.max()} for a in self.grid.axes.values()]
+        others[self.axis] = {value}
+        return max(2.0 * np.pi / self._period(np.array(p)) for p in itertools.product(*others))
+
+    def _measure(self, motions: Motions, motion: ChartMotion) -> None:
+        """Enter the errors by shapes, elimination and polynomials found at points of each panel."""
+        rng = np.random.default_rng(17)
+        axes = list(self.grid.axes.values())
+        for number, panel in enumerate(self.panels):
+            error = 0.0
+            for _ in range(max(1, self.checks)):
+                rows = np.flatnonzero(self.places == number)
+                chosen = [int(rng.integers(len(a))) for a in axes]
+                chosen[self.axis] = int(rng.choice(rows))
+                x = np.array([a[i] for a, i in zip(axes, chosen, strict=True)])
+                error = max(error, self._difference(motions, motion, panel, x))
+            self.panels[number] = replace(panel, error=SAFETY * error)
+
+    def _difference(self, motions: Motions, motion: ChartMotion, panel: Panel, x: Array) -> float:
+        """Largest error of the known exponents of a point, per unit condition, 1/s."""
+        model, period = motions(self._named(x))
+        H = motion.accelerations((model, period))
+        constant = ParameterPolynomial(x, x, (0,) * len(x), fourier(H)[None])
+        reference = Panel(constant, motion.frequencies, panel.fastest)
+        exact, found = reference.multipliers(x, period), panel.multipliers(x, period)
+        known = np.flatnonzero(exact.errors <= KNOWN)
+        ratio = np.exp(found.logs[None, :] - exact.logs[known, None])
+        apart = np.abs(ratio - 1.0).min(axis=1)
+        steps = exact.errors[known] + np.min(found.errors, initial=0.0)
+        apart = np.maximum(apart - steps, 0.0)
+        vectors = exact.vectors[:, known]
+        missed = motion.missed((model, period), H, vectors)
+        if isinstance(model, LinkMotion):
+            missed = missed + model.exponent_error(0.0, motion.lifted(vectors))
+        error = (apart / period + missed) / exact.conditions[known]
+        return float(error.max(initial=0.0))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that `restore` needs to give the same tiles bit by bit."""
+        out: dict[str, NDArray[Any]] = {"axis": np.array([self.axis]), "places": self.places}
+        for number, panel in enumerate(self.panels):
+            out |= {f"{number}:{name}": array for name, array in panel.arrays().items()}
+        return out
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue with stored panels."""
+        self.axis, self.places = int(arrays["axis"][0]), arrays["places"]
+        self.panels = []
+        for number in range(int(self.places.max()) + 1):
+            start = f"{number}:"
+            own = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
+            self.panels.append(Panel.restored(own))
+
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        """The columns of the points of a tile."""
+        points = self.grid.points(tile)
+        verdicts = [self._verdict(self._vector(point)) for point in points]
+        return columns(verdicts, np.full(len(points), REDUCED, dtype=np.int8))
+
+    def _verdict(self, x: Array) -> Verdict:
+        values = list(self.grid.axes.values())[self.axis]
+        panel = self.panels[self.places[int(np.argmin(np.abs(values - x[self.axis])))]]
+        period = self._period(x)
+        verdict: Verdict | None = None
+        for refinement in REFINEMENTS:
+            found = panel.multipliers(x, period, refinement)
+            verdict, by_steps = _judged(found, period, panel.error)
+            if by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period):
+                break
+        assert verdict is not None
+        return verdict
+
+    def _named(self, x: Array) -> dict[str, float]:
+        return {name: float(value) for name, value in zip(self.grid.axes, x, strict=True)}
+
+    def _vector(self, point: Mapping[str, float]) -> Array:
+        return np.array([point[name] for name in self.grid.axes])
+
+    def _period(self, x: Array) -> float:
+        return self.chart.period(self._named(x))
+
+
+def _judged(found: Multipliers, period: float, error: float) -> tuple[Verdict, float]:
+    """The verdict on the exponents that are known or grow, and the error by the steps of the one
+    that grows most, 1/s."""
+    exponents: Complex = found.logs / period
+    steps = found.errors / period
+    bounds = steps + error * found.conditions
+    counted = np.flatnonzero((bounds * period <= KNOWN) | (exponents.real > bounds))
+    if not counted.size:
+        counted = np.arange(len(bounds))
+    verdict = judge(exponents[counted], bounds[counted], MODES)
+    critical: Index = counted[np.isclose(exponents[counted].real, verdict.growth_rate, rtol=1e-12)]
+    return verdict, float(np.max(steps[critical], initial=0.0))

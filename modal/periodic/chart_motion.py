@@ -1,0 +1,158 @@
+"""The motions of a chart on one space of shapes: their accelerations at equal parts of the period.
+
+The space is spanned by the frozen modes of instants of several motions and the static response to
+their Coriolis forces, as that of `modal.floquet(method="reduced")`. In the modal coordinates of the
+mean of these instants, with displacements scaled by their frequencies, a motion is
+
+    η̈ = H(τ) (ω η, η̇),   H = −M⁻¹ [K ω⁻¹, C + D]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+
+from assembly.errors import AccuracyError
+from modal.periodic.balanced import Balanced
+from modal.periodic.basis_error import basis_error
+from modal.transient.equations import SecondOrderModel
+from modal.types import Array, Complex
+
+Motion = tuple[Any, float]  # a model and the period of its motion, s
+Motions = Callable[[Mapping[str, float]], Motion]
+
+ALL_SHAPES = 16  # DOFs up to which the space is the whole one
+INSTANTS = 6  # of a motion, whose frozen modes span the space
+GUARD = 3  # additional modes
+INDEPENDENT = 1e-4  # of the largest singular value, in the energy norm
+FIRST_PARTS, MOST_PARTS = 32, 256  # of a period
+TAIL = 1e-8  # of the largest Fourier coefficient of H: what the highest may have
+
+
+@dataclass(frozen=True)
+class ChartMotion:
+    """shapes (n, r) of the modal coordinates; frequencies ω (r,), rad/s; parts of a period."""
+
+    shapes: Array
+    frequencies: Array
+    parts: int
+
+    @classmethod
+    def of(cls, motions: Motions, points: Sequence[Mapping[str, float]], k: int) -> ChartMotion:
+        """For the k slowest modes of motions at points that span a box of parameters.
+
+        Raises AccuracyError where the matrices are not smooth in time.
+        """
+        samples = []
+        for point in points:
+            model, period = motions(point)
+            samples.append(_sampled(model, period * np.arange(INSTANTS) / INSTANTS))
+        M, C, K = (np.concatenate(part) for part in zip(*samples, strict=True))
+        K = 0.5 * (K + K.swapaxes(1, 2))
+        V = np.eye(M.shape[1]) if M.shape[1] <= ALL_SHAPES else _space(M, C, K, k + GUARD)
+        squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)
+        least = 1e-6 * abs(float(squares[min(3, len(squares) - 1)]))
+        found = cls(V @ Phi, np.sqrt(np.maximum(np.abs(squares), least)), FIRST_PARTS)
+        return found._with_parts(motions, points)
+
+    def _with_parts(self, motions: Motions, points: Sequence[Mapping[str, float]]) -> ChartMotion:
+        """With so many parts of the period that the accelerations of the points are resolved."""
+        parts = FIRST_PARTS
+        while parts <= MOST_PARTS:
+            found = ChartMotion(self.shapes, self.frequencies, parts)
+            waves = [np.abs(np.fft.rfft(found.accelerations(motions(p)), axis=0)) for p in points]
+            size = np.max([wave.max(axis=(1, 2)) for wave in waves], axis=0)
+            if size[-parts // 8 :].max() <= TAIL * size.max():
+                return found
+            parts *= 2
+        raise AccuracyError("the matrices of the motion are not smooth in time")
+
+    def matrices(self, motion: Motion) -> Array:
+        """[M, K ω⁻¹, C + D] (J, r, 3r) at the parts of the period."""
+        model, period = motion
+        M, C, K = _sampled(model, period * np.arange(self.parts) / self.parts)
+        V = self.shapes
+        M, C, K = (V.T @ (A @ V) for A in (M, C, K))
+        return np.concatenate([M, K / self.frequencies, C], axis=2)
+
+    def accelerations(self, motion: Motion) -> Array:
+        """H (J, r, 2r) at the parts of the period."""
+        return accelerations_of(self.matrices(motion))
+
+    def states(self, H: Array) -> Array:
+        """A (..., 2r, 2r) of x' = A x, x = (ω η, η̇), from H (..., r, 2r)."""
+        r = len(self.frequencies)
+        A = np.zeros((*H.shape[:-2], 2 * r, 2 * r))
+        A[..., :r, r:] = np.diag(self.frequencies)
+        A[..., r:, :] = H
+        return A
+
+    def lifted(self, vectors: Complex) -> Complex:
+        """(q, q̇) (2n, m) of vectors (2r, m) of (ω η, η̇)."""
+        r = len(self.frequencies)
+        q = self.shapes @ (vectors[:r] / self.frequencies[:, None])
+        return np.vstack([q, self.shapes @ vectors[r:]])
+
+    def missed(self, motion: Motion, H: Array, vectors: Complex) -> Array:
+        """Estimated errors (m,), 1/s, of exponents with vectors (2r, m) at the start of the period,
+        by what the shapes miss of the model."""
+        if self.shapes.shape[0] == self.shapes.shape[1]:
+            return np.zeros(vectors.shape[1])
+        scale = np.concatenate([self.frequencies, np.ones(len(self.frequencies))])
+        A = self.states(H[0])
+        here = Balanced(lambda t: A, np.diag(scale), np.diag(1.0 / scale))
+        return basis_error(motion[0], self.shapes, here, 0.0, vectors)
+
+
+def accelerations_of(matrices: Array) -> Array:
+    """H (J, r, 2r) of [M, K ω⁻¹, C + D] (J, r, 3r)."""
+    r = matrices.shape[1]
+    return np.asarray(-np.linalg.solve(matrices[..., :r], matrices[..., r:]))
+
+
+def matrix_sizes(matrices: Array) -> Array:
+    """What errors of [M, K ω⁻¹, C + D] are relative to, (1, 1, 3r): the largest of M and K, and
+    of their geometric mean for C + D."""
+    M, K, C = (float(np.abs(part).max()) for part in np.split(matrices, 3, axis=2))
+    # K ω⁻¹ is of the size ω, as C would be of a mode with strong damping.
+    sizes = np.array([M, K, max(C, 1e-3 * K)])
+    return np.repeat(sizes, matrices.shape[1])[None, None, :]
+
+
+def _sampled(model: Any, times: Array) -> tuple[Array, Array, Array]:
+    """M, C + D and all stiffness, (P, n, n) each."""
+    if hasattr(model, "freeze_many"):
+        series = model.freeze_many(times)
+        return series.mass, series.damping, series.stiffness
+    systems = [one.system for one in SecondOrderModel(model).several(times)]
+    parts = [[np.asarray(A.toarray()) for A in (s.M, s.damping, s.stiffness)] for s in systems]
+    M, C, K = (np.stack(part) for part in zip(*parts, strict=True))
+    return M, C, K
+
+
+def _space(M: Array, C: Array, K: Array, count: int) -> Array:
+    """Shapes (n, r) that span the lowest modes of all instants (P, n, n), and their static
+    responses to Coriolis forces; orthonormal in energy."""
+    norm = K.mean(axis=0)
+    squares = la.eigh(norm, M.mean(axis=0), eigvals_only=True, subset_by_index=[0, 3])
+    norm = norm + max(1e-6 * float(squares[-1]), -2.0 * float(squares[0])) * M.mean(axis=0)
+    factor = la.cho_factor(norm)
+    columns = []
+    for mass, velocity, stiffness in zip(M, C, K, strict=True):
+        values, modes = la.eigh(stiffness, mass, subset_by_index=[0, min(count, len(mass)) - 1])
+        forces = velocity @ (modes * np.sqrt(np.abs(values)))
+        columns += [modes, la.cho_solve(factor, forces)]
+    X = np.hstack(columns)
+    lengths = np.sqrt(np.maximum((X * (norm @ X)).sum(axis=0), np.finfo(float).tiny))
+    # Responses to Coriolis forces count by their size beside the mode.
+    width = columns[0].shape[1]
+    own = lengths.reshape(-1, 2, width)[:, :1].repeat(2, axis=1).ravel()
+    X = X / own
+    gram = X.T @ (norm @ X)
+    sizes, W = la.eigh(0.5 * (gram + gram.T))
+    keep = sizes > INDEPENDENT**2 * sizes[-1]
+    return np.asarray(X @ (W[:, keep] / np.sqrt(sizes[keep])))

@@ -1,0 +1,186 @@
+"""The motions of a panel of a chart: their slow part as a polynomial of the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from modal.periodic.chart_motion import ChartMotion, accelerations_of
+from modal.periodic.second_order_steps import Multipliers, multipliers
+from modal.periodic.slow_motion import slow_motion
+from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
+from modal.types import Array, Index
+
+APART = 40.0  # distance of slow and fast frequencies, in rates of the motion
+RESOLUTION = 0.75  # |λ| h of the fastest requested mode
+FEWEST_STEPS, MOST_STEPS = 32, 1 << 15
+POLYNOMIAL = 1e-5  # of the first frequency: deviation of the slow accelerations
+MOST_SLOW = 0.8  # of all shapes: where more are to be kept, all are
+PHASES = 8  # of a period, whose frozen spectra decide which shapes are fast
+WEAK = 1e-13  # Fourier coefficients of H below this share of the largest are dropped
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Slow accelerations H_s (2 J', m, 2m), Fourier coefficients of the phase, over a box; or,
+    where no shape is eliminated, the matrices [M, K ω⁻¹, C + D] (J, m, 3m).
+
+    frequencies (m,): ω of the slow coordinates, rad/s. fastest: |λ| of the k-th mode, rad/s.
+    error: of the exponents by elimination and polynomial, per unit condition, 1/s.
+    """
+
+    polynomial: ParameterPolynomial
+    frequencies: Array
+    fastest: float
+    error: float = 0.0
+
+    def multipliers(self, point: Array, period: float, refinement: int = 1) -> Multipliers:
+        """Of one motion of the panel."""
+        steps = self.steps(period) * refinement
+        table = self.polynomial(point)
+        if table.shape[2] > 2 * table.shape[1]:
+            table = fewer(fourier(accelerations_of(table))[None])[0]
+        return multipliers(_Phases(table), self.frequencies, period, steps)
+
+    def steps(self, period: float) -> int:
+        """Steps a period that resolve the requested modes."""
+        return steps_of(self.fastest, period)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that `restored` needs."""
+        p = self.polynomial
+        return {
+            "low": p.low, "high": p.high, "degrees": np.array(p.degrees), "table": p.table,
+            "frequencies": self.frequencies,
+            "numbers": np.array([p.deviation, self.fastest, self.error]),
+        }  # fmt: skip
+
+    @classmethod
+    def restored(cls, a: Mapping[str, NDArray[Any]]) -> Panel:
+        """The panel of stored arrays."""
+        deviation, fastest, error = (float(x) for x in a["numbers"])
+        degrees = tuple(int(x) for x in a["degrees"])
+        polynomial = ParameterPolynomial(a["low"], a["high"], degrees, a["table"], deviation)
+        return cls(polynomial, a["frequencies"], fastest, error)
+
+
+def steps_of(fastest: float, period: float) -> int:
+    """Steps a period, even, for a mode of `fastest` rad/s."""
+    count = max(FEWEST_STEPS, int(np.ceil(fastest * period / RESOLUTION)))
+    return min(count + count % 2, MOST_STEPS)
+
+
+class _Phases:
+    """H at parts of the period from its real Fourier coefficients (2 J', m, 2m)."""
+
+    def __init__(self, table: Array) -> None:
+        self.count, self.shape = len(table) // 2, table.shape[1:]
+        self.table = table.reshape(len(table), -1)
+
+    def __call__(self, phases: Array) -> Array:
+        angle = 2.0 * np.pi * np.outer(phases, np.arange(self.count))
+        found = np.concatenate([np.cos(angle), np.sin(angle)], axis=1) @ self.table
+        return np.asarray(found.reshape(len(phases), *self.shape))
+
+
+def fourier(H: Array) -> Array:
+    """Real Fourier coefficients (J, m, 2m), cosines and then sines, of values at J phases."""
+    terms = np.fft.rfft(H, axis=0)[: len(H) // 2] / len(H)
+    terms[1:] *= 2.0
+    return np.concatenate([terms.real, -terms.imag])
+
+
+def fewer(table: Array) -> Array:
+    """Coefficients over parameters (nodes, J, m, 2m) without the harmonics that are round-off."""
+    count = table.shape[1] // 2
+    size = np.abs(table).max(axis=(0, 2, 3))
+    size = np.maximum(size[:count], size[count:])
+    last = int(np.flatnonzero(size > WEAK * size.max()).max(initial=0)) + 1
+    return np.concatenate([table[:, :last], table[:, count : count + last]], axis=1)
+
+
+@dataclass(frozen=True)
+class Spectra:
+    """|λ| (S, 2r), rising, of frozen instants all over a box of parameters."""
+
+    sizes: Array
+
+    @classmethod
+    def of(cls, motion: ChartMotion, samples: list[Array]) -> Spectra:
+        """Of accelerations (J, r, 2r) of motions."""
+        found = []
+        for H in samples:
+            chosen = H[:: max(1, len(H) // PHASES)]
+            found.append(np.sort(np.abs(np.linalg.eigvals(motion.states(chosen))), axis=1))
+        return cls(np.concatenate(found))
+
+    def fastest(self, k: int) -> float:
+        """Largest |λ| of the k-th mode, rad/s."""
+        return float(self.sizes[:, min(2 * k, self.sizes.shape[1]) - 1].max())
+
+    def gap(self, m: int) -> float:
+        """Least distance of the (m + 1)-th mode from the m-th, rad/s; 0 where there is none."""
+        if 2 * m >= self.sizes.shape[1]:
+            return 0.0
+        return float(np.min(self.sizes[:, 2 * m] - self.sizes[:, 2 * m - 1]))
+
+    def slow(self, k: int, rate: float) -> int:
+        """How many modes to keep, at least k, so that the others are APART rates of the motion
+        from them; all where none are."""
+        r = self.sizes.shape[1] // 2
+        for m in range(k, int(MOST_SLOW * r) + 1):
+            if self.gap(m) >= APART * rate:
+                return m
+        return r
+
+
+def slow_first(r: int, m: int) -> Index:
+    """The order of (ω η, η̇) with the first m coordinates of both in front."""
+    first, rest = np.arange(m), np.arange(m, r)
+    return np.concatenate([first, r + first, rest, r + rest])
+
+
+def panel_of(
+    motion: ChartMotion,
+    accelerations: Callable[[Array], Array],
+    period: Callable[[Array], float],
+    box: tuple[Array, Array],
+    m: int,
+    fastest: float,
+    harmonics: int,
+) -> Panel | None:
+    """The panel over a box with m slow coordinates; None where these are not apart or not smooth.
+
+    accelerations(point): H (J, r, 2r).
+    """
+    frequencies = motion.frequencies[:m]
+    order = slow_first(len(motion.frequencies), m)
+
+    def slow(point: Array) -> Array:
+        H = accelerations(point)
+        A = motion.states(H)[:, order][:, :, order]
+        found = slow_motion(A, 2 * m, period(point), harmonics)
+        if found is None:
+            raise _NotApart
+        return fourier(found.B[:, m : 2 * m])
+
+    def sizes(table: Array) -> float:
+        return float(max(np.abs(table).max() * 1e-12 / POLYNOMIAL, frequencies[0]))
+
+    try:
+        polynomial = parameter_polynomial(slow, *box, POLYNOMIAL, sizes)
+    except _NotApart:
+        return None
+    if polynomial is None:
+        return None
+    table = fewer(polynomial.table)
+    thin = ParameterPolynomial(*box, polynomial.degrees, table, polynomial.deviation)
+    return Panel(thin, frequencies, fastest)
+
+
+class _NotApart(Exception):
+    """Slow and fast shapes do not stay apart at a point."""

@@ -1,0 +1,128 @@
+"""The slow part of a periodic second-order system, exact: its fast shapes eliminated.
+
+x' = A(t) x with x = (slow, fast). The slow solutions lie in fast = L(t) slow, where
+
+    L' = A_fs + A_ff L − L A_ss − L A_sf L,       slow' = B slow,   B = A_ss + A_sf L
+
+(the Riccati equation of block diagonalization: P. V. Kokotović, SIAM Review 17, 1975). As the slow
+coordinates are displacements and their velocities, B is again a second-order system. L is periodic
+and is found by iteration: the slow modes of the frozen instants first, then with L', as in
+superadiabatic bases (modal/periodic/decoupling.py). Harmonics of L above a share of the distance of
+slow and fast frequencies are left out: the iteration does not contract there, and they are
+exponentially small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from modal.types import Array, Complex
+
+ROUNDS = 25
+WORST_CONDITION = 1e8  # of the slow coordinates of the slow modes
+DIVERGED = 1e3  # of the first change
+ACCURACY = 1e-9  # of the frequencies: changes of B at the end
+
+
+@dataclass(frozen=True)
+class SlowMotion:
+    """B (J, 2m, 2m) at equal parts of a period, L (J, n − 2m, 2m), and the last change of B."""
+
+    B: Array
+    L: Array
+    change: float
+
+
+def slow_motion(A: Array, slow: int, period: float, harmonics: int) -> SlowMotion | None:
+    """The slow motion of A (J, n, n) whose first `slow` rows are the slow states.
+
+    harmonics: of L, at most. None where slow and fast frequencies do not stay apart.
+    """
+    found = _frozen(A, slow)
+    return None if found is None else _moving(A, found, period, harmonics)
+
+
+def _parts(A: Array, s: int) -> tuple[Array, Array, Array, Array]:
+    return A[:, :s, :s], A[:, :s, s:], A[:, s:, :s], A[:, s:, s:]
+
+
+def _frozen(A: Array, s: int) -> Array | None:
+    """L of the frozen instants: the invariant subspace of the slowest modes of each."""
+    values, vectors = np.linalg.eig(A)
+    order = np.argsort(np.abs(values), axis=1, kind="stable")[:, None, :s]
+    X = np.take_along_axis(vectors, order, axis=2)
+    own = X[:, :s]
+    if not np.linalg.cond(own).max() <= WORST_CONDITION:
+        return None
+    L = np.linalg.solve(own.swapaxes(1, 2), X[:, s:].swapaxes(1, 2)).swapaxes(1, 2)
+    return np.asarray(L.real)
+
+
+def _moving(A: Array, L: Array, period: float, harmonics: int) -> SlowMotion | None:
+    s = L.shape[2]
+    ss, sf, fs, ff = _parts(A, s)
+    J, rate = len(A), 2.0 * np.pi / period
+    number = np.fft.fftfreq(J, 1.0 / J)
+    sylvester = _Sylvester(ff - L @ sf, ss + sf @ L)
+    if sylvester.apart() <= 0.0:
+        return None
+    retained = np.abs(number) <= min(harmonics, J // 2 - 1)
+    waves = np.where(retained, 1j * rate * number, 0.0)[:, None, None]
+    size, first = float(np.abs(ss).max()), None
+    L = _filtered(L, retained)
+    change = np.inf
+    for _ in range(ROUNDS):
+        B = ss + sf @ L
+        residual = fs + ff @ L - L @ B - np.fft.ifft(waves * np.fft.fft(L, axis=0), axis=0).real
+        Z = _filtered(sylvester.solve(-residual), retained)
+        L = L + Z
+        change = float(np.abs((sf @ Z).mean(axis=0)).max())
+        first = change if first is None else first
+        if not np.isfinite(change) or change > DIVERGED * first:
+            return None
+        if change <= ACCURACY * size:
+            break
+    return SlowMotion(ss + sf @ L, L, change)
+
+
+def _filtered(values: Array, retained: Array) -> Array:
+    waves = np.fft.fft(values, axis=0)
+    waves[~retained] = 0.0
+    return np.asarray(np.fft.ifft(waves, axis=0).real)
+
+
+class _Sylvester:
+    """F Z − Z B = R at J instants, for the same F (J, f, f) and B (J, s, s) again and again."""
+
+    def __init__(self, F: Array, B: Array) -> None:
+        self.F, self.shape = F, (len(F), F.shape[1], B.shape[1])
+        values, self.right = np.linalg.eig(B)
+        self.left = np.linalg.inv(self.right)
+        # Of conjugate pairs one is solved for, twice its real part taken.
+        self.instant, self.column = np.nonzero(values.imag >= 0.0)
+        self.values = values[self.instant, self.column]
+        self.weight = np.where(self.values.imag > 0.0, 2.0, 1.0)
+        self._inverse: Complex | None = None
+
+    def apart(self) -> float:
+        """Least |λ| of F less the largest of B."""
+        fast = np.abs(np.linalg.eigvals(self.F)).min()
+        return float(fast - np.abs(self.values).max())
+
+    def solve(self, R: Array) -> Array:
+        """Z (J, f, s)."""
+        J, f, s = self.shape
+        rows = np.einsum("pfs,ps->pf", R[self.instant], self.right[self.instant, :, self.column])
+        if self._inverse is None:
+            shifted = self.F[self.instant] - self.values[:, None, None] * np.eye(f)
+            self._inverse = np.asarray(np.linalg.inv(shifted), dtype=complex)
+        inverse = self._inverse
+        solved = np.einsum("pfg,pg->pf", inverse, rows) * self.weight[:, None]
+        duals = self.left[self.instant, self.column]
+        Z = np.zeros((J, f, s))
+        for n in range(J):
+            mine = self.instant == n
+            Z[n] = (solved[mine].T @ duals[mine]).real
+        return Z

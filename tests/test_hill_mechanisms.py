@@ -1,0 +1,150 @@
+"""Hill charts of mechanisms on shared shapes: known tongues, and full Floquet analyses."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import mathieu_a, mathieu_b
+
+from assembly.mechanisms.mechanism import Mechanism
+from modal.maps.grid import Grid
+from modal.periodic.balanced import Balanced
+from modal.periodic.chart_method import SharedShapes
+from modal.periodic.chart_panel import Panel
+from modal.periodic.chart_points import ChartPoints
+from modal.periodic.collocation import monodromy
+from modal.periodic.hill import hill_chart
+from modal.periodic.slow_motion import slow_motion
+from modal.reduction.interpolation import periodic_interpolant
+from modal.transient.equations import SecondOrderModel
+from studies.slider_crank.machine import model
+from tests.support.shaken_pendulum import RATE, pendulum
+
+STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
+
+
+def test_shaken_pendulum_has_the_tongues_of_mathieu() -> None:
+    a, q = np.linspace(0.3, 4.6, 14), np.array([0.2, 0.9, 1.4])
+    chart = hill_chart(pendulum, 2.0 * np.pi / RATE, a=a, q=q)
+    assert set(chart.source.values.ravel()) == {"reduced"}
+    for j, strength in enumerate(q):
+        odd = (mathieu_b(1, strength) < a) & (a < mathieu_a(1, strength))
+        even = (mathieu_b(2, strength) < a) & (a < mathieu_a(2, strength))
+        even |= a < mathieu_a(0, strength)
+        due = np.where(odd, FLUTTER, np.where(even, DIVERGENCE, STABLE))
+        np.testing.assert_array_equal(chart.verdict.values[:, j], due)
+        np.testing.assert_allclose(
+            chart.critical_frequency.values[odd, j], 0.5 * RATE / (2 * np.pi)
+        )
+
+
+def slider_crank(speed_rpm: float, damping: float) -> Mechanism:
+    return model(
+        speed_rpm=speed_rpm, elements=4, elastic_crank=False, rayleigh=(0.0, 1e-6 * damping)
+    )
+
+
+def turning(speed_rpm: float, damping: float) -> float:
+    return 60.0 / speed_rpm
+
+
+def full_growth(mechanism: Mechanism, period: float, steps: int) -> float:
+    """Largest growth rate, 1/s, from Gauss steps of all degrees of freedom, in first-order form."""
+    equations = SecondOrderModel(mechanism)
+    smooth = periodic_interpolant(equations.first_orders, 0.0, period)
+    assert smooth is not None
+    P = monodromy(Balanced.energy(smooth, equations.at(0.0)), 0.0, period, steps)
+    return float(np.log(np.abs(np.linalg.eigvals(P)).max()) / period)
+
+
+def worst_ratio(chart: Any, family: Any, points: list[tuple[int, int]]) -> float:
+    """Largest difference of growth rates from the full monodromy, by the stated bounds."""
+    ratios = []
+    for i, j in points:
+        place = {name: float(chart[name][n]) for name, n in zip(chart.dims, (i, j), strict=True)}
+        full = full_growth(family(**place), turning(**place), 1200)
+        difference = abs(float(chart.growth_rate[i, j]) - full)
+        ratios.append(difference / float(chart.error_bound[i, j]))
+    return max(ratios)
+
+
+def test_speed_by_damping_agrees_with_full_floquet_within_the_bounds() -> None:
+    speeds, dampings = np.linspace(1500.0, 9000.0, 6), np.linspace(0.2, 3.0, 4)
+    chart = hill_chart(slider_crank, turning, k=2, speed_rpm=speeds, damping=dampings)
+    assert set(chart.source.values.ravel()) == {"reduced"}
+    assert float(chart.error_bound.max()) < 0.5
+    assert worst_ratio(chart, slider_crank, [(0, 1), (3, 0), (5, 3)]) <= 1.0
+
+
+def test_crank_ratio_agrees_with_full_floquet_within_the_bounds() -> None:
+    def family(crank: float, slider: float) -> Mechanism:
+        return model(
+            crank=crank, slider_mass=slider, speed_rpm=4000.0, elements=4, elastic_crank=False,
+            rayleigh=(2.0, 1e-6),
+        )  # fmt: skip
+
+    cranks, masses = np.linspace(0.1, 0.11, 5), np.linspace(0.2, 1.5, 4)
+    chart = hill_chart(family, 0.015, k=2, crank=cranks, slider=masses)
+    assert set(chart.source.values.ravel()) == {"reduced"}
+    for i, j in [(0, 3), (3, 1)]:
+        point = dict(crank=float(cranks[i]), slider=float(masses[j]))
+        difference = abs(float(chart.growth_rate[i, j]) - full_growth(family(**point), 0.015, 600))
+        assert difference <= float(chart.error_bound[i, j])
+
+
+def elastic(speed_rpm: float, damping: float) -> Mechanism:
+    return model(speed_rpm=speed_rpm, elements=3, rayleigh=(0.0, 1e-6 * damping))
+
+
+def test_panels_with_fast_shapes_eliminated_agree_with_all_shapes() -> None:
+    speeds, dampings = np.linspace(300.0, 1200.0, 4), np.linspace(0.5, 4.0, 4)
+    grid = Grid(elastic, dict(speed_rpm=speeds, damping=dampings), {})
+    shared = SharedShapes(ChartPoints(grid, turning, 2, ()), 1)
+    arrays = shared.prepare()
+    assert min(len(panel.frequencies) for panel in shared.panels) <= 6
+    again = SharedShapes(ChartPoints(grid, turning, 2, ()), 1)
+    again.restore(arrays)
+    tile = (slice(1, 2), slice(0, 4))
+    mine, restored = shared.tile(tile), again.tile(tile)
+    np.testing.assert_array_equal(mine["growth_rate"], restored["growth_rate"])
+    point = dict(speed_rpm=float(speeds[1]), damping=float(dampings[2]))
+    full = full_growth(elastic(**point), turning(**point), 1600)
+    assert abs(mine["growth_rate"][2] - full) <= mine["error_bound"][2]
+
+
+def test_slow_motion_of_constant_matrices_has_their_slow_eigenvalues() -> None:
+    rng = np.random.default_rng(5)
+    fast = np.diag([0.0, 0.0, 40.0, 60.0])
+    A = np.zeros((8, 8))
+    stiffness = np.diag([1.0, 4.0, 1600.0, 3600.0]) + rng.normal(size=(4, 4))
+    order = [0, 1, 4, 5, 2, 3, 6, 7]
+    A[:4, 4:], A[4:, :4], A[4:, 4:] = np.eye(4), -stiffness, -0.01 * fast
+    found = slow_motion(np.repeat(A[order][:, order][None], 8, axis=0), 4, 1.0, 3)
+    assert found is not None
+    due = np.linalg.eigvals(A)
+    due = np.sort_complex(due[np.argsort(np.abs(due))[:4]])
+    np.testing.assert_allclose(np.sort_complex(np.linalg.eigvals(found.B[0])), due, atol=1e-9)
+
+
+def test_unfinished_chart_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    axes = dict(speed_rpm=np.linspace(2000.0, 5000.0, 4), damping=np.linspace(0.5, 2.0, 4))
+    whole = hill_chart(slider_crank, turning, k=2, **axes)
+    computed = []
+    multipliers = Panel.multipliers
+
+    def counted(self: Panel, point: Any, period: float, refinement: int = 1) -> Any:
+        computed.append(tuple(point))
+        if len({p for p in computed}) > 9:
+            raise KeyboardInterrupt
+        return multipliers(self, point, period, refinement)
+
+    store = tmp_path / "chart.zarr"
+    monkeypatch.setattr(Panel, "multipliers", counted)
+    with pytest.raises(KeyboardInterrupt):
+        hill_chart(slider_crank, turning, k=2, store=store, **axes)
+    computed.clear()
+    again = hill_chart(slider_crank, turning, k=2, store=store, resume=True, **axes)
+    assert 0 < len(set(computed)) <= 8
+    np.testing.assert_array_equal(again.growth_rate, whole.growth_rate)
+    np.testing.assert_array_equal(again.verdict, whole.verdict)
