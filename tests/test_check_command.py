@@ -109,8 +109,8 @@ class Interrupt:
     [
         (
             "modal.tracking.smooth_source",
-            "variation",
-            30,
+            "variations",
+            1,
             ["P6"],
             ["Floquet"],
         ),
