@@ -47,7 +47,7 @@ def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     html_report.write(out, study("slider-crank"), {}, tracks, "")
     page = (out.path / "report.html").read_text("utf-8")
     pictures = re.findall(r'src="data:image/[a-z]+;base64,([^"]+)"', page)
-    assert len(pictures) == len(set(pictures)) == 5 and page.count('id="fm-views"') == 1
+    assert len(pictures) == len(set(pictures)) == 6 and page.count('id="fm-views"') == 1
     compared = modal.read_dataset(out.path / "transient.nc")
     assert_described(read, TRACKS)
     assert_described(grid, {**MAP, **slider_crank.variables.VARIABLES})

@@ -85,12 +85,12 @@ class TurningFamily:
     def __init__(self, per_ratio: float, **settings: Any) -> None:
         self.per_ratio, self.settings = per_ratio, settings
 
-    def __call__(self, speed_rpm: float, damping_ratio: float) -> assembly.Mechanism:
-        rayleigh = (0.0, damping_ratio * self.per_ratio)
+    def __call__(self, speed_rpm: float, first_damping: float) -> assembly.Mechanism:
+        rayleigh = (0.0, first_damping * self.per_ratio)
         return model(speed_rpm=speed_rpm, rayleigh=rayleigh, **self.settings)
 
     @staticmethod
-    def period(speed_rpm: float, damping_ratio: float) -> float:
+    def period(speed_rpm: float, first_damping: float) -> float:
         """Of a turn, s."""
         return 60.0 / speed_rpm
 
@@ -205,7 +205,7 @@ def main(
             family.period,
             k=CHART_MODES,
             speed_rpm=np.linspace(0.5 * max_speed_rpm, max_speed_rpm, chart_points),
-            damping_ratio=np.linspace(0.0, 2.0 * damping_ratio, max(2, chart_points // 3)),
+            first_damping=np.linspace(0.0, 2.0 * damping_ratio, max(2, chart_points // 3)),
             progress=progress,
         )
         described(chart, {**MAP, **VARIABLES})

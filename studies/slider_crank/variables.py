@@ -11,6 +11,6 @@ VARIABLES: Table = {
     "amplitude_frozen": Variable("amplitude predicted by Re λ", "1", ("instant",)),
     "instant": Variable("time", "s"),
     "speed_rpm": Variable("crank speed", "rpm"),
-    "damping_ratio": Variable("damping ratio of the first mode at t = 0", "1"),
+    "first_damping": Variable("damping ratio of the first mode at t = 0", "1"),
     "turn": Variable("crank position", "turns"),
 }
