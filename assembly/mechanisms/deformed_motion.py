@@ -155,6 +155,7 @@ class DeformedState:
 
     @cached_property
     def bodies(self) -> list[BodyMotion]:
+        """The bodies in motion at these displacements."""
         m, offsets = self.motion, self.motion.topology.offsets
         return [
             BodyMotion(

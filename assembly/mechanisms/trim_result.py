@@ -38,6 +38,13 @@ class Resultants:
 class Trim:
     """A mechanism in elastic equilibrium at one time: the result of `Mechanism.trim`.
 
+    Parameters
+    ----------
+    state : DeformedState
+        The equilibrium.
+    iterations : int
+        Steps of Newton's method.
+
     Attributes
     ----------
     t : float
@@ -47,8 +54,6 @@ class Trim:
         from.
     displacements : dict of str to ndarray
         All degrees of freedom of every body in its own axes, m and rad.
-    iterations : int
-        Steps of Newton's method.
     """
 
     def __init__(self, state: DeformedState, iterations: int) -> None:
