@@ -31,13 +31,9 @@ FALLING = 0.7  # of the coupling, from one round to the next
 ACCURACY = 1e-10  # of log μ
 TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may have
 WORST_CONDITION = 1e6  # of the projected reference shapes
-WIDEST = 300.0  # of log |μ| in one group: a wider one is not propagated
-LOST = 1e-9  # of the largest |μ| of a group: below that it is not known
+WIDEST = np.log(1e8)  # of the moduli of one group: a wider one needs a product of factors
 LARGEST_GROUP = 40
 FIRST_STEPS = 32  # of the propagation of a group
-FAINT = np.log(1e30)  # −log |μ| of modes of which little need be known …
-FAINT_ACCURACY = 1e-2  # … and the accuracy of their log μ
-JOINS = 4  # times that groups whose shapes are not smooth are joined with their neighbours
 EPS = float(np.finfo(float).eps)
 
 
@@ -57,11 +53,7 @@ class DecoupledModes:
 
 
 def decoupled_modes(A: Balanced, t0: float, period: float) -> DecoupledModes | None:
-    """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
-
-    Of modes that decay fast and do not decouple from each other, half of the decay rate of the
-    slowest is all that is known.
-    """
+    """All multipliers of A; None where no groups of modes stay apart, or X is not smooth."""
     samples = INSTANTS
     while samples <= MOST_INSTANTS:
         found = _Decoupling(A, t0, period, samples)
@@ -83,56 +75,35 @@ class _Decoupling:
         order, closing = _followed(values)
         values = np.take_along_axis(values, order, 1)
         shapes = np.take_along_axis(shapes, order[:, None], 2)
-        self._decay = -period * values.real.max(axis=0)
-        distance = _least_distances(values)
-        near = distance < APART * self.rate
+        near = _least_distances(values) < APART * self.rate
         # What changes places within the period belongs together.
         near[np.arange(len(closing)), closing] = True
         count, label = connected_components(near, directed=False)
         self.groups = [np.flatnonzero(label == number) for number in range(count)]
-        self.usable, self.smooth = True, False
-        for _ in range(JOINS):
-            self.usable = len(self.groups) > 1 and self._group_size() <= LARGEST_GROUP
-            rough = self._start(shapes) if self.usable else []
-            self.smooth = self.usable and not rough
-            if not rough:
-                break
-            for column in rough:
-                self._join_nearest(column, distance)
+        self.usable = count > 1 and self._group_size() <= LARGEST_GROUP
+        self.smooth = self.usable and self._start(shapes)
 
     def _group_size(self) -> int:
         return max(len(group) for group in self.groups)
 
-    def _join_nearest(self, column: int, distance: Array) -> None:
-        """Join the group of a column with the group of the eigenvalue that is nearest to it."""
-        mine = next(g for g, group in enumerate(self.groups) if column in group)
-        outside = distance[column].copy()
-        outside[self.groups[mine]] = np.inf
-        nearest = int(outside.argmin())
-        other = next(g for g, group in enumerate(self.groups) if nearest in group)
-        if other != mine:
-            self.groups[other] = np.concatenate([self.groups[other], self.groups[mine]])
-            del self.groups[mine]
-
-    def _start(self, shapes: Complex) -> list[int]:
-        """X from the projectors of the groups on their shapes at the first instant; the columns
-        whose Fourier coefficients do not fall off."""
+    def _start(self, shapes: Complex) -> bool:
+        """X from the projectors of the groups on their shapes at the first instant; whether its
+        Fourier coefficients fall off."""
         try:
             duals = np.linalg.inv(shapes)
         except np.linalg.LinAlgError:
             self.usable = False
-            return []
+            return False
         self.X = np.empty_like(shapes)
         for group in self.groups:
             inner = duals[:, group] @ shapes[0][:, group]
             if np.linalg.cond(inner).max() > WORST_CONDITION:
                 self.usable = False
-                return []
+                return False
             self.X[:, :, group] = shapes[:, :, group] @ inner
-        size = np.abs(np.fft.fft(self.X, axis=0)).max(axis=1)
-        middle, eighth = len(size) // 2, len(size) // 8
-        tail = size[middle - eighth : middle + eighth].max(axis=0)
-        return [int(column) for column in np.flatnonzero(tail > TAIL * size[0].max())]
+        size = np.abs(np.fft.fft(self.X, axis=0)).max(axis=(1, 2))
+        middle = len(size) // 2
+        return bool(size[middle - len(size) // 8 : middle + len(size) // 8].max() <= TAIL * size[0])
 
     def _transformed(self) -> Complex:
         """B (m, N, N)."""
@@ -155,12 +126,11 @@ class _Decoupling:
             # To second order Σ_j E_ij E_ji / (d_i − d_j) joins d_i.
             terms = np.abs(E) * np.abs(E.swapaxes(1, 2)) / np.abs(apart)
             self.missed = self.period * terms.sum(axis=2).max(axis=0)
-            allowed = np.where(self._faint(), FAINT_ACCURACY, ACCURACY)
-            worst = float((self.missed / allowed).max())
-            if worst <= 1.0:
+            worst = float(self.missed.max())
+            if worst <= ACCURACY:
                 return True
             if worst > FALLING**2 * before:
-                largest = terms.max(axis=0) / allowed[:, None]
+                largest = terms.max(axis=0)
                 if not self._join(largest + largest.T):
                     return False
                 before = np.inf
@@ -176,17 +146,6 @@ class _Decoupling:
         for number, group in enumerate(self.groups):
             label[group] = number
         return np.asarray(label[:, None] == label)
-
-    def _is_faint(self, group: Index) -> bool:
-        """Whether all of a group decays so fast that little need be known of it."""
-        return bool(self._decay[group].min() > FAINT)
-
-    def _faint(self) -> Array:
-        """The columns (N,) of faint groups."""
-        faint = np.zeros(self.X.shape[2], dtype=bool)
-        for group in self.groups:
-            faint[group] = self._is_faint(group)
-        return faint
 
     def _off(self, B: Complex) -> Complex:
         return np.where(self._same(), 0.0, B)
@@ -235,29 +194,21 @@ class _Decoupling:
                 logs[group] = middle * T
                 states[:, :, group] = self.X[:, :, group] * self._phase(B[:, 0, 0] - middle)
                 continue
-            spread = T * np.ptp(np.linalg.eigvals(B).real, axis=1).mean()
-            if spread > WIDEST:
-                if not self._is_faint(group):
-                    return None
-                # Half of the decay rate of the slowest: a bound, as they change slowly.
-                logs[group], error[group] = -0.5 * self._decay[group].min(), np.inf
-                states[:, :, group] = self.X[:, :, group]
-                continue
             waves = _Waves(B - middle * np.eye(len(group)), T)
             try:
                 own = propagator(waves, 0.0, T, ACCURACY, FIRST_STEPS)
             except ConvergenceError:
                 return None
             values, left, right = la.eig(own.matrices[0], left=True, right=True)
-            largest = float(np.abs(values).max())
-            lost = np.abs(values) <= LOST * largest
-            values = np.where(lost, LOST * largest, values)
+            with np.errstate(divide="ignore"):
+                sizes = np.log(np.abs(values))
+            if not np.ptp(sizes) <= WIDEST:
+                return None
             logs[group] = np.log(values) + middle * T
             states[:, :, group] = self.X[:, :, group] @ self._moved(waves, right, values)
             pairing = np.abs((left.conj() * right).sum(axis=0))
             scale = np.linalg.norm(own.matrices[0], 2) / np.abs(values)
             error[group] += own.errors[0] * scale / np.where(pairing > EPS, pairing, EPS)
-            error[group[lost]] = np.inf
         rates = np.asarray(logs / T, dtype=complex)
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
         return DecoupledModes(logs, states[0], error, states, rates)
