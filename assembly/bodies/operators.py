@@ -86,11 +86,13 @@ class BodyOperators:
         own = [restrict(A, self.keep, {}) for A in (*shape.beyond[:3], shape.tangent)]
         M, C, D, tangent = ((A,) if nonzero(A) else () for A in own)
         one = (1.0,)
-        return dict(
-            M=parts["M"] + Combination.of(self.n, one * len(M), M),
-            C=parts["C"] + Combination.of(self.n, one * len(C), C),
-            D=Combination.of(self.n, (1.0, 1.0, *one * len(D)), (self.D, self.d, *D)),
-            K_G=Combination.of(self.n, (*one * len(tangent), -1.0), (*tangent, self.K)),
+        return present(
+            dict(
+                M=parts["M"] + Combination.of(self.n, one * len(M), M),
+                C=parts["C"] + Combination.of(self.n, one * len(C), C),
+                D=Combination.of(self.n, (1.0, 1.0, *one * len(D)), (self.D, self.d, *D)),
+                K_G=Combination.of(self.n, (*one * len(tangent), -1.0), (*tangent, self.K)),
+            )
         )
 
     @cached_property
@@ -118,10 +120,15 @@ class BodyOperators:
             if nonzero(self.d)
             else Combination((n, n)),
         )
-        return {
-            name: Combination(part.shape, tuple((c, A) for c, A in part.terms if nonzero(A)))
-            for name, part in parts.items()
-        }
+        return present(parts)
+
+
+def present(parts: dict[str, Any]) -> dict[str, Any]:
+    """Combinations without their terms of zeros."""
+    return {
+        name: Combination(part.shape, tuple((c, A) for c, A in part.terms if nonzero(A)))
+        for name, part in parts.items()
+    }
 
 
 def sum_operators(operators: list[Any], size: int) -> Any:

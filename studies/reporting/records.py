@@ -51,7 +51,8 @@ class Record:
             "versions": json.dumps(dict(self.versions or versions())),
         }
         if self.model_path:
-            out["model_file"] = self.model_path
+            # Names of files may hold bytes that are no text.
+            out["model_file"] = self.model_path.encode(errors="backslashreplace").decode()
             out["model_files"] = json.dumps(dict(self.files or {}))
             long = len(self.model_text.encode()) > LONGEST
             out["model_text"] = "" if long else self.model_text
