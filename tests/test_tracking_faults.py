@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import assembly
 import modal
@@ -23,7 +25,7 @@ from assembly.errors import (
 from modal.data.storage import read_dataset
 from modal.tracking.following import Rules
 from studies.cli.commands import run_app
-from tests.support.model_files import BEAM
+from tests.support.model_files import BEAM, CRANK
 
 M, K = np.eye(2), np.diag([1.0, 4.0])
 
@@ -139,6 +141,27 @@ modes = 2
 
 
 def test_command_line_writes_what_was_finished(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first five instants are solved, the sixth is not."""
+    track = modal.track
+
+    def stopped(model: object, **options: Any) -> xr.Dataset:
+        finished = track(model, times=options["times"][:5], k=2, progress=False)
+        raise ConvergenceError("at time = 0.125: no", finished)
+
+    monkeypatch.setattr(modal, "track", stopped)
+    path, out = tmp_path / "crank.toml", tmp_path / "out"
+    path.write_text(CRANK)
+    assert run_app(["track", str(path), "--times", "0:0.2:9", "--out", str(out)]) == 3
+    error = capsys.readouterr().err
+    assert error == "frozen-motion: at time = 0.125: no\n"
+    partial = read_dataset(out / "tracks.nc")
+    np.testing.assert_allclose(partial["time"], [0.0, 0.025, 0.05, 0.075, 0.1], atol=1e-12)
+    assert np.all(np.isfinite(partial["frequency"]))
+
+
+def test_an_end_that_cannot_be_frozen_is_found_before_the_first_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A record of 0.1 s is asked for 0.2 s."""
@@ -149,14 +172,11 @@ def test_command_line_writes_what_was_finished(
     np.savetxt(tmp_path / "record.csv", record, delimiter=",", header=header, comments="")
     path, out = tmp_path / "recorded.toml", tmp_path / "out"
     path.write_text(RECORDED)
-    code = run_app(["track", str(path), "--times", "0:0.2:9", "--out", str(out)])
-    error = capsys.readouterr().err
-    assert code == 3, error
-    assert "time = 0.125" in error and error.count("\n") == 1
-    partial = read_dataset(out / "tracks.nc")
-    np.testing.assert_allclose(partial["time"], [0.0, 0.025, 0.05, 0.075, 0.1], atol=1e-12)
-    assert (partial.attrs["instants"], partial.attrs["instants_requested"]) == (5, 9)
-    assert np.all(np.isfinite(partial["frequency"]))
+    assert run_app(["track", str(path), "--times", "0:0.2:9", "--out", str(out)]) == 2
+    assert capsys.readouterr().err == (
+        "frozen-motion: t = 0.2 s is outside of the record, which is from 0 to 0.1 s\n"
+    )
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(
