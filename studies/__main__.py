@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+import time
 
 from studies.cli.stopping import stoppable
 
@@ -21,7 +23,12 @@ def main(arguments: list[str] | None = None) -> int:
             os.environ.setdefault("OMP_NUM_THREADS", "1")
             from studies.cli.commands import run_app
 
-            return run_app(arguments)
+            try:
+                return run_app(arguments)
+            except OSError as fault:
+                if fault.errno == errno.EIO:  # the terminal is gone: its signal is on the way
+                    time.sleep(1.0)
+                raise
         except KeyboardInterrupt:
             print(f"\nfrozen-motion: {stop.reason}; what was finished is kept", file=sys.stderr)
             # After a KeyboardInterrupt inside exec of a string (dataclasses, namedtuples), CPython
