@@ -49,7 +49,7 @@ slow: setup  ## run the slow tests
 
 complex: ## run the tests of solving and sweeping on a complex PETSc build, in .venv-complex
 	@tools/set-up .venv-complex complex
-	.venv-complex/bin/python -m pytest $(in_workers) $(SOLVING:%=tests/test_%.py)
+	.venv-complex/bin/python -m pytest $(in_workers) -m "not slow" $(SOLVING:%=tests/test_%.py)
 
 lint: setup  ## check the style with ruff
 	$(python) -m ruff check
