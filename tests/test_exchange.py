@@ -53,6 +53,20 @@ def test_shapes_of_a_solid_keep_its_cells(tmp_path: Path) -> None:
     assert set(mesh.point_data) == {"mode 1 real", "mode 2 real"}
 
 
+def test_pyvista_draws_the_shapes_of_a_solid(tmp_path: Path) -> None:
+    pyvista = pytest.importorskip("pyvista")
+    block = gallery.block(4, 2, 2)
+    modes = modal.solve(block.freeze(), k=1)
+    mesh = pyvista.read(modal.write_shapes(tmp_path / "block.vtu", block, modes))
+    assert (mesh.n_points, mesh.n_cells) == (len(block.dofs.coordinates), 16)
+    moved = mesh.warp_by_vector("mode 1 real")
+    np.testing.assert_allclose(moved.points - mesh.points, mesh["mode 1 real"], atol=1e-6)
+    plotter = pyvista.Plotter(off_screen=True)
+    plotter.add_mesh(moved, scalars="mode 1 real")
+    plotter.screenshot(tmp_path / "block.png")
+    assert (tmp_path / "block.png").stat().st_size > 1000
+
+
 def test_shapes_of_a_mechanism_are_where_it_stands(tmp_path: Path) -> None:
     mechanism = slider_crank.model()
     t = 0.004
