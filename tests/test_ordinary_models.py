@@ -36,7 +36,10 @@ def left_errors(system: FrozenSystem, modes: Modes) -> np.ndarray:
 
 
 def check_vectors(system: FrozenSystem, modes: Modes) -> None:
-    """Both sides solve their problem to 1e-12, pair to one, and no state comes twice."""
+    """Both sides solve their problem to 1e-12, pair to one, and no state comes twice.
+
+    The two vectors of a defective eigenvalue (infinite condition but for round-off) are one.
+    """
     assert modes.backward_error.max(initial=0.0) <= 1e-12
     assert left_errors(system, modes).max(initial=0.0) <= 1e-12
     pairing = Quadratic(system).pairing(modes.eigenvalues, modes.left, modes.right)
@@ -44,7 +47,8 @@ def check_vectors(system: FrozenSystem, modes: Modes) -> None:
     np.testing.assert_allclose(pairing[sound], 1.0, rtol=1e-6)
     scale = np.abs(modes.eigenvalues).max(initial=1.0)
     states = np.vstack([modes.right, modes.right * modes.eigenvalues / scale])
-    assert la.svdvals(states / np.linalg.norm(states, axis=0)).min(initial=1.0) > 1e-9
+    states = (states / np.linalg.norm(states, axis=0))[:, sound]
+    assert la.svdvals(states).min(initial=1.0) > 1e-9
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
