@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
-from assembly.linalg.mumps import complex_build, has_node_blocks, nested_dissection
+from assembly.linalg.mumps import nested_dissection
 from assembly.linalg.superlu import SuperLUFactor, unpivoted_inertia
 
 
@@ -39,22 +39,6 @@ def test_solves_vectors_and_blocks(structure: str, small: int) -> None:
         for rhs in (b, b[:, 0], b[:, :1], b + 1j * b[::-1]):
             assert np.abs(A @ factor.solve(rhs) - rhs).max() < 1e-12
             assert np.abs(A.T @ factor.solve_transposed(rhs) - rhs).max() < 1e-12
-
-
-@pytest.mark.skipif(complex_build(), reason="Cholesky is SuperLU's there")
-def test_the_nodes_of_a_solid_are_ordered_in_place_of_its_degrees_of_freedom() -> None:
-    """A = L ⊗ a of a scalar L and a full a (3, 3): A⁻¹(b ⊗ c) = L⁻¹b ⊗ a⁻¹c."""
-    scalar = laplacian(8)
-    small = np.array([[3.0, 1.0, 0.5], [1.0, 4.0, -1.0], [0.5, -1.0, 5.0]])
-    matrix = sp.csr_matrix(sp.kron(scalar, small))
-    assert has_node_blocks(sp.triu(matrix, format="csr"))
-    assert not has_node_blocks(sp.triu(laplacian(6), format="csr"))  # 216 = 3 × 72 unknowns
-    assert not has_node_blocks(sp.triu(sp.kron(scalar, np.eye(3)), format="csr"))
-    b, c = np.random.default_rng(0).standard_normal(512), np.array([1.0, -2.0, 0.3])
-    expected = np.kron(np.linalg.solve(scalar.toarray(), b), np.linalg.solve(small, c))
-    with Factorization(matrix, "spd", small=0) as factor:
-        assert factor._factor.factor.getMumpsIcntl(15) == -3
-        np.testing.assert_allclose(factor.solve(np.kron(b, c)), expected, rtol=1e-11, atol=1e-13)
 
 
 def test_inertia_counts_the_eigenvalues_below_a_shift() -> None:

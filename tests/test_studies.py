@@ -12,6 +12,7 @@ import modal
 from assembly.errors import InputError, MechanismError
 from modal.data.variables import MAP, TRACKS
 from studies import rotating_blade, slider_crank
+from studies.__main__ import main
 from studies.cli import html_report
 from studies.registry import study
 from studies.reporting.output import OutputFolder
@@ -104,6 +105,12 @@ def test_solid_blade_against_calculix() -> None:
     compared = rotating_blade.compare_with_calculix(rotating_blade.solid_model())
     assert_described(compared, rotating_blade.variables.VARIABLES)
     assert np.abs(compared["relative_difference"].values).max() < 3e-3
+
+
+@pytest.mark.slow
+def test_rotating_blade_with_its_own_settings(tmp_path: Path) -> None:
+    """Its solid sweep is verified in full order at a drawn speed."""
+    assert main(["run", "rotating-blade", "--out", str(tmp_path / "out")]) == 0
 
 
 def test_rotating_blade_runs_and_its_map_has_all_three_verdicts(tmp_path: Path) -> None:

@@ -28,9 +28,6 @@ NARROWEST = 16  # columns at least: fewer cost more each
 LARGE = 100_000  # DOFs from which freed memory is returned to the system
 ROOM = (50, 200)  # for pivoting, per cent of the estimate; the second where the first is too little
 TOO_LITTLE = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS: more room is needed
-NODE = 3  # DOFs of a node of a solid: MUMPS then orders the graph of the nodes
-SAMPLED = 64  # nodes whose rows are looked at
-FILLED = 0.9  # of the entries of blocks, from which a matrix counts as one of blocks
 OUT_OF_MEMORY, OUT_OF_CORE_FAULT = (-7, -13, -19), -90
 
 
@@ -72,23 +69,6 @@ def petsc_arrays(A: sp.csr_matrix | None) -> tuple[Any, Any, Any]:
     return indptr, indices, A.data.astype(PETSc.ScalarType, copy=False)
 
 
-def has_node_blocks(rows: sp.csr_matrix | None) -> bool:
-    """Whether an upper triangle consists of nearly full blocks of NODE rows and columns.
-
-    Judged by SAMPLED nodes evenly spread.
-    """
-    if rows is None or rows.shape[0] == 0 or rows.shape[0] % NODE:
-        return False
-    nodes = rows.shape[0] // NODE
-    there = possible = 0
-    for node in np.unique(np.linspace(0, nodes - 1, min(SAMPLED, nodes)).astype(int)):
-        first, last = rows.indptr[NODE * node], rows.indptr[NODE * (node + 1)]
-        there += int(last - first)
-        blocks = len(np.unique(rows.indices[first:last] // NODE))
-        possible += NODE**2 * blocks - NODE * (NODE - 1) // 2
-    return there >= FILLED * possible
-
-
 class MumpsFactor:
     """MUMPS's Cholesky ("spd", real builds only), LDLᵀ ("symmetric") or LU of a matrix (n, n).
 
@@ -120,7 +100,6 @@ class MumpsFactor:
         self.shared = comm is not None
         self.out_of_core = out_of_core
         self.local = n if rows is not None else 0
-        self.node_blocks = structure == "spd" and not self.shared and has_node_blocks(rows)
         self.matrix = self._matrix(rows)
         del rows
         if n >= LARGE:
@@ -165,8 +144,6 @@ class MumpsFactor:
         self.pc.setFactorSetUpSolverType()
         factor = self.pc.getFactorMatrix()
         factor.setMumpsIcntl(14, room)
-        if self.node_blocks:
-            factor.setMumpsIcntl(15, -NODE)
         if self.structure == "symmetric":
             factor.setMumpsIcntl(13, 1)  # no ScaLAPACK root: the inertia is then exact
         if self.out_of_core:
