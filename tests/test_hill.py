@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import mathieu_a, mathieu_b
 
 from assembly.errors import InputError
 from modal.periodic.hill import hill_chart
-from tests.support.floquet_cases import mathieu, meissner
+from tests.support.floquet_cases import mathieu, mathieu_tongues, meissner
 
 STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
 
@@ -20,9 +19,7 @@ def test_mathieu_chart_has_its_tongues_where_scipy_has_them(tmp_path: Path) -> N
     assert chart.verdict.dims == ("a", "q")
     assert bool(chart.done.all())
     for j, strength in enumerate(q):
-        odd = (mathieu_b(1, strength) < a) & (a < mathieu_a(1, strength))
-        even = (mathieu_b(2, strength) < a) & (a < mathieu_a(2, strength))
-        even |= a < mathieu_a(0, strength)
+        odd, even = mathieu_tongues(a, strength)
         due = np.where(odd, FLUTTER, np.where(even, DIVERGENCE, STABLE))
         np.testing.assert_array_equal(chart.verdict.values[:, j], due)
         # In the odd tongues the multiplier is negative: half the frequency of the excitation.

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import mathieu_a, mathieu_b
 
 from assembly.mechanisms.mechanism import Mechanism
 from modal.maps.grid import Grid
@@ -19,6 +18,7 @@ from modal.periodic.slow_motion import slow_motion
 from modal.reduction.interpolation import periodic_interpolant
 from modal.transient.equations import SecondOrderModel
 from studies.slider_crank.machine import model
+from tests.support.floquet_cases import mathieu_tongues
 from tests.support.shaken_pendulum import RATE, pendulum
 
 STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
@@ -29,9 +29,7 @@ def test_shaken_pendulum_has_the_tongues_of_mathieu() -> None:
     chart = hill_chart(pendulum, 2.0 * np.pi / RATE, a=a, q=q)
     assert set(chart.source.values.ravel()) == {"reduced"}
     for j, strength in enumerate(q):
-        odd = (mathieu_b(1, strength) < a) & (a < mathieu_a(1, strength))
-        even = (mathieu_b(2, strength) < a) & (a < mathieu_a(2, strength))
-        even |= a < mathieu_a(0, strength)
+        odd, even = mathieu_tongues(a, strength)
         due = np.where(odd, FLUTTER, np.where(even, DIVERGENCE, STABLE))
         np.testing.assert_array_equal(chart.verdict.values[:, j], due)
         np.testing.assert_allclose(

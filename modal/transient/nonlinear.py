@@ -19,6 +19,7 @@ import numpy as np
 
 from assembly.errors import ConvergenceError, InputError
 from assembly.linalg.factorization import Factorization
+from modal.transient.integrators.generalized_alpha import AlphaParameters
 from modal.transient.integrators.stages import Stages, State
 from modal.transient.loads import InertiaLoads
 from modal.transient.loads import Load as LoadLike
@@ -31,19 +32,13 @@ SLOW = 0.2  # ratio of two Newton steps from which the step matrix is formed aga
 Force = Callable[[float], Array]
 
 
-class NonlinearAlpha:
+class NonlinearAlpha(AlphaParameters):
     """rho_infinity: spectral radius at infinite frequency, 0 to 1; 1 damps nothing."""
 
     order = 2
 
     def __init__(self, model: Any, load: Force, rho_infinity: float = 1.0) -> None:
-        if not 0.0 <= rho_infinity <= 1.0:
-            raise InputError(f"rho_infinity: expected a number from 0 to 1, got {rho_infinity}")
-        rho = float(rho_infinity)
-        self.alpha_m = (2.0 * rho - 1.0) / (rho + 1.0)
-        self.alpha_f = rho / (rho + 1.0)
-        self.gamma = 0.5 - self.alpha_m + self.alpha_f
-        self.beta = 0.25 * (1.0 - self.alpha_m + self.alpha_f) ** 2
+        super().__init__(rho_infinity)
         self.model, self.load = model, load
         self._near: Any = None
         self._factor: Factorization | None = None

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import mathieu_a, mathieu_b
 
 from assembly.system.frozen import FrozenSystem
 
@@ -15,6 +16,14 @@ Matrix = Callable[[float], Array]
 def mathieu(a: float, q: float) -> Matrix:
     """y″ + (a − 2q cos 2t) y = 0, period π."""
     return lambda t: np.array([[0.0, 1.0], [-(a - 2.0 * q * np.cos(2.0 * t)), 0.0]])
+
+
+def mathieu_tongues(a: Array, q: float) -> tuple[Array, Array]:
+    """Whether each a lies in an unstable tongue of odd order, and in one of even order or below
+    all, for a up to 5 (SciPy's characteristic values)."""
+    odd = (mathieu_b(1, q) < a) & (a < mathieu_a(1, q))
+    even = (mathieu_b(2, q) < a) & (a < mathieu_a(2, q))
+    return odd, even | (a < mathieu_a(0, q))
 
 
 def meissner(delta: float, eps: float) -> Matrix:

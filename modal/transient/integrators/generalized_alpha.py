@@ -27,12 +27,10 @@ from modal.types import Array
 Load = Callable[[float], Array]
 
 
-class GeneralizedAlpha:
-    """rho_infinity: spectral radius at infinite frequency, 0 to 1; 1 conserves the energy."""
+class AlphaParameters:
+    """α_m, α_f, γ and β. rho_infinity: spectral radius at infinite frequency, 0 to 1."""
 
-    order = 2
-
-    def __init__(self, equations: SecondOrderModel, load: Load, rho_infinity: float = 1.0) -> None:
+    def __init__(self, rho_infinity: float) -> None:
         if not 0.0 <= rho_infinity <= 1.0:
             raise InputError(f"rho_infinity: expected a number from 0 to 1, got {rho_infinity}")
         rho = float(rho_infinity)
@@ -40,6 +38,15 @@ class GeneralizedAlpha:
         self.alpha_f = rho / (rho + 1.0)
         self.gamma = 0.5 - self.alpha_m + self.alpha_f
         self.beta = 0.25 * (1.0 - self.alpha_m + self.alpha_f) ** 2
+
+
+class GeneralizedAlpha(AlphaParameters):
+    """rho_infinity: spectral radius at infinite frequency, 0 to 1; 1 conserves the energy."""
+
+    order = 2
+
+    def __init__(self, equations: SecondOrderModel, load: Load, rho_infinity: float = 1.0) -> None:
+        super().__init__(rho_infinity)
         self.equations, self.load = equations, load
         self.solver, self._mass_solver = StepSolver(), StepSolver()
         self._constant_matrix: dict[float, Matrix] = {}  # the last few step lengths
