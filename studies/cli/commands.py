@@ -21,6 +21,7 @@ from studies.cli.over_ranks import (
     drivers,
     exit_code,
     linear_systems,
+    on_one_driver,
     one_driver,
     silence_others,
     takes_part,
@@ -125,7 +126,7 @@ def run(
 @FORCE
 @YES
 @EXPLORE
-@linear_systems
+@on_one_driver
 @STRICT
 def track(
     model: Path,
@@ -137,15 +138,11 @@ def track(
     force: bool,
     yes: bool,
     explore: bool,
-    solver: Method,
-    out_of_core: Path | None,
 ) -> None:
     """Follow the modes of a model along its motion, or over a parameter (a Campbell diagram)."""
     from studies.cli.runs import run_track
 
-    with one_driver(solver, out_of_core) as driving:
-        if driving:
-            _finish(*run_track(model, times, over, modes, out, resume, force, yes, explore=explore))
+    _finish(*run_track(model, times, over, modes, out, resume, force, yes, explore=explore))
 
 
 @app.command("map")
@@ -208,7 +205,7 @@ def new(kind: str, file: Path | None, force: bool) -> None:
 @MODES
 @OUT
 @FORCE
-@linear_systems
+@on_one_driver
 @STRICT
 def solve(
     model: Path,
@@ -216,15 +213,11 @@ def solve(
     modes: int | None,
     out: Path | None,
     force: bool,
-    solver: Method,
-    out_of_core: Path | None,
 ) -> None:
     """Modes of one state: table, verdict on all modes, shapes for ParaView and as a figure."""
     from studies.cli.one_state import run_solve
 
-    with one_driver(solver, out_of_core) as driving:
-        if driving:
-            _finish(*run_solve(model, settings, modes, out, force))
+    _finish(*run_solve(model, settings, modes, out, force))
 
 
 @app.command()
@@ -234,7 +227,7 @@ def solve(
 @STATE
 @OUT
 @FORCE
-@linear_systems
+@on_one_driver
 @STRICT
 def response(
     model: Path,
@@ -243,36 +236,28 @@ def response(
     settings: tuple[str, ...],
     out: Path | None,
     force: bool,
-    solver: Method,
-    out_of_core: Path | None,
 ) -> None:
     """Frequency response to the forces of a model file, or response of its rotor to unbalance."""
     from studies.cli.forced import run_response
 
-    with one_driver(solver, out_of_core) as driving:
-        if driving:
-            _finish(*run_response(model, frequencies, speeds, settings, out, force))
+    _finish(*run_response(model, frequencies, speeds, settings, out, force))
 
 
 @app.command()
 @MODEL
 @click.option("--times", metavar="START:STOP:COUNT", help="Instants, s; default one period.")
 @MODES
-@linear_systems
+@on_one_driver
 @STRICT
 def check(
     model: Path,
     times: str | None,
     modes: int | None,
-    solver: Method,
-    out_of_core: Path | None,
 ) -> None:
     """Check the properties P1-P6, compare with time integration, and give the verdict."""
     from studies.cli.check import run_check
 
-    with one_driver(solver, out_of_core) as driving:
-        if driving:
-            run_check(model, times, modes, click.echo)
+    run_check(model, times, modes, click.echo)
 
 
 @app.command()
@@ -280,21 +265,17 @@ def check(
 @click.option("--files", type=FOLDER, help="Folder of the files that its model file names.")
 @OUT
 @FORCE
-@linear_systems
+@on_one_driver
 def rerun(
     dataset: Path,
     files: Path | None,
     out: Path | None,
     force: bool,
-    solver: Method,
-    out_of_core: Path | None,
 ) -> None:
     """Compute a dataset again from what it was computed from, and compare the numbers."""
     from studies.cli.rerun import run_again
 
-    with one_driver(solver, out_of_core) as driving:
-        if driving:
-            _finish(*run_again(dataset, files, out, force))
+    _finish(*run_again(dataset, files, out, force))
 
 
 @app.command()

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,15 +18,8 @@ if TYPE_CHECKING:
     from assembly.linalg.solver import Method
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-SHARED = (
-    "track",
-    "run",
-    "map",
-    "check",
-    "solve",
-    "response",
-    "rerun",
-)  # commands that need all ranks
+# Commands that need all ranks.
+SHARED = ("track", "run", "map", "check", "solve", "response", "rerun")
 
 OUT_OF_CORE = click.option(
     "--out-of-core", type=Path, metavar="DIR", help="Keep the factors of large matrices on disk."
@@ -77,6 +71,18 @@ def one_driver(solver: Method, out_of_core: Path | None) -> Iterator[bool]:
 
     with linear_solver(solver, out_of_core=out_of_core, comm=world()) as driving:
         yield driving
+
+
+def on_one_driver(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that the first rank carries out, with the options of `linear_systems`."""
+
+    @wraps(command)
+    def carried_out(solver: Method, out_of_core: Path | None, **arguments: Any) -> None:
+        with one_driver(solver, out_of_core) as driving:
+            if driving:
+                command(**arguments)
+
+    return linear_systems(carried_out)
 
 
 @contextmanager
