@@ -63,6 +63,24 @@ class Reaction:
     moment: Array
 
 
+def joint_reactions(
+    topology: Topology, multipliers: Array, wrench: Array, rotations: Array
+) -> dict[str, Reaction]:
+    """Reactions by joint and bushing, of multipliers (rows,) and their wrenches (rows, 12).
+
+    rotations: from the axes of each joint point to fixed axes, (points, 3, 3).
+    """
+    forces = -multipliers[:, None] * wrench
+    out = {}
+    for number, name in enumerate(topology.tie_names):
+        second = 2 * number + 1
+        R, lever = rotations[second], topology.points[second].lever
+        total = forces[topology.row_points[:, 1] == second, 6:].sum(axis=0)
+        # Moments are about the node; `lever` is the offset of the point from it.
+        out[name] = Reaction(name, R @ total[:3], R @ (total[3:] - np.cross(lever, total[:3])))
+    return out
+
+
 class InverseDynamics:
     """Loads on all bodies of a mechanism, and the reactions that balance them.
 
