@@ -19,8 +19,8 @@ from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_rotation import jacobian, moved_by, spin_transposed, turned_by
 from assembly.elements.passage import Beyond, Passage
-from assembly.elements.section_inertia import cross_matrices
 from assembly.elements.taylor import Taylor
+from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index
 
 ALL = (0, 1, 2, 3, 4, 5)
@@ -41,7 +41,7 @@ class OffsetFamily(CarriedFamily):
         self.map = ElementMap(dofs, holder[:, None], ALL)
         self.inner_map = ElementMap(inner_dofs, np.arange(len(holder))[:, None], ALL)
         blocks = np.tile(np.eye(6), (len(holder), 1, 1))
-        blocks[:, :3, 3:] = -cross_matrices(self.arms)
+        blocks[:, :3, 3:] = -skew(self.arms)
         self.B = self._between(blocks)
 
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:

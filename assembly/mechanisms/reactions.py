@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from assembly.elements.taylor import Taylor
 from assembly.kinematics import unit_coefficients
 from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.deflections import Deflected
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
@@ -33,7 +33,7 @@ class Instant:
     state: RigidState
     evaluated: Evaluated
     wrench: Array
-    gradient: Jet
+    gradient: Taylor
     coefficients: Array
     loading: Array
     forces: Array
@@ -133,7 +133,7 @@ class InverseDynamics:
             state,
             e,
             gradient[0],
-            Jet(self.topology.spread(gradient)),
+            Taylor(self.topology.spread(gradient)),
             unit_coefficients(omega, epsilon, acceleration),
             loading,
             forces,
