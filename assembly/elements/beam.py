@@ -67,6 +67,24 @@ class BeamFamily(ElementFamily):
     def stiffness(self) -> sp.csr_matrix:
         return self.map.matrix(self.shapes.stiffness)
 
+    @cached_property
+    def _damping(self) -> Array:
+        """D of the sections (E, 12, 12)."""
+        relative, resistance = self.shapes.relative, self.shapes.resistance
+        if resistance is None:
+            return np.zeros_like(self.shapes.stiffness)
+        return symmetric(relative.transpose(0, 2, 1) @ resistance @ relative)
+
+    def damping(self) -> sp.csr_matrix:
+        return self.zero() if self.shapes.resistance is None else self.map.matrix(self._damping)
+
+    def _resistance(self, b: float) -> Array | None:
+        """Of the sections' damping and of b times their stiffness, (E, 6, 6); None without."""
+        own = self.shapes.resistance
+        if not b:
+            return own
+        return b * self.shapes.rigidity + (0.0 if own is None else own)
+
     def frame_stiffness(self) -> sp.csr_matrix:
         """Nothing: the elements strain in no rigid motion."""
         return self.zero()
@@ -172,8 +190,10 @@ class BeamFamily(ElementFamily):
         c = passage.coefficients
         forces = self._large.rate_forces(state, passage.omega, c, mass_damping)
         forces = forces - (M @ a[..., None] + C @ v[..., None])[..., 0]
-        if b:
-            forces = forces + b * self._large.viscous_forces(state[..., :24], c)
+        resistance = self._resistance(b)
+        if resistance is not None:
+            forces = forces + self._large.viscous_forces(state[..., :24], c, resistance)
+            forces = forces - (self._damping @ v[..., None])[..., 0]
         return self.map.vector(forces)
 
     def rate_tangents(self, passage: Passage) -> Beyond:
@@ -193,13 +213,15 @@ class BeamFamily(ElementFamily):
         def inertia(state: AnyArray) -> AnyArray:
             return large.rate_forces(state, omega, c)
 
-        D = np.zeros_like(M)
-        if mass_damping or b:
+        D, resistance = np.zeros_like(M), self._resistance(b)
+        if mass_damping or resistance is not None:
 
             def damping(state: AnyArray) -> AnyArray:
                 drag = large.rate_forces(state, 0.0 * omega, c, mass_damping)
                 drag = drag - large.rate_forces(state, 0.0 * omega, c)
-                return np.asarray(drag + b * large.viscous_forces(state[..., :24], c))
+                if resistance is not None:
+                    drag = drag + large.viscous_forces(state[..., :24], c, resistance)
+                return np.asarray(drag)
 
             D = symmetric(by(12, 24, damping))
         by_a, by_v = symmetric(by(24, 36, inertia)), by(12, 24, inertia)
@@ -208,5 +230,5 @@ class BeamFamily(ElementFamily):
             by_v = 0.5 * (by_v - by_v.transpose(0, 2, 1))
         else:
             K = by(0, 12, inertia) + (by(0, 12, damping) if np.any(D) else 0.0)
-        matrices = (by_a - symmetric(M), by_v - C, D, K)
+        matrices = (by_a - symmetric(M), by_v - C, D - self._damping, K)
         return Beyond(*(self.map.matrix(matrix) for matrix in matrices))

@@ -29,6 +29,7 @@ class Stations:
     rule: the quadrature. X (E, Q, 3): the axis, m. slope (E, Q, 3): dX/dξ, ξ from 0 to 1.
     compliance (E, Q, 6, 6): strains (γ, κ) of unit resultants (F, Mo). inertia: per length, about
     the axis. tension_centre (E, Q, 3): from the axis, m. radius2 (E, Q): Wagner's r² about it, m².
+    viscous (E, Q, 6, 6): power that rates of resultants dissipate (`viscous_compliance`), if any.
     """
 
     rule: LineRule
@@ -38,6 +39,7 @@ class Stations:
     inertia: SectionInertia
     tension_centre: Array
     radius2: Array
+    viscous: Array | None = None
 
 
 class BeamShapes:
@@ -80,6 +82,18 @@ class BeamShapes:
         self.du[..., 3:6] += turn
         self.dphi = kappa @ load[:, None]
         self.stiffness = symmetric(relative.transpose(0, 2, 1) @ load)
+
+    @cached_property
+    def resistance(self) -> Array | None:
+        """Loads at the far end per unit of the rate of its motion, (E, 6, 6), of the sections'
+        damping; None without.
+        """
+        st = self.stations
+        if st.viscous is None:
+            return None
+        power = self.balance.swapaxes(-1, -2) @ st.viscous @ self.balance
+        power = over(st.rule, self.jacobian[..., None, None] * power)
+        return symmetric(self.rigidity @ power @ self.rigidity)
 
     @cached_property
     def jacobian(self) -> Array:

@@ -127,6 +127,7 @@ class OffsetFamily(CarriedFamily):
     def _inner_force(self, own: Passage) -> Array:
         """All inertia and damping forces of the rates of the inner family."""
         linear = self.inner.mass() @ own.a + self._coriolis(own.omega) @ own.v
+        linear = linear + self.inner.damping() @ own.v
         return np.asarray(self.inner.rate_force(own) + linear)
 
     def _coriolis(self, omega: Array) -> Any:
@@ -137,7 +138,7 @@ class OffsetFamily(CarriedFamily):
         own, turning = self._inner_passage(passage)
         forces = self.inner_map.gather(self._inner_force(own))
         forces[:, 3:] += self._pulled(turning[:, :3], forces[:, :3])
-        C = self._carried(self._coriolis(passage.omega))
+        C = self._carried(self._coriolis(passage.omega) + self.inner.damping())
         return np.asarray(self.map.vector(forces) - self.mass() @ passage.a - C @ passage.v)
 
     def rate_tangents(self, passage: Passage) -> Beyond:
@@ -155,14 +156,14 @@ class OffsetFamily(CarriedFamily):
         )
         linear_M, linear_C = self.inner.mass().tocsr(), self._coriolis(passage.omega)
         M, C, D, K = self.inner.rate_tangents(own)
-        M, C = M + linear_M, C + linear_C
+        M, C, D = M + linear_M, C + linear_C, D + self.inner.damping()
         pull = self.inner_map.gather(self._inner_force(own))[:, :3]
         turns = np.zeros((len(phi), 6, 6))
         turns[:, 3:, 3:] = jacobian(lambda p: self._pulled(p, pull), phi)
         return Beyond(
             sp.csr_matrix(T.T @ M @ T - self._carried(linear_M)),
             sp.csr_matrix(T.T @ (C @ T + 2.0 * M @ dT) - self._carried(linear_C)),
-            sp.csr_matrix(T.T @ D @ T),
+            sp.csr_matrix(T.T @ D @ T - self.damping()),
             sp.csr_matrix(T.T @ (K @ T + (C + D) @ dT + M @ ddT) + self.map.matrix(turns)),
         )
 
