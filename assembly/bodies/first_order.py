@@ -67,6 +67,7 @@ class FirstOrder:
     def __init__(self, body: Body) -> None:
         self.body, self.statics = body, body.statics
         self._changes: dict[int, Displaced] = {}
+        self._load_changes: dict[bytes, Displaced] = {}
         self._couplings: dict[int, tuple[Array, Array]] = {}
         self._products: dict[tuple[int, int], Array] = {}
 
@@ -81,20 +82,52 @@ class FirstOrder:
     def change(self, unit: int) -> Displaced:
         """The derivatives of K_T (beyond K_G), M and D by one unit load."""
         if unit not in self._changes:
-            statics, body = self.statics, self.body
-            c = np.zeros(UNIT_COUNT)
             if unit < UNIT_COUNT:
-                u, c[unit] = statics.unit_response[:, unit], 1.0
+                change = self.change_of(self.statics.unit_response[:, unit], unit)
             else:
-                u = statics.damper_response[:, unit - UNIT_COUNT]
-            each = [family.displaced(u, c, body.rayleigh) for family in body.families]
-            whole = []
-            for matrices in zip(*each, strict=True):
-                known = [A for A in matrices if A is not None and nonzero(A)]
-                total = sum_operators(known, body.size) if known else None
-                whole.append(None if total is None else restrict(total, body.free, {}))
-            self._changes[unit] = Displaced(*whole)
+                change = self.change_of(self.statics.damper_response[:, unit - UNIT_COUNT])
+            self._changes[unit] = change
         return self._changes[unit]
+
+    def load_changes(self, loads: Array) -> list[Displaced]:
+        """Those by the responses to loads (all DOFs, k), the same objects for the same loads."""
+        keys = [column.tobytes() for column in np.ascontiguousarray(loads.T)]
+        new = [j for j, key in enumerate(keys) if key not in self._load_changes]
+        if new:
+            for j, u in zip(new, self.statics.response(loads[:, new]).T, strict=True):
+                self._load_changes[keys[j]] = self.change_of(u)
+        return [self._load_changes[key] for key in keys]
+
+    @cached_property
+    def mobile_changes(self) -> list[Displaced]:
+        """Those by the motions `mobile`."""
+        return [self.change_of(u) for u in self.mobile.T]
+
+    def change_of(self, u: Array, unit: int | None = None) -> Displaced:
+        """The same by a displacement u (all DOFs,), and by one unit kinematics that causes it."""
+        c = np.zeros(UNIT_COUNT)
+        if unit is not None:
+            c[unit] = 1.0
+        each = [family.displaced(u, c, self.body.rayleigh) for family in self.body.families]
+        whole = []
+        for matrices in zip(*each, strict=True):
+            known = [A for A in matrices if A is not None and nonzero(A)]
+            total = sum_operators(known, self.body.size) if known else None
+            whole.append(None if total is None else restrict(total, self.body.free, {}))
+        return Displaced(*whole)
+
+    @cached_property
+    def mobile(self) -> Array:
+        """Rigid motions (all DOFs, m) that neither supports nor springs resist."""
+        return self.body.unresisted(self.body.fixed)
+
+    def mobility(self, u: Array) -> Array:
+        """Coordinates (..., m) of the rigid motion in displacements u (..., DOFs).
+
+        What is left of them are responses to loads on the held body, which rest where it is held.
+        """
+        held = np.flatnonzero(self.statics.held & ~self.body.fixed)
+        return np.asarray(np.linalg.solve(self.mobile[held], u[..., held, None])[..., 0])
 
     def parts(self, motion: Kinematics) -> dict[str, Combination]:
         """What the deflection adds to K_G, M and D of an instant.

@@ -231,6 +231,20 @@ class Topology:
             out[..., slots[:, None], slots] += np.tensordot(g, second, 1)
         return np.asarray(out)
 
+    def gradient_change(self, gradient: Array, hessian: Array, moved: Array) -> Array:
+        """What displacements (..., J) of the constrained DOFs change of the gradients (..., rows,
+        J); gradient, hessian: as for `gather_hessian`."""
+        on_points = (moved @ self._seen.T)[..., self._unit_of]
+        out = self.spread((hessian @ on_points[..., None])[..., 0])
+        units = self.on_units(gradient)
+        for number, (slots, second) in self.fitted.items():
+            mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)
+            turns = np.tensordot(moved[..., slots], second, (-1, 2))[
+                ..., self.units[mine, 1] - 3, :
+            ]
+            out[..., slots] += units[..., mine] @ turns
+        return out
+
     def on_pairs(self, factors: Array, hessian: Array) -> Array:
         """Σ factor_k times Hessians (..., rows, 12, 12), (..., units, units)."""
         terms = (factors[..., None, None] * hessian).reshape(-1, self._pair_sum.shape[1])
