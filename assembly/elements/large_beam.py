@@ -194,17 +194,19 @@ class LargeBeam:
         elastic = np.moveaxis(forces.rate.imag, 0, -1) / STEP
         return np.asarray(elastic + jacobian(inertia, 0.0 * d))
 
-    def rate_slopes(self, d: Array, coefficients: Array) -> tuple[Array, Array]:
-        """The derivatives (E, 12, 12) by s of M and of the viscous stiffness of strain rates."""
+    def rate_slopes(
+        self, d: Array, coefficients: Array, resistance: Array | None
+    ) -> tuple[Array, Array]:
+        """The derivatives (E, 12, 12) by s of M and of the damping of strain rates."""
         bent = np.broadcast_to(1j * STEP * d, (12, *d.shape))
         units, c = np.eye(12)[:, None] + 0.0 * bent, 1j * STEP * coefficients
         moving = np.concatenate([bent, 0.0 * bent, units], axis=-1)
-        slopes = (
-            self.rate_forces(moving, np.zeros(3), c),
-            self.viscous_forces(np.concatenate([bent, units], axis=-1), c),
-        )
-        mass, viscous = (np.moveaxis(forces.imag, 0, -1) / STEP for forces in slopes)
-        return mass, viscous
+        mass = np.moveaxis(self.rate_forces(moving, np.zeros(3), c).imag, 0, -1) / STEP
+        if resistance is None:
+            return mass, 0.0 * mass
+        state = np.concatenate([bent, units], axis=-1)
+        drag = np.moveaxis(self.viscous_forces(state, c, resistance).imag, 0, -1) / STEP
+        return mass, drag
 
     def _strain(self, seen: AnyArray, y: AnyArray, coefficients: AnyArray) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
@@ -291,8 +293,10 @@ class LargeBeam:
         force, moments = rate_gradient(st.inertia, st.X + moved, turns, omega, a)
         return self._on_nodes(path.value, seen.value, y.value, force, moments)
 
-    def viscous_forces(self, state: AnyArray, coefficients: AnyArray) -> AnyArray:
-        """Forces (E, 12) of strain rates: H ρ̇ on ρ of the strain energy ½ ρᵀHρ.
+    def viscous_forces(
+        self, state: AnyArray, coefficients: AnyArray, resistance: Array
+    ) -> AnyArray:
+        """Forces (E, 12) of strain rates: resistance (E, 6, 6) times ρ̇, on ρ of ½ ρᵀHρ.
 
         state (..., E, 24): displacements and velocities of the nodes.
         """
@@ -302,6 +306,6 @@ class LargeBeam:
         y: Any = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
         y = y + self.shapes.own_fields @ coefficients
         rate = self._generalized(seen, self._strains(y)).rate
-        load = np.einsum("eij,...ej->...ei", self.shapes.rigidity, rate)
+        load = np.einsum("eij,...ej->...ei", resistance, rate)
         own = self._of_load(load, 0.0 * load[..., None, :], y.value)
         return from_turned_frame(self.shapes.ends, d, seen.value, own)

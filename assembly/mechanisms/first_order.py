@@ -20,9 +20,9 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.bodies.first_order import DEPENDENT, judge
+from assembly.elements.taylor import Taylor
 from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.elastic_reduction import ElasticReduction
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_assembly import CHANGED, D, K
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.mechanisms.reduced_parts import ReducedParts, reduced_parts
@@ -37,7 +37,7 @@ def first_order_parts(
     dynamics: InverseDynamics,
     elastic: ElasticReduction,
     now: Instant,
-    T: Jet,
+    T: Taylor,
     transport: bool,
     linear: ReducedParts,
     Q: Array,
@@ -101,10 +101,17 @@ class Deflections:
 
     @cached_property
     def gradient_change(self) -> Array:
-        """G₁ (P, rows, J)."""
+        """G₁ (P, rows, J); rotations of node sets are not linear in their DOFs."""
+        topology, moved = self.topology, self.d[:, self.topology.touched]
+        on_points = (moved @ topology.seen.T)[..., topology.unit_of]
         hessian = self.dynamics.hessian(self.now)
-        moved = self.d[:, self.topology.touched]
-        return self.topology.gradient_change(self.now.wrench, hessian, moved)
+        out = topology.spread((hessian @ on_points[..., None])[..., 0])
+        units = topology.on_units(self.now.wrench)
+        for number, (slots, second) in topology.fitted.items():
+            mine = (topology.units[:, 0] == number) & (topology.units[:, 1] >= 3)
+            turns = np.tensordot(moved[..., slots], second, (-1, 2))
+            out[..., slots] += units[..., mine] @ turns[..., topology.units[mine, 1] - 3, :]
+        return out
 
     @cached_property
     def slope(self) -> Array:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from assembly.arguments import as_list, as_number, as_numbers, check_kind
 from assembly.bodies.body import Body, Prestress, check_prestress
 from assembly.dofs import DofMap
+from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
 from assembly.linalg.factorization import Factorization
@@ -26,7 +27,6 @@ from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs, frame_stiffness
 from assembly.mechanisms.first_order import first_order_parts
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joints import Joint
 from assembly.mechanisms.mechanism_system import MechanismSystem
@@ -294,7 +294,7 @@ class Mechanism(TrimmedMechanism):
         deflected = prestress == "first-order"
         pattern = elastic.pattern(stressed, deflected)[1]
         T = elastic.transform(now)
-        T = T if transport else Jet.constant(T.value)
+        T = T if transport else Taylor.constant(T.value)
         found = reduced_parts(
             self.dynamics, elastic, now, T, transport, stressed, deflected=deflected
         )

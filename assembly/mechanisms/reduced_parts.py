@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assembly.elements.taylor import Taylor
 from assembly.mechanisms.elastic_reduction import ElasticReduction
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_terms import joint_terms
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.types import Array
@@ -32,7 +32,7 @@ def reduced_parts(
     dynamics: InverseDynamics,
     elastic: ElasticReduction,
     now: Instant,
-    T: Jet,
+    T: Taylor,
     transport: bool,
     stressed: bool,
     deflected: bool = False,
