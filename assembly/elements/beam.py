@@ -26,7 +26,7 @@ from assembly.elements.family import ElementFamily
 from assembly.elements.large_beam import LargeBeam
 from assembly.elements.large_rotation import jacobian
 from assembly.elements.passage import Beyond, Passage
-from assembly.elements.section_inertia import cross_matrices
+from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index
 
 
@@ -117,7 +117,7 @@ class BeamFamily(ElementFamily):
             ends = ends - self.shapes.loads[..., unit]
             density = self.shapes.load_density[..., unit, None]
         F = ends[:, None, 6:9, None] + beyond(st.rule, density[..., :3, :])
-        moment_rate = density[..., 3:, :] + cross_matrices(st.slope) @ F
+        moment_rate = density[..., 3:, :] + skew(st.slope) @ F
         Mo = ends[:, None, 9:, None] + beyond(st.rule, moment_rate)
         return F[..., 0], Mo[..., 0]
 
@@ -137,7 +137,7 @@ class BeamFamily(ElementFamily):
         if unit is not None:
             on_phi += jacobian[..., None, None] * st.inertia.load_work(st.X, unit)
         # φᵀ(F̃ u′ + ½ M̃o φ′ + ½ H φ), and its transpose.
-        inner = cross_matrices(F) @ shapes.du + 0.5 * (cross_matrices(Mo) @ dphi + on_phi @ phi)
+        inner = skew(F) @ shapes.du + 0.5 * (skew(Mo) @ dphi + on_phi @ phi)
         half = over(st.rule, phi.swapaxes(-1, -2) @ inner)
         # N of the shear strain across the axis and of the twist about it, per ξ.
         axial = 0.5 * st.rule.weights * dot / jacobian**2

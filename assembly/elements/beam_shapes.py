@@ -17,7 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from assembly.elements.quadrature import LineRule
-from assembly.elements.section_inertia import SectionInertia, cross_matrices
+from assembly.elements.section_inertia import SectionInertia
+from assembly.kinematics import skew
 from assembly.types import Array
 
 
@@ -53,11 +54,11 @@ class BeamShapes:
     def __init__(self, stations: Stations, ends: Array) -> None:
         self.stations, self.ends = stations, ends
         st, rule = stations, stations.rule
-        turn = -cross_matrices(st.slope)
+        turn = -skew(st.slope)
 
         # Strains per unit load p = (F, Mo) at the far end, then displacements from the near end.
         balance = np.broadcast_to(np.eye(6), (*st.X.shape[:2], 6, 6)).copy()
-        balance[..., 3:, :3] = cross_matrices(ends[:, None, 1] - st.X)
+        balance[..., 3:, :3] = skew(ends[:, None, 1] - st.X)
         strain = self.jacobian[..., None, None] * (st.compliance @ balance)
         kappa = strain[..., 3:, :]
         phi = up_to(rule, kappa)
@@ -70,13 +71,13 @@ class BeamShapes:
 
         relative = np.zeros((len(ends), 6, 12))
         relative[:, :, :6], relative[:, :, 6:] = -np.eye(6), np.eye(6)
-        relative[:, :3, 3:6] = cross_matrices(ends[:, 1] - ends[:, 0])
+        relative[:, :3, 3:6] = skew(ends[:, 1] - ends[:, 0])
         self.relative = relative
         load = self.rigidity @ relative
 
         self.N = bend @ load[:, None]
         self.N[..., :, :6] += np.eye(6)
-        self.N[..., :3, 3:6] -= cross_matrices(st.X - ends[:, None, 0])
+        self.N[..., :3, 3:6] -= skew(st.X - ends[:, None, 0])
         self.du = slope @ load[:, None]
         self.du[..., 3:6] += turn
         self.dphi = kappa @ load[:, None]
@@ -118,8 +119,8 @@ class BeamShapes:
     def shear(self) -> Array:
         """Shear strain at the tension centre, by ξ, of the nodes' motion (E, Q, 3, 12)."""
         t, st = self.tangent, self.stations
-        gamma = self.du + cross_matrices(st.slope) @ self.N[..., 3:, :]
-        gamma = gamma - cross_matrices(st.tension_centre) @ self.dphi
+        gamma = self.du + skew(st.slope) @ self.N[..., 3:, :]
+        gamma = gamma - skew(st.tension_centre) @ self.dphi
         return np.asarray(gamma - t[..., :, None] * (t[..., None, :] @ gamma))
 
     @cached_property
@@ -150,7 +151,7 @@ class BeamShapes:
     def _own(self) -> tuple[Array, Array]:
         st, rule = self.stations, self.stations.rule
         slope, kappa, bend = self._by_load
-        turn = cross_matrices(st.slope)
+        turn = skew(st.slope)
         F = beyond(rule, self.load_density[..., :3, :])
         Mo = beyond(rule, self.load_density[..., 3:, :] + turn @ F)
         resultants = np.concatenate([F, Mo], axis=-2)

@@ -17,8 +17,6 @@ from studies.model_files import schema_materials as materials
 from studies.model_files.schema import ModelSpec
 from studies.model_files.schema_rotors import RotorSpec
 
-Substance = assembly.Material | assembly.Orthotropic
-
 
 def build_body(name: str, spec: ModelSpec, folder: Path, planar: bool | None = None) -> Any:
     """The body of that name. Files are looked for beside the model file.
