@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.arguments import as_list, as_number, as_numbers, check_kind
-from assembly.bodies.body import Body, Prestress
+from assembly.bodies.body import Body, Prestress, check_prestress
 from assembly.dofs import DofMap
+from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
 from assembly.linalg.factorization import Factorization
@@ -25,12 +26,12 @@ from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs, frame_stiffness
-from assembly.mechanisms.jets import Jet
+from assembly.mechanisms.first_order import first_order_parts
 from assembly.mechanisms.joint_assembly import K
-from assembly.mechanisms.joint_terms import joint_terms
 from assembly.mechanisms.joints import Joint
-from assembly.mechanisms.mechanism_system import MechanismSystem, check_prestress
+from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.naming import deflections_by_name, described, parts_in_words
+from assembly.mechanisms.reduced_parts import reduced_parts
 from assembly.mechanisms.topology import Topology
 from assembly.mechanisms.trimmed_mechanism import TrimmedMechanism
 from assembly.system.frozen import FrozenSystem
@@ -211,9 +212,11 @@ class Mechanism(TrimmedMechanism):
         transport : bool
             True: with Ṫ and T̈, consistent with time integration. False: without them, equation
             (1.2) of Scutaru and Vlase (2012), for which C is exactly skew.
-        prestress : {"linear", "nonlinear", None}
+        prestress : {"linear", "first-order", "nonlinear", None}
             "linear": K_G of the stress on the undeformed bodies. "nonlinear": about the equilibrium
-            at finite deflections (`trim`), from which the degrees of freedom count. None: no K_G.
+            at finite deflections (`trim`), from which the degrees of freedom count. "first-order":
+            the derivative of that by the loads; for deflections far below the thickness of the
+            bodies. None: no K_G.
         driven : bool, optional
             Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
 
@@ -229,7 +232,7 @@ class Mechanism(TrimmedMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        if self.has_large_bodies and prestress != "nonlinear":
+        if self.has_large_bodies and prestress not in ("first-order", "nonlinear"):
             return MechanismSystem(
                 self, as_number(t, "t", MechanismError), transport, prestress, driven
             )
@@ -279,45 +282,51 @@ class Mechanism(TrimmedMechanism):
         if prestress == "nonlinear":
             return self._freeze_trimmed(at, transport, driven)
         elastic, stressed = self.elastic(driven), prestress is not None
-        size = elastic.numbers_an_instant(stressed)
+        size = elastic.numbers_an_instant(stressed, prestress == "first-order")
         batches = np.array_split(at, min(len(at), -(-len(at) * size // BATCH_NUMBERS)))
-        series = [self._freeze_batch(part, transport, stressed, elastic) for part in batches]
+        series = [self._freeze_batch(part, transport, prestress, elastic) for part in batches]
         return FrozenSeries.joined(series)
 
     def _freeze_batch(
-        self, times: Array, transport: bool, stressed: bool, elastic: ElasticReduction
+        self, times: Array, transport: bool, prestress: Prestress, elastic: ElasticReduction
     ) -> FrozenSeries:
-        now = self.instants(times)
-        stacks, pattern = elastic.pattern(stressed)
+        now, stressed = self.instants(times), prestress is not None
+        deflected = prestress == "first-order"
+        pattern = elastic.pattern(stressed, deflected)[1]
         T = elastic.transform(now)
-        T = T if transport else Jet.constant(T.value)
-        topology, lam = self.topology, now.multipliers
-        reactions = -(lam[:, None] @ topology.on_units(now.wrench))[:, 0]
-        values = [
-            stack.parts(
-                now.state.twist[:, i],
-                now.coefficients[:, i],
-                now.loading[:, i],
-                np.concatenate(
-                    [reactions[:, own], topology.applied.on_body(now.forces, i)], axis=1
-                ),
-            )
-            for i, (stack, own) in enumerate(zip(stacks, topology.own, strict=True))
-        ]
-        joints = joint_terms(self.dynamics, now, transport, stressed)
+        T = T if transport else Taylor.constant(T.value)
+        found = reduced_parts(
+            self.dynamics, elastic, now, T, transport, stressed, deflected=deflected
+        )
         resists = [self._frame_stiffness] * len(times)
-        if K in joints:
-            resists = [(*self._frame_stiffness, topology.over_all(S)) for S in joints[K]]
+        if K in found.joints:
+            springs = [self.topology.over_all(S) for S in found.joints[K]]
+            resists = [(*self._frame_stiffness, S) for S in springs]
         mobility = self.dynamics.mobility(now, elastic.held)
+        rigid = tuple(
+            unresisted(fields, *stiffness)[elastic.masters]
+            for fields, stiffness in zip(mobility, resists, strict=True)
+        )
+        parts, Q = (
+            found.parts,
+            pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
+        )
+        if deflected:
+            if any(fields.shape[1] for fields in rigid):
+                raise MechanismError(
+                    "prestress: the mechanism is free to move, so that no deflection is determined "
+                    'for "first-order"; hold its drivers, or give them a stiffness'
+                )
+            parts, Q = (
+                first_order_parts(self.dynamics, elastic, now, T, transport, found, Q),
+                0.0 * Q,
+            )
         return FrozenSeries(
             times,
             pattern.sparsity,
-            pattern.reduce(np.concatenate(values, axis=2), T, joints),
-            Q=pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
-            rigid=tuple(
-                unresisted(fields, *stiffness)[elastic.masters]
-                for fields, stiffness in zip(mobility, resists, strict=True)
-            ),
+            parts,
+            Q=Q,
+            rigid=rigid,
             dofs=elastic.dofs,
             frame=elastic.frame,
         )
