@@ -257,8 +257,8 @@ class LargeBeam:
         force, moments = rate_gradient(st.inertia, st.X + moved, turns, omega, a)
         return self._on_nodes(path.value, seen.value, y.value, force, moments)
 
-    def viscous_forces(self, state: AnyArray, coefficients: Array) -> AnyArray:
-        """Forces (E, 12) of strain rates: H ρ̇ on ρ of the strain energy ½ ρᵀHρ.
+    def viscous_forces(self, state: AnyArray, coefficients: Array, resistance: Array) -> AnyArray:
+        """Forces (E, 12) of strain rates: resistance (E, 6, 6) times ρ̇, on ρ of ½ ρᵀHρ.
 
         state (..., E, 24): displacements and velocities of the nodes.
         """
@@ -268,6 +268,6 @@ class LargeBeam:
         y: Any = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
         y = y + self.shapes.own_fields @ coefficients
         rate = self._generalized(seen, self._strains(y)).rate
-        load = np.einsum("eij,...ej->...ei", self.shapes.rigidity, rate)
+        load = np.einsum("eij,...ej->...ei", resistance, rate)
         own = self._of_load(load, 0.0 * load[..., None, :], y.value)
         return from_turned_frame(self.shapes.ends, d, seen.value, own)

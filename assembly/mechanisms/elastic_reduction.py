@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
+from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_assembly import BodyStack, ReducedPattern
 from assembly.mechanisms.reactions import Instant
 from assembly.mechanisms.rigid_mechanism import RigidMechanism
@@ -58,9 +58,9 @@ class ElasticReduction:
         places = ", ".join(f"{joint} in {body}" for joint, body in keepers.items())
         return cls(topology, held, partition, f"bodies' (joints: {places})")
 
-    def transform(self, now: Instant) -> Jet:
+    def transform(self, now: Instant) -> Taylor:
         """The jet of T over the constrained DOFs, at one instant or at several."""
-        return self.partition.transform(Jet(now.gradient.data[..., self._tying, :]), now.state.t)
+        return self.partition.transform(Taylor(now.gradient.data[..., self._tying, :]), now.state.t)
 
     def pattern(self, stressed: bool) -> tuple[list[BodyStack], ReducedPattern]:
         """The bodies' fixed matrices, with or without the geometric ones, and where their values

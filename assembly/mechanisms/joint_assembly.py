@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
+from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.transformation import Partition
 from assembly.types import Array, Index, Inexact
 
@@ -158,7 +158,9 @@ class ReducedPattern:
         ordered = keys[self._order]
         self.sparsity = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
 
-    def reduce(self, values: Array, T: Jet, joint_parts: Mapping[int, Array]) -> dict[str, Array]:
+    def reduce(
+        self, values: Array, T: Taylor, joint_parts: Mapping[int, Array]
+    ) -> dict[str, Array]:
         """The named matrices over the masters at P instants, as values (P, entries) of `sparsity`.
 
         values (8, P, entries) of all bodies; T (P, J, m) with rates; joint_parts: what joints,

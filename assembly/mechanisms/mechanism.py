@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from assembly.arguments import as_list, as_number, as_numbers, check_kind
 from assembly.bodies.body import Body, Prestress
 from assembly.dofs import DofMap
+from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
 from assembly.linalg.factorization import Factorization
@@ -25,7 +26,6 @@ from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs, frame_stiffness
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joint_terms import joint_terms
 from assembly.mechanisms.joints import Joint
@@ -290,7 +290,7 @@ class Mechanism(TrimmedMechanism):
         now = self.instants(times)
         stacks, pattern = elastic.pattern(stressed)
         T = elastic.transform(now)
-        T = T if transport else Jet.constant(T.value)
+        T = T if transport else Taylor.constant(T.value)
         topology, lam = self.topology, now.multipliers
         reactions = -(lam[:, None] @ topology.on_units(now.wrench))[:, 0]
         values = [

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from assembly.elements.taylor import Taylor
 from assembly.kinematics import unit_coefficients
 from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.deflections import Deflected
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
@@ -33,7 +33,7 @@ class Instant:
     state: RigidState
     evaluated: Evaluated
     wrench: Array
-    gradient: Jet
+    gradient: Taylor
     coefficients: Array
     loading: Array
     forces: Array
@@ -61,6 +61,24 @@ class Reaction:
     joint: str
     force: Array
     moment: Array
+
+
+def joint_reactions(
+    topology: Topology, multipliers: Array, wrench: Array, rotations: Array
+) -> dict[str, Reaction]:
+    """Reactions by joint and bushing, of multipliers (rows,) and their wrenches (rows, 12).
+
+    rotations: from the axes of each joint point to fixed axes, (points, 3, 3).
+    """
+    forces = -multipliers[:, None] * wrench
+    out = {}
+    for number, name in enumerate(topology.tie_names):
+        second = 2 * number + 1
+        R, lever = rotations[second], topology.points[second].lever
+        total = forces[topology.row_points[:, 1] == second, 6:].sum(axis=0)
+        # Moments are about the node; `lever` is the offset of the point from it.
+        out[name] = Reaction(name, R @ total[:3], R @ (total[3:] - np.cross(lever, total[:3])))
+    return out
 
 
 class InverseDynamics:
@@ -115,7 +133,7 @@ class InverseDynamics:
             state,
             e,
             gradient[0],
-            Jet(self.topology.spread(gradient)),
+            Taylor(self.topology.spread(gradient)),
             unit_coefficients(omega, epsilon, acceleration),
             loading,
             forces,

@@ -97,6 +97,12 @@ class Topology:
         """Names of the joints and bushings, in the order of their points."""
         return [joint.name for joint in self.joints] + [b.name for b in self.bushings]
 
+    def number(self, body: str) -> int:
+        """Position of a body among the bodies; MechanismError for an unknown name."""
+        if body not in self.bodies:
+            raise MechanismError(f"no body {body!r}; bodies are {', '.join(self.bodies)}")
+        return list(self.bodies).index(body)
+
     @property
     def bushings(self) -> tuple[Bushing, ...]:
         """The bushings, in the order given."""
