@@ -9,9 +9,10 @@ import pytest
 
 import assembly
 from assembly import errors
+from assembly.bodies.first_order import FirstOrder
 from assembly.bodies.nonlinear import Equilibrium
 from assembly.bodies.statics import BodyStatics
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
 from assembly.linalg.multigrid import RigidMotions
@@ -30,8 +31,8 @@ PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
 CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
-CLASSES |= {Beyond, BodyMotion, BodyStatics, DeformedMotion, DeformedRows, Equilibrium}
-CLASSES |= {Taylor, Passage}
+CLASSES |= {Beyond, BodyMotion, BodyStatics, DeformedMotion, DeformedRows, Displaced}
+CLASSES |= {Equilibrium, FirstOrder, Passage, Taylor}
 CLASSES |= {DecoupledOrbits}
 
 

@@ -25,7 +25,7 @@ from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_beam import LargeBeam
 from assembly.elements.large_rotation import jacobian
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index
 
@@ -168,6 +168,23 @@ class BeamFamily(ElementFamily):
         if not np.any(coefficients[6:9]):
             tangent = symmetric(tangent)
         return self.map.matrix(tangent)
+
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        """Of the elements' own tangent, less what `geometric` has, and M and D of bent elements."""
+        a, b = rayleigh
+        d = self.map.gather(u)
+        K = self._large.tangent_slope(d, coefficients) - self._linear_inertia(coefficients)
+        stress = self.geometric(u, None)
+        for k in np.flatnonzero(coefficients):
+            stress = stress + coefficients[k] * self._of_load(int(k))
+        mass, drag = self._large.rate_slopes(d, coefficients, self._resistance(b))
+        M = self.map.matrix(symmetric(mass))
+        D = a * M + self.map.matrix(symmetric(drag)) if a or np.any(drag) else None
+        return Displaced(sp.csr_matrix(self.map.matrix(K) - stress), M, D)
+
+    def _of_load(self, unit: int) -> sp.csr_matrix:
+        """What `geometric` has of one unit's inertia load apart from the displacement."""
+        return self.geometric(np.zeros(self.size), unit)
 
     def section_resultants(self, u: Array, coefficients: Array) -> Array:
         F = self._large.resultants(self.map.gather(u), coefficients)

@@ -18,7 +18,7 @@ from assembly.elements.carried import CarriedFamily
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_rotation import jacobian, moved_by, spin_transposed, turned_by
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index
@@ -109,6 +109,24 @@ class OffsetFamily(CarriedFamily):
         turns[:, 3:, 3:] = jacobian(lambda p: self._pulled(p, pull), phi)
         total = T.T @ inner @ T + self.map.matrix(turns)
         return sp.csr_matrix(total - self._carried(linear))
+
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        """With the arms turned: T₁ = ∂T/∂u, of ½ φ × (φ × r)."""
+        inner, (a, b) = self.inner, rayleigh
+        phi = self.map.gather(u)[:, 3:]
+        r, turned = skew(self.arms), skew(np.cross(phi, self.arms))
+        by_phi = -0.5 * (skew(phi) @ r + turned)
+        T1 = self._between(self._blocks(by_phi, first=False))
+        K, M = inner.stiffness().tocsr(), inner.mass().tocsr()
+        own = inner.displaced(self.B @ u, coefficients, rayleigh)
+
+        def total(A: Any, change: Any) -> sp.csr_matrix:
+            mixed = T1.T @ A @ self.B
+            out = mixed + mixed.T
+            return sp.csr_matrix(out if change is None else out + self._carried(change))
+
+        D = total(a * M + b * K + inner.damping(), own.D)
+        return Displaced(total(K, own.K), total(M, own.M), D if D.nnz else None)
 
     def section_resultants(self, u: Array, coefficients: Array) -> Array:
         return self.inner.section_resultants(self._inner_motion(u), coefficients)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from assembly.elements.carried import CarriedFamily
 from assembly.elements.family import ElementFamily
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
 from assembly.types import Array, Index
 
@@ -111,6 +111,11 @@ class PlacedFamily(CarriedFamily):
         a, b = self.rayleigh
         M, C, D, K = map(self._carried, self.inner.rate_tangents(self._own_passage(passage)))
         return Beyond(M, C, sp.csr_matrix(D - a * self.mass() - b * self.stiffness()), K)
+
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        a, b = (x + y for x, y in zip(rayleigh, self.rayleigh, strict=True))
+        inner = self.inner.displaced(self.B @ u, self.P @ coefficients, (a, b))
+        return Displaced(*(None if A is None else self._carried(A) for A in inner))
 
     def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
         return self._carried(self.inner.viscous_stiffness(self.B @ u))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -162,6 +162,12 @@ class InverseDynamics:
             resultants -= first @ pull[..., :6] + second @ pull[..., 6:]
         wide = resultants.reshape(*resultants.shape[:-2], -1)
         return state.jacobian.solve_transposed(wide[..., self.closure.active])
+
+    def with_steady(self, now: Instant, steady: Array) -> Instant:
+        """The same with other forces (..., rows) at zero elastic deflection."""
+        found = self._multipliers(now.state, now.loading, now.forces, steady, now.deflected)
+        total = self.topology.compliance.total(found, steady, now.wrench)
+        return replace(now, steady=steady, multipliers=total)
 
     def load(self, now: Instant, held: Mask) -> Array:
         """Inertia, weight, dampers against the surroundings, applied loads, drivers that do not
