@@ -15,9 +15,9 @@ from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.full_order_refinement import SHARPER, refined
 from modal.reduction.reducer import Reducer
 from modal.reduction.spot_check import spot_check, unmatched
-from modal.reduction.sweep import sweep
 from tests.support.affine_families import Planar
 from tests.support.chains import KINDS, Chain, exact
+from tests.support.reduced_sweep import sweep
 
 K = 6
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.errors import InputError
 from assembly.kinematics import UNIT_COUNT
 from assembly.types import Array, Index
@@ -110,6 +110,17 @@ class ElementFamily:
         """The derivative (size, size) of `internal_force` with respect to u."""
         raise InputError(
             f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'
+        )
+
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        """The derivatives of the matrices by s at the displacement s u, s = 0, u (size,).
+
+        s coefficients (12,): of the motion whose inertia load acts. rayleigh (a, b): damping in
+        proportion to mass and stiffness. For prestress="first-order". Raises InputError where a
+        family has no law of large displacements.
+        """
+        raise InputError(
+            f'prestress: {type(self).__name__} elements have no "first-order"; use "linear"'
         )
 
     def section_resultants(self, u: Array, coefficients: Array) -> Array:

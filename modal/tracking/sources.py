@@ -18,8 +18,8 @@ from modal.reduction.coefficient_polynomial import CoefficientPolynomials
 from modal.reduction.coefficient_table import BLOCK, CoefficientTable
 from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.reduced_eigen import SmallModes
+from modal.reduction.reducer import Reducer, spread
 from modal.reduction.spot_check import spot_check
-from modal.reduction.sweep import Reducer, spread
 from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.source import BasisError
 from modal.tracking.stencil import Neighbourhood
