@@ -23,8 +23,7 @@ from assembly.errors import (
 )
 from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
-from modal.data.datasets import constants_text, made_from, provenance
-from modal.data.integrity import checksum
+from modal.data.datasets import made_from, provenance
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
 from modal.reduction.interpolated_motion import InterpolatedMotion
@@ -45,7 +44,7 @@ from modal.tracking.sources import (
     reducible,
 )
 from modal.tracking.stencil import Neighbourhood
-from modal.tracking.store import TrackStore
+from modal.tracking.store import TrackStore, run_settings
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder
 from modal.tracking.variables import variables
@@ -199,7 +198,8 @@ def track(
     whirl = None if axis is None else Whirl(axis)
     held = None
     if store is not None:
-        settings = _study(sweep, int(k), int(guard), backend, solver, tolerance, speed, rules, axis)
+        named = backend if solver is None else _solver_name(solver)
+        settings = run_settings(sweep, int(k), int(guard), named, tolerance, speed, rules)
         held = TrackStore(Path(store), settings)
     elif resume:
         raise InputError("resume: give store, the folder of the run to continue")
@@ -271,34 +271,6 @@ def track(
     done = finished()
     assert done is not None
     return done
-
-
-def _study(
-    sweep: Sweep,
-    k: int,
-    guard: int,
-    backend: str,
-    solver: Solver | None,
-    tolerance: float,
-    rate: float | None,
-    rules: Rules,
-    axis: ArrayLike | None,
-) -> dict[str, Any]:
-    """Settings that must be the same to continue a stored run, besides the model's matrices."""
-    at = sweep.at
-    return {
-        "title": "tracks",
-        "model": type(sweep.model).__name__,
-        "values": f"{sweep.name}: {at[0]:g} to {at[-1]:g}, {len(at)} values ({checksum(at)[:12]})",
-        "fixed": constants_text(sweep.constant),
-        "k": k,
-        "guard": guard,
-        "backend": backend if solver is None else _solver_name(solver),
-        "accuracy": float(tolerance),
-        "rate": rate,
-        "rules": asdict(rules),
-        "whirl_axis": None if axis is None else np.asarray(axis, dtype=float).tolist(),
-    }
 
 
 def _solver_name(solver: Solver) -> str:
