@@ -284,7 +284,7 @@ class Body:
         check_prestress(prestress)
         ops = self.supported
         parts = ops.parts(motion)
-        load = ops.inertia_loads @ motion.coefficients() + ops.damper_loads @ motion.twist()
+        load = ops.load(motion)
         if prestress is None:
             if np.any(motion.omega):
                 warnings.warn(WITHOUT_PRESTRESS, stacklevel=3)

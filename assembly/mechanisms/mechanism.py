@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import as_list, as_number, as_numbers, check_kind
 from assembly.bodies.body import Body, Prestress, check_prestress
-from assembly.dofs import DofMap
 from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
@@ -25,7 +23,7 @@ from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
-from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs, frame_stiffness
+from assembly.mechanisms.elastic_reduction import ElasticReduction, frame_stiffness
 from assembly.mechanisms.first_order import first_order_parts
 from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joints import Joint
@@ -37,7 +35,7 @@ from assembly.mechanisms.trimmed_mechanism import TrimmedMechanism
 from assembly.system.frozen import FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from assembly.system.supports import unresisted
-from assembly.types import Array, Inexact, Mask
+from assembly.types import Array
 
 LARGE_BODY = 200  # degrees of freedom of a body from which a reduced basis of it pays
 BATCH_NUMBERS = 1 << 24  # numbers of the arrays of one batch of instants
@@ -148,9 +146,6 @@ class Mechanism(TrimmedMechanism):
             as_vector(gravity, "gravity"),
             topology.period if period is None else _positive(period),
         )
-        self._reductions: dict[tuple[bool, ...], ElasticReduction] = {}
-
-    # Elastic DOFs.
 
     @property
     def matrix_period(self) -> float | None:
@@ -164,37 +159,6 @@ class Mechanism(TrimmedMechanism):
         bushings = topology.compliance.bushings
         given += [value for b in bushings for value in (b.stiffness, b.damping)]
         return None if any(callable(value) for value in given) else self.period
-
-    @cached_property
-    def dofs(self) -> DofMap:
-        """The degrees of freedom and nodes of all bodies, numbered in sequence; body axes."""
-        return all_dofs(self.topology)
-
-    def transformation(self, t: float, driven: bool | None = None) -> tuple[Any, Any, Any]:
-        """The matrices T, Ṫ, T̈ of δ = T(t) q.
-
-        Parameters
-        ----------
-        t : float
-            s.
-        driven : bool, optional
-            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
-
-        Returns
-        -------
-        T, rate, second : scipy.sparse.csr_matrix
-            (all degrees of freedom, independent ones).
-
-        Raises
-        ------
-        SingularPositionError
-            When the mechanism cannot be assembled, or loses rank, at t.
-        """
-        elastic = self.elastic(driven)
-        _, pattern = elastic.pattern(True)
-        T = elastic.transform(self.instant(t))
-        first, rate, second = (pattern.matrix(T.data[k], rate=k > 0) for k in range(3))
-        return first, rate, second
 
     def freeze(
         self,
@@ -331,36 +295,6 @@ class Mechanism(TrimmedMechanism):
             frame=elastic.frame,
         )
 
-    def recover(self, t: float, q: Inexact, driven: bool | None = None) -> dict[str, Inexact]:
-        """All degrees of freedom of every body from those of the frozen system.
-
-        Parameters
-        ----------
-        t : float
-            s.
-        q : ndarray, shape (n, ...)
-            Independent degrees of freedom, real or complex.
-        driven : bool, optional
-            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
-
-        Returns
-        -------
-        dict of str to ndarray
-            By body, in its own axes.
-
-        Raises
-        ------
-        InputError
-            For another length of `q`.
-        """
-        elastic = self.elastic(driven)
-        _, pattern = elastic.pattern(True)
-        if len(q) != len(pattern.masters):
-            raise InputError(f"q: expected {len(pattern.masters)} DOFs, got {len(q)}")
-        full = pattern.expand(np.asarray(q), elastic.transform(self.instant(t)).value)
-        parts = np.split(full, self.topology.offsets[1:-1])
-        return dict(zip(self.bodies, parts, strict=True))
-
     def deflections(self, t: float) -> dict[str, Array]:
         """Deflections of elastic drives and bushings in equilibrium at time t.
 
@@ -395,50 +329,9 @@ class Mechanism(TrimmedMechanism):
         moved = np.asarray(now.gradient.value @ full[self.topology.touched])
         return deflections_by_name(self.topology, moved, now.deflected)
 
-    def deployed(
-        self, t: float, q: Inexact | None = None, driven: bool | None = None
-    ) -> dict[str, tuple[Array, Inexact]]:
-        """Nodes and their displacements in fixed axes.
-
-        Parameters
-        ----------
-        t : float
-            s.
-        q : ndarray, shape (n,), optional
-            Degrees of freedom of the frozen system, real or complex; zero by default.
-        driven : bool, optional
-            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
-
-        Returns
-        -------
-        dict of str to (ndarray, ndarray)
-            By body: positions (N, 3) of the rigid motion and displacements (N, 3), m.
-        """
-        pose = self.state(t).pose
-        shapes = {} if q is None else self.recover(t, q, driven)
-        out = {}
-        for i, (name, body) in enumerate(self.bodies.items()):
-            nodes = pose.r[i] + body.dofs.coordinates @ pose.R[i].T
-            moved = np.zeros_like(nodes) if q is None else body.dofs.displacement(shapes[name])
-            out[name] = (nodes, moved @ pose.R[i].T)
-        return out
-
     @cached_property
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
         return frame_stiffness(self.topology)
-
-    def held(self, driven: bool | None) -> Mask:
-        """Which conditions (m,) tie the elastic DOFs."""
-        rows = self.closure.rows
-        return rows.held if driven is None else np.where(rows.driven, bool(driven), True)
-
-    def elastic(self, driven: bool | None) -> ElasticReduction:
-        """The independent DOFs where joints, and drivers that hold, tie the elastic ones."""
-        held = self.held(driven)
-        key = tuple(held.tolist())
-        if key not in self._reductions:
-            self._reductions[key] = ElasticReduction.chosen(self, held, self._preferred)
-        return self._reductions[key]
 
     @property
     def made_from(self) -> str:

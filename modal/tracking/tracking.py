@@ -353,15 +353,16 @@ def _source(
         raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     asked = backend == "reduced"
     worth = asked or (backend == "auto" and len(at) >= WORTH_A_BASIS)
-    machine = linked(freeze(float(at[0]))) if worth and kept_in is None else None
+    first = freeze(float(at[0])) if worth or reduced else None
+    machine = linked(first) if first is not None and worth and kept_in is None else None
     if machine is not None and sweep.name == "time" and whirl is None:
         try:
             return LinkSource(machine, at, count, tolerance, around, *checks)
         except (BasisError, ConvergenceError, SingularSystemError):
             if asked:
                 raise
-    if reduced if stored is not None else worth:
-        usable = reducible(freeze, at)
+    if first is not None and (reduced if stored is not None else worth):
+        usable = reducible(freeze, at, first)
         if stored is not None and not usable:
             raise stored.other_model()
         if asked and not usable:
@@ -379,8 +380,9 @@ def _source(
                 raise
     chosen = "slepc" if backend == "auto" else backend
 
-    if backend == "auto" and not reduced and whirl is None and sweep.name == "time":
-        found = _smooth(sweep, count, tolerance, around, checks, kept)
+    small = first is not None and backend == "auto" and not reduced and whirl is None
+    if first is not None and small and worth and sweep.name == "time":
+        found = _smooth(sweep, first, count, tolerance, around, checks, kept)
         if found is not None:
             return found
 
@@ -392,17 +394,18 @@ def _source(
 
 def _smooth(
     sweep: Sweep,
+    first: FrozenSystem,
     count: int,
     tolerance: float,
     around: Neighbourhood,
     checks: tuple[int, int],
     kept: Kept | None,
 ) -> SmoothSource | None:
-    """All instants of a small model on one basis; None where its motion is not of that kind."""
+    """All instants of a small model on one basis; None where its motion is not of that kind.
+    first: the first instant."""
     at = sweep.at
-    if len(at) < WORTH_A_BASIS or not hasattr(sweep.model, "freeze_many"):
+    if not hasattr(sweep.model, "freeze_many"):
         return None
-    first = sweep.freeze(float(at[0]))
     if not 2 * count <= first.n <= LARGEST or first.rigid.shape[1]:
         return None
     try:
