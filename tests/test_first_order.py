@@ -22,6 +22,7 @@ from tests.support.swept_blades import beam_blade, brick_blade
 
 ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)
 SHAPE = assembly.rectangle(0.2, 0.05)
+MU = (1e-4, 2e-4, 3e-4, 1e-4, 2e-4, 5e-5)
 SHARES = np.arange(1, 6) / 5.0
 SMALL: dict[Callable[..., Body], dict[str, Any]] = {
     beam_blade: {"elements": 6},
@@ -43,7 +44,7 @@ def curved() -> Body:
     J = ALLOY.rho * (SHAPE.second_moments + SHAPE.A * np.outer([0, 0.02, -0.01], [0, 0.02, -0.01]))
     M = rigid_section_mass(ALLOY.rho * SHAPE.A, 0.02, -0.01, J)
     axis = np.stack([3.0 * s, 0.5 * s**2, -0.3 * s**3], axis=-1)
-    table = BladeTable(s, axis, 0.7 * s, np.tile(K, (4, 1, 1)), np.tile(M, (4, 1, 1)))
+    table = BladeTable(s, axis, 0.7 * s, np.tile(K, (4, 1, 1)), np.tile(M, (4, 1, 1)), mu=MU)
     return clamped(assembly.blade(table)).with_damping(0.8, 1e-4)
 
 
@@ -155,6 +156,14 @@ def test_squares_of_a_swept_twisted_blade_have_the_slope_of_nonlinear(
     nonlinear = slope("nonlinear")
     np.testing.assert_allclose(slope("first-order"), nonlinear, rtol=5e-3)
     assert abs(slope("linear") / nonlinear - 1.0).max() > 0.05
+
+
+@pytest.mark.parametrize("make", [beam_blade, brick_blade])
+def test_an_undamped_body_stays_conservative(make: Callable[..., Body]) -> None:
+    """So that its modes are found on the imaginary axis, as those of linear prestress are."""
+    system = make(0.01, 0.1, **SMALL[make]).freeze((0, 0, 20.0), prestress="first-order")
+    assert system.is_conservative
+    assert system.parts["D"].is_zero
 
 
 def test_sweep_of_a_solid_by_its_basis_is_that_of_full_solves() -> None:

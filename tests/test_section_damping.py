@@ -152,6 +152,29 @@ def test_damping_about_a_bent_blade_is_that_of_its_moving_sections() -> None:
     assert values[0] > -1e-9 * values[-1]
 
 
+@pytest.mark.slow
+def test_transients_at_finite_displacements_have_it() -> None:
+    """An arm on a turning hub falls: six equal coefficients equal Rayleigh's b, step by step."""
+    soft = assembly.Material(E=2e9, nu=0.3, rho=2000.0)
+
+    def fall(mu: float, b: float = 0.0) -> np.ndarray:
+        section = assembly.rectangle(0.01, 0.01)
+        arm = assembly.beam(0.5, section, soft, 2, planar=True, mu=mu).with_damping(b=b)
+        machine = assembly.Mechanism(
+            {"arm": arm},
+            [assembly.revolute("ground", (0, 0), "arm", "start", name="hub")],
+            [assembly.driver("hub", 20.0)],
+            gravity=(0.0, -9.81, 0.0),
+        )
+        response = modal.integrate(machine, (0.0, 8e-3), None, nonlinear=True, step=1e-3)
+        return np.asarray(response.displacement.values)
+
+    rayleigh = fall(0.0, b=2e-4)
+    scale = abs(rayleigh).max()
+    assert_allclose(fall(2e-4), rayleigh, rtol=0, atol=1e-10 * scale)
+    assert abs(fall(0.0) - rayleigh).max() > 1e-3 * scale
+
+
 @pytest.mark.parametrize(
     ("mu", "says"),
     [

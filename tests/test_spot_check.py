@@ -144,3 +144,7 @@ def test_matching_is_one_to_one() -> None:
     assert unmatched(double, bound, single, bound, 0.0) is None
     assert unmatched(single, bound, double, bound, 0.0) == 1j
     assert unmatched(double, bound, double + 1e-3, bound, 0.0) is None
+    # Either of a pair of conjugates may have been found.
+    found = np.array([-0.1 + 1j, 2j, 3j])
+    assert unmatched(found, bound, found.conj(), bound, 0.0) is None
+    assert unmatched(found, bound, -found.conj(), bound, 0.0) == 0.1 + 1j

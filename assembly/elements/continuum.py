@@ -163,7 +163,8 @@ class Continuum(ElementFamily):
             blocks = _products(law, batch, F, batch.displacement_gradient(u.reshape(-1, d)))
             self.cells.pattern.add(total, batch.slots, blocks + blocks.transpose(0, 2, 1, 4, 3))
         K = self.cells.pattern.symmetric(total.reshape(-1, d, d))
-        return Displaced(K, None, Combination.of(self.size, rayleigh[1:], [K]))
+        b = rayleigh[1]
+        return Displaced(K, None, Combination.of(self.size, [b], [K]) if b else None)
 
     def rate_tangents(self, passage: Passage) -> Beyond:
         """With ∂/∂u of the viscous force ∫ F S(sym FᵀĠ) ∇φ, Ġ = ∇v."""

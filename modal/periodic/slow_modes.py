@@ -198,7 +198,7 @@ def _missed(
     between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
     q = q - response
     a = -np.linalg.solve(M, C @ v + K @ q)
-    outside = (links.missing(times, q, v, a) ** 2).mean(axis=0)
+    outside = (links.missing(times, q, v, a)[0] ** 2).mean(axis=0)
     return np.asarray((inside + SAFETY * (between + outside)) / (2.0 * omega * inertia))
 
 

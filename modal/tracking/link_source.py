@@ -15,11 +15,12 @@ from modal.reduction.link_check import check_links
 from modal.reduction.link_instants import Options
 from modal.reduction.link_reducer import BATCH, LinkModes, LinkReducer
 from modal.reduction.reducer import spread
+from modal.tracking.pencils import Triple
 from modal.tracking.snapshot import Snapshot
 from modal.tracking.source import BasisError
 from modal.tracking.sources import SmallInstant
 from modal.tracking.stencil import Neighbourhood, Stencil
-from modal.tracking.variation import Triple, Variation, variation, window_space
+from modal.tracking.variation import Variation, variation, window_space
 from modal.types import Array
 
 TRAINING, SAMPLE = 5, 24  # instants on which the bases are first trained, and then completed
@@ -114,6 +115,9 @@ class LinkSource:
             self.growths += 1
             (found,) = self._reducer.solve(self._mechanism, times)
         self._batch = dict(zip(times.tolist(), self._snapshots(found), strict=True))
+
+    def batch(self) -> Mapping[float, Snapshot]:
+        return self._batch
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
         (M,), (C,), _ = self._matrices(np.array([snapshot.at]))
