@@ -4,8 +4,8 @@
 
 A block of `python` runs in the names of its page or section, a block of `sh` runs `frozen-motion`,
 a block of `toml` is saved under the name of the line "File `name`:" above it. A block of `text`
-right below is what was printed: numbers agree to a relative NUMBERS, "…" stands for any text. A
-figure of `images/PAGE/` is one that the page's code has written under the same name.
+right below is what was printed: numbers agree to a relative NUMBERS, "…" stands for any text. How
+many entries of a matrix are not zero depends on round-off: that number is not compared. A figure of `images/PAGE/` is one that the page's code has written under the same name.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ BLOCK = re.compile(
 )
 FIGURE = re.compile(r"!\[[^\]]*\]\((images/(\w+)/([^)]+))\)")
 NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+NONZEROS = re.compile(r"\d+(?= nonzeros)")
 NUMBERS = 2e-4
 ROUND_OFF = 1e-7  # numbers below are round-off, of any size
 LEAST_FIGURE = 5_000  # bytes
@@ -110,7 +111,7 @@ def agrees(page: str, printed: str) -> bool:
 
 def _parts(text: str) -> tuple[str, list[float]]:
     """The text with # for every number and single spaces, and the numbers."""
-    plain = click.unstyle(text)
+    plain = NONZEROS.sub("", click.unstyle(text))
     numbers = [float(found.replace("−", "-")) for found in NUMBER.findall(plain)]
     return " ".join(NUMBER.sub("#", plain).split()), numbers
 
