@@ -5,7 +5,8 @@
 A block of `python` runs in the names of its page or section, a block of `sh` runs `frozen-motion`,
 a block of `toml` is saved under the name of the line "File `name`:" above it. A block of `text`
 right below is what was printed: numbers agree to a relative NUMBERS, "…" stands for any text. How
-many entries of a matrix are not zero depends on round-off: that number is not compared. A figure of `images/PAGE/` is one that the page's code has written under the same name.
+many entries of a matrix are not zero depends on round-off: that number is not compared. A figure
+of `images/PAGE/` is one that the page's code has written under the same name.
 """
 
 from __future__ import annotations
