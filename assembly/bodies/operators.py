@@ -77,6 +77,11 @@ class BodyOperators:
             else self.body.statics.damper_loads[self.keep]
         )
 
+    @cached_property
+    def dampers(self) -> sp.csr_matrix:
+        """D + d, internal dampers and those against the surroundings."""
+        return sp.csr_matrix(self.D.tocsr() + self.d.tocsr())
+
     def displaced(self, parts: dict[str, Any], shape: Equilibrium) -> dict[str, Any]:
         """M, C, D and K_G of a displaced shape.
 

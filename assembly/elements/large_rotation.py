@@ -136,7 +136,7 @@ def inertia_gradient(
     (`SectionInertia.turning`).
     """
     A, a_O = acceleration_form(coefficients)
-    columns = np.stack([e @ A.T for e in _rotated_axes(inertia, turns)], axis=-1)
+    columns = np.stack([e @ A.T for e in rotated_axes(inertia, turns)], axis=-1)
     return inertia_work(inertia, turns, (X + u) @ A.T + a_O, columns)
 
 
@@ -147,7 +147,7 @@ def rate_gradient(
 
     moved, turns: X + u and the rotation vectors as `Taylor`. a: damping in proportion to mass, 1/s.
     """
-    axes = _rotated_axes(inertia, turns)
+    axes = rotated_axes(inertia, turns)
     first, *columns = (x.second + cross(2.0 * omega, x.rate) + a * x.rate for x in (moved, *axes))
     values = [turn.value for turn in turns]
     return inertia_work(inertia, values, first, np.stack(columns, axis=-1))
@@ -193,7 +193,7 @@ def _turning_parts(inertia: SectionInertia, turns: Sequence[Any]) -> list[Any]:
     return [np.einsum("...ij,...j->...i", inertia.turning, phi) for phi in turns]
 
 
-def _rotated_axes(inertia: SectionInertia, turns: Sequence[Any]) -> list[Any]:
+def rotated_axes(inertia: SectionInertia, turns: Sequence[Any]) -> list[Any]:
     """R e_k for k = 1, 2, 3, (..., 3) each."""
     axes: list[Any] = []
     for e in np.eye(3):

@@ -44,6 +44,9 @@ class SpringFamily(ElementFamily):
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         return self.stiffness()
 
+    def strain_energy(self, u: Array, coefficients: Array) -> float:
+        return float(0.5 * u @ (self.stiffness() @ u))
+
 
 class SurroundingsDamperFamily(ElementFamily):
     """Dampers between nodes (E,) and the fixed surroundings, d (E, 3, 3), N·s/m.

@@ -22,11 +22,13 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.bodies.balance import Energies, Momenta, Powers
+from assembly.bodies.in_motion import BodyMotion, body_force, body_parts
 from assembly.errors import ConvergenceError
 from assembly.kinematics import unit_coefficients
-from assembly.mechanisms.deformed_bodies import BodyMotion, body_force, body_parts
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
+from assembly.mechanisms.energy import energies_of, momenta_of, power_on_masters, powers_of
 from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.mechanisms.rigid_state import RigidState
@@ -207,6 +209,42 @@ class DeformedState:
             J = self.rows.G[0][m.held][:, m._slave_places]
             out[m.held] = np.linalg.solve(J.T, -self.force[m.slaves])
         return out
+
+    @cached_property
+    def energies(self) -> Energies:
+        """Kinetic energy and potentials."""
+        return energies_of(self)
+
+    @property
+    def momenta(self) -> Momenta:
+        """Momentum and angular momentum."""
+        return momenta_of(self)
+
+    @cached_property
+    def powers(self) -> Powers:
+        """What loads, drives and dampers supply."""
+        return powers_of(self)
+
+    @property
+    def symmetries(self) -> Array:
+        """Velocities (n, 0) of rigid motions that nothing holds: those of mechanisms, whose joints
+        hold them."""
+        return np.zeros((len(self.q), 0))
+
+    def power(self, force: Array) -> float:
+        """The power of forces on the independent degrees of freedom.
+
+        Parameters
+        ----------
+        force : ndarray, shape (n,)
+            N and N·m, in the axes of their bodies.
+
+        Returns
+        -------
+        float
+            W, of the absolute motion.
+        """
+        return power_on_masters(self, force)
 
     def parts(self, exact: bool = True) -> dict[str, sp.csr_matrix]:
         """The named matrices of the frozen system.
