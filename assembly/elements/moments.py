@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from assembly.elements.large_rotation import rotated_axes
+from assembly.elements.large_rotation import section_rotation
 from assembly.elements.section_inertia import SectionInertia
 from assembly.kinematics import skew
 from assembly.types import Array
@@ -37,11 +37,10 @@ def section_moments(
 
     moved: X + u (..., 3) and turns: rotation vectors, as `Taylor`, with their rates.
     """
-    axes = rotated_axes(inertia, turns)
+    R = section_rotation(inertia, turns)
     one = np.ones((*moved.value.shape[:-1], 1))
     point = np.concatenate([one, moved.value, moved.rate], axis=-1)
-    columns = [np.concatenate([0.0 * one, axis.value, axis.rate], axis=-1) for axis in axes]
-    Z = np.stack(columns, axis=-1)
+    Z = np.concatenate([0.0 * R.value[..., :1, :], R.value, R.rate], axis=-2)
     first = (Z @ inertia.eta[..., None])[..., 0]
     outer = inertia.m[..., None, None] * point[..., :, None] * point[..., None, :]
     mixed = point[..., :, None] * first[..., None, :]

@@ -181,12 +181,12 @@ class Compliance:
 
     def dissipation(self, t: float, rate: Array) -> float:
         """What the dampers of drives and bushings take at rates (rows,) of deflections, W."""
-        at, taken = np.asarray(t, dtype=float), 0.0
+        at, taken = np.asarray(t, dtype=float), []
         for (row, drive), (_, _, c) in zip(self._drives, self._drive_groups, strict=True):
-            taken += c(at)[0, 0] * (drive.rate_at(float(t)) + rate[row]) ** 2
+            taken.append(c(at)[0, 0] * (drive.rate_at(float(t)) + rate[row]) ** 2)
         for rows, _, c in self._bushing_groups:
-            taken += rate[rows] @ c(at) @ rate[rows]
-        return float(taken)
+            taken.append(rate[rows] @ c(at) @ rate[rows])
+        return float(sum(taken))
 
     def total(self, multipliers: Array, steady: Array, wrench: Array) -> Array:
         """Force (..., rows) of every row.

@@ -103,11 +103,9 @@ class DeformedMotion:
         """
         path = np.zeros((3, self.size))
         path[0] = guess
-        path[0, self.masters] = q
-        still = np.zeros_like(path)
+        path[:, self.masters] = q, v, a
         for _ in range(CLOSING_STEPS):
-            still[0] = path[0]
-            at = self.rows(still)
+            at = self.rows(path)
             step = self._solved(at, at.evaluated.value.value)
             path[0, self.slaves] -= step
             size = np.abs(step / self._slave_scale).max(initial=0.0)
@@ -115,10 +113,12 @@ class DeformedMotion:
                 break
         else:
             raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
-        for order, values in ((1, v), (2, a)):
-            path[order, self.masters] = values
-            at = self.rows(path)
-            path[order, self.slaves] -= self._solved(at, at.evaluated.value.data[order])
+        if not len(self.slaves):
+            return DeformedState(self, path, at)
+        # Rates of conditions are linear in those of the DOFs; accelerations follow velocities.
+        path[1, self.slaves] -= self._solved(at, at.evaluated.value.rate)
+        at = self.rows(path)
+        path[2, self.slaves] -= self._solved(at, at.evaluated.value.second)
         return DeformedState(self, path, self.rows(path))
 
     def _solved(self, at: DeformedRows, gap: Array) -> Array:
@@ -227,8 +227,7 @@ class DeformedState:
 
     @property
     def symmetries(self) -> Array:
-        """Velocities (n, 0) of rigid motions that nothing holds: those of mechanisms, whose joints
-        hold them."""
+        """Velocities (n, 0) of rigid motions that nothing holds: joints hold a mechanism."""
         return np.zeros((len(self.q), 0))
 
     def power(self, force: Array) -> float:

@@ -33,6 +33,7 @@ class DeformedBody:
     Parameters
     ----------
     body : Body
+        The body.
     law : Motion
         Of the frame.
     now : Kinematics
@@ -77,8 +78,10 @@ class DeformedBody:
 
     @property
     def momenta(self) -> Momenta:
-        """Momentum and angular momentum; in the frame's axes and about its origin where the motion
-        does not say where the frame is."""
+        """Momentum and angular momentum.
+
+        In the frame's axes and about its origin where the motion does not say where the frame is.
+        """
         place = getattr(self.law, "frame", None)
         r, R = (np.zeros(3), np.eye(3)) if place is None else place(self.t)
         p, h = (R @ part for part in momenta(self.motion.moments, self.motion.twist))
@@ -94,7 +97,18 @@ class DeformedBody:
         return Powers(0.0, drives, damping_power(at))
 
     def power(self, force: Array) -> float:
-        """The power, W, of forces (n,) on the free degrees of freedom, of the absolute motion."""
+        """The power of forces on the free degrees of freedom.
+
+        Parameters
+        ----------
+        force : ndarray, shape (n,)
+            N and N·m, in the frame's axes.
+
+        Returns
+        -------
+        float
+            W, of the absolute motion.
+        """
         whole = np.zeros(self.body.size)
         whole[self.body.free] = force
         on_frame = frame_power(self.body, self.motion.path[0], whole, self.motion.twist)
@@ -109,7 +123,13 @@ class DeformedBody:
         return fields[:, np.abs(fields).max(axis=0) > 0.0]
 
     def system(self) -> FrozenSystem:
-        """The frozen system about this state; its load Q is what is out of balance."""
+        """The frozen system about this state.
+
+        Returns
+        -------
+        FrozenSystem
+            Its load Q is what is out of balance, with the opposite sign.
+        """
         free = self.body.free
         parts = body_parts(self.motion)
         return FrozenSystem(
@@ -121,7 +141,18 @@ class DeformedBody:
         )
 
     def tangents(self, exact: bool = True) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
-        """The derivatives of the residual by acceleration, velocity and q, (n, n)."""
+        """The derivatives of the residual.
+
+        Parameters
+        ----------
+        exact : bool
+            Whether M, C and D are those of the displaced body.
+
+        Returns
+        -------
+        tuple of scipy.sparse.csr_matrix
+            By accelerations, by velocities and by q, (n, n).
+        """
         parts, free = body_parts(self.motion, exact), self.body.free
 
         def total(names: tuple[str, ...]) -> sp.csr_matrix:

@@ -80,6 +80,7 @@ def integrate(
     method : str, optional
         Of "lagrange": "generalized-alpha". Of "hamilton" and of a callable: "midpoint" (order 2),
         "gauss4" or "gauss6". Default: "midpoint" for "hamilton", "gauss4" for a callable.
+        Nonlinear: "generalized-alpha" or "energy-momentum".
     step : float, optional
         Fixed step, s. It is shortened so that it divides the span.
     displacement_tolerance : float, optional
@@ -90,10 +91,9 @@ def integrate(
         Spectral radius of generalised-α at infinite frequency, 0 to 1. 1 conserves the energy;
         less damps the high frequencies.
     nonlinear : bool, default False
-        Of a mechanism: finite elastic displacements and rotations (docs/theory.md, "Mechanisms at
-        finite deflection"). All steady loads of the motion act; q counts from the undeformed
-        machine, and `mechanism.trim(t).q` is the equilibrium at the start. The energy is not
-        recorded.
+        Of a mechanism or a moving body: finite elastic displacements and rotations (docs/theory.md,
+        "Mechanisms at finite deflection"). All steady loads of the motion act; q counts from the
+        undeformed machine, and `mechanism.trim(t).q` is the equilibrium at the start.
     loads : sequence of Harmonic, Impulse, Tabulated, InertiaLoads, optional
         Default: none, the free vibration.
     probes : sequence of int or (int, str), or "all", optional
