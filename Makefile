@@ -35,8 +35,9 @@ help:  ## show this list
 setup:  ## make the environment in .venv (done once)
 	@tools/set-up $(VENV)
 
-demo: setup  ## run the slider-crank and rotating-blade studies into outputs/
+demo: setup  ## run the slider-crank, solid-rod and rotating-blade studies into outputs/
 	$(VENV)/bin/frozen-motion run slider-crank --out $(OUT)/slider-crank
+	$(VENV)/bin/frozen-motion run solid-rod --out $(OUT)/solid-rod
 	$(VENV)/bin/frozen-motion run rotating-blade --out $(OUT)/rotating-blade
 
 test: setup  ## run the tests but the slow ones in WORKERS processes (2); PYTEST='-k name' chooses some

@@ -46,7 +46,7 @@ from assembly.bodies.rotor_parts import Disc as Disc
 from assembly.bodies.rotor_parts import SpeedTable as SpeedTable
 from assembly.bodies.rotor_parts import speed_table as speed_table
 from assembly.bodies.rotors import Rotor as Rotor
-from assembly.bodies.rotors import rotor as rotor
+from assembly.bodies.shafts import rotor as rotor
 from assembly.bodies.solids import plane as plane
 from assembly.bodies.solids import solid as solid
 from assembly.bodies.weld import weld as weld

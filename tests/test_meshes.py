@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import assembly
+from assembly.elements.cells import CellBlock, corner_volume
 from assembly.elements.reference import CELLS
 from assembly.errors import MaterialError, MeshError
+from assembly.gallery import block_mesh, sheet_mesh
 from tests.support.continua import distorted_mesh
 
 # Edges in the order each program counts a brick's mid-edge nodes (its manual), corners from 0.
@@ -150,6 +152,20 @@ def test_formats(tmp_path: Path, suffix: str, element: str) -> None:
     assert volume(assembly.solid(path, assembly.steel)) == pytest.approx(
         0.6 * 0.4 * 0.3, rel=1e-5 if suffix == ".bdf" else 1e-12
     )
+
+
+@pytest.mark.parametrize("element", ("tet4", "tet10", "hex8", "hex20", "t3", "t6", "q4", "q8"))
+def test_volume_from_the_corners_is_the_determinant_of_the_map(element: str) -> None:
+    """A unit cube or square of cells, mapped affinely: |det A|."""
+    solid = element.startswith(("tet", "hex"))
+    cube = (1.0, 1.0, 1.0)
+    mesh = block_mesh(2, 2, 2, element, cube) if solid else sheet_mesh(2, 2, element, cube[:2])
+    A = np.array([[2.0, 0.3, 0.0], [-0.4, 1.5, 0.2], [0.1, 0.6, 1.2]])
+    A = A if solid else np.pad(A[:2, :2], (0, 1))
+    points = np.pad(mesh.points, ((0, 0), (0, 3 - mesh.points.shape[1]))) @ A.T + 5.0
+    found = sum(corner_volume(points, CellBlock(c.type, c.data)) for c in mesh.cells)
+    expected = np.linalg.det(A if solid else A[:2, :2])
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_nodes_without_elements_are_left_out() -> None:

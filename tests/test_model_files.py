@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -318,6 +319,17 @@ def test_a_blade_of_a_table_and_other_bodies(tmp_path: Path) -> None:
     ring = f'[body.r]\nkind = "ring"\nradius = 0.5\n{section}\nmaterial = "steel"\nelements = 6\n'
     expected = assembly.ring(0.5, assembly.rectangle(0.05, 0.02), assembly.steel, 6)
     assert_same(load_model(written(tmp_path, ring)).motion.freeze(0.0), expected.freeze())
+    damped = ring + "planar = true\nmu = [1e-5, 0, 0, 0, 0, 2e-5]\nwagner = false\n"
+    expected = assembly.ring(
+        0.5, assembly.rectangle(0.05, 0.02), assembly.steel, 6, planar=True,
+        mu=(1e-5, 0, 0, 0, 0, 2e-5), wagner=False,
+    )  # fmt: skip
+    assert_same(load_model(written(tmp_path, damped)).motion.freeze(0.0), expected.freeze())
+    blade = (tmp_path / "b.toml").read_text().replace("refine = 2", "refine = 2\nmu = 2e-3")
+    expected = assembly.blade(replace(table, mu=2e-3), refine=2, clamped="start")
+    expected = expected.with_damping(b=1e-3)
+    found = load_model(written(tmp_path, blade)).motion.freeze(0.0)
+    assert_same(found, expected.freeze(omega=(0, 0.5 * np.pi, 0)))
     bar = f'[body.r]\nkind = "bar"\nlength = 2\n{section}\nmaterial = "steel"\nclamped = "end"\n'
     expected = assembly.bar(2.0, 0.001, assembly.steel, 20, clamped="end")
     assert_same(load_model(written(tmp_path, bar)).motion.freeze(0.0), expected.freeze())
@@ -386,7 +398,9 @@ def test_every_starter_solves_and_responds(
     shown = capsys.readouterr().out
     assert "2 modes by" in shown and "proof" in shown and "largest amplitude" in shown
     modes = modal.read_dataset(out / "a" / "modes.nc")
-    assert modes["mode"].values.tolist() == [1, 2]
+    assert modes["mode"].values.tolist() == [0, 1]
+    table = (out / "a" / "modes.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in table] == ["mode", "1", "2"]
     expected = modal.solve(load_model(model).motion.freeze(0.0), 2).eigenvalues
     assert_allclose(modes["eigenvalue"].values, expected, rtol=1e-9)
     assert (out / "a" / "modes.vtu").exists() and (out / "a" / "modes.png").exists()

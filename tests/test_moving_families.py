@@ -8,6 +8,7 @@ here with rotation matrices.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ Array = NDArray[np.float64]
 
 OMEGA = np.array([3.0, -2.0, 4.0])
 RAYLEIGH = (0.7, 0.02)
+MU = (0.01, 0.03, 0.02, 0.05, 0.04, 0.06)
 
 
 def bodies() -> dict[str, assembly.Body]:
@@ -42,6 +44,15 @@ def bodies() -> dict[str, assembly.Body]:
         "weld": assembly.weld(
             [beam, assembly.beam(0.5, section, assembly.steel, 2).placed((1, 0, 0))]
         ),
+        "sections": assembly.beam(
+            1.0,
+            section,
+            assembly.steel,
+            2,
+            pitch=(0.1, 0.5),
+            mu=MU,
+            end_offsets=[(0.1, 0.05, 0.2), (0.0, -0.1, 0.1)],
+        ).placed((0.2, -0.1, 0.3), Rotation.from_rotvec([0.4, 0.2, -0.3]).as_matrix()),
         "rigid": assembly.rigid_body(2.0, inertia, centre=(0.1, 0.2, -0.3)),
         "bar": assembly.bar(1.0, section, assembly.steel, 3),
         "solid": assembly.gallery.block(2, 1, 1, "hex8", (0.2, 0.1, 0.1)),
@@ -104,6 +115,22 @@ def test_power_of_inertia_and_its_virtual_work(name: str) -> None:
     assert at.v @ (total_force(body, at) - drag) == pytest.approx(rate, rel=1e-8)
 
 
+def test_six_equal_coefficients_of_sections_are_damping_in_proportion_to_stiffness() -> None:
+    """At any displacement and motion, with arms: Rayleigh's b and mu = (b, b, b, b, b, b)."""
+    b = 0.02
+
+    def force(**options: Any) -> Array:
+        body = assembly.beam(
+            1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 2, pitch=(0.1, 0.5),
+            end_offsets=[(0.1, 0.05, 0.2), (0.0, -0.1, 0.1)], **options,
+        )  # fmt: skip
+        at = passage(body)
+        return total_force(body, replace(at, rayleigh=(0.0, 0.0 if options else b)))
+
+    rayleigh, sections = force(), force(mu=6 * [b])
+    assert_allclose(sections, rayleigh, rtol=0, atol=1e-10 * np.abs(rayleigh).max())
+
+
 def test_small_motions_of_a_beam_are_the_linear_ones() -> None:
     """At the undeformed shape nothing is added to M and 2G; damping is aM + bK."""
     body = bodies()["beam"]
@@ -140,6 +167,31 @@ def test_damping_resists_no_rigid_motion(name: str) -> None:
     # The frame of a beam element, a mean of rotation vectors, turns with it to third order.
     limit = 2e-5 if name == "beam" else 1e-12
     assert np.abs(with_damping - without).max() < limit * np.abs(K @ v).max()
+
+
+def test_damping_of_sections_resists_no_rigid_motion_and_takes_energy() -> None:
+    """Of a strained beam with six different coefficients; D of the undeformed one would resist."""
+    section = assembly.rectangle(0.05, 0.02)
+    damped, plain = (
+        assembly.beam(1.0, section, assembly.steel, 3, pitch=(0.1, 0.5), mu=mu) for mu in (MU, 0.0)
+    )
+    at, spin = replace(passage(damped), rayleigh=(0.0, 0.0)), np.array([0.3, -0.5, 0.7])
+    d = at.u.reshape(-1, 6)
+    v = np.hstack(
+        [
+            np.cross(spin, damped.dofs.coordinates + d[:, :3]),
+            [np.linalg.solve(_left_jacobian(phi), spin) for phi in d[:, 3:]],
+        ]
+    ).ravel()
+
+    def drag(v: Array) -> Array:
+        state = replace(at, v=v, a=0.0 * v, omega=0.0 * OMEGA)
+        return total_force(damped, state) - total_force(plain, state)
+
+    linear = damped.operators.D.tocsr()
+    assert np.abs(drag(v)).max() < 2e-5 * np.abs(linear @ v).max()
+    for motion in np.random.default_rng(2).normal(size=(5, damped.size)):
+        assert motion @ drag(motion) > 0.0
 
 
 def _left_jacobian(phi: Array) -> Array:

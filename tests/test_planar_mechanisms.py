@@ -560,7 +560,7 @@ def test_coordinates_that_would_not_do_are_named() -> None:
 
 
 def test_the_prestress_there_is_not_is_named() -> None:
-    with pytest.raises(assembly.InputError, match='expected "linear", "nonlinear" or None'):
+    with pytest.raises(assembly.InputError, match='"linear", "first-order", "nonlinear" or None'):
         slider_crank().freeze(0.001, prestress="cubic")
 
 

@@ -9,17 +9,18 @@ import pytest
 
 import assembly
 from assembly import errors
+from assembly.bodies.first_order import FirstOrder
 from assembly.bodies.in_motion import BodyMotion
 from assembly.bodies.nonlinear import Equilibrium
 from assembly.bodies.statics import BodyStatics
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.passage import Beyond, Displaced, Passage
+from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
 from assembly.linalg.multigrid import RigidMotions
 from assembly.mechanisms.deformed_joints import DeformedRows
 from assembly.mechanisms.deformed_motion import DeformedMotion
 from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.jacobian import Jacobian
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
 from modal.periodic.decoupled_orbits import DecoupledOrbits
@@ -30,8 +31,8 @@ PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
 CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
-CLASSES |= {Beyond, BodyMotion, BodyStatics, DeformedMotion, DeformedRows, Equilibrium}
-CLASSES |= {Jet, Passage}
+CLASSES |= {Beyond, BodyMotion, BodyStatics, DeformedMotion, DeformedRows, Displaced}
+CLASSES |= {Equilibrium, FirstOrder, Passage, Taylor}
 CLASSES |= {DecoupledOrbits}
 
 

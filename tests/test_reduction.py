@@ -15,10 +15,11 @@ from modal.reduction.affine import AffineFamily, shares_operators
 from modal.reduction.basis import SKETCHES, mass_bounds, sketches
 from modal.reduction.error_bounds import dual_norms
 from modal.reduction.mass_basis import MassBasis
+from modal.reduction.reducer import Reducer, spread
 from modal.reduction.reference_operator import ReferenceOperator
-from modal.reduction.sweep import Reducer, Sweep, spread, sweep
 from tests.support.affine_families import Planar
 from tests.support.chains import KINDS, Chain, exact
+from tests.support.reduced_sweep import Sweep, sweep
 
 
 def assert_bounded(found: Sweep, point: int, reference: np.ndarray, k: int, noise: float) -> float:

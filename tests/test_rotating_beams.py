@@ -8,8 +8,6 @@ lead-lag with Coriolis coupling to the stretch (Chung & Yoo, J. Sound Vib. 249, 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.linalg as la
@@ -17,8 +15,8 @@ from numpy.polynomial import legendre
 
 import assembly
 from assembly.bodies.beams import Theory
+from assembly.bodies.blades import BladeTable, rigid_section_mass
 from assembly.bodies.body import Body
-from assembly.elements.beam import BeamFamily
 from assembly.materials.sections import Section
 from assembly.system.frozen import FrozenSystem
 
@@ -86,18 +84,53 @@ def test_propeller_moment_of_a_flat_blade(omega: float) -> None:
     exact = exact + omega**2 * (SECTION.Iz - SECTION.Iy) / polar
 
     def squares(elements: int) -> np.ndarray:
-        body = blade(elements)
-        family = body.families[0]
-        assert isinstance(family, BeamFamily)
-        stations = replace(family.stations, radius2=np.zeros_like(family.stations.radius2))
-        nodes = np.stack([np.arange(elements), np.arange(1, elements + 1)], axis=1)
-        plain = replace(body, families=(BeamFamily(body.dofs, nodes, stations),))
-        M, _, K = part(plain.freeze((0.0, 0.0, omega)), 3)
+        body = assembly.beam(L, SECTION, ALLOY, elements, clamped="start", offset=HUB, wagner=False)
+        M, _, K = part(body.freeze((0.0, 0.0, omega)), 3)
         return real_frequencies(K, M, 3) ** 2
 
     # Linear shape functions: error h²; extrapolated, the rest is h⁴.
     coarse, fine = squares(40), squares(80)
     np.testing.assert_allclose((4.0 * fine - coarse) / 3.0, exact, rtol=2e-6)
+
+
+@pytest.mark.parametrize("prestress", ["linear", "nonlinear"])
+@pytest.mark.parametrize("kind", ["beam", "blade"])
+def test_torsion_of_a_stretched_bar_with_and_without_wagner(kind: str, prestress: str) -> None:
+    """ω₁² = (π/2L)² (GJ + P r²)/ρI_p, r² = I_p/A, clamped at one end, P on the other (closed form).
+
+    Without Wagner's term P does not count. P stretches the bar by 0.2 %, and the stiffness of the
+    stretched shape differs from that by as much.
+    """
+    P = 2e-3 * ALLOY.E * SECTION.A
+    polar = SECTION.Iy + SECTION.Iz
+
+    def square(elements: int, wagner: bool) -> float:
+        if kind == "beam":
+            body = assembly.beam(L, SECTION, ALLOY, elements, wagner=wagner)
+        else:
+            s = np.array([0.0, L])
+            K = np.linalg.inv(SECTION.compliance(ALLOY))
+            M = rigid_section_mass(
+                ALLOY.rho * SECTION.A, 0.0, 0.0, ALLOY.rho * SECTION.second_moments
+            )
+            table = BladeTable(s, s[:, None] * np.eye(3)[0], 0.0 * s, np.stack([K, K]), M[[0, 0]])
+            body = assembly.blade(table, refine=elements, wagner=wagner)
+        machine = assembly.Mechanism(
+            {"bar": body},
+            [assembly.fixed("ground", (0, 0, 0), "bar", "start", name="root")],
+            [],
+            loads=[assembly.Load("bar", "end", (P, 0.0, 0.0))],
+        )
+        M, _, K = part(machine.freeze(0.0, prestress=prestress), 3)
+        return float(real_frequencies(K, M, 1)[0] ** 2)
+
+    for wagner in (True, False):
+        tension = P * SECTION.polar_radius_squared if wagner else 0.0
+        exact = (np.pi / (2.0 * L)) ** 2 * (ALLOY.G * SECTION.J + tension) / (ALLOY.rho * polar)
+        coarse, fine = square(8, wagner), square(16, wagner)
+        within = 1e-5 if prestress == "linear" else 3e-3
+        assert (4.0 * fine - coarse) / 3.0 == pytest.approx(exact, rel=within)
+    assert P * SECTION.polar_radius_squared > 0.015 * ALLOY.G * SECTION.J
 
 
 def test_propeller_moment_is_linear_in_the_difference_of_second_moments() -> None:

@@ -10,7 +10,8 @@ import assembly
 from assembly.bodies.attachments import attach_damper, attach_spring
 from assembly.bodies.body import Body
 from assembly.bodies.rotor_parts import Bearing, Disc
-from assembly.bodies.rotors import Rotor, rotor
+from assembly.bodies.rotors import Rotor
+from assembly.bodies.shafts import rotor
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 

@@ -15,9 +15,9 @@ from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.full_order_refinement import SHARPER, refined
 from modal.reduction.reducer import Reducer
 from modal.reduction.spot_check import spot_check, unmatched
-from modal.reduction.sweep import sweep
 from tests.support.affine_families import Planar
 from tests.support.chains import KINDS, Chain, exact
+from tests.support.reduced_sweep import sweep
 
 K = 6
 
@@ -144,3 +144,7 @@ def test_matching_is_one_to_one() -> None:
     assert unmatched(double, bound, single, bound, 0.0) is None
     assert unmatched(single, bound, double, bound, 0.0) == 1j
     assert unmatched(double, bound, double + 1e-3, bound, 0.0) is None
+    # Either of a pair of conjugates may have been found.
+    found = np.array([-0.1 + 1j, 2j, 3j])
+    assert unmatched(found, bound, found.conj(), bound, 0.0) is None
+    assert unmatched(found, bound, -found.conj(), bound, 0.0) == 0.1 + 1j

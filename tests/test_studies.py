@@ -16,7 +16,7 @@ from studies.__main__ import main
 from studies.cli import html_report
 from studies.registry import study
 from studies.reporting.output import OutputFolder
-from studies.slider_crank.transient import EveryTurn, compare_with_transient
+from studies.slider_crank.transient import compare_with_transient
 from tests.support.dataset_checks import assert_as_xarray_users_expect, assert_described
 
 # Real machines: no value of them is questioned.
@@ -76,21 +76,6 @@ def test_the_corrected_rate_predicts_the_transient_and_the_frozen_rate_does_not(
     frozen = np.abs(compared["amplitude_frozen"].values / true - 1.0)
     assert corrected.max() < 0.015
     assert frozen.max() > 0.03
-
-
-def test_a_later_turn_is_the_first_one_again() -> None:
-    """The instants kept from the first turn are those of the mechanism at the later time."""
-    mechanism = slider_crank.model(elements=4)
-    assert mechanism.period is not None
-    kept = EveryTurn(mechanism)
-    for share in (0.0, 0.123, 0.5, 0.999):
-        first = kept.freeze(share * mechanism.period)
-        later = (share + 7.0) * mechanism.period
-        assert kept.freeze(later) is first
-        for name in ("M", "C", "stiffness"):
-            found, due = getattr(first, name), getattr(mechanism.freeze(later), name)
-            assert abs(found - due).max() < 1e-9 * abs(due).max()
-    assert kept.freeze(0.5001 * mechanism.period) is not kept.freeze(0.5 * mechanism.period)
 
 
 def test_slider_crank_refuses_what_cannot_turn() -> None:

@@ -23,6 +23,7 @@ from assembly.kinematics import as_vector, unit_axis
 from assembly.magnitudes import AREA, LENGTH, MOST_ELEMENTS, POSITION, check_count
 from assembly.materials.materials import Material, check_is_material
 from assembly.materials.plausibility import check_mass, check_slenderness
+from assembly.materials.section_damping import section_mu, viscous_compliance
 from assembly.materials.section_frames import section_axes, turned
 from assembly.materials.sections import Section, check_is_section
 from assembly.types import Array, Index
@@ -55,6 +56,8 @@ def beam(
     section_y: ArrayLike = (0.0, 1.0, 0.0),
     pitch: float | tuple[float, float] = 0.0,
     end_offsets: tuple[ArrayLike, ArrayLike] | None = None,
+    mu: ArrayLike = 0.0,
+    wagner: bool = True,
     name: str = "beam",
 ) -> Body:
     """A straight beam as a body of equal two-node elements.
@@ -94,6 +97,12 @@ def beam(
     end_offsets : tuple of two array_like, shape (3,), optional
         Rigid arms, m, body axes: from the first node to the start of the axis and from the last
         node to its end. `length` and `start` describe the axis.
+    mu : array_like, shape (6,)
+        Damping of the sections in proportion to their stiffness, s: of stretch, shear along y and
+        z, twist, and bending about y and z. A number stands for six equal ones.
+    wagner : bool
+        False leaves out the stiffness against twist that an axial force gives the fibres about
+        the axis (Wagner).
     name : str
         Name of the body.
 
@@ -132,7 +141,9 @@ def beam(
     where = (np.arange(elements)[:, None] + rule.points) / elements
     frames = section_axes(tangent, section_y, angles[0] + (angles[1] - angles[0]) * where)
     ends = np.stack([nodes[:-1], nodes[1:]], axis=1)
-    stations = straight_stations(ends, frames, rule, section, material, theory, rotary_inertia)
+    stations = straight_stations(
+        ends, frames, rule, section, material, theory, rotary_inertia, mu, wagner
+    )
     dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)
     family = BeamFamily(dofs, chain(elements), stations)
     if end_offsets is None:
@@ -208,12 +219,16 @@ def straight_stations(
     material: Material,
     theory: Theory,
     rotary_inertia: bool = True,
+    mu: ArrayLike = 0.0,
+    wagner: bool = True,
 ) -> Stations:
     """Sections of straight uniform elements between ends (E, 2, 3), section axes (E, Q, 3, 3)."""
     span = ends[:, 1] - ends[:, 0]
     X = ends[:, None, 0] + rule.points[:, None] * span[:, None]
     slope = np.broadcast_to(span[:, None], X.shape)
-    return uniform_stations(X, slope, frames, rule, section, material, theory, rotary_inertia)
+    return uniform_stations(
+        X, slope, frames, rule, section, material, theory, rotary_inertia, mu, wagner
+    )
 
 
 def uniform_stations(
@@ -225,9 +240,12 @@ def uniform_stations(
     material: Material,
     theory: Theory,
     rotary_inertia: bool = True,
+    mu: ArrayLike = 0.0,
+    wagner: bool = True,
 ) -> Stations:
     """One section all along an axis X (E, Q, 3) of slope dX/dξ, with axes frames (E, Q, 3, 3)."""
     check_theory(theory)
+    damping, C = section_mu(mu), section.compliance(material, theory == "timoshenko")
     shape = frames.shape[:2]
     t = frames[..., :, 0]
     alone = t[..., :, None] * t[..., None, :]
@@ -241,10 +259,11 @@ def uniform_stations(
         rule,
         X=X,
         slope=slope,
-        compliance=turned(section.compliance(material, theory == "timoshenko"), frames),
+        compliance=turned(C, frames),
         inertia=inertia,
         tension_centre=np.zeros((*shape, 3)),
-        radius2=np.full(shape, section.polar_radius_squared),
+        radius2=np.full(shape, section.polar_radius_squared if wagner else 0.0),
+        viscous=turned(viscous_compliance(C, damping), frames) if damping.any() else None,
     )
 
 

@@ -9,10 +9,11 @@ order.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline, make_interp_spline
+from scipy.interpolate import CubicSpline, PPoly
 
 from assembly.arguments import as_numbers, check_kind
 from assembly.bodies.beams import End, Theory, chain, check_theory, supported
@@ -25,10 +26,12 @@ from assembly.elements.quadrature import gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError, SectionError
 from assembly.magnitudes import ENTRY, POSITION, check_count
+from assembly.materials.section_damping import section_mu, viscous_compliance
 from assembly.materials.section_frames import section_axes, turned
 from assembly.types import Array
 
 POINTS = 7  # a curve's arc length and a section's turn are not polynomials
+SAME_POINT = 1e-9  # of the extent of the axis: the two stations of a kink are there
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,13 @@ class BladeTable:
     """Sections at n stations of a reference axis, SI units.
 
     Between stations the axis and the twist are cubic splines and the matrices are linear, as in
-    BeamDyn.
+    BeamDyn. Two stations at the same s and position are a kink: splines and matrices of both sides
+    end there, and the sections of both sides are rigidly joined.
 
     Parameters
     ----------
     s : array_like, shape (n,)
-        Coordinate along the axis, increasing.
+        Coordinate along the axis, increasing; twice the same at a kink.
     axis : array_like, shape (n, 3)
         Positions of the axis, body axes, m.
     twist : array_like, shape (n,)
@@ -52,6 +56,9 @@ class BladeTable:
         Mass per length in the same order.
     section_y : array_like, shape (3,)
         At zero twist the section's y axis is the part of this vector normal to the tangent.
+    mu : array_like, shape (6,)
+        Damping of the sections in proportion to their stiffness, s, in the order of `stiffness`
+        (BeamDyn's mu). A number stands for six equal ones.
 
     Raises
     ------
@@ -65,11 +72,13 @@ class BladeTable:
     stiffness: Array
     mass: Array
     section_y: tuple[float, float, float] = (0.0, 1.0, 0.0)
+    mu: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
         for entry in fields(self):
             values = as_numbers(getattr(self, entry.name), f"blade table: {entry.name}")
             object.__setattr__(self, entry.name, values)
+        object.__setattr__(self, "mu", section_mu(self.mu))
         n = self.s.size
         shapes = dict(s=(n,), axis=(n, 3), twist=(n,), stiffness=(n, 6, 6), mass=(n, 6, 6))
         for name, shape in shapes.items():
@@ -83,20 +92,52 @@ class BladeTable:
                     f"blade table: {name} is not finite at station {bad.argmax()}, or larger than"
                     f" {limit.largest:g}"
                 )
-        if np.any(np.diff(self.s) <= 0.0):
-            at = int(np.argmax(np.diff(self.s) <= 0.0)) + 1
-            raise InputError(f"blade table: s must increase, station {at} is at {self.s[at]!r}")
+        self._check_order()
         for name in ("stiffness", "mass"):
             _check_matrices(getattr(self, name), name)
         _check_rigid_sections(self.mass)
 
-    def curve(self) -> CubicSpline:
+    def _check_order(self) -> None:
+        """InputError unless s increases, apart from kinks, which are at one position."""
+        step = np.diff(self.s)
+        behind = (step < 0.0) | ((step == 0.0) & np.append(False, step[:-1] == 0.0))
+        if behind.any():
+            at = int(behind.argmax()) + 1
+            raise InputError(
+                f"blade table: s must increase, or be the same twice at a kink; station {at} is at"
+                f" {self.s[at]!r}"
+            )
+        apart = np.linalg.norm(np.diff(self.axis, axis=0), axis=1)
+        torn = (step == 0.0) & (apart > SAME_POINT * np.ptp(self.axis, axis=0).max())
+        if torn.any():
+            at = int(torn.argmax()) + 1
+            raise InputError(
+                f"blade table: s must increase; station {at} has the s of the one before it, as at"
+                f" a kink, but is {apart[at - 1]:g} m away from it"
+            )
+        if step[0] == 0.0 or step[-1] == 0.0:
+            raise InputError("blade table: a kink at an end joins nothing: leave its station out")
+
+    @property
+    def smooth_parts(self) -> list[slice]:
+        """The stations between kinks."""
+        ends = np.flatnonzero(np.diff(self.s) == 0.0) + 1
+        return [slice(a, b) for a, b in pairwise([0, *ends.tolist(), len(self.s)])]
+
+    def _spline(self, values: Array) -> PPoly:
+        """Cubic splines through values (n, ...), one for each smooth part."""
+        parts = [CubicSpline(self.s[part], values[part]) for part in self.smooth_parts]
+        s = np.append(0.0, np.concatenate([spline.x[1:] for spline in parts]))
+        s[0] = self.s[0]
+        return PPoly(np.concatenate([spline.c for spline in parts], axis=1), s)
+
+    def curve(self) -> PPoly:
         """The axis X(s), a spline with values (..., 3), m."""
-        return make_interp_spline(self.s, self.axis, k=min(3, len(self.s) - 1))
+        return self._spline(self.axis)
 
     def turn(self, s: Array) -> Array:
         """The twist (...,), rad, at s (...,)."""
-        return np.asarray(make_interp_spline(self.s, self.twist, k=min(3, len(self.s) - 1))(s))
+        return np.asarray(self._spline(self.twist)(s))
 
     def matrices(self, name: str, s: Array) -> Array:
         """Section matrices between stations.
@@ -110,7 +151,11 @@ class BladeTable:
         -------
         ndarray, shape (..., 6, 6)
         """
-        return np.asarray(make_interp_spline(self.s, getattr(self, name), k=1)(s))
+        values, step = getattr(self, name), np.diff(self.s)
+        inside = np.flatnonzero(step)
+        slope = np.diff(values, axis=0)[inside] / step[inside, None, None]
+        line = PPoly(np.stack([slope, values[inside]]), np.unique(self.s))
+        return np.asarray(line(s))
 
 
 @described
@@ -122,6 +167,7 @@ def blade(
     pinned: End = None,
     theory: Theory = "timoshenko",
     rotary_inertia: bool = True,
+    wagner: bool = True,
     name: str = "blade",
 ) -> Body:
     """A body of beam elements along a table's axis.
@@ -138,6 +184,9 @@ def blade(
         With or without shear strain.
     rotary_inertia : bool
         False neglects the inertia of section rotations, except about the axis.
+    wagner : bool
+        False leaves out the stiffness against twist that an axial force gives the fibres about
+        the tension centre (Wagner).
     name : str
         Name of the body.
 
@@ -173,15 +222,20 @@ def blade(
     check_kind(table, BladeTable, "table", expected)
     check_count(refine, "refine")
     parts = np.arange(refine) / refine
-    nodes = np.append((table.s[:-1, None] + np.diff(table.s)[:, None] * parts).ravel(), table.s[-1])
+    ends = np.unique(table.s)
+    nodes = np.append((ends[:-1, None] + np.diff(ends)[:, None] * parts).ravel(), ends[-1])
     dofs = DofMap.regular(table.curve()(nodes), (0, 1, 2, 3, 4, 5))
-    stations = blade_stations(table, nodes, theory, rotary_inertia)
+    stations = blade_stations(table, nodes, theory, rotary_inertia, wagner)
     family = BeamFamily(dofs, chain(len(nodes) - 1), stations)
     return supported(dofs, family, clamped, pinned, None, name)
 
 
 def blade_stations(
-    table: BladeTable, nodes: Array, theory: Theory, rotary_inertia: bool = True
+    table: BladeTable,
+    nodes: Array,
+    theory: Theory,
+    rotary_inertia: bool = True,
+    wagner: bool = True,
 ) -> Stations:
     """The sections at the quadrature points of elements between nodes s (E + 1,)."""
     check_theory(theory)
@@ -195,14 +249,16 @@ def blade_stations(
     EA = stiffness[..., 0, 0]
     centre = np.stack([0.0 * EA, -stiffness[..., 0, 5] / EA, stiffness[..., 0, 4] / EA], axis=-1)
     radius2 = (stiffness[..., 4, 4] + stiffness[..., 5, 5]) / EA - (centre**2).sum(axis=-1)
+    C, mu = compliance(stiffness, theory), np.asarray(table.mu)
     return Stations(
         rule,
         X=curve(s),
         slope=slope,
-        compliance=turned(compliance(stiffness, theory), frames),
+        compliance=turned(C, frames),
         inertia=section_inertia(table.matrices("mass", s), frames, rotary_inertia),
         tension_centre=(frames @ centre[..., None])[..., 0],
-        radius2=radius2,
+        radius2=radius2 if wagner else 0.0 * radius2,
+        viscous=turned(viscous_compliance(C, mu), frames) if mu.any() else None,
     )
 
 

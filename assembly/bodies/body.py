@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.bodies.body_report import body_report
+from assembly.bodies.first_order import FirstOrder
 from assembly.bodies.nonlinear import equilibrium
 from assembly.bodies.operators import BodyOperators
 from assembly.bodies.placed import placed_body
@@ -30,11 +31,20 @@ from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import compatible, unresisted
 from assembly.types import Array, Index, Mask
 
-Prestress = Literal["linear", "nonlinear"] | None
+Prestress = Literal["linear", "first-order", "nonlinear"] | None
 
 WITHOUT_PRESTRESS = (
     "prestress=None leaves K_G out: softening without stiffening, a divergence that does not exist"
 )
+
+
+def check_prestress(prestress: object) -> None:
+    """InputError unless it is one of `Prestress`."""
+    if prestress not in ("linear", "first-order", "nonlinear", None):
+        raise InputError(
+            'prestress: expected "linear", "first-order", "nonlinear" or None, got '
+            + f"{prestress!r}"
+        )
 
 
 @dataclass(frozen=True)
@@ -168,6 +178,11 @@ class Body:
         return BodyStatics(self)
 
     @cached_property
+    def first_order(self) -> FirstOrder:
+        """What the deflection under unit loads changes in the matrices, to first order."""
+        return FirstOrder(self)
+
+    @cached_property
     def rigid(self) -> Array:
         """A basis (free, m) of the rigid motions that neither supports nor springs resist."""
         return self.unresisted(self.fixed)[self.free]
@@ -198,11 +213,12 @@ class Body:
             of their node by −d(v_O + ω̃X), which is part of Q and of the prestress.
         axis : array_like, shape (3,), optional
             Direction of scalar arguments.
-        prestress : {"linear", "nonlinear", None}
+        prestress : {"linear", "first-order", "nonlinear", None}
             "linear": stress of the loads on the undeformed geometry. "nonlinear": the degrees of
             freedom count from the deformed equilibrium, Q is zero, and K_G is all that the tangent
-            there adds to K; M, C and D are those of the deformed shape. None: no K_G, which gives a
-            divergence that does not exist.
+            there adds to K; M, C and D are those of the deformed shape. "first-order": K_G, M and D
+            to first order in the load, the derivative of "nonlinear"; for deflections far below the
+            thickness (see Raises). None: no K_G, which gives a divergence that does not exist.
 
         Returns
         -------
@@ -214,7 +230,9 @@ class Body:
         InputError
             For values that are not finite or have the wrong shape.
         ConvergenceError
-            When no deformed equilibrium is found (prestress="nonlinear").
+            When no deformed equilibrium is found (prestress="nonlinear"); when first order leaves
+            out as much as ω² of a mode (prestress="first-order"). From 0.01 ω² on a
+            PlausibilityWarning says so.
 
         Notes
         -----
@@ -252,7 +270,7 @@ class Body:
         ----------
         motion : Kinematics
             Rigid motion of the instant, body axes.
-        prestress : {"linear", "nonlinear", None}
+        prestress : {"linear", "first-order", "nonlinear", None}
             As for `freeze`.
         parameters : mapping, optional
             What is recorded in the system; by default omega, epsilon and acceleration.
@@ -266,19 +284,19 @@ class Body:
         InputError
             For another value of `prestress`.
         ConvergenceError
-            When no deformed equilibrium is found (prestress="nonlinear").
+            As for `freeze`.
         """
-        if prestress not in ("linear", "nonlinear", None):
-            raise InputError(
-                f'prestress: expected "linear", "nonlinear" or None, got {prestress!r}'
-            )
+        check_prestress(prestress)
         ops = self.supported
         parts = ops.parts(motion)
-        load = ops.inertia_loads @ motion.coefficients() + ops.damper_loads @ motion.twist()
+        load = ops.load(motion)
         if prestress is None:
             if np.any(motion.omega):
                 warnings.warn(WITHOUT_PRESTRESS, stacklevel=3)
             del parts["K_G"]
+        elif prestress == "first-order":
+            parts |= {name: parts[name] + A for name, A in self.first_order.parts(motion).items()}
+            load = np.zeros_like(load)
         elif prestress == "nonlinear":
             parts |= ops.displaced(parts, equilibrium(self, motion))
             load = np.zeros_like(load)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.blas import daxpy
 
 from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics
 from assembly.linalg.combination import Combination, Kronecker, Lazy
@@ -57,7 +58,7 @@ class BodyOperators:
         self.S = tuple(
             total(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True)
         )
-        self.inertia_loads: Array = body.statics.inertia_loads[keep]
+        self.inertia_loads: Array = np.asfortranarray(body.statics.inertia_loads[keep])
         self.B = self._lazy(body.statics.geometric_unit, UNIT_COUNT)
         # Per unit of v_O and ω; none without dampers against the surroundings.
         self.B_damper = self._lazy(body.statics.geometric_damper_unit, 6 if nonzero(self.d) else 0)
@@ -81,6 +82,21 @@ class BodyOperators:
     def dampers(self) -> sp.csr_matrix:
         """D + d, internal dampers and those against the surroundings."""
         return sp.csr_matrix(self.D.tocsr() + self.d.tocsr())
+
+    def load(self, motion: Kinematics) -> Array:
+        """Loads (n,) of the inertia of a motion and of the dampers against the surroundings."""
+        total = np.zeros(self.n)
+        add_weighted(total, self.inertia_loads, motion.coefficients())
+        if self.B_damper:
+            add_weighted(total, self.damper_loads, motion.twist())
+        return total
+
+    @cached_property
+    def _zeros(self) -> frozenset[int]:
+        """Identities of the fixed operators that are zero."""
+        fixed = (self.M, self.K, self.D, self.d, *self.G, *self.S)
+        held = self.circulatory if nonzero(self.d) else ()
+        return frozenset(id(A) for A in (*fixed, *held) if not nonzero(A))
 
     def displaced(self, parts: dict[str, Any], shape: Equilibrium) -> dict[str, Any]:
         """M, C, D and K_G of a displaced shape.
@@ -125,15 +141,22 @@ class BodyOperators:
             if nonzero(self.d)
             else Combination((n, n)),
         )
-        return present(parts)
+        return present(parts, lambda A: id(A) not in self._zeros)
 
 
-def present(parts: dict[str, Any]) -> dict[str, Any]:
+def present(parts: dict[str, Any], acts: Callable[[Any], bool] | None = None) -> dict[str, Any]:
     """Combinations without their terms of zeros."""
+    acts = acts or nonzero
     return {
-        name: Combination(part.shape, tuple((c, A) for c, A in part.terms if nonzero(A)))
+        name: Combination(part.shape, tuple((c, A) for c, A in part.terms if acts(A)))
         for name, part in parts.items()
     }
+
+
+def add_weighted(total: Array, columns: Array, weights: Array) -> None:
+    """Add Σ_j w_j × column j to `total` (n,); only the columns are read whose weight is not 0."""
+    for j in np.flatnonzero(weights):
+        daxpy(columns[:, j], total, a=weights[j])
 
 
 def sum_operators(operators: list[Any], size: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assembly.bodies.beams import PLANAR, SPATIAL, Theory, uniform_stations
 from assembly.bodies.body import Body
@@ -28,6 +29,8 @@ def ring(
     theory: Theory = "timoshenko",
     planar: bool = False,
     rotary_inertia: bool = True,
+    mu: ArrayLike = 0.0,
+    wagner: bool = True,
     name: str = "ring",
 ) -> Body:
     """A free ring of circular beam elements about body z, centred on the origin.
@@ -48,6 +51,10 @@ def ring(
         Degrees of freedom ux, uy, rz only.
     rotary_inertia : bool
         False neglects the inertia of section rotations, except about the beam's own axis.
+    mu : array_like, shape (6,)
+        Damping of the sections in proportion to their stiffness, s, as for `beam`.
+    wagner : bool
+        False leaves out the twist of fibres under an axial force, as for `beam`.
     name : str
         Name of the body.
 
@@ -69,7 +76,9 @@ def ring(
     angle = step * (np.arange(elements)[:, None] + rule.points)
     frames = _frames(angle)
     X, slope = -radius * frames[..., :, 1], radius * step * frames[..., :, 0]
-    stations = uniform_stations(X, slope, frames, rule, section, material, theory, rotary_inertia)
+    stations = uniform_stations(
+        X, slope, frames, rule, section, material, theory, rotary_inertia, mu, wagner
+    )
     first = np.arange(elements)
     pairs = np.stack([first, (first + 1) % elements], axis=1)
     nodes = -radius * _frames(step * first)[..., :, 1]

@@ -115,14 +115,14 @@ class BodyStatics:
         return u
 
     @cached_property
-    def _unit_response(self) -> Array:
+    def unit_response(self) -> Array:
         return self.response(self.inertia_loads)
 
     def geometric_unit(self, unit: int) -> Any:
         """K_G (n, n) over all degrees of freedom per unit of one kinematic quantity (0–11)."""
         # Given stress needs no statics: a cable's K is singular without it.
         needed = len(self.body.hold) > 0 or any(f.stress_from_displacement for f in self.families)
-        u = self._unit_response[:, unit] if needed else np.zeros(self.body.size)
+        u = self.unit_response[:, unit] if needed else np.zeros(self.body.size)
         return self._with_hub([self.geometric(u, unit)], self._inertia_forces[:, unit])
 
     def geometric_damper_unit(self, unit: int) -> Any:
@@ -130,11 +130,11 @@ class BodyStatics:
 
         The load is that of the dampers against the surroundings.
         """
-        stress = self.geometric(self._damper_response[:, unit])
+        stress = self.geometric(self.damper_response[:, unit])
         return self._with_hub([stress], self._damper_forces[:, unit])
 
     @cached_property
-    def _damper_response(self) -> Array:
+    def damper_response(self) -> Array:
         return self.response(self.damper_loads)
 
     def geometric(self, u: Array, unit: int | None = None) -> sp.csr_matrix:

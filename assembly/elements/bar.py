@@ -12,7 +12,7 @@ from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.moments import point_moments
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.errors import MeshError
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, acceleration_units
 from assembly.types import Array, Index
@@ -131,6 +131,15 @@ class BarFamily(ElementFamily):
         along = n[:, :, None] * n[:, None, :]
         stiff = self._stretch(self.EA / self.length, along)
         return sp.csr_matrix(stiff + self._stretch(N / length, np.eye(3) - along))
+
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        """The bars turn by n₁ = (I − ttᵀ)Δu/L: EA/L (n₁tᵀ + tn₁ᵀ)."""
+        moved = self.map.gather(u).reshape(-1, 2, 3)
+        apart = (moved[:, 1] - moved[:, 0]) / self.length[:, None]
+        across = apart - np.einsum("ei,ei->e", apart, self.tangent)[:, None] * self.tangent
+        mixed = across[:, :, None] * self.tangent[:, None, :]
+        K = self._stretch(self.EA / self.length, mixed + mixed.swapaxes(-1, -2))
+        return Displaced(K, None, rayleigh[1] * K if rayleigh[1] else None)
 
     def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
         _, n, _ = self._stretched(u)

@@ -25,8 +25,8 @@ from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_beam import LargeBeam
 from assembly.elements.large_rotation import jacobian
-from assembly.elements.passage import Beyond, Passage
-from assembly.elements.section_inertia import cross_matrices
+from assembly.elements.passage import Beyond, Displaced, Passage
+from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index
 
 
@@ -67,6 +67,24 @@ class BeamFamily(ElementFamily):
     def stiffness(self) -> sp.csr_matrix:
         return self.map.matrix(self.shapes.stiffness)
 
+    @cached_property
+    def _damping(self) -> Array:
+        """D of the sections (E, 12, 12)."""
+        relative, resistance = self.shapes.relative, self.shapes.resistance
+        if resistance is None:
+            return np.zeros_like(self.shapes.stiffness)
+        return symmetric(relative.transpose(0, 2, 1) @ resistance @ relative)
+
+    def damping(self) -> sp.csr_matrix:
+        return self.zero() if self.shapes.resistance is None else self.map.matrix(self._damping)
+
+    def _resistance(self, b: float) -> Array | None:
+        """Of the sections' damping and of b times their stiffness, (E, 6, 6); None without."""
+        own = self.shapes.resistance
+        if not b:
+            return own
+        return b * self.shapes.rigidity + (0.0 if own is None else own)
+
     def frame_stiffness(self) -> sp.csr_matrix:
         """Nothing: the elements strain in no rigid motion."""
         return self.zero()
@@ -99,7 +117,7 @@ class BeamFamily(ElementFamily):
             ends = ends - self.shapes.loads[..., unit]
             density = self.shapes.load_density[..., unit, None]
         F = ends[:, None, 6:9, None] + beyond(st.rule, density[..., :3, :])
-        moment_rate = density[..., 3:, :] + cross_matrices(st.slope) @ F
+        moment_rate = density[..., 3:, :] + skew(st.slope) @ F
         Mo = ends[:, None, 9:, None] + beyond(st.rule, moment_rate)
         return F[..., 0], Mo[..., 0]
 
@@ -119,7 +137,7 @@ class BeamFamily(ElementFamily):
         if unit is not None:
             on_phi += jacobian[..., None, None] * st.inertia.load_work(st.X, unit)
         # φᵀ(F̃ u′ + ½ M̃o φ′ + ½ H φ), and its transpose.
-        inner = cross_matrices(F) @ shapes.du + 0.5 * (cross_matrices(Mo) @ dphi + on_phi @ phi)
+        inner = skew(F) @ shapes.du + 0.5 * (skew(Mo) @ dphi + on_phi @ phi)
         half = over(st.rule, phi.swapaxes(-1, -2) @ inner)
         # N of the shear strain across the axis and of the twist about it, per ξ.
         axial = 0.5 * st.rule.weights * dot / jacobian**2
@@ -151,6 +169,23 @@ class BeamFamily(ElementFamily):
             tangent = symmetric(tangent)
         return self.map.matrix(tangent)
 
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        """Of the elements' own tangent, less what `geometric` has, and M and D of bent elements."""
+        a, b = rayleigh
+        d = self.map.gather(u)
+        K = self._large.tangent_slope(d, coefficients) - self._linear_inertia(coefficients)
+        stress = self.geometric(u, None)
+        for k in np.flatnonzero(coefficients):
+            stress = stress + coefficients[k] * self._of_load(int(k))
+        mass, drag = self._large.rate_slopes(d, coefficients, self._resistance(b))
+        M = self.map.matrix(symmetric(mass))
+        D = a * M + self.map.matrix(symmetric(drag)) if a or np.any(drag) else None
+        return Displaced(sp.csr_matrix(self.map.matrix(K) - stress), M, D)
+
+    def _of_load(self, unit: int) -> sp.csr_matrix:
+        """What `geometric` has of one unit's inertia load apart from the displacement."""
+        return self.geometric(np.zeros(self.size), unit)
+
     def section_resultants(self, u: Array, coefficients: Array) -> Array:
         F = self._large.resultants(self.map.gather(u), coefficients)
         return np.asarray(np.concatenate([self.stations.X, F], axis=-1).reshape(-1, 9))
@@ -178,8 +213,10 @@ class BeamFamily(ElementFamily):
         c = passage.coefficients
         forces = self._large.rate_forces(state, passage.omega, c, mass_damping)
         forces = forces - (M @ a[..., None] + C @ v[..., None])[..., 0]
-        if b:
-            forces = forces + b * self._large.viscous_forces(state[..., :24], c)
+        resistance = self._resistance(b)
+        if resistance is not None:
+            forces = forces + self._large.viscous_forces(state[..., :24], c, resistance)
+            forces = forces - (self._damping @ v[..., None])[..., 0]
         return self.map.vector(forces)
 
     def rate_tangents(self, passage: Passage) -> Beyond:
@@ -199,13 +236,15 @@ class BeamFamily(ElementFamily):
         def inertia(state: AnyArray) -> AnyArray:
             return large.rate_forces(state, omega, c)
 
-        D = np.zeros_like(M)
-        if mass_damping or b:
+        D, resistance = np.zeros_like(M), self._resistance(b)
+        if mass_damping or resistance is not None:
 
             def damping(state: AnyArray) -> AnyArray:
                 drag = large.rate_forces(state, 0.0 * omega, c, mass_damping)
                 drag = drag - large.rate_forces(state, 0.0 * omega, c)
-                return np.asarray(drag + b * large.viscous_forces(state[..., :24], c))
+                if resistance is not None:
+                    drag = drag + large.viscous_forces(state[..., :24], c, resistance)
+                return np.asarray(drag)
 
             D = symmetric(by(12, 24, damping))
         by_a, by_v = symmetric(by(24, 36, inertia)), by(12, 24, inertia)
@@ -214,5 +253,5 @@ class BeamFamily(ElementFamily):
             by_v = 0.5 * (by_v - by_v.transpose(0, 2, 1))
         else:
             K = by(0, 12, inertia) + (by(0, 12, damping) if np.any(D) else 0.0)
-        matrices = (by_a - symmetric(M), by_v - C, D, K)
+        matrices = (by_a - symmetric(M), by_v - C, D - self._damping, K)
         return Beyond(*(self.map.matrix(matrix) for matrix in matrices))

@@ -17,7 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from assembly.elements.quadrature import LineRule
-from assembly.elements.section_inertia import SectionInertia, cross_matrices
+from assembly.elements.section_inertia import SectionInertia
+from assembly.kinematics import skew
 from assembly.types import Array
 
 
@@ -28,6 +29,7 @@ class Stations:
     rule: the quadrature. X (E, Q, 3): the axis, m. slope (E, Q, 3): dX/dξ, ξ from 0 to 1.
     compliance (E, Q, 6, 6): strains (γ, κ) of unit resultants (F, Mo). inertia: per length, about
     the axis. tension_centre (E, Q, 3): from the axis, m. radius2 (E, Q): Wagner's r² about it, m².
+    viscous (E, Q, 6, 6): power that rates of resultants dissipate (`viscous_compliance`), if any.
     """
 
     rule: LineRule
@@ -37,6 +39,7 @@ class Stations:
     inertia: SectionInertia
     tension_centre: Array
     radius2: Array
+    viscous: Array | None = None
 
 
 class BeamShapes:
@@ -51,11 +54,11 @@ class BeamShapes:
     def __init__(self, stations: Stations, ends: Array) -> None:
         self.stations, self.ends = stations, ends
         st, rule = stations, stations.rule
-        turn = -cross_matrices(st.slope)
+        turn = -skew(st.slope)
 
         # Strains per unit load p = (F, Mo) at the far end, then displacements from the near end.
         balance = np.broadcast_to(np.eye(6), (*st.X.shape[:2], 6, 6)).copy()
-        balance[..., 3:, :3] = cross_matrices(ends[:, None, 1] - st.X)
+        balance[..., 3:, :3] = skew(ends[:, None, 1] - st.X)
         strain = self.jacobian[..., None, None] * (st.compliance @ balance)
         kappa = strain[..., 3:, :]
         phi = up_to(rule, kappa)
@@ -68,17 +71,29 @@ class BeamShapes:
 
         relative = np.zeros((len(ends), 6, 12))
         relative[:, :, :6], relative[:, :, 6:] = -np.eye(6), np.eye(6)
-        relative[:, :3, 3:6] = cross_matrices(ends[:, 1] - ends[:, 0])
+        relative[:, :3, 3:6] = skew(ends[:, 1] - ends[:, 0])
         self.relative = relative
         load = self.rigidity @ relative
 
         self.N = bend @ load[:, None]
         self.N[..., :, :6] += np.eye(6)
-        self.N[..., :3, 3:6] -= cross_matrices(st.X - ends[:, None, 0])
+        self.N[..., :3, 3:6] -= skew(st.X - ends[:, None, 0])
         self.du = slope @ load[:, None]
         self.du[..., 3:6] += turn
         self.dphi = kappa @ load[:, None]
         self.stiffness = symmetric(relative.transpose(0, 2, 1) @ load)
+
+    @cached_property
+    def resistance(self) -> Array | None:
+        """Loads at the far end per unit of the rate of its motion, (E, 6, 6), of the sections'
+        damping; None without.
+        """
+        st = self.stations
+        if st.viscous is None:
+            return None
+        power = self.balance.swapaxes(-1, -2) @ st.viscous @ self.balance
+        power = over(st.rule, self.jacobian[..., None, None] * power)
+        return symmetric(self.rigidity @ power @ self.rigidity)
 
     @cached_property
     def jacobian(self) -> Array:
@@ -104,8 +119,8 @@ class BeamShapes:
     def shear(self) -> Array:
         """Shear strain at the tension centre, by ξ, of the nodes' motion (E, Q, 3, 12)."""
         t, st = self.tangent, self.stations
-        gamma = self.du + cross_matrices(st.slope) @ self.N[..., 3:, :]
-        gamma = gamma - cross_matrices(st.tension_centre) @ self.dphi
+        gamma = self.du + skew(st.slope) @ self.N[..., 3:, :]
+        gamma = gamma - skew(st.tension_centre) @ self.dphi
         return np.asarray(gamma - t[..., :, None] * (t[..., None, :] @ gamma))
 
     @cached_property
@@ -136,7 +151,7 @@ class BeamShapes:
     def _own(self) -> tuple[Array, Array]:
         st, rule = self.stations, self.stations.rule
         slope, kappa, bend = self._by_load
-        turn = cross_matrices(st.slope)
+        turn = skew(st.slope)
         F = beyond(rule, self.load_density[..., :3, :])
         Mo = beyond(rule, self.load_density[..., 3:, :] + turn @ F)
         resultants = np.concatenate([F, Mo], axis=-2)

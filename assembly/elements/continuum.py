@@ -25,9 +25,9 @@ import scipy.sparse as sp
 from assembly.elements.cells import Batch, Cells
 from assembly.elements.family import ElementFamily
 from assembly.elements.moments import point_moments
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
-from assembly.linalg.combination import Kronecker
+from assembly.linalg.combination import Combination, Kronecker
 from assembly.types import Array, Index
 
 AtPoints = Callable[[Batch], Array]  # matrices (e, q, d, d) at the points of a batch of cells
@@ -171,6 +171,18 @@ class Continuum(ElementFamily):
 
         return sp.csr_matrix(self._assembled(F, F, None).tocsr())
 
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        """∫ (H_iI ∂_Jφ_a) c_iJ.. + transposed, H = ∇u: the strains of the turned cells."""
+        d = self.dimension
+        total = np.zeros((self.cells.pattern.size, d * d))
+        for law, batch in self._batches():
+            F = np.broadcast_to(np.eye(d), (*batch.weights.shape, d, d))
+            blocks = _products(law, batch, F, batch.displacement_gradient(u.reshape(-1, d)))
+            self.cells.pattern.add(total, batch.slots, blocks + blocks.transpose(0, 2, 1, 4, 3))
+        K = self.cells.pattern.symmetric(total.reshape(-1, d, d))
+        b = rayleigh[1]
+        return Displaced(K, None, Combination.of(self.size, [b], [K]) if b else None)
+
     def rate_tangents(self, passage: Passage) -> Beyond:
         """With ∂/∂u of the viscous force ∫ F S(sym FᵀĠ) ∇φ, Ġ = ∇v."""
         M, C, D, K = super().rate_tangents(passage)
@@ -200,18 +212,7 @@ class Continuum(ElementFamily):
         d = self.dimension
         total = np.zeros((self.cells.pattern.size, d * d))
         for law, batch in self._batches():
-            e, q, a, _ = batch.gradients.shape
-            first, second = (
-                np.einsum("eqiI,eqaJ->eqaiIJ", X(batch), batch.gradients).reshape(e, q, a * d, -1)
-                for X in (F, H)
-            )
-            stress = (
-                np.matmul(first, law.elasticity.reshape(d * d, d * d))
-                * batch.weights[:, :, None, None]
-            )
-            left = stress.transpose(0, 2, 1, 3).reshape(e, a * d, q * d * d)
-            right = second.transpose(0, 1, 3, 2).reshape(e, q * d * d, a * d)
-            blocks = np.matmul(left, right).reshape(e, a, d, a, d).transpose(0, 1, 3, 2, 4)
+            blocks = _products(law, batch, F(batch), H(batch))
             if strain is not None:
                 initial = batch.stress_products(law.stress(strain(batch)))
                 blocks = blocks + initial[..., None, None] * np.eye(d)
@@ -222,6 +223,20 @@ class Continuum(ElementFamily):
         for k, law in enumerate(self.laws):
             for batch in self.cells.batches(k):
                 yield law, batch
+
+
+def _products(law: Law, batch: Batch, F: Array, H: Array) -> Array:
+    """Σ_q w (F_iI ∂_Jφ_a) c_IJKL (H_jK ∂_Lφ_b), (e, a, b, i, j); F, H (e, q, d, d)."""
+    e, q, a, d = batch.gradients.shape
+    first, second = (
+        np.einsum("eqiI,eqaJ->eqaiIJ", X, batch.gradients).reshape(e, q, a * d, -1) for X in (F, H)
+    )
+    stress = np.matmul(first, law.elasticity.reshape(d * d, d * d))
+    stress *= batch.weights[:, :, None, None]
+    left = stress.transpose(0, 2, 1, 3).reshape(e, a * d, q * d * d)
+    right = second.transpose(0, 1, 3, 2).reshape(e, q * d * d, a * d)
+    blocks = np.matmul(left, right).reshape(e, a, d, a, d)
+    return np.asarray(blocks.transpose(0, 1, 3, 2, 4))
 
 
 def _green_strain(F: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.elements.moments import SIZE as MOMENTS
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.errors import InputError
 from assembly.kinematics import UNIT_COUNT
 from assembly.types import Array, Index
@@ -125,6 +125,17 @@ class ElementFamily:
         See `assembly.elements.moments`.
         """
         return np.zeros((MOMENTS, MOMENTS))
+
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        """The derivatives of the matrices by s at the displacement s u, s = 0, u (size,).
+
+        s coefficients (12,): of the motion whose inertia load acts. rayleigh (a, b): damping in
+        proportion to mass and stiffness. For prestress="first-order". Raises InputError where a
+        family has no law of large displacements.
+        """
+        raise InputError(
+            f'prestress: {type(self).__name__} elements have no "first-order"; use "linear"'
+        )
 
     def section_resultants(self, u: Array, coefficients: Array) -> Array:
         """Position, force and moment (S, 9) of the sections of beams at a large displacement u."""

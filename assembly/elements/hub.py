@@ -26,6 +26,7 @@ import scipy.sparse as sp
 
 from assembly.elements.continuum import Continuum
 from assembly.elements.family import ElementFamily
+from assembly.elements.passage import Displaced
 from assembly.kinematics import SKEW_UNITS
 from assembly.types import Array, Index
 
@@ -95,3 +96,6 @@ class Hub(ElementFamily):
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         return self.zero()
+
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        return Displaced()

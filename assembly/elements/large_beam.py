@@ -34,6 +34,7 @@ import numpy as np
 
 from assembly.elements.beam_shapes import BeamShapes
 from assembly.elements.large_rotation import (
+    STEP,
     inertia_gradient,
     jacobian,
     moved_by,
@@ -172,7 +173,41 @@ class LargeBeam:
         elastic = from_turned_frame(self.shapes.ends, d, seen, on_seen)
         return elastic + self._inertia(d, seen, y, coefficients)
 
-    def _strain(self, seen: AnyArray, y: AnyArray, coefficients: Array) -> AnyArray:
+    def tangent_slope(self, d: Array, coefficients: Array) -> Array:
+        """The derivative (E, 12, 12) by s of the tangent at s d, under s coefficients, at s = 0.
+
+        Second derivatives of the elastic forces, by s in a complex step and by d in a `Taylor`; the
+        inertia is linear in the coefficients, and counts with the elements straight.
+        """
+        shapes, c = self.shapes, 1j * STEP * coefficients
+        path: Any = Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12))
+        seen: Any = in_turned_frame(shapes.ends, path)
+        y: Any = np.einsum("eqij,...ej->...eqi", shapes.fields, seen) + shapes.own_fields @ c
+        forces: Any = from_turned_frame(shapes.ends, path, seen, self._strain(seen, y, c))
+
+        def inertia(x: AnyArray) -> AnyArray:
+            own = in_turned_frame(shapes.ends, x)
+            fields = np.einsum("eqij,...ej->...eqi", shapes.fields, own)
+            return self._inertia(x, own, fields, coefficients)
+
+        elastic = np.moveaxis(forces.rate.imag, 0, -1) / STEP
+        return np.asarray(elastic + jacobian(inertia, 0.0 * d))
+
+    def rate_slopes(
+        self, d: Array, coefficients: Array, resistance: Array | None
+    ) -> tuple[Array, Array]:
+        """The derivatives (E, 12, 12) by s of M and of the damping of strain rates."""
+        bent = np.broadcast_to(1j * STEP * d, (12, *d.shape))
+        units, c = np.eye(12)[:, None] + 0.0 * bent, 1j * STEP * coefficients
+        moving = np.concatenate([bent, 0.0 * bent, units], axis=-1)
+        mass = np.moveaxis(self.rate_forces(moving, np.zeros(3), c).imag, 0, -1) / STEP
+        if resistance is None:
+            return mass, 0.0 * mass
+        state = np.concatenate([bent, units], axis=-1)
+        drag = np.moveaxis(self.viscous_forces(state, c, resistance).imag, 0, -1) / STEP
+        return mass, drag
+
+    def _strain(self, seen: AnyArray, y: AnyArray, coefficients: AnyArray) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
         load = self._generalized(seen, self._strains(y))
         load = np.einsum("eij,...ej->...ei", self.shapes.rigidity, load)
@@ -196,7 +231,8 @@ class LargeBeam:
         by_phi, by_du, by_dphi = strain.second_order_gradient(resultants)
         gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
         forces = np.einsum("eqji,...eqj->...ei", self._weighted[..., 3:, :], gradient)
-        return np.asarray(forces + np.einsum("eji,...ej->...ei", shapes.relative, load))
+        on_seen: AnyArray = forces + np.einsum("eji,...ej->...ei", shapes.relative, load)
+        return on_seen
 
     def _inertia(self, d: AnyArray, seen: AnyArray, y: AnyArray, coefficients: Array) -> AnyArray:
         """Forces (E, 12) on the nodes, of the inertia load on what moves by y in the frames."""
@@ -262,7 +298,7 @@ class LargeBeam:
     # Motion relative to the frame of the body.
 
     def rate_forces(
-        self, state: AnyArray, omega: Array, coefficients: Array, a: float = 0.0
+        self, state: AnyArray, omega: Array, coefficients: AnyArray, a: float = 0.0
     ) -> AnyArray:
         """Inertia forces (E, 12) of velocities and accelerations of the nodes, Coriolis included.
 
@@ -276,8 +312,10 @@ class LargeBeam:
         force, moments = rate_gradient(st.inertia, st.X + moved, turns, omega, a)
         return self._on_nodes(path.value, seen.value, y.value, force, moments)
 
-    def viscous_forces(self, state: AnyArray, coefficients: Array) -> AnyArray:
-        """Forces (E, 12) of strain rates: H ρ̇ on ρ of the strain energy ½ ρᵀHρ.
+    def viscous_forces(
+        self, state: AnyArray, coefficients: AnyArray, resistance: Array
+    ) -> AnyArray:
+        """Forces (E, 12) of strain rates: resistance (E, 6, 6) times ρ̇, on ρ of ½ ρᵀHρ.
 
         state (..., E, 24): displacements and velocities of the nodes.
         """
@@ -285,6 +323,6 @@ class LargeBeam:
         path: Any = Taylor.of(d, v, 0.0 * v)
         seen, y = self._seen(path, coefficients)
         rate = self._generalized(seen, self._strains(y)).rate
-        load = np.einsum("eij,...ej->...ei", self.shapes.rigidity, rate)
+        load = np.einsum("eij,...ej->...ei", resistance, rate)
         own = self._of_load(load, 0.0 * load[..., None, :], y.value)
         return from_turned_frame(self.shapes.ends, d, seen.value, own)

@@ -109,14 +109,16 @@ def spin_rate_transposed(phi: AnyArray, rate: AnyArray, moment: AnyArray) -> Any
     across = cross(phi, moment)
     by_factor = grow * (g2 * across + g3 * cross(phi, across))
     double = cross(phi, cross(rate, moment)) + cross(rate, across)
-    return np.asarray(by_factor + f2 * cross(rate, moment) + f3 * double)
+    transposed: AnyArray = by_factor + f2 * cross(rate, moment) + f3 * double
+    return transposed
 
 
 def spin_inverse_transposed(phi: AnyArray, moment: AnyArray) -> AnyArray:
     """T⁻ᵀ m, with T⁻¹ = 1 + ½ φ̃ + g φ̃φ̃, g = (1 − ½θ cot ½θ)/θ² by its series: turns below 1."""
     g = _horner(_COTANGENT, np.sum(phi * phi, axis=-1, keepdims=True))
     across = cross(phi, moment)
-    return np.asarray(moment - 0.5 * across + g * cross(phi, across))
+    out: AnyArray = moment - 0.5 * across + g * cross(phi, across)
+    return out
 
 
 def relative_turn(frame: AnyArray, phi: AnyArray) -> AnyArray:

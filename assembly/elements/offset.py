@@ -14,18 +14,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
+from assembly.elements.carried import CarriedFamily
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_rotation import jacobian, moved_by, spin_transposed, turned_by
-from assembly.elements.passage import Beyond, Passage
-from assembly.elements.section_inertia import cross_matrices
+from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.elements.taylor import Taylor
+from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index
 
 ALL = (0, 1, 2, 3, 4, 5)
 
 
-class OffsetFamily(ElementFamily):
+class OffsetFamily(CarriedFamily):
     """A family on nodes of its own, connected rigidly to a body's nodes.
 
     dofs: of the body. inner: the family, made on inner_dofs. holder (N,): the body's node that
@@ -40,8 +41,8 @@ class OffsetFamily(ElementFamily):
         self.map = ElementMap(dofs, holder[:, None], ALL)
         self.inner_map = ElementMap(inner_dofs, np.arange(len(holder))[:, None], ALL)
         blocks = np.tile(np.eye(6), (len(holder), 1, 1))
-        blocks[:, :3, 3:] = -cross_matrices(self.arms)
-        self.T = self._between(blocks)
+        blocks[:, :3, 3:] = -skew(self.arms)
+        self.B = self._between(blocks)
 
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         return tuple((kind, self.holder[nodes]) for kind, nodes in self.inner.drawing_cells())
@@ -57,32 +58,11 @@ class OffsetFamily(ElementFamily):
         entries = (blocks.ravel()[used], (rows[used], cols[used]))
         return sp.csr_matrix(entries, shape=(self.inner.size, self.size))
 
-    def _carried(self, A: Any) -> sp.csr_matrix:
-        return sp.csr_matrix(self.T.T @ A.tocsr() @ self.T)
-
-    def mass(self) -> sp.csr_matrix:
-        return self._carried(self.inner.mass())
-
-    def stiffness(self) -> sp.csr_matrix:
-        return self._carried(self.inner.stiffness())
-
-    def frame_stiffness(self) -> sp.csr_matrix:
-        return self._carried(self.inner.frame_stiffness())
-
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self._carried(A) for A in self.inner.gyroscopic())
-
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self._carried(A) for A in self.inner.centrifugal())
-
-    def damping(self) -> sp.csr_matrix:
-        return self._carried(self.inner.damping())
-
     def inertia_loads(self) -> Array:
-        return np.asarray(self.T.T @ self.inner.inertia_loads())
+        return np.asarray(self.B.T @ self.inner.inertia_loads())
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
-        own = self.T @ u
+        own = self.B @ u
         forces = self.inner.stiffness() @ own
         if unit is not None:
             forces = forces - self.inner.inertia_loads()[:, unit]
@@ -130,6 +110,24 @@ class OffsetFamily(ElementFamily):
         total = T.T @ inner @ T + self.map.matrix(turns)
         return sp.csr_matrix(total - self._carried(linear))
 
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        """With the arms turned: T₁ = ∂T/∂u, of ½ φ × (φ × r)."""
+        inner, (a, b) = self.inner, rayleigh
+        phi = self.map.gather(u)[:, 3:]
+        r, turned = skew(self.arms), skew(np.cross(phi, self.arms))
+        by_phi = -0.5 * (skew(phi) @ r + turned)
+        T1 = self._between(self._blocks(by_phi, first=False))
+        K, M = inner.stiffness().tocsr(), inner.mass().tocsr()
+        own = inner.displaced(self.B @ u, coefficients, rayleigh)
+
+        def total(A: Any, change: Any) -> sp.csr_matrix:
+            mixed = T1.T @ A @ self.B
+            out = mixed + mixed.T
+            return sp.csr_matrix(out if change is None else out + self._carried(change))
+
+        D = total(a * M + b * K + inner.damping(), own.D)
+        return Displaced(total(K, own.K), total(M, own.M), D if D.nnz else None)
+
     def section_resultants(self, u: Array, coefficients: Array) -> Array:
         return self.inner.section_resultants(self._inner_motion(u), coefficients)
 
@@ -155,6 +153,7 @@ class OffsetFamily(ElementFamily):
     def _inner_force(self, own: Passage) -> Array:
         """All inertia and damping forces of the rates of the inner family."""
         linear = self.inner.mass() @ own.a + self._coriolis(own.omega) @ own.v
+        linear = linear + self.inner.damping() @ own.v
         return np.asarray(self.inner.rate_force(own) + linear)
 
     def _coriolis(self, omega: Array) -> Any:
@@ -165,7 +164,7 @@ class OffsetFamily(ElementFamily):
         own, turning = self._inner_passage(passage)
         forces = self.inner_map.gather(self._inner_force(own))
         forces[:, 3:] += self._pulled(turning[:, :3], forces[:, :3])
-        C = self._carried(self._coriolis(passage.omega))
+        C = self._carried(self._coriolis(passage.omega) + self.inner.damping())
         return np.asarray(self.map.vector(forces) - self.mass() @ passage.a - C @ passage.v)
 
     def rate_tangents(self, passage: Passage) -> Beyond:
@@ -183,14 +182,14 @@ class OffsetFamily(ElementFamily):
         )
         linear_M, linear_C = self.inner.mass().tocsr(), self._coriolis(passage.omega)
         M, C, D, K = self.inner.rate_tangents(own)
-        M, C = M + linear_M, C + linear_C
+        M, C, D = M + linear_M, C + linear_C, D + self.inner.damping()
         pull = self.inner_map.gather(self._inner_force(own))[:, :3]
         turns = np.zeros((len(phi), 6, 6))
         turns[:, 3:, 3:] = jacobian(lambda p: self._pulled(p, pull), phi)
         return Beyond(
             sp.csr_matrix(T.T @ M @ T - self._carried(linear_M)),
             sp.csr_matrix(T.T @ (C @ T + 2.0 * M @ dT) - self._carried(linear_C)),
-            sp.csr_matrix(T.T @ D @ T),
+            sp.csr_matrix(T.T @ D @ T - self.damping()),
             sp.csr_matrix(T.T @ (K @ T + (C + D) @ dT + M @ ddT) + self.map.matrix(turns)),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,3 +57,15 @@ class Beyond(NamedTuple):
     C: sp.csr_matrix
     D: sp.csr_matrix
     K: sp.csr_matrix
+
+
+class Displaced(NamedTuple):
+    """The derivatives (size, size), by a displacement and its load, of a family's matrices at rest.
+
+    K: of the tangent, beyond what `geometric` has of the stress. M, D: of mass and damping. Each is
+    None where it does not change.
+    """
+
+    K: Any = None
+    M: Any = None
+    D: Any = None

@@ -8,19 +8,19 @@ coefficients c. Every matrix is BᵀXB, and a unit of the body is a combination 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.elements.carried import CarriedFamily
 from assembly.elements.family import ElementFamily
 from assembly.elements.moments import placed_moments
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
 from assembly.types import Array, Index
 
 
-class PlacedFamily(ElementFamily):
+class PlacedFamily(CarriedFamily):
     """The family `inner` of a part, on the DOFs of the body that it is placed in.
 
     B (inner size, size): the part's DOFs, in its own axes, from those of the body. r (3,), m, and
@@ -50,26 +50,13 @@ class PlacedFamily(ElementFamily):
     def drawing_sections(self) -> Array:
         return self.inner.drawing_sections() @ self.R.T
 
-    def _carried(self, A: Any) -> sp.csr_matrix:
-        return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)
-
-    def mass(self) -> sp.csr_matrix:
-        return self._carried(self.inner.mass())
-
-    def stiffness(self) -> sp.csr_matrix:
-        return self._carried(self.inner.stiffness())
-
-    def frame_stiffness(self) -> sp.csr_matrix:
-        return self._carried(self.inner.frame_stiffness())
-
     def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        return self._combined([self._carried(A) for A in self.inner.gyroscopic()], self.R.T)
+        return self._combined(super().gyroscopic(), self.R.T)
 
     def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        products = [self._carried(A) for A in self.inner.centrifugal()]
-        return self._combined(products, self.P[:6, :6])
+        return self._combined(super().centrifugal(), self.P[:6, :6])
 
-    def _combined(self, units: list[sp.csr_matrix], P: Array) -> tuple[sp.csr_matrix, ...]:
+    def _combined(self, units: tuple[sp.csr_matrix, ...], P: Array) -> tuple[sp.csr_matrix, ...]:
         """The matrices of the body's units from those of the part's, Σ_k P_kj (unit k)."""
         return tuple(
             sp.csr_matrix(sum((p * A for p, A in zip(column, units, strict=True)), self.zero()))
@@ -81,11 +68,8 @@ class PlacedFamily(ElementFamily):
 
     def damping(self) -> sp.csr_matrix:
         a, b = self.rayleigh
-        D = self._carried(self.inner.damping())
+        D = super().damping()
         return sp.csr_matrix(D + a * self.mass() + b * self.stiffness())
-
-    def external_damping(self) -> sp.csr_matrix:
-        return self._carried(self.inner.external_damping())
 
     @cached_property
     def _own_units(self) -> dict[int, sp.csr_matrix]:
@@ -136,6 +120,11 @@ class PlacedFamily(ElementFamily):
         a, b = self.rayleigh
         M, C, D, K = map(self._carried, self.inner.rate_tangents(self._own_passage(passage)))
         return Beyond(M, C, sp.csr_matrix(D - a * self.mass() - b * self.stiffness()), K)
+
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        a, b = (x + y for x, y in zip(rayleigh, self.rayleigh, strict=True))
+        inner = self.inner.displaced(self.B @ u, self.P @ coefficients, (a, b))
+        return Displaced(*(None if A is None else self._carried(A) for A in inner))
 
     def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
         return self._carried(self.inner.viscous_stiffness(self.B @ u))

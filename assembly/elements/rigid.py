@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
-from assembly.elements.large_rotation import inertia_gradient, jacobian, rate_gradient
+from assembly.elements.large_rotation import STEP, inertia_gradient, jacobian, rate_gradient
 from assembly.elements.moments import section_moments
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor
 from assembly.types import AnyArray, Array, Index
@@ -116,3 +116,12 @@ class RigidFamily(ElementFamily):
         C = C - np.einsum("ekij,k->eij", forms[:, 7:10], 2.0 * omega)
         matrices = (0.5 * (M + M.transpose(0, 2, 1)) - forms[:, 0], C, D, K)
         return Beyond(*(self.map.matrix(matrix) for matrix in matrices))
+
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        """M of the rotated bodies; what the load adds is in `geometric`."""
+        y, units = self.map.gather(u), np.eye(6)[:, None]
+        turned = np.broadcast_to(1j * STEP * y, (6, *y.shape))
+        state = np.concatenate([turned, 0.0 * turned, units + 0.0 * turned], axis=-1)
+        forces = self._rates(state, np.zeros(3)).imag / STEP
+        M = self.map.matrix(np.moveaxis(forces, 0, -1))
+        return Displaced(None, M, rayleigh[0] * M if rayleigh[0] else None)

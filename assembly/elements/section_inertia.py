@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assembly.errors import InputError
-from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT
+from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, skew
 from assembly.types import Array
 
 # Identity, the six P_ij of ω̃ω̃, the three ẽ_i: the order of `inertia_forms`.
@@ -25,14 +25,6 @@ _A0 = np.concatenate([np.zeros((9, 3)), np.eye(3)])
 # ∫ s̃ A s̃ dm = Σ J_ab ẽ_a A ẽ_b and ∫ s × (A s) dm = Σ J_ab ẽ_a A e_b.
 _TURNED = np.einsum("aij,kjl,blm->kabim", _E, _FORMS, _E).reshape(10, 9, 9)
 _TORQUE = np.einsum("aij,kjb->kabi", _E, _A).reshape(UNIT_COUNT, 9, 3)
-
-
-def cross_matrices(v: Array) -> Array:
-    """ṽ (..., 3, 3) of vectors v (..., 3)."""
-    out = np.zeros((*v.shape[:-1], 3, 3))
-    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
-    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = v[..., 2], -v[..., 1], v[..., 0]
-    return out
 
 
 @dataclass(frozen=True)
@@ -50,7 +42,7 @@ class SectionInertia:
 
     def forms(self) -> Array:
         """(..., 10, 6, 6) on (u, φ): mass, the six ω_iω_j, the three unit w, in this order."""
-        eta = cross_matrices(self.eta)[..., None, :, :]
+        eta = skew(self.eta)[..., None, :, :]
         flat = self.J.reshape(*self.J.shape[:-2], 9)
         H = np.empty((*self.m.shape, 10, 6, 6))
         H[..., :3, :3] = self.m[..., None, None, None] * _FORMS
@@ -66,7 +58,7 @@ class SectionInertia:
         a = np.einsum("kij,...j->...ik", _A, X) + _A0.T
         force = -self.m[..., None, None] * a - np.einsum("kij,...j->...ik", _A, self.eta)
         flat = self.J.reshape(*self.J.shape[:-2], 9)
-        moment = -cross_matrices(self.eta) @ a - np.einsum("...a,kai->...ik", flat, _TORQUE)
+        moment = -skew(self.eta) @ a - np.einsum("...a,kai->...ik", flat, _TORQUE)
         return np.concatenate([force, self.turning @ moment], axis=-2)
 
     def load_work(self, X: Array, unit: int) -> Array:
@@ -99,7 +91,7 @@ class SectionInertia:
                 "spin: only axisymmetric sections and discs can spin in a frame at rest"
             )
         G = np.zeros((*self.m.shape, 6, 6))
-        G[..., 3:, 3:] = -self.turning @ (polar[..., None, None] * cross_matrices(t)) @ self.turning
+        G[..., 3:, 3:] = -self.turning @ (polar[..., None, None] * skew(t)) @ self.turning
         return G
 
     def _turned(self, H: Array) -> Array:

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
+from assembly.elements.passage import Displaced
 from assembly.types import Array, Index
 
 ALL = (0, 1, 2, 3, 4, 5)
@@ -47,6 +48,9 @@ class SpringFamily(ElementFamily):
     def strain_energy(self, u: Array, coefficients: Array) -> float:
         return float(0.5 * u @ (self.stiffness() @ u))
 
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        return Displaced()
+
 
 class SurroundingsDamperFamily(ElementFamily):
     """Dampers between nodes (E,) and the fixed surroundings, d (E, 3, 3), N·s/m.
@@ -69,3 +73,6 @@ class SurroundingsDamperFamily(ElementFamily):
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         return self.zero()
+
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        return Displaced()

@@ -1,9 +1,11 @@
 """Arrays with their first two time derivatives, through formulas written for plain arrays.
 
 A `Taylor` holds (f, ḟ, f̈) and takes the place of an array in the functions of
-`assembly.elements.large_rotation`: sums, products, cross products and linear maps follow Leibniz'
-rule, so that velocities and accelerations of finite rotations are exact and are derived nowhere by
-hand. Values may be complex: tangents are taken by complex step.
+`assembly.elements.large_rotation` and in the conditions of joints: sums, products, cross products
+and linear maps follow Leibniz' rule, so that velocities and accelerations of finite rotations and
+the rates of a constraint's Jacobian are exact and are derived nowhere by hand. Values may be
+complex: tangents are taken by complex step. A Taylor of f alone passes through the same products:
+that is how positions of a mechanism are found. Arrays may have leading axes, of instants.
 """
 
 from __future__ import annotations
@@ -12,12 +14,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from assembly.types import AnyArray
+from assembly.types import AnyArray, Index
 
 
 class Taylor:
-    """f, ḟ and f̈ of an array along a motion: `data` (3, ...)."""
+    """f, ḟ and f̈ of an array along a motion, its jet: `data` (3, ...); or f alone, (1, ...).
+
+    The Taylors of one formula have their rates all or none.
+    """
 
     def __init__(self, data: AnyArray) -> None:
         self.data = data
@@ -26,6 +32,12 @@ class Taylor:
     def of(cls, value: AnyArray, rate: AnyArray, second: AnyArray) -> Taylor:
         """From the three arrays, of one shape."""
         return cls(np.stack(np.broadcast_arrays(value, rate, second)))
+
+    @classmethod
+    def constant(cls, value: ArrayLike) -> Taylor:
+        """An array that does not change."""
+        array = np.asarray(value)
+        return cls(np.stack([array, np.zeros_like(array), np.zeros_like(array)]))
 
     @property
     def value(self) -> AnyArray:
@@ -41,6 +53,15 @@ class Taylor:
     def second(self) -> AnyArray:
         """f̈."""
         return np.asarray(self.data[2])
+
+    @property
+    def transposed(self) -> Taylor:
+        """Of matrices."""
+        return Taylor(self.data.swapaxes(-1, -2))
+
+    def along(self, index: Index, axis: int) -> Taylor:
+        """The arrays indexed along an axis, counted from the last one."""
+        return Taylor(self.data.take(index, axis=axis))
 
     def polynomial(self, coefficients: Sequence[float]) -> Taylor:
         """Σ c_k f^k, the lowest power first."""
@@ -60,15 +81,15 @@ class Taylor:
         return Taylor(-self.data)
 
     def __add__(self, other: Any) -> Taylor:
-        return _sum(self, other)
+        return Taylor(np.add(*_aligned(self, other)))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Taylor:
-        return _sum(self, -other)
+        return Taylor(np.subtract(*_aligned(self, other)))
 
     def __rsub__(self, other: Any) -> Taylor:
-        return _sum(-self, other)
+        return Taylor(np.subtract(*_aligned(other, self)))
 
     def __mul__(self, other: Any) -> Taylor:
         return _leibniz(np.multiply, self, other)
@@ -90,16 +111,14 @@ class Taylor:
         return _FUNCTIONS[function](*args, **kwargs)
 
 
-def _constant(value: Any) -> Taylor:
-    array = np.asarray(value)
-    return Taylor(np.stack([array, np.zeros_like(array), np.zeros_like(array)]))
-
-
-def _sum(a: Any, b: Any) -> Taylor:
-    first, second = (x.data if isinstance(x, Taylor) else _constant(x).data for x in (a, b))
-    rank = max(first.ndim, second.ndim)  # axes after that of the derivatives broadcast
-    first, second = (x.reshape(3, *(1,) * (rank - x.ndim), *x.shape[1:]) for x in (first, second))
-    return Taylor(first + second)
+def _aligned(a: Any, b: Any) -> tuple[AnyArray, AnyArray]:
+    """The data of two summands, of which the axes after that of the derivatives broadcast."""
+    x, y = (v.data if isinstance(v, Taylor) else Taylor.constant(v).data for v in (a, b))
+    rank = max(x.ndim, y.ndim)
+    return (
+        x.reshape(len(x), *(1,) * (rank - x.ndim), *x.shape[1:]) if x.ndim < rank else x,
+        y.reshape(len(y), *(1,) * (rank - y.ndim), *y.shape[1:]) if y.ndim < rank else y,
+    )
 
 
 def _leibniz(function: Callable[..., Any], a: Any, b: Any) -> Taylor:
@@ -108,6 +127,8 @@ def _leibniz(function: Callable[..., Any], a: Any, b: Any) -> Taylor:
         return Taylor(np.stack([function(a, part) for part in b.data]))
     if not isinstance(b, Taylor):
         return Taylor(np.stack([function(part, b) for part in a.data]))
+    if len(a.data) == 1:
+        return Taylor(function(a.data, b.data))
     (f, df, ddf), (g, dg, ddg) = a.data, b.data
     second = function(ddf, g) + 2.0 * function(df, dg) + function(f, ddg)
     return Taylor(np.stack([function(f, g), function(df, g) + function(f, dg), second]))
@@ -132,13 +153,38 @@ def _summed(a: Taylor, axis: int, keepdims: bool = False) -> Taylor:
 
 
 def _joined(parts: Any, axis: int) -> Taylor:
-    stacks = [part if isinstance(part, Taylor) else _constant(part) for part in parts]
+    stacks = [part if isinstance(part, Taylor) else Taylor.constant(part) for part in parts]
     return Taylor(np.concatenate([stack.data for stack in stacks], axis=axis))
 
 
 def _mapped(subscripts: str, matrix: AnyArray, a: Taylor) -> Taylor:
     """einsum of a fixed matrix and a Taylor whose subscripts begin with an ellipsis."""
     return Taylor(np.einsum(subscripts, matrix, a.data))
+
+
+def dot(a: Taylor, b: Taylor) -> Taylor:
+    """a·b of vectors (..., 3)."""
+    return _of_pairs((a.data[:, None] * b.data).sum(axis=-1))
+
+
+def matrix_vector(A: Taylor, v: Taylor) -> Taylor:
+    """A v of matrices (..., i, k) and vectors (..., k)."""
+    return _of_pairs((A.data[:, None] @ v.data[..., None])[..., 0])
+
+
+def matrix_product(a: Taylor, b: Taylor) -> Taylor:
+    """AB of small matrices (..., i, k), (..., k, j)."""
+    return _of_pairs(a.data[:, None] @ b.data)
+
+
+def _of_pairs(terms: AnyArray) -> Taylor:
+    """A product from those of all pairs of derivatives, (3, 3, ...) or (1, 1, ...): of small arrays
+    they are made faster all at once than as `_leibniz` does."""
+    out = terms[0].copy()
+    if len(terms) == 3:
+        out[1] += terms[1, 0]
+        out[2] += 2.0 * terms[1, 1] + terms[2, 0]
+    return Taylor(out)
 
 
 def cross(a: Any, b: Any) -> Any:
@@ -159,8 +205,8 @@ def _cross(a: AnyArray, b: AnyArray) -> AnyArray:
 
 
 _UFUNCS: dict[Any, Callable[..., Taylor]] = {
-    np.add: lambda a, b: _sum(a, b),
-    np.subtract: lambda a, b: _sum(a, -b),
+    np.add: lambda a, b: Taylor(np.add(*_aligned(a, b))),
+    np.subtract: lambda a, b: Taylor(np.subtract(*_aligned(a, b))),
     np.multiply: lambda a, b: _leibniz(np.multiply, a, b),
     np.matmul: lambda a, b: _leibniz(np.matmul, a, b),
     np.true_divide: lambda a, b: _leibniz(np.multiply, a, _reciprocal(b)),

@@ -24,7 +24,6 @@ from assembly.arguments import real_array, shown
 from assembly.bodies.body import Body
 from assembly.errors import MechanismError
 from assembly.kinematics import skew
-from assembly.mechanisms.jets import skews
 from assembly.mechanisms.joint_points import JointPoint, body_point
 from assembly.mechanisms.joints import GROUND, Point
 from assembly.mechanisms.rigid_state import RigidState
@@ -213,7 +212,7 @@ def force_stiffness(f: Array, s: Array, follower: bool) -> Array:
     """Stiffness (..., 6, 6) of forces f (..., 3) at the offset s from a node, by its motion."""
     local = np.zeros((*f.shape[:-1], 6, 6))
     if follower:
-        local[..., :3, 3:], local[..., 3:, 3:] = skews(f), 0.5 * skews(np.cross(s, f))
+        local[..., :3, 3:], local[..., 3:, 3:] = skew(f), 0.5 * skew(np.cross(s, f))
     else:
         outer = f[..., :, None] * s
         mean = 0.5 * (outer + outer.swapaxes(-1, -2))

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from assembly.elements.large_rotation import rotation, spin_matrix, spin_rate_transposed
-from assembly.elements.taylor import Taylor
+from assembly.elements.taylor import Taylor, matrix_product
 from assembly.errors import ConvergenceError
-from assembly.mechanisms.jets import Jet, matrix_product, skews
+from assembly.kinematics import skew
 from assembly.types import Array, Index
 
 TURN = np.pi  # rad: the largest rotation vector of a node
@@ -39,9 +39,9 @@ class Carried:
     components, (3, D, D).
     """
 
-    offset: Jet
-    rotation: Jet
-    W: Jet
+    offset: Taylor
+    rotation: Taylor
+    W: Taylor
     bend: Callable[[], Array]
 
     def curvature(self, wrench: Array) -> Array:
@@ -56,7 +56,10 @@ def still() -> Carried:
     """A frame of the ground."""
     zero = np.zeros(3)
     return Carried(
-        Jet.constant(zero), Jet.constant(np.eye(3)), Jet(np.zeros((3, 6, 0))), partial(_straight, 0)
+        Taylor.constant(zero),
+        Taylor.constant(np.eye(3)),
+        Taylor(np.zeros((3, 6, 0))),
+        partial(_straight, 0),
     )
 
 
@@ -71,7 +74,9 @@ def by_nodes(path: Array) -> list[Carried]:
     W[..., :3, :3] = E.swapaxes(-1, -2)
     W[..., 3:, 3:] = spins
     return [
-        Carried(Jet(path[:, k, :3]), Jet(E[:, k]), Jet(W[:, k]), partial(_bent, path[0, k, 3:]))
+        Carried(
+            Taylor(path[:, k, :3]), Taylor(E[:, k]), Taylor(W[:, k]), partial(_bent, path[0, k, 3:])
+        )
         for k in range(P)
     ]
 
@@ -93,7 +98,7 @@ def restricted(carried: Carried, chosen: Index) -> Carried:
     def bend() -> Array:
         return carried.bend()[:, chosen[:, None], chosen]
 
-    return Carried(carried.offset, carried.rotation, Jet(W), bend)
+    return Carried(carried.offset, carried.rotation, Taylor(W), bend)
 
 
 def _straight(size: int) -> Array:
@@ -106,61 +111,61 @@ def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
     turns: whether its rotation matters; one that nodes do not show stays zero.
     """
     k = len(arms)
-    mean = Jet(path.mean(axis=1))
+    mean = Taylor(path.mean(axis=1))
     spread = np.tile(np.eye(3) / k, (1, k))
     if not turns:
         W = np.zeros((3, 6, 3 * k))
         W[0, :3] = spread
-        return Carried(mean, Jet.constant(np.eye(3)), Jet(W), partial(_straight, 3 * k))
+        return Carried(mean, Taylor.constant(np.eye(3)), Taylor(W), partial(_straight, 3 * k))
     x = path - mean.data[:, None]
     x[0] += arms
-    F = Jet(np.einsum("jni,na->jia", x, arms))
+    F = Taylor(np.einsum("jni,na->jia", x, arms))
     E = _polar(F, planar)
     S = matrix_product(E.transposed, F)
     P = _inverse(_traced(S), planar)
-    wide = skews(arms)
-    arm_rows = Jet(np.einsum("nab,jcb->janc", wide, E.data).reshape(3, 3, 3 * k))
+    wide = skew(arms)
+    arm_rows = Taylor(np.einsum("nab,jcb->janc", wide, E.data).reshape(3, 3, 3 * k))
     W = np.zeros((3, 6, 3 * k))
-    W[:, :3] = matrix_product(E.transposed, Jet.constant(spread)).data
+    W[:, :3] = matrix_product(E.transposed, Taylor.constant(spread)).data
     W[:, 3:] = matrix_product(P, arm_rows).data
     bend = partial(_bend, W[0, 3:], P.value, E.value, S.value, arms)
-    return Carried(mean, E, Jet(W), bend)
+    return Carried(mean, E, Taylor(W), bend)
 
 
 def _bend(W: Array, P: Array, E: Array, S: Array, arms: Array) -> Array:
     """∂W/∂d, symmetric in the two DOFs, (3, D, D), of W = P Ã Eᵀ."""
     k = len(arms)
-    spins = skews(W.T)  # of a unit of each DOF
+    spins = skew(W.T)  # of a unit of each DOF
     # dS = −Ω̃S + Eᵀ e Aᵀ, dD = tr(dS) I − dS, d(ÃEᵀ) = −Ã Ω̃Eᵀ.
     moved = np.einsum("ci,na->ncia", E, arms).reshape(3 * k, 3, 3)
     dS = moved - spins @ S
     dD = np.trace(dS, axis1=1, axis2=2)[:, None, None] * np.eye(3) - dS
-    first = -np.einsum("nab,jbc,dc->jand", skews(arms), spins, E).reshape(3 * k, 3, 3 * k)
+    first = -np.einsum("nab,jbc,dc->jand", skew(arms), spins, E).reshape(3 * k, 3, 3 * k)
     dW = P @ (first - dD @ W)  # (unit, 3, D)
     out = dW.transpose(1, 0, 2)
     return np.asarray(0.5 * (out + out.transpose(0, 2, 1)))
 
 
-def _traced(S: Jet) -> Jet:
+def _traced(S: Taylor) -> Taylor:
     """tr(S) I − S."""
     trace = np.trace(S.data, axis1=-2, axis2=-1)[..., None, None]
-    return Jet(trace * np.eye(3) - S.data)
+    return Taylor(trace * np.eye(3) - S.data)
 
 
-def _inverse(D: Jet, planar: bool) -> Jet:
+def _inverse(D: Taylor, planar: bool) -> Taylor:
     """The jet of D⁻¹ (3, 3); in the plane of its last entry only."""
     if planar:
         mask = np.zeros((3, 3))
         mask[2, 2] = 1.0
         f, df, ddf = (D.data[j][2, 2] for j in range(3))
         values = (1.0 / f, -df / f**2, 2.0 * df**2 / f**3 - ddf / f**2)
-        return Jet(np.stack([value * mask for value in values]))
+        return Taylor(np.stack([value * mask for value in values]))
     P = np.linalg.inv(D.value)
     rate = -P @ D.rate @ P
-    return Jet(np.stack([P, rate, -P @ D.second @ P - 2.0 * rate @ D.rate @ P]))
+    return Taylor(np.stack([P, rate, -P @ D.second @ P - 2.0 * rate @ D.rate @ P]))
 
 
-def _polar(F: Jet, planar: bool) -> Jet:
+def _polar(F: Taylor, planar: bool) -> Taylor:
     """The rotation E of F = E S, S symmetric, with its rates by (tr S I − S) Ω = axial(EᵀḞ − …)."""
     if planar:
         a = np.array([F.value[1, 0] - F.value[0, 1], F.value[0, 0] + F.value[1, 1]])
@@ -170,16 +175,18 @@ def _polar(F: Jet, planar: bool) -> Jet:
         left, _, right = np.linalg.svd(F.value)
         flip = np.diag([1.0, 1.0, np.linalg.det(left @ right)])
         E = left @ flip @ right
-    S, dF = E.T @ F.value, E.T @ F.rate
-    P = _inverse(_traced(Jet.constant(S)), planar).value
+    value: Array = F.value
+    rate: Array = F.rate
+    S, dF = E.T @ value, E.T @ rate
+    P = _inverse(_traced(Taylor.constant(S)), planar).value
     spin = P @ _axial(dF)
-    wide = skews(spin)
+    wide = skew(spin)
     # The rate of (tr S I − S) Ω = axial(EᵀḞ), with Ṡ = EᵀḞ − Ω̃S.
     dS = dF - wide @ S
     dD = np.trace(dS) * np.eye(3) - dS
     second = _axial(E.T @ F.second - wide @ dF) - dD @ spin
-    acceleration = skews(P @ second)
-    return Jet(np.stack([E, E @ wide, E @ (wide @ wide + acceleration)]))
+    acceleration = skew(P @ second)
+    return Taylor(np.stack([E, E @ wide, E @ (wide @ wide + acceleration)]))
 
 
 def _axial(M: Array) -> Array:

@@ -141,6 +141,14 @@ class Compliance:
             out[..., rows] = forces[..., 0] + bushing.preload_of(len(rows))
         return out
 
+    def beside_joints(self, times: Array, x: Array) -> Array:
+        """Forces (P, rows) of the springs of bushings beside joints, at further deflections x."""
+        out = np.zeros(x.shape)
+        pairs = zip(self._mean_rows, self._bushing_groups, strict=True)
+        for rows, stiffness in ((rows, S) for mean, (rows, S, _) in pairs if not len(mean)):
+            out[..., rows] = (stiffness(times) @ x[..., rows, None])[..., 0]
+        return out
+
     def forces(self, t: float, x: Array, rate: Array) -> Array:
         """Forces (rows,) of springs, dampers and preloads at time t, s.
 

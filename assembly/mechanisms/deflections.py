@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from assembly.errors import MechanismError
+from assembly.kinematics import skew
 from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.conditions import Condition
-from assembly.mechanisms.jets import skews
 from assembly.mechanisms.joint_axes import triads
 from assembly.mechanisms.joint_rows import Evaluated, Frames, JointRows
 from assembly.types import Array, Index
@@ -127,7 +127,7 @@ class Deflections:
         turned = twice @ R[..., None, :, :]
         H = np.zeros((*at.phi.shape, 12, 12))
         H[..., 3:6, 3:6] = twice
-        H[..., 3:6, 9:] = 0.5 * skews(A) @ R[..., None, :, :] - turned
+        H[..., 3:6, 9:] = 0.5 * skew(A) @ R[..., None, :, :] - turned
         H[..., 9:, 3:6] = H[..., 3:6, 9:].swapaxes(-1, -2)
         H[..., 9:, 9:] = R.swapaxes(-1, -2)[..., None, :, :] @ turned
         out = np.zeros((*at.x.shape, 12, 12))
@@ -150,13 +150,13 @@ class Deflections:
 
 def inverse_jacobian(phi: Array) -> Array:
     """A (..., 3, 3) with φ̇ = A ω, ω the angular velocity in the axes before the rotation φ."""
-    wide, (c, _) = skews(phi), _factors(phi)
+    wide, (c, _) = skew(phi), _factors(phi)
     return np.asarray(np.eye(3) - 0.5 * wide + c[..., None, None] * wide @ wide)
 
 
 def derivative(phi: Array, along: Array) -> Array:
     """A′[η] (..., 3, 3): the derivative of A at φ along η."""
-    wide, other, (c, e) = skews(phi), skews(np.broadcast_to(along, phi.shape)), _factors(phi)
+    wide, other, (c, e) = skew(phi), skew(np.broadcast_to(along, phi.shape)), _factors(phi)
     growth = e * np.einsum("...i,...i->...", phi, np.broadcast_to(along, phi.shape))
     mixed = other @ wide + wide @ other
     return np.asarray(

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from assembly.elements.taylor import Taylor, matrix_product, matrix_vector
 from assembly.errors import ConvergenceError
 from assembly.mechanisms.applied_loads import force_stiffness
 from assembly.mechanisms.carriers import Carried, by_nodes, by_set, restricted, still
 from assembly.mechanisms.deflections import Deflected, Deflections
-from assembly.mechanisms.jets import Jet, matrix_product, matrix_vector
 from assembly.mechanisms.joint_points import JointPoint
 from assembly.mechanisms.joint_rows import Evaluated, Frames, JointRows
 from assembly.mechanisms.rigid_state import RigidState
@@ -33,10 +33,10 @@ class PacedRows(JointRows):
 
     pace = 1.0
 
-    def laws(self, t: Any, lag: Array | None = None) -> tuple[Jet, Jet]:
+    def laws(self, t: Any, lag: Array | None = None) -> tuple[Taylor, Taylor]:
         f, c = super().laws(t, lag)
         pace = self.pace ** np.arange(3.0)
-        return tuple(Jet(pace.reshape(3, *(1,) * (x.data.ndim - 1)) * x.data) for x in (f, c))  # type: ignore[return-value]
+        return tuple(Taylor(pace.reshape(3, *(1,) * (x.data.ndim - 1)) * x.data) for x in (f, c))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class DeformedRows:
     carried: list[Carried]
     evaluated: Evaluated
     deflected: Deflected | None
-    slope: Jet  # dx/d(value) of each condition
+    slope: Taylor  # dx/d(value) of each condition
 
 
 class DeformedJoints:
@@ -136,7 +136,7 @@ class DeformedJoints:
         offsets[0] += home
         own = np.stack([c.rotation.data for c in carried[: len(points)]], axis=1)
         R, r = state.frames.rotation.along(bodies, -3), state.frames.origin.along(bodies, -2)
-        return Frames(r + matrix_vector(R, Jet(offsets)), matrix_product(R, Jet(own)))
+        return Frames(r + matrix_vector(R, Taylor(offsets)), matrix_product(R, Taylor(own)))
 
     def at(self, state: RigidState, path: Array) -> DeformedRows:
         """All rows while the bodies' frames move by `state` and the DOFs by the jet path (3, n).
@@ -148,8 +148,8 @@ class DeformedJoints:
         e = self.rows.evaluate(frames, state.t)
         x = e.value.data.copy()
         slope = self._slope(e)
-        factor, node = Jet(slope.data[..., None, None]), self.rows.node_gradient(e)
-        gradient = matrix_product(factor, Jet(node.data[..., None, :]))
+        factor, node = Taylor(slope.data[..., None, None]), self.rows.node_gradient(e)
+        gradient = matrix_product(factor, Taylor(node.data[..., None, :]))
         x[:, self._angles] = self._angle(e, slope)[:, self._angles]
         rows, deflected = gradient.data[..., 0, :], None
         if self.deflections is not None:
@@ -159,10 +159,10 @@ class DeformedJoints:
             both = np.stack([deflected.x, deflected.rate, 0.0 * deflected.x])
             x = np.concatenate([x, both], axis=1)
         on_units = self.topology.on_units(rows)
-        G = matrix_product(Jet(on_units), Jet(self._seen(carried))).data
+        G = matrix_product(Taylor(on_units), Taylor(self._seen(carried))).data
         return DeformedRows(x, G, rows[0], carried, e, deflected, slope)
 
-    def _slope(self, e: Evaluated) -> Jet:
+    def _slope(self, e: Evaluated) -> Taylor:
         """1/√(1 − s²) of the sines s of angles of elastic drives, 1 for all other conditions."""
         s, ds, dds = (np.zeros_like(part) for part in e.value.data)
         own = self._angles
@@ -177,9 +177,9 @@ class DeformedJoints:
                 )
         h = 1.0 / np.sqrt(1.0 - s * s)
         slope, bend = s * h**3, h**3 + 3.0 * s * s * h**5
-        return Jet(np.stack([h, slope * ds, bend * ds * ds + slope * dds]))
+        return Taylor(np.stack([h, slope * ds, bend * ds * ds + slope * dds]))
 
-    def _angle(self, e: Evaluated, slope: Jet) -> Array:
+    def _angle(self, e: Evaluated, slope: Taylor) -> Array:
         """asin of the values and its rates, (3, m)."""
         s, ds, dds = e.value.data
         value = np.arcsin(np.clip(s, -1.0, 1.0))

@@ -24,12 +24,12 @@ import scipy.sparse as sp
 
 from assembly.bodies.balance import Energies, Momenta, Powers
 from assembly.bodies.in_motion import BodyMotion, body_force, body_parts
+from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
 from assembly.kinematics import unit_coefficients
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
 from assembly.mechanisms.energy import energies_of, momenta_of, power_on_masters, powers_of
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
@@ -171,12 +171,12 @@ class DeformedState:
         ]
 
     @cached_property
-    def transform(self) -> Jet:
+    def transform(self) -> Taylor:
         """The jet of T over the constrained DOFs."""
         m = self.motion
-        J = Jet(self.rows.G[:, m.held][:, None])
+        J = Taylor(self.rows.G[:, m.held][:, None])
         T = m.elastic.partition.transform(J, np.array([m.state.t]))
-        return Jet(T.data[:, 0])
+        return Taylor(T.data[:, 0])
 
     @cached_property
     def row_forces(self) -> Array:

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
+from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_assembly import BodyStack, ReducedPattern
 from assembly.mechanisms.reactions import Instant
 from assembly.mechanisms.rigid_mechanism import RigidMechanism
@@ -31,7 +31,7 @@ class ElasticReduction:
     def __init__(self, topology: Topology, held: Mask, partition: Partition, frame: str) -> None:
         self.topology, self.held, self.partition, self.frame = topology, held, partition, frame
         self._tying = np.flatnonzero(held)
-        self._patterns: dict[bool, tuple[list[BodyStack], ReducedPattern]] = {}
+        self._patterns: dict[tuple[bool, bool], tuple[list[BodyStack], ReducedPattern]] = {}
 
     @classmethod
     def chosen(
@@ -58,14 +58,17 @@ class ElasticReduction:
         places = ", ".join(f"{joint} in {body}" for joint, body in keepers.items())
         return cls(topology, held, partition, f"bodies' (joints: {places})")
 
-    def transform(self, now: Instant) -> Jet:
+    def transform(self, now: Instant) -> Taylor:
         """The jet of T over the constrained DOFs, at one instant or at several."""
-        return self.partition.transform(Jet(now.gradient.data[..., self._tying, :]), now.state.t)
+        return self.partition.transform(Taylor(now.gradient.data[..., self._tying, :]), now.state.t)
 
-    def pattern(self, stressed: bool) -> tuple[list[BodyStack], ReducedPattern]:
-        """The bodies' fixed matrices, with or without the geometric ones, and where their values
-        go."""
-        if stressed not in self._patterns:
+    def pattern(
+        self, stressed: bool, deflected: bool = False
+    ) -> tuple[list[BodyStack], ReducedPattern]:
+        """The bodies' fixed matrices, with or without the geometric ones and what deflections
+        change, and where their values go."""
+        key = stressed, deflected
+        if key not in self._patterns:
             topology = self.topology
             units = PLANAR_UNITS if topology.planar else ALL_UNITS
             stacks = [
@@ -74,6 +77,7 @@ class ElasticReduction:
                     np.hstack([topology.unit_loads(i), topology.applied.unit_loads(i)]),
                     stressed,
                     units,
+                    deflected,
                 )
                 for i, body in enumerate(topology.bodies.values())
             ]
@@ -82,12 +86,12 @@ class ElasticReduction:
             cols = np.concatenate([s.cols + k for s, k in zip(stacks, first, strict=True)])
             size = int(topology.offsets[-1])
             pattern = ReducedPattern(size, rows, cols, topology.touched, self.partition)
-            self._patterns[stressed] = stacks, pattern
-        return self._patterns[stressed]
+            self._patterns[key] = stacks, pattern
+        return self._patterns[key]
 
-    def numbers_an_instant(self, stressed: bool) -> int:
+    def numbers_an_instant(self, stressed: bool, deflected: bool = False) -> int:
         """The numbers in the largest arrays that the matrices of one instant take."""
-        stacks, pattern = self.pattern(stressed)
+        stacks, pattern = self.pattern(stressed, deflected)
         entries = sum(len(stack.rows) for stack in stacks) + len(pattern.sparsity.indices)
         J = len(pattern.touched)
         return 9 * (entries + J * (J + 2 * len(pattern.neighbours)))

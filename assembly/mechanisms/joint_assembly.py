@@ -21,13 +21,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
+from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.transformation import Partition
 from assembly.types import Array, Index, Inexact
 
 PART_NAMES = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D")
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D = range(8)
+# What deflections change of M, D and the tangent, and of which matrices.
+M_CHANGE, D_CHANGE, K_CHANGE = CHANGES = range(8, 11)
+CHANGED = [M, D, K]
 
 
 # What multiplies a fixed matrix at an instant, by its place in a row of numbers: one, the twist
@@ -67,17 +70,44 @@ def body_terms(
     return [term for term in terms if term.factor != 0.0]
 
 
+def change_terms(body: Body, joint_loads: Array, units: tuple[int, ...]) -> list[Term]:
+    """What the deflections under unit loads, and rigid motions of the body, change to first order.
+
+    The last places are those of the rigid motions `FirstOrder.mobile`.
+    """
+    first = body.first_order
+    found = [(LOADING + i, first.change(i)) for i in units]
+    found += [(TWIST + i, first.change(12 + i)) for i in range(len(body.operators.B_damper))]
+    by_load = [*first.load_changes(joint_loads), *first.mobile_changes]
+    found += [(JOINTS + i, change) for i, change in enumerate(by_load)]
+    return [
+        Term(part, place, A)
+        for place, change in found
+        for part, A in zip((K_CHANGE, M_CHANGE, D_CHANGE), change, strict=True)
+        if A is not None
+    ]
+
+
 class BodyStack:
     """The fixed matrices of one body as rows of values on their common sparsity pattern.
 
     joint_loads (n, k): unit forces and moments of joints; each gets its geometric stiffness.
     stressed: whether the geometric matrices are needed. units: the unit kinematics that occur.
+    deflected: whether what deflections change is needed.
     """
 
     def __init__(
-        self, body: Body, joint_loads: Array, stressed: bool, units: tuple[int, ...]
+        self,
+        body: Body,
+        joint_loads: Array,
+        stressed: bool,
+        units: tuple[int, ...],
+        deflected: bool = False,
     ) -> None:
-        self._fill(body.size, body_terms(body, joint_loads, stressed, units))
+        terms = body_terms(body, joint_loads, stressed, units)
+        if deflected:
+            terms += change_terms(body, joint_loads, units)
+        self._fill(body.size, terms)
 
     def _fill(self, size: int, terms: list[Term]) -> None:
         """Values (terms, entries) on the union pattern, and what multiplies each."""
@@ -101,9 +131,24 @@ class BodyStack:
         """
         ones = np.ones((len(twist), 1))
         numbers = np.concatenate([ones, twist, motion, loading, joint_loads], axis=1)
-        out = np.zeros((8, len(twist), self.values.shape[1]))
-        for part, (places, values) in self._by_part.items():
-            np.matmul(numbers[:, places], values, out=out[part])
+        return self._combined(range(8), numbers)
+
+    def changes(self, twist: Array, loading: Array, joint_loads: Array, mobile: Array) -> Array:
+        """What deflections change of M, D and the tangent, values (3, P, entries).
+
+        mobile (P, m): coordinates of the rigid motions `FirstOrder.mobile`; the others as `parts`.
+        """
+        unused = np.zeros((len(twist), LOADING - PRODUCTS))
+        ones = np.ones((len(twist), 1))
+        numbers = [ones, twist, unused, loading, joint_loads, mobile]
+        return self._combined(CHANGES, np.concatenate(numbers, axis=1))
+
+    def _combined(self, chosen: range, numbers: Array) -> Array:
+        out = np.zeros((len(chosen), len(numbers), self.values.shape[1]))
+        for k, part in enumerate(chosen):
+            if part in self._by_part:
+                places, values = self._by_part[part]
+                np.matmul(numbers[:, places], values, out=out[k])
         return out
 
     @cached_property
@@ -158,7 +203,9 @@ class ReducedPattern:
         ordered = keys[self._order]
         self.sparsity = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
 
-    def reduce(self, values: Array, T: Jet, joint_parts: Mapping[int, Array]) -> dict[str, Array]:
+    def reduce(
+        self, values: Array, T: Taylor, joint_parts: Mapping[int, Array]
+    ) -> dict[str, Array]:
         """The named matrices over the masters at P instants, as values (P, entries) of `sparsity`.
 
         values (8, P, entries) of all bodies; T (P, J, m) with rates; joint_parts: what joints,
@@ -181,15 +228,43 @@ class ReducedPattern:
                 out[8] = X[C] @ T1 + X[M] @ T2
                 out[K_D] += X[D] @ T1
                 out[C] += 2.0 * X[M] @ T1
-        inner = len(self.inner)
-        data = np.zeros((9, P, len(self._order)))
-        ends = np.cumsum([inner, N * m, N * m, m * m])
-        data[:8, :, :inner] = values[:, :, self.inner]
-        data[:, :, inner : ends[1]] = NJ.reshape(9, P, -1)
-        data[:8, :, ends[1] : ends[2]] = (Tt @ XJN).reshape(8, P, -1)
-        data[:, :, ends[2] :] = (Tt @ JJ).reshape(9, P, -1)
+        last = np.zeros((1, P, len(self.inner)))
+        inner = np.concatenate([values[:, :, self.inner], last])
+        JN = np.concatenate([Tt @ XJN, np.zeros((1, P, m, N))])
+        data = self._placed(inner, NJ, JN, Tt @ JJ)
         names = (*PART_NAMES, "K_transport")
-        return {name: data[k][:, self._order] for k, name in enumerate(names) if np.any(data[k])}
+        return {name: data[k] for k, name in enumerate(names) if np.any(data[k])}
+
+    def reduce_changes(
+        self,
+        base: tuple[Array, Array],
+        changes: tuple[Array, Array],
+        T: Array,
+        slope: Array,
+    ) -> Array:
+        """TᵀX′T + T′ᵀXT + TᵀXT′ of matrices X (base) and their changes X′, values (k, P, entries).
+
+        base, changes: values of all bodies (k, P, entries), and what joints add over the
+        constrained DOFs, (k, P, J, J). T, slope T′ (P, J, m).
+        """
+        J, N = len(self.touched), len(self.neighbours)
+        Tt, St = T.swapaxes(-1, -2), slope.swapaxes(-1, -2)
+        (XNJ, XJN, XJJ), (CNJ, CJN, CJJ) = (
+            tuple(
+                _dense(values, block, shape)
+                for block, shape in ((self._nj, (N, J)), (self._jn, (J, N)), (self._jj, (J, J)))
+            )
+            for values in (base[0], changes[0])
+        )
+        XJJ, CJJ = XJJ + base[1], CJJ + changes[1]
+        NJ, JN = CNJ @ T + XNJ @ slope, Tt @ CJN + St @ XJN
+        JJ = Tt @ (CJJ @ T + XJJ @ slope) + St @ (XJJ @ T)
+        return self._placed(changes[0][:, :, self.inner], NJ, JN, JJ)
+
+    def _placed(self, inner: Array, NJ: Array, JN: Array, JJ: Array) -> Array:
+        """Values (k, P, entries) of `sparsity` from those of its blocks."""
+        blocks = [inner, *(X.reshape(*X.shape[:2], -1) for X in (NJ, JN, JJ))]
+        return np.asarray(np.concatenate(blocks, axis=2)[:, :, self._order])
 
     def reduce_vector(self, vector: Array, T: Array) -> Array:
         """Tᵀ of vectors (P, size) over all DOFs, T (P, J, m)."""

@@ -19,7 +19,6 @@ from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.errors import MechanismError
 from assembly.kinematics import skew
-from assembly.mechanisms.jets import skews
 from assembly.mechanisms.joints import GROUND, Joint, Point
 from assembly.types import Array, Index
 
@@ -85,13 +84,13 @@ class FittedRotation:
     @cached_property
     def first(self) -> Array:
         """φ₁ by the displacements, (3, 3k)."""
-        return self._inverse @ skews(self.arms).transpose(1, 0, 2).reshape(3, -1)
+        return self._inverse @ skew(self.arms).transpose(1, 0, 2).reshape(3, -1)
 
     def second(self, g: Array) -> Array:
         """The Hessian of g·φ by the displacements, (3k, 3k)."""
         h = self._inverse @ g
         twist = self.arms.T @ self.arms @ skew(h)
-        sweep = -skews(np.cross(self.arms, h)).transpose(1, 0, 2).reshape(3, -1)
+        sweep = -skew(np.cross(self.arms, h)).transpose(1, 0, 2).reshape(3, -1)
         mixed = self.first.T @ sweep
         return np.asarray(mixed + mixed.T - 0.5 * self.first.T @ (twist + twist.T) @ self.first)
 

@@ -16,8 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.elements.taylor import Taylor, dot, matrix_product, matrix_vector
+from assembly.kinematics import skew
 from assembly.mechanisms.conditions import Condition
-from assembly.mechanisms.jets import Jet, cross, dot, matrix_product, matrix_vector, skews
 from assembly.types import Array, Index
 
 
@@ -26,8 +27,8 @@ class Frames:
     """Origins (..., B, 3) and rotations (..., B, 3, 3) of all bodies, with their rates or without;
     the ground comes last."""
 
-    origin: Jet
-    rotation: Jet
+    origin: Taylor
+    rotation: Taylor
 
 
 @dataclass(frozen=True)
@@ -35,20 +36,20 @@ class Evaluated:
     """What the conditions have in common; all jets have one entry per condition, after the axes of
     instants."""
 
-    value: Jet
-    f: Jet
-    d: Jet
-    relative: Jet  # R_ab
+    value: Taylor
+    f: Taylor
+    d: Taylor
+    relative: Taylor  # R_ab
 
     @cached_property
-    def h(self) -> Jet:
+    def h(self) -> Taylor:
         """R_abᵀ f, the direction f seen from the second body."""
         return matrix_vector(self.relative.transposed, self.f)
 
     @cached_property
-    def turned(self) -> Jet:
+    def turned(self) -> Taylor:
         """f × d."""
-        return cross(self.f, self.d)
+        return matrix_vector(Taylor(skew(self.f.data)), self.d)
 
 
 class JointRows:
@@ -98,7 +99,7 @@ class JointRows:
     def __len__(self) -> int:
         return len(self.conditions)
 
-    def laws(self, t: ArrayLike, lag: Array | None = None) -> tuple[Jet, Jet]:
+    def laws(self, t: ArrayLike, lag: Array | None = None) -> tuple[Taylor, Taylor]:
         """The jets of f (..., m, 3) and c (..., m) at times t (...): constant but for driven rows.
 
         lag (m,): taken off the drivers' values, while a mechanism is being assembled.
@@ -122,20 +123,20 @@ class JointRows:
             q, rate, second = q[..., None], rate[..., None], second[..., None]
             along, inward = np.cos(q) * e1 + np.sin(q) * e2, np.cos(q) * e2 - np.sin(q) * e1
             f[..., row, :] = inward, -rate * along, -second * along - rate**2 * inward
-        return Jet(f), Jet(c)
+        return Taylor(f), Taylor(c)
 
     def evaluate(self, frames: Frames, t: ArrayLike, lag: Array | None = None) -> Evaluated:
         """Φ and its ingredients, each with the rates that the frames have."""
         f, c = self.laws(t, lag)
         if frames.rotation.data.shape[0] == 1:
-            f, c = Jet(f.data[:1]), Jet(c.data[:1])
+            f, c = Taylor(f.data[:1]), Taylor(c.data[:1])
         a, b = self._pairs.T
         origin, rotation = frames.origin, frames.rotation
         towards = rotation.along(a, -3).transposed
         relative = matrix_product(towards, rotation.along(b, -3)).along(self._pair_of, -3)
         apart = matrix_vector(towards, origin.along(b, -2) - origin.along(a, -2))
         gap = apart.along(self._pair_of, -2)
-        d = Jet(_times(relative.data, self.far) + gap.data * self.distance)
+        d = Taylor(_times(relative.data, self.far) + gap.data * self.distance)
         d.data[0] -= self.near
         return Evaluated(dot(f, d) - c, f, d, relative)
 
@@ -165,30 +166,30 @@ class JointRows:
                     out.append(condition.joint)
         return list(dict.fromkeys(out))
 
-    def rigid_gradient(self, e: Evaluated) -> Jet:
+    def rigid_gradient(self, e: Evaluated) -> Taylor:
         """∂Φ by the motion (translation, rotation) of both frames in their axes, (..., m, 12)."""
         return self._gradient(e, self._rigid_arms, np.ones(len(self)))
 
-    def node_gradient(self, e: Evaluated) -> Jet:
+    def node_gradient(self, e: Evaluated) -> Taylor:
         """∂Φ by the displacement and rotation of both nodes in body axes, (..., m, 12)."""
         return self._gradient(e, self._node_arms, self.carried)
 
     @cached_property
     def _rigid_arms(self) -> tuple[Array, Array]:
-        return skews(self.rigid_levers[0]), skews(self.rigid_levers[1])
+        return skew(self.rigid_levers[0]), skew(self.rigid_levers[1])
 
     @cached_property
     def _node_arms(self) -> tuple[Array, Array]:
-        return skews(self.node_levers[0]), skews(self.node_levers[1])
+        return skew(self.node_levers[0]), skew(self.node_levers[1])
 
-    def _gradient(self, e: Evaluated, arms: tuple[Array, Array], carried: Array) -> Jet:
+    def _gradient(self, e: Evaluated, arms: tuple[Array, Array], carried: Array) -> Taylor:
         near, far = arms
         out = np.empty((*e.f.data.shape[:-1], 12))
         out[..., 0:3] = -e.f.data * self.distance
         out[..., 3:6] = e.turned.data * carried[:, None] - _times(near, e.f.data)
         out[..., 6:9] = e.h.data * self.distance
         out[..., 9:] = _times(far, e.h.data)
-        return Jet(out)
+        return Taylor(out)
 
     def node_hessian(self, e: Evaluated) -> Array:
         """∂²Φ by displacements and rotation vectors of both nodes, (..., m, 12, 12), symmetric."""
@@ -197,7 +198,7 @@ class JointRows:
         ws, wp = self._node_arms
         carried, shown = self.carried[:, None, None].astype(float), self.distance[:, :, None]
         H = np.zeros((*f.shape[:-1], 12, 12))
-        wf = skews(f)
+        wf = skew(f)
         across = wf @ ws
         H[..., 3:6, 3:6] = carried * (_turned_twice(f, d) + across + across.swapaxes(-1, -2))
         H[..., 3:6, 3:6] -= _turned_twice(f, s)

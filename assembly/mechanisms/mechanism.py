@@ -9,34 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.arguments import as_list, as_number, as_numbers, check_kind
-from assembly.bodies.body import Body, Prestress
-from assembly.dofs import DofMap
+from assembly.bodies.body import Body, Prestress, check_prestress
+from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
 from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
-from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs, frame_stiffness
-from assembly.mechanisms.jets import Jet
+from assembly.mechanisms.elastic_reduction import ElasticReduction, frame_stiffness
+from assembly.mechanisms.first_order import first_order_parts
 from assembly.mechanisms.joint_assembly import K
-from assembly.mechanisms.joint_terms import joint_terms
 from assembly.mechanisms.joints import Joint
-from assembly.mechanisms.mechanism_system import MechanismSystem, check_prestress
+from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.naming import deflections_by_name, described, parts_in_words
+from assembly.mechanisms.reduced_parts import reduced_parts
 from assembly.mechanisms.topology import Topology
 from assembly.mechanisms.trimmed_mechanism import TrimmedMechanism
 from assembly.system.frozen import FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from assembly.system.supports import unresisted
-from assembly.types import Array, Inexact, Mask
+from assembly.types import Array
 
 LARGE_BODY = 200  # degrees of freedom of a body from which a reduced basis of it pays
 BATCH_NUMBERS = 1 << 24  # numbers of the arrays of one batch of instants
@@ -147,9 +146,6 @@ class Mechanism(TrimmedMechanism):
             as_vector(gravity, "gravity"),
             topology.period if period is None else _positive(period),
         )
-        self._reductions: dict[tuple[bool, ...], ElasticReduction] = {}
-
-    # Elastic DOFs.
 
     @property
     def matrix_period(self) -> float | None:
@@ -163,37 +159,6 @@ class Mechanism(TrimmedMechanism):
         bushings = topology.compliance.bushings
         given += [value for b in bushings for value in (b.stiffness, b.damping)]
         return None if any(callable(value) for value in given) else self.period
-
-    @cached_property
-    def dofs(self) -> DofMap:
-        """The degrees of freedom and nodes of all bodies, numbered in sequence; body axes."""
-        return all_dofs(self.topology)
-
-    def transformation(self, t: float, driven: bool | None = None) -> tuple[Any, Any, Any]:
-        """The matrices T, Ṫ, T̈ of δ = T(t) q.
-
-        Parameters
-        ----------
-        t : float
-            s.
-        driven : bool, optional
-            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
-
-        Returns
-        -------
-        T, rate, second : scipy.sparse.csr_matrix
-            (all degrees of freedom, independent ones).
-
-        Raises
-        ------
-        SingularPositionError
-            When the mechanism cannot be assembled, or loses rank, at t.
-        """
-        elastic = self.elastic(driven)
-        _, pattern = elastic.pattern(True)
-        T = elastic.transform(self.instant(t))
-        first, rate, second = (pattern.matrix(T.data[k], rate=k > 0) for k in range(3))
-        return first, rate, second
 
     def freeze(
         self,
@@ -211,9 +176,11 @@ class Mechanism(TrimmedMechanism):
         transport : bool
             True: with Ṫ and T̈, consistent with time integration. False: without them, equation
             (1.2) of Scutaru and Vlase (2012), for which C is exactly skew.
-        prestress : {"linear", "nonlinear", None}
+        prestress : {"linear", "first-order", "nonlinear", None}
             "linear": K_G of the stress on the undeformed bodies. "nonlinear": about the equilibrium
-            at finite deflections (`trim`), from which the degrees of freedom count. None: no K_G.
+            at finite deflections (`trim`), from which the degrees of freedom count. "first-order":
+            the derivative of that by the loads; for deflections far below the thickness of the
+            bodies. None: no K_G.
         driven : bool, optional
             Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
 
@@ -229,7 +196,7 @@ class Mechanism(TrimmedMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        if self.has_large_bodies and prestress != "nonlinear":
+        if self.has_large_bodies and prestress not in ("first-order", "nonlinear"):
             return MechanismSystem(
                 self, as_number(t, "t", MechanismError), transport, prestress, driven
             )
@@ -279,78 +246,54 @@ class Mechanism(TrimmedMechanism):
         if prestress == "nonlinear":
             return self._freeze_trimmed(at, transport, driven)
         elastic, stressed = self.elastic(driven), prestress is not None
-        size = elastic.numbers_an_instant(stressed)
+        size = elastic.numbers_an_instant(stressed, prestress == "first-order")
         batches = np.array_split(at, min(len(at), -(-len(at) * size // BATCH_NUMBERS)))
-        series = [self._freeze_batch(part, transport, stressed, elastic) for part in batches]
+        series = [self._freeze_batch(part, transport, prestress, elastic) for part in batches]
         return FrozenSeries.joined(series)
 
     def _freeze_batch(
-        self, times: Array, transport: bool, stressed: bool, elastic: ElasticReduction
+        self, times: Array, transport: bool, prestress: Prestress, elastic: ElasticReduction
     ) -> FrozenSeries:
-        now = self.instants(times)
-        stacks, pattern = elastic.pattern(stressed)
+        now, stressed = self.instants(times), prestress is not None
+        deflected = prestress == "first-order"
+        pattern = elastic.pattern(stressed, deflected)[1]
         T = elastic.transform(now)
-        T = T if transport else Jet.constant(T.value)
-        topology, lam = self.topology, now.multipliers
-        reactions = -(lam[:, None] @ topology.on_units(now.wrench))[:, 0]
-        values = [
-            stack.parts(
-                now.state.twist[:, i],
-                now.coefficients[:, i],
-                now.loading[:, i],
-                np.concatenate(
-                    [reactions[:, own], topology.applied.on_body(now.forces, i)], axis=1
-                ),
-            )
-            for i, (stack, own) in enumerate(zip(stacks, topology.own, strict=True))
-        ]
-        joints = joint_terms(self.dynamics, now, transport, stressed)
+        T = T if transport else Taylor.constant(T.value)
+        found = reduced_parts(
+            self.dynamics, elastic, now, T, transport, stressed, deflected=deflected
+        )
         resists = [self._frame_stiffness] * len(times)
-        if K in joints:
-            resists = [(*self._frame_stiffness, topology.over_all(S)) for S in joints[K]]
+        if K in found.joints:
+            springs = [self.topology.over_all(S) for S in found.joints[K]]
+            resists = [(*self._frame_stiffness, S) for S in springs]
         mobility = self.dynamics.mobility(now, elastic.held)
+        rigid = tuple(
+            unresisted(fields, *stiffness)[elastic.masters]
+            for fields, stiffness in zip(mobility, resists, strict=True)
+        )
+        parts, Q = (
+            found.parts,
+            pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
+        )
+        if deflected:
+            if any(fields.shape[1] for fields in rigid):
+                raise MechanismError(
+                    "prestress: the mechanism is free to move, so that no deflection is determined "
+                    'for "first-order"; hold its drivers, or give them a stiffness'
+                )
+            parts, Q = (
+                first_order_parts(self.dynamics, elastic, now, T, transport, found, Q),
+                0.0 * Q,
+            )
         return FrozenSeries(
             times,
             pattern.sparsity,
-            pattern.reduce(np.concatenate(values, axis=2), T, joints),
-            Q=pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
-            rigid=tuple(
-                unresisted(fields, *stiffness)[elastic.masters]
-                for fields, stiffness in zip(mobility, resists, strict=True)
-            ),
+            parts,
+            Q=Q,
+            rigid=rigid,
             dofs=elastic.dofs,
             frame=elastic.frame,
         )
-
-    def recover(self, t: float, q: Inexact, driven: bool | None = None) -> dict[str, Inexact]:
-        """All degrees of freedom of every body from those of the frozen system.
-
-        Parameters
-        ----------
-        t : float
-            s.
-        q : ndarray, shape (n, ...)
-            Independent degrees of freedom, real or complex.
-        driven : bool, optional
-            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
-
-        Returns
-        -------
-        dict of str to ndarray
-            By body, in its own axes.
-
-        Raises
-        ------
-        InputError
-            For another length of `q`.
-        """
-        elastic = self.elastic(driven)
-        _, pattern = elastic.pattern(True)
-        if len(q) != len(pattern.masters):
-            raise InputError(f"q: expected {len(pattern.masters)} DOFs, got {len(q)}")
-        full = pattern.expand(np.asarray(q), elastic.transform(self.instant(t)).value)
-        parts = np.split(full, self.topology.offsets[1:-1])
-        return dict(zip(self.bodies, parts, strict=True))
 
     def deflections(self, t: float) -> dict[str, Array]:
         """Deflections of elastic drives and bushings in equilibrium at time t.
@@ -386,50 +329,9 @@ class Mechanism(TrimmedMechanism):
         moved = np.asarray(now.gradient.value @ full[self.topology.touched])
         return deflections_by_name(self.topology, moved, now.deflected)
 
-    def deployed(
-        self, t: float, q: Inexact | None = None, driven: bool | None = None
-    ) -> dict[str, tuple[Array, Inexact]]:
-        """Nodes and their displacements in fixed axes.
-
-        Parameters
-        ----------
-        t : float
-            s.
-        q : ndarray, shape (n,), optional
-            Degrees of freedom of the frozen system, real or complex; zero by default.
-        driven : bool, optional
-            Whether drivers constrain the elastic degrees of freedom; None: as each driver says.
-
-        Returns
-        -------
-        dict of str to (ndarray, ndarray)
-            By body: positions (N, 3) of the rigid motion and displacements (N, 3), m.
-        """
-        pose = self.state(t).pose
-        shapes = {} if q is None else self.recover(t, q, driven)
-        out = {}
-        for i, (name, body) in enumerate(self.bodies.items()):
-            nodes = pose.r[i] + body.dofs.coordinates @ pose.R[i].T
-            moved = np.zeros_like(nodes) if q is None else body.dofs.displacement(shapes[name])
-            out[name] = (nodes, moved @ pose.R[i].T)
-        return out
-
     @cached_property
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
         return frame_stiffness(self.topology)
-
-    def held(self, driven: bool | None) -> Mask:
-        """Which conditions (m,) tie the elastic DOFs."""
-        rows = self.closure.rows
-        return rows.held if driven is None else np.where(rows.driven, bool(driven), True)
-
-    def elastic(self, driven: bool | None) -> ElasticReduction:
-        """The independent DOFs where joints, and drivers that hold, tie the elastic ones."""
-        held = self.held(driven)
-        key = tuple(held.tolist())
-        if key not in self._reductions:
-            self._reductions[key] = ElasticReduction.chosen(self, held, self._preferred)
-        return self._reductions[key]
 
     @property
     def made_from(self) -> str:

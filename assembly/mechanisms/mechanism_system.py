@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assembly.bodies.body import Prestress
-from assembly.errors import InputError
+from assembly.bodies.body import Prestress, check_prestress
 from assembly.system.frozen import FrozenSystem
 
 if TYPE_CHECKING:
     from assembly.mechanisms.mechanism import Mechanism
-
-
-def check_prestress(prestress: Prestress) -> None:
-    """Raises InputError for a prestress that a mechanism does not have."""
-    if prestress not in ("linear", "nonlinear", None):
-        raise InputError(f'prestress: expected "linear", "nonlinear" or None, got {prestress!r}')
 
 
 class MechanismSystem(FrozenSystem):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from assembly.elements.taylor import Taylor
 from assembly.kinematics import unit_coefficients
 from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.deflections import Deflected
-from assembly.mechanisms.jets import Jet
 from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
@@ -33,7 +33,7 @@ class Instant:
     state: RigidState
     evaluated: Evaluated
     wrench: Array
-    gradient: Jet
+    gradient: Taylor
     coefficients: Array
     loading: Array
     forces: Array
@@ -61,6 +61,24 @@ class Reaction:
     joint: str
     force: Array
     moment: Array
+
+
+def joint_reactions(
+    topology: Topology, multipliers: Array, wrench: Array, rotations: Array
+) -> dict[str, Reaction]:
+    """Reactions by joint and bushing, of multipliers (rows,) and their wrenches (rows, 12).
+
+    rotations: from the axes of each joint point to fixed axes, (points, 3, 3).
+    """
+    forces = -multipliers[:, None] * wrench
+    out = {}
+    for number, name in enumerate(topology.tie_names):
+        second = 2 * number + 1
+        R, lever = rotations[second], topology.points[second].lever
+        total = forces[topology.row_points[:, 1] == second, 6:].sum(axis=0)
+        # Moments are about the node; `lever` is the offset of the point from it.
+        out[name] = Reaction(name, R @ total[:3], R @ (total[3:] - np.cross(lever, total[:3])))
+    return out
 
 
 class InverseDynamics:
@@ -115,7 +133,7 @@ class InverseDynamics:
             state,
             e,
             gradient[0],
-            Jet(self.topology.spread(gradient)),
+            Taylor(self.topology.spread(gradient)),
             unit_coefficients(omega, epsilon, acceleration),
             loading,
             forces,
@@ -144,6 +162,12 @@ class InverseDynamics:
             resultants -= first @ pull[..., :6] + second @ pull[..., 6:]
         wide = resultants.reshape(*resultants.shape[:-2], -1)
         return state.jacobian.solve_transposed(wide[..., self.closure.active])
+
+    def with_steady(self, now: Instant, steady: Array) -> Instant:
+        """The same with other forces (..., rows) at zero elastic deflection."""
+        found = self._multipliers(now.state, now.loading, now.forces, steady, now.deflected)
+        total = self.topology.compliance.total(found, steady, now.wrench)
+        return replace(now, steady=steady, multipliers=total)
 
     def load(self, now: Instant, held: Mask) -> Array:
         """Inertia, weight, dampers against the surroundings, applied loads, drivers that do not

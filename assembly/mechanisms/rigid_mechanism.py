@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assembly.errors import MechanismError
 from assembly.kinematics import Kinematics, as_vector
 from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.naming import drive_names
-from assembly.mechanisms.reactions import Instant, InverseDynamics, Reaction
+from assembly.mechanisms.reactions import (
+    Instant,
+    InverseDynamics,
+    Reaction,
+    joint_reactions,
+)
 from assembly.mechanisms.rigid_state import Pose, RigidState
 from assembly.mechanisms.topology import Topology
 from assembly.motion.motion import FunctionMotion
@@ -117,7 +121,7 @@ class RigidMechanism:
         MechanismError
             For an unknown body.
         """
-        self._number(body)
+        self.topology.number(body)
         return FunctionMotion(lambda t: self.kinematics(t)[body], self.period)
 
     def place(self, t: float, body: str, point: ArrayLike) -> tuple[Array, Array, Array]:
@@ -142,15 +146,10 @@ class RigidMechanism:
         MechanismError
             For an unknown body.
         """
-        i, frames = self._number(body), self.state(t).frames
+        i, frames = self.topology.number(body), self.state(t).frames
         X = as_vector([*np.ravel(point), 0.0][:3], "point")
         r, v, a = frames.origin.data[:, i] + frames.rotation.data[:, i] @ X
         return r, v, a
-
-    def _number(self, body: str) -> int:
-        if body not in self.bodies:
-            raise MechanismError(f"no body {body!r}; bodies are {', '.join(self.bodies)}")
-        return list(self.bodies).index(body)
 
     def reactions(self, t: float) -> dict[str, Reaction]:
         """Force and moment of every joint and bushing on its second body at time t.
@@ -171,17 +170,8 @@ class RigidMechanism:
             When the mechanism cannot be assembled, or loses rank, at t.
         """
         now = self.instant(t)
-        wrench = -now.multipliers[:, None] * now.wrench
-        out: dict[str, Reaction] = {}
-        for number, name in enumerate(self.topology.tie_names):
-            point = self.topology.points[2 * number + 1]
-            rows = self.topology.row_points[:, 1] == 2 * number + 1
-            R = now.state.frames.rotation.value[point.body]
-            total = wrench[rows, 6:].sum(axis=0)
-            # Moments are about the node; `lever` is the offset of the point from it.
-            moment = total[3:] - np.cross(point.lever, total[:3])
-            out[name] = Reaction(name, R @ total[:3], R @ moment)
-        return out
+        rotations = now.state.frames.rotation.value[[p.body for p in self.topology.points]]
+        return joint_reactions(self.topology, now.multipliers, now.wrench, rotations)
 
     def driving(self, t: float) -> dict[str, float]:
         """Force or torque of every driver along its joint's motion at time t.

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from assembly.kinematics import Kinematics
+from assembly.elements.taylor import Taylor
+from assembly.kinematics import Kinematics, skew
 from assembly.mechanisms.jacobian import Jacobian
-from assembly.mechanisms.jets import Jet, rotation_jet
 from assembly.mechanisms.joint_rows import Frames
 from assembly.types import Array, Index, Mask
 
@@ -111,7 +111,7 @@ def resting_frames(pose: Pose) -> Frames:
     rotation = np.empty((1, *leading, count + 1, 3, 3))
     origin[0, ..., :count, :] = pose.r
     rotation[0, ..., :count, :, :], rotation[0, ..., count, :, :] = pose.R, np.eye(3)
-    return Frames(Jet(origin), Jet(rotation))
+    return Frames(Taylor(origin), Taylor(rotation))
 
 
 def moving_frames(pose: Pose, twist: Array, rate: Array) -> Frames:
@@ -123,8 +123,8 @@ def moving_frames(pose: Pose, twist: Array, rate: Array) -> Frames:
     origin[2, ..., :count, :] = (pose.R @ rate[..., :3, None])[..., 0]
     rotation = np.zeros((3, *leading, count + 1, 3, 3))
     rotation[0, ..., count, :, :] = np.eye(3)
-    rotation[..., :count, :, :] = rotation_jet(pose.R, twist[..., 3:], rate[..., 3:]).data
-    return Frames(Jet(origin), Jet(rotation))
+    rotation[..., :count, :, :] = _rotations(pose.R, twist[..., 3:], rate[..., 3:])
+    return Frames(Taylor(origin), Taylor(rotation))
 
 
 def between(states: Sequence[RigidState], first: Index, t: Array) -> tuple[Pose, Mask]:
@@ -171,3 +171,9 @@ def _hermite(s: Array, h: Array) -> Array:
             h * h * 0.5 * (cubic - 2.0 * quartic + quintic),
         ]
     )
+
+
+def _rotations(R: Array, omega: Array, epsilon: Array) -> Array:
+    """R, Ṙ = Rω̃, R̈ = R(ω̃ω̃ + ε̃) for rotations (..., 3, 3) and body-axes ω, ε (..., 3)."""
+    spin = skew(omega)
+    return np.stack([R, R @ spin, R @ (spin @ spin + skew(epsilon))])

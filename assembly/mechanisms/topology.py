@@ -97,6 +97,12 @@ class Topology:
         """Names of the joints and bushings, in the order of their points."""
         return [joint.name for joint in self.joints] + [b.name for b in self.bushings]
 
+    def number(self, body: str) -> int:
+        """Position of a body among the bodies; MechanismError for an unknown name."""
+        if body not in self.bodies:
+            raise MechanismError(f"no body {body!r}; bodies are {', '.join(self.bodies)}")
+        return list(self.bodies).index(body)
+
     @property
     def bushings(self) -> tuple[Bushing, ...]:
         """The bushings, in the order given."""
@@ -142,7 +148,7 @@ class Topology:
         )
 
     @cached_property
-    def _unit_of(self) -> Index:
+    def unit_of(self) -> Index:
         """The unit of each gradient entry, one past the last for none, (rows, 12)."""
         place = np.full((len(self.points), 6), len(self.units), dtype=np.intp)
         place[tuple(self.units.T)] = np.arange(len(self.units))
@@ -197,7 +203,7 @@ class Topology:
         return np.asarray(self.motions[self.own[body]][:, span].toarray().T)
 
     @cached_property
-    def _seen(self) -> Array:
+    def seen(self) -> Array:
         """`motions` over the constrained DOFs, dense, with a row of zeros for "none"."""
         dense = self.motions[:, self.touched].toarray()
         return np.concatenate([dense, np.zeros((1, len(self.touched)))])
@@ -206,12 +212,12 @@ class Topology:
         """Gradients (..., rows, 12) as (..., rows, units)."""
         out = np.zeros((*gradient.shape[:-1], len(self.units) + 1))
         rows = np.arange(len(self.row_points))[:, None]
-        out[..., rows, self._unit_of] = np.where(self._read, gradient, 0.0)
+        out[..., rows, self.unit_of] = np.where(self._read, gradient, 0.0)
         return out[..., :-1]
 
     def spread(self, gradient: Array) -> Array:
         """Gradients (..., rows, 12) over the constrained DOFs, (..., rows, J)."""
-        return np.asarray(self.on_units(gradient) @ self._seen[:-1])
+        return np.asarray(self.on_units(gradient) @ self.seen[:-1])
 
     def gather_hessian(self, factors: Array, gradient: Array, hessian: Array) -> Array:
         """Σ factor_k ∇²Φ_k over the constrained DOFs (..., J, J).
@@ -221,7 +227,7 @@ class Topology:
         their DOFs, so the gradient matters too.
         """
         leading = factors.shape[:-1]
-        seen = self._seen[:-1]
+        seen = self.seen[:-1]
         out = seen.T @ self.on_pairs(factors, hessian) @ seen
         wrench = (factors[..., None, :] @ self.on_units(gradient))[..., 0, :]
         for number, (slots, second) in self.fitted.items():
@@ -243,7 +249,7 @@ class Topology:
         count = len(self.units)
         first, second = (
             np.broadcast_to(x, (len(self.row_points), 12, 12)).ravel()
-            for x in (self._unit_of[:, :, None], self._unit_of[:, None, :])
+            for x in (self.unit_of[:, :, None], self.unit_of[:, None, :])
         )
         there = np.flatnonzero((first < count) & (second < count))
         pairs = first[there] * count + second[there]
@@ -362,7 +368,7 @@ class Topology:
 
     def _unknowns_of(self, point: int) -> Index:
         """Which constrained DOFs a joint's point depends on."""
-        return np.flatnonzero(np.any(self._seen[:-1][self.units[:, 0] == point], axis=0))
+        return np.flatnonzero(np.any(self.seen[:-1][self.units[:, 0] == point], axis=0))
 
     def keepers(self, slaves: Index) -> dict[str, str]:
         """The body whose DOFs remain at each joint."""

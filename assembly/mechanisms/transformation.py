@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError, SingularPositionError
-from assembly.mechanisms.jets import Jet
 from assembly.types import Array, Index
 
 WORST_CONDITION = 1e10
@@ -28,14 +28,14 @@ class Partition:
     slaves: Index
     masters: Index
 
-    def transform(self, J: Jet, t: ArrayLike) -> Jet:
+    def transform(self, J: Taylor, t: ArrayLike) -> Taylor:
         """The jet of T_J (..., touched, masters); SingularPositionError where the slaves are not
         determined."""
         s, m = self.slaves, self.masters
         T = np.zeros((*J.data.shape[:-2], J.data.shape[-1], len(m)))
         T[0, ..., m, np.arange(len(m))] = 1.0
         if len(s) == 0:
-            return Jet(T)
+            return Taylor(T)
         first, rate, second = J.data
         inverse, condition = _inverse(first[..., s])
         if not np.all(condition < WORST_CONDITION):
@@ -48,7 +48,7 @@ class Partition:
         T[0][..., s, :] = -inverse @ first[..., m]
         T[1][..., s, :] = -inverse @ (rate @ T[0])
         T[2][..., s, :] = -inverse @ (second @ T[0] + 2.0 * rate @ T[1])
-        return Jet(T)
+        return Taylor(T)
 
 
 def _inverse(Js: Array) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ import numpy as np
 from assembly.errors import MechanismError
 from assembly.mechanisms.deformed_motion import DeformedState
 from assembly.mechanisms.naming import deflections_by_name
-from assembly.mechanisms.reactions import Reaction
+from assembly.mechanisms.reactions import Reaction, joint_reactions
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array
 
@@ -98,18 +98,8 @@ class Trim:
         The driver's share is included.
         """
         state, motion = self._state, self._state.motion
-        topology, carried = motion.topology, state.rows.carried
-        frames = motion.joints.frames(motion.state, carried)
-        wrench = -state.multipliers[:, None] * state.rows.wrench
-        out = {}
-        for number, name in enumerate(topology.tie_names):
-            point = topology.points[2 * number + 1]
-            rows = topology.row_points[:, 1] == 2 * number + 1
-            R = frames.rotation.value[2 * number + 1]
-            total = wrench[rows, 6:].sum(axis=0)
-            moment = total[3:] - np.cross(point.lever, total[:3])
-            out[name] = Reaction(name, R @ total[:3], R @ moment)
-        return out
+        rotations = motion.joints.frames(motion.state, state.rows.carried).rotation.value
+        return joint_reactions(motion.topology, state.multipliers, state.rows.wrench, rotations)
 
     @cached_property
     def deflections(self) -> dict[str, Array]:
@@ -138,10 +128,7 @@ class Trim:
         MechanismError
             For an unknown body, or one without beam elements.
         """
-        topology = self._state.motion.topology
-        if body not in topology.bodies:
-            raise MechanismError(f"no body {body!r}; bodies are {', '.join(topology.bodies)}")
-        at = self._state.bodies[list(topology.bodies).index(body)]
+        at = self._state.bodies[self._state.motion.topology.number(body)]
         tables = [f.section_resultants(at.path[0], at.loading) for f in at.body.families]
         tables = [table for table in tables if len(table)]
         if not tables:

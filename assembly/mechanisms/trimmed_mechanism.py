@@ -15,23 +15,18 @@ from assembly.linalg.combination import Pattern
 from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.deformed_joints import DeformedJoints
 from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
-from assembly.mechanisms.rigid_mechanism import RigidMechanism
+from assembly.mechanisms.elastic_mechanism import ElasticMechanism
 from assembly.mechanisms.trim import equilibrium
 from assembly.mechanisms.trim_result import Trim
 from assembly.system.frozen_series import FrozenSeries
 from assembly.types import Array
 
 if TYPE_CHECKING:
-    from assembly.mechanisms.elastic_reduction import ElasticReduction
     from assembly.system.frozen import FrozenSystem
 
 
-class TrimmedMechanism(RigidMechanism):
+class TrimmedMechanism(ElasticMechanism):
     """What a mechanism can do about its equilibrium at finite deflections."""
-
-    @abstractmethod
-    def elastic(self, driven: bool | None) -> ElasticReduction:
-        """The independent DOFs."""
 
     @abstractmethod
     def freeze(self, t: float) -> FrozenSystem:

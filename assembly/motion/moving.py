@@ -30,7 +30,7 @@ class MovingBody:
     ----------
     body : Body
     motion : Motion
-    prestress : {"linear", "nonlinear", None}
+    prestress : {"linear", "first-order", "nonlinear", None}
         As for `Body.freeze`.
     """
 
@@ -141,7 +141,7 @@ def moving(
         The body.
     motion : Motion or callable
         A motion, or a function as for `FunctionMotion`.
-    prestress : {"linear", "nonlinear", None}
+    prestress : {"linear", "first-order", "nonlinear", None}
         As for `Body.freeze`.
 
     Returns

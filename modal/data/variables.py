@@ -294,7 +294,7 @@ COORDINATES: Table = {
     "epsilon": Variable("angular acceleration", "rad s-2"),
     "acceleration": Variable("acceleration of the frame's origin", "m s-2"),
     "speed_rpm": Variable("speed of rotation", "rpm"),
-    "mode": Variable("number of the mode", "1"),
+    "mode": Variable("number of the mode, from 0", "1"),
     "probe": Variable("recorded degree of freedom", None),
     "input": Variable("degree of freedom of a force", None),
     "output": Variable("degree of freedom of a displacement", None),

@@ -254,9 +254,9 @@ def bound(A: sp.csr_matrix, mirrored: bool = False) -> float:
     """√(‖A‖₁‖A‖∞) ≥ ‖A‖₂; mirrored: A is symmetric or skew, its two norms the same."""
     if A.nnz == 0:
         return 0.0
-    size = np.abs(A.data)
-    rows = sp.csr_matrix((size, A.indices, A.indptr), shape=A.shape) @ np.ones(A.shape[1])
+    sizes = sp.csr_matrix((np.abs(A.data), A.indices, A.indptr), shape=A.shape)
+    rows = sizes @ np.ones(A.shape[1])
     if mirrored:
         return float(rows.max())
-    columns = np.bincount(A.indices, weights=size, minlength=A.shape[1])
+    columns = sizes.T @ np.ones(A.shape[0])
     return float(np.sqrt(columns.max()) * np.sqrt(rows.max()))

@@ -22,7 +22,7 @@ from modal.maps.store import Slices
 from modal.maps.verdict_columns import columns
 from modal.periodic.chart_links import with_bases
 from modal.periodic.chart_motion import ChartMotion, Motions, accelerations_of, matrix_sizes
-from modal.periodic.chart_panel import Panel, Spectra, fourier, panel_of
+from modal.periodic.chart_panel import SHARE, Panel, Spectra, fourier, panel_of
 from modal.periodic.chart_points import ChartPoints
 from modal.periodic.second_order_steps import Multipliers
 from modal.proofs.codes import MODES
@@ -37,7 +37,6 @@ SAFETY = 2.0  # on errors measured at a few points
 KNOWN = 0.05  # largest error a period of an exponent that is known
 RESOLVED = 1e-3  # error a period below which no more steps are taken
 REFINEMENTS = (1, 2, 4)
-SHARE = 0.5  # of the distance of slow and fast frequencies: highest harmonic of the elimination
 
 
 class SharedShapes:

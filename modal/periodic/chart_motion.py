@@ -10,7 +10,7 @@ mean of these instants, with displacements scaled by their frequencies, a motion
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,35 +35,51 @@ TAIL = 1e-8  # of the largest Fourier coefficient of H: what the highest may hav
 
 @dataclass(frozen=True)
 class ChartMotion:
-    """shapes (n, r) of the modal coordinates; frequencies ω (r,), rad/s; parts of a period."""
+    """shapes (n, r) of the modal coordinates; frequencies ω (r,), rad/s; parts of a period, which
+    begins at `start`, s."""
 
     shapes: Array
     frequencies: Array
     parts: int
+    start: float = 0.0
 
     @classmethod
-    def of(cls, motions: Motions, points: Sequence[Mapping[str, float]], k: int) -> ChartMotion:
+    def of(
+        cls,
+        motions: Motions,
+        points: Sequence[Mapping[str, float]],
+        k: int,
+        start: float = 0.0,
+        independent: float = INDEPENDENT,
+    ) -> ChartMotion:
         """For the k slowest modes of motions at points that span a box of parameters.
+
+        independent: least singular value of the space, of the largest, in the energy norm.
 
         Raises AccuracyError where the matrices are not smooth in time.
         """
         samples = []
         for point in points:
             model, period = motions(point)
-            samples.append(_sampled(model, period * np.arange(INSTANTS) / INSTANTS))
+            times = start + period * np.arange(INSTANTS) / INSTANTS
+            samples.append(_sampled(model, times))
         M, C, K = (np.concatenate(part) for part in zip(*samples, strict=True))
         K = 0.5 * (K + K.swapaxes(1, 2))
-        V = np.eye(M.shape[1]) if M.shape[1] <= ALL_SHAPES else _space(M, C, K, k + GUARD)
+        V = (
+            np.eye(M.shape[1])
+            if M.shape[1] <= ALL_SHAPES
+            else _space(M, C, K, k + GUARD, independent)
+        )
         squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)
         least = 1e-6 * abs(float(squares[min(3, len(squares) - 1)]))
-        found = cls(V @ Phi, np.sqrt(np.maximum(np.abs(squares), least)), FIRST_PARTS)
+        found = cls(V @ Phi, np.sqrt(np.maximum(np.abs(squares), least)), FIRST_PARTS, start)
         return found._with_parts(motions, points)
 
     def _with_parts(self, motions: Motions, points: Sequence[Mapping[str, float]]) -> ChartMotion:
         """With so many parts of the period that the accelerations of the points are resolved."""
         parts = FIRST_PARTS
         while parts <= MOST_PARTS:
-            found = ChartMotion(self.shapes, self.frequencies, parts)
+            found = replace(self, parts=parts)
             waves = [np.abs(np.fft.rfft(found.accelerations(motions(p)), axis=0)) for p in points]
             size = np.max([wave.max(axis=(1, 2)) for wave in waves], axis=0)
             if size[-parts // 8 :].max() <= TAIL * size.max():
@@ -74,10 +90,14 @@ class ChartMotion:
     def matrices(self, motion: Motion) -> Array:
         """[M, K ω⁻¹, C + D] (J, r, 3r) at the parts of the period."""
         model, period = motion
-        M, C, K = _sampled(model, period * np.arange(self.parts) / self.parts)
-        V = self.shapes
-        M, C, K = (V.T @ (A @ V) for A in (M, C, K))
+        M, C, K = self.at(model, self.start + period * np.arange(self.parts) / self.parts)
         return np.concatenate([M, K / self.frequencies, C], axis=2)
+
+    def at(self, model: Any, times: Array) -> tuple[Array, Array, Array]:
+        """M, C + D and all stiffness (P, r, r) of η at times (P,), s."""
+        V = self.shapes
+        M, C, K = (V.T @ (A @ V) for A in _sampled(model, times))
+        return M, C, K
 
     def accelerations(self, motion: Motion) -> Array:
         """H (J, r, 2r) at the parts of the period."""
@@ -134,7 +154,7 @@ def _sampled(model: Any, times: Array) -> tuple[Array, Array, Array]:
     return M, C, K
 
 
-def _space(M: Array, C: Array, K: Array, count: int) -> Array:
+def _space(M: Array, C: Array, K: Array, count: int, independent: float) -> Array:
     """Shapes (n, r) that span the lowest modes of all instants (P, n, n), and their static
     responses to Coriolis forces; orthonormal in energy."""
     norm = K.mean(axis=0)
@@ -154,5 +174,5 @@ def _space(M: Array, C: Array, K: Array, count: int) -> Array:
     X = X / own
     gram = X.T @ (norm @ X)
     sizes, W = la.eigh(0.5 * (gram + gram.T))
-    keep = sizes > INDEPENDENT**2 * sizes[-1]
+    keep = sizes > independent**2 * sizes[-1]
     return np.asarray(X @ (W[:, keep] / np.sqrt(sizes[keep])))

@@ -15,6 +15,7 @@ from modal.periodic.slow_motion import slow_motion
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.types import Array, Index
 
+SHARE = 0.5  # of the distance of slow and fast frequencies: highest harmonic of the elimination
 APART = 40.0  # distance of slow and fast frequencies, in rates of the motion
 RESOLUTION = 0.75  # |λ| h of the fastest requested mode
 FEWEST_STEPS, MOST_STEPS = 32, 1 << 15

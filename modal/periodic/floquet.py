@@ -27,6 +27,7 @@ from modal.periodic.periodicity import check_period, check_period_length
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.propagations import of_basis, of_decoupled, of_full_model, of_matrix
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
+from modal.periodic.slow_modes import slow_modes
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.link_motion import LinkMotion
 from modal.reduction.link_reducer import linked
@@ -39,7 +40,8 @@ DENSE_LIMIT = 60  # degrees of freedom up to which the whole monodromy is comput
 TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
 REDUCED_TOLERANCE = 1e-5  # of log μ
 ARNOLDI_TOLERANCE = 1e-9  # relative, of the eigenvalues of the discrete map
-LINK_ACCURACY = 1e-8  # of the frozen modes that the bases of links hold
+SHARPEST = 1e-8  # of log μ, to which the slow modes of links are propagated
+LINK_ACCURACY = 1e-7  # of the frozen modes that the bases of links hold
 STEPS = 400  # Gauss steps of order 4 a period
 FASTEST = 2e3  # rad a period of the fastest mode for which the default is the dense monodromy
 FAST = 500.0  # rad a period of the fastest mode above which groups of modes are decoupled
@@ -136,11 +138,18 @@ def floquet(
         return _dense(first_order, period, t0, tolerance or TOLERANCE, breaks, progress)
     links = on_links(model, t0, period, k) if method != "arnoldi" and basis is None else None
     if links is not None:
+        few = None
+        if method != "dense" and not breaks and (tolerance or 1.0) >= SHARPEST:
+            check_period(SecondOrderModel(links), period, t0, breaks)
+            few = slow_modes(links, period, t0, k)
+        if few is not None:
+            return _lifted(few, links)
         found = floquet(
             links, period, t0=t0, method=method, k=k, tolerance=tolerance, breaks=breaks,
             progress=progress,
         )  # fmt: skip
-        return _lifted(found, links)
+        missed = links.exponent_error(t0, found.vectors)
+        return _lifted(replace(found, error=found.error + missed), links)
     equations = SecondOrderModel(model)
     check_period(equations, period, t0, breaks)
     chosen = method or suitable_method(equations, period, t0)
@@ -172,12 +181,11 @@ def floquet(
 
 
 def _lifted(found: FloquetModes, links: LinkMotion) -> FloquetModes:
-    """Of the full mechanism: vectors over all its degrees of freedom, errors of the bases added."""
+    """Of the full mechanism: vectors over all its degrees of freedom."""
     n = len(found.vectors) // 2
     vectors = np.vstack([links.lift(found.vectors[:n]), links.lift(found.vectors[n:])])
-    error = found.error + links.exponent_error(found.t0, found.vectors)
     vectors = vectors / np.linalg.norm(vectors, axis=0)
-    return replace(found, vectors=vectors, error=error, basis=links.description)
+    return replace(found, vectors=vectors, basis=links.description)
 
 
 def on_links(model: Any, t0: float, period: float, k: int) -> LinkMotion | None:

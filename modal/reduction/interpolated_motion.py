@@ -8,13 +8,13 @@ costs one product with a small table.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from assembly.linalg.combination import Pattern
-from assembly.system.frozen import DAMPING_PARTS, FrozenSystem
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from modal.reduction.interpolation import (
     MOST_SAMPLES,
@@ -119,17 +119,31 @@ class InterpolatedMotion:
                     sums[:, number] += table[:, k * width : (k + 1) * width]
         return replace(self.interpolant, table=sums)
 
+    @cached_property
+    def _sums(self) -> Interpolant:
+        """M, C + D and all stiffness on the entries of the pattern, (3, entries)."""
+        return self.on_entries(("M",), DAMPING_PARTS, STIFFNESS_PARTS)
+
+    def matrices(self, times: Array) -> tuple[Array, Array, Array]:
+        """M, C + D and all stiffness at times (P,), each (P, n, n)."""
+        M, C, K = self._dense(self._sums.many(times))
+        return M, C, K
+
     def projected(self, V: Array) -> ProjectedMotion:
         """M, C + D and all stiffness on a space V (n, r), as functions of time.
 
         The table of the polynomials is projected, once.
         """
-        like, table = self._like, self.interpolant.table
-        width = len(like.pattern.indices)
-        values = {name: table[:, k * width : (k + 1) * width] for k, name in enumerate(like.values)}
-        terms = replace(like, times=np.zeros(len(table)), values=values)
-        parts = [V.T @ A @ V for A in (terms.mass, terms.damping, terms.stiffness)]
+        parts = [V.T @ A @ V for A in self._dense(self._sums.table)]
         return ProjectedMotion(replace(self.interpolant, table=np.stack(parts, axis=1)))
+
+    def _dense(self, sums: Array) -> Array:
+        """Sums (m, 3, entries) as matrices (3, m, n, n)."""
+        pattern, n = self._like.pattern, self._like.n
+        rows = np.repeat(np.arange(n), np.diff(pattern.indptr))
+        out = np.zeros((3, len(sums), n * n))
+        out[:, :, rows * n + pattern.indices] = sums.swapaxes(0, 1)
+        return out.reshape(3, len(sums), n, n)
 
 
 class ProjectedMotion:

@@ -115,9 +115,23 @@ def periodic_interpolant(
         middles = A(t0 + period * (np.arange(samples) + 0.5) / samples)
         values = np.stack([values, middles], axis=1).reshape(2 * samples, *values.shape[1:])
         samples *= 2
-    count = _retained(size)
+    found = fourier_interpolant(values, t0, period, _retained(size))
+    return _checked(found, A, (t0, t0 + period), scale)
+
+
+def fourier_interpolant(
+    values: Array, t0: float, period: float, count: int | None = None
+) -> Interpolant:
+    """The trigonometric polynomial through values (m, ...) at m equal parts of the period.
+
+    count: of its harmonics, by default those that m values determine.
+    """
+    samples = len(values)
+    coefficients = np.fft.rfft(values, axis=0)[: (samples + 1) // 2] / samples
+    coefficients = coefficients[:count]
+    count = len(coefficients)
     weights = np.where(np.arange(count) == 0, 1.0, 2.0)
-    terms = coefficients[:count] * weights.reshape(-1, *(1,) * (values.ndim - 1))
+    terms = coefficients * weights.reshape(-1, *(1,) * (values.ndim - 1))
     turn = 2.0 * np.pi * np.arange(count) / period
 
     def waves(times: Array) -> Array:
@@ -130,7 +144,7 @@ def periodic_interpolant(
         return np.concatenate([-rate * sines, rate * cosines])
 
     table = np.concatenate([terms.real, terms.imag])
-    return _checked(waves, table, A, (t0, t0 + period), samples, scale, differentiated)
+    return Interpolant(waves, table, samples, 0.0, differentiated)
 
 
 def chebyshev_interpolant(
@@ -165,9 +179,8 @@ def chebyshev_interpolant(
         slopes = np.polynomial.chebyshev.chebder(table, scl=1.0 / half, axis=0)
         return np.concatenate([slopes, np.zeros((len(table) - len(slopes), *table.shape[1:]))])
 
-    return _checked(
-        polynomials, coefficients[:count], A, (t0, t1), degree + 1, scale, differentiated
-    )
+    found = Interpolant(polynomials, coefficients[:count], degree + 1, 0.0, differentiated)
+    return _checked(found, A, (t0, t1), scale)
 
 
 def _largest(coefficients: NDArray[Any], scale: Array) -> Array:
@@ -191,18 +204,11 @@ def _retained(size: Array) -> int:
 
 
 def _checked(
-    basis: Callable[[Array], Array],
-    table: Array,
-    A: Sampled,
-    span: tuple[float, float],
-    instants: int,
-    scale: Array,
-    differentiated: Callable[[Array], Array],
+    found: Interpolant, A: Sampled, span: tuple[float, float], scale: Array
 ) -> Interpolant | None:
     """The interpolant with what it is off between its instants; None when that is too much."""
     golden = 0.5 * (np.sqrt(5.0) - 1.0)
     times = span[0] + (span[1] - span[0]) * (np.arange(1, CHECKS + 1) * golden % 1.0)
     exact = A(times)
-    found = Interpolant(basis, table, instants, 0.0, differentiated)
     deviation = float((np.abs(found.many(times) - exact) / scale).max(initial=0.0))
     return replace(found, deviation=deviation) if deviation <= TOLERATED else None

@@ -22,7 +22,7 @@ import numpy as np
 
 from assembly.bodies.body import Prestress
 from assembly.bodies.reduced import ReducedBody, SmallOperator
-from assembly.mechanisms.jets import Jet
+from assembly.elements.taylor import Taylor
 from assembly.mechanisms.joint_assembly import C as CORIOLIS
 from assembly.mechanisms.joint_assembly import D as DAMPING
 from assembly.mechanisms.joint_assembly import M as MASS
@@ -98,10 +98,10 @@ class LinkInstants:
         return self.mechanism.instants(self.times)
 
     @cached_property
-    def transformation(self) -> Jet:
+    def transformation(self) -> Taylor:
         """The jet of T over the constrained DOFs."""
         T = self.mechanism.elastic(self.options.driven).transform(self.now)
-        return T if self.options.transport else Jet.constant(T.value)
+        return T if self.options.transport else Taylor.constant(T.value)
 
     def motions(self, vectors: Complex) -> dict[str, Motions]:
         """The motions of every link in modes (P, n, k)."""

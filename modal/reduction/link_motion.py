@@ -95,12 +95,12 @@ class LinkMotion:
         """Coordinates (n, ...) of shapes of the full mechanism that the bases contain."""
         return self.mechanism.coordinates(q, self.reducer.options.driven)
 
-    def missing(self, times: Array, q: Inexact, v: Inexact, a: Inexact) -> Array:
-        """The size of what the bases miss, (P, k), √J: of displacement, velocity and acceleration
-        (P, n, k)."""
+    def missing(self, times: Array, q: Inexact, v: Inexact, a: Inexact) -> tuple[Array, Array]:
+        """The size of what the bases miss, (P, k) each: in the energy norm, √J, and in the norm of
+        the mass, √kg m. q, v, a: displacement, velocity and acceleration (P, n, k)."""
         instants = LinkInstants(self.mechanism, self.reducer.bases, times, self.reducer.options)
         parts = [instants.motions(np.asarray(x, dtype=complex)) for x in (q, v, a)]
-        square = np.zeros((len(times), q.shape[2]))
+        square, weak = np.zeros((2, len(times), q.shape[2]))
         for name in self.reducer.bases:
             on_q, on_v, on_a = (part[name] for part in parts)
             mass = on_a.first + 2.0 * on_v.rate + on_q.second
@@ -109,7 +109,8 @@ class LinkMotion:
             sketch = instants.sketch(name, np.ones(square.shape, dtype=complex), roles, False)
             norms = np.linalg.norm(sketch, axis=2)
             square += norms[:, 0] * norms[:, 1]
-        return np.asarray(UNDERESTIMATE * np.sqrt(square))
+            weak += norms[:, 0] ** 2
+        return UNDERESTIMATE * np.sqrt(square), UNDERESTIMATE * np.sqrt(weak)
 
     def exponent_error(self, t: float, vectors: Complex) -> Array:
         """Estimated error (m,), 1/s, of Floquet exponents with vectors (2n, m) of (q, q̇) at t.
@@ -121,7 +122,7 @@ class LinkMotion:
         system = self.freeze(t)
         M = system.M.toarray()
         a = -np.linalg.solve(M, system.damping @ v + system.stiffness @ q)
-        missing = self.missing(np.array([t]), q[None], v[None], a[None])[0]
+        missing = self.missing(np.array([t]), q[None], v[None], a[None])[0][0]
         tiny = np.finfo(float).tiny
         inertia = np.maximum((q.conj() * (M @ q)).sum(axis=0).real, tiny)
         speed = np.maximum((v.conj() * (M @ v)).sum(axis=0).real, tiny)

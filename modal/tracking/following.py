@@ -4,8 +4,8 @@ event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from assembly.errors import FrozenMotionError, InputError
 from modal.tracking.encounters import Encounter, continued, examine, swapped_pairs
 from modal.tracking.inspection import Doubt, Search, inspect
 from modal.tracking.matching import Match, Overlap, align, assign
+from modal.tracking.quiet_steps import CERTAIN, quiet_steps
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Mask
 
@@ -72,27 +73,35 @@ class Rules:
 
 @dataclass(frozen=True)
 class Step:
-    """From instant a to instant b: the match, b with its clusters aligned, the events in between,
-    the overlaps.
-    """
+    """From instant a to instant b: the match, b with its clusters aligned, the events in
+    between."""
 
     match: Match
     b: Snapshot
     encounters: tuple[Encounter, ...]
-    overlap: Overlap
 
 
-@dataclass(frozen=True)
+@dataclass
 class Follower:
     """Follows the modes of an instant to the next.
 
     solve(s): the modes at an extra instant, which is not stored. rules: thresholds of the matching.
-    span: length of the sweep.
+    span: length of the sweep. quiet: steps that are known to be clear and without events.
     """
 
     solve: Callable[[float], Snapshot]
     rules: Rules
     span: float
+    quiet: dict[tuple[float, float], Match] = field(default_factory=dict)
+
+    def foresee(self, snapshots: Sequence[Snapshot]) -> None:
+        """Find the quiet steps between successive snapshots, which are then not followed one by
+        one."""
+        if max(self.rules.clear_mac, self.rules.least_mac) <= CERTAIN:
+            self.quiet = quiet_steps(snapshots, self._search())
+
+    def _search(self) -> Search:
+        return Search(self.rules.location * self.span, self.rules.extra)
 
     def follow(self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask) -> Step:
         """The modes of a at b.
@@ -100,8 +109,10 @@ class Follower:
         slope (Ka,): best estimate of dλ/ds on each mode's branch at a. watched (Ka,): modes for
         which extra instants are solved; the others only guard the window.
         """
-        search = Search(self.rules.location * self.span, self.rules.extra)
-        return self._follow(a, b, slope, watched, self.rules.halvings, search)
+        match = self.quiet.get((a.at, b.at))
+        if match is not None:
+            return Step(match, b, ())
+        return self._follow(a, b, slope, watched, self.rules.halvings, self._search())
 
     def _follow(
         self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask, left: int, search: Search
@@ -148,7 +159,7 @@ class Follower:
                 events = [*met, events.unresolved()]
             else:
                 return self._through(a, middle, b, slope, watched, left, search)
-        return Step(match, b, tuple(events), overlap)
+        return Step(match, b, tuple(events))
 
     def _between(self, a: Snapshot, b: Snapshot, parts: Iterable[float]) -> Snapshot:
         """The modes part of the way from a to b, at the first part where they can be found (a
@@ -202,7 +213,7 @@ class Follower:
         )
         onward_certainty = np.where(one.target >= 0, two.certainty[one.target], 0.0)
         match = Match(target, mirrored, mac, np.minimum(one.certainty, onward_certainty))
-        return Step(match, second.b, sooner + later, overlap)
+        return Step(match, second.b, sooner + later)
 
 
 def _doubtful(

@@ -146,17 +146,6 @@ def _branches(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> _Branche
     )
 
 
-def steady_values(s: Snapshot) -> tuple[Complex, Array]:
-    """Eigenvalues that decide on stability, and their error, rad/s."""
-    size = np.abs(s.eigenvalues)
-    with np.errstate(invalid="ignore"):  # a defective value: infinite × 0
-        bound = s.condition_number * s.backward_error * size
-    error: Array = np.where(s.backward_error > 0.0, bound, 0.0)
-    if s.variation is None:
-        return s.eigenvalues, error
-    return s.variation.steady, error + np.nan_to_num(s.variation.doubt)
-
-
 def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[Encounter]:
     """The onsets and ends of regimes between a and b."""
     if _same_regimes(a, b, match):
@@ -167,7 +156,7 @@ def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[E
     error, elastic = np.zeros((2, rows)), np.zeros((2, rows), dtype=bool)
     kept = np.flatnonzero(match.target >= 0)
     target = match.target[kept]
-    (lam[0, : a.size], error[0, : a.size]), (onward, error_b) = steady_values(a), steady_values(b)
+    (lam[0, : a.size], error[0, : a.size]), (onward, error_b) = a.steady, b.steady
     lam[1, kept], error[1, kept] = onward[target], error_b[target]
     lam[1, a.size :], error[1, a.size :] = onward[begun], error_b[begun]
     elastic[0, : a.size] = watched & (a.kind == "elastic")
@@ -184,15 +173,17 @@ def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[E
         yield Encounter(first, partner, middle, 0.0, onset.kind, newborn)
 
 
+def regimes(lam: Complex, error: Array) -> Mask:
+    """Whether each mode oscillates, and whether it grows, (2, …): steady values and errors."""
+    floor = growth_floor(lam)
+    return np.stack([np.abs(lam.imag) > floor, lam.real > floor + error])
+
+
 def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
     """Whether every mode continues, and oscillates and grows at b as it does at a."""
     if a.size != b.size or match.target.min(initial=0) < 0:
         return False
-    flags = []
-    for s in (a, b):
-        lam, error = steady_values(s)
-        floor = growth_floor(lam)
-        flags.append(np.stack([np.abs(lam.imag) > floor, lam.real > floor + error]))
+    flags = [regimes(*s.steady) for s in (a, b)]
     return np.array_equal(flags[0], flags[1][:, match.target]) and bool(flags[0][0].all())
 
 
@@ -219,38 +210,44 @@ def _hidden_onset(
     a: Snapshot, b: Snapshot, match: Match, branches: _Branches, changed: list[int]
 ) -> Doubt | None:
     """Where a mode may start and stop growing, or oscillating, inside the step."""
-    (one, two), (slope, onward) = branches.steady, branches.steady_slope
-    error = [steady_values(s)[1] for s in (a, b)]
+    one, two = branches.steady
+    error = [s.steady[1] for s in (a, b)]
     target = match.target[branches.number]
-    level = np.maximum(
-        growth_floor(one) + error[0][branches.number], growth_floor(two) + error[1][target]
-    )
+    errors = error[0][branches.number], error[1][target]
     elastic = (a.kind[branches.number] == "elastic") & (b.kind[target] == "elastic")
-    moves = (np.abs(one.imag) > growth_floor(one)) & (np.abs(two.imag) > growth_floor(two))
-    usable = elastic & moves & np.isfinite(slope) & np.isfinite(onward)
-    usable &= ~np.isin(branches.number, changed)
+    usable = elastic & ~np.isin(branches.number, changed)
     length = b.at - a.at
-    for part in ("real", "imag"):
-        ends = [getattr(x, part) for x in (one, two, slope, onward)]
-        between = hermite.along(hermite.coefficients(*ends))
-        off = hermite.error(*ends)
-        if part == "real":
-            grows = ends[0] > level
-            usable_here = usable & (grows == (ends[1] > level))
-            sign_each = np.where(grows, -1.0, 1.0)
-            extreme = (sign_each * (between - level)).max(axis=0)
-            reached = usable_here & (extreme + off > 0.0) & (off > level)
-            reached |= usable_here & (extreme > 0.0)
-            curve = -sign_each * between
-        else:
-            same = ends[0] * ends[1] > 0.0
-            curve = np.sign(ends[0]) * between
-            reached = usable & same & (curve.min(axis=0) - off < 0.0)
-        for p in np.flatnonzero(reached):
+    for reached, curve in regime_changes((one, two, *branches.steady_slope), errors):
+        for p in np.flatnonzero(reached & usable):
             tau = hermite.lowest(curve[:, p])
             tau = tau if 0.02 < tau < 0.98 else 0.5
             return Doubt(a.at + tau * length, int(branches.number[p]))
     return None
+
+
+def regime_changes(
+    ends: tuple[Complex, Complex, Complex, Complex], errors: tuple[Array, Array]
+) -> Iterator[tuple[Mask, Array]]:
+    """Which modes may start and stop growing, and which oscillating, inside their steps, (…, R);
+    and the curves (PLACES, …, R) that are lowest there.
+
+    ends: steady values at both ends, and slopes there times the length of the step; errors: of the
+    values.
+    """
+    one, two, slope, onward = ends
+    level = np.maximum(growth_floor(one) + errors[0], growth_floor(two) + errors[1])
+    moves = (np.abs(one.imag) > growth_floor(one)) & (np.abs(two.imag) > growth_floor(two))
+    usable = moves & np.isfinite(slope) & np.isfinite(onward)
+    along = hermite.along(hermite.coefficients(*ends))
+    off = hermite.error(*(x.real for x in ends))
+    grows = one.real > level
+    sign_each = np.where(grows, -1.0, 1.0)
+    extreme = (sign_each * (along.real - level)).max(axis=0)
+    reached = ((extreme + off > 0.0) & (off > level)) | (extreme > 0.0)
+    yield reached & usable & (grows == (two.real > level)), -sign_each * along.real
+    curve = np.sign(one.imag) * along.imag
+    reached = curve.min(axis=0) - hermite.error(*(x.imag for x in ends)) < 0.0
+    yield reached & usable & (one.imag * two.imag > 0.0), curve
 
 
 def _veerings(
@@ -263,21 +260,11 @@ def _veerings(
 ) -> Doubt | list[Encounter]:
     """The least distances of two modes inside the step that are veerings."""
     number, length, found = branches.number, b.at - a.at, []
+    near = distances_inside(branches.lam, branches.slope)
     p, q = np.triu_indices(len(number), 1)
-    lam, slope = branches.lam, branches.slope
-    d = [x[p] - x[q] for x in (*lam, *slope)]
-    size = np.maximum(np.abs(lam[0])[p], np.abs(lam[0])[q])
-    apart = (np.abs(d[0]) > CLUSTER * size) & (np.abs(d[1]) > CLUSTER * size)
-    turning = [np.minimum(np.abs(x.imag)[p], np.abs(x.imag)[q]) > CLUSTER * size for x in lam]
-    usable = apart & turning[0] & turning[1] & np.isfinite(d[2]) & np.isfinite(d[3])
-    usable &= d[0].imag * d[1].imag > 0.0
-    approach = ((d[0].conj() * d[2]).real < 0.0) & ((d[1].conj() * d[3]).real >= 0.0)
-    between = hermite.along(hermite.coefficients(*d))
-    off = hermite.error(*d)
-    nearest = np.abs(between).min(axis=0)
-    passes = (between.imag * np.sign(d[0].imag)).min(axis=0) < 0.0
-    unclear = usable & (passes | (off > CLEAR * nearest))
-    for n in np.flatnonzero(usable & (approach | unclear)):
+    d, size, between, passes, unclear = near.ends, near.size, near.along, near.passes, near.unclear
+    approach = near.approach
+    for n in np.flatnonzero(approach | unclear):
         i, j = int(number[p[n]]), int(number[q[n]])
         if frozenset((i, j)) in settled:
             continue
@@ -310,6 +297,42 @@ def _veerings(
             return doubt
         found.append(doubt.unresolved())
     return found
+
+
+@dataclass(frozen=True)
+class Distances:
+    """The differences of all pairs of modes inside their steps.
+
+    ends: at both ends, and their slopes times the length of the step; size: the larger |λ|.
+    along (PLACES, …, pairs): between the ends. passes: whether the order of frequency changes;
+    unclear, approach: whether it may, and whether the distance has a least value inside.
+    """
+
+    ends: list[Complex]
+    size: Array
+    along: Complex
+    passes: Mask
+    unclear: Mask
+    approach: Mask
+
+
+def distances_inside(lam: tuple[Complex, Complex], slope: tuple[Complex, Complex]) -> Distances:
+    """From λ and slopes times the length of the step at both ends, each (…, R)."""
+    p, q = np.triu_indices(lam[0].shape[-1], 1)
+    d = [x[..., p] - x[..., q] for x in (*lam, *slope)]
+    absolute = np.abs(lam[0])
+    size = np.maximum(absolute[..., p], absolute[..., q])
+    usable = (np.abs(d[0]) > CLUSTER * size) & (np.abs(d[1]) > CLUSTER * size)
+    for x in lam:
+        moving = np.abs(x.imag)
+        usable &= np.minimum(moving[..., p], moving[..., q]) > CLUSTER * size
+    usable &= np.isfinite(d[2]) & np.isfinite(d[3]) & (d[0].imag * d[1].imag > 0.0)
+    approach = ((d[0].conj() * d[2]).real < 0.0) & ((d[1].conj() * d[3]).real >= 0.0)
+    along = hermite.along(hermite.coefficients(*d))
+    nearest = np.abs(along).min(axis=0)
+    passes = (along.imag * np.sign(d[0].imag)).min(axis=0) < 0.0
+    unclear = usable & (passes | (hermite.error(*d) > CLEAR * nearest))
+    return Distances(d, size, along, passes, unclear, usable & approach)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,25 +15,15 @@ from modal.reduction.link_check import check_links
 from modal.reduction.link_instants import Options
 from modal.reduction.link_reducer import BATCH, LinkModes, LinkReducer
 from modal.reduction.reducer import spread
-from modal.tracking.snapshot import ModesLike, Snapshot
+from modal.tracking.pencils import Triple
+from modal.tracking.snapshot import Snapshot
 from modal.tracking.source import BasisError
+from modal.tracking.sources import SmallInstant
 from modal.tracking.stencil import Neighbourhood, Stencil
-from modal.tracking.variation import Triple, Variation, variation, window_space
-from modal.types import Array, Complex
+from modal.tracking.variation import Variation, variation, window_space
+from modal.types import Array
 
 TRAINING, SAMPLE = 5, 24  # instants on which the bases are first trained, and then completed
-
-
-@dataclass(frozen=True)
-class _SmallInstant:
-    """The modes of one instant in the coordinates of the reduced mechanism."""
-
-    eigenvalues: Complex
-    right: Complex
-    left: Complex
-    backward_error: Array
-    condition_number: Array
-    kind: NDArray[np.str_]
 
 
 class LinkSource:
@@ -126,6 +116,9 @@ class LinkSource:
             (found,) = self._reducer.solve(self._mechanism, times)
         self._batch = dict(zip(times.tolist(), self._snapshots(found), strict=True))
 
+    def batch(self) -> Mapping[float, Snapshot]:
+        return self._batch
+
     def carried(self, snapshot: Snapshot) -> Snapshot:
         (M,), (C,), _ = self._matrices(np.array([snapshot.at]))
         return snapshot.carried(self._embedding, M, C)
@@ -164,7 +157,7 @@ class LinkSource:
         snapshots = []
         for n, t in enumerate(instants.times):
             there = np.isfinite(lam[n])  # fewer real eigenvalues or modes than asked for
-            modes: ModesLike = _SmallInstant(
+            modes = SmallInstant(
                 lam[n, there],
                 small.right[n][:, there],
                 small.left[n][:, there],

@@ -63,16 +63,11 @@ class Overlap:
         """The overlaps of all modes of a with all modes of b."""
         forward, mirrored = _pairings(a, b)
         backward, mirrored_back = (P.T for P in _pairings(b, a))
-        # ȳ_b pairs with x_a as the conjugate of y_b with x̄_a.
-        mac, mirrored_mac = np.abs(forward * backward), np.abs(mirrored * mirrored_back)
         odd = a.defective[:, None] | b.defective[None, :]
-        mac, mirrored_mac = np.where(odd, 0.0, mac), np.where(odd, 0.0, mirrored_mac)
-        # Near a defective eigenvalue the products of all modes that merge there are large: none is
-        # a match. The conjugate of a real mode is not another mode.
-        ahead = mac.sum(axis=1) + np.where(_real(b), 0.0, mirrored_mac).sum(axis=1)
-        back = mac.sum(axis=0) + np.where(_real(a)[:, None], 0.0, mirrored_mac).sum(axis=0)
-        whole = np.maximum(np.maximum(ahead[:, None], back[None, :]), 1.0)
-        mac, mirrored_mac = mac / whole, mirrored_mac / whole
+        mac, mirrored_mac, ahead = macs(
+            forward * backward, mirrored * mirrored_back, real(a.eigenvalues), real(b.eigenvalues),
+            odd,
+        )  # fmt: skip
         if odd.any():
             mac = _shape_mac(a, b, mac)
         merging = a.defective | (ahead > MERGING)
@@ -82,13 +77,40 @@ class Overlap:
 
 def _pairings(a: Snapshot, b: Snapshot) -> tuple[Complex, Complex]:
     """y_aᴴB_a x_b and y_aᴴB_a x̄_b, (Ka, Kb) each."""
-    K = a.size
-    lam = a.eigenvalues[:, None]
-    P = a.dual.conj().T @ b.right
-    R = (a.dual.T @ b.right).conj()
-    direct = (lam + b.eigenvalues[None, :]) * P[:K] + P[K:]
-    mirror = (lam + b.eigenvalues.conj()[None, :]) * R[:K] + R[K:]
+    return pairings(a.eigenvalues, a.dual, b.eigenvalues, b.right)
+
+
+def pairings(
+    lam: Complex, dual: Complex, onward: Complex, right: Complex
+) -> tuple[Complex, Complex]:
+    """y_aᴴB_a x_b and y_aᴴB_a x̄_b, (…, Ka, Kb): λ (…, Ka) and dual (…, n, 2Ka) of instants a,
+    λ (…, Kb) and right (…, n, Kb) of b."""
+    K, at = lam.shape[-1], lam[..., :, None]
+    row = dual.swapaxes(-1, -2)
+    P, R = row.conj() @ right, (row @ right).conj()
+    direct = (at + onward[..., None, :]) * P[..., :K, :] + P[..., K:, :]
+    mirror = (at + onward.conj()[..., None, :]) * R[..., :K, :] + R[..., K:, :]
     return direct, mirror
+
+
+def macs(
+    direct: Complex, mirror: Complex, real_a: Mask, real_b: Mask, odd: Mask
+) -> tuple[Array, Array, Array]:
+    """MAC and mirrored MAC (…, Ka, Kb), and the sums of those of a mode of a before they are
+    divided, (…, Ka).
+
+    direct, mirror: products of the overlaps both ways. odd: pairs with a defective mode.
+    """
+    # ȳ_b pairs with x_a as the conjugate of y_b with x̄_a.
+    mac, mirrored_mac = np.where(odd, 0.0, np.abs(direct)), np.where(odd, 0.0, np.abs(mirror))
+    # Near a defective eigenvalue the products of all modes that merge there are large: none is
+    # a match. The conjugate of a real mode is not another mode.
+    others = np.where(real_b[..., None, :], 0.0, mirrored_mac)
+    ahead = mac.sum(axis=-1) + others.sum(axis=-1)
+    others = np.where(real_a[..., :, None], 0.0, mirrored_mac)
+    back = mac.sum(axis=-2) + others.sum(axis=-2)
+    whole = np.maximum(np.maximum(ahead[..., :, None], back[..., None, :]), 1.0)
+    return mac / whole, mirrored_mac / whole, ahead
 
 
 def _shape_mac(a: Snapshot, b: Snapshot, mac: Array) -> Array:
@@ -177,14 +199,14 @@ class Match:
     certainty: Array
 
 
-def _real(s: Snapshot) -> Mask:
-    """Which eigenvalues are real, (K,)."""
-    return np.asarray(np.abs(s.eigenvalues.imag) <= CLUSTER * np.abs(s.eigenvalues))
+def real(eigenvalues: Complex) -> Mask:
+    """Which eigenvalues are real."""
+    return np.asarray(np.abs(eigenvalues.imag) <= CLUSTER * np.abs(eigenvalues))
 
 
 def _growing(s: Snapshot) -> Array:
     """λ of the real eigenvalues over the largest of them, −1 … 1, 0 for an oscillation, (K,)."""
-    values = np.where(_real(s), s.eigenvalues.real, 0.0)
+    values = np.where(real(s.eigenvalues), s.eigenvalues.real, 0.0)
     return np.asarray(values / max(np.abs(values).max(initial=0.0), np.finfo(float).tiny))
 
 
@@ -197,7 +219,7 @@ def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Ma
     scale = 0.1 * np.maximum(np.abs(a.eigenvalues)[:, None], np.abs(lam)) + step
     scale[scale == 0.0] = 1.0
     # On the way from an oscillation to a real value lies a branch point: nothing is predicted.
-    branches = _real(a)[:, None] != _real(b)[None, :]
+    branches = real(a.eigenvalues)[:, None] != real(b.eigenvalues)[None, :]
     miss = np.minimum(np.abs(lam - predicted[:, None]) / scale, 1.0)
     miss_mirrored = np.minimum(np.abs(lam.conj() - predicted[:, None]) / scale, 1.0)
     miss, miss_mirrored = np.where(branches, 1.0, miss), np.where(branches, 1.0, miss_mirrored)

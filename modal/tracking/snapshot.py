@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from modal.tracking.pencils import product
 from modal.tracking.variation import Variation
 from modal.tracking.whirl import WhirlForms
 from modal.types import Array, Complex, Mask
@@ -68,6 +70,17 @@ class Snapshot:
         """Number of modes K."""
         return len(self.eigenvalues)
 
+    @cached_property
+    def steady(self) -> tuple[Complex, Array]:
+        """Eigenvalues that decide on stability, and their error, rad/s."""
+        size, v = np.abs(self.eigenvalues), self.variation
+        with np.errstate(invalid="ignore"):  # a defective value: infinite × 0
+            bound = self.condition_number * self.backward_error * size
+        error: Array = np.where(self.backward_error > 0.0, bound, 0.0)
+        if v is None:
+            return self.eigenvalues, error
+        return v.steady, error + np.nan_to_num(v.doubt)
+
     @property
     def whirl(self) -> Array | None:
         """−1 … 1 about the axis, (K,), or None."""
@@ -124,7 +137,7 @@ class Snapshot:
         U = np.stack([m.left for m in modes])
         lam = np.stack([m.eigenvalues for m in modes])
         MT, CT = M.transpose(0, 2, 1), C.transpose(0, 2, 1)
-        scaled = _scaled(lam, Q, U, _times(M, Q), _times(C, Q), _times(MT, U), _times(CT, U))
+        scaled = _scaled(lam, Q, U, product(M, Q), product(C, Q), product(MT, U), product(CT, U))
         return [cls._from(float(s), scaled.take(n), modes[n]) for n, s in enumerate(at)]
 
     @classmethod
@@ -193,10 +206,3 @@ def _scaled(
     energy_gram = column.conj() * row * mass_gram + symmetric
     dual = np.concatenate([MU / scale, CU / scale], axis=-1)
     return _Scaled(lam, Q, U / scale, MQ, dual, defective, mass_gram, energy_gram)
-
-
-def _times(A: Array, X: Complex) -> Complex:
-    """A real (P, n, n) times a complex (P, n, K), in real arithmetic."""
-    K = X.shape[-1]
-    wide = A @ np.concatenate([X.real, X.imag], axis=-1)
-    return np.asarray(wide[..., :K] + 1j * wide[..., K:])

@@ -18,12 +18,13 @@ from modal.reduction.coefficient_polynomial import CoefficientPolynomials
 from modal.reduction.coefficient_table import BLOCK, CoefficientTable
 from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.reduced_eigen import SmallModes
+from modal.reduction.reducer import Reducer, spread
 from modal.reduction.spot_check import spot_check
-from modal.reduction.sweep import Reducer, spread
+from modal.tracking.pencils import Triple
 from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.source import BasisError
 from modal.tracking.stencil import Neighbourhood
-from modal.tracking.variation import Triple, Variation, projected, variation, window_space
+from modal.tracking.variation import Variation, projected, variation, window_space
 from modal.tracking.whirl import ReducedWhirl, Whirl
 from modal.types import Array, Complex
 
@@ -94,6 +95,9 @@ class FullSource:
         except Exception:  # what the model raises at an instant itself is raised there
             return None
         return variation(stencil, triples, *found.window(V), self._around.rate)
+
+    def batch(self) -> Mapping[float, Snapshot]:
+        return {}
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
         return snapshot
@@ -197,6 +201,9 @@ class ReducedSource:
                 return self._extra(at)
             self._load(place // BLOCK)
         return self._block[at]
+
+    def batch(self) -> Mapping[float, Snapshot]:
+        return self._block
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot from before the last growth of the basis, in its present coordinates."""
@@ -322,14 +329,15 @@ class ReducedSource:
         return variation(stencil, triples, *found.window(V), self._around.rate)
 
 
-def reducible(freeze: Freeze, at: NDArray[np.float64]) -> bool:
-    """Whether the instants share their operators and have no free mobility."""
-    if freeze(float(at[0])).rigid.shape[1]:
+def reducible(freeze: Freeze, at: NDArray[np.float64], first: FrozenSystem) -> bool:
+    """Whether the instants share their operators and have no free mobility; first: at at[0]."""
+    if first.rigid.shape[1]:
         return False
-    ends: list[Point] = [{"at": float(at[0])}]
+    made = {float(at[0]): first}
+    middle = float(at[len(at) // 2])
     try:
-        freeze(float(at[len(at) // 2]))
-        ends.append({"at": float(at[len(at) // 2])})
+        made[middle] = made.get(middle) or freeze(middle)
     except Exception:  # raised again, and named, when the sweep comes there
         pass
-    return shares_operators(lambda p: freeze(float(p["at"])), ends)
+    ends: list[Point] = [{"at": value} for value in made]
+    return shares_operators(lambda p: made.pop(p["at"], None) or freeze(float(p["at"])), ends)

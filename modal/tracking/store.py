@@ -19,6 +19,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,44 @@ from numpy.typing import NDArray
 
 from assembly.errors import StorageError
 from modal.data.checkpoint import PARTIAL, load, save
+from modal.data.datasets import constants_text
 from modal.data.folder import lock, release, remove_leftovers
+from modal.data.integrity import checksum
 from modal.data.packing import packed, unpacked
 from modal.provenance.fingerprint import agree
 from modal.tracking.events import Meeting
+from modal.tracking.following import Rules
+from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder, State
 
 INTERVAL = 10.0  # s after which finished instants are written
 STUDY, STATE, ROWS = "study.npz", "state.npz", "rows."
+
+
+def run_settings(
+    sweep: Sweep,
+    k: int,
+    guard: int,
+    backend: str,
+    tolerance: float,
+    rate: float | None,
+    rules: Rules,
+) -> dict[str, Any]:
+    """Settings that must be the same to continue a stored run, besides the model's matrices."""
+    at = sweep.at
+    return {
+        "title": "tracks",
+        "model": type(sweep.model).__name__,
+        "values": f"{sweep.name}: {at[0]:g} to {at[-1]:g}, {len(at)} values ({checksum(at)[:12]})",
+        "fixed": constants_text(sweep.constant),
+        "k": k,
+        "guard": guard,
+        "backend": backend,
+        "accuracy": float(tolerance),
+        "rate": rate,
+        "rules": asdict(rules),
+        "whirl_axis": None if sweep.axis is None else np.asarray(sweep.axis, dtype=float).tolist(),
+    }
 
 
 class TrackStore:

@@ -23,8 +23,7 @@ from assembly.errors import (
 )
 from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
-from modal.data.datasets import constants_text, made_from, provenance
-from modal.data.integrity import checksum
+from modal.data.datasets import made_from, provenance
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
 from modal.reduction.interpolated_motion import InterpolatedMotion
@@ -45,7 +44,7 @@ from modal.tracking.sources import (
     reducible,
 )
 from modal.tracking.stencil import Neighbourhood
-from modal.tracking.store import TrackStore
+from modal.tracking.store import TrackStore, run_settings
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder
 from modal.tracking.variables import variables
@@ -199,7 +198,8 @@ def track(
     whirl = None if axis is None else Whirl(axis)
     held = None
     if store is not None:
-        settings = _study(sweep, int(k), int(guard), backend, solver, tolerance, speed, rules, axis)
+        named = backend if solver is None else _solver_name(solver)
+        settings = run_settings(sweep, int(k), int(guard), named, tolerance, speed, rules)
         held = TrackStore(Path(store), settings)
     elif resume:
         raise InputError("resume: give store, the folder of the run to continue")
@@ -273,34 +273,6 @@ def track(
     return done
 
 
-def _study(
-    sweep: Sweep,
-    k: int,
-    guard: int,
-    backend: str,
-    solver: Solver | None,
-    tolerance: float,
-    rate: float | None,
-    rules: Rules,
-    axis: ArrayLike | None,
-) -> dict[str, Any]:
-    """Settings that must be the same to continue a stored run, besides the model's matrices."""
-    at = sweep.at
-    return {
-        "title": "tracks",
-        "model": type(sweep.model).__name__,
-        "values": f"{sweep.name}: {at[0]:g} to {at[-1]:g}, {len(at)} values ({checksum(at)[:12]})",
-        "fixed": constants_text(sweep.constant),
-        "k": k,
-        "guard": guard,
-        "backend": backend if solver is None else _solver_name(solver),
-        "accuracy": float(tolerance),
-        "rate": rate,
-        "rules": asdict(rules),
-        "whirl_axis": None if axis is None else np.asarray(axis, dtype=float).tolist(),
-    }
-
-
 def _solver_name(solver: Solver) -> str:
     return str(getattr(solver, "__name__", type(solver).__name__))
 
@@ -353,15 +325,16 @@ def _source(
         raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     asked = backend == "reduced"
     worth = asked or (backend == "auto" and len(at) >= WORTH_A_BASIS)
-    machine = linked(freeze(float(at[0]))) if worth and kept_in is None else None
+    first = freeze(float(at[0])) if worth or reduced else None
+    machine = linked(first) if first is not None and worth and kept_in is None else None
     if machine is not None and sweep.name == "time" and whirl is None:
         try:
             return LinkSource(machine, at, count, tolerance, around, *checks)
         except (BasisError, ConvergenceError, SingularSystemError):
             if asked:
                 raise
-    if reduced if stored is not None else worth:
-        usable = reducible(freeze, at)
+    if first is not None and (reduced if stored is not None else worth):
+        usable = reducible(freeze, at, first)
         if stored is not None and not usable:
             raise stored.other_model()
         if asked and not usable:
@@ -379,8 +352,9 @@ def _source(
                 raise
     chosen = "slepc" if backend == "auto" else backend
 
-    if backend == "auto" and not reduced and whirl is None and sweep.name == "time":
-        found = _smooth(sweep, count, tolerance, around, checks, kept)
+    small = first is not None and backend == "auto" and not reduced and whirl is None
+    if first is not None and small and worth and sweep.name == "time":
+        found = _smooth(sweep, first, count, tolerance, around, checks, kept)
         if found is not None:
             return found
 
@@ -392,17 +366,18 @@ def _source(
 
 def _smooth(
     sweep: Sweep,
+    first: FrozenSystem,
     count: int,
     tolerance: float,
     around: Neighbourhood,
     checks: tuple[int, int],
     kept: Kept | None,
 ) -> SmoothSource | None:
-    """All instants of a small model on one basis; None where its motion is not of that kind."""
+    """All instants of a small model on one basis; None where its motion is not of that kind.
+    first: the first instant."""
     at = sweep.at
-    if len(at) < WORTH_A_BASIS or not hasattr(sweep.model, "freeze_many"):
+    if not hasattr(sweep.model, "freeze_many"):
         return None
-    first = sweep.freeze(float(at[0]))
     if not 2 * count <= first.n <= LARGEST or first.rigid.shape[1]:
         return None
     try:

@@ -6,7 +6,7 @@ two instants and of modes that left the window.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -77,6 +77,11 @@ class Recorder:
         """Continue from a state; the rows are already restored."""
         self.state, self._meetings = state, meetings
 
+    def foresee(self, snapshots: Sequence[Snapshot]) -> None:
+        """Compute together what successive instants of the sweep need, before they are added."""
+        self._follower.foresee(snapshots)
+        self.rows.foresee(snapshots)
+
     def add(self, snapshot: Snapshot, spin: float = np.nan) -> None:
         """Record the next instant. spin: of the rotation there, rad/s."""
         if not self.count:
@@ -133,7 +138,9 @@ class Recorder:
         ended = dict(state.ended)
         for row in np.flatnonzero((index >= 0) & (onward < 0)):
             ended[int(row)] = a.mode(int(index[row]))
-        new = self._returned(b, ended, onward, np.setdiff1d(np.arange(b.size), onward))
+        begun = np.ones(b.size, dtype=bool)
+        begun[onward[onward >= 0]] = False
+        new = self._returned(b, ended, onward, np.flatnonzero(begun))
         there = np.concatenate([onward, new])
         row_of = np.full(b.size, -1)
         row_of[there[there >= 0]] = np.flatnonzero(there >= 0)

@@ -36,10 +36,9 @@ import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 
 from assembly.system.frozen import FrozenSystem
+from modal.tracking.pencils import Triple, pairing, product, quadratic, solved, transposed
 from modal.tracking.stencil import Stencil
 from modal.types import Array, Complex, Index
-
-Triple = tuple[Array, Array, Array]
 
 # Relative distance up to which eigenvalues are one cluster.
 CLUSTER = 1e-6
@@ -170,16 +169,16 @@ def variations(
     """The variations of P instants together: eigenvalues (P, K), vectors (P, m, K)."""
     (M, C, K), (M1, C1, K1) = at.value, at.first
     lam, Q = eigenvalues, right
-    pairing = _pairing(M, C, lam, left, Q)
+    scale = pairing(M, C, lam, left, Q)
     with np.errstate(divide="ignore", invalid="ignore"):
-        U = left / pairing.conj()[:, None, :]
-        images = _quadratic(M1, C1, K1, lam, Q)
+        U = left / scale.conj()[:, None, :]
+        images = quadratic((M1, C1, K1), lam, Q)
         change = -np.stack([_adjoint(U) @ images, U.swapaxes(1, 2) @ images], axis=1)
-    S, S1, row = 0.5 * (K + _transposed(K)), 0.5 * (K1 + _transposed(K1)), _adjoint(Q)
-    mass, mass_twin = row @ _times(M1, Q), row @ _times(M, Q.conj())
+    S, S1, row = 0.5 * (K + transposed(K)), 0.5 * (K1 + transposed(K1)), _adjoint(Q)
+    mass, mass_twin = row @ product(M1, Q), row @ product(M, Q.conj())
     own, onward = lam.conj()[:, :, None], lam[:, None, :]
-    energy = own * onward * mass + row @ _times(S1, Q)
-    energy_twin = own * onward.conj() * mass_twin + row @ _times(S, Q.conj())
+    energy = own * onward * mass + row @ product(S1, Q)
+    energy_twin = own * onward.conj() * mass_twin + row @ product(S, Q.conj())
     steady, slope = lam.copy(), np.diagonal(change[:, 0], axis1=1, axis2=2).copy()
     doubt, curvature = np.zeros(lam.shape), np.zeros_like(lam)
     if rate is not None:
@@ -202,14 +201,14 @@ def _curvature(at: Derivatives, change: Complex, lam: Complex, Q: Complex, U: Co
     M1, C1, K1 = at.first
     slope = np.diagonal(change[:, 0], axis1=1, axis2=2)
     row = _adjoint(U)
-    inner = _quadratic(*at.second, lam, Q) + _times(M1, Q) * (2.0 * slope * lam)[:, None, :]
+    inner = quadratic(at.second, lam, Q) + product(M1, Q) * (2.0 * slope * lam)[:, None, :]
     out = -(U.conj() * inner).sum(axis=1)
     for block, (shapes, others) in enumerate(((Q, lam), (Q.conj(), lam.conj()))):
         apart = lam[:, :, None] - others[:, None, :]
         near = np.abs(apart) <= CLUSTER * np.abs(lam)[:, :, None]
         # y_iᴴ(A′ − λ_iB′)x_j at [i, j]: its lower block is −(λ_iλ_jM′ + λ_jC′ + K′)q_j.
-        back = -row @ _quadratic(M1, C1, K1, others, shapes)
-        back -= (row @ _times(M1, shapes)) * others[:, None, :] * apart
+        back = -row @ quadratic((M1, C1, K1), others, shapes)
+        back -= (row @ product(M1, shapes)) * others[:, None, :] * apart
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(near, 0.0, back * change[:, block].swapaxes(1, 2) / apart)
         out += 2.0 * terms.sum(axis=2)
@@ -222,7 +221,7 @@ def _breathing(at: Derivatives) -> Array:
     return np.stack([
         np.abs(part).max(axis=axes, initial=0.0)
         > PRESENT * np.abs(A).max(axis=axes, initial=0.0)
-        for part, A in ((C + _transposed(C), C), (K - _transposed(K), K))
+        for part, A in ((C + transposed(C), C), (K - transposed(K), K))
     ])  # fmt: skip
 
 
@@ -243,16 +242,12 @@ def _steady(
     C01, K01 = C1 - a * M2, K1 - b * _skew(C2)
     found, X, Y = _matched((M, C0, K0), C, lam, Q, U)
     with np.errstate(divide="ignore", invalid="ignore"):
-        slope = -(Y.conj() * _quadratic(M1, C01, K01, found, X)).sum(axis=1)
-        slope = slope / _pairing(M, C0, found, Y, X)
+        slope = -(Y.conj() * quadratic((M1, C01, K01), found, X)).sum(axis=1)
+        slope = slope / pairing(M, C0, found, Y, X)
         dM, dC = a * (M1 - other_M), b * _skew(C1 - other_C)
-        change = _times(dM, Q) * lam[:, None, :] + _times(dC, Q)
+        change = product(dM, Q) * lam[:, None, :] + product(dC, Q)
         doubt = np.abs((U.conj() * change).sum(axis=1))
     return found, slope, doubt
-
-
-def _transposed(A: Array) -> Array:
-    return A.swapaxes(1, 2)
 
 
 def _adjoint(X: Complex) -> Complex:
@@ -260,23 +255,7 @@ def _adjoint(X: Complex) -> Complex:
 
 
 def _skew(A: Array) -> Array:
-    return 0.5 * (A - _transposed(A))
-
-
-def _times(A: Array, X: Complex) -> Complex:
-    """Real matrices (P, m, m) times complex columns (P, m, K), in real arithmetic."""
-    K = X.shape[2]
-    wide = A @ np.concatenate([X.real, X.imag], axis=2)
-    return np.asarray(wide[..., :K] + 1j * wide[..., K:])
-
-
-def _quadratic(M: Array, C: Array, K: Array, lam: Complex, Q: Complex) -> Complex:
-    row = lam[:, None, :]
-    return np.asarray(_times(M, Q * row**2) + _times(C, Q * row) + _times(K, Q))
-
-
-def _pairing(M: Array, C: Array, lam: Complex, U: Complex, Q: Complex) -> Complex:
-    return np.asarray((U.conj() * (_times(M, Q * (2.0 * lam[:, None, :])) + _times(C, Q))).sum(1))
+    return 0.5 * (A - transposed(A))
 
 
 def _matched(
@@ -289,15 +268,15 @@ def _matched(
     """
     M, C, _ = near
     W = _main_directions(Q, U)
-    values, X, Y = _eigenpairs(*(_transposed(W) @ A @ W for A in near))
-    X, Y = _times(W, X), _times(W, Y)
+    values, X, Y = _eigenpairs(*(transposed(W) @ A @ W for A in near))
+    X, Y = product(W, X), product(W, Y)
     row, column = lam[:, :, None], values[:, None, :]
     UH, YH = _adjoint(U), _adjoint(Y)
-    ahead = (UH @ _times(M, X)) * (row + column) + UH @ _times(own, X)
-    behind = (YH @ _times(M, Q)) * (row + column).swapaxes(1, 2) + YH @ _times(C, Q)
+    ahead = (UH @ product(M, X)) * (row + column) + UH @ product(own, X)
+    behind = (YH @ product(M, Q)) * (row + column).swapaxes(1, 2) + YH @ product(C, Q)
     with np.errstate(divide="ignore", invalid="ignore"):
-        product = behind / _pairing(M, C, values, Y, X)[:, :, None]
-        share = np.abs(ahead * product.swapaxes(1, 2))
+        back = behind / pairing(M, C, values, Y, X)[:, :, None]
+        share = np.abs(ahead * back.swapaxes(1, 2))
         distance = np.abs(row - column) / np.maximum(np.abs(row), np.abs(column))
         cost = np.where(np.isfinite(share), -np.minimum(share, 1.0), 0.0) + distance
     cost = np.where(column.imag < 0.0, 10.0, np.nan_to_num(cost, nan=0.0, posinf=2.0))
@@ -329,11 +308,16 @@ def _main_directions(Q: Complex, U: Complex) -> Array:
 
 
 def _eigenpairs(M: Array, C: Array, K: Array) -> tuple[Complex, Complex, Complex]:
-    """All eigenpairs of each instant: values (P, 2m), right and left vectors (P, m, 2m)."""
+    """The eigenpairs of each instant with Im λ ≥ 0, where these are fewer with others: values
+    (P, k), right and left vectors (P, m, k)."""
     P, m, _ = M.shape
     A = np.zeros((P, 2 * m, 2 * m))
     A[:, :m, m:] = np.eye(m)
     A[:, m:] = -np.linalg.solve(M, np.concatenate([K, C], axis=2))
     found = [la.eig(each, left=True, right=True, check_finite=False) for each in A]
     values, Y, X = (np.stack([each[i] for each in found]) for i in range(3))
-    return values, X[:, :m], np.linalg.solve(_transposed(M), Y[:, m:])
+    count = int((values.imag >= 0.0).sum(axis=1).max())
+    upper = np.argsort(values.imag < 0.0, axis=1, kind="stable")[:, :count]
+    values = np.take_along_axis(values, upper, 1)
+    X, Y = (np.take_along_axis(each, upper[:, None], 2) for each in (X[:, :m], Y[:, m:]))
+    return values, X, solved(transposed(M), Y)

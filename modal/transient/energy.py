@@ -66,19 +66,14 @@ class EnergyLedger(Ledger):
             return 0.0
         nodes, rates = _rates(tuple(stages.nodes.tolist()))
         matrices = [self.equations.at(t + c * h) for c in nodes]
-        total = 0.0
         if isinstance(matrices[0].M, OnPattern):
-            pattern = matrices[0].M.pattern
-            values = [
-                rates @ np.stack([getattr(m, name).values for m in matrices])
-                for name in ("M", "potential")
-            ]
-            for mass, stiffness, b, q, v in zip(
-                *values, stages.weights, stages.q, stages.v, strict=True
-            ):
-                power = v @ (OnPattern(pattern, mass) @ v) + q @ (OnPattern(pattern, stiffness) @ q)
-                total += 0.5 * b * float(power)
-            return total
+            pattern, powers = matrices[0].M.pattern, np.zeros(len(stages.weights))
+            for name, vectors in (("M", stages.v), ("potential", stages.q)):
+                values = rates @ np.stack([getattr(m, name).values for m in matrices])
+                x = np.asarray(vectors)
+                powers += (values * x[:, pattern.rows] * x[:, pattern.columns]).sum(axis=1)
+            return 0.5 * float(stages.weights @ powers)
+        total = 0.0
         for rate, b, q, v in zip(rates, stages.weights, stages.q, stages.v, strict=True):
             forms = [0.5 * (v @ (m.M @ v) + q @ (m.potential @ q)) for m in matrices]
             total += b * float(rate @ np.array(forms))

@@ -117,9 +117,7 @@ def run(
 @app.command()
 @MODEL
 @click.option("--times", metavar="START:STOP:COUNT", help="Instants, s.")
-@click.option(
-    "--over", type=PARAMETER, metavar="NAME=START:STOP:COUNT", help="A parameter instead of time."
-)
+@click.option("--over", type=PARAMETER, metavar=AXIS, help="A parameter instead of time.")
 @MODES
 @OUT
 @RESUME
@@ -147,12 +145,8 @@ def track(
 
 @app.command("map")
 @MODEL
-@click.option(
-    "--x", type=PARAMETER, required=True, metavar="NAME=START:STOP:COUNT", help="First parameter."
-)
-@click.option(
-    "--y", type=PARAMETER, required=True, metavar="NAME=START:STOP:COUNT", help="Second parameter."
-)
+@click.option("--x", type=PARAMETER, required=True, metavar=AXIS, help="First parameter.")
+@click.option("--y", type=PARAMETER, required=True, metavar=AXIS, help="Second parameter.")
 @MODES
 @OUT
 @RESUME

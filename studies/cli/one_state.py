@@ -53,7 +53,8 @@ def run_solve(
     t = time_of(model, parameters)
     dataset = modes_dataset(solved, model, t, parameters)
     folder.write_dataset("modes.nc", dataset)
-    columns = dataset.drop_vars(["shape", "position"], errors="ignore").to_dataframe()
+    columns = dataset.drop_dims(["node", "axis"], errors="ignore").to_dataframe()
+    columns.index += 1  # tables count modes from 1, datasets from 0
     folder.write_text("modes.csv", columns.to_csv())
     if "shape" in dataset:
         with folder.file("modes.vtu") as file:
@@ -74,13 +75,13 @@ def time_of(model: LoadedModel, parameters: dict[str, float]) -> float:
 def modes_dataset(
     solved: modal.Modes, model: LoadedModel, t: float, parameters: dict[str, float]
 ) -> xr.Dataset:
-    """The modes as a dataset over the mode, numbered from 1; with shapes where there are nodes."""
+    """The modes as a dataset over the mode; with shapes where there are nodes."""
     content: dict[str, Any] = {
         name: ("mode", solved.eigenvalues if name == "eigenvalue" else getattr(solved, name))
         for name in MODES
         if name not in ("shape", "position")
     }
-    coords: dict[str, Any] = {"mode": np.arange(1, len(solved) + 1)}
+    coords: dict[str, Any] = {"mode": np.arange(len(solved))}
     try:
         shapes = modal.shape_set(model.drawn, solved, t)
     except InputError:

@@ -21,7 +21,6 @@ from studies.reporting.output import OutputFolder
 from studies.reporting.records import Record, sha256
 
 Result = tuple[str, list[Path]]
-MODEL = "model.toml"
 # The dataset that each command writes, and what it does with the options of a record.
 COMMANDS: dict[str, tuple[str, Callable[..., Result]]] = {
     "track": ("tracks.nc", runs.run_track),

@@ -93,7 +93,7 @@ def frequencies(
             "frequency_deviation": (dims, spread),
             "frequency_at_rest": ("mode", frequency(body, Kinematics(), modes)),
         },
-        coords={"mode": np.arange(1, modes + 1)},
+        coords={"mode": np.arange(modes)},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,6 @@ from studies.model_files import schema_bodies as bodies
 from studies.model_files import schema_materials as materials
 from studies.model_files.schema import ModelSpec
 from studies.model_files.schema_rotors import RotorSpec
-
-Substance = assembly.Material | assembly.Orthotropic
 
 
 def build_body(name: str, spec: ModelSpec, folder: Path, planar: bool | None = None) -> Any:
@@ -58,6 +57,7 @@ def _build(name: str, body: Any, substance: Any, folder: Path, planar: bool | No
             pinned=body.pinned,
             theory=body.theory,
             rotary_inertia=body.rotary_inertia,
+            wagner=body.wagner,
             name=name,
         )
     if isinstance(body, bodies.SolidSpec | bodies.PlaneSpec):
@@ -90,6 +90,8 @@ def _of_a_section(name: str, body: Any, material: Any, planar: bool | None) -> a
         theory=body.theory,
         planar=body.planar if planar is None else planar,
         rotary_inertia=body.rotary_inertia,
+        mu=body.mu,
+        wagner=body.wagner,
         name=name,
     )
     if isinstance(body, bodies.RingSpec):
@@ -111,7 +113,12 @@ def _of_a_section(name: str, body: Any, material: Any, planar: bool | None) -> a
 
 
 def blade_table(body: bodies.BladeSpec, folder: Path) -> assembly.BladeTable:
-    """The table of a blade, from its file."""
+    """The table of a blade, from its file, with the damping of the model file if that has one."""
+    table = _table_of_file(body, folder)
+    return table if body.mu is None else replace(table, mu=body.mu)
+
+
+def _table_of_file(body: bodies.BladeSpec, folder: Path) -> assembly.BladeTable:
     if body.format == "elastodyn":
         if body.theory != "euler-bernoulli" or body.rotary_inertia or body.hub_radius:
             raise InputError(

@@ -27,13 +27,13 @@ class AnalysisSpec(Strict):
 
     modes: Annotated[int, Field(ge=1)] = 6
     """Number of modes."""
-    prestress: Literal["linear", "nonlinear", "none"] = "linear"
-    """Geometric stiffness of the loads on the undeformed ("linear") or the deformed shape."""
+    prestress: Literal["linear", "first-order", "nonlinear", "none"] = "linear"
+    """Stiffness of the stress ("linear"), and of the deflection to first order or in full."""
     transport: bool = True
     """Whether the time derivatives of a mechanism's constraints count."""
 
     @property
-    def prestress_argument(self) -> Literal["linear", "nonlinear"] | None:
+    def prestress_argument(self) -> Literal["linear", "first-order", "nonlinear"] | None:
         """The value the library's `prestress` argument takes."""
         return None if self.prestress == "none" else self.prestress
 

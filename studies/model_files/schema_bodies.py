@@ -28,6 +28,7 @@ from studies.model_files.schema_rotors import RotorSpec
 
 Elements = Annotated[int, Field(ge=1, le=100_000)]
 Theory = Literal["timoshenko", "euler-bernoulli"]
+SectionMu = DampingStiffness | Annotated[list[DampingStiffness], Field(min_length=6, max_length=6)]
 End = Literal["start", "end", "both"]
 Tensor = Annotated[
     list[Annotated[list[InertiaEntry], Field(min_length=3, max_length=3)]],
@@ -140,6 +141,11 @@ class BeamSpec(Placed):
     """Angle of the section about the axis, rad; two angles are those of root and tip."""
     end_offsets: Annotated[list[Point3], Field(min_length=2, max_length=2)] | None = None
     """Rigid arms, m: first node to the start of the axis, last node to its end."""
+    mu: SectionMu = 0.0
+    """Damping of the sections in proportion to their stiffness, s: of stretch, shear along y and z,
+    twist, bending about y and z; or one number for all."""
+    wagner: bool = True
+    """Whether an axial force stiffens the beam against twist."""
 
 
 class BarSpec(Placed):
@@ -182,6 +188,11 @@ class RingSpec(Placed):
     """In its plane only."""
     rotary_inertia: bool = True
     """Whether the inertia of section rotations counts."""
+    mu: SectionMu = 0.0
+    """Damping of the sections in proportion to their stiffness, s: of stretch, shear along y and z,
+    twist, bending about y and z; or one number for all."""
+    wagner: bool = True
+    """Whether an axial force stiffens the beam against twist."""
 
 
 class BladeSpec(Placed):
@@ -207,6 +218,12 @@ class BladeSpec(Placed):
     """With or without shear strain; "elastodyn" needs "euler-bernoulli"."""
     rotary_inertia: bool = True
     """Whether the inertia of section rotations counts; false for "elastodyn"."""
+    mu: SectionMu | None = None
+    """Damping of the sections in proportion to their stiffness, s: of stretch, shear along y and z,
+    twist, bending about y and z; or one number for all. By
+    default mu1 … mu6 of "beamdyn-input", otherwise none."""
+    wagner: bool = True
+    """Whether an axial force stiffens the beam against twist."""
 
 
 class SolidSpec(Placed):

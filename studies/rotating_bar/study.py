@@ -148,7 +148,7 @@ def frequencies(elements: int, count: int = MODES) -> xr.Dataset:
             "natural_continuum": (dims, np.array(continuum)),
             "natural_misprint": ("mode", misprinted.eigenvalues.imag),
         },
-        coords={"omega": speeds, "mode": np.arange(1, count + 1)},
+        coords={"omega": speeds, "mode": np.arange(count)},
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import assembly
 import modal
@@ -53,11 +53,16 @@ report = report_of(tracks_section)
 
 
 class SpeedFamily:
-    """The slider-crank frozen at a crank speed (rpm) and a fraction of its turn."""
+    """The slider-crank frozen at a crank speed (rpm) and a fraction of its turn.
 
-    def __init__(self, **settings: Any) -> None:
+    turns: fractions of the turn that are frozen together, at the first use of a speed.
+    """
+
+    def __init__(self, turns: ArrayLike = (), **settings: Any) -> None:
+        self.turns = np.asarray(turns, dtype=float)
         self.settings = settings
         self._mechanisms: dict[float, assembly.Mechanism] = {}
+        self._series: dict[float, assembly.FrozenSeries] = {}
 
     def at(self, speed_rpm: float, turn: float) -> tuple[assembly.Mechanism, float]:
         """The mechanism of a speed, and the time (s) of a fraction of its turn."""
@@ -69,7 +74,13 @@ class SpeedFamily:
 
     def freeze(self, speed_rpm: float, turn: float) -> assembly.FrozenSystem:
         mechanism, t = self.at(speed_rpm, turn)
-        return mechanism.freeze(t)
+        place = np.flatnonzero(self.turns == turn)
+        if not place.size:
+            return mechanism.freeze(t)
+        if speed_rpm not in self._series:
+            assert mechanism.period is not None
+            self._series[speed_rpm] = mechanism.freeze_many(self.turns * mechanism.period)
+        return self._series[speed_rpm][int(place[0])]
 
     def geometry(
         self, point: Mapping[str, float], vectors: NDArray[Any]
@@ -215,11 +226,12 @@ def main(
             chart, "Floquet verdict over speed and damping", CHART_READING, "chart.png"
         )
     if map_points > 0:
-        frozen = SpeedFamily(**settings)
+        positions = np.linspace(0.0, 1.0, map_points, endpoint=False)
+        frozen = SpeedFamily(positions, **settings)
         grid = modal.stability_map(
             frozen,
             speed_rpm=np.linspace(max_speed_rpm / map_points, max_speed_rpm, map_points),
-            turn=np.linspace(0.0, 1.0, map_points, endpoint=False),
+            turn=positions,
             k=modes,
             progress=progress,
         )

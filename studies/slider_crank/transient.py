@@ -11,34 +11,17 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
+from scipy.sparse.linalg import splu
 
 import assembly
 import modal
 from modal.data.datasets import described
+from modal.types import Complex
 from studies.slider_crank.variables import VARIABLES
 
 STEPS_PER_CYCLE = 16  # of the Gauss method of order 4: phase error below 1e-5 a cycle
 INITIAL = 1e-3  # m, transverse displacement at mid-rod when released
-SAME = 2**40  # parts of a turn: instants nearer than one are the same
-KEPT = 300  # degrees of freedom up to which a turn's instants are kept, about 0.1 MB each
-
-
-class EveryTurn:
-    """A mechanism that does the same in every turn, its instants made in the first and kept.
-
-    For steps that divide a turn and no load that depends on time. Holds one turn in memory.
-    """
-
-    def __init__(self, mechanism: assembly.Mechanism) -> None:
-        assert mechanism.period is not None
-        self.mechanism, self.period = mechanism, mechanism.period
-        self._made: dict[int, assembly.FrozenSystem] = {}
-
-    def freeze(self, t: float) -> assembly.FrozenSystem:
-        place = round(t / self.period * SAME) % SAME
-        if place not in self._made:
-            self._made[place] = self.mechanism.freeze(t)
-        return self._made[place]
+INVERSE_STEPS = 2  # of the inverse iteration: a tracked eigenvalue is known to 1e-8
 
 
 def compare_with_transient(
@@ -80,9 +63,8 @@ def compare_with_transient(
     longest = 2.0 * np.pi / abs(lam.imag) / STEPS_PER_CYCLE
     between = int(np.ceil(float(np.diff(tracks["time"]).max()) / longest))
     step = float(np.diff(tracks["time"]).min()) / between
-    repeats = turns > 1 and len(shape) <= KEPT
     response = modal.integrate(
-        EveryTurn(mechanism) if repeats else mechanism,
+        mechanism,
         (0.0, turns * period),
         initial=(shape.real, (lam * shape).real),
         formalism="hamilton",
@@ -141,9 +123,8 @@ def _identify(
     out = np.empty(len(q))
     for i in range(count):
         system = mechanism.freeze(float(first["time"][i]))
-        modes = modal.solve(system, k=3)
-        j = int(np.argmin(np.abs(modes.eigenvalues - complex(first["eigenvalue"].values[i]))))
-        lam, x, y = modes.eigenvalues[j], modes.right[:, j], modes.left[:, j]
+        lam = complex(first["eigenvalue"].values[i])
+        x, y = _vectors(system, lam)
         # yᴴ(2λM + C)x = 1 is the pairing of the first-order form, so the coordinate of s = (q, v)
         # is yᴴ((λM + C)q + Mv): with q = x, v = λx it is one.
         on_q, on_v = y.conj() @ (lam * system.M + system.damping), y.conj() @ system.M
@@ -153,6 +134,17 @@ def _identify(
         turns = slice(i, None, count)
         out[turns] = np.abs(q[turns] @ on_q + v[turns] @ on_v) * np.sqrt(0.5 * energy)
     return out
+
+
+def _vectors(system: assembly.FrozenSystem, lam: complex) -> tuple[Complex, Complex]:
+    """Right and left vectors x, y (n,) of an eigenvalue, with yᴴ(2λM + C)x = 1, by inverse
+    iteration."""
+    velocity = lam * system.M + system.damping
+    factor = splu((lam * velocity + system.stiffness).tocsc())
+    x = y = np.ones(system.n, dtype=complex)
+    for _ in range(INVERSE_STEPS):
+        x, y = factor.solve(x / np.linalg.norm(x)), factor.solve(y / np.linalg.norm(y), trans="H")
+    return x, y / (y.conj() @ (velocity @ x + lam * (system.M @ x))).conj()
 
 
 def _middle_of_rod(mechanism: assembly.Mechanism) -> int:

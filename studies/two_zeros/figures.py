@@ -99,7 +99,7 @@ def _quotients(dataset: xr.Dataset, axes: list[Axes]) -> None:
 
 
 def _quotients_of(one: xr.Dataset, ax: Axes) -> None:
-    modes = one["mode"].values
+    modes = one["mode"].values + 1
     error = np.abs(one["rayleigh_error"].values)
     width = 0.26
     for q, name in enumerate(one["quotient"].values):

@@ -143,7 +143,7 @@ def quotients(modes: int) -> xr.Dataset:
         },
         coords={
             "example": list(systems),
-            "mode": np.arange(1, modes + 1),
+            "mode": np.arange(modes),
             "quotient": ["printed, real shape", "printed, complex shape", "true"],
         },
     )

@@ -21,7 +21,7 @@ def _rayleigh(dataset: xr.Dataset) -> list[str]:
         for j, mode in enumerate(one["mode"].values):
             error = one["rayleigh_error"].values[j]
             lines.append(
-                f"  {name:<15} {mode:>4} {float(one['rayleigh_frequency'][j]):>12.3f} "
+                f"  {name:<15} {mode + 1:>4} {float(one['rayleigh_frequency'][j]):>12.3f} "
                 f"{error[0]:>14.1e} {error[1]:>10.1e} {error[2]:>10.0e}"
             )
     return lines

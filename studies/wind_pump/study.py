@@ -146,16 +146,16 @@ def rigid_motion(pump: Pump, times: Array) -> xr.Dataset:
 
 def by_hand(pump: Pump, times: Array, modes: int) -> xr.Dataset:
     """Frequencies of the lever pinned at both ends, and their shift by the axial force."""
-    first = np.arange(1, modes + 1)
+    half_waves = np.arange(1, modes + 1)
     return xr.Dataset(
         {
             "shift_by_hand": (
                 ("time", "mode"),
-                np.stack([stress_shift(pump, times, n) for n in first], axis=1),
+                np.stack([stress_shift(pump, times, n) for n in half_waves], axis=1),
             ),
-            "pinned_frequency": ("mode", np.array([pinned_frequency(pump, n) for n in first])),
+            "pinned_frequency": ("mode", np.array([pinned_frequency(pump, n) for n in half_waves])),
         },
-        coords={"time": times, "mode": first},
+        coords={"time": times, "mode": np.arange(modes)},
     )
 
 

@@ -62,7 +62,7 @@ def _eigenvalues(dataset: xr.Dataset) -> list[str]:
     lines = [
         "eigenvalues of the lever over a turn: frequency "
         f"({units_of(dataset['frequency'])}), least … greatest",
-        f"  {'':<20}" + "".join(f"{'mode ' + str(m):>26}" for m in dataset["mode"].values),
+        f"  {'':<20}" + "".join(f"{f'mode {m + 1}':>26}" for m in dataset["mode"].values),
     ]
     for name in dataset["variant"].values:
         f = dataset["frequency"].sel(variant=name)

@@ -54,7 +54,7 @@ def eigenvalues_over_turn(
             "variant": list(VARIANTS),
             "term": list(TERMS),
             "time": times,
-            "mode": np.arange(1, modes + 1),
+            "mode": np.arange(modes),
         },
     )
 

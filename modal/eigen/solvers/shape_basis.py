@@ -48,14 +48,15 @@ class SymmetricStiffness:
 class ShapeBasis:
     """K_ref-orthonormal V (n, m) with K_ref V, and the projections of M, C and K.
 
-    Images of the shapes and projections are computed when they are asked for, of many at once.
+    Images of the shapes and projections are computed when they are asked for, of many at once; the
+    stored K_ref V is verified before it is projected.
     """
 
     def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, room: int) -> None:
         self.quadratic, self.reference, self.m = quadratic, reference, 0
         self.operators = Operators(quadratic)
         self._with_image = dict.fromkeys(self.operators.matrices, 0)
-        self._in_projection = 0
+        self._in_projection = self._verified = 0
         names = ("shapes", "stiffness", *self.operators.matrices)
         self._stored = {name: np.empty((quadratic.n, room), order="F") for name in names}
         self._projected = {name: np.zeros((room, room)) for name in self.operators.units}
@@ -86,6 +87,7 @@ class ShapeBasis:
 
     def projected(self) -> tuple[Array, Array, Array]:
         """VᵀMV, VᵀCV and VᵀKV, (m, m)."""
+        self._verify()
         m, a = self.m, self._in_projection
         totals = np.zeros((3, m, m))
         for name, unit in self.operators.units.items():
@@ -116,19 +118,30 @@ class ShapeBasis:
         """Take in the shapes q with K_ref q = load, (n, p); returns how many are new."""
         q, load, _ = _orthonormal(*_unit(q, load))
         q, load = self._against(q, load)
-        if self._drifted(q, load):
-            q, load = self._against(q, self.reference.matrix @ q)
+        self._store(q, load)
+        return int(q.shape[1])
+
+    def _store(self, q: Array, load: Array) -> None:
         a, b = self.m, self.m + q.shape[1]
         self._grow(b - a)
         self._stored["shapes"][:, a:b], self._stored["stiffness"][:, a:b] = q, load
         self.m = b
-        return b - a
+
+    def _verify(self) -> None:
+        """Recomputes the shapes since the last call if their stored K_ref q is inaccurate."""
+        a = self._verified
+        if a < self.m and self._drifted(self.V[:, a:], self.KV[:, a:]):
+            q = self.V[:, a:].copy()
+            self.m = a
+            self._with_image = {name: min(b, a) for name, b in self._with_image.items()}
+            self._store(*self._against(q, self.reference.matrix @ q))
+        self._verified = self.m
 
     def _against(self, q: Array, load: Array) -> tuple[Array, Array]:
         """Made K_ref-orthogonal to V, and K_ref-orthonormal."""
         for _ in range(2):
             h = self.V.T @ load
-            q, load, least = _orthonormal(q - self.V @ h, load - self.KV @ h)
+            q, load, least = _orthonormal(q - lift(self.V, h), load - lift(self.KV, h))
             if least > CLOSE:
                 break
         return q, load
@@ -147,27 +160,32 @@ class ShapeBasis:
 
     def shapes(self, Y: Complex) -> Complex:
         """V Y, (n, k)."""
-        return from_parts(self.V @ in_parts(Y))
+        return from_parts(lift(self.V, in_parts(Y)))
 
     def residual(self, lam: Complex, Y: Complex, transposed: bool) -> tuple[Array, Array, Array]:
         """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖K_ref x‖ and ‖x‖, (k,)."""
-        wide, total = in_parts(Y), np.zeros((len(self.V), len(lam)), dtype=complex)
-        elastic = self.KV @ wide
+        wide, total = in_parts(Y), np.zeros((len(self.V), len(lam)), dtype=complex, order="F")
+        elastic = lift(self.KV, wide)
         for stored in ("stiffness", *self.operators.matrices):
-            image = from_parts(elastic if stored == "stiffness" else self.image(stored) @ wide)
+            image = from_parts(elastic if stored == "stiffness" else lift(self.image(stored), wide))
             for unit in self.operators.units.values():
                 if unit.stored == stored:
                     total += unit.rotated(image) * unit.weight(lam, transposed)
-        return in_parts(total), lengths(elastic), lengths(self.V @ wide)
+        return in_parts(total), lengths(elastic), lengths(lift(self.V, wide))
 
     def inertia(self, a: Array, b: Array) -> Array:
         """C V a + M V b, (n, p), of real coordinates."""
-        load = np.zeros((len(self.V), a.shape[1]))
+        load = np.zeros((len(self.V), a.shape[1]), order="F")
         for unit in self.operators.units.values():
             _, c1, c2 = unit.polynomial
             if c1 or c2:
-                load += unit.rotated(self.image(unit.stored) @ (c1 * a + c2 * b))
+                load += unit.rotated(lift(self.image(unit.stored), c1 * a + c2 * b))
         return load
+
+
+def lift(V: Array, coordinates: Array) -> Array:
+    """V × coordinates, (n, p) by columns as V is: BLAS takes twice as long to store rows."""
+    return np.asarray((coordinates.T @ V.T).T)
 
 
 def lengths(parts: Array) -> Array:
@@ -194,4 +212,4 @@ def _orthonormal(q: Array, load: Array) -> tuple[Array, Array, float]:
     sizes, U = la.eigh(0.5 * (gram + gram.T))
     keep = sizes > DEPENDENT
     U = U[:, keep] / np.sqrt(sizes[keep])
-    return q @ U, load @ U, float(sizes[keep].min(initial=1.0))
+    return lift(q, U), lift(load, U), float(sizes[keep].min(initial=1.0))

@@ -1,9 +1,4 @@
-"""Sweeps with a certified reduced basis: one factorization serves all points (docs/numerics.md,
-"Sweeps and maps").
-
-The model's instants must be combinations of the same operators, as those of a single body are. A
-mechanism is not such a model (`affine.shares_operators` tests it).
-"""
+"""A whole sweep from one reduced basis, trained, checked and bounded as `track` and maps do it."""
 
 from __future__ import annotations
 
@@ -19,9 +14,6 @@ from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reducer import Reducer, spread
 from modal.reduction.spot_check import spot_check
 from modal.types import Array, Complex, Mask
-
-__all__ = ["Reducer", "Sweep", "spread", "sweep"]
-
 
 TRAINING = 9  # points the basis is first grown on
 
@@ -59,7 +51,6 @@ def sweep(
     points: Sequence[Point],
     k: int = 10,
     tolerance: float = 1e-6,
-    threads: int = 1,
     checks: int = 1,
 ) -> Sweep:
     """The k lowest modes at every point of a sweep, certified to `tolerance` (relative).
@@ -71,7 +62,7 @@ def sweep(
     """
     family = AffineFamily(freeze, points[0])
     at = family.coefficients(points)
-    reducer = Reducer(family, at, k, tolerance, threads)
+    reducer = Reducer(family, at, k, tolerance)
     try:
         reducer.train(at.take(spread(len(points), TRAINING)))
         modes, certificate, rigid = reducer.solve(at)

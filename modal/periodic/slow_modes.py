@@ -1,0 +1,206 @@
+"""Floquet modes of the slow part of a large periodic model.
+
+The model is sampled on a space of its frozen modes at parts of a period
+(modal/periodic/chart_motion.py), its fast shapes are eliminated (modal/periodic/slow_motion.py),
+and the few slow coordinates z' = B(t) z that are left are propagated over the period. The error of
+an exponent λ comes from its periodic mode q(t) = p(t) e^{λt}, whose derivatives are those of the
+Fourier series of p, and from the residual ρ = M q̈ + (C + D) q̇ + K q that it leaves in the
+equations. By what lies in the space the exponent is wrong by |pᴴρ| / (2ω pᴴMp) to first order, and
+by the shapes that are missing by ρᴴ(K − ω²M)⁻¹ρ / (2ω pᴴMp), second order in the residual, as a
+Rayleigh quotient. Both are means over the period, times the condition of the exponent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as la
+
+from assembly.errors import AccuracyError, ConvergenceError
+from assembly.types import Inexact
+from modal.periodic.balanced import Balanced
+from modal.periodic.chart_motion import ChartMotion
+from modal.periodic.chart_panel import SHARE, Spectra, slow_first
+from modal.periodic.decoupled_orbits import DecoupledOrbits
+from modal.periodic.decoupling import decoupled_modes
+from modal.periodic.floquet_modes import FloquetModes, of_logs
+from modal.periodic.magnus import propagator_factors, step_factors
+from modal.periodic.orbits import Map, Propagation
+from modal.periodic.product_eigen import product_modes
+from modal.periodic.slow_motion import slow_motion
+from modal.reduction.error_bounds import coupled
+from modal.reduction.interpolation import Interpolant, fourier_interpolant
+from modal.reduction.link_motion import LinkMotion
+from modal.types import Array, Complex, Index
+
+TOLERANCE = 1e-9  # of the factors of the slow monodromy, relative
+INDEPENDENT = 1e-5  # least singular value of the space of frozen modes, of the largest
+FEWEST_HARMONICS = 4  # of the elimination of fast shapes
+FASTEST = 2e4  # rad a period of the fastest mode of a space of which nothing is eliminated
+BATCH = 64  # steps computed together
+INSTANTS = 16  # of the period, at which residuals are evaluated
+# For K_ref instead of K − ω²M, for the residual of the mode instead of that of the adjoint one, and
+# for instants instead of a mean.
+SAFETY = 4.0
+
+
+@dataclass(frozen=True)
+class _Slow:
+    """A model on its slow coordinates z: x = X(t) z, z' = B(t) z, x = (ω η, η̇) of `motion`."""
+
+    motion: ChartMotion
+    X: Interpolant
+    B: Interpolant
+    period: float
+
+    @property
+    def start(self) -> float:
+        """Where the period begins, s."""
+        return self.motion.start
+
+    def modes(self) -> _Orbits:
+        """All of its Floquet modes. Raises ConvergenceError."""
+        same = np.eye(self.B.table.shape[1])  # its coordinates are those of the energy
+        A = Balanced(self.B, same, same)
+        apart = decoupled_modes(A, self.start, self.period)
+        if apart is not None:
+            z, rates, vectors = apart.states, apart.rates, apart.vectors
+            logs, error = apart.logs, apart.error
+        else:
+            made = propagator_factors(A, self.start, self.start + self.period, TOLERANCE)
+            found = product_modes(made.matrices, made.errors)
+            logs, error, vectors = found.logs, found.error, found.vectors
+            rates = logs / self.period
+            z = self._propagated(A, vectors, rates, np.isfinite(error))
+        times = self.start + self.period * np.arange(len(z)) / len(z)
+        return _Orbits(logs, error, rates, vectors, self.X.many(times) @ z)
+
+    def _propagated(
+        self, A: Balanced, vectors: Complex, exponents: Complex, known: Array
+    ) -> Complex:
+        """The periodic parts (s, 2m, 2m) of z from vectors at the start of the period."""
+
+        def maps(count: int) -> Iterator[Map]:
+            starts = self.start + self.period * np.arange(count) / count
+            for first in range(0, count, BATCH):
+                for step in step_factors(A, starts[first : first + BATCH], self.period / count):
+                    yield step.__matmul__
+
+        values = np.linalg.eigvals(A.many(np.array([self.start]))[0])
+        fastest, ones = float(np.abs(values).max()), np.ones(len(vectors))
+        whole = Propagation(maps, vectors, lambda z: z, ones, fastest)
+        return whole.orbits(exponents, self.period, known)
+
+
+@dataclass(frozen=True)
+class _Orbits:
+    """log μ (N,), their errors (N,), and rates (N,), 1/s, that differ from log μ / T by multiples
+    of 2πi/T; z (N, N) at the start of the period, and the periodic parts p (s, 2r, N) of x."""
+
+    logs: Complex
+    error: Array
+    rates: Complex
+    z: Complex
+    p: Complex
+
+
+def slow_modes(links: LinkMotion, period: float, t0: float, k: int) -> FloquetModes | None:
+    """The k slowest modes of a mechanism on bases of its links, errors of the bases included.
+
+    None where the matrices are not smooth, or the propagation does not converge.
+    """
+    try:
+        motion = ChartMotion.of(lambda _: (links, period), [{}], k, t0, INDEPENDENT)
+        slow = _slow_part(motion, links, period, k)
+        found = slow.modes()
+    except (AccuracyError, ConvergenceError):
+        return None
+    chosen = _slowest(slow.B(t0), found.z, k)
+    chosen = chosen[np.argsort(-found.logs.real[chosen], kind="stable")]
+    condition = (np.linalg.norm(la.pinv(found.z), axis=1) * np.linalg.norm(found.z, axis=0))[chosen]
+    p, rates = found.p[:, :, chosen], found.rates[chosen]
+    missed = _missed(links, motion, p, rates, (t0, period)) * condition
+    exponents = found.logs[chosen] / period
+    missed = coupled(missed[None], exponents[None], condition[None])[0]
+    error = np.where(np.isfinite(missed), found.error[chosen] + missed * period, np.inf)
+    vectors = motion.lifted(slow.X(t0) @ found.z[:, chosen])
+    modes = of_logs(found.logs[chosen], vectors, error, period, t0, "reduced")
+    r = len(motion.frequencies)
+    lift = motion.shapes / motion.frequencies
+    inertia = np.sqrt(np.maximum(links.freeze(t0).M.diagonal(), 0.0))
+    size = np.linalg.norm(vectors, axis=0)
+    moves = DecoupledOrbits(p / size, rates, lambda x: np.asarray(lift @ x[:r]), inertia)
+    return replace(modes, propagation=moves)
+
+
+def _slow_part(motion: ChartMotion, links: LinkMotion, period: float, k: int) -> _Slow:
+    """With so many slow coordinates that the others are apart from them; all where none are."""
+    H = motion.accelerations((links, period))
+    spectra, rate = Spectra.of(motion, [H]), 2.0 * np.pi / period
+    A, r = motion.states(H), len(motion.frequencies)
+    X, B = np.repeat(np.eye(2 * r)[None], len(A), axis=0), A
+    # The error by the elimination is measured, so modes that are less far apart may be tried too.
+    for m in dict.fromkeys([spectra.slow(min(k, r), rate), *range(min(k, r), r)]):
+        harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
+        if harmonics < FEWEST_HARMONICS:
+            continue
+        order = slow_first(r, m)
+        found = slow_motion(A[:, order][:, :, order], 2 * m, period, harmonics)
+        if found is not None:
+            X = np.zeros((len(A), 2 * r, 2 * m))
+            X[:, order[: 2 * m]], X[:, order[2 * m :]] = np.eye(2 * m), found.L
+            B = found.B
+            break
+    else:
+        if float(spectra.sizes.max()) * period > FASTEST:
+            raise ConvergenceError("Floquet: no slow modes stay apart from the fast ones")
+    on_slow = fourier_interpolant(X, motion.start, period)
+    return _Slow(motion, on_slow, fourier_interpolant(B, motion.start, period), period)
+
+
+def _slowest(A: Array, vectors: Complex, k: int) -> Index:
+    """Numbers of the 2k vectors that consist most of the slowest frozen modes of A."""
+    values, frozen = la.eig(A)
+    slow = np.argsort(np.abs(values), kind="stable")[: 2 * k]
+    parts = np.abs(la.solve(frozen, vectors)) ** 2
+    share = parts[slow].sum(axis=0) / parts.sum(axis=0)
+    return np.asarray(np.argsort(-share, kind="stable")[: len(slow)])
+
+
+def _missed(
+    links: LinkMotion,
+    motion: ChartMotion,
+    p: Complex,
+    exponents: Complex,
+    span: tuple[float, float],
+) -> Array:
+    """The error (m,) of exponents, 1/s, by the residuals of their modes p (s, 2r, m)."""
+    t0, period = span
+    count, r = len(p), len(motion.frequencies)
+    eta = p[:, :r] / motion.frequencies[:, None]
+    rates = 2j * np.pi / period * np.fft.fftfreq(count, 1.0 / count)[:, None, None] + exponents
+    waves = np.fft.fft(eta, axis=0)
+    kept = slice(None, None, max(1, count // INSTANTS))
+    velocity, acceleration = (np.fft.ifft(waves * rates**n, axis=0)[kept] for n in (1, 2))
+    V, times = motion.shapes, t0 + period * np.arange(count)[kept] / count
+    q, v, a = (V @ part for part in (eta[kept], velocity, acceleration))
+    series = links.freeze_many(times)
+    M, C, K = series.mass, series.damping, series.stiffness
+    force = M @ a + C @ v + K @ q
+    inertia, speed = (_form(x, M @ x).mean(axis=0) for x in (q, v))
+    omega = np.sqrt(speed / np.maximum(inertia, np.finfo(float).tiny))
+    inside = np.abs((q.conj() * force).sum(axis=1)).mean(axis=0)
+    # The other shapes of the links respond to what the space leaves, then those that these miss.
+    static = 0.5 * (K + K.swapaxes(1, 2)) + float(omega.min()) ** 2 * M
+    response = np.linalg.solve(static, force)
+    between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
+    q = q - response
+    a = -np.linalg.solve(M, C @ v + K @ q)
+    outside = (links.missing(times, q, v, a)[0] ** 2).mean(axis=0)
+    return np.asarray((inside + SAFETY * (between + outside)) / (2.0 * omega * inertia))
+
+
+def _form(left: Inexact, right: Inexact) -> Array:
+    return np.asarray((left.conj() * right).sum(axis=1).real)

@@ -1,0 +1,53 @@
+"""Floquet multipliers of a mechanism in full order: Gauss steps of order 12 on its equations."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg as la
+
+from assembly.mechanisms.mechanism import Mechanism
+
+STAGES = 6
+RESOLUTION = 1.1  # |λ| h of the fastest mode: its multiplier is then right to about 1e-10
+
+
+def full_logs(mechanism: Mechanism, period: float, fastest: float) -> np.ndarray:
+    """log μ (2n,) of all degrees of freedom. fastest: |λ| of the modes that matter, rad/s."""
+    nodes, weights, a = _tableau()
+    steps = int(np.ceil(fastest * period / RESOLUTION))
+    h = period / steps
+    first = mechanism.freeze_many([0.0])
+    _, V = la.eigh(0.5 * (first.stiffness[0] + first.stiffness[0].T), first.mass[0])
+    n, s = V.shape[1], STAGES
+    total = np.eye(2 * n)
+    for j in range(steps):
+        series = mechanism.freeze_many(h * (j + nodes))
+        M, C, K = (V.T @ (A @ V) for A in (series.mass, series.damping, series.stiffness))
+        matrix = np.zeros((s, n, s, n))
+        for i in range(s):
+            matrix[i, :, i] = M[i]
+            for k in range(s):
+                matrix[i, :, k] += h * a[i, k] * C[i] + h * h * (a @ a)[i, k] * K[i]
+        load = -np.concatenate([K, C + h * nodes[:, None, None] * K], axis=2)
+        found = la.solve(matrix.reshape(s * n, s * n), load.reshape(s * n, 2 * n))
+        A = found.reshape(s, n, 2 * n)
+        step = np.eye(2 * n)
+        step[:n, n:] += h * np.eye(n)
+        step[:n] += h * h * np.tensordot(weights @ a, A, 1)
+        step[n:] += h * np.tensordot(weights, A, 1)
+        total = step @ total
+    return np.asarray(np.log(la.eigvals(total).astype(complex)))
+
+
+def _tableau() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes, weights and coefficients of Gauss collocation on [0, 1]."""
+    points, weights = np.polynomial.legendre.leggauss(STAGES)
+    c, k = 0.5 * (points + 1.0), np.arange(STAGES)
+    a = la.solve((c[:, None] ** k).T, (c[:, None] ** (k + 1) / (k + 1)).T).T
+    return c, 0.5 * weights, a
+
+
+def distances(logs: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """From each log μ to the nearest of `exact`, Im on its circle."""
+    apart = logs[:, None] - exact[None, :]
+    return np.asarray(np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0)).min(axis=1))
