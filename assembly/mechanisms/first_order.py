@@ -7,7 +7,8 @@ deflections of the stiffness alone, (TᵀKT) q₁ = Q. The change of a body's ma
 is a sum over unit loads and rigid motions; the conditions turn with their nodes, G₁ = ∇²g d₁, and T
 follows, G T₁ = −G₁T:
 
-    M₁ = TᵀM′T + T₁ᵀMT + TᵀMT₁,   K₁ = Tᵀ(K_G + Σλ∇²g + U) T + T₁ᵀKT + TᵀKT₁ + T₁ᵀ….
+    M₁ = TᵀM′T + T₁ᵀMT + TᵀMT₁,
+    K₁ = Tᵀ(K_G + Σλ∇²g + U + G₁ᵀSG + GᵀSG₁) T + T₁ᵀKT + TᵀKT₁.
 
 C and the transport terms change in order s^3/2 and beyond.
 """
@@ -21,6 +22,7 @@ import scipy.linalg as la
 
 from assembly.bodies.first_order import DEPENDENT, judge
 from assembly.elements.taylor import Taylor
+from assembly.errors import MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.joint_assembly import CHANGED, D, K
@@ -31,6 +33,10 @@ from assembly.types import Array
 TRIALS = 6  # Ritz modes of the error estimate
 ROUNDS = 4  # of subspace iteration, from vectors at random
 TINY = 1e-300
+FREE = (
+    "prestress: the mechanism is free to move, so that no deflection is determined for "
+    '"first-order"; hold its drivers, or give them a stiffness'
+)
 
 
 def first_order_parts(
@@ -46,7 +52,7 @@ def first_order_parts(
 
     Asks, or raises ConvergenceError, where the error estimate is large.
     """
-    deflected = Deflections(dynamics, elastic, now, T.value, linear.parts, Q)
+    deflected = FirstOrderDeflections(dynamics, elastic, now, T.value, linear.parts, Q)
     try:
         if deflected.now is not now:
             linear = reduced_parts(dynamics, elastic, deflected.now, T, transport, True, True)
@@ -60,7 +66,7 @@ def first_order_parts(
         deflected.destroy()
 
 
-class Deflections:
+class FirstOrderDeflections:
     """The first-order deflections of a mechanism at P instants, and what they change.
 
     T (P, J, m): over the constrained DOFs. linear: the named matrices of linear prestress, values
@@ -80,7 +86,10 @@ class Deflections:
         self.topology = dynamics.topology
         self.stacks, self.pattern = elastic.pattern(True, True)
         count, tocsr = len(Q), self.pattern.sparsity.tocsr
-        self._factors = [Factorization(tocsr(values), "spd") for values in linear["K"]]
+        try:
+            self._factors = [Factorization(tocsr(values), "spd") for values in linear["K"]]
+        except SingularSystemError as fault:
+            raise MechanismError(FREE) from fault
         self._mass = [tocsr(linear["M"][p]) for p in range(count)]
         q = [factor.solve(load) for factor, load in zip(self._factors, Q, strict=True)]
         self.d = np.array([self.pattern.expand(x, T[p]) for p, x in enumerate(q)])

@@ -24,7 +24,7 @@ from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.elastic_reduction import ElasticReduction, frame_stiffness
-from assembly.mechanisms.first_order import first_order_parts
+from assembly.mechanisms.first_order import FREE, first_order_parts
 from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joints import Joint
 from assembly.mechanisms.mechanism_system import MechanismSystem
@@ -277,10 +277,7 @@ class Mechanism(TrimmedMechanism):
         )
         if deflected:
             if any(fields.shape[1] for fields in rigid):
-                raise MechanismError(
-                    "prestress: the mechanism is free to move, so that no deflection is determined "
-                    'for "first-order"; hold its drivers, or give them a stiffness'
-                )
+                raise MechanismError(FREE)
             parts, Q = (
                 first_order_parts(self.dynamics, elastic, now, T, transport, found, Q),
                 0.0 * Q,
