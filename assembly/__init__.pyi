@@ -10,6 +10,9 @@ from assembly.bodies.attachments import (
 from assembly.bodies.attachments import (
     attach_spring as attach_spring,
 )
+from assembly.bodies.balance import Energies as Energies
+from assembly.bodies.balance import Momenta as Momenta
+from assembly.bodies.balance import Powers as Powers
 from assembly.bodies.beamdyn_input import beamdyn_blade as beamdyn_blade
 from assembly.bodies.beams import bar as bar
 from assembly.bodies.beams import beam as beam
@@ -162,6 +165,7 @@ from assembly.mechanisms.rigid_state import Pose as Pose
 from assembly.mechanisms.rigid_state import RigidState as RigidState
 from assembly.mechanisms.trim_result import Resultants as Resultants
 from assembly.mechanisms.trim_result import Trim as Trim
+from assembly.motion.deformed_body import DeformedBody as DeformedBody
 from assembly.motion.laws import Harmonic as Harmonic
 from assembly.motion.laws import Law as Law
 from assembly.motion.laws import Uniform as Uniform

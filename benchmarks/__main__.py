@@ -24,6 +24,8 @@ NAMES = (
     "mechanisms",
     "links",
     "verdicts",
+    "energy_momentum",
+    "exudyn_transients",
 )
 
 

@@ -43,7 +43,6 @@ def test_pendulum_of_sixty_degrees() -> None:
         errors[-1] = float(np.hypot(errors[-1], speed / natural))
     assert errors[1] < 3e-2 * amplitude
     assert 3.5 < errors[0] / errors[1] < 4.5
-    assert "energy" not in found
 
 
 def test_small_vibrations_are_the_linear_ones() -> None:
@@ -90,7 +89,9 @@ def test_modes_along_a_transient() -> None:
 def test_what_it_does_not_take_is_one_line() -> None:
     machine = pendulum(10.0)
     bar = assembly.beam(1.0, assembly.circle(0.1), assembly.steel, 2, clamped="start")
-    with pytest.raises(assembly.InputError, match="nonlinear: expected a Mechanism"):
+    with pytest.raises(
+        assembly.InputError, match="nonlinear: expected a Mechanism or a moving body"
+    ):
         modal.integrate(bar.freeze(), (0.0, 1.0), nonlinear=True)
     with pytest.raises(assembly.InputError, match="formalism must be"):
         modal.integrate(machine, (0.0, 1.0), formalism="hamilton", nonlinear=True)

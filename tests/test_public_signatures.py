@@ -10,13 +10,13 @@ import pytest
 import assembly
 from assembly import errors
 from assembly.bodies.first_order import FirstOrder
+from assembly.bodies.in_motion import BodyMotion
 from assembly.bodies.nonlinear import Equilibrium
 from assembly.bodies.statics import BodyStatics
 from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
 from assembly.linalg.multigrid import RigidMotions
-from assembly.mechanisms.deformed_bodies import BodyMotion
 from assembly.mechanisms.deformed_joints import DeformedRows
 from assembly.mechanisms.deformed_motion import DeformedMotion
 from assembly.mechanisms.elastic_reduction import ElasticReduction

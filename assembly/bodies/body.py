@@ -158,6 +158,11 @@ class Body:
         return placed_body(self, r, R)
 
     @cached_property
+    def dissipates(self) -> bool:
+        """Whether the body has any damping."""
+        return any(self.rayleigh) or self.operators.dampers.nnz > 0
+
+    @cached_property
     def operators(self) -> BodyOperators:
         """The fixed matrices over all degrees of freedom; mechanisms constrain them later."""
         return BodyOperators(self, np.arange(self.size))

@@ -78,6 +78,11 @@ class BodyOperators:
             else self.body.statics.damper_loads[self.keep]
         )
 
+    @cached_property
+    def dampers(self) -> sp.csr_matrix:
+        """D + d, internal dampers and those against the surroundings."""
+        return sp.csr_matrix(self.D.tocsr() + self.d.tocsr())
+
     def load(self, motion: Kinematics) -> Array:
         """Loads (n,) of the inertia of a motion and of the dampers against the surroundings."""
         total = np.zeros(self.n)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
+from assembly.elements.moments import point_moments
 from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.errors import MeshError
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, acceleration_units
@@ -114,6 +115,16 @@ class BarFamily(ElementFamily):
         _, n, N = self._stretched(u)
         pull = N[:, None] * n
         return self.map.vector(np.concatenate([-pull, pull], axis=1))
+
+    def strain_energy(self, u: Array, coefficients: Array) -> float:
+        length, _, N = self._stretched(u)
+        return float(0.5 * N @ (length - self.length))
+
+    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+        x = self.ends + self.map.gather(u).reshape(-1, 2, 3)
+        rates = self.map.gather(v).reshape(-1, 2, 3)
+        bars = zip(self._scalar_mass, x, rates, strict=True)
+        return np.asarray(np.sum([point_moments(m, *at) for m, *at in bars], axis=0))
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         length, n, N = self._stretched(u)

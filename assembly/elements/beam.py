@@ -190,6 +190,12 @@ class BeamFamily(ElementFamily):
         F = self._large.resultants(self.map.gather(u), coefficients)
         return np.asarray(np.concatenate([self.stations.X, F], axis=-1).reshape(-1, 9))
 
+    def strain_energy(self, u: Array, coefficients: Array) -> float:
+        return self._large.strain_energy(self.map.gather(u), coefficients)
+
+    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+        return self._large.moments(self.map.gather(u), self.map.gather(v), coefficients)
+
     def _path(self, passage: Passage) -> tuple[Array, Array, Array]:
         u, v, a = (self.map.gather(x) for x in (passage.u, passage.v, passage.a))
         return u, v, a

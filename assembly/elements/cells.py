@@ -14,6 +14,7 @@ from assembly.errors import MeshError
 from assembly.types import Array, Index
 
 BATCH_BYTES = 64_000_000  # of element arrays held at once
+KEPT_CELLS = 500  # cells of a mesh whose gradients are kept
 # Of the mean Jacobian determinant: how far below zero it may be at a node of a curved cell.
 FOLD = 0.05
 
@@ -87,7 +88,21 @@ class Cells:
         return NodePattern(len(self.points), [block.nodes for block in self.blocks])
 
     def batches(self, law: int) -> Iterator[Batch]:
-        """Cells of one material at the points of the stiffness, in runs of bounded memory."""
+        """Cells of one material at the points of the stiffness, in runs of bounded memory.
+
+        Those of a small mesh are kept.
+        """
+        if sum(len(block.nodes) for block in self.blocks) > KEPT_CELLS:
+            return self._made(law)
+        if law not in self._kept:
+            self._kept[law] = list(self._made(law))
+        return iter(self._kept[law])
+
+    @cached_property
+    def _kept(self) -> dict[int, list[Batch]]:
+        return {}
+
+    def _made(self, law: int) -> Iterator[Batch]:
         for block, slots in self._of(law):
             table = tabulate(block.kind, block.cell.stiffness_order)
             q, a, d = table.gradients.shape

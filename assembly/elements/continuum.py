@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from assembly.elements.cells import Batch, Cells
 from assembly.elements.family import ElementFamily
+from assembly.elements.moments import point_moments
 from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Combination, Kronecker
@@ -139,6 +140,22 @@ class Continuum(ElementFamily):
             forces = np.matmul(left, first.transpose(0, 1, 3, 2).reshape(e, q * d, d))
             np.add.at(total, batch.nodes.ravel(), forces.reshape(-1, d))
         return total.ravel()
+
+    def strain_energy(self, u: Array, coefficients: Array) -> float:
+        """∫ ½ S : E, J."""
+        total, nodal = 0.0, u.reshape(-1, self.dimension)
+        for law, batch in self._batches():
+            E = _green_strain(np.eye(self.dimension) + batch.displacement_gradient(nodal))
+            density = np.sum(law.stress(E) * E, axis=(-2, -1))
+            total += 0.5 * float(np.sum(batch.weights * density))
+        return total
+
+    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+        d, x = self.dimension, self.points.copy()
+        rates = np.zeros_like(x)
+        x[:, :d] += u.reshape(-1, d)
+        rates[:, :d] = v.reshape(-1, d)
+        return point_moments(self.scalar_mass, x, rates)
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> Any:
         """∂(internal force)/∂u: ∫ (F_iI ∂_Jφ_a) c_IJKL (F_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.elements.moments import SIZE as MOMENTS
 from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.errors import InputError
 from assembly.kinematics import UNIT_COUNT
@@ -25,6 +26,8 @@ class ElementFamily:
     size: int
     # Whether `geometric` depends on the displacement.
     stress_from_displacement: bool = True
+    # Damping of the family alone in proportion to its mass, 1/s.
+    mass_damping: float = 0.0
 
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         """Cells to draw: their kind in meshio's names, and the nodes (E, a) of each."""
@@ -111,6 +114,17 @@ class ElementFamily:
         raise InputError(
             f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'
         )
+
+    def strain_energy(self, u: Array, coefficients: Array) -> float:
+        """The energy, J, whose gradient `internal_force` is, without that of the inertia load."""
+        return 0.0
+
+    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+        """Second moments (7, 7) of the mass at displacements u and velocities v (size,).
+
+        See `assembly.elements.moments`.
+        """
+        return np.zeros((MOMENTS, MOMENTS))
 
     def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
         """The derivatives of the matrices by s at the displacement s u, s = 0, u (size,).

@@ -46,6 +46,7 @@ from assembly.elements.large_rotation import (
     spin_transposed,
     turned_by,
 )
+from assembly.elements.moments import section_moments
 from assembly.elements.taylor import Taylor, cross
 from assembly.errors import ConvergenceError
 from assembly.types import AnyArray, Array
@@ -167,9 +168,7 @@ class LargeBeam:
         return jacobian(lambda state: self._forces(state, coefficients), d)
 
     def _forces(self, d: AnyArray, coefficients: Array) -> AnyArray:
-        seen = in_turned_frame(self.shapes.ends, d)
-        y = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
-        y = y + self.shapes.own_fields @ coefficients
+        seen, y = self._seen(d, coefficients)
         on_seen = self._strain(seen, y, coefficients)
         elastic = from_turned_frame(self.shapes.ends, d, seen, on_seen)
         return elastic + self._inertia(d, seen, y, coefficients)
@@ -265,11 +264,33 @@ class LargeBeam:
         first = (self._lengths * force).sum(axis=-2)
         return np.asarray(total + np.concatenate([first, both, 0.0 * first, both], axis=-1))
 
+    def strain_energy(self, d: Array, coefficients: Array) -> float:
+        """½ ρᵀHρ + ∫ S₀·(Γ₂, κ₂), J, of all elements."""
+        seen, y = self._seen(d, coefficients)
+        strain = self._strains(y)
+        rho = self._generalized(seen, strain)
+        bent = 0.5 * np.einsum("ei,eij,ej->", rho, self.shapes.rigidity, rho)
+        own = np.sum((self.shapes.own_resultants @ coefficients) * strain.second_order(), axis=-1)
+        return float(bent + np.sum(self.shapes.lengths * own))
+
+    def moments(self, d: Array, v: Array, coefficients: Array) -> Array:
+        """Second moments (7, 7) of the mass (`assembly.elements.moments`)."""
+        path: Any = Taylor.of(d, v, 0.0 * v)
+        _, y = self._seen(path, coefficients)
+        moved, turns = self._moved(path, y)
+        st = self.shapes.stations
+        return section_moments(st.inertia, self.shapes.lengths, st.X + moved, turns)
+
+    def _seen(self, d: Any, coefficients: Array) -> tuple[Any, Any]:
+        """Nodes' motion (E, 12) and fields (E, Q, 12) as seen from the elements' frames."""
+        seen: Any = in_turned_frame(self.shapes.ends, d)
+        y: Any = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
+        return seen, y + self.shapes.own_fields @ coefficients
+
     def resultants(self, d: Array, coefficients: Array) -> AnyArray:
         """Forces and moments (E, Q, 6) of the sections, in their rotated axes."""
         shapes = self.shapes
-        seen = in_turned_frame(shapes.ends, d)
-        y = np.einsum("eqij,...ej->...eqi", shapes.fields, seen) + shapes.own_fields @ coefficients
+        seen, y = self._seen(d, coefficients)
         load = np.einsum("eij,ej->ei", shapes.rigidity, self._generalized(seen, self._strains(y)))
         own = shapes.own_resultants @ coefficients
         return np.asarray(np.einsum("eqij,ej->eqi", shapes.balance, load) + own)
@@ -285,9 +306,7 @@ class LargeBeam:
         mass, 1/s.
         """
         path: Any = Taylor.of(*np.split(state, 3, axis=-1))
-        seen: Any = in_turned_frame(self.shapes.ends, path)
-        y: Any = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
-        y = y + self.shapes.own_fields @ coefficients
+        seen, y = self._seen(path, coefficients)
         moved, turns = self._moved(path, y)
         st = self.shapes.stations
         force, moments = rate_gradient(st.inertia, st.X + moved, turns, omega, a)
@@ -302,9 +321,7 @@ class LargeBeam:
         """
         d, v = np.split(state, 2, axis=-1)
         path: Any = Taylor.of(d, v, 0.0 * v)
-        seen: Any = in_turned_frame(self.shapes.ends, path)
-        y: Any = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
-        y = y + self.shapes.own_fields @ coefficients
+        seen, y = self._seen(path, coefficients)
         rate = self._generalized(seen, self._strains(y)).rate
         load = np.einsum("eij,...ej->...ei", resistance, rate)
         own = self._of_load(load, 0.0 * load[..., None, :], y.value)

@@ -15,7 +15,7 @@ from scipy.special import bernoulli
 
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor, cross
-from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS
+from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, skew
 from assembly.types import AnyArray, Array
 
 _TERMS = 14  # of the series in θ²: exact to round-off for turns up to π
@@ -26,6 +26,7 @@ _SLOPES = _SERIES[:, 1:] * np.arange(1.0, _TERMS)
 # θ² up to which 4, 5, … terms are exact to round-off, with two to spare for derivatives.
 _REACH = np.array([(1e-18 * factorial(2 * n + 1)) ** (1.0 / n) for n in range(2, _TERMS - 2)])
 _FORMS = np.stack([*CENTRIPETAL_UNITS, *SKEW_UNITS])
+_SKEWS = np.stack(SKEW_UNITS)
 # cos θ in θ²; asin x/x in x²; (1 − ½θ cot ½θ)/θ² = Σ |B_2k|/(2k)! θ^(2k−2) in θ².
 _COSINE = np.array([(-1.0) ** k / factorial(2 * k) for k in range(_TERMS)])
 _ARCSINE = np.array([comb(2 * k, k) / 4.0**k / (2 * k + 1) for k in range(28)])
@@ -64,6 +65,22 @@ def moved_by(phi: AnyArray, v: AnyArray) -> AnyArray:
     across = cross(phi, v)
     moved: AnyArray = f1 * across + f2 * cross(phi, across)
     return moved
+
+
+def rotation(phi: Any) -> Any:
+    """R = exp(φ̃) (..., 3, 3)."""
+    q, count = _square(phi)
+    f1, f2 = (_horner(row[:count], q)[..., None] for row in _SERIES[:2])
+    wide: Any = np.einsum("kij,...k->...ij", _SKEWS, phi)
+    return np.eye(3) + f1 * wide + f2 * np.matmul(wide, wide)
+
+
+def spin_matrix(phi: Any) -> Any:
+    """T (..., 3, 3) of `spin_of`."""
+    q, count = _square(phi)
+    f2, f3 = (_horner(row[:count], q)[..., None] for row in _SERIES[1:])
+    wide: Any = np.einsum("kij,...k->...ij", _SKEWS, phi)
+    return np.eye(3) - f2 * wide + f3 * np.matmul(wide, wide)
 
 
 def turned_by(phi: AnyArray, v: AnyArray) -> AnyArray:
@@ -138,8 +155,8 @@ def inertia_gradient(
     (`SectionInertia.turning`).
     """
     A, a_O = acceleration_form(coefficients)
-    columns = np.stack([e @ A.T for e in _rotated_axes(inertia, turns)], axis=-1)
-    return inertia_work(inertia, turns, (X + u) @ A.T + a_O, columns)
+    R = section_rotation(inertia, turns)
+    return inertia_work(inertia, turns, R, (X + u) @ A.T + a_O, A @ R)
 
 
 def rate_gradient(
@@ -149,29 +166,25 @@ def rate_gradient(
 
     moved, turns: X + u and the rotation vectors as `Taylor`. a: damping in proportion to mass, 1/s.
     """
-    axes = _rotated_axes(inertia, turns)
-    first, *columns = (x.second + cross(2.0 * omega, x.rate) + a * x.rate for x in (moved, *axes))
+    R = section_rotation(inertia, turns)
+    first = moved.second + cross(2.0 * omega, moved.rate) + a * moved.rate
+    columns = R.second + (2.0 * skew(omega) + a * np.eye(3)) @ R.rate
     values = [turn.value for turn in turns]
-    return inertia_work(inertia, values, first, np.stack(columns, axis=-1))
+    return inertia_work(inertia, values, R.value, first, columns)
 
 
 def inertia_work(
-    inertia: SectionInertia, turns: Sequence[AnyArray], a: AnyArray, columns: AnyArray
+    inertia: SectionInertia, turns: Sequence[AnyArray], R: AnyArray, a: AnyArray, columns: AnyArray
 ) -> tuple[AnyArray, list[AnyArray]]:
     """∫ (∂x/∂(u, φ))ᵀ ẍ dm, (..., 3) for u and each φ, of sections with given accelerations.
 
-    a (..., 3): of the section's point; columns (..., 3, 3): of its rotated unit vectors.
+    R (..., 3, 3): of the sections. a (..., 3): of the section's point; columns (..., 3, 3): of its
+    rotated unit vectors.
     """
     parts = _turning_parts(inertia, turns)
-
-    def to_section(v: AnyArray) -> AnyArray:
-        for part in parts:
-            v = turned_by(-part, v + 0.0 * part)
-        return v
-
     force = inertia.m[..., None] * a + np.einsum("...ij,...j->...i", columns, inertia.eta)
-    # In the section's rotated axes, column by column.
-    turned = np.stack([to_section(column) for column in np.moveaxis(columns, -1, 0)], axis=-1)
+    back = R.swapaxes(-1, -2)  # no conjugate, so that complex steps pass
+    turned = back @ columns  # in the section's rotated axes
     product = turned @ inertia.J
     couple = np.stack(
         [
@@ -181,7 +194,7 @@ def inertia_work(
         ],
         axis=-1,
     )
-    couple = couple + cross(inertia.eta, to_section(a))
+    couple = couple + cross(inertia.eta, (back @ a[..., None])[..., 0])
     moments: list[AnyArray] = []
     for part in reversed(parts):
         moment = spin_transposed(part, couple)
@@ -195,15 +208,12 @@ def _turning_parts(inertia: SectionInertia, turns: Sequence[Any]) -> list[Any]:
     return [np.einsum("...ij,...j->...i", inertia.turning, phi) for phi in turns]
 
 
-def _rotated_axes(inertia: SectionInertia, turns: Sequence[Any]) -> list[Any]:
-    """R e_k for k = 1, 2, 3, (..., 3) each."""
-    axes: list[Any] = []
-    for e in np.eye(3):
-        v: Any = e
-        for part in reversed(_turning_parts(inertia, turns)):
-            v = turned_by(part, v + 0.0 * part)
-        axes.append(v)
-    return axes
+def section_rotation(inertia: SectionInertia, turns: Sequence[Any]) -> Any:
+    """R (..., 3, 3) of sections, of the parts of the rotation vectors that move mass."""
+    first, *others = (rotation(part) for part in _turning_parts(inertia, turns))
+    for other in others:
+        first = np.matmul(first, other)
+    return first
 
 
 def jacobian(gradient: Callable[[AnyArray], AnyArray], y: Array) -> Array:

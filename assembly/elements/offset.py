@@ -131,6 +131,14 @@ class OffsetFamily(CarriedFamily):
     def section_resultants(self, u: Array, coefficients: Array) -> Array:
         return self.inner.section_resultants(self._inner_motion(u), coefficients)
 
+    def strain_energy(self, u: Array, coefficients: Array) -> float:
+        return self.inner.strain_energy(self._inner_motion(u), coefficients)
+
+    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+        still = Passage(u, v, 0.0 * v, np.zeros(3), coefficients)
+        own, _ = self._inner_passage(still)
+        return self.inner.inertia_moments(own.u, own.v, coefficients)
+
     # Motion relative to the frame of the body.
 
     def _inner_passage(self, passage: Passage) -> tuple[Passage, Array]:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from assembly.elements.carried import CarriedFamily
 from assembly.elements.family import ElementFamily
+from assembly.elements.moments import placed_moments
 from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
 from assembly.types import Array, Index
@@ -39,6 +40,7 @@ class PlacedFamily(CarriedFamily):
         self.size = B.shape[1]
         self.stress_from_displacement = inner.stress_from_displacement
         self.inner, self.B, self.R, self.rayleigh = inner, B, R, rayleigh
+        self.mass_damping = rayleigh[0] + inner.mass_damping
         self.nodes = nodes
         self.r, self.P = r, unit_kinematics(r, R)
 
@@ -91,6 +93,13 @@ class PlacedFamily(CarriedFamily):
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         return self._carried(self.inner.tangent_stiffness(self.B @ u, self.P @ coefficients))
+
+    def strain_energy(self, u: Array, coefficients: Array) -> float:
+        return self.inner.strain_energy(self.B @ u, self.P @ coefficients)
+
+    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+        own = self.inner.inertia_moments(self.B @ u, self.B @ v, self.P @ coefficients)
+        return placed_moments(own, self.r, self.R)
 
     def section_resultants(self, u: Array, coefficients: Array) -> Array:
         own = self.inner.section_resultants(self.B @ u, self.P @ coefficients).reshape(-1, 3, 3)

@@ -16,6 +16,7 @@ from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_rotation import STEP, inertia_gradient, jacobian, rate_gradient
+from assembly.elements.moments import section_moments
 from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor
@@ -75,6 +76,12 @@ class RigidFamily(ElementFamily):
         y = self.map.gather(u)
         J = jacobian(lambda state: self._gradient(state, coefficients), y)
         return self.map.matrix(J - self._linear(coefficients))
+
+    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+        y, rate = self.map.gather(u), self.map.gather(v)
+        path: Any = Taylor.of(y, rate, 0.0 * rate)
+        moved, turn = self.points + path[..., :3], path[..., 3:]
+        return section_moments(self.inertia, np.ones(len(y)), moved, [turn])
 
     def _rates(self, state: AnyArray, omega: Array, a: float = 0.0) -> AnyArray:
         """Inertia forces (E, 6) of velocities and accelerations; state (..., E, 18)."""

@@ -45,6 +45,9 @@ class SpringFamily(ElementFamily):
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         return self.stiffness()
 
+    def strain_energy(self, u: Array, coefficients: Array) -> float:
+        return float(0.5 * u @ (self.stiffness() @ u))
+
     def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
         return Displaced()
 

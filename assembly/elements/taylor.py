@@ -208,6 +208,7 @@ _UFUNCS: dict[Any, Callable[..., Taylor]] = {
     np.add: lambda a, b: Taylor(np.add(*_aligned(a, b))),
     np.subtract: lambda a, b: Taylor(np.subtract(*_aligned(a, b))),
     np.multiply: lambda a, b: _leibniz(np.multiply, a, b),
+    np.matmul: lambda a, b: _leibniz(np.matmul, a, b),
     np.true_divide: lambda a, b: _leibniz(np.multiply, a, _reciprocal(b)),
     np.sqrt: _root,
 }

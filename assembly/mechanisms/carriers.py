@@ -14,12 +14,14 @@ and to second order by ½ δᵀ(∂W_θ/∂d δ) in the rotation. All have their
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from assembly.elements.large_rotation import spin_of, spin_rate_transposed, turned_by
+from assembly.elements.large_rotation import rotation, spin_matrix, spin_rate_transposed
 from assembly.elements.taylor import Taylor, matrix_product
 from assembly.errors import ConvergenceError
 from assembly.kinematics import skew
@@ -33,55 +35,74 @@ class Carried:
     """A frame carried by nodes of a body, in the axes of the body.
 
     offset: jet (3, 3) of the displacement of its origin; rotation: jet (3, 3, 3) of E; W: jet
-    (3, 6, D) over the D DOFs of its nodes. bend (3, D, D): ∂²(rotation vector)/∂d² of the three
-    components.
+    (3, 6, D) over the D DOFs of its nodes. bend: returns ∂²(rotation vector)/∂d² of the three
+    components, (3, D, D).
     """
 
     offset: Taylor
     rotation: Taylor
     W: Taylor
-    bend: Array
+    bend: Callable[[], Array]
 
     def curvature(self, wrench: Array) -> Array:
         """What second-order rotations add to the second derivative of a work, (D, D).
 
         wrench (6,): its derivative by the motion of the frame.
         """
-        return np.asarray(np.tensordot(wrench[3:], self.bend, 1))
+        return np.asarray(np.tensordot(wrench[3:], self.bend(), 1))
 
 
 def still() -> Carried:
     """A frame of the ground."""
-    offset, rotation = Taylor.constant(np.zeros(3)), Taylor.constant(np.eye(3))
-    return Carried(offset, rotation, Taylor(np.zeros((3, 6, 0))), np.zeros((3, 0, 0)))
+    zero = np.zeros(3)
+    return Carried(
+        Taylor.constant(zero),
+        Taylor.constant(np.eye(3)),
+        Taylor(np.zeros((3, 6, 0))),
+        partial(_straight, 0),
+    )
 
 
 def by_nodes(path: Array) -> list[Carried]:
     """Frames at P nodes; path (3, P, 6): the jets of their displacements and rotation vectors."""
     if np.linalg.norm(path[0, :, 3:], axis=-1).max(initial=0.0) > TURN:
         raise ConvergenceError("a node at a joint has rotated by more than π")
-    P, units = path.shape[1], np.eye(3)
-    phi: Any = Taylor(path[:, :, None, 3:])  # against each of the three axes
-    axes: Any = units + 0.0 * phi
-    rotated: Any = turned_by(phi, axes)
-    spins: Any = spin_of(phi, axes)
-    E = rotated.data.swapaxes(-1, -2)
+    P = path.shape[1]
+    phi: Any = Taylor(path[:, :, 3:])
+    E, spins = rotation(phi).data, spin_matrix(phi).data
     W = np.zeros((3, P, 6, 6))
     W[..., :3, :3] = E.swapaxes(-1, -2)
-    W[..., 3:, 3:] = spins.data.swapaxes(-1, -2)
-    at, one = path[0, :, None, None, 3:], np.ones((P, 3, 3, 1))
-    B = spin_rate_transposed(at * one, units[None, None] * one, units[None, :, None] * one)
-    bend = np.zeros((P, 3, 6, 6))
-    bend[..., 3:, 3:] = 0.5 * (B + B.swapaxes(-1, -2))
+    W[..., 3:, 3:] = spins
     return [
-        Carried(Taylor(path[:, k, :3]), Taylor(E[:, k]), Taylor(W[:, k]), bend[k]) for k in range(P)
+        Carried(
+            Taylor(path[:, k, :3]), Taylor(E[:, k]), Taylor(W[:, k]), partial(_bent, path[0, k, 3:])
+        )
+        for k in range(P)
     ]
+
+
+def _bent(phi: Array) -> Array:
+    """∂²(rotation vector)/∂d², (3, 6, 6), of a node with the rotation vector φ."""
+    units = np.eye(3)
+    at = np.broadcast_to(phi, (3, 3, 3))
+    B = spin_rate_transposed(at, units[None] + 0.0 * at, units[:, None] + 0.0 * at)
+    bend = np.zeros((3, 6, 6))
+    bend[:, 3:, 3:] = 0.5 * (B + B.swapaxes(-1, -2))
+    return bend
 
 
 def restricted(carried: Carried, chosen: Index) -> Carried:
     """The same frame over some of its DOFs: the others are absent."""
-    W, bend = carried.W.data[:, :, chosen], carried.bend[:, chosen[:, None], chosen]
+    W = carried.W.data[:, :, chosen]
+
+    def bend() -> Array:
+        return carried.bend()[:, chosen[:, None], chosen]
+
     return Carried(carried.offset, carried.rotation, Taylor(W), bend)
+
+
+def _straight(size: int) -> Array:
+    return np.zeros((3, size, size))
 
 
 def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
@@ -95,7 +116,7 @@ def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
     if not turns:
         W = np.zeros((3, 6, 3 * k))
         W[0, :3] = spread
-        return Carried(mean, Taylor.constant(np.eye(3)), Taylor(W), np.zeros((3, 3 * k, 3 * k)))
+        return Carried(mean, Taylor.constant(np.eye(3)), Taylor(W), partial(_straight, 3 * k))
     x = path - mean.data[:, None]
     x[0] += arms
     F = Taylor(np.einsum("jni,na->jia", x, arms))
@@ -107,7 +128,8 @@ def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
     W = np.zeros((3, 6, 3 * k))
     W[:, :3] = matrix_product(E.transposed, Taylor.constant(spread)).data
     W[:, 3:] = matrix_product(P, arm_rows).data
-    return Carried(mean, E, Taylor(W), _bend(W[0, 3:], P.value, E.value, S.value, arms))
+    bend = partial(_bend, W[0, 3:], P.value, E.value, S.value, arms)
+    return Carried(mean, E, Taylor(W), bend)
 
 
 def _bend(W: Array, P: Array, E: Array, S: Array, arms: Array) -> Array:

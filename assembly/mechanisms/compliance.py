@@ -23,6 +23,8 @@ from assembly.mechanisms.deflections import Deflected, Deflections
 from assembly.mechanisms.drivers import Driver
 from assembly.types import Array, Index, Mask
 
+RATE_STEP = 1e-5  # s, or of the time: step of the central difference of a stiffness over time
+
 OverTime = Callable[[Array], Array]
 Group = tuple[Index, OverTime, OverTime]  # rows, and their stiffness and damping over time
 
@@ -160,6 +162,39 @@ class Compliance:
         for bushing, (rows, S, c) in zip(self.bushings, self._bushing_groups, strict=True):
             out[rows] = S(at) @ x[rows] + c(at) @ rate[rows] + bushing.preload_of(len(rows))
         return out
+
+    def springs(self, t: float, x: Array) -> Array:
+        """Forces (rows,) of the springs of drives alone at time t, s."""
+        out, at = np.zeros(self.size), np.asarray(t, dtype=float)
+        for (row, _), (_, S, _) in zip(self._drives, self._drive_groups, strict=True):
+            out[row] = S(at)[0, 0] * x[row]
+        return out
+
+    def energy(self, t: float, x: Array) -> float:
+        """½ xᵀS x of all springs and the work of preloads on deflections x (rows,), J."""
+        at = np.asarray(t, dtype=float)
+        groups = (*self._drive_groups, *self._bushing_groups)
+        stored = [0.5 * x[rows] @ S(at) @ x[rows] for rows, S, _ in groups]
+        preloads = zip(self.bushings, self._bushing_groups, strict=True)
+        stored += [b.preload_of(len(rows)) @ x[rows] for b, (rows, _, _) in preloads]
+        return float(sum(stored))
+
+    def parametric_power(self, t: float, x: Array) -> float:
+        """½ xᵀ(dS/dt) x of springs whose stiffness is a function of time, W."""
+        if not self.varies:
+            return 0.0
+        h = RATE_STEP * max(1.0, abs(t))
+        rest = self.energy(t - h, x), self.energy(t + h, x)
+        return (rest[1] - rest[0]) / (2.0 * h)
+
+    def dissipation(self, t: float, rate: Array) -> float:
+        """What the dampers of drives and bushings take at rates (rows,) of deflections, W."""
+        at, taken = np.asarray(t, dtype=float), []
+        for (row, drive), (_, _, c) in zip(self._drives, self._drive_groups, strict=True):
+            taken.append(c(at)[0, 0] * (drive.rate_at(float(t)) + rate[row]) ** 2)
+        for rows, _, c in self._bushing_groups:
+            taken.append(rate[rows] @ c(at) @ rate[rows])
+        return float(sum(taken))
 
     def total(self, multipliers: Array, steady: Array, wrench: Array) -> Array:
         """Force (..., rows) of every row.

@@ -22,12 +22,14 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.bodies.balance import Energies, Momenta, Powers
+from assembly.bodies.in_motion import BodyMotion, body_force, body_parts
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
 from assembly.kinematics import unit_coefficients
-from assembly.mechanisms.deformed_bodies import BodyMotion, body_force, body_parts
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
+from assembly.mechanisms.energy import energies_of, momenta_of, power_on_masters, powers_of
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
@@ -101,11 +103,9 @@ class DeformedMotion:
         """
         path = np.zeros((3, self.size))
         path[0] = guess
-        path[0, self.masters] = q
-        still = np.zeros_like(path)
+        path[:, self.masters] = q, v, a
         for _ in range(CLOSING_STEPS):
-            still[0] = path[0]
-            at = self.rows(still)
+            at = self.rows(path)
             step = self._solved(at, at.evaluated.value.value)
             path[0, self.slaves] -= step
             size = np.abs(step / self._slave_scale).max(initial=0.0)
@@ -113,10 +113,12 @@ class DeformedMotion:
                 break
         else:
             raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
-        for order, values in ((1, v), (2, a)):
-            path[order, self.masters] = values
-            at = self.rows(path)
-            path[order, self.slaves] -= self._solved(at, at.evaluated.value.data[order])
+        if not len(self.slaves):
+            return DeformedState(self, path, at)
+        # Rates of conditions are linear in those of the DOFs; accelerations follow velocities.
+        path[1, self.slaves] -= self._solved(at, at.evaluated.value.rate)
+        at = self.rows(path)
+        path[2, self.slaves] -= self._solved(at, at.evaluated.value.second)
         return DeformedState(self, path, self.rows(path))
 
     def _solved(self, at: DeformedRows, gap: Array) -> Array:
@@ -207,6 +209,41 @@ class DeformedState:
             J = self.rows.G[0][m.held][:, m._slave_places]
             out[m.held] = np.linalg.solve(J.T, -self.force[m.slaves])
         return out
+
+    @cached_property
+    def energies(self) -> Energies:
+        """Kinetic energy and potentials."""
+        return energies_of(self)
+
+    @property
+    def momenta(self) -> Momenta:
+        """Momentum and angular momentum."""
+        return momenta_of(self)
+
+    @cached_property
+    def powers(self) -> Powers:
+        """What loads, drives and dampers supply."""
+        return powers_of(self)
+
+    @property
+    def symmetries(self) -> Array:
+        """Velocities (n, 0) of rigid motions that nothing holds: joints hold a mechanism."""
+        return np.zeros((len(self.q), 0))
+
+    def power(self, force: Array) -> float:
+        """The power of forces on the independent degrees of freedom.
+
+        Parameters
+        ----------
+        force : ndarray, shape (n,)
+            N and N·m, in the axes of their bodies.
+
+        Returns
+        -------
+        float
+            W, of the absolute motion.
+        """
+        return power_on_masters(self, force)
 
     def parts(self, exact: bool = True) -> dict[str, sp.csr_matrix]:
         """The named matrices of the frozen system.

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assembly.arguments import as_number, check_kind
 from assembly.bodies.body import Body, Prestress
 from assembly.bodies.made_from import in_words
 from assembly.bodies.turning_checks import check_rotation, check_support
-from assembly.errors import MotionError
+from assembly.errors import InputError, MotionError
 from assembly.kinematics import Kinematics
+from assembly.motion.deformed_body import DeformedBody, check_body
 from assembly.motion.motion import FunctionMotion, Motion, Steady, Turning
 from assembly.system.frozen import FrozenSystem
+
+RECENT = 4  # times whose kinematics are kept
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,56 @@ class MovingBody:
         if np.any(now.velocity):
             rates["velocity"] = now.velocity
         return self.body.freeze_kinematics(now, self.prestress, rates)
+
+    def displaced(
+        self,
+        t: float,
+        q: ArrayLike,
+        velocity: ArrayLike,
+        acceleration: ArrayLike,
+        *,
+        near: DeformedBody | None = None,
+    ) -> DeformedBody:
+        """The body with given finite displacements, in motion.
+
+        Parameters
+        ----------
+        t : float
+            s.
+        q, velocity, acceleration : array_like, shape (n,)
+            Free degrees of freedom, m and rad, and their first two rates, in the moving frame.
+        near : DeformedBody, optional
+            A neighbouring state; not needed.
+
+        Returns
+        -------
+        DeformedBody
+            As `Mechanism.displaced`: `residual`, `tangents()`, `system()`, `energies`, `powers`.
+
+        Raises
+        ------
+        ConvergenceError
+            A displacement is out of range.
+        InputError
+            For a body without a law of large displacements, or pinned on its axis.
+        """
+        check_body(self.body)
+        values = [np.asarray(x, dtype=float) for x in (q, velocity, acceleration)]
+        if any(x.shape != self.body.free.shape for x in values):
+            raise InputError(
+                f"q, velocity, acceleration: expected {len(self.body.free)} numbers each"
+            )
+        at = float(t)
+        if at not in self._recent:
+            if len(self._recent) == RECENT:
+                del self._recent[next(iter(self._recent))]
+            self._recent[at] = self.motion.at(at)
+        return DeformedBody(self.body, self.motion, self._recent[at], at, *values)
+
+    @cached_property
+    def _recent(self) -> dict[float, Kinematics]:
+        """Kinematics of the last few times: Newton's method asks for each several times."""
+        return {}
 
 
 def moving(

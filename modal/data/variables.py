@@ -160,6 +160,28 @@ TRANSIENT: Table = {
     "unknown": Variable("number of the recorded degree of freedom", "1", ("probe",)),
 }
 
+TRANSIENT_NONLINEAR: Table = (
+    dict(TRANSIENT)
+    | {
+        name: Variable(long_name, units, ("time",))
+        for name, long_name, units in (
+            ("energy", "kinetic energy and potentials of the absolute motion", "J"),
+            ("kinetic_energy", "kinetic energy of the absolute motion", "J"),
+            ("strain_energy", "energy of elements, springs and bushings", "J"),
+            ("gravity_energy", "potential of the weight", "J"),
+            ("load_work", "work of the applied loads since the start", "J"),
+            ("drive_work", "work of the drives since the start", "J"),
+            ("damper_work", "work of dampers and internal damping since the start", "J"),
+        )
+    }
+    | {
+        "momentum": Variable("momentum in fixed axes", "N s", ("time", "axis")),
+        "angular_momentum": Variable(
+            "angular momentum about the origin of the fixed axes", "N m s", ("time", "axis")
+        ),
+    }
+)
+
 CROSSCHECK: Table = {
     "frozen_rate": Variable("mean over the motion of the frozen growth rate Re λ", "s-1", _MODE),
     "corrected_rate": Variable("mean over the motion of the corrected growth rate σ", "s-1", _MODE),
@@ -287,6 +309,7 @@ TABLES: Mapping[str, Table] = {
     "events": EVENTS,
     "map": MAP,
     "transient": TRANSIENT,
+    "transient_nonlinear": TRANSIENT_NONLINEAR,
     "crosscheck": CROSSCHECK,
     "identified": IDENTIFIED,
     "response": RESPONSE,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,17 @@ from modal.types import Array
 Load = Callable[[float], Array]
 
 
-class EnergyLedger:
+class Ledger:
+    """What the ledgers of linear equations have in common."""
+
+    nothing = 0.0  # work at the start, J
+
+    def details(self, t: float, q: Array, v: Array, work: Array) -> dict[str, Any]:
+        """What is recorded besides the energy and its defect."""
+        return {}
+
+
+class EnergyLedger(Ledger):
     """Energy at instants and work over steps, of a second-order model."""
 
     def __init__(self, equations: SecondOrderModel, load: Load) -> None:
@@ -69,7 +80,7 @@ class EnergyLedger:
         return total
 
 
-class FirstOrderLedger:
+class FirstOrderLedger(Ledger):
     """½|x|² of x' = A(t) x instead of an energy; its rate is xᵀA x."""
 
     def __init__(self, model: FirstOrderModel) -> None:

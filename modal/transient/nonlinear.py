@@ -1,108 +1,87 @@
 """Time integration at finite elastic displacements: generalised-α with Newton's method.
 
-The equations R(q, q̇, q̈, t) = F(t) are those of `model.displaced` (of mechanisms). Per step
-(Arnold & Brüls, Multibody Syst. Dyn. 18, 2007, 185)
+The equations R(q, q̇, q̈, t) = F(t) are those of `model.displaced`. Per step (Arnold & Brüls,
+Multibody Syst. Dyn. 18, 2007, 185)
 
     R(q₁, v₁, a₁, t₁) = F(t₁),   (1 − α_m) A₁ + α_m A = (1 − α_f) a₁ + α_f a,
     q₁ = q + h v + h² [(½ − β) A + β A₁],   v₁ = v + h [(1 − γ) A + γ A₁],
 
 with the parameters of Chung & Hulbert and A the acceleration at t + (α_m − α_f) h. The step matrix
-is kept while Newton's method converges well with it.
+is kept while Newton's method converges well with it. The work of a step is the trapezoidal rule on
+the powers at its ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from assembly.errors import ConvergenceError, InputError
-from assembly.linalg.factorization import Factorization
 from modal.transient.integrators.generalized_alpha import AlphaParameters
 from modal.transient.integrators.stages import Stages, State
 from modal.transient.loads import InertiaLoads
 from modal.transient.loads import Load as LoadLike
+from modal.transient.newton import Force, Newton
 from modal.types import Array
 
-ITERATIONS = 12
-TOLERANCE = 1e-10  # of a Newton step, against the displacement of a step
-SLOW = 0.2  # ratio of two Newton steps from which the step matrix is formed again
-
-Force = Callable[[float], Array]
+WORKS = ("load_work", "drive_work", "damper_work")
 
 
-class NonlinearAlpha(AlphaParameters):
-    """rho_infinity: spectral radius at infinite frequency, 0 to 1; 1 damps nothing."""
+class NonlinearAlpha(Newton, AlphaParameters):
+    """`State.carried`: A, a, and the powers (3,) of loads, drives and dampers.
+
+    rho_infinity: spectral radius at infinite frequency, 0 to 1; 1 damps nothing.
+    """
 
     order = 2
 
     def __init__(self, model: Any, load: Force, rho_infinity: float = 1.0) -> None:
-        super().__init__(rho_infinity)
-        self.model, self.load = model, load
-        self._near: Any = None
-        self._factor: Factorization | None = None
-        self._made_for = 0.0
-
-    def _state(self, t: float, q: Array, v: Array, a: Array) -> Any:
-        self._near = self.model.displaced(t, q, v, a, near=self._near)
-        return self._near
-
-    def acceleration(self, t: float, q: Array, v: Array) -> Array:
-        """a of R(q, v, a, t) = F(t), in which a is linear."""
-        state = self._state(t, q, v, np.zeros_like(q))
-        with Factorization(state.tangents()[0], "general") as factor:
-            return np.asarray(factor.solve(self.load(t) - state.residual))
+        Newton.__init__(self, model, load)
+        AlphaParameters.__init__(self, rho_infinity)
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
         """The state at t, with the accelerations at t and where the method expects it."""
         a = self.acceleration(t, q, v)
+        powers = self.powers(self.state(t, q, v, a), self.load(t))
         ahead, A = (self.alpha_m - self.alpha_f) * h, a
         if ahead:
             A = self.acceleration(t + ahead, q + ahead * v + 0.5 * ahead**2 * a, v + ahead * a)
-        return State(q, v, np.concatenate([A, a]))
-
-    def step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
-        """From t to t + h; ConvergenceError where Newton's method does not converge."""
-        try:
-            return self._step(t, h, state)
-        except ConvergenceError as fault:
-            raise ConvergenceError(
-                f"integrate: the step from t = {t:.6g} s fails ({fault}); take a shorter step than "
-                f"{h:.3g} s",
-                partial=state.q,
-            ) from fault
+        return State(q, v, np.concatenate([A, a, powers]))
 
     def _step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
         am, af, beta, gamma = self.alpha_m, self.alpha_f, self.beta, self.gamma
-        q, v, (A, a) = state.q, state.v, np.split(state.carried, 2)
+        q, v, n = state.q, state.v, len(state.q)
+        A, a, before = np.split(state.carried, (n, 2 * n))
         A_new, last, fresh = A.copy(), np.inf, False
         force = self.load(t + h)
-        if self._made_for != h:
-            self.destroy()
-        for _ in range(ITERATIONS):
+        self.renew_for(h)
+        for _ in range(self.ITERATIONS):
             a_new = ((1.0 - am) * A_new + am * A - af * a) / (1.0 - af)
             q_new = q + h * v + h * h * ((0.5 - beta) * A + beta * A_new)
             v_new = v + h * ((1.0 - gamma) * A + gamma * A_new)
-            at = self._state(t + h, q_new, v_new, a_new)
-            if self._factor is None:
+            at = self.state(t + h, q_new, v_new, a_new)
+            if self.factor is None:
                 M, C, K = at.tangents()
-                S = (1.0 - am) / (1.0 - af) * M + gamma * h * C + beta * h * h * K
-                self._factor, self._made_for, fresh = Factorization(S, "general"), h, True
-            change = np.asarray(self._factor.solve(force - at.residual))
+                self.factorize((1.0 - am) / (1.0 - af) * M + gamma * h * C + beta * h * h * K, h)
+                fresh = True
+            assert self.factor is not None
+            change = np.asarray(self.factor.solve(force - at.residual))
             size = beta * h * h * float(np.linalg.norm(change))
             if not np.isfinite(size):
                 break
             A_new = A_new + change
             scale = float(np.linalg.norm(q_new)) + h * float(np.linalg.norm(v_new))
-            if size <= TOLERANCE * scale or size == 0.0:
+            if size <= self.TOLERANCE * scale or size == 0.0:
                 q_new = q + h * v + h * h * ((0.5 - beta) * A + beta * A_new)
                 v_new = v + h * ((1.0 - gamma) * A + gamma * A_new)
                 a_new = ((1.0 - am) * A_new + am * A - af * a) / (1.0 - af)
                 middle = 0.5 * (q + q_new), 0.5 * (v + v_new)
-                stages = Stages(np.array([0.5]), np.ones(1), middle[0][None], middle[1][None])
-                return State(q_new, v_new, np.concatenate([A_new, a_new])), stages
-            if size > SLOW * last:
+                powers = self.powers(at, force)
+                work = 0.5 * h * (before + powers)
+                stages = Stages(np.array([0.5]), np.ones(1), middle[0][None], middle[1][None], work)
+                return State(q_new, v_new, np.concatenate([A_new, a_new, powers])), stages
+            if size > self.SLOW * last:
                 if fresh and size > last:
                     break
                 self.destroy()
@@ -113,28 +92,44 @@ class NonlinearAlpha(AlphaParameters):
         """The state as a step of length `new` expects it."""
         return self.start(t, new, state.q, state.v)
 
-    def destroy(self) -> None:
-        if self._factor is not None:
-            self._factor.destroy()
-        self._factor = None
 
+class NonlinearLedger:
+    """Energy, momenta and work of the states of a nonlinear integrator."""
 
-class NoLedger:
-    """In the place of an energy ledger: the energy of finite displacements is not recorded."""
+    nothing = np.zeros(len(WORKS))
+
+    def __init__(self, integrator: Newton) -> None:
+        self.integrator = integrator
 
     def energy(self, t: float, q: Array, v: Array) -> float:
-        return 0.0
+        """Kinetic energy and potentials, J."""
+        return float(self.integrator.ended(t, q, v).energies.total)
 
-    def work(self, t: float, h: float, stages: Stages) -> float:
-        return 0.0
+    def work(self, t: float, h: float, stages: Stages) -> Array:
+        """Of loads, drives and dampers over a step, (3,), J."""
+        assert stages.work is not None
+        return stages.work
+
+    def details(self, t: float, q: Array, v: Array, work: Array) -> dict[str, Any]:
+        """What is recorded besides the energy and its defect."""
+        state = self.integrator.ended(t, q, v)
+        at, momenta = state.energies, state.momenta
+        return dict(
+            kinetic_energy=at.kinetic,
+            strain_energy=at.strain,
+            gravity_energy=at.gravity,
+            momentum=momenta.linear,
+            angular_momentum=momenta.angular,
+            **dict(zip(WORKS, work.tolist(), strict=True)),
+        )
 
 
 def check_nonlinear(model: Any, formalism: str, loads: tuple[LoadLike, ...]) -> None:
     """InputError for what a nonlinear transient does not take."""
     if not callable(getattr(model, "displaced", None)):
         raise InputError(
-            f"nonlinear: expected a Mechanism, got {type(model).__name__}; one body is a mechanism "
-            "on a driven hub"
+            f"nonlinear: expected a Mechanism or a moving body, got {type(model).__name__}; of one "
+            "body: assembly.moving(body, motion)"
         )
     if formalism != "lagrange":
         raise InputError(f'nonlinear: formalism must be "lagrange", got {formalism!r}')

@@ -13,12 +13,12 @@ from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, provenance
-from modal.data.variables import TRANSIENT
+from modal.data.variables import TRANSIENT, TRANSIENT_NONLINEAR
 from modal.transient.loads import dof_number
 from modal.types import Array
 
 DEFAULT_PROBES = 6
-RECORDED = ("time", "displacement", "velocity", "energy", "energy_defect")
+AXES = ["x", "y", "z"]
 
 
 @dataclass(frozen=True)
@@ -65,30 +65,33 @@ class Recorder:
 
     def __init__(self, probes: Probes) -> None:
         self.probes = probes
-        self._rows: dict[str, list[Any]] = {name: [] for name in RECORDED}
+        self._rows: dict[str, list[Any]] = {}
 
-    def add(self, t: float, q: Array, v: Array, energy: float, defect: float) -> None:
+    def add(self, t: float, q: Array, v: Array, energies: dict[str, Any]) -> None:
         chosen = self.probes.indices
-        for name, value in zip(RECORDED, (t, q[chosen], v[chosen], energy, defect), strict=True):
-            self._rows[name].append(value)
+        row = dict(time=t, displacement=q[chosen], velocity=v[chosen]) | energies
+        for name, value in row.items():
+            self._rows.setdefault(name, []).append(value)
 
     def arrays(self) -> dict[str, Array]:
         return {name: np.array(rows, dtype=float) for name, rows in self._rows.items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self._rows = {name: list(arrays[name]) for name in RECORDED}
+        self._rows = {name: list(values) for name, values in arrays.items()}
 
     def dataset(self, attributes: dict[str, Any]) -> xr.Dataset:
         """The transient dataset (docs/datasets.md)."""
         arrays = self.arrays()
         times = arrays.pop("time")
+        axes = {"axis": AXES} if "momentum" in arrays else {}
         dataset = xr.Dataset(
-            {name: (TRANSIENT[name].dims, values) for name, values in arrays.items()},
+            {name: (TRANSIENT_NONLINEAR[name].dims, values) for name, values in arrays.items()},
             coords={
                 "time": times,
                 "probe": list(self.probes.labels),
                 "unknown": ("probe", self.probes.indices),
+                **axes,
             },
             attrs=provenance(title="transient", **attributes),
         )
-        return described(dataset, TRANSIENT)
+        return described(dataset, TRANSIENT_NONLINEAR if axes else TRANSIENT)

@@ -17,6 +17,7 @@ from assembly.errors import InputError
 from modal.data import checkpoint as checkpoints
 from modal.data.datasets import made_from
 from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.transient.conserving import EnergyMomentum
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
 from modal.transient.energy import EnergyLedger, FirstOrderLedger
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
@@ -27,7 +28,7 @@ from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
 from modal.transient.integrators.stages import Integrator, State
 from modal.transient.link_transient import on_links
 from modal.transient.loads import Load, check_resolved, total_force
-from modal.transient.nonlinear import NoLedger, NonlinearAlpha, check_nonlinear
+from modal.transient.nonlinear import NonlinearAlpha, NonlinearLedger, check_nonlinear
 from modal.transient.records import Recorder, chosen_probes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import Accepted, AdaptiveSteps, FixedSteps
@@ -36,6 +37,7 @@ from modal.transient.tabulated import TabulatedModel
 Formalism = Literal["lagrange", "hamilton"]
 
 METHODS = {"lagrange": ("generalized-alpha",), "hamilton": ("midpoint", "gauss4", "gauss6")}
+NONLINEAR = ("generalized-alpha", "energy-momentum")
 STAGES = {"midpoint": 1, "gauss4": 2, "gauss6": 3}
 DEFAULT_TOLERANCE = 1e-6
 MOST_STEPS = 1e9
@@ -78,6 +80,7 @@ def integrate(
     method : str, optional
         Of "lagrange": "generalized-alpha". Of "hamilton" and of a callable: "midpoint" (order 2),
         "gauss4" or "gauss6". Default: "midpoint" for "hamilton", "gauss4" for a callable.
+        Nonlinear: "generalized-alpha" or "energy-momentum".
     step : float, optional
         Fixed step, s. It is shortened so that it divides the span.
     displacement_tolerance : float, optional
@@ -88,10 +91,9 @@ def integrate(
         Spectral radius of generalised-α at infinite frequency, 0 to 1. 1 conserves the energy;
         less damps the high frequencies.
     nonlinear : bool, default False
-        Of a mechanism: finite elastic displacements and rotations (docs/theory.md, "Mechanisms at
-        finite deflection"). All steady loads of the motion act; q counts from the undeformed
-        machine, and `mechanism.trim(t).q` is the equilibrium at the start. The energy is not
-        recorded.
+        Of a mechanism or a moving body: finite elastic displacements and rotations (docs/theory.md,
+        "Mechanisms at finite deflection"). All steady loads of the motion act; q counts from the
+        undeformed machine, and `mechanism.trim(t).q` is the equilibrium at the start.
     loads : sequence of Harmonic, Impulse, Tabulated, InertiaLoads, optional
         Default: none, the free vibration.
     probes : sequence of int or (int, str), or "all", optional
@@ -190,30 +192,26 @@ def integrate(
         raise InputError("resume: give checkpoint, the file of the run to continue")
     try:
         if resume and file is not None and file.exists():
-            state, energies = _restore(checkpoints.load(file, settings), steps, recorder)
+            saved_run = checkpoints.load(file, settings)
+            state, energies = _restore(saved_run, ledger, steps, recorder)
         else:
             state = integrator.start(span[0], steps.first_length, *first)
-            energies = _Energies(ledger.energy(span[0], state.q, state.v))
-            recorder.add(span[0], state.q, state.v, energies.initial, 0.0)
+            initial_energy = ledger.energy(span[0], state.q, state.v)
+            energies = _Energies(ledger, initial_energy, ledger.nothing)
+            recorder.add(span[0], state.q, state.v, energies.row(span[0], state))
         saved = time.monotonic()
         bar = tqdm(total=1.0, desc=name, disable=not progress, bar_format="{l_bar}{bar}| {elapsed}")
         since = 0
         with bar:
             for accepted in steps.run(state):
-                energies.work += _work(ledger, accepted)
+                energies.add(accepted)
                 since += 1
                 ended = accepted.fraction >= 1.0
                 if since == every or ended:
                     since = 0
                     t = span[1] if ended else accepted.start + accepted.length
-                    E = ledger.energy(t, accepted.state.q, accepted.state.v)
-                    recorder.add(
-                        t,
-                        accepted.state.q,
-                        accepted.state.v,
-                        E,
-                        E - energies.initial - energies.work,
-                    )
+                    now = accepted.state
+                    recorder.add(t, now.q, now.v, energies.row(t, now))
                     if file and (ended or time.monotonic() - saved >= checkpoint_interval):
                         _save(file, settings, accepted.state, energies, steps, recorder)
                         saved = time.monotonic()
@@ -224,17 +222,25 @@ def integrate(
     attributes = {"formalism": formalism, "solver": name, "order": integrator.order}
     attributes |= _described(settings, model) | _accuracy(ledger, steps)
     attributes["made_from"] = made_from(model)
-    found = recorder.dataset(attributes)
-    return found.drop_vars(["energy", "energy_defect"]) if nonlinear else found
+    return recorder.dataset(attributes)
 
 
 class _Energies:
-    def __init__(self, initial: float, work: float = 0.0) -> None:
-        self.initial, self.work = initial, work
+    """The energy at the start, and the work done since, of a ledger."""
 
+    def __init__(self, ledger: Any, initial: float, work: Any) -> None:
+        self.ledger, self.initial, self.work = ledger, initial, np.asarray(work, dtype=float)
 
-def _work(ledger: Any, accepted: Accepted) -> float:
-    return float(sum(ledger.work(t, h, stages) for t, h, stages in accepted.parts))
+    def add(self, accepted: Accepted) -> None:
+        for t, h, stages in accepted.parts:
+            self.work = self.work + self.ledger.work(t, h, stages)
+
+    def row(self, t: float, state: State) -> dict[str, Any]:
+        """What a record says about the energy."""
+        E = self.ledger.energy(t, state.q, state.v)
+        defect = E - self.initial - float(self.work.sum())
+        details: dict[str, Any] = self.ledger.details(t, state.q, state.v, self.work)
+        return dict(energy=E, energy_defect=defect) | details
 
 
 def _checked_span(t_span: Any) -> tuple[float, float]:
@@ -309,15 +315,18 @@ def _nonlinear(
     model: Any, span: Any, initial: Any, formalism: str, method: str | None, rho: float,
     loads: tuple[Load, ...], probes: Any,
 ) -> tuple[Any, ...]:  # fmt: skip
-    name = method or "generalized-alpha"
-    if name != "generalized-alpha":
-        raise InputError(f'method: a nonlinear transient takes "generalized-alpha", got {method!r}')
+    name = method or NONLINEAR[0]
+    if name not in NONLINEAR:
+        accepted = " or ".join(f'"{m}"' for m in NONLINEAR)
+        raise InputError(f"method: a nonlinear transient takes {accepted}, got {method!r}")
     start = model.freeze(span[0])
     force = total_force(loads, model.freeze, start.n)
-    integrator = NonlinearAlpha(model, force, rho)
+    integrator = (
+        NonlinearAlpha(model, force, rho) if name == NONLINEAR[0] else EnergyMomentum(model, force)
+    )
     first = initial_state(initial, start.n)
     rows = chosen_probes(probes, start.n, start)
-    return integrator, NoLedger(), PlainNorm(), first, rows, name
+    return integrator, NonlinearLedger(integrator), PlainNorm(), first, rows, name
 
 
 def _first_order(
@@ -352,7 +361,7 @@ def _save(
         q=state.q,
         v=state.v,
         carried=state.carried,
-        energies=np.array([energies.initial, energies.work]),
+        energies=np.append(energies.initial, energies.work),
     ) | {f"record_{name}": value for name, value in rec.arrays().items()}
     for name, value in steps.position().items():
         arrays[f"position_{name}"] = np.asarray(value)
@@ -360,13 +369,14 @@ def _save(
 
 
 def _restore(
-    arrays: dict[str, NDArray[Any]], steps: Any, recorder: Recorder
+    arrays: dict[str, NDArray[Any]], ledger: Any, steps: Any, recorder: Recorder
 ) -> tuple[State, _Energies]:
     prefix = "position_"
     steps.restore({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
     prefix = "record_"
     recorder.restore({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
-    energies = _Energies(*(float(x) for x in arrays["energies"]))
+    initial, *work = arrays["energies"].tolist()
+    energies = _Energies(ledger, initial, np.reshape(work, np.shape(ledger.nothing)))
     return State(arrays["q"], arrays["v"], arrays["carried"]), energies
 
 

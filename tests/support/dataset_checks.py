@@ -17,7 +17,7 @@ PROVENANCE = {"Conventions", "package", "package_version", "date", "title"}
 UNITS = {
     "m N-1",
     "1", "s", "s-1", "Hz", "rad", "rad s-1", "rad s-2", "degree", "turns", "rpm", "m", "m2",
-    "m s-1", "m s-2", "kg", "kg m2", "N", "N m", "N m s", "J",
+    "m s-1", "m s-2", "kg", "kg m2", "N", "N m", "N s", "N m s", "J",
 }  # fmt: skip
 
 

@@ -33,7 +33,7 @@ class StepSolver:
             if matrix is S or _same(matrix, S):
                 self._kept.move_to_end(key)
                 return np.asarray(factor.solve(b))
-        factor = _factorized(S)
+        factor = factorized(S)
         self._count += 1
         self._kept[self._count] = (S, factor)
         if len(self._kept) > KEPT:
@@ -46,7 +46,7 @@ class StepSolver:
         self._kept.clear()
 
 
-def _factorized(S: Matrix) -> Factor:
+def factorized(S: Matrix) -> Factor:
     if isinstance(S, OnPattern):
         return BlockMatrix.single(S).factorized()
     if isinstance(S, BlockMatrix):

@@ -12,13 +12,15 @@ from modal.types import Array
 class Stages:
     """Values inside one step. With them work integrals have the order of the method.
 
-    nodes, weights (s,): quadrature on [0, 1]. q, v (s, n): displacement and velocity there.
+    nodes, weights (s,): quadrature on [0, 1]. q, v (s, n): displacement and velocity there. work
+    (3,), J: of loads, drives and dampers over the step, of nonlinear equations.
     """
 
     nodes: Array
     weights: Array
     q: Array
     v: Array
+    work: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,75 @@
+"""Second moments of a moving body's mass: its kinetic energy and momentum in one small matrix.
+
+With the position x and the velocity ẋ of every mass point relative to a frame, in its axes,
+
+    A = ∫ z zᵀ dm (7, 7),  z = (1, x, ẋ),
+
+has all that the motion of the frame can bring in: the absolute velocity is B z with
+B = [v_O, ω̃, I], so that the kinetic energy is ½ tr(B A Bᵀ), the momentum B A e₀ and the angular
+momentum about the frame's origin the axial vector of the rows x of A Bᵀ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from assembly.elements.large_rotation import section_rotation
+from assembly.elements.section_inertia import SectionInertia
+from assembly.kinematics import skew
+from assembly.types import Array
+
+SIZE = 7
+
+
+def point_moments(mass: Any, x: Array, v: Array) -> Array:
+    """A of a continuum with the scalar mass matrix (N, N), its nodes at x (N, 3) with v (N, 3)."""
+    z = np.concatenate([np.ones((len(x), 1)), x, v], axis=1)
+    return np.asarray(z.T @ (mass @ z))
+
+
+def section_moments(
+    inertia: SectionInertia, weights: Array, moved: Any, turns: Sequence[Any]
+) -> Array:
+    """A of rigid sections (or bodies) with the weights (...,).
+
+    moved: X + u (..., 3) and turns: rotation vectors, as `Taylor`, with their rates.
+    """
+    R = section_rotation(inertia, turns)
+    one = np.ones((*moved.value.shape[:-1], 1))
+    point = np.concatenate([one, moved.value, moved.rate], axis=-1)
+    Z = np.concatenate([0.0 * R.value[..., :1, :], R.value, R.rate], axis=-2)
+    first = (Z @ inertia.eta[..., None])[..., 0]
+    outer = inertia.m[..., None, None] * point[..., :, None] * point[..., None, :]
+    mixed = point[..., :, None] * first[..., None, :]
+    total = outer + mixed + mixed.swapaxes(-1, -2) + Z @ inertia.J @ Z.swapaxes(-1, -2)
+    return np.asarray((weights[..., None, None] * total).reshape(-1, SIZE, SIZE).sum(axis=0))
+
+
+def placed_moments(A: Array, r: Array, R: Array) -> Array:
+    """A in the axes of a frame in which the part's own frame rests at r with the rotation R."""
+    D = np.zeros((SIZE, SIZE))
+    D[0, 0] = 1.0
+    D[1:4, 0], D[1:4, 1:4], D[4:, 4:] = r, R, R
+    return np.asarray(D @ A @ D.T)
+
+
+def velocity_map(twist: Array) -> Array:
+    """B (3, 7) of the velocity v_O and the angular velocity ω of the frame, (6,), in its axes."""
+    return np.concatenate([twist[:3, None], skew(twist[3:]), np.eye(3)], axis=1)
+
+
+def kinetic_energy(A: Array, twist: Array) -> float:
+    """½ ∫ |v|² dm, J."""
+    B = velocity_map(twist)
+    return float(0.5 * np.sum((B @ A) * B))
+
+
+def momenta(A: Array, twist: Array) -> tuple[Array, Array]:
+    """Momentum (N·s) and angular momentum about the frame's origin (N·m·s), in the frame's axes."""
+    product = A @ velocity_map(twist).T  # ∫ z vᵀ dm
+    xv = product[1:4]
+    spin = np.array([xv[1, 2] - xv[2, 1], xv[2, 0] - xv[0, 2], xv[0, 1] - xv[1, 0]])
+    return product[0], spin

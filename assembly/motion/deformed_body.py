@@ -1,0 +1,171 @@
+"""One body at finite displacements in a frame whose motion is prescribed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from assembly.bodies.balance import Energies, Momenta, Powers
+from assembly.bodies.body import Body
+from assembly.bodies.in_motion import (
+    BodyMotion,
+    body_force,
+    body_parts,
+    damping_power,
+    frame_power,
+    rigid_velocities,
+)
+from assembly.elements.moments import kinetic_energy, momenta
+from assembly.errors import InputError
+from assembly.kinematics import Kinematics
+from assembly.motion.motion import Motion
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.types import Array
+
+
+@dataclass(frozen=True)
+class DeformedBody:
+    """A body with finite displacements of all its nodes; made by `MovingBody.displaced`.
+
+    Parameters
+    ----------
+    body : Body
+        The body.
+    law : Motion
+        Of the frame.
+    now : Kinematics
+        Its kinematics at this time.
+    t : float
+        s.
+    q, v, a : ndarray, shape (n,)
+        Free degrees of freedom and their rates, in the frame.
+    """
+
+    body: Body
+    law: Motion
+    now: Kinematics
+    t: float
+    q: Array
+    v: Array
+    a: Array
+
+    @cached_property
+    def motion(self) -> BodyMotion:
+        """The body in motion."""
+        path = np.zeros((3, self.body.size))
+        path[:, self.body.free] = self.q, self.v, self.a
+        c = self.now.coefficients()
+        return BodyMotion(self.body, self.now.twist(), c, c, path)
+
+    @cached_property
+    def force(self) -> Array:
+        """Forces (all,) of the body: at fixed degrees of freedom the reactions."""
+        return body_force(self.motion)
+
+    @property
+    def residual(self) -> Array:
+        """What is out of balance (n,), N and N·m."""
+        return np.asarray(self.force[self.body.free])
+
+    @cached_property
+    def energies(self) -> Energies:
+        """Kinetic energy and potentials."""
+        at = self.motion
+        return Energies(kinetic_energy(at.moments, at.twist), at.strain_energy, 0.0)
+
+    @property
+    def momenta(self) -> Momenta:
+        """Momentum and angular momentum.
+
+        In the frame's axes and about its origin where the motion does not say where the frame is.
+        """
+        place = getattr(self.law, "frame", None)
+        r, R = (np.zeros(3), np.eye(3)) if place is None else place(self.t)
+        p, h = (R @ part for part in momenta(self.motion.moments, self.motion.twist))
+        return Momenta(p, h + np.cross(r, p))
+
+    @cached_property
+    def powers(self) -> Powers:
+        """What moves the frame supplies through the supports, and dampers take."""
+        at, drives = self.motion, 0.0
+        if np.any(at.twist) and self.body.fixed.any():
+            reactions = np.where(self.body.fixed, self.force, 0.0)
+            drives = frame_power(self.body, at.path[0], reactions, at.twist)
+        return Powers(0.0, drives, damping_power(at))
+
+    def power(self, force: Array) -> float:
+        """The power of forces on the free degrees of freedom.
+
+        Parameters
+        ----------
+        force : ndarray, shape (n,)
+            N and N·m, in the frame's axes.
+
+        Returns
+        -------
+        float
+            W, of the absolute motion.
+        """
+        whole = np.zeros(self.body.size)
+        whole[self.body.free] = force
+        on_frame = frame_power(self.body, self.motion.path[0], whole, self.motion.twist)
+        return float(force @ self.v) + on_frame
+
+    @cached_property
+    def symmetries(self) -> Array:
+        """Velocities (n, m) of the rigid motions of a body that nothing holds."""
+        if self.body.fixed.any():
+            return np.zeros((len(self.q), 0))
+        fields = rigid_velocities(self.body, self.motion.path[0])
+        return fields[:, np.abs(fields).max(axis=0) > 0.0]
+
+    def system(self) -> FrozenSystem:
+        """The frozen system about this state.
+
+        Returns
+        -------
+        FrozenSystem
+            Its load Q is what is out of balance, with the opposite sign.
+        """
+        free = self.body.free
+        parts = body_parts(self.motion)
+        return FrozenSystem(
+            **{name: part[free][:, free] for name, part in parts.items() if part.nnz},
+            Q=-self.residual,
+            dofs=self.body.free_dofs,
+            frame=self.body.name,
+            parameters=dict(t=self.t),
+        )
+
+    def tangents(self, exact: bool = True) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+        """The derivatives of the residual.
+
+        Parameters
+        ----------
+        exact : bool
+            Whether M, C and D are those of the displaced body.
+
+        Returns
+        -------
+        tuple of scipy.sparse.csr_matrix
+            By accelerations, by velocities and by q, (n, n).
+        """
+        parts, free = body_parts(self.motion, exact), self.body.free
+
+        def total(names: tuple[str, ...]) -> sp.csr_matrix:
+            whole = sum((parts[name] for name in names), sp.csr_matrix(parts["M"].shape))
+            return sp.csr_matrix(whole[free][:, free])
+
+        return total(("M",)), total(DAMPING_PARTS), total(STIFFNESS_PARTS)
+
+
+def check_body(body: Body) -> None:
+    """InputError for a body whose hub would have to hold a large rotation."""
+    if len(body.hold):
+        raise InputError(
+            "nonlinear: a body pinned on its axis is not taken alone; clamp it, leave it free, or "
+            "make it a mechanism with a revolute joint"
+        )
