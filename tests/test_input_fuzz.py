@@ -109,6 +109,7 @@ MODELS |= {
             **{"length": 1.0, "start": [0.1, 0.0, 0.0], "direction": [1.0, 0.0, 0.0]},
             **{"section_y": [0.0, 1.0, 0.0], "pitch": [0.0, 0.1], "pinned": "start"},
             **{"pin_axis": "z", "end_offsets": [[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]]},
+            **{"mu": 1e-5, "wagner": False},
             "mass_at": [{"at": "end", "mass": 1.0, "inertia": 0.1, "offset": [0.0, 0.1, 0.0]}],
             "spring": [{"at": 0, "to": 1, "stiffness": 1e4, "damping": 1.0}],
             "damper": [{"at": 1, "damping": 2.0}],

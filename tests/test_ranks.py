@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import xarray as xr
 
 import modal
 from studies.__main__ import main
-from tests.support.model_files import BEAM, CRANK
+from tests.support.model_files import BEAM, SLOW_INSTANTS, SLOW_OPTIONS, SLOW_TRACK
 from tests.support.processes import wait_for
 from tests.support.rank_runs import bits, hill_chart, stability_map, started, under_mpiexec
 
@@ -130,19 +131,20 @@ def test_the_command_line_writes_one_set_of_files(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_signal_to_mpiexec_keeps_what_was_finished(tmp_path: Path) -> None:
     """One line on stderr, the tracks so far on disk; one process computes the rest."""
-    model, out = tmp_path / "crank.toml", tmp_path / "out"
-    model.write_text(CRANK)
-    arguments = ["track", str(model), "--times", "0:0.04:1500", "--modes", "3", "--out", str(out)]
+    model, out = tmp_path / "blade.toml", tmp_path / "out"
+    model.write_text(SLOW_TRACK)
+    arguments = ["track", str(model), *SLOW_OPTIONS, "--out", str(out)]
     process = under_mpiexec(2, ["-m", "studies", *arguments])
     wait_for(out / "tracks.store" / "state.npz")
+    time.sleep(1.0)
     process.send_signal(signal.SIGTERM)
     _, error = process.communicate(timeout=LONGEST)
     assert process.returncode != 0
     lines = [line for line in error.splitlines() if line.strip()]
     assert lines == ["frozen-motion: ended by SIGTERM; what was finished is kept"]
-    assert 0 < modal.read_dataset(out / "tracks.nc").sizes["time"] < 1500
+    assert 0 < modal.read_dataset(out / "tracks.nc").sizes["omega"] < SLOW_INSTANTS
     assert main([*arguments, "--resume"]) == 0
-    assert modal.read_dataset(out / "tracks.nc").sizes["time"] == 1500
+    assert modal.read_dataset(out / "tracks.nc").sizes["omega"] == SLOW_INSTANTS
 
 
 @pytest.mark.slow

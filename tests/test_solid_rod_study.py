@@ -13,7 +13,7 @@ from studies.reporting.output import OutputFolder
 def test_solid_rod_study(tmp_path: Path) -> None:
     """The first frequency is that of a slender beam on pins, less its shear and rotary inertia."""
     out = OutputFolder(tmp_path / "out", "solid-rod")
-    tracks = solid_rod.main(cells=8, across=1, instants=5, modes=2, out=out)
+    tracks = solid_rod.main(cells=12, across=1, instants=9, modes=2, out=out)
     pinned = 0.5 * np.pi * np.sqrt(210e9 / 7850.0 / 12.0) * 0.02 / 0.3**2
     np.testing.assert_allclose(tracks["frequency"][0, 0], pinned, rtol=0.03)
     assert (tmp_path / "out" / "tracks.nc").exists()

@@ -16,13 +16,12 @@ import xarray as xr
 
 import modal
 from studies.__main__ import main
-from tests.support.model_files import BEAM, CRANK
+from tests.support.model_files import CRANK, SLOW_INSTANTS, SLOW_OPTIONS, SLOW_TRACK, SPIN
 from tests.support.processes import interruptible, wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one process at a time is started and stopped
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
-SPIN = BEAM + '[motion]\nkind = "spin"\naxis = [0, 0, 1]\nomega = 100.0\n\n[analysis]\nmodes = 3\n'
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "OMP_NUM_THREADS": "1"}
 
 
@@ -57,29 +56,28 @@ def crank(tmp_path: Path) -> Path:
     return path
 
 
-TRACK = ["--times", "0:0.04:1500", "--modes", "3", "--out"]
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
     """The tracks of a run that nothing stopped."""
     folder = tmp_path_factory.mktemp("whole")
-    (folder / "crank.toml").write_text(CRANK)
-    assert main(["track", str(folder / "crank.toml"), *TRACK, str(folder / "out")]) == 0
+    (folder / "blade.toml").write_text(SLOW_TRACK)
+    arguments = ["track", str(folder / "blade.toml"), *SLOW_OPTIONS, "--out", str(folder / "out")]
+    assert main(arguments) == 0
     return modal.read_dataset(folder / "out" / "tracks.nc")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", CODES)
 def test_a_track_keeps_what_was_finished(
-    crank: Path, number: signal.Signals, whole: xr.Dataset
+    tmp_path: Path, number: signal.Signals, whole: xr.Dataset
 ) -> None:
     """A second signal at once changes nothing; --resume gives what an unbroken run gives."""
-    out = crank.parent / "out"
-    arguments = ["track", str(crank), *TRACK, str(out)]
+    model, out = tmp_path / "blade.toml", tmp_path / "out"
+    model.write_text(SLOW_TRACK)
+    arguments = ["track", str(model), *SLOW_OPTIONS, "--out", str(out)]
     process = started(studies(*arguments))
     wait_for(out / "tracks.store" / "state.npz")
-    time.sleep(0.1)
+    time.sleep(1.0)
     for _ in range(3):
         process.send_signal(number)
         time.sleep(0.01)
@@ -87,9 +85,10 @@ def test_a_track_keeps_what_was_finished(
     words = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
     assert line == f"frozen-motion: {words}; what was finished is kept"
     partial = modal.read_dataset(out / "tracks.nc")
-    count = partial.sizes["time"]
-    assert 0 < count < 1500
-    assert (partial.attrs["instants"], partial.attrs["instants_requested"]) == (count, 1500)
+    count = partial.sizes["omega"]
+    assert 0 < count < SLOW_INSTANTS
+    asked = partial.attrs["instants"], partial.attrs["instants_requested"]
+    assert asked == (count, SLOW_INSTANTS)
     assert not list(out.rglob("*.part*")) and not list(out.glob(".*"))
     assert main([*arguments, "--resume"]) == 0
     again = modal.read_dataset(out / "tracks.nc")
@@ -158,10 +157,11 @@ def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     assert modal.read_dataset(out / "tracks.nc").sizes["omega"] == 200
 
 
-def test_a_terminal_that_is_closed(crank: Path) -> None:
+def test_a_terminal_that_is_closed(tmp_path: Path) -> None:
     """The kernel sends SIGHUP, and writing to the terminal fails from then on."""
-    out = crank.parent / "out"
-    command = studies("track", str(crank), "--times", "0:0.04:400", "--out", str(out))
+    model, out = tmp_path / "blade.toml", tmp_path / "out"
+    model.write_text(SLOW_TRACK)
+    command = studies("track", str(model), *SLOW_OPTIONS, "--out", str(out))
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(command[0], command, ENVIRONMENT)
@@ -170,4 +170,4 @@ def test_a_terminal_that_is_closed(crank: Path) -> None:
     os.close(terminal)
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 129
-    assert 0 < modal.read_dataset(out / "tracks.nc").sizes["time"] < 400
+    assert 0 < modal.read_dataset(out / "tracks.nc").sizes["omega"] < SLOW_INSTANTS

@@ -13,7 +13,7 @@ import modal
 from assembly.errors import InputError
 from assembly.gallery import solid_slider_crank
 from studies.figures import sheets
-from studies.reporting.protocol import Data, Outputs, Remark, report_of, study_main
+from studies.reporting.protocol import Data, Exploration, Outputs, Remark, report_of, study_main
 from studies.reporting.tables import tracks_section
 
 __all__ = ["main", "report"]
@@ -72,5 +72,6 @@ def main(
     tracks = modal.track(mechanism, times=times, k=modes, progress=progress)
     yield Data("tracks.nc", tracks)
     yield sheets.tracks_sheet(tracks, f"solid rod over one turn at {speed_rpm:g} rpm")
+    yield Exploration(lambda: modal.explorer_view(tracks, mechanism, title="one turn"))
     yield Remark(str(modal.floquet(mechanism, mechanism.period, k=modes, progress=progress)))
     return tracks
