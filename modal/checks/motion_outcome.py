@@ -35,7 +35,10 @@ def outcome_of(coordinate: Complex, lam: complex, span: float, conservative: boo
     # A slow linear rate changes the envelope by less than SETTLED, yet it has not settled.
     if abs(change) <= min(SETTLED, 0.1 * abs(lam.real) * 0.25 * span):
         return "limit cycle"
-    return "decays" if change < 0.0 else "grows"
+    if change > 0.0:
+        return "grows"
+    # Where the equilibrium is unstable, a falling envelope ends at a finite amplitude.
+    return "limit cycle" if lam.real > NO_RATE * abs(lam) else "decays"
 
 
 def agrees(found: complex, lam: complex, outcome: str, tolerance: float) -> bool:

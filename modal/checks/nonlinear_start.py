@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from assembly.errors import ConvergenceError, InputError
 from assembly.linalg.factorization import Factorization
@@ -103,6 +104,7 @@ class NonlinearStart:
                 change = np.asarray(factor.solve(np.append(-force, 0.0)))
             q, mu = q + change[:-1], mu + float(change[-1])
             if np.linalg.norm(change[:-1]) <= SETTLED * np.linalg.norm(q):
+                self.model.displaced(self.t, q, v, 0.0 * q)  # as `integrate` starts
                 return q, v
         raise ConvergenceError(
             f"crosscheck_amplitudes: no start at the amplitude {amplitude:g}: the other degrees of "
@@ -110,42 +112,51 @@ class NonlinearStart:
         )
 
     def motion(self, amplitude: float, cycles: int, steps: int) -> Motion:
-        """The transient over `cycles` with `steps` a cycle or, where a step fails, more."""
-        q, v = self.initial(amplitude)
-        for finer in REFINED:
-            motion = self._integrated(q, v, amplitude, cycles, finer * steps)
-            if not motion.failed:
-                break
-        return motion
+        """The transient over `cycles` with `steps` a cycle or, where a step fails, more.
 
-    def _integrated(self, q: Array, v: Array, amplitude: float, cycles: int, steps: int) -> Motion:
+        Where all fail it is integrated piece by piece, up to the one that fails.
+        """
+        start = self.initial(amplitude)
+        for finer in REFINED:
+            step = self.cycle / (finer * steps)
+            try:
+                return self._integrated(start, amplitude, [cycles * self.cycle], step)
+            except ConvergenceError:
+                continue
         pieces = 1 if self.oscillates else PIECES
-        piece = self.cycle / pieces
-        step = piece / -(-steps // pieces)
-        times, q_at, v_at, failed = [np.array([self.t])], [q[None]], [v[None]], False
-        for i in range(cycles * pieces):
-            span = self.t + i * piece, self.t + (i + 1) * piece
+        ends = self.cycle / pieces * np.arange(1, cycles * pieces + 1)
+        return self._integrated(start, amplitude, ends, self.cycle / pieces / -(-steps // pieces))
+
+    def _integrated(
+        self, start: tuple[Array, Array], amplitude: float, ends: ArrayLike, step: float
+    ) -> Motion:
+        """In pieces that end at `ends`, s after the start; ConvergenceError if it is only one."""
+        (q, v), begin, whole_run = start, self.t, np.size(ends) == 1
+        times, q_at, v_at = [np.array([self.t])], [q[None]], [v[None]]
+        for end in self.t + np.asarray(ends):
             try:
                 response = integrate(
-                    self.model, span, (q, v), nonlinear=True, step=step, probes="all"
+                    self.model, (begin, end), (q, v), nonlinear=True, step=step, probes="all"
                 )
             except ConvergenceError:
-                failed = True
+                if whole_run:
+                    raise
                 break
+            begin = end
             times.append(response.time.values[1:])
             q_at.append(response.displacement.values[1:])
             v_at.append(response.velocity.values[1:])
             q, v = q_at[-1][-1], v_at[-1][-1]
         moved = np.concatenate(q_at) - self.q
-        whole = xr.Dataset(
+        response = xr.Dataset(
             {
                 "displacement": (("time", "probe"), moved),
                 "velocity": (("time", "probe"), np.concatenate(v_at)),
             }
         )
-        c = modal_coordinates(whole, self.system, [self.lam], self.left[:, None])[:, 0]
+        c = modal_coordinates(response, self.system, [self.lam], self.left[:, None])[:, 0]
         share = amplitude * (0.5 if self.oscillates else 1.0)
-        return Motion(np.concatenate(times), c / share, moved[:, self.largest], step, failed)
+        return Motion(np.concatenate(times), c / share, moved[:, self.largest], step, not whole_run)
 
 
 def _largest(system: FrozenSystem, x: Complex) -> int:
