@@ -1,6 +1,7 @@
 """The public names of `modal`; modal/__init__.py imports them at their first use."""
 
 from modal.checks.crosscheck import crosscheck as crosscheck
+from modal.checks.crosscheck_amplitudes import crosscheck_amplitudes as crosscheck_amplitudes
 from modal.checks.crosscheck_report import (
     CrossCheck as CrossCheck,
 )

@@ -82,6 +82,16 @@ def crosscheck() -> xr.Dataset:
     return modal.crosscheck(model, modal.track(model, times=TIMES, k=2)).dataset
 
 
+def crosscheck_amplitudes() -> xr.Dataset:
+    bob = assembly.rigid_body(2.0, 0.05, centre=(0.4, 0.0, 0.0), planar=True)
+    pendulum = assembly.Mechanism(
+        {"bob": bob},
+        [assembly.revolute("ground", (0, 0), "bob", (0, 0), name="hinge")],
+        [assembly.driver("hinge", 0.0, stiffness=10.0)],
+    )
+    return modal.crosscheck_amplitudes(pendulum, [0.1, 0.2], cycles=8, steps=8)
+
+
 def identified() -> xr.Dataset:
     system = assembly.FrozenSystem(M=np.eye(1), C=np.zeros((1, 1)), K=[[4.0]])
     modes = modal.solve(system, k=1)
@@ -153,6 +163,7 @@ WRITTEN: dict[str, tuple[str, Callable[[], xr.Dataset]]] = {
     "hill_chart": ("map", hill_chart),
     "transient": ("transient", transient),
     "crosscheck": ("crosscheck", crosscheck),
+    "crosscheck_amplitudes": ("crosscheck_amplitudes", crosscheck_amplitudes),
     "identified": ("identified", identified),
     "response": ("response", response),
     "response_swept": ("response_swept", response_swept),

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from assembly.arguments import as_number, check_kind
 from assembly.bodies.body import Body, Prestress
 from assembly.bodies.made_from import in_words
+from assembly.bodies.nonlinear import equilibrium
 from assembly.bodies.turning_checks import check_rotation, check_support
 from assembly.errors import InputError, MotionError
 from assembly.kinematics import Kinematics
@@ -120,6 +121,31 @@ class MovingBody:
                 del self._recent[next(iter(self._recent))]
             self._recent[at] = self.motion.at(at)
         return DeformedBody(self.body, self.motion, self._recent[at], at, *values)
+
+    def trim(self, t: float) -> DeformedBody:
+        """The equilibrium of the body at rest in its moving frame, at finite displacements.
+
+        Parameters
+        ----------
+        t : float
+            s.
+
+        Returns
+        -------
+        DeformedBody
+            Its `q` are the displacements, `system` the frozen system about them.
+
+        Raises
+        ------
+        ConvergenceError
+            When no equilibrium is found near by.
+        InputError
+            For a body without a law of large displacements, or pinned on its axis.
+        """
+        check_body(self.body)
+        at = as_number(t, "t", MotionError)
+        q = equilibrium(self.body, self.motion.at(at)).displacement[self.body.free]
+        return self.displaced(at, q, 0.0 * q, 0.0 * q)
 
     @cached_property
     def _recent(self) -> dict[float, Kinematics]:

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg as la
 import xarray as xr
 from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline
 
 from assembly.arguments import as_numbers, check_kind
 from assembly.errors import InputError
@@ -80,6 +81,28 @@ def rate_of(time: ArrayLike, coordinate: ArrayLike) -> complex:
     centred = t - t.mean()
     norm = centred @ centred
     return complex(centred @ np.log(np.abs(c)) / norm, centred @ np.unwrap(np.angle(c)) / norm)
+
+
+def rate_of_turns(time: ArrayLike, coordinate: ArrayLike, turns: int) -> complex:
+    """λ of a coordinate from the first `turns` turns of its phase, NaN where it has not so many.
+
+    The change of log|c| between equal phases: harmonics of a periodic motion do not enter.
+    """
+    t, c = np.asarray(time, dtype=float), np.asarray(coordinate, dtype=complex)
+    if t.size < 4 or np.any(np.abs(c) == 0.0):
+        return complex(np.nan, np.nan)
+    phase = np.unwrap(np.angle(c))
+    sense = np.sign(phase[-1] - phase[0])
+    reached = np.flatnonzero(sense * (phase - phase[0]) >= 2.0 * np.pi * turns)
+    if not reached.size:
+        return complex(np.nan, np.nan)
+    upto = slice(max(int(reached[0]) - 4, 0), int(reached[0]) + 4)
+    ends = CubicSpline(t[upto], phase[upto]).solve(
+        phase[0] + sense * 2.0 * np.pi * turns, extrapolate=False
+    )
+    end = float(ends[0])
+    grown = float(CubicSpline(t[upto], np.log(np.abs(c[upto])))(end) - np.log(np.abs(c[0])))
+    return complex(grown / (end - t[0]), sense * 2.0 * np.pi * turns / (end - t[0]))
 
 
 def matrix_pencil(time: ArrayLike, signals: ArrayLike, modes: int | None = None) -> Identified:

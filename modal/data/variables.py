@@ -205,6 +205,31 @@ CROSSCHECK: Table = {
     "remark": Variable("explanation, or what to refine", None, _MODE),
 }
 
+_AMPLITUDE = ("amplitude",)
+
+CROSSCHECK_AMPLITUDES: Table = {
+    "frequency": Variable("frequency of the mode's coordinate at the start", "Hz", _AMPLITUDE),
+    "growth_rate": Variable("growth rate of the mode's coordinate at the start", "s-1", _AMPLITUDE),
+    "frequency_difference": Variable(
+        "angular frequency less the linear one, of |λ|", "1", _AMPLITUDE
+    ),
+    "growth_rate_difference": Variable("growth rate less the linear one, of |λ|", "1", _AMPLITUDE),
+    "final_amplitude": Variable(
+        "displacement of the mode's largest DOF in the last quarter (rotations: rad)",
+        "m",
+        _AMPLITUDE,
+    ),
+    "linear_holds": Variable(
+        "frequency, growth rate and stability are the linear ones", "1", _AMPLITUDE
+    ),
+    "outcome": Variable("what the motion becomes", None, _AMPLITUDE),
+    "linear_frequency": Variable("frequency of the mode, |Im λ| / 2π", "Hz"),
+    "linear_growth_rate": Variable("growth rate of the mode, Re λ", "s-1"),
+    "linear_up_to": Variable(
+        "largest amplitude up to which the linear verdict holds (rotations: rad)", "m"
+    ),
+}
+
 IDENTIFIED: Table = {
     "eigenvalue": Variable("identified eigenvalue", "rad s-1", _MODE),
     "frozen_eigenvalue": Variable("eigenvalue of the frozen instant", "rad s-1", _MODE),
@@ -300,6 +325,7 @@ COORDINATES: Table = {
     "output": Variable("degree of freedom of a displacement", None),
     "node": Variable("number of the node", "1"),
     "axis": Variable("direction", None),
+    "amplitude": Variable("amplitude of the mode at the start (rotations: rad)", "m"),
     "frequency": Variable("frequency", "Hz"),
 }
 
@@ -311,6 +337,7 @@ TABLES: Mapping[str, Table] = {
     "transient": TRANSIENT,
     "transient_nonlinear": TRANSIENT_NONLINEAR,
     "crosscheck": CROSSCHECK,
+    "crosscheck_amplitudes": CROSSCHECK_AMPLITUDES,
     "identified": IDENTIFIED,
     "response": RESPONSE,
     "response_swept": RESPONSE_SWEPT,

@@ -1,0 +1,170 @@
+"""The linear verdict on a mode against the nonlinear motion, by amplitude.
+
+From the equilibrium q₀ of a steady motion, with an eigenpair (λ, x) of the frozen system about it,
+nonlinear transients start at q₀ + a Re x, a Re λx: in the linear motion q₀ + a Re(x e^{λt}). What
+other degrees of freedom need to be in balance at a finite amplitude is added to q₀ + a Re x.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from assembly.arguments import as_number, as_numbers, check_between
+from assembly.errors import InputError
+from assembly.magnitudes import check_count
+from modal.checks.identification import rate_of_turns
+from modal.checks.motion_outcome import agrees, outcome_of
+from modal.checks.nonlinear_start import NonlinearStart
+from modal.data.datasets import described, made_from, provenance
+from modal.data.progress import shown
+from modal.data.variables import CROSSCHECK_AMPLITUDES
+from modal.transient.nonlinear import check_nonlinear
+from modal.types import Array, Complex
+
+TURNS = 1  # of the mode's phase, from which its rate is taken
+
+
+def crosscheck_amplitudes(
+    model: Any,
+    amplitudes: ArrayLike,
+    *,
+    mode: int = 0,
+    t: float = 0.0,
+    cycles: int = 12,
+    steps: int = 32,
+    tolerance: float = 0.05,
+    progress: bool | None = False,
+) -> xr.Dataset:
+    """Compare the frozen verdict on a mode with nonlinear transients of growing amplitude.
+
+    Parameters
+    ----------
+    model : Mechanism or MovingBody
+        In steady motion: its equilibrium and the mode do not depend on time.
+    amplitudes : array_like, shape (A,)
+        Positive, increasing. Largest displacement of the mode shape at the start, m; of a mode
+        without displacements largest rotation, rad.
+    mode : int, default 0
+        Number of the mode in `modal.solve` of the frozen system about the equilibrium.
+    t : float, default 0.0
+        Start, s.
+    cycles : int, default 12
+        Length of the transients in cycles 2π/|λ|, 8 or more.
+    steps : int, default 32
+        Steps of a cycle, 8 or more; two and four times as many where a step fails.
+    tolerance : float, default 0.05
+        Differences of frequency and growth rate up to which the linear verdict holds, between 0
+        and 1: of the frequency relative to |λ|; of the growth rate relative to |Re λ|, or to
+        `tolerance` × |λ| where that is more.
+    progress : bool or None, default False
+        Progress bar on stderr; None shows it in a terminal only.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over "amplitude": frequency (Hz) and growth_rate (1/s) of the mode's coordinate, their
+        differences from the linear ones relative to |λ|, final_amplitude (m, rad), linear_holds,
+        and outcome: "decays", "periodic", "bounded" (conservative, not periodic), "limit cycle",
+        "another equilibrium", "grows" (to the end of the transient) or "diverges" (a step fails).
+        Scalars: linear_frequency, linear_growth_rate, and linear_up_to, the largest amplitude up to
+        which the linear verdict holds at all amplitudes, NaN for none.
+
+    Raises
+    ------
+    InputError
+        An argument cannot be used, or the motion is not steady.
+    ConvergenceError
+        There is no equilibrium at t, the modes could not be computed, or an amplitude is out of the
+        range of the elements from the start.
+
+    Notes
+    -----
+    Frequency and growth rate are those of the first turn of the phase of the coordinate
+    yᴴB(q − q₀, q̇), y the left vector; of a real λ the growth rate is that over 1/|λ|. A periodic
+    motion has its exact frequency, whatever its harmonics. The steps are those of the trapezoidal
+    rule, whose error in λ is taken out in closed form. See docs/verdict.md.
+
+    Examples
+    --------
+    >>> import assembly, modal
+    >>> bob = assembly.rigid_body(2.0, 0.05, centre=(0.4, 0.0, 0.0), planar=True)
+    >>> pendulum = assembly.Mechanism(
+    ...     {"bob": bob}, [assembly.revolute("ground", (0, 0), "bob", (0, 0), name="hinge")],
+    ...     [assembly.driver("hinge", 0.0, stiffness=0.0)], gravity=(9.81, 0.0, 0.0))
+    >>> check = modal.crosscheck_amplitudes(pendulum, [0.1, 1.5], cycles=8)
+    >>> check.linear_holds.values.tolist(), float(check.linear_up_to)
+    ([True, False], 0.1)
+    """
+    check_nonlinear(model, "lagrange", ())
+    sizes = as_numbers(amplitudes, "amplitudes")
+    if sizes.ndim != 1 or not sizes.size or not np.all(np.diff(sizes, prepend=0.0) > 0.0):
+        raise InputError("amplitudes: expected positive increasing numbers, m or rad")
+    check_count(mode, "mode", 0)
+    check_count(cycles, "cycles", 8)
+    check_count(steps, "steps", 8)
+    check_between(tolerance, "tolerance", 0.0, 1.0)
+    start = NonlinearStart(model, as_number(t, "t"), mode)
+    start.check_steady(cycles * start.cycle, float(sizes[0]))
+    rows = [
+        _row(start, a, cycles, steps, tolerance)
+        for a in shown(sizes.tolist(), "transients", "amplitude", progress)
+    ]
+    holds = np.array([row["linear_holds"] for row in rows])
+    first_bad = len(holds) if holds.all() else int(np.argmin(holds))
+    scalars = dict(
+        linear_frequency=abs(start.lam.imag) / (2.0 * np.pi),
+        linear_growth_rate=start.lam.real,
+        linear_up_to=sizes[first_bad - 1] if first_bad else np.nan,
+    )
+    dataset = xr.Dataset(
+        {name: ("amplitude", [row[name] for row in rows]) for name in rows[0]} | scalars,
+        coords={"amplitude": sizes},
+        attrs=provenance(
+            title="linear verdict on a mode against nonlinear transients",
+            model=type(model).__name__,
+            made_from=made_from(model),
+            mode=mode,
+            start=start.t,
+            cycles=cycles,
+            steps=steps,
+            tolerance=tolerance,
+        ),
+    )
+    return described(dataset, CROSSCHECK_AMPLITUDES)
+
+
+def _row(
+    start: NonlinearStart, amplitude: float, cycles: int, steps: int, tolerance: float
+) -> dict[str, Any]:
+    """The results of one amplitude."""
+    motion = start.motion(amplitude, cycles, steps)
+    t, c, lam = motion.time, motion.coordinate, start.lam
+    found = rate_of_turns(t, c, TURNS) if start.oscillates else _real_rate(t, c, lam)
+    # The trapezoidal rule turns e^{λt} into the powers of (2 + hλ)/(2 − hλ).
+    found = complex(2.0 / motion.step * np.tanh(0.5 * motion.step * found))
+    outcome, last = "diverges", np.nan
+    if not motion.failed:
+        outcome = outcome_of(c, lam, cycles * start.cycle, start.conservative)
+        last = float(np.abs(np.array_split(motion.displacement, 4)[3]).max())
+    return dict(
+        frequency=abs(found.imag) / (2.0 * np.pi),
+        growth_rate=found.real,
+        frequency_difference=(abs(found.imag) - abs(lam.imag)) / abs(lam),
+        growth_rate_difference=(found.real - lam.real) / abs(lam),
+        final_amplitude=last,
+        linear_holds=agrees(found, lam, outcome, tolerance),
+        outcome=outcome,
+    )
+
+
+def _real_rate(t: Array, c: Complex, lam: complex) -> complex:
+    """Growth rate over 1/|λ|, or to the end, of a mode that does not oscillate."""
+    end, size = min(1.0 / abs(lam), float(t[-1] - t[0])), np.abs(c)
+    if end <= 0.0 or not size.all():
+        return complex(np.nan)
+    logs = np.log(size)
+    return complex((np.interp(t[0] + end, t, logs) - logs[0]) / end)
