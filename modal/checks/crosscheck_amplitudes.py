@@ -95,7 +95,7 @@ def crosscheck_amplitudes(
     >>> pendulum = assembly.Mechanism(
     ...     {"bob": bob}, [assembly.revolute("ground", (0, 0), "bob", (0, 0), name="hinge")],
     ...     [assembly.driver("hinge", 0.0, stiffness=0.0)], gravity=(9.81, 0.0, 0.0))
-    >>> check = modal.crosscheck_amplitudes(pendulum, [0.1, 1.5], cycles=8)
+    >>> check = modal.crosscheck_amplitudes(pendulum, [0.1, 1.5], cycles=8, steps=8)
     >>> check.linear_holds.values.tolist(), float(check.linear_up_to)
     ([True, False], 0.1)
     """
