@@ -40,11 +40,14 @@ def assert_bounded(found: Sweep, point: int, reference: np.ndarray, k: int, nois
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-7])
 @pytest.mark.parametrize("kind", KINDS)
 def test_error_bounds_hold_on_random_families(kind: str, tolerance: float) -> None:
-    """Four random families a kind, 40 instants, against LAPACK on all unknowns at some of them."""
+    """Two random families a kind, 40 instants, against LAPACK on all unknowns at some of them.
+
+    A bound is no wider than it has to be: the largest error is a tenth of its bound or so.
+    """
     arguments, at = KINDS[kind]
     k = 7
     sizes = []
-    for seed in range(4):
+    for seed in range(2):
         model = Chain(seed, **arguments)
         points = [at(s) for s in np.linspace(0.0, 1.0, 40)]
         found = sweep(lambda p, m=model: m.freeze(**p), points, k=k, tolerance=tolerance)
@@ -52,7 +55,7 @@ def test_error_bounds_hold_on_random_families(kind: str, tolerance: float) -> No
         assert np.all(found.error_bound <= 1.0001 * tolerance * np.abs(found.eigenvalues))
         for point in (0, 7, 16, 28, 39):
             reference = exact(model.freeze(**points[point]), k + 3)
-            assert_bounded(found, point, reference, k, 1e-11)
+            assert assert_bounded(found, point, reference, k, 1e-11) >= 0.03
             missing = [
                 lam
                 for lam in reference[: k - 1]
