@@ -121,10 +121,10 @@ def _kronecker(part: Part) -> Kronecker | None:
 
 def _applied(part: Part) -> Operator:
     """The cheaper form of the part for a product: Kronecker products are not expanded."""
-    terms = () if part.terms is None else part.terms.merged()
-    if not terms or not all(isinstance(A, Kronecker) for _, A in terms):
-        return part.matrix
-    return terms[0][1] if len(terms) == 1 else Combination(part.terms.shape, tuple(terms))
+    terms = () if part.terms is None else tuple(part.terms.merged())
+    expanded = not terms or not all(isinstance(A, Kronecker) for _, A in terms)
+    applied: Operator = part.matrix if expanded else Combination(terms[0][1].shape, terms)
+    return applied
 
 
 def _rotation(part: Part, mass: Part) -> Array | None:
