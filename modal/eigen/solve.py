@@ -46,6 +46,9 @@ DENSE_BELOW = 20
 # used where a Krylov space would be most of the state space, or a sparse method does not converge.
 SMALL = 500
 
+# Of the backward error allowed: what the block method stops at.
+AIM = 0.1
+
 # |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
 
@@ -258,7 +261,8 @@ def _structured(problem: ModeProblem, seed: int) -> Modes | None:
     except SingularSystemError:
         return None
     try:
-        found = search(problem, lambda k, attempt: solver.find(k, seed + attempt))
+        aim = AIM * problem.tolerance
+        found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
     except (AccuracyError, ConvergenceError):
         return None
