@@ -58,7 +58,7 @@ class Pairs:
         )
 
     def rescaled(self, gamma: float, d: Array) -> Pairs:
-        """λ times γ, unknowns times d, of a problem that was solved in λ/γ and q/d."""
+        """λ times γ, DOFs times d, of a problem that was solved in λ/γ and q/d."""
         left = None if self.left is None else d[:, None] * self.left
         return replace(
             self, eigenvalues=gamma * self.eigenvalues, right=d[:, None] * self.right, left=left
