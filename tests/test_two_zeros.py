@@ -13,7 +13,8 @@ from modal import solve
 from modal.eigen.deflation import Projector, deflate_by_similarity, transposed_chain
 from modal.eigen.quadratic import Quadratic, companion
 from modal.eigen.solvers.second_order_krylov import extend
-from modal.eigen.solvers.shape_basis import ShapeBasis, SymmetricStiffness
+from modal.eigen.solvers.shape_basis import ShapeBasis
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from tests.support.quadratics import free, upper_spectrum
 
 # Real machines: no value of them is questioned.
@@ -301,7 +302,7 @@ def test_a_start_that_collapses_on_the_rigid_motion_is_extended() -> None:
     reference = SymmetricStiffness(quadratic)
     basis = ShapeBasis(quadratic, reference, 40)
     load = np.ones((n, 1))
-    basis.add(reference.solve(load), load)
+    basis.add(*reference.solve(load))
     extend(basis, 4, 0)
     assert basis.m == 18  # 4.5 shapes for each of the four modes
     reference.destroy()

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
-from assembly.types import Array
+from assembly.types import Array, Index
 
 if TYPE_CHECKING:
     from assembly.system.frozen import FrozenSystem
@@ -54,6 +54,15 @@ class NullChain:
         return int(self.right.shape[1])
 
 
+def pinned_dofs(null: Array) -> Index:
+    """As many degrees of freedom as there are null fields (n, m), in ascending order.
+
+    The choice is the best conditioned one for the given fields.
+    """
+    _, _, order = la.qr(null.T, mode="economic", pivoting=True)
+    return np.asarray(np.sort(order[: null.shape[1]]))
+
+
 class PinnedInverse:
     """Solutions of K w = r and Kᵀ w = r for a singular K whose null spaces have dimension m.
 
@@ -62,10 +71,8 @@ class PinnedInverse:
     """
 
     def __init__(self, K: sp.csr_matrix, null: Array, structure: Structure) -> None:
-        n, m = null.shape
-        _, _, order = la.qr(null.T, mode="economic", pivoting=True)
-        self.pins = np.sort(order[:m])
-        self.free = np.setdiff1d(np.arange(n), self.pins)
+        self.pins = pinned_dofs(null)
+        self.free = np.setdiff1d(np.arange(len(null)), self.pins)
         self.K = sp.csr_matrix(K)
         inner = self.K[self.free][:, self.free]
         self.factor = Factorization(inner, structure)

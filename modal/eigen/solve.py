@@ -245,16 +245,16 @@ def _sparse(problem: ModeProblem, seed: int) -> Modes:
 def _structured(problem: ModeProblem, seed: int) -> Modes | None:
     """By methods that use the symmetric part of the stiffness; None where they do not apply."""
     quadratic = problem.quadratic
-    if problem.chain is not None or not quadratic.structure.mass:
+    if not quadratic.structure.mass:
         return None
-    if quadratic.n <= SMALL and quadratic.conservative:
+    if quadratic.n <= SMALL and quadratic.conservative and problem.chain is None:
         small = solve_parts(quadratic, problem.k)
         if small is not None:
             return _decoupled(problem, small)
     if quadratic.n <= SMALL and not quadratic.conservative:
         return None  # Krylov–Schur costs less there
     try:
-        solver = BlockSolver(quadratic)
+        solver = BlockSolver(quadratic, problem.chain)
     except SingularSystemError:
         return None
     try:

@@ -12,15 +12,20 @@ are, the number of its vectors does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
+from assembly.system.null_chain import NullChain
 from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.dense import definite_but_for
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.projected import definite_modes, general_modes
 from modal.eigen.solvers.second_order_krylov import extend
-from modal.eigen.solvers.shape_basis import ShapeBasis, SymmetricStiffness, lengths
+from modal.eigen.solvers.shape_basis import ShapeBasis, lengths
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
@@ -44,12 +49,13 @@ ROUNDS = 60
 class BlockSolver:
     """The search for the lowest modes of one instant; owns its factorization: call `destroy()`.
 
-    Raises SingularSystemError when the symmetric part of K is not positive definite.
+    chain: the zero eigenvalues to remove; its null fields are those of the symmetric part of K too.
+    Raises SingularSystemError as `SymmetricStiffness`.
     """
 
-    def __init__(self, quadratic: Quadratic) -> None:
-        self.quadratic = quadratic
-        self.reference = SymmetricStiffness(quadratic)
+    def __init__(self, quadratic: Quadratic, chain: NullChain | None = None) -> None:
+        self.quadratic, self.chain = quadratic, chain
+        self.reference = SymmetricStiffness(quadratic, None if chain is None else chain.null)
 
     def destroy(self) -> None:
         self.reference.destroy()
@@ -59,16 +65,25 @@ class BlockSolver:
 
         Raises ConvergenceError, its `partial` the Pairs that converged.
         """
-        return _Search(self.quadratic, self.reference, min(k, self.quadratic.n)).run(seed)
+        k = min(k, self.quadratic.n)
+        return _Search(self.quadratic, self.reference, self.chain, k).run(seed)
 
 
 class _Search:
-    def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, k: int) -> None:
-        self.quadratic, self.reference, self.k = quadratic, reference, k
+    def __init__(
+        self,
+        quadratic: Quadratic,
+        reference: SymmetricStiffness,
+        chain: NullChain | None,
+        k: int,
+    ) -> None:
+        self.quadratic, self.reference, self.chain, self.k = quadratic, reference, chain, k
         self.count = min(quadratic.n, k + GUARD)
         self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + GUARD)))
-        self.exact = quadratic.conservative
-        self.scale = 1.0 / np.sqrt(np.maximum(reference.matrix.diagonal(), np.finfo(float).tiny))
+        self.exact = quadratic.conservative and reference.definite
+        diagonal = np.abs(reference.matrix.diagonal())
+        floor = np.finfo(float).eps * diagonal.max(initial=np.finfo(float).tiny)
+        self.scale = 1.0 / np.sqrt(np.maximum(diagonal, floor))
 
     def run(self, seed: int) -> Pairs:
         self._start(seed)
@@ -82,12 +97,12 @@ class _Search:
             if not loads.size or self.basis.complete or round_ == ROUNDS - 1:
                 break
             loads = self._compressed(loads, WEAK if round_ < SLOW else ROUND_OFF)
-            if self.basis.add(self.reference.solve(loads), loads) == 0:
+            if self.basis.add(*self.reference.solve(loads)) == 0:
                 break
         pairs = Pairs(
             lam,
             self.basis.shapes(Y),
-            "Cholesky",
+            self.reference.name,
             "block Rayleigh–Ritz",
             self.reference.solves,
             None if self.exact else self.basis.shapes(Z),
@@ -103,19 +118,44 @@ class _Search:
         )
 
     def _start(self, seed: int) -> None:
-        """Random shapes, so that no mode of a cluster is missed, and a Krylov space from them."""
+        """Random shapes, so that no mode of a cluster is missed, and a Krylov space from them.
+
+        Before these the shapes of zero eigenvalues, exact, and those of negative stiffness.
+        """
         n, M = self.quadratic.n, self.quadratic.M
+        for shapes in self._special():
+            self.basis.add(shapes, self.reference.apply(shapes))
         load = M @ np.random.default_rng(seed).standard_normal((n, min(n, self.k + START)))
-        if self.basis.add(self.reference.solve(load), load) == 0:
+        if self.basis.add(*self.reference.solve(load)) == 0:
             raise ConvergenceError("block Rayleigh–Ritz: the stiffness is zero to round-off", None)
         extend(self.basis, self.count, seed)
 
+    def _special(self) -> Iterator[Array]:
+        """Null fields, the second vectors of their chains, and the negative directions."""
+        n, reference = self.quadratic.n, self.reference
+        if self.chain is not None:
+            m = reference.null.shape[1]
+            second = np.hstack([self.chain.right[:n, m:], self.chain.left[n:, m:]])
+            yield reference.null
+            if second.any():
+                yield second - reference.null @ (reference.mass_null.T @ second)
+        if reference.negative.shape[1]:
+            yield reference.negative
+
     def _ritz(self) -> tuple[Complex, Complex, Complex]:
         M, C, K = self.basis.projected()
+        if self.chain is None:
+            if self.exact:
+                lam, Y = definite_modes(M, C, self.count)
+                return lam, Y, Y
+            return general_modes(M, C, K, self.count)
+        null, zeros = self.reference.null.shape[1], self.chain.count
+        K[:null], K[:, :null] = 0.0, 0.0
         if self.exact:
-            lam, Y = definite_modes(M, C, self.count)
-            return lam, Y, Y
-        return general_modes(M, C, K, self.count)
+            found = definite_but_for(np.eye(len(K), null), M, C, K, self.count)
+            if found is not None:
+                return 1j * found[0], found[1], found[1]
+        return general_modes(M, C, K, self.count, null, zeros)
 
     def _look(
         self, lam: Complex, Y: Complex, transposed: bool, finished: dict[bool, Complex]

@@ -36,8 +36,8 @@ def extend(basis: ShapeBasis, modes: int, seed: int) -> None:
         known = np.hstack([known, state])
         a, b = state[: basis.m], state[room : room + basis.m]
         load = basis.inertia(gamma * a, gamma**2 * b) if moving else basis.inertia(a, a)
-        shapes = basis.reference.solve(-load)
-        if basis.add(shapes, -load) == 0:
+        shapes, image = basis.reference.solve(-load)
+        if basis.add(shapes, image) == 0:
             break
         a, b = _padded(basis.coordinates(shapes), room), _padded(a, room)
         if not moving:

@@ -1,18 +1,17 @@
 """A growing basis of displacement shapes, orthonormal in a symmetric stiffness, with projections.
 
-The stiffness is that of the one factorization, K_ref = ½(K + Kᵀ). A new shape is q = K_ref⁻¹ ×
-load, so K_ref q is known without a product and is stored with the shape.
+The stiffness is that of the one factorization, K_ref = S + Z diag(d) Zᵀ (symmetric_stiffness.py). A
+new shape comes from a solve, so K_ref q is known without a product and is stored with the shape.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 
-from assembly.linalg.factorization import Factorization
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
 from modal.eigen.solvers.operators import Operators
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from modal.types import Array, Complex
 
 DRIFT = 1e-11  # error of K_ref q, of its norm, below which it is not recomputed
@@ -21,28 +20,6 @@ CLOSE = 1e-6  # energy left of a unit shape below which it is orthogonalised onc
 DEPENDENT = (
     1e-8  # energy of a combination of unit shapes that counts as none: its K q − load is noise
 )
-
-
-class SymmetricStiffness:
-    """K_ref = ½(K + Kᵀ), factorized by Cholesky. `solves` counts right-hand sides.
-
-    Raises SingularSystemError when it is not positive definite. Owns its factor: call `destroy()`.
-    """
-
-    def __init__(self, quadratic: Quadratic) -> None:
-        self.solves = 0
-        symmetric = quadratic.stiffness_parts.symmetric
-        empty = sp.csr_matrix((quadratic.n, quadratic.n))
-        self.matrix = empty if symmetric is None else symmetric.matrix
-        self.factor = Factorization(self.matrix, "spd")
-
-    def solve(self, load: Array) -> Array:
-        """K_ref⁻¹ load, (n, p)."""
-        self.solves += load.shape[1]
-        return np.asarray(self.factor.solve(load))
-
-    def destroy(self) -> None:
-        self.factor.destroy()
 
 
 class ShapeBasis:
@@ -93,7 +70,7 @@ class ShapeBasis:
         for name, unit in self.operators.units.items():
             A = self._projected[name]
             if name == "stiffness":
-                A = np.eye(m)
+                A = np.eye(m) - self.reference.added_energy(self.V)
             elif a < m:
                 block = self.V.T @ unit.rotated(self.image(unit.stored)[:, a:])
                 block[a:] = 0.5 * (block[a:] + unit.sign * block[a:].T)
@@ -134,7 +111,7 @@ class ShapeBasis:
             q = self.V[:, a:].copy()
             self.m = a
             self._with_image = {name: min(b, a) for name, b in self._with_image.items()}
-            self._store(*self._against(q, self.reference.matrix @ q))
+            self._store(*self._against(q, self.reference.apply(q)))
         self._verified = self.m
 
     def _against(self, q: Array, load: Array) -> tuple[Array, Array]:
@@ -150,7 +127,7 @@ class ShapeBasis:
         """Whether the stored K_ref q has become inaccurate, tested on one random combination."""
         w = np.random.default_rng(self.m).standard_normal(q.shape[1])
         combined, expected = q @ w, load @ w
-        error = np.linalg.norm(self.reference.matrix @ combined - expected)
+        error = np.linalg.norm(self.reference.apply(combined[:, None])[:, 0] - expected)
         noise = NOISE * self.quadratic.norms[2] * np.linalg.norm(combined)
         return bool(error > max(DRIFT * np.linalg.norm(expected), noise))
 
@@ -163,15 +140,16 @@ class ShapeBasis:
         return from_parts(lift(self.V, in_parts(Y)))
 
     def residual(self, lam: Complex, Y: Complex, transposed: bool) -> tuple[Array, Array, Array]:
-        """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖K_ref x‖ and ‖x‖, (k,)."""
+        """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖Sx‖ and ‖x‖, (k,)."""
         wide, total = in_parts(Y), np.zeros((len(self.V), len(lam)), dtype=complex, order="F")
-        elastic = lift(self.KV, wide)
+        shapes = lift(self.V, wide)
+        elastic = lift(self.KV, wide) - self.reference.added(shapes)
         for stored in ("stiffness", *self.operators.matrices):
             image = from_parts(elastic if stored == "stiffness" else lift(self.image(stored), wide))
             for unit in self.operators.units.values():
                 if unit.stored == stored:
                     total += unit.rotated(image) * unit.weight(lam, transposed)
-        return in_parts(total), lengths(elastic), lengths(lift(self.V, wide))
+        return in_parts(total), lengths(elastic), lengths(shapes)
 
     def inertia(self, a: Array, b: Array) -> Array:
         """C V a + M V b, (n, p), of real coordinates."""
