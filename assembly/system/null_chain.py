@@ -11,6 +11,7 @@ would need vᵀMv + (Cv)ᵀK⁺(Cv) = 0, a sum of a positive and a non-negative 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ from assembly.types import Array, Index
 if TYPE_CHECKING:
     from assembly.system.frozen import FrozenSystem
 
+
+Solve = Callable[[Array, bool], Array]  # of loads (n, p), with the transpose if True
 
 ELASTIC_TOLERANCE = 1e-12  # of |K| |v|: round-off of a product with K
 MOTION_TOLERANCE = 1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …, which cancel in the sum with K v
@@ -116,31 +119,52 @@ def null_fields(system: FrozenSystem) -> Array:
     return np.asarray(candidates[:, residual <= bound])
 
 
-def build_null_chain(system: FrozenSystem) -> NullChain | None:
+def build_null_chain(system: FrozenSystem, solve: Solve | None = None) -> NullChain | None:
     """The chains of one instant, or None when no rigid field is in the null space of its stiffness.
 
+    solve: a generalised inverse of the stiffness where that is symmetric; one is made otherwise.
     Raises SingularSystemError when the stiffness has more zeros than `system.rigid` explains.
     """
     V = null_fields(system)
     if V.shape[1] == 0:
         return None
-    K, C, M = system.stiffness, system.damping, system.M
-    symmetric = system.symmetric_stiffness
-    inverse = PinnedInverse(K, V, "symmetric" if symmetric else "general")
+    if system.symmetric_stiffness:
+        chained = _chained(V, V, system.damping)
+        loads = system.damping @ chained[0], system.damping.T @ chained[1]
+        if not any(_is_felt(load, system.damping, V) for load in loads):
+            return _chains(system, V, V, chained, lambda r, transposed: np.zeros_like(r))
+        if solve is not None:
+            return _chains(system, V, V, chained, solve)
+        structure: Structure = "symmetric"
+    else:
+        structure = "general"
+    inverse = PinnedInverse(system.stiffness, V, structure)
     try:
-        W = V if symmetric else inverse.left_null()
-        if not symmetric:
-            W = W @ la.inv(la.cholesky(W.T @ (M @ W), lower=False))
-        chained_right, chained_left = _chained(V, W, C)
-        right = _chain(V, chained_right, inverse, C, M, transposed=False)
-        left = _chain(W, chained_left, inverse, C, M, transposed=True)
+        W = V
+        if structure == "general":
+            W = inverse.left_null()
+            W = W @ la.inv(la.cholesky(W.T @ (system.M @ W), lower=False))
+        return _chains(system, V, W, _chained(V, W, system.damping), inverse.solve)
     finally:
         inverse.destroy()
+
+
+def _chains(
+    system: FrozenSystem, V: Array, W: Array, chained: tuple[Array, Array], solve: Solve
+) -> NullChain:
+    C, M = system.damping, system.M
+    right = _chain(V, chained[0], solve, C, M, transposed=False)
+    left = _chain(W, chained[1], solve, C, M, transposed=True)
     if not (np.all(np.isfinite(right)) and np.all(np.isfinite(left))):
         raise SingularSystemError(
             "the stiffness has more zero eigenvalues than the rigid fields given explain"
         )
     return NullChain(right, left, V, W)
+
+
+def _is_felt(load: Array, C: sp.csr_matrix, V: Array) -> bool:
+    """Whether a load C V is more than the round-off of its terms."""
+    return bool(np.linalg.norm(load) > ELASTIC_TOLERANCE * np.linalg.norm(abs(C) @ np.abs(V)))
 
 
 def _chained(V: Array, W: Array, C: sp.csr_matrix) -> tuple[Array, Array]:
@@ -160,7 +184,7 @@ def _chained(V: Array, W: Array, C: sp.csr_matrix) -> tuple[Array, Array]:
 def _chain(
     V: Array,
     chained: Array,
-    inverse: PinnedInverse,
+    solve: Solve,
     C: sp.csr_matrix,
     M: sp.csr_matrix,
     transposed: bool,
@@ -169,7 +193,7 @@ def _chain(
     damping = C.T if transposed else C
     coupled = damping @ V
     rhs = damping @ chained
-    w = -inverse.solve(rhs, transposed) if rhs.size else rhs
+    w = -solve(rhs, transposed) if rhs.size else rhs
     if transposed:
         # Left vectors y = (y₁, y₂) of the pencil: Kᵀy₂ = 0, y₁ = Cᵀy₂; then Kᵀz₂ = −y₁, z₁ = Cᵀz₂
         # + M y₂.

@@ -80,6 +80,7 @@ class _Search:
         self.quadratic, self.reference, self.chain, self.k = quadratic, reference, chain, k
         self.count = min(quadratic.n, k + GUARD)
         self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + GUARD)))
+        self.noise = NOISE
         self.exact = quadratic.conservative and reference.definite
         diagonal = np.abs(reference.matrix.diagonal())
         floor = np.finfo(float).eps * diagonal.max(initial=np.finfo(float).tiny)
@@ -98,7 +99,9 @@ class _Search:
                 break
             loads = self._compressed(loads, WEAK if round_ < SLOW else ROUND_OFF)
             if self.basis.add(*self.reference.solve(loads)) == 0:
-                break
+                if self.noise == ACCEPT:
+                    break
+                self.noise = ACCEPT  # what is left are errors of the small problem
         pairs = Pairs(
             lam,
             self.basis.shapes(Y),
@@ -138,7 +141,7 @@ class _Search:
             second = np.hstack([self.chain.right[:n, m:], self.chain.left[n:, m:]])
             yield reference.null
             if second.any():
-                yield second - reference.null @ (reference.mass_null.T @ second)
+                yield second
         if reference.negative.shape[1]:
             yield reference.negative
 
@@ -185,7 +188,7 @@ class _Search:
         size = lengths(residual)
         weight = self.quadratic.weights(lam) * length
         goal = LEFT * weight if transposed else np.minimum(RESIDUAL * whole, BACKWARD * weight)
-        goal = np.maximum(goal, NOISE * weight)
+        goal = np.maximum(goal, self.noise * weight)
         passed = size <= goal
         if not self.exact:
             passed |= guard & (size <= SETTLED * whole)

@@ -16,32 +16,49 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.errors import SingularSystemError
+from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.linalg.factorization import Factorization
-from assembly.system.null_chain import pinned_dofs
+from assembly.system.null_chain import NullChain, pinned_dofs
 from modal.eigen.quadratic import Quadratic
 from modal.types import Array
 
 BLOCK = 8  # right-hand sides at a time of the search for U, beyond its number of columns
 STEPS = 8  # of that search
 MOST = 24  # negative eigenvalues, at most
+HELD = 1e-11  # of ‖|S||V|‖: forces of S above it hold a motion
 CLEAR = 1e-10  # of the largest: an eigenvalue of S on a subspace that round-off could make negative
 REPEATED = 1e-8  # of a unit shape's mass: what is left below is no new direction
+
+
+def has_symmetric_null_space(quadratic: Quadratic, chain: NullChain | None) -> bool:
+    """Whether the null fields of a chain are those of S too, and so the left ones; or no chain."""
+    if chain is None or quadratic.symmetric_stiffness:
+        return True
+    V, S = chain.null, quadratic.stiffness_parts.symmetric
+    if S is None:
+        return False
+    held = np.linalg.norm(S.matrix @ V) > HELD * np.linalg.norm(abs(S.matrix) @ np.abs(V))
+    return not held
 
 
 class SymmetricStiffness:
     """K_ref of an instant, with its one factorization. `solves` counts right-hand sides.
 
-    null (n, m): null fields of the symmetric part, mass-orthonormal. Raises SingularSystemError
-    when the symmetric part has more null fields, or too many negative eigenvalues. Owns its
-    factor: call `destroy()`.
+    null (n, m): null fields of the symmetric part. Raises SingularSystemError when it has more of
+    them, ConvergenceError when it has too many negative eigenvalues. Owns its factor: call
+    `destroy()`.
     """
 
     def __init__(self, quadratic: Quadratic, null: Array | None = None) -> None:
         self.solves, n = 0, quadratic.n
         symmetric = quadratic.stiffness_parts.symmetric
         self.matrix = sp.csr_matrix((n, n)) if symmetric is None else symmetric.matrix
-        self.null = np.zeros((n, 0)) if null is None else null
+        self.null = np.zeros((n, 0))
+        if null is not None:
+            gram = null.T @ (quadratic.M @ null)
+            self.null = np.ascontiguousarray(
+                la.solve_triangular(la.cholesky(gram, lower=True), null.T, lower=True).T
+            )
         self.mass_null = quadratic.M @ self.null
         self.Z, self.d = self.mass_null, np.zeros(self.null.shape[1])
         self.negative = np.zeros((n, 0))
@@ -55,7 +72,7 @@ class SymmetricStiffness:
                 self.d = np.full(len(self.d), self._frequency_squared(quadratic))
             if self.name == "LDLᵀ":
                 self._reflect(quadratic, self.factor.negative_pivots)
-        except SingularSystemError:
+        except (ConvergenceError, SingularSystemError):
             self.destroy()
             raise
 
@@ -76,14 +93,17 @@ class SymmetricStiffness:
     def solve(self, load: Array) -> tuple[Array, Array]:
         """Shapes q with S q = load, but for what the null fields take, and K_ref q, (n, p)."""
         self.solves += load.shape[1]
-        load = load - self.mass_null @ (self.null.T @ load)
-        q = np.asarray(self.factor.solve(load))
-        q -= self.null @ (self.mass_null.T @ q)
+        if self.null.shape[1]:
+            load = load - self.mass_null @ (self.null.T @ load)
+        q = self._elastic(np.asarray(self.factor.solve(load)))
         return q, load + self.added(q)
 
+    def _elastic(self, q: Array) -> Array:
+        return q - self.null @ (self.mass_null.T @ q) if self.null.shape[1] else q
+
     def apply(self, q: Array) -> Array:
-        """K_ref q."""
-        return np.asarray(self.matrix @ q + self.added(q))
+        """K_ref q; S V, zero but for round-off, is left out of it."""
+        return np.asarray(self.matrix @ self._elastic(q) + self.added(q))
 
     def added(self, q: Array) -> Array:
         """Z diag(d) Zᵀ q, what K_ref has beyond S."""
@@ -108,7 +128,7 @@ class SymmetricStiffness:
     def _reflect(self, quadratic: Quadratic, count: int) -> None:
         """Find a subspace in which S has its `count` negative eigenvalues, and reflect it."""
         if count > MOST:
-            raise SingularSystemError(f"the stiffness has {count} negative eigenvalues")
+            raise ConvergenceError(f"the stiffness has {count} negative eigenvalues", None)
         n, rng = quadratic.n, np.random.default_rng(3)
         Q, MQ, SQ = np.zeros((n, 0)), np.zeros((n, 0)), np.zeros((n, 0))
         load = quadratic.M @ rng.standard_normal((n, min(n, count + BLOCK)))
@@ -137,7 +157,7 @@ class SymmetricStiffness:
             if below.sum() > count or q.shape[1] == 0:
                 break
             load = Mq
-        raise SingularSystemError("the negative eigenvalues of the stiffness were not found")
+        raise ConvergenceError("the negative eigenvalues of the stiffness were not found", None)
 
     def destroy(self) -> None:
         self.factor.destroy()
