@@ -119,10 +119,9 @@ def null_fields(system: FrozenSystem) -> Array:
     return np.asarray(candidates[:, residual <= bound])
 
 
-def build_null_chain(system: FrozenSystem, solve: Solve | None = None) -> NullChain | None:
+def build_null_chain(system: FrozenSystem) -> NullChain | None:
     """The chains of one instant, or None when no rigid field is in the null space of its stiffness.
 
-    solve: a generalised inverse of the stiffness where that is symmetric; one is made otherwise.
     Raises SingularSystemError when the stiffness has more zeros than `system.rigid` explains.
     """
     V = null_fields(system)
@@ -133,8 +132,6 @@ def build_null_chain(system: FrozenSystem, solve: Solve | None = None) -> NullCh
         loads = system.damping @ chained[0], system.damping.T @ chained[1]
         if not any(_is_felt(load, system.damping, V) for load in loads):
             return _chains(system, V, V, chained, lambda r, transposed: np.zeros_like(r))
-        if solve is not None:
-            return _chains(system, V, V, chained, solve)
         structure: Structure = "symmetric"
     else:
         structure = "general"

@@ -40,13 +40,16 @@ from modal.types import Array
 Backend = Literal["slepc", "scipy", "dense"]
 ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "ARPACK Arnoldi")}
 
-# A Krylov space for k modes of fewer unknowns than this would be most of the state space.
+# A Krylov space for k modes of fewer DOFs than this would be most of the state space.
 DENSE_BELOW = 20
 
 # Up to this size a Krylov method on one vector costs less than the block method, a definite system
 # is split into independent parts where it has any, and LAPACK is used where a Krylov space would be
 # most of the state space, or does not converge.
 SMALL = 500
+
+# Of the backward error allowed: what the block method stops at.
+AIM = 0.1
 
 # |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
@@ -262,7 +265,8 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
     solver: BlockSolver | None = None
     try:
         solver = BlockSolver(quadratic, chain)
-        found = search(problem, lambda k, attempt: solver.find(k, seed + attempt))
+        aim = AIM * problem.tolerance
+        found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
     except SingularSystemError:
         if quadratic.symmetric_stiffness:

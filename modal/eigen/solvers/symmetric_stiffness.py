@@ -96,20 +96,26 @@ class SymmetricStiffness:
         if self.null.shape[1]:
             load = load - self.mass_null @ (self.null.T @ load)
         q = self._elastic(np.asarray(self.factor.solve(load)))
-        return q, load + self.added(q)
+        return q, self._with_added(load, q)
 
     def _elastic(self, q: Array) -> Array:
         return q - self.null @ (self.mass_null.T @ q) if self.null.shape[1] else q
 
     def apply(self, q: Array) -> Array:
         """K_ref q; S V, zero but for round-off, is left out of it."""
-        return np.asarray(self.matrix @ self._elastic(q) + self.added(q))
+        return self._with_added(self.matrix @ self._elastic(q), q)
 
-    def added(self, q: Array) -> Array:
-        """Z diag(d) Zᵀ q, what K_ref has beyond S."""
+    def _with_added(self, image: Array, q: Array) -> Array:
+        """K_ref q from S q."""
         if self.Z.shape[1] == 0:
-            return np.zeros_like(q)
-        return np.asarray(self.Z @ (self.d[:, None] * (self.Z.T @ q)))
+            return image
+        return np.asarray(image + self.Z @ (self.d[:, None] * (self.Z.T @ q)))
+
+    def without_added(self, image: Array, q: Array) -> Array:
+        """S q from K_ref q."""
+        if self.Z.shape[1] == 0:
+            return image
+        return np.asarray(image - self.Z @ (self.d[:, None] * (self.Z.T @ q)))
 
     def added_energy(self, V: Array) -> Array:
         """VᵀZ diag(d) ZᵀV, (m, m)."""
