@@ -1,6 +1,6 @@
 """One instant: `modal.solve` against what else one would use, in alternation, ratios of medians.
 
-    python -m benchmarks.instant [--repeats 5] [--element hex20] [--skip solid|damped|free|middle|beam …]
+    python -m benchmarks.instant [--repeats 5] [--element hex20] [--skip solid|damped|free …]
 
 Goals: a conservative solid of 28,080 unknowns, 10 modes, at least 1.6 ×
 faster than SLEPc's PEP TOAR as an expert sets it up (real, MUMPS LU, σ = 0); a damped and
