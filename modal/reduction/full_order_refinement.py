@@ -25,7 +25,7 @@ from modal.reduction.projection import summed
 from modal.reduction.reduced_eigen import SmallModes, solve_points
 from modal.types import Array, Complex, Index, Mask
 
-PROBE, PROBE_STEPS = 8, 3  # columns and steps of the random Krylov space
+PROBE, PROBE_STEPS = 8, 2  # columns and steps of the random Krylov space
 GUARD = 1  # Ritz pairs beyond those wanted that have to be settled too
 SETTLED = 1e-3  # relative residual, in the energy norm, of a guard that may lie inside the window
 SHARPER = 1e-2  # of the tolerance: error bounds asked for

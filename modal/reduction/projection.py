@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assembly.linalg.combination import Kronecker
 from modal.reduction.affine import Term
@@ -39,7 +40,7 @@ def projections(
 
 def summed(
     terms: Sequence[Term],
-    blocks: Iterable[Array | None],
+    blocks: Iterable[NDArray[Any] | None],
     shape: tuple[int, int],
     transposed: bool = False,
 ) -> Array:
