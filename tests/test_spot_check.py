@@ -133,8 +133,10 @@ def test_a_mode_that_the_basis_lacks_is_found_out(lost: int) -> None:
     full = in_parts(reducer.basis.lift(modes.right[0]))
     family, reference = reducer.family, reducer.reference
     empty = MassBasis(reference.mass)
-    reducer.basis = ReducedBasis(family, reference, empty, reducer.basis.resolved)
-    reducer.basis.include(full)
+    basis = ReducedBasis(family, reference, empty)
+    basis.resolved = reducer.basis.resolved
+    basis.include(full)
+    reducer.basis = basis
     reducer.projected = reducer.basis.projected()
     with pytest.raises(AccuracyError, match="is not within the error bound of any"):
         spot_check(reducer, [at(0.4)], 1)
