@@ -28,7 +28,7 @@ from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index, Mask
 
 ROUNDS = 30  # of growth at most
-WIDEST = 16  # vectors added in one round
+WIDEST = 20  # vectors added in one round
 FAR_BELOW = 1e-4  # of the tolerance
 REACH = 200  # largest number of reference modes computed to extend the reach
 FURTHER = 10  # reference modes of the starting basis beyond those wanted, at most
