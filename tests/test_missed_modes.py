@@ -91,7 +91,7 @@ def test_proportional_damping_and_spin_up_take_the_images_of_other_matrices() ->
     assert verdict(system, 6, 0)[0] == "right"
     modes = solve(system, k=6)
     assert modes.method == "block Rayleigh–Ritz"
-    assert modes.backward_error.max() < 1e-12
+    assert modes.backward_error.max() < 1.1e-11  # a tenth of what `solve` allows
 
 
 def test_coriolis_and_euler_images_are_those_of_the_mass_rotated() -> None:

@@ -129,7 +129,7 @@ def deflate_by_similarity(A: Array, B: Array, chain: Array) -> DeflatedPencil:
         pivot = int(np.argmax(np.abs(x * image)))
         if x[pivot] == 0.0 or image[pivot] == 0.0:
             raise SingularSystemError(
-                "a chain vector and its image under B share no unknown to pivot on"
+                "a chain vector and its image under B share no degree of freedom to pivot on"
             )
         keep = np.delete(np.arange(len(x)), pivot)
         factor = image[keep] / image[pivot]

@@ -39,12 +39,15 @@ from modal.types import Array
 Backend = Literal["slepc", "scipy", "dense"]
 ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "ARPACK Arnoldi")}
 
-# A Krylov space for k modes of fewer unknowns than this would be most of the state space.
+# A Krylov space for k modes of fewer DOFs than this would be most of the state space.
 DENSE_BELOW = 20
 
 # Up to this size a definite system is split into independent parts where it has any, and LAPACK is
 # used where a Krylov space would be most of the state space, or a sparse method does not converge.
 SMALL = 500
+
+# Of the backward error allowed: what the block method stops at.
+AIM = 0.1
 
 # |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
@@ -258,7 +261,8 @@ def _structured(problem: ModeProblem, seed: int) -> Modes | None:
     except SingularSystemError:
         return None
     try:
-        found = search(problem, lambda k, attempt: solver.find(k, seed + attempt))
+        aim = AIM * problem.tolerance
+        found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
     except (AccuracyError, ConvergenceError):
         return None

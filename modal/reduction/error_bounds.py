@@ -27,6 +27,7 @@ from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array, Complex
 
 AMPLIFICATION = 8.0  # largest value of 1/(1 − β) that is used
+ALIKE = 4.0  # ratio of condition numbers up to which two modes can be a defective pair
 ROUND_OFF = 8.0 * np.finfo(float).eps
 
 
@@ -136,20 +137,24 @@ def coupled(own: Array, lam: Complex, condition: Array) -> Array:
 
     Near a defective pair e_i² = κE grows without bound while the shift stays below 2(E + √(E κ
     gap)): an eigenvalue of a 2×2 block of departure κ·gap from normality, perturbed by E. The
-    partner is the nearest mode (conjugates included) that is about as ill-conditioned.
+    partner is the nearest mode (conjugates included) that is about as ill-conditioned. Modes
+    couple by as much as their distance admits when both have moved by their own bounds.
     """
     k = lam.shape[1]
     diagonal = np.eye(k, dtype=bool)
     gap = np.abs(lam[:, :, None] - lam[:, None, :])
     mirrored = np.abs(lam[:, :, None] - lam.conj()[:, None, :])
+    mirrored[diagonal & (lam.imag == 0.0)[:, :, None]] = np.inf
+    relative = condition[:, None, :] / condition[:, :, None]
+    partner = (relative >= 1.0 / ALIKE) & (relative <= ALIKE)
+    other = np.where(diagonal, np.inf, gap)
+    nearest = np.where(partner, np.fmin(other, mirrored), np.inf).min(axis=2)
+    root = 2.0 * (own / condition + np.sqrt(own * nearest))
+    alone = np.fmin(own, root)
+    apart = np.maximum(gap - alone[:, :, None] - alone[:, None, :], 0.0)
     product = np.sqrt(own[:, :, None] * own[:, None, :])
     with np.errstate(divide="ignore", invalid="ignore"):
-        shift = np.fmin(product, product**2 / gap)
+        shift = np.fmin(product, product**2 / apart)
     shift[:, diagonal] = 0.0
     total = own + np.nansum(shift, axis=2)
-    gap[:, diagonal] = np.inf
-    mirrored[diagonal & (lam.imag == 0.0)[:, :, None]] = np.inf
-    partner = condition[:, None, :] >= 0.25 * condition[:, :, None]
-    nearest = np.where(partner, np.fmin(gap, mirrored), np.inf).min(axis=2)
-    root = 2.0 * (own / condition + np.sqrt(own * nearest))
     return np.asarray(np.fmin(total, root))

@@ -78,7 +78,7 @@ def definite(M: Array, C: Array, K: Array, k: int | None = None) -> tuple[Array,
 def definite_but_for(V: Array, M: Array, C: Array, K: Array) -> tuple[Array, Complex] | None:
     """As `definite` for K ≥ 0 with KV = 0, VᵀCV = 0, V (n, m), without the 2m zeros; else None.
 
-    With q = V a + E b, E the unit vectors of all but m well-chosen unknowns, the rows of V,
+    With q = V a + E b, E the unit vectors of all but m well-chosen DOFs, the rows of V,
     divided by λ, read a = −(VᵀMV)⁻¹(VᵀME + VᵀCE/λ) b. What is left for b is a problem of size n − m
     of the same structure, with EᵀKE + (VᵀCE)ᵀ(VᵀMV)⁻¹VᵀCE as stiffness, positive definite.
     """
