@@ -2,7 +2,8 @@
 
 The basis V starts as a block Krylov space of K_ref⁻¹M and grows by K_ref⁻¹ × residual of every
 unfinished Ritz vector, right and left, all in one block: MUMPS solves a block of right-hand sides
-several times faster than one after the other. K_ref is the symmetric part of the stiffness.
+several times faster than one after the other. K_ref is the symmetric part of the stiffness, made
+positive definite where it is not (symmetric_stiffness.py).
 Displacement and velocity are both free in span V, so the projected problem is a quadratic of the
 same structure: conservative with a positive definite stiffness, its eigenvalues are exactly
 imaginary. V holds right and left vectors, so the eigenvalues of other instants are accurate to
@@ -13,14 +14,19 @@ its vectors does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
+from assembly.system.null_chain import NullChain
 from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.dense import definite_but_for
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.projected import definite_modes, general_modes
-from modal.eigen.solvers.shape_basis import ShapeBasis, SymmetricStiffness, lengths, lift
+from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-6  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
@@ -43,12 +49,13 @@ ROUNDS = 60
 class BlockSolver:
     """The search for the lowest modes of one instant; owns its factorization: call `destroy()`.
 
-    Raises SingularSystemError when the symmetric part of K is not positive definite.
+    chain: the zero eigenvalues to remove; its null fields are those of the symmetric part of K too.
+    Raises SingularSystemError and ConvergenceError as `SymmetricStiffness`.
     """
 
-    def __init__(self, quadratic: Quadratic) -> None:
-        self.quadratic = quadratic
-        self.reference = SymmetricStiffness(quadratic)
+    def __init__(self, quadratic: Quadratic, chain: NullChain | None = None) -> None:
+        self.quadratic, self.chain = quadratic, chain
+        self.reference = SymmetricStiffness(quadratic, None if chain is None else chain.null)
 
     def destroy(self) -> None:
         self.reference.destroy()
@@ -60,19 +67,26 @@ class BlockSolver:
         Raises ConvergenceError, its `partial` the Pairs that converged.
         """
         k = min(k, self.quadratic.n)
-        return _Search(self.quadratic, self.reference, k, accuracy).run(seed)
+        return _Search(self.quadratic, self.reference, self.chain, k, accuracy).run(seed)
 
 
 class _Search:
     def __init__(
-        self, quadratic: Quadratic, reference: SymmetricStiffness, k: int, accuracy: float
+        self,
+        quadratic: Quadratic,
+        reference: SymmetricStiffness,
+        chain: NullChain | None,
+        k: int,
+        accuracy: float,
     ) -> None:
-        self.quadratic, self.reference, self.k = quadratic, reference, k
-        self.accuracy = accuracy
+        self.quadratic, self.reference, self.chain, self.k = quadratic, reference, chain, k
+        self.accuracy, self.noise = accuracy, NOISE
         self.count = min(quadratic.n, k + GUARD)
         self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + GUARD)))
-        self.exact = quadratic.conservative
-        self.scale = 1.0 / np.sqrt(np.maximum(reference.matrix.diagonal(), np.finfo(float).tiny))
+        self.exact = quadratic.conservative and reference.definite
+        diagonal = np.abs(reference.matrix.diagonal())
+        floor = np.finfo(float).eps * diagonal.max(initial=np.finfo(float).tiny)
+        self.scale = 1.0 / np.sqrt(np.maximum(diagonal, floor))
 
     def run(self, seed: int) -> Pairs:
         self._start(seed)
@@ -84,11 +98,13 @@ class _Search:
                 break
             loads = self._compressed(loads, WEAK if round_ < SLOW else ROUND_OFF)
             if self.basis.grow(loads) == 0:
-                break
+                if self.noise == ACCEPT:
+                    break
+                self.noise = ACCEPT  # what is left are errors of the projected problem
         pairs = Pairs(
             lam,
             self.basis.shapes(Y),
-            "Cholesky",
+            self.reference.name,
             "block Rayleigh–Ritz",
             self.reference.solves,
             None if self.exact else self.basis.shapes(Z),
@@ -107,26 +123,50 @@ class _Search:
     def _start(self, seed: int) -> None:
         """A block Krylov space of K_ref⁻¹M, so wide that no mode of a cluster is missed.
 
-        Where a step gives fewer new shapes, random ones take the place of the others.
+        Where a step gives fewer new shapes, random ones take the place of the others. Shapes of
+        zero eigenvalues and of negative stiffness come first.
         """
+        for shapes in self._special():
+            self.basis.add(shapes, self.reference.apply(shapes))
+        special = self.basis.m
         n, rng = self.quadratic.n, np.random.default_rng(seed)
         mass = self.basis.operators.matrices["mass"]
         width, new = min(n, self.k + START), 0
-        while self.basis.m < min(n, STEPS * width):
+        while self.basis.m < min(n, special + STEPS * width):
             last = self.basis.V[:, self.basis.m - new :]
             shapes = np.hstack([last, rng.standard_normal((n, width - new))])
             new = self.basis.grow(np.asfortranarray(mass @ np.ascontiguousarray(shapes)))
             if new == 0:
                 break
-        if self.basis.m == 0:
+        if self.basis.m == special:
             raise ConvergenceError("block Rayleigh–Ritz: the stiffness is zero to round-off", None)
+
+    def _special(self) -> Iterator[Array]:
+        """Null fields, the second vectors of their chains, and shapes of negative stiffness."""
+        n, reference = self.quadratic.n, self.reference
+        if self.chain is not None:
+            m = reference.null.shape[1]
+            second = np.hstack([self.chain.right[:n, m:], self.chain.left[n:, m:]])
+            yield reference.null
+            if second.any():
+                yield second
+        if not reference.definite:
+            yield reference.negative
 
     def _ritz(self) -> tuple[Complex, Complex, Complex]:
         M, C, K = self.basis.projected()
+        if self.chain is None:
+            if self.exact:
+                lam, Y = definite_modes(M, C, self.count)
+                return lam, Y, Y
+            return general_modes(M, C, K, self.count)
+        null, zeros = self.reference.null.shape[1], self.chain.count
+        K[:null], K[:, :null] = 0.0, 0.0
         if self.exact:
-            lam, Y = definite_modes(M, C, self.count)
-            return lam, Y, Y
-        return general_modes(M, C, K, self.count)
+            found = definite_but_for(np.eye(len(K), null), M, C, K, self.count)
+            if found is not None:
+                return 1j * found[0], found[1], found[1]
+        return general_modes(M, C, K, self.count, null, zeros)
 
     def _look(
         self, lam: Complex, Y: Complex, Z: Complex, finished: dict[bool, Complex]
@@ -158,7 +198,7 @@ class _Search:
         size = lengths(residual)
         weight = self.quadratic.weights(lam) * length
         right = np.minimum(RESIDUAL * whole, self.accuracy * weight)
-        goal = np.maximum(np.where(transposed, LEFT * weight, right), NOISE * weight)
+        goal = np.maximum(np.where(transposed, LEFT * weight, right), self.noise * weight)
         passed = size <= goal
         if not self.exact:
             passed |= guard & (size <= SETTLED * whole)

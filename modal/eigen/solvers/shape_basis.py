@@ -1,18 +1,17 @@
 """A growing basis of displacement shapes, orthonormal in a symmetric stiffness, with projections.
 
-The stiffness is that of the one factorization, K_ref = ½(K + Kᵀ). A new shape is q = K_ref⁻¹ ×
-load, so K_ref q is known without a product and is stored with the shape.
+The stiffness is that of the one factorization, K_ref = S + Z diag(d) Zᵀ (symmetric_stiffness.py). A
+new shape comes from a solve, so K_ref q is known without a product and is stored with the shape.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 
-from assembly.linalg.factorization import Factorization
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
 from modal.eigen.solvers.operators import Operators
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from modal.types import Array, Complex, Mask
 
 DRIFT = 1e-11  # error of K_ref q, of its norm, below which it is not recomputed
@@ -22,28 +21,6 @@ ORTHOGONAL = 1e-11  # product with V of unit shapes that are orthogonal to it as
 DEPENDENT = (
     1e-8  # energy of a combination of unit shapes that counts as none: its K q − load is noise
 )
-
-
-class SymmetricStiffness:
-    """K_ref = ½(K + Kᵀ), factorized by Cholesky. `solves` counts right-hand sides.
-
-    Raises SingularSystemError when it is not positive definite. Owns its factor: call `destroy()`.
-    """
-
-    def __init__(self, quadratic: Quadratic) -> None:
-        self.solves = 0
-        symmetric = quadratic.stiffness_parts.symmetric
-        empty = sp.csr_matrix((quadratic.n, quadratic.n))
-        self.matrix = empty if symmetric is None else symmetric.matrix
-        self.factor = Factorization(self.matrix, "spd")
-
-    def solve(self, load: Array) -> Array:
-        """K_ref⁻¹ load, (n, p)."""
-        self.solves += load.shape[1]
-        return np.asarray(self.factor.solve(load))
-
-    def destroy(self) -> None:
-        self.factor.destroy()
 
 
 class ShapeBasis:
@@ -94,7 +71,7 @@ class ShapeBasis:
         for name, unit in self.operators.units.items():
             A = self._projected[name]
             if name == "stiffness":
-                A = np.eye(m)
+                A = np.eye(m) - self.reference.added_energy(self.V)
             elif a < m:
                 block = self.V.T @ unit.rotated(self.image(unit.stored)[:, a:])
                 block[a:] = 0.5 * (block[a:] + unit.sign * block[a:].T)
@@ -121,7 +98,7 @@ class ShapeBasis:
         What the basis has is removed from the load: a small shape next to it keeps all its digits.
         """
         load = load - lift(self.KV, self.V.T @ load)
-        return self.add(self.reference.solve(load), load)
+        return self.add(*self.reference.solve(load))
 
     def add(self, q: Array, load: Array) -> int:
         """Take in the shapes q with K_ref q = load, (n, p); returns how many are new."""
@@ -164,14 +141,14 @@ class ShapeBasis:
             q = self.V[:, a:].copy()
             self.m = a
             self._with_image = {name: min(b, a) for name, b in self._with_image.items()}
-            self.add(q, self.reference.matrix @ q)
+            self.add(q, self.reference.apply(q))
         self._verified = self.m
 
     def _drifted(self, q: Array, load: Array) -> bool:
         """Whether the stored K_ref q has become inaccurate, tested on one random combination."""
         w = np.random.default_rng(self.m).standard_normal(q.shape[1])
         combined, expected = q @ w, load @ w
-        error = np.linalg.norm(self.reference.matrix @ combined - expected)
+        error = np.linalg.norm(self.reference.apply(combined[:, None])[:, 0] - expected)
         noise = NOISE * self.quadratic.norms[2] * np.linalg.norm(combined)
         return bool(error > max(DRIFT * np.linalg.norm(expected), noise))
 
@@ -180,15 +157,16 @@ class ShapeBasis:
         return from_parts(lift(self.V, in_parts(Y)))
 
     def residual(self, lam: Complex, Y: Complex, transposed: Mask) -> tuple[Array, Array, Array]:
-        """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖K_ref x‖ and ‖x‖, (k,)."""
+        """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖Sx‖ and ‖x‖, (k,)."""
         wide, total = in_parts(Y), np.zeros((len(self.V), 2 * len(lam)), order="F")
-        elastic = lift(self.KV, wide)
+        shapes = lift(self.V, wide)
+        elastic = self.reference.without_added(lift(self.KV, wide), shapes)
         for stored in ("stiffness", *self.operators.matrices):
             image = elastic if stored == "stiffness" else lift(self.image(stored), wide)
             for unit in self.operators.units.values():
                 if unit.stored == stored:
                     _add_product(total, unit.rotated(image), unit.weight(lam, transposed))
-        return total, lengths(elastic), lengths(lift(self.V, wide))
+        return total, lengths(elastic), lengths(shapes)
 
 
 def lift(V: Array, coordinates: Array) -> Array:
