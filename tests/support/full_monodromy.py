@@ -7,14 +7,19 @@ import scipy.linalg as la
 
 from assembly.mechanisms.mechanism import Mechanism
 
-STAGES = 6
-RESOLUTION = 1.1  # |λ| h of the fastest mode: its multiplier is then right to about 1e-10
+STAGES, FEWEST = 6, 64
+RESOLUTION = 1.3  # |λ| h of the k-th frozen mode: its phase is then right to about 1e-11
 
 
-def full_logs(mechanism: Mechanism, period: float, fastest: float) -> np.ndarray:
-    """log μ (2n,) of all degrees of freedom. fastest: |λ| of the modes that matter, rad/s."""
+def full_logs(mechanism: Mechanism, period: float, k: int) -> np.ndarray:
+    """log μ (2n,) of all degrees of freedom, in steps that resolve the k slowest frozen modes."""
     nodes, weights, a = _tableau()
-    steps = int(np.ceil(fastest * period / RESOLUTION))
+    series = mechanism.freeze_many(period * np.arange(8) / 8)
+    fastest = max(
+        float(la.eigvalsh(0.5 * (K + K.T), M, subset_by_index=[k - 1, k - 1])[0]) ** 0.5
+        for M, K in zip(series.mass, series.stiffness, strict=True)
+    )
+    steps = max(FEWEST, int(np.ceil(fastest * period / RESOLUTION)))
     h = period / steps
     first = mechanism.freeze_many([0.0])
     _, V = la.eigh(0.5 * (first.stiffness[0] + first.stiffness[0].T), first.mass[0])
