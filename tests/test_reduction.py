@@ -40,11 +40,14 @@ def assert_bounded(found: Sweep, point: int, reference: np.ndarray, k: int, nois
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-7])
 @pytest.mark.parametrize("kind", KINDS)
 def test_error_bounds_hold_on_random_families(kind: str, tolerance: float) -> None:
-    """Four random families a kind, 40 instants, against LAPACK on all unknowns at some of them."""
+    """Two random families a kind, 40 instants, against LAPACK on all unknowns at some of them.
+
+    A bound is no wider than it has to be: the largest error is a tenth of its bound or so.
+    """
     arguments, at = KINDS[kind]
     k = 7
     sizes = []
-    for seed in range(4):
+    for seed in range(2):
         model = Chain(seed, **arguments)
         points = [at(s) for s in np.linspace(0.0, 1.0, 40)]
         found = sweep(lambda p, m=model: m.freeze(**p), points, k=k, tolerance=tolerance)
@@ -52,7 +55,7 @@ def test_error_bounds_hold_on_random_families(kind: str, tolerance: float) -> No
         assert np.all(found.error_bound <= 1.0001 * tolerance * np.abs(found.eigenvalues))
         for point in (0, 7, 16, 28, 39):
             reference = exact(model.freeze(**points[point]), k + 3)
-            assert_bounded(found, point, reference, k, 1e-11)
+            assert assert_bounded(found, point, reference, k, 1e-11) >= 0.03
             missing = [
                 lam
                 for lam in reference[: k - 1]
@@ -229,15 +232,21 @@ def test_indefinite_mass_is_refused() -> None:
 
 
 def test_sketches_are_unbiased() -> None:
-    """Mean of ‖Θr‖² over p columns near c₁‖K⁻¹r‖²_diag: within the spread of χ²_p."""
+    """Mean of ‖Θr‖² over p columns near c₁‖K⁻¹r‖²_diag: within the spread of χ²_p.
+
+    Masses of 1e-3 to 1e3 kg.
+    """
     model = Chain(10)
-    family = AffineFamily(lambda p: model.freeze(**p), {})
+    s = sp.diags(10.0 ** np.random.default_rng(1).uniform(-1.5, 1.5, model.n))
+    M, K = sp.csr_matrix(s @ model.M @ s), sp.csr_matrix(s @ model.K @ s)
+    system = FrozenSystem(M=M, K=K)
+    family = AffineFamily(lambda p: system, {})
     reference = ReferenceOperator(family, family.coefficients([{}]))
     theta, xi = sketches(reference)
-    d = model.M.diagonal()
-    low, high = mass_bounds(model.M, d)
+    d = M.diagonal()
+    low, high = mass_bounds(M, d)
     R = np.random.default_rng(0).standard_normal((model.n, 50))
-    e = la.solve(model.K.toarray(), R)
+    e = la.solve(K.toarray(), R)
     weak = np.linalg.norm(theta.T @ R, axis=0) ** 2 / (high * (d[:, None] * e**2).sum(axis=0))
     strong = np.linalg.norm(xi.T @ R, axis=0) ** 2 * low / (R**2 / d[:, None]).sum(axis=0)
     for ratio in (weak, strong):

@@ -26,7 +26,7 @@ from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.types import Array, Complex
 
 GOAL = 1e-12  # backward error above which a pair is made better
-CHEAP = 500  # unknowns up to which the scaled system's error is evaluated too
+CHEAP = 500  # DOFs up to which the scaled system's error is evaluated too
 STEPS = 2  # of inverse iteration with one factor
 ROUNDS = 4  # factors for one group
 REGROUPS = 4
@@ -217,7 +217,7 @@ def _better(quadratic: Quadratic, group: Pairs) -> Pairs:
 def _error(quadratic: Quadratic, pairs: Pairs) -> Array:
     """Backward errors (p,), where a factor costs little the larger of two.
 
-    The second is of the unknowns scaled to a unit diagonal of M/‖M‖ + K/‖K‖. Where units differ by
+    The second is of the DOFs scaled to a unit diagonal of M/‖M‖ + K/‖K‖. Where units differ by
     many orders the first sees the stiffest of them only.
     """
     error = quadratic.backward_error(pairs.eigenvalues, pairs.right)

@@ -39,7 +39,7 @@ from modal.types import Array
 Backend = Literal["slepc", "scipy", "dense"]
 ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "ARPACK Arnoldi")}
 
-# A Krylov space for k modes of fewer unknowns than this would be most of the state space.
+# A Krylov space for k modes of fewer DOFs than this would be most of the state space.
 DENSE_BELOW = 20
 
 # Up to this size a definite system is split into independent parts where it has any, and LAPACK is

@@ -31,6 +31,7 @@ from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Complex, Index
 
 SKETCHES = 32
+LANCZOS_STEPS = 30
 UNDERESTIMATE = 2.0  # by which a sketched norm may be too small (see above)
 
 
@@ -72,10 +73,9 @@ class ReducedBasis:
         family: AffineFamily,
         reference: ReferenceOperator,
         start: MassBasis,
-        resolved: float = 0.0,
     ) -> None:
         theta, xi = sketches(reference)
-        self._set(family, reference, theta, xi, resolved)
+        self._set(family, reference, theta, xi, 0.0)
         self._append(start.V, start.MV)
 
     @classmethod
@@ -213,25 +213,25 @@ def rigid_fields(rigid: Array, reference: ReferenceOperator) -> Array:
     return MassBasis(reference.mass).directions(rigid.copy())[1]
 
 
-def sketches(reference: ReferenceOperator, count: int = SKETCHES) -> tuple[Array, Array]:
-    """Θᵀ and Ξᵀ (n, count): see the head of this file. Seeded: a sweep repeats bit by bit."""
+def sketches(reference: ReferenceOperator) -> tuple[Array, Array]:
+    """Θᵀ and Ξᵀ (n, SKETCHES): see the head of this file. Seeded: a sweep repeats bit by bit."""
     n = reference.family.n
     rng = np.random.default_rng(23)
     diagonal = reference.mass.diagonal()
     low, high = mass_bounds(reference.mass, diagonal)
-    random = rng.standard_normal((n, count))
-    random *= np.sqrt(high * diagonal / count)[:, None]
+    random = rng.standard_normal((n, SKETCHES))
+    random *= np.sqrt(high * diagonal / SKETCHES)[:, None]
     theta = reference.solve(random)
-    xi = rng.standard_normal((n, count))
-    xi *= np.sqrt(1.0 / (low * diagonal * count))[:, None]
+    xi = rng.standard_normal((n, SKETCHES))
+    xi *= np.sqrt(1.0 / (low * diagonal * SKETCHES))[:, None]
     return theta, xi
 
 
-def mass_bounds(mass: Any, diagonal: Array, steps: int = 30) -> tuple[float, float]:
+def mass_bounds(mass: Any, diagonal: Array) -> tuple[float, float]:
     """Extreme eigenvalues of diag(M)⁻¹M, widened by a tenth: Lanczos, fully orthogonalised."""
     scale = 1.0 / np.sqrt(diagonal)
     n = len(diagonal)
-    Q = np.zeros((n, min(steps, n)))
+    Q = np.zeros((n, min(LANCZOS_STEPS, n)))
     q = np.random.default_rng(5).standard_normal(n)
     image = np.zeros_like(Q)
     found = 0

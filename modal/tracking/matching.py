@@ -125,14 +125,12 @@ def _shape_mac(a: Snapshot, b: Snapshot, mac: Array) -> Array:
     return out
 
 
-def clusters(eigenvalues: Complex, tolerance: float = CLUSTER) -> list[Index]:
-    """Groups of two or more eigenvalues closer than tolerance |λ|."""
+def clusters(eigenvalues: Complex) -> list[Index]:
+    """Groups of two or more eigenvalues closer than CLUSTER |λ|."""
     if len(eigenvalues) < 2:
         return []
     near = np.abs(eigenvalues[:, None] - eigenvalues[None, :])
-    near = near <= tolerance * np.maximum(
-        np.abs(eigenvalues)[:, None], np.abs(eigenvalues)[None, :]
-    )
+    near = near <= CLUSTER * np.maximum(np.abs(eigenvalues)[:, None], np.abs(eigenvalues)[None, :])
     if int(near.sum()) == len(eigenvalues):
         return []
     groups: list[Index] = []
