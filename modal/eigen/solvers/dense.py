@@ -75,7 +75,9 @@ def definite(M: Array, C: Array, K: Array, k: int | None = None) -> tuple[Array,
     return 1.0 / tau, la.solve_triangular(L, Y[:n], lower=True, trans="T")
 
 
-def definite_but_for(V: Array, M: Array, C: Array, K: Array) -> tuple[Array, Complex] | None:
+def definite_but_for(
+    V: Array, M: Array, C: Array, K: Array, k: int | None = None
+) -> tuple[Array, Complex] | None:
     """As `definite` for K ≥ 0 with KV = 0, VᵀCV = 0, V (n, m), without the 2m zeros; else None.
 
     With q = V a + E b, E the unit vectors of all but m well-chosen DOFs, the rows of V,
@@ -97,6 +99,7 @@ def definite_but_for(V: Array, M: Array, C: Array, K: Array) -> tuple[Array, Com
         M[inner] - mass.T @ mass,
         C[inner] - cross + cross.T,
         K[inner] + coupling.T @ coupling,
+        k,
     )
     if found is None:
         return None

@@ -21,7 +21,8 @@ class Pairs:
 
     eigenvalues (k,) rad/s; right (n, k) displacement parts; factorization: the factor used
     ("Cholesky", "LDLᵀ", "LU", "none"); method: the algorithm; solves: systems with the stiffness
-    solved; left (n, k): left vectors y, yᴴQ(λ) = 0, where the backend has them.
+    solved; left (n, k): left vectors y, yᴴQ(λ) = 0, where the backend has them; accuracy: the
+    backward error that the algorithm stops at, where that is not round-off.
     """
 
     eigenvalues: Complex
@@ -30,6 +31,7 @@ class Pairs:
     method: str
     solves: int = 0
     left: Complex | None = None
+    accuracy: float = 0.0
 
     @property
     def total(self) -> int:
