@@ -66,8 +66,8 @@ bench: setup  ## measure what the README claims
 	@$(call needs,ross,bench)
 	$(python) -m benchmarks
 
-LARGE ?= --shape slender thick --unknowns 100000 300000 1000000 --limit 12
-bench-large: setup  ## measure memory against size, to a million unknowns; LARGE='…' chooses others
+LARGE ?= --shape slender thick --dofs 100000 300000 1000000 --limit 12
+bench-large: setup  ## measure memory against size, to a million DOFs; LARGE='…' chooses others
 	$(python) -m benchmarks.large $(LARGE)
 
 clean:  ## remove outputs and caches; .venv stays

@@ -1,11 +1,11 @@
-"""Peak memory and processor time against the number of unknowns, in core, out of core, iterative.
+"""Peak memory and processor time against the degrees of freedom (DOFs), in core and out of core.
 
-    python -m benchmarks.large [--shape slender thick] [--unknowns 100000 300000]
-                               [--road "in core" "out of core" iterative] [--ranks 1]
+    python -m benchmarks.large [--shape slender thick] [--dofs 100000 300000]
+                               [--solver "in core" "out of core" iterative] [--ranks 1]
                                [--folder DIR] [--limit GiB] [--table FILE]
 
 Each line is one process: assembly with the prestress, then a sweep of 200 states by `modal.track`
-(ten modes to 1e-6, and a full-order verification). At a million unknowns "slender" is 375 × 29 × 29
+(ten modes to 1e-6, and a full-order verification). At a million DOFs "slender" is 375 × 29 × 29
 cells and "thick" 200 × 40 × 40; other sizes have the same proportions. Peaks are the kernel's own
 count (VmHWM), reset between the stages. --limit ends a run above so many GiB. --ranks: the factor
 is shared; memory is that of the first rank and of the largest other one.
@@ -31,18 +31,18 @@ AXIS = (0.0, 0.0, 1.0)
 MILLION = {"slender": (375, 29, 29), "thick": (200, 40, 40)}
 # Sides, m: the slender one is that of benchmarks/sweep.py, the thick one has cubic cells.
 SIZE = {"slender": (1.0, 0.2, 0.2), "thick": (1.0, 0.2, 0.2)}
-ROADS = ("in core", "out of core", "iterative")
+SOLVERS = ("in core", "out of core", "iterative")
 COLUMNS = (
-    "shape", "road", "unknowns", "assembly GiB", "sweep GiB", "others GiB", "disk GiB",
+    "shape", "solver", "dofs", "assembly GiB", "sweep GiB", "others GiB", "disk GiB",
     "assembly s", "sweep s", "basis", "largest bound",
 )  # fmt: skip
 
 
-def cells(shape: str, unknowns: float) -> tuple[int, int, int]:
-    """Cells of a block of about so many unknowns in the proportions of the shape."""
+def cells(shape: str, dofs: float) -> tuple[int, int, int]:
+    """Cells of a block of about so many DOFs in the proportions of the shape."""
     million = np.array(MILLION[shape], dtype=float)
     at_million = 3.0 * million[0] * (million[1] + 1) * (million[2] + 1)
-    scale = (unknowns / at_million) ** (1.0 / 3.0)
+    scale = (dofs / at_million) ** (1.0 / 3.0)
     nx, ny, nz = np.maximum(1, np.round(million * scale)).astype(int)
     return int(nx), int(ny), int(nz)
 
@@ -64,7 +64,7 @@ def disk(folder: str | None) -> float:
     return sum(p.stat().st_size for p in Path(folder).rglob("*") if p.is_file()) / GIB
 
 
-def measure(shape: str, road: str, unknowns: int, instants: int, folder: str) -> dict[str, Any]:
+def measure(shape: str, solver: str, dofs: int, instants: int, folder: str) -> dict[str, Any]:
     """One line of the table."""
     from assembly.gallery import block
     from assembly.linalg.solver import linear_solver
@@ -73,13 +73,13 @@ def measure(shape: str, road: str, unknowns: int, instants: int, folder: str) ->
 
     comm = world()
     peak = Peak()
-    place = folder if road == "out of core" else None
-    method = "iterative" if road == "iterative" else "direct"
+    place = folder if solver == "out of core" else None
+    method = "iterative" if solver == "iterative" else "direct"
     row: dict[str, Any] = {}
     with linear_solver(method, out_of_core=place, comm=comm) as driving:
         if driving:
             start = time.process_time()
-            body = block(*cells(shape, unknowns), "hex8", SIZE[shape])
+            body = block(*cells(shape, dofs), "hex8", SIZE[shape])
             system = body.freeze(omega=SPEEDS[1], axis=AXIS)
             products = system.combined(("K", "K_G", "K_omega2")) @ np.ones(system.n)
             assert np.all(np.isfinite(products))  # the prestress is there
@@ -94,7 +94,7 @@ def measure(shape: str, road: str, unknowns: int, instants: int, folder: str) ->
                 zip(
                     COLUMNS,
                     (
-                        shape, road, system.n, of_assembly, peak.read(), 0.0, 0.0, assembled,
+                        shape, solver, system.n, of_assembly, peak.read(), 0.0, 0.0, assembled,
                         time.process_time() - start, int(tracks.attrs["solver"].split()[3]),
                         float(bound.max()),
                     ),
@@ -109,10 +109,10 @@ def measure(shape: str, road: str, unknowns: int, instants: int, folder: str) ->
 
 
 def in_a_process(
-    shape: str, road: str, unknowns: int, given: argparse.Namespace, folder: str
+    shape: str, solver: str, dofs: int, given: argparse.Namespace, folder: str
 ) -> dict[str, Any] | None:
     """The line of a process of its own, with the largest size that its folder had."""
-    command = [sys.executable, "-m", "benchmarks.large", "--one", shape, road, str(unknowns)]
+    command = [sys.executable, "-m", "benchmarks.large", "--one", shape, solver, str(dofs)]
     command += ["--instants", str(given.instants), "--folder", folder]
     if given.ranks > 1:
         command = ["mpiexec", "--oversubscribe", "-n", str(given.ranks), *command]
@@ -123,12 +123,12 @@ def in_a_process(
         largest = max(largest, disk(folder))
         if given.limit is not None and resident(process.pid) > given.limit:
             process.kill()
-            print(f"{shape}, {road}, {unknowns}: stopped above {given.limit} GiB", flush=True)
+            print(f"{shape}, {solver}, {dofs}: stopped above {given.limit} GiB", flush=True)
             return None
     assert process.stdout is not None
     text = process.stdout.read()
     if process.returncode != 0:
-        print(f"{shape}, {road}, {unknowns}: ended with exit code {process.returncode}")
+        print(f"{shape}, {solver}, {dofs}: ended with exit code {process.returncode}")
         return None
     row: dict[str, Any] = json.loads(text.splitlines()[-1])
     row["disk GiB"] = largest
@@ -156,8 +156,8 @@ def line(row: dict[str, Any]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", nargs="+", choices=tuple(MILLION), default=["slender"])
-    parser.add_argument("--road", nargs="+", choices=ROADS, default=list(ROADS[:2]))
-    parser.add_argument("--unknowns", nargs="+", type=int, default=[100_000, 200_000, 300_000])
+    parser.add_argument("--solver", nargs="+", choices=SOLVERS, default=list(SOLVERS[:2]))
+    parser.add_argument("--dofs", nargs="+", type=int, default=[100_000, 200_000, 300_000])
     parser.add_argument("--instants", type=int, default=200)
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--folder", help="for factors on disk; default: a temporary one")
@@ -166,8 +166,8 @@ def main() -> int:
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
-        shape, road, unknowns = given.one
-        row = measure(shape, road, int(unknowns), given.instants, given.folder)
+        shape, solver, dofs = given.one
+        row = measure(shape, solver, int(dofs), given.instants, given.folder)
         if row:
             print(json.dumps(row), flush=True)
         return 0
@@ -175,10 +175,10 @@ def main() -> int:
     failed = 0
     with tempfile.TemporaryDirectory() as temporary:
         for shape in given.shape:
-            for unknowns in given.unknowns:
-                for road in given.road:
+            for dofs in given.dofs:
+                for solver in given.solver:
                     folder = given.folder or temporary
-                    found = in_a_process(shape, road, unknowns, given, folder)
+                    found = in_a_process(shape, solver, dofs, given, folder)
                     failed += found is None
                     if found is not None:
                         print(line(found), flush=True)

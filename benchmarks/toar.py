@@ -26,9 +26,12 @@ def petsc_matrices(system: FrozenSystem) -> list[PETSc.Mat]:
 
 
 def toar(
-    matrices: list[PETSc.Mat], k: int = 10, tolerance: float = 1e-8
+    matrices: list[PETSc.Mat], k: int = 10, tolerance: float = 1e-8, shift: float = 0.0
 ) -> tuple[float, np.ndarray]:
-    """(seconds, eigenvalues): k pairs nearest 0 of one instant; the matrices are destroyed."""
+    """(seconds, eigenvalues): k pairs nearest a shift of one instant; the matrices are destroyed.
+
+    A free body needs a shift away from its zero eigenvalues, which are among the pairs.
+    """
     start = time.perf_counter()
     pep = SLEPc.PEP().create(PETSc.COMM_SELF)
     pep.setOperators(matrices)
@@ -36,12 +39,12 @@ def toar(
     pep.setProblemType(SLEPc.PEP.ProblemType.GENERAL)
     pep.setDimensions(nev=2 * k)  # conjugate pairs
     pep.setTolerances(tolerance, 200)
-    pep.setTarget(0.0)
+    pep.setTarget(shift)
     pep.setWhichEigenpairs(SLEPc.PEP.Which.TARGET_MAGNITUDE)
     pep.setScale(SLEPc.PEP.Scale.SCALAR)
     st = pep.getST()
     st.setType(SLEPc.ST.Type.SINVERT)
-    st.setShift(0.0)
+    st.setShift(shift)
     ksp = st.getKSP()
     ksp.setType(PETSc.KSP.Type.PREONLY)
     ksp.getPC().setType(PETSc.PC.Type.LU)

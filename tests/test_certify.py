@@ -16,7 +16,7 @@ from assembly.errors import AccuracyError, ConvergenceError
 from assembly.gallery import block
 from assembly.system.null_chain import build_null_chain
 from modal import solve
-from modal.eigen.mode_count import certified, contour_count, inertia_count
+from modal.eigen.mode_count import certified, inertia_count
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers import determinant
 from modal.eigen.solvers.dense import solve_dense
@@ -24,7 +24,7 @@ from modal.eigen.solvers.determinant import Determinant
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.winding import FIRST, Circle, conjugated, missing_inside
 from modal.types import Complex
-from tests.support.quadratics import STRUCTURES, free, gyroscopic
+from tests.support.quadratics import STRUCTURES, contour_count, free, gyroscopic
 
 INSTANTS: dict[str, Callable[[], FrozenSystem]] = {
     **{name: partial(gyroscopic, 30, 8, **options) for name, options in STRUCTURES.items()},

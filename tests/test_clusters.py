@@ -119,7 +119,7 @@ def test_gyroscopic_stabilisation_has_the_verdict_of_fifty_digits() -> None:
     """K indefinite, C large or small: unstable exactly where the 50-digit spectrum leaves the
     axis."""
     verdicts = []
-    for seed in range(16):
+    for seed in range(10):
         r = np.random.default_rng(seed)
         n = 2 * int(r.integers(1, 4))
         A = r.standard_normal((n, n))
@@ -133,7 +133,7 @@ def test_gyroscopic_stabilisation_has_the_verdict_of_fifty_digits() -> None:
             assert bool(modes.eigenvalues.real.max() > 0.0) == unstable, seed
             assert unstable or np.all(modes.eigenvalues.real == 0.0)
         verdicts.append(unstable)
-    assert 0 < sum(verdicts) < 16  # both verdicts occur
+    assert 0 < sum(verdicts) < 10  # both verdicts occur
 
 
 @pytest.mark.slow

@@ -137,3 +137,16 @@ def test_separated_keeps_vectors_biorthogonal_and_pairs_of_their_own() -> None:
     np.testing.assert_allclose(np.sort_complex(lam), [-2.0, -2.0, -1.0 - 3.0j, -1.0 + 3.0j, 5.0])
     np.testing.assert_allclose(Y.conj().T @ X, np.eye(5), atol=1e-11)
     assert np.all(X[:, lam.imag == 0.0].imag == 0.0)
+
+
+def test_a_pair_next_to_a_defective_value_is_not_taken_for_two() -> None:
+    """[[r, 1], [−δ², r]] has r ± iδ and, but for δ, one vector: r twice would lack a second."""
+    r, delta = 2.0, 1e-9
+    A = np.array([[r, 1.0], [-(delta**2), r]])
+    lam = np.array([r + 1j * delta, r - 1j * delta])
+    X = np.array([[1.0, 1.0], [1j * delta, -1j * delta]])
+    Y = la.inv(X).conj().T
+    found, right, left = separated(lam, X, Y, float(la.norm(A)))
+    for A_, values, vectors in ((A, found, right), (A.T, found.conj(), left)):
+        residual = la.norm(A_ @ vectors - vectors * values, axis=0) / la.norm(vectors, axis=0)
+        assert np.all(residual <= 1e-8)

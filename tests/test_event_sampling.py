@@ -1,4 +1,4 @@
-"""Events and rates are those of the motion: 7 instants and 200 tell the same."""
+"""Events and rates are those of the motion: 7 instants and 100 tell the same."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def assert_same(found: list[Any], expected: list[Any], span: float) -> None:
         assert one[2] == pytest.approx(other[2], abs=2e-4 * span)
 
 
-@pytest.mark.parametrize("count", [7, 51, 200])
+@pytest.mark.parametrize("count", [7, 200])
 def test_undamped_slider_crank_of_the_manual(manual_slider_crank: Any, count: int) -> None:
     """Nothing is damped, so nothing grows: every change of energy is breathing."""
     times = np.linspace(0.0, 0.04, count)
@@ -75,7 +75,7 @@ def test_undamped_slider_crank_of_the_manual(manual_slider_crank: Any, count: in
     assert np.nanmax(np.abs(tracks["growth_rate"].values)) > 5.0  # Re λ breathes all the same
 
 
-@pytest.mark.parametrize("count", [7, 25, 121])
+@pytest.mark.parametrize("count", [7, 81])
 def test_undamped_slider_crank_of_two_elements_a_link(count: int) -> None:
     """Modes 4 and 5 veer four times a turn, as 400 instants show; nothing flutters."""
     model = slider_crank.model(elements=2)
@@ -115,7 +115,7 @@ def spinning_up(t: float) -> FrozenSystem:
     )
 
 
-@pytest.mark.parametrize("count", [7, 30, 200])
+@pytest.mark.parametrize("count", [7, 100])
 def test_flutter_of_a_rotor_that_spins_up(count: int) -> None:
     """Onset at Ω = ω(1 + c_e/c_i) = 2, so t = 75 (A5 of the references), though Re λ is negative
     there: the Euler term only moves energy."""
@@ -125,7 +125,7 @@ def test_flutter_of_a_rotor_that_spins_up(count: int) -> None:
     assert place == pytest.approx(75.0, abs=1e-2)
 
 
-@pytest.mark.parametrize("count", [7, 30, 200])
+@pytest.mark.parametrize("count", [7, 100])
 def test_undamped_rotor_that_spins_up_and_down(count: int) -> None:
     """Two stiffnesses across, below the unstable speeds: no event, no growth of the action."""
 
@@ -139,7 +139,7 @@ def test_undamped_rotor_that_spins_up_and_down(count: int) -> None:
     assert np.abs(tracks["growth_rate_action"].values).max() < 1e-9
 
 
-@pytest.mark.parametrize("count", [7, 30, 120])
+@pytest.mark.parametrize("count", [7, 120])
 def test_crossing_of_forward_and_backward_whirl(count: int) -> None:
     """√(100² + g²) + g meets √(200² + g²) − g, g = Ω/10: the root by bisection."""
     K = np.kron(np.diag([1e4, 4e4]), np.eye(2))
@@ -224,7 +224,7 @@ def ziegler(damping: float, p: float) -> FrozenSystem:
     )
 
 
-@pytest.mark.parametrize("count", [7, 25, 200])
+@pytest.mark.parametrize("count", [7, 100])
 @pytest.mark.parametrize("up", [True, False])
 def test_flutter_and_divergence_of_the_damped_column(count: int, up: bool) -> None:
     """Onset from the roots of det(Mλ² + Dλ + K), multiplied out by hand."""
@@ -253,7 +253,7 @@ def test_flutter_and_divergence_of_the_damped_column(count: int, up: bool) -> No
         assert where["flutter onset"] == pytest.approx(diverges, abs=1e-4)
 
 
-@pytest.mark.parametrize("count", [7, 40, 200])
+@pytest.mark.parametrize("count", [7, 100])
 def test_campbell_diagram_of_a_blade(count: int) -> None:
     """The reduced basis: crossings of flap and chord bending where 400 speeds have them."""
     blade = assembly.beam(

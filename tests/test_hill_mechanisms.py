@@ -6,9 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import assembly
+from assembly.errors import AccuracyError
 from assembly.mechanisms.mechanism import Mechanism
+from modal import floquet, solve
 from modal.maps.grid import Grid
 from modal.periodic.balanced import Balanced
+from modal.periodic.chart_links import with_bases
 from modal.periodic.chart_method import SharedShapes
 from modal.periodic.chart_panel import Panel
 from modal.periodic.chart_points import ChartPoints
@@ -148,3 +152,82 @@ def test_unfinished_chart_is_continued(tmp_path: Path, monkeypatch: pytest.Monke
     assert 0 < len(set(computed)) <= 8
     np.testing.assert_array_equal(again.growth_rate, whole.growth_rate)
     np.testing.assert_array_equal(again.verdict, whole.verdict)
+
+
+def damped_rod(elements: int) -> assembly.Body:
+    section = assembly.rectangle(0.01, 0.02)
+    rod = assembly.beam(0.30, section, assembly.steel, elements, planar=True)
+    return rod.with_damping(b=3e-6)
+
+
+def buffered(rod: assembly.Body, speed_rpm: float, mass: float) -> Mechanism:
+    """A slider-crank with a rigid crank, whose slider works against a buffer."""
+    return Mechanism(
+        {
+            "crank": assembly.rigid_body(0.5, 1e-3, planar=True),
+            "rod": rod,
+            "slider": assembly.rigid_body(mass, planar=True),
+        },
+        [
+            assembly.revolute("ground", (0, 0), "crank", (0, 0), name="A"),
+            assembly.revolute("crank", (0.1, 0), "rod", "start", name="B"),
+            assembly.revolute("rod", "end", "slider", (0, 0), name="C"),
+            assembly.prismatic("ground", (0, 0), "slider", (0, 0), axis=(1, 0), name="D"),
+        ],
+        [assembly.driver("A", speed_rpm * np.pi / 30.0)],
+        bushings=[
+            assembly.bushing(
+                "ground", (0.4, 0), "slider", (0, 0), stiffness=(2e4, 0, 0), name="buffer"
+            )
+        ],
+        initial={"rod": (0.1, 0, 0), "slider": (0.4, 0, 0)},
+    )
+
+
+@pytest.mark.slow
+def test_a_chart_of_large_links_is_on_their_bases() -> None:
+    """A rod of 68 elements: within the bounds of `floquet` of it, and near all DOFs of six."""
+    fine, coarse = damped_rod(68), damped_rod(6)
+    speeds, masses = np.linspace(4000.0, 6000.0, 3), np.linspace(0.2, 0.4, 3)
+    chart = hill_chart(
+        lambda speed_rpm, mass: buffered(fine, speed_rpm, mass),
+        lambda speed_rpm, mass: 60.0 / speed_rpm,
+        k=2, speed_rpm=speeds, mass=masses,
+    )  # fmt: skip
+    assert set(chart.source.values.ravel()) == {"reduced"}
+    assert float(chart.error_bound.max()) < 0.01 * abs(float(chart.growth_rate.mean()))
+    for i, j in [(0, 2), (2, 1)]:
+        period, place = 60.0 / speeds[i], (float(speeds[i]), float(masses[j]))
+        growth, bound = float(chart.growth_rate[i, j]), float(chart.error_bound[i, j])
+        found = floquet(buffered(fine, *place), period, k=2)
+        assert abs(growth - found.growth_rate) <= bound + found.error[0]
+        full = full_growth(buffered(coarse, *place), period, 200)
+        assert growth == pytest.approx(full, rel=1e-3)
+
+
+def test_bases_of_links_hold_the_modes_of_every_motion_of_a_chart() -> None:
+    """Grown at two corners, at a speed and an instant between: the full mechanism's eigenvalues."""
+    fine = damped_rod(68)
+
+    def motions(point: Any) -> tuple[Mechanism, float]:
+        return buffered(fine, point["speed_rpm"], point["mass"]), 60.0 / point["speed_rpm"]
+
+    corners = [dict(speed_rpm=3000.0, mass=0.2), dict(speed_rpm=6000.0, mass=0.4)]
+    between = dict(speed_rpm=4300.0, mass=0.3)
+    reduced, period = with_bases(motions, corners, 2)(between)
+    full, _ = motions(between)
+    assert period == 60.0 / 4300.0 and reduced.freeze(0.0).n < full.freeze(0.0).n // 3
+    for t in (0.13 * period, 0.71 * period):
+        exact = solve(full.freeze(t), k=2).eigenvalues
+        np.testing.assert_allclose(solve(reduced.freeze(t), k=2).eigenvalues, exact, rtol=1e-7)
+    small, _ = with_bases(lambda point: (buffered(damped_rod(4), 3000.0, 0.3), 0.02), [{}], 2)({})
+    assert isinstance(small, Mechanism)  # nothing to reduce
+
+
+def test_a_chart_whose_points_have_links_of_their_own_is_not_on_one_basis() -> None:
+    def motions(point: Any) -> tuple[Mechanism, float]:
+        return buffered(damped_rod(68), point["speed_rpm"], 0.3), 60.0 / point["speed_rpm"]
+
+    points = [dict(speed_rpm=3000.0), dict(speed_rpm=4000.0)]
+    with pytest.raises(AccuracyError, match="do not have the same large links"):
+        with_bases(motions, points, 2)

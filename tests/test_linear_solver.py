@@ -146,7 +146,7 @@ def test_bad_arguments(tmp_path: Path) -> None:
 
 
 def test_a_sweep_by_conjugate_gradients(body: Body) -> None:
-    """The certificate is that of the direct road, and so are the eigenvalues."""
+    """The certificate is that of the direct solver, and so are the eigenvalues."""
     expected = modal.track(body, **SWEEP)
     with linear_solver("iterative", least=100):
         found = modal.track(block(8, 3, 3, size=SIZE), **SWEEP)
@@ -186,6 +186,12 @@ def test_conjugate_gradients_refuse_what_they_cannot_solve(
     with pytest.raises(ConvergenceError, match="2 iterations"):
         solver.solve(np.ones(n), False)
     solver.destroy()
+    fresh = block(8, 3, 3, size=SIZE)
+    with linear_solver("iterative", least=100):
+        with pytest.raises(ConvergenceError, match="2 iterations"):
+            modal.track(fresh, **SWEEP)
+    with linear_solver(least=100):
+        modal.track(fresh, **SWEEP)  # by a factor
 
 
 # Storage.

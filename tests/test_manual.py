@@ -180,11 +180,22 @@ def test_model_files_of_the_manual_load(tmp_path: Path) -> None:
         assert np.all(modes.backward_error < 1e-10)
 
 
+def anchors(page: Path) -> set[str]:
+    """What GitHub calls the headings of a page; the manual is built with the same names."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), flags=re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", heading.strip().lower()) for heading in headings]
+    return {heading.replace(" ", "-") for heading in plain}
+
+
 def test_links_between_pages_lead_somewhere() -> None:
-    """Files that Markdown links name, from the README and between the pages."""
+    """Files and headings that Markdown links name, from the top of the project and the pages."""
     names = {path.stem for path in (DOCS / "gallery").glob("*.py")} | {"index"}
     built = {f"_gallery/{name}.rst" for name in names}
-    for page in (ROOT / "README.md", *DOCS.glob("*.md")):
-        for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8")):
-            if not link.startswith("http") and link not in built:
-                assert (page.parent / link).exists(), f"{page.name}: {link}"
+    for page in (*ROOT.glob("*.md"), *DOCS.glob("*.md")):
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+            file, _, heading = link.partition("#")
+            if link.startswith("http") or file in built:
+                continue
+            target = page.parent / file if file else page
+            assert target.exists(), f"{page.name}: {link}"
+            assert not heading or heading in anchors(target), f"{page.name}: {link}"

@@ -14,7 +14,8 @@ from modal import solve
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.operators import Operators
-from modal.eigen.solvers.shape_basis import ShapeBasis, SymmetricStiffness
+from modal.eigen.solvers.shape_basis import ShapeBasis
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from tests.support.damped_families import FAMILIES, damped_system
 
 SAME = 1e-6  # relative difference of moduli of one mode in both solutions
@@ -91,7 +92,7 @@ def test_proportional_damping_and_spin_up_take_the_images_of_other_matrices() ->
     assert verdict(system, 6, 0)[0] == "right"
     modes = solve(system, k=6)
     assert modes.method == "block Rayleigh–Ritz"
-    assert modes.backward_error.max() < 1e-12
+    assert modes.backward_error.max() < 1.1e-11  # a tenth of what `solve` allows
 
 
 def test_coriolis_and_euler_images_are_those_of_the_mass_rotated() -> None:
@@ -137,7 +138,7 @@ def test_stiffness_images_that_are_inaccurate_are_recomputed_before_a_projection
     rng = np.random.default_rng(1)
     for error in (0.0, 1e-6):
         load = rng.standard_normal((quadratic.n, 3))
-        shapes = reference.solve(load)
+        shapes, _ = reference.solve(load)
         noise = np.linalg.norm(shapes, axis=0) * rng.standard_normal(shapes.shape)
         basis.add(shapes + error * noise / np.sqrt(quadratic.n), load)
         basis.image("mass")

@@ -43,8 +43,8 @@ def test_four_columns_of_hammonds_rotor(rpm: float) -> None:
     found = verdict["growth_rate"].values[0]
     assert found.tolist() == pytest.approx([frozen, averaged, floquet], abs=1e-6)
     assert float(verdict["variation"][0]) > 0.01
-    parting = str(verdict.attrs["parting"])
-    assert ("multiblade: stable" in parting and "frozen: stable" in parting) == (floquet > 0.0)
+    said = str(verdict.attrs["differences"])
+    assert ("multiblade: stable" in said and "frozen: stable" in said) == (floquet > 0.0)
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 6])

@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from modal.proofs.ratios import DENSE, STARTED_STEPS, STARTS, lanczos, skew_ratio
+from modal.proofs.ratios import DENSE, FAILURE, STARTED_STEPS, STARTS, lanczos, skew_ratio
 
 N = DENSE + 100  # iterative
 
@@ -77,3 +77,21 @@ def test_an_iteration_ends_where_its_bound_is_harmless() -> None:
     )
     assert len(solves) < 20
     assert true <= whole <= early <= 20.0 * true
+
+
+@pytest.mark.parametrize("n", [40, 4000])
+@pytest.mark.parametrize("starts, steps", [(1, 30), (4, 12)])
+def test_a_bound_is_as_wide_as_the_theorem_demands(n: int, starts: int, steps: int) -> None:
+    """One large eigenvalue, found to round-off: what is added is the ε that can be missed.
+
+    Kuczyński and Woźniakowski: k steps from one random start miss more than ε with a probability
+    of at most 1.648 √n exp(−√ε (2k − 1)); several starts with its power.
+    """
+    values = np.concatenate([np.linspace(0.01, 0.02, n - 1), [1.0]])
+    ((low, high),) = lanczos(
+        lambda b: b, [lambda x: values[:, None] * x], np.ones(n),
+        semidefinite=[True], starts=starts, steps=steps,
+    )  # fmt: skip
+    missed = 1.0 - 1.0 / high
+    probability = (1.648 * np.sqrt(n) * np.exp(-np.sqrt(missed) * (2 * steps - 1))) ** starts
+    assert low == 0.0 and probability == pytest.approx(FAILURE, rel=1e-6)

@@ -11,9 +11,10 @@ import assembly
 from assembly.errors import SingularSystemError
 from assembly.linalg.mirror import symmetry_of
 from assembly.system.frozen import FrozenSystem
+from modal.proofs.couplings import orthonormal
 from modal.reduction.affine import AffineFamily, shares_operators
 from modal.reduction.basis import SKETCHES, mass_bounds, sketches
-from modal.reduction.error_bounds import dual_norms
+from modal.reduction.error_bounds import coupled, dual_norms
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reducer import Reducer, spread
 from modal.reduction.reference_operator import ReferenceOperator
@@ -40,11 +41,14 @@ def assert_bounded(found: Sweep, point: int, reference: np.ndarray, k: int, nois
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-7])
 @pytest.mark.parametrize("kind", KINDS)
 def test_error_bounds_hold_on_random_families(kind: str, tolerance: float) -> None:
-    """Four random families a kind, 40 instants, against LAPACK on all unknowns at some of them."""
+    """Two random families a kind, 40 instants, against LAPACK on all unknowns at some of them.
+
+    A bound is no wider than it has to be: the largest error is a tenth of its bound or so.
+    """
     arguments, at = KINDS[kind]
     k = 7
     sizes = []
-    for seed in range(4):
+    for seed in range(2):
         model = Chain(seed, **arguments)
         points = [at(s) for s in np.linspace(0.0, 1.0, 40)]
         found = sweep(lambda p, m=model: m.freeze(**p), points, k=k, tolerance=tolerance)
@@ -52,7 +56,7 @@ def test_error_bounds_hold_on_random_families(kind: str, tolerance: float) -> No
         assert np.all(found.error_bound <= 1.0001 * tolerance * np.abs(found.eigenvalues))
         for point in (0, 7, 16, 28, 39):
             reference = exact(model.freeze(**points[point]), k + 3)
-            assert_bounded(found, point, reference, k, 1e-11)
+            assert assert_bounded(found, point, reference, k, 1e-11) >= 0.03
             missing = [
                 lam
                 for lam in reference[: k - 1]
@@ -229,15 +233,21 @@ def test_indefinite_mass_is_refused() -> None:
 
 
 def test_sketches_are_unbiased() -> None:
-    """Mean of ‖Θr‖² over p columns near c₁‖K⁻¹r‖²_diag: within the spread of χ²_p."""
+    """Mean of ‖Θr‖² over p columns near c₁‖K⁻¹r‖²_diag: within the spread of χ²_p.
+
+    Masses of 1e-3 to 1e3 kg.
+    """
     model = Chain(10)
-    family = AffineFamily(lambda p: model.freeze(**p), {})
+    s = sp.diags(10.0 ** np.random.default_rng(1).uniform(-1.5, 1.5, model.n))
+    M, K = sp.csr_matrix(s @ model.M @ s), sp.csr_matrix(s @ model.K @ s)
+    system = FrozenSystem(M=M, K=K)
+    family = AffineFamily(lambda p: system, {})
     reference = ReferenceOperator(family, family.coefficients([{}]))
     theta, xi = sketches(reference)
-    d = model.M.diagonal()
-    low, high = mass_bounds(model.M, d)
+    d = M.diagonal()
+    low, high = mass_bounds(M, d)
     R = np.random.default_rng(0).standard_normal((model.n, 50))
-    e = la.solve(model.K.toarray(), R)
+    e = la.solve(K.toarray(), R)
     weak = np.linalg.norm(theta.T @ R, axis=0) ** 2 / (high * (d[:, None] * e**2).sum(axis=0))
     strong = np.linalg.norm(xi.T @ R, axis=0) ** 2 * low / (R**2 / d[:, None]).sum(axis=0)
     for ratio in (weak, strong):
@@ -263,3 +273,42 @@ def test_spread_has_both_ends() -> None:
     assert list(spread(5, 9)) == [0, 1, 2, 3, 4]
     chosen = spread(200, 9)
     assert chosen[0] == 0 and chosen[-1] == 199 and len(chosen) == 9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_hold_where_a_third_mode_is_next_to_a_nearly_defective_pair(seed: int) -> None:
+    """Perturbed by matrices of norm E, no eigenvalue of [[1, 1], [0, 1 + g]] ⊕ (1 + d) moves by
+    more than its bound from E and its condition number, but for 1.5 of the theory's first order.
+    """
+    rng = np.random.default_rng(seed)
+    for _ in range(40):
+        g, d, size = 10.0 ** rng.uniform((-6.0, -9.0, -8.0), (-1.0, -1.0, -3.0))
+        Q = la.qr(rng.standard_normal((3, 3)))[0]
+        A = Q @ la.block_diag([[1.0, 1.0], [0.0, 1.0 + g]], 1.0 + d) @ Q.T
+        lam, left, right = la.eig(A, left=True)
+        condition = 1.0 / np.abs((left.conj() * right).sum(axis=0))
+        bound = coupled((size * condition)[None], 1j * lam[None], condition[None])[0]
+        changes = rng.standard_normal((20, 3, 3))
+        changes[::2] *= rng.random((10, 3, 3)) < 0.4
+        for change in changes[np.any(changes, axis=(1, 2))]:
+            moved = la.eigvals(A + size * change / la.norm(change, 2))
+            assert np.all(np.abs(lam[:, None] - moved).min(axis=1) <= 1.5 * bound)
+
+
+def test_shapes_are_orthonormal_in_the_reference_stiffness() -> None:
+    """K_ref from its definition: the weighted symmetric parts of all terms and the shift."""
+    model = Chain(12)
+    family = AffineFamily(lambda p: model.freeze(**p), {})
+    points = [dict(omega=w, epsilon=0.2) for w in (0.3, 0.9)]
+    reference = ReferenceOperator(family, family.coefficients(points))
+    K = reference.shift * model.M.toarray()
+    for weight, term in zip(reference.weights, family.terms, strict=False):
+        full = term.apply(np.eye(model.n))
+        K += 0.5 * weight * (full + full.T)
+    assert np.any(np.abs(np.asarray(reference.weights)[np.asarray(reference.weights) != 0] - 1) > 0)
+    V = np.random.default_rng(3).standard_normal((model.n, 5))
+    (X, KX), median = orthonormal(reference, V)
+    np.testing.assert_allclose(KX, K @ X, rtol=0, atol=1e-12 * np.abs(KX).max())
+    np.testing.assert_allclose(X.T @ K @ X, np.eye(5), atol=1e-12)
+    assert la.subspace_angles(X, V).max() < 1e-10
+    assert median == pytest.approx(np.median(la.eigvalsh(V.T @ K @ V)))

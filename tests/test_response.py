@@ -9,10 +9,14 @@ from pathlib import Path
 import control
 import numpy as np
 import pytest
+import scipy.linalg as la
+import scipy.sparse as sp
 
 import assembly
 import modal
 from assembly.errors import InputError
+from assembly.system.frozen import FrozenSystem
+from modal.response.forced_basis import ForcedBasis
 
 ROSS = json.loads((Path(__file__).parent / "references" / "ross_response.json").read_text("utf-8"))
 RECTANGLE = assembly.rectangle(0.05, 0.02)
@@ -242,3 +246,31 @@ def test_a_free_body_has_no_static_response() -> None:
 def test_unbalance_must_be_at_a_node() -> None:
     with pytest.raises(InputError, match=r"nearest is at 0\.75 m"):
         modal.unbalance_response(ross_rotor("damped"), [10.0], [(0.8, 1e-3, 0.0)])
+
+
+def test_the_error_bound_is_not_below_the_error_of_the_first_mode_left_out() -> None:
+    """Oscillators of 1 to 60 rad/s: the basis has twelve and the static response, which is nearly
+    all of the sixtieth. What is missing is the thirteenth, near its resonance."""
+    omega = np.arange(1.0, 61.0)
+    force = np.zeros(60)
+    force[12], force[59] = 1.0, 1e3
+    system = FrozenSystem(M=np.eye(60), K=np.diag(omega**2))
+    w = np.array([5.5, 7.9])
+    found = modal.frequency_response(
+        system, w / (2.0 * np.pi), force, probes=[12], method="modal", accuracy=0.1
+    )
+    error = np.abs(found["displacement"].values[:, 0] - 1.0 / (13.0**2 - w**2))
+    bound = found["error_bound"].values[:, 0]
+    assert np.all(error > 1e-6) and np.all(error <= bound) and np.all(bound <= 1.5 * error)
+
+
+def test_the_gyroscopic_part_is_bounded_by_the_mass() -> None:
+    """|xᴴGx| / xᴴMx of a mass matrix whose small eigenvalues are far below its diagonal."""
+    n = 40
+    M = sp.diags([0.49, 1.0, 0.49], [-1, 0, 1], shape=(n, n), format="csr")
+    skew = sp.diags([-0.3, 0.3], [-1, 1], shape=(n, n), format="csr")
+    system = FrozenSystem(M=M, C=skew, K=sp.diags(np.arange(1.0, n + 1.0), format="csr"))
+    basis = ForcedBasis(system, np.ones(n, dtype=complex), 1.0)
+    largest = la.eigh(1j * skew.toarray(), M.toarray(), eigvals_only=True).max()
+    assert largest <= basis.gyroscopic
+    basis.destroy()

@@ -28,7 +28,7 @@ def test_helicopter_study(tmp_path: Path) -> None:
     out = OutputFolder(tmp_path / "out", "helicopter")
     verdict = helicopter.main(speeds=3, min_rpm=240.0, max_rpm=260.0, out=out)
     assert len(out.views) == 1 and len(out.views[0].states) == 3
-    assert verdict["parts"].sel(analysis="multiblade").all()
+    assert verdict["differs"].sel(analysis="multiblade").all()
     assert "Floquet: unstable" in helicopter.report(verdict)
     for figure in ("verdict", "multiblade", "mode"):
         assert (out.path / f"{figure}.png").stat().st_size > 10_000

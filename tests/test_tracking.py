@@ -630,7 +630,7 @@ def test_rigid_modes_stand_beside_the_elastic_ones() -> None:
     Turning about z at ω, the translation across the axis has λ = ± iω (A8) twice.
     """
     beam = assembly.beam(
-        length=1.0, section=assembly.rectangle(0.05, 0.02), material=assembly.steel, elements=4
+        1.0, assembly.rectangle(0.05, 0.02), assembly.steel, elements=4, planar=True
     )
     omega = np.linspace(0.0, 300.0, 5)
     tracks = modal.track(beam, omega=omega, axis=(0, 0, 1), k=4)

@@ -29,8 +29,19 @@ def schema_text() -> str:
 
 
 def tables_text() -> str:
-    """A table of keys for every table of a model file."""
-    return "\n".join(line for entry in places(ModelSpec) for line in table(*entry))
+    """A table of keys for every table of a model file. What kinds have in common stands once."""
+    found = places(ModelSpec)
+    lines, told = [], set()
+    for place, tag, spec in found:
+        base = spec.__base__
+        kinds = [word or f"[{at}]" for at, word, other in found if other.__base__ is base]
+        if base.model_fields and base not in told:
+            told.add(base)
+            lines += table(
+                place, "", base, [f"Keys of {', '.join(f'`{kind}`' for kind in kinds)}.", ""]
+            )
+        lines += table(place, tag, spec, [])
+    return "\n".join(lines)
 
 
 def places(
@@ -66,17 +77,32 @@ def members(annotation: Any, step: str = "") -> list[tuple[type[BaseModel], str]
     return [one for argument in arguments for one in members(argument, step)]
 
 
-def table(place: str, tag: str, spec: type[BaseModel]) -> list[str]:
-    """The table of one specification."""
+def table(place: str, tag: str, spec: type[BaseModel], kinds: list[str]) -> list[str]:
+    """The table of one specification, without what its base and its title say."""
     title = f"[[{place[:-2]}]]" if place.endswith("[]") else f"[{place}]"
     described = " ".join((spec.__doc__ or "").split())
-    lines = [f"### `{title}`" + (f", `{tag}`" if tag else ""), "", described, ""]
+    lines = [f"### `{title}`" + (f", `{tag}`" if tag else ""), "", described, "", *kinds]
     lines += ["| key | default | what |", "|---|---|---|"]
     for name, field in spec.model_fields.items():
+        if name in spec.__base__.model_fields or tag.startswith(f"{name} = "):
+            continue
         default = "required" if field.is_required() else written(field.get_default())
-        what = " ".join((field.description or "").split()).replace("|", "\\|")
-        lines.append(f"| `{name}` | {default} | {what} |")
+        what = " ".join((field.description or "").split())
+        words = [f"`{json.dumps(word)}`" for word in choices(field.annotation)]
+        if words:
+            what += f" One of {', '.join(words)}."
+        lines.append(f"| `{name}` | {default} | {what.replace('|', chr(92) + '|')} |")
     return [*lines, ""]
+
+
+def choices(annotation: Any) -> list[str]:
+    """The words that a key may have."""
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) is typing.Literal:
+        return list(arguments)
+    if typing.get_origin(annotation) in (None, list, dict, tuple):
+        return []
+    return [word for argument in arguments for word in choices(argument)]
 
 
 def written(value: Any) -> str:

@@ -26,9 +26,9 @@ def is_symmetric(A: sp.csr_matrix, tolerance: float = ROUND_OFF) -> bool:
     return _mirrors(A, -1.0, tolerance)
 
 
-def is_skew(A: sp.csr_matrix, tolerance: float = ROUND_OFF) -> bool:
-    """|a_ij + a_ji| ≤ tolerance √(r_i r_j) for all i, j, with r_i = max_j |a_ij|."""
-    return _mirrors(A, 1.0, tolerance)
+def is_skew(A: sp.csr_matrix) -> bool:
+    """|a_ij + a_ji| ≤ ROUND_OFF √(r_i r_j) for all i, j, with r_i = max_j |a_ij|."""
+    return _mirrors(A, 1.0, ROUND_OFF)
 
 
 def symmetry_of(operator: Any) -> int:

@@ -99,9 +99,9 @@ class ReducedMechanism(Mechanism):
         ]
         return np.asarray(np.concatenate(whole)[wide.masters])
 
-    def embedding(self, before: ReducedMechanism, driven: bool | None = None) -> Array:
+    def embedding(self, before: ReducedMechanism) -> Array:
         """Coordinates (n, m) of the shapes of an earlier one, whose bases these contain."""
-        own, old = self.elastic(driven), before.elastic(driven)
+        own, old = self.elastic(None), before.elastic(None)
         blocks = []
         for name, body in self.bodies.items():
             earlier = before.bodies[name]

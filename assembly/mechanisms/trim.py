@@ -24,7 +24,7 @@ SLOW = 0.05  # ratio of two Newton steps from which the tangent is formed exactl
 ROUND_OFF = 1e-13  # of the largest force: a smaller residual is zero
 FIRST_SHARE, SMALLEST_SHARE = 0.25, 2.0**-9
 LIMIT_POINT = 0.2  # of the first smallest eigenvalue of the stiffness: below it, it vanishes
-DENSE = 1500  # unknowns up to which these eigenvalues are looked at
+DENSE = 1500  # DOFs up to which these eigenvalues are computed
 
 AtShare = Callable[[float], DeformedMotion]
 

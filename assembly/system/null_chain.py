@@ -11,6 +11,7 @@ would need vᵀMv + (Cv)ᵀK⁺(Cv) = 0, a sum of a positive and a non-negative 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,13 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
-from assembly.types import Array
+from assembly.types import Array, Index
 
 if TYPE_CHECKING:
     from assembly.system.frozen import FrozenSystem
 
+
+Solve = Callable[[Array, bool], Array]  # of loads (n, p), with the transpose if True
 
 ELASTIC_TOLERANCE = 1e-12  # of |K| |v|: round-off of a product with K
 MOTION_TOLERANCE = 1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …, which cancel in the sum with K v
@@ -54,6 +57,15 @@ class NullChain:
         return int(self.right.shape[1])
 
 
+def pinned_dofs(null: Array) -> Index:
+    """As many degrees of freedom as there are null fields (n, m), in ascending order.
+
+    The choice is the best conditioned one for the given fields.
+    """
+    _, _, order = la.qr(null.T, mode="economic", pivoting=True)
+    return np.asarray(np.sort(order[: null.shape[1]]))
+
+
 class PinnedInverse:
     """Solutions of K w = r and Kᵀ w = r for a singular K whose null spaces have dimension m.
 
@@ -62,10 +74,8 @@ class PinnedInverse:
     """
 
     def __init__(self, K: sp.csr_matrix, null: Array, structure: Structure) -> None:
-        n, m = null.shape
-        _, _, order = la.qr(null.T, mode="economic", pivoting=True)
-        self.pins = np.sort(order[:m])
-        self.free = np.setdiff1d(np.arange(n), self.pins)
+        self.pins = pinned_dofs(null)
+        self.free = np.setdiff1d(np.arange(len(null)), self.pins)
         self.K = sp.csr_matrix(K)
         inner = self.K[self.free][:, self.free]
         self.factor = Factorization(inner, structure)
@@ -117,23 +127,41 @@ def build_null_chain(system: FrozenSystem) -> NullChain | None:
     V = null_fields(system)
     if V.shape[1] == 0:
         return None
-    K, C, M = system.stiffness, system.damping, system.M
-    symmetric = system.symmetric_stiffness
-    inverse = PinnedInverse(K, V, "symmetric" if symmetric else "general")
+    if system.symmetric_stiffness:
+        chained = _chained(V, V, system.damping)
+        loads = system.damping @ chained[0], system.damping.T @ chained[1]
+        if not any(_is_felt(load, system.damping, V) for load in loads):
+            return _chains(system, V, V, chained, lambda r, transposed: np.zeros_like(r))
+        structure: Structure = "symmetric"
+    else:
+        structure = "general"
+    inverse = PinnedInverse(system.stiffness, V, structure)
     try:
-        W = V if symmetric else inverse.left_null()
-        if not symmetric:
-            W = W @ la.inv(la.cholesky(W.T @ (M @ W), lower=False))
-        chained_right, chained_left = _chained(V, W, C)
-        right = _chain(V, chained_right, inverse, C, M, transposed=False)
-        left = _chain(W, chained_left, inverse, C, M, transposed=True)
+        W = V
+        if structure == "general":
+            W = inverse.left_null()
+            W = W @ la.inv(la.cholesky(W.T @ (system.M @ W), lower=False))
+        return _chains(system, V, W, _chained(V, W, system.damping), inverse.solve)
     finally:
         inverse.destroy()
+
+
+def _chains(
+    system: FrozenSystem, V: Array, W: Array, chained: tuple[Array, Array], solve: Solve
+) -> NullChain:
+    C, M = system.damping, system.M
+    right = _chain(V, chained[0], solve, C, M, transposed=False)
+    left = _chain(W, chained[1], solve, C, M, transposed=True)
     if not (np.all(np.isfinite(right)) and np.all(np.isfinite(left))):
         raise SingularSystemError(
             "the stiffness has more zero eigenvalues than the rigid fields given explain"
         )
     return NullChain(right, left, V, W)
+
+
+def _is_felt(load: Array, C: sp.csr_matrix, V: Array) -> bool:
+    """Whether a load C V is more than the round-off of its terms."""
+    return bool(np.linalg.norm(load) > ELASTIC_TOLERANCE * np.linalg.norm(abs(C) @ np.abs(V)))
 
 
 def _chained(V: Array, W: Array, C: sp.csr_matrix) -> tuple[Array, Array]:
@@ -153,7 +181,7 @@ def _chained(V: Array, W: Array, C: sp.csr_matrix) -> tuple[Array, Array]:
 def _chain(
     V: Array,
     chained: Array,
-    inverse: PinnedInverse,
+    solve: Solve,
     C: sp.csr_matrix,
     M: sp.csr_matrix,
     transposed: bool,
@@ -162,7 +190,7 @@ def _chain(
     damping = C.T if transposed else C
     coupled = damping @ V
     rhs = damping @ chained
-    w = -inverse.solve(rhs, transposed) if rhs.size else rhs
+    w = -solve(rhs, transposed) if rhs.size else rhs
     if transposed:
         # Left vectors y = (y₁, y₂) of the pencil: Kᵀy₂ = 0, y₁ = Cᵀy₂; then Kᵀz₂ = −y₁, z₁ = Cᵀz₂
         # + M y₂.

@@ -28,7 +28,7 @@ tension = 0.5 * line * (length**2 - (x[1:] ** 2 + x[1:] * x[:-1] + x[:-1] ** 2) 
 across = slope.T @ sp.diags(tension * h) @ slope
 
 # %%
-# Unknowns node by node: x, y, z. The tension acts across the tether.
+# Degrees of freedom node by node: x, y, z. The tension acts across the tether.
 cable = assembly.from_matrices(
     sp.kron(mass, np.eye(3)),
     sp.kron(axial, np.diag([1.0, 0.0, 0.0])),

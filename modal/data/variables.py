@@ -286,7 +286,7 @@ ROTOR: Table = {
     "variation": Variable(
         "largest relative variation of the multiblade matrices over a turn", "1", ("omega",)
     ),
-    "parts": Variable(
+    "differs": Variable(
         "whether the method's verdict is not that of Floquet", "1", ("omega", "analysis")
     ),
     "name": Variable("name of the multiblade mode with the largest growth rate", None, ("omega",)),

@@ -129,7 +129,7 @@ def deflate_by_similarity(A: Array, B: Array, chain: Array) -> DeflatedPencil:
         pivot = int(np.argmax(np.abs(x * image)))
         if x[pivot] == 0.0 or image[pivot] == 0.0:
             raise SingularSystemError(
-                "a chain vector and its image under B share no unknown to pivot on"
+                "a chain vector and its image under B share no degree of freedom to pivot on"
             )
         keep = np.delete(np.arange(len(x)), pivot)
         factor = image[keep] / image[pivot]
@@ -145,7 +145,7 @@ def deflate_by_similarity(A: Array, B: Array, chain: Array) -> DeflatedPencil:
     return DeflatedPencil(A, B, tuple(steps))
 
 
-def with_null_space(system: FrozenSystem, seed: int = 0) -> FrozenSystem | None:
+def with_null_space(system: FrozenSystem) -> FrozenSystem | None:
     """The same instant with the null space of its stiffness as `rigid`, or None when it has none.
 
     For matrices that come without their rigid fields. Block inverse iteration with K + sM, s far
@@ -157,7 +157,7 @@ def with_null_space(system: FrozenSystem, seed: int = 0) -> FrozenSystem | None:
     K, M, n = quadratic.K, quadratic.M, quadratic.n
     shifted = sp.csr_matrix(K + NULL_SHIFT * quadratic.frequency_scale**2 * M)
     structure: Structure = "symmetric" if quadratic.symmetric_stiffness else "general"
-    random, width = np.random.default_rng(seed), min(n, NULL_BLOCK)
+    random, width = np.random.default_rng(0), min(n, NULL_BLOCK)
     with Factorization(shifted, structure) as factor:
         while True:
             V = random.standard_normal((n, width))

@@ -26,7 +26,8 @@ from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.types import Array, Complex
 
 GOAL = 1e-12  # backward error above which a pair is made better
-CHEAP = 500  # unknowns up to which the scaled system's error is evaluated too
+MARGIN = 1.1  # of a backward error that another sum of the same terms gives
+CHEAP = 500  # DOFs up to which the scaled system's error is evaluated too
 STEPS = 2  # of inverse iteration with one factor
 ROUNDS = 4  # factors for one group
 REGROUPS = 4
@@ -40,11 +41,13 @@ Group = tuple[int, ...]
 def refined(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
     """The same pairs; those of the first `count` above GOAL are iterated where that helps.
 
+    A method that stops at a larger backward error has its own goal, `pairs.accuracy`.
     Groups that meet are iterated again as one, from where they came, so no eigenpair takes the
     place of another.
     """
     first = np.arange(min(count, len(pairs.eigenvalues)))
-    poor = np.flatnonzero(~(_error(quadratic, pairs.take(first)) <= GOAL))
+    goal = max(GOAL, MARGIN * pairs.accuracy)
+    poor = np.flatnonzero(~(_error(quadratic, pairs.take(first)) <= goal))
     if poor.size == 0:
         return pairs
     values, better, groups = pairs.eigenvalues, dict[Group, Pairs](), list[Group]()
@@ -217,7 +220,7 @@ def _better(quadratic: Quadratic, group: Pairs) -> Pairs:
 def _error(quadratic: Quadratic, pairs: Pairs) -> Array:
     """Backward errors (p,), where a factor costs little the larger of two.
 
-    The second is of the unknowns scaled to a unit diagonal of M/‖M‖ + K/‖K‖. Where units differ by
+    The second is of the DOFs scaled to a unit diagonal of M/‖M‖ + K/‖K‖. Where units differ by
     many orders the first sees the stiffest of them only.
     """
     error = quadratic.backward_error(pairs.eigenvalues, pairs.right)

@@ -22,7 +22,7 @@ from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shift_invert import real_form
 from modal.eigen.solvers.stiffness import factorize
 from modal.eigen.winding import Circle, conjugated, missing_inside
-from modal.types import Array, Complex
+from modal.types import Array
 
 ATTEMPTS = 8
 STEP = 1e-2  # how far above the last wanted distance the count is taken, at most, relative
@@ -48,18 +48,6 @@ def inertia_count(quadratic: Quadratic, sigma: float) -> int:
     if negative % 2:
         raise AccuracyError(f"the inertia at σ = {sigma:.6g} rad/s is odd: σ is an eigenvalue")
     return negative // 2
-
-
-def contour_count(quadratic: Quadratic, circle: Circle, known: Complex | None = None) -> int:
-    """Number of eigenvalues inside a circle, with multiplicity, by the winding of det Q.
-
-    known: eigenvalues that are known, inside or out, both of a pair: the more, the fewer complex
-    sparse factorizations it takes, some 17 for a circle about a real point when all inside are
-    known and 33 for another. Raises AccuracyError as `missing_inside`.
-    """
-    known = np.zeros(0, complex) if known is None else known
-    missing = missing_inside(Determinant(quadratic).log, circle, known)
-    return missing + int(circle.contains(known).sum())
 
 
 def certified(

@@ -40,7 +40,7 @@ class Quadratic:
     """M, C, K (n, n) of one instant with what is known of their structure.
 
     What the parts of the instant say decides, not the sums: a circulatory part may be far below the
-    round-off of the stiffest unknowns and yet make soft ones unstable.
+    round-off of the stiffest DOFs and yet make soft ones unstable.
     """
 
     def __init__(self, system: FrozenSystem) -> None:

@@ -32,6 +32,7 @@ from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.scipy import arnoldi
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
+from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
 from modal.eigen.solvers.window import Window
 from modal.eigen.unit_scaling import scaled_system
 from modal.types import Array
@@ -39,12 +40,16 @@ from modal.types import Array
 Backend = Literal["slepc", "scipy", "dense"]
 ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "ARPACK Arnoldi")}
 
-# A Krylov space for k modes of fewer unknowns than this would be most of the state space.
+# A Krylov space for k modes of fewer DOFs than this would be most of the state space.
 DENSE_BELOW = 20
 
-# Up to this size a definite system is split into independent parts where it has any, and LAPACK is
-# used where a Krylov space would be most of the state space, or a sparse method does not converge.
+# Up to this size a Krylov method on one vector costs less than the block method, a definite system
+# is split into independent parts where it has any, and LAPACK is used where a Krylov space would be
+# most of the state space, or does not converge.
 SMALL = 500
+
+# Of the backward error allowed: what the block method stops at.
+AIM = 0.1
 
 # |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
@@ -136,8 +141,12 @@ def solve(
         problem = ModeProblem(free, quadratic, chain, k, backend, backward_error, point, certify)
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
+        if point == 0.0 and backend == "slepc":
+            modes = _block(problem, seed) if frozen.n > SMALL else _parts(problem)
+            if modes is not None:
+                return modes
         try:
-            return _sparse(problem, seed) if point == 0.0 else _window(problem, seed)
+            return _krylov(problem, seed) if point == 0.0 else _window(problem, seed)
         except (AccuracyError, ConvergenceError):
             # Clusters that accumulate, as of overdamped modes, can stall a Krylov method.
             if frozen.n > SMALL:
@@ -234,36 +243,40 @@ def search(problem: ModeProblem, find: Callable[[int, int], Pairs]) -> Pairs:
     return find(problem.k, 0)
 
 
-def _sparse(problem: ModeProblem, seed: int) -> Modes:
-    if problem.backend == "slepc":
-        modes = _structured(problem, seed)
-        if modes is not None:
-            return modes
-    return _krylov(problem, seed)
+def _parts(problem: ModeProblem) -> Modes | None:
+    """By LAPACK, of a small definite system that splits into independent parts; else None."""
+    if problem.chain is not None or not problem.quadratic.conservative:
+        return None
+    pairs = solve_parts(problem.quadratic, problem.k)
+    if pairs is None:
+        return None
+
+    def known(*_: int) -> Pairs:
+        return pairs
+
+    return checked_modes(problem, search(problem, known), known, problem.certify or None)
 
 
-def _structured(problem: ModeProblem, seed: int) -> Modes | None:
-    """By methods that use the symmetric part of the stiffness; None where they do not apply."""
-    quadratic = problem.quadratic
-    if problem.chain is not None or not quadratic.structure.mass:
+def _block(problem: ModeProblem, seed: int) -> Modes | None:
+    """By the block method; None where it does not apply, or stops short."""
+    quadratic, chain = problem.quadratic, problem.chain
+    if not quadratic.structure.mass or not has_symmetric_null_space(quadratic, chain):
         return None
-    if quadratic.n <= SMALL and quadratic.conservative:
-        small = solve_parts(quadratic, problem.k)
-        if small is not None:
-            return _decoupled(problem, small)
-    if quadratic.n <= SMALL and not quadratic.conservative:
-        return None  # Krylov–Schur costs less there
+    solver: BlockSolver | None = None
     try:
-        solver = BlockSolver(quadratic)
-    except SingularSystemError:
-        return None
-    try:
-        found = search(problem, lambda k, attempt: solver.find(k, seed + attempt))
+        solver = BlockSolver(quadratic, chain)
+        aim = AIM * problem.tolerance
+        found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
+    except SingularSystemError:
+        if quadratic.symmetric_stiffness:
+            raise
+        return None
     except (AccuracyError, ConvergenceError):
         return None
     finally:
-        solver.destroy()
+        if solver is not None:
+            solver.destroy()
 
 
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
@@ -283,15 +296,6 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
         raise _with_modes(stopped, problem, adjoint) from None
     finally:
         operator.destroy()
-
-
-def _decoupled(problem: ModeProblem, pairs: Pairs) -> Modes:
-    """Every part has given its k smallest; left vectors are the right ones."""
-
-    def known(*_: int) -> Pairs:
-        return pairs
-
-    return checked_modes(problem, search(problem, known), known, problem.certify or None)
 
 
 def _window(problem: ModeProblem, seed: int) -> Modes:

@@ -4,7 +4,7 @@ With every known eigenvalue divided out, h(z) = det Q(z) / ∏(z − λ_j) winds
 each eigenvalue inside that is not among the λ_j. Where none is missing, ln h is analytic inside, so
 its phase is the harmonic conjugate of ln|h|, whose values are not known up to 2π only: a polynomial
 p fitted to ln|h| takes along the large and smooth part of the phase, that of the thousands of
-eigenvalues far outside (832 rad in a quarter turn for a Rayleigh-damped block of 3,780 unknowns),
+eigenvalues far outside (832 rad in a quarter turn for a Rayleigh-damped block of 3,780 DOFs),
 which can alter no winding, and the phase of g = h exp(−p) is next to constant.
 
 What cannot happen unseen. A missed zero of multiplicity m close to the circle turns the phase of g

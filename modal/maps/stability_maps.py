@@ -22,12 +22,11 @@ from numpy.typing import ArrayLike
 from assembly.arguments import check_between
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
-from assembly.parallel.ranks import agreed, of_first, start_petsc
 from modal.data.datasets import constants_text, made_from, provenance
 from modal.maps.grid import Grid, Model, split
 from modal.maps.methods import Method, method_of
 from modal.maps.store import MapStore
-from modal.maps.tiles import begin, fill
+from modal.maps.tiles import computed
 
 TILE_POINTS = 100
 
@@ -116,11 +115,8 @@ def stability_map(
     >>> grid.verdict.values.tolist()
     [[0, 0], [0, 0], [0, 0]]
     """
-    several = comm if comm is not None and comm.size > 1 else None
-    first = several is None or several.rank == 0
-    if several is not None:
-        start_petsc()
-    with agreed(several):
+
+    def make(several: Any | None) -> tuple[MapStore, Method]:
         axes, constants = split(parameters, fixed or {}, over)
         if not callable(getattr(model, "freeze", None)):
             raise InputError(
@@ -131,33 +127,15 @@ def stability_map(
         if threads is not None:
             check_count(threads, "threads")
         check_between(tolerance, "tolerance", 0.0, 1.0)
-        if resume and store is None:
-            raise InputError("resume: give store, the folder of the map to continue")
         grid = Grid(model, axes, constants)
-        threads = threads or (os.cpu_count() if several is None else 1) or 1
-        method = method_of(grid, int(k), tolerance, checks, threads)
+        most = threads or (os.cpu_count() if several is None else 1) or 1
+        method = method_of(grid, int(k), tolerance, checks, most)
         path = None if store is None else Path(store)
-        held = MapStore(
-            path,
-            axes,
-            tile_shape(grid.shape),
-            attributes(grid, method, int(k), tolerance),
-            None if path is None else method.prints(),
-        )
-    quiet = (None if progress is None else not progress) if first else True
-    try:
-        basis = of_first(several, lambda: begin(held, method, resume, quiet))
-        with agreed(several):
-            if not first:
-                method.restore(basis)
-                held.join()
-        del basis
-        fill(several, held, method, quiet)
-        dataset: xr.Dataset = of_first(several, held.dataset)
-        return dataset
-    finally:
-        method.destroy()
-        held.close()
+        prints = None if path is None else method.prints()
+        about = attributes(grid, method, int(k), tolerance)
+        return MapStore(path, axes, tile_shape(grid.shape), about, prints), method
+
+    return computed(comm, make, resume, progress)
 
 
 def tile_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

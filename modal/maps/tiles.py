@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from assembly.errors import InputError
+from assembly.parallel.ranks import agreed, of_first, start_petsc
 from modal.maps.methods import Method
 from modal.maps.over_ranks import compute_tiles
 from modal.maps.store import MapStore, Slices
+
+
+def computed(
+    comm: Any | None,
+    make: Callable[[Any | None], tuple[MapStore, Method]],
+    resume: bool,
+    progress: bool | None,
+) -> xr.Dataset:
+    """The whole map, on all ranks of a communicator.
+
+    make: checks the arguments and gives store and method, on every rank; it is called with the
+    communicator, or None for this process alone.
+    """
+    several = comm if comm is not None and comm.size > 1 else None
+    first = several is None or several.rank == 0
+    if several is not None:
+        start_petsc()
+    with agreed(several):
+        held, method = make(several)
+        if resume and held.path is None:
+            raise InputError("resume: give store, the folder of the map to continue")
+    quiet = (None if progress is None else not progress) if first else True
+    try:
+        basis = of_first(several, lambda: begin(held, method, resume, quiet))
+        with agreed(several):
+            if not first:
+                method.restore(basis)
+                held.join()
+        del basis
+        fill(several, held, method, quiet)
+        dataset: xr.Dataset = of_first(several, held.dataset)
+        return dataset
+    finally:
+        method.destroy()
+        held.close()
 
 
 def begin(

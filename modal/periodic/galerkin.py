@@ -34,7 +34,9 @@ class GalerkinModel:
         """The projected system at t: every named part, and the load."""
         system, V = self._freeze(t), self.V
         if V.shape[0] != system.n:
-            raise InputError(f"basis: the model has {system.n} unknowns, the basis {V.shape[0]}")
+            raise InputError(
+                f"basis: the model has {system.n} degrees of freedom, the basis {V.shape[0]}"
+            )
         parts = {
             name: V.T @ (system.parts[name] @ V) for name in PARTS if not system.parts[name].is_zero
         }

@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from assembly.arguments import real_array, shown
 from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
 from assembly.magnitudes import check_count
-from assembly.parallel.ranks import agreed, of_first, start_petsc
 from modal.data.datasets import constants_text, provenance
 from modal.maps.grid import Grid
 from modal.maps.store import MapStore, Prints, Slices
-from modal.maps.tiles import begin, fill
+from modal.maps.tiles import computed
 from modal.periodic.chart_method import SharedShapes
 from modal.periodic.chart_points import ChartPoints, Period
 from modal.transient.equations import is_second_order
@@ -106,11 +105,8 @@ def hill_chart(
     >>> chart.unstable_modes.values.tolist()
     [[0, 0], [0, 1]]
     """
-    several = comm if comm is not None and comm.size > 1 else None
-    first = several is None or several.rank == 0
-    if several is not None:
-        start_petsc()
-    with agreed(several):
+
+    def make(_: Any | None) -> tuple[MapStore, _Method]:
         axes = _axes(parameters)
         check_count(k, "k")
         constants = dict(fixed or {})
@@ -125,19 +121,10 @@ def hill_chart(
         ) | {"modes": k, "tolerance": 0.0, "unknowns": 0}
         path = None if store is None else Path(store)
         method = _Method(ChartPoints(Grid(family, axes, constants), period, k, breaks), checks)
-        held = MapStore(path, axes, row, attributes, None if path is None else method.prints())
-    quiet = (None if progress is None else not progress) if first else True
-    try:
-        shared = of_first(several, lambda: begin(held, method, resume, quiet))
-        with agreed(several):
-            if not first:
-                method.restore(shared)
-                held.join()
-        fill(several, held, method, quiet)
-        dataset: xr.Dataset = of_first(several, held.dataset)
-        return dataset
-    finally:
-        held.close()
+        prints = None if path is None else method.prints()
+        return MapStore(path, axes, row, attributes, prints), method
+
+    return computed(comm, make, resume, progress)
 
 
 def _axes(parameters: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+HARMONICS = 4  # of 2π/T that are looked at
+
 
 @dataclass(frozen=True)
 class Resonance:
@@ -27,10 +29,8 @@ class Resonance:
         )
 
 
-def announced(
-    mean_frequencies: ArrayLike, period: float, width: float = 0.05, harmonics: int = 4
-) -> list[Resonance]:
-    """The combinations closer than `width` · 2π/T to one of the first `harmonics`, closest first.
+def announced(mean_frequencies: ArrayLike, period: float, width: float) -> list[Resonance]:
+    """The combinations closer than `width` · 2π/T to one of the first harmonics, closest first.
 
     mean_frequencies (m,): ω̄_i, rad/s, means over the period. Of an undamped Hamiltonian model
     the sums can be unstable; the differences only where a mode has negative energy.
@@ -43,6 +43,6 @@ def announced(
                 total = abs(omega[i] + sign * omega[j])
                 k = round(total / base)
                 mismatch = abs(total - k * base)
-                if 1 <= k <= harmonics and mismatch <= width * base:
+                if 1 <= k <= HARMONICS and mismatch <= width * base:
                     found.append(Resonance(i, j, sign, k, float(mismatch)))
     return sorted(found, key=lambda r: r.mismatch)

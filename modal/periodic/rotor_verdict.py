@@ -59,8 +59,8 @@ def rotor_verdict(
     -------
     xarray.Dataset
         Dimensions ("omega", "analysis"), analyses "frozen", "multiblade" and "floquet": growth_rate
-        (1/s) and frequency (Hz) of the mode that grows most, parts. Over "omega": error (1/s),
-        variation, name. The attribute `parting` lists the speeds where verdicts differ.
+        (1/s) and frequency (Hz) of the mode that grows most, differs. Over "omega": error (1/s),
+        variation, name. The attribute `differences` lists the speeds where verdicts differ.
 
     Raises
     ------
@@ -112,11 +112,11 @@ def rotor_verdict(
         error[n], varied[n] = found.error[0], max(here.variation.values())
     limit = np.maximum(error, RESOLVED * values / (2.0 * np.pi))
     unstable = growth > limit[:, None]
-    parts = unstable != unstable[:, 2:]
+    differs = unstable != unstable[:, 2:]
     columns: dict[str, Any] = {
         "growth_rate": (("omega", "analysis"), growth),
         "frequency": (("omega", "analysis"), hertz),
-        "parts": (("omega", "analysis"), parts),
+        "differs": (("omega", "analysis"), differs),
         "error": (("omega",), error),
         "variation": (("omega",), varied),
         "name": (("omega",), np.array(names)),
@@ -126,7 +126,7 @@ def rotor_verdict(
         title="verdicts on a rotor: frozen, averaged multiblade, Floquet",
         model=getattr(model, "__name__", type(model).__name__),
         azimuths=azimuths,
-        parting=_parting(values, parts, unstable[:, 2]),
+        differences=_differences(values, differs, unstable[:, 2]),
     )
     return described(xr.Dataset(columns, coords=coords, attrs=attributes), ROTOR)
 
@@ -143,11 +143,11 @@ def _frozen(here: MultibladeModel, k: int, azimuths: int) -> tuple[float, float]
     return best
 
 
-def _parting(values: Array, parts: Mask, unstable: Mask) -> list[str]:
+def _differences(values: Array, differs: Mask, unstable: Mask) -> list[str]:
     """Ranges of speed where a method's verdict differs from Floquet's, in words."""
     out = []
     for column, method in enumerate(METHODS[:2]):
-        wrong = parts[:, column]
+        wrong = differs[:, column]
         edges = np.flatnonzero(np.diff(np.concatenate([[False], wrong, [False]])))
         for first, last in zip(edges[::2], edges[1::2] - 1, strict=True):
             said, true = ("stable", "unstable") if unstable[first] else ("unstable", "stable")

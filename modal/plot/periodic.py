@@ -43,7 +43,7 @@ def rotor_verdict(verdict: xr.Dataset, ax: Axes | None = None) -> list[Line2D]:
         artists += ax.plot(
             rpm, values, STYLES[str(method)], color=colour(n), label=LABELS[str(method)]
         )
-    differ = verdict["parts"].any("analysis").values
+    differ = verdict["differs"].any("analysis").values
     if differ.any():
         low, high = ax.get_ylim()
         ax.fill_between(

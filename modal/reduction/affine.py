@@ -125,7 +125,7 @@ class AffineFamily:
             system = self.freeze(point)
             if system.n != self.n:
                 raise InputError(
-                    f"model: has {system.n} unknowns at {dict(point)}, {self.n} elsewhere"
+                    f"model: has {system.n} degrees of freedom at {dict(point)}, {self.n} elsewhere"
                 )
             self._register(system)
             rows.append([self._row(system, names) for names in ROLES])

@@ -24,6 +24,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from assembly.linalg.combination import Kronecker
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.projection import projections
@@ -31,6 +32,7 @@ from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Complex, Index
 
 SKETCHES = 32
+LANCZOS_STEPS = 30
 UNDERESTIMATE = 2.0  # by which a sketched norm may be too small (see above)
 
 
@@ -72,10 +74,9 @@ class ReducedBasis:
         family: AffineFamily,
         reference: ReferenceOperator,
         start: MassBasis,
-        resolved: float = 0.0,
     ) -> None:
         theta, xi = sketches(reference)
-        self._set(family, reference, theta, xi, resolved)
+        self._set(family, reference, theta, xi, 0.0)
         self._append(start.V, start.MV)
 
     @classmethod
@@ -83,6 +84,14 @@ class ReducedBasis:
         """An empty basis without sketches: its residuals are formed in full."""
         made = cls.__new__(cls)
         made._set(family, reference, np.zeros((family.n, 0)), np.zeros((family.n, 0)), 0.0)
+        return made
+
+    def without_sketches(self) -> ReducedBasis:
+        """A copy that grows on its own, without sketches."""
+        made = copy.copy(self)
+        none = np.zeros((self.family.n, 0))
+        made.theta, made.xi = none, none
+        made.sketched, made.transposed = self.sketched[:, :, :0], self.transposed[:, :, :0]
         return made
 
     def _set(
@@ -213,25 +222,28 @@ def rigid_fields(rigid: Array, reference: ReferenceOperator) -> Array:
     return MassBasis(reference.mass).directions(rigid.copy())[1]
 
 
-def sketches(reference: ReferenceOperator, count: int = SKETCHES) -> tuple[Array, Array]:
-    """Θᵀ and Ξᵀ (n, count): see the head of this file. Seeded: a sweep repeats bit by bit."""
+def sketches(reference: ReferenceOperator) -> tuple[Array, Array]:
+    """Θᵀ and Ξᵀ (n, SKETCHES): see the head of this file. Seeded: a sweep repeats bit by bit."""
     n = reference.family.n
     rng = np.random.default_rng(23)
-    diagonal = reference.mass.diagonal()
-    low, high = mass_bounds(reference.mass, diagonal)
-    random = rng.standard_normal((n, count))
-    random *= np.sqrt(high * diagonal / count)[:, None]
+    mass, diagonal = reference.mass, reference.mass.diagonal()
+    if isinstance(mass, Kronecker) and mass.scalar is not None:
+        low, high = mass_bounds(mass.m, mass.m.diagonal())  # those of m ⊗ I are those of m
+    else:
+        low, high = mass_bounds(mass, diagonal)
+    random = rng.standard_normal((n, SKETCHES))
+    random *= np.sqrt(high * diagonal / SKETCHES)[:, None]
     theta = reference.solve(random)
-    xi = rng.standard_normal((n, count))
-    xi *= np.sqrt(1.0 / (low * diagonal * count))[:, None]
+    xi = rng.standard_normal((n, SKETCHES))
+    xi *= np.sqrt(1.0 / (low * diagonal * SKETCHES))[:, None]
     return theta, xi
 
 
-def mass_bounds(mass: Any, diagonal: Array, steps: int = 30) -> tuple[float, float]:
+def mass_bounds(mass: Any, diagonal: Array) -> tuple[float, float]:
     """Extreme eigenvalues of diag(M)⁻¹M, widened by a tenth: Lanczos, fully orthogonalised."""
     scale = 1.0 / np.sqrt(diagonal)
     n = len(diagonal)
-    Q = np.zeros((n, min(steps, n)))
+    Q = np.zeros((n, min(LANCZOS_STEPS, n)))
     q = np.random.default_rng(5).standard_normal(n)
     image = np.zeros_like(Q)
     found = 0

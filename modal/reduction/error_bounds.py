@@ -27,6 +27,7 @@ from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array, Complex
 
 AMPLIFICATION = 8.0  # largest value of 1/(1 − β) that is used
+ALIKE = 4.0  # ratio of condition numbers up to which two modes can be a defective pair
 ROUND_OFF = 8.0 * np.finfo(float).eps
 
 
@@ -34,18 +35,16 @@ ROUND_OFF = 8.0 * np.finfo(float).eps
 class ErrorBounds:
     """Error bounds of the eigenvalues of P points, k each.
 
-    error_bound, rad/s; residual, relative, in the energy norm; perturbation, rad/s: the change of
-    the state matrix that would explain the error, of which round_off is unavoidable. right, left:
-    bounds of the norms of the residuals r and l dual to K_ref; pairing d.
+    error_bound, rad/s; perturbation, rad/s: the change of the state matrix that would explain the
+    error, of which round_off is unavoidable. right, left: bounds of the norms of the residuals r
+    and l dual to K_ref.
     """
 
     error_bound: Array
-    residual: Array
     perturbation: Array
     round_off: Array
     right: Array
     left: Array
-    pairing: Complex
 
 
 def error_bounds(projected: Projected, at: Coefficients, modes: SmallModes) -> ErrorBounds:
@@ -54,15 +53,14 @@ def error_bounds(projected: Projected, at: Coefficients, modes: SmallModes) -> E
     right = dual_norms(projected, at, lam, modes.right, transposed=False)
     same = modes.exact.all()
     left = right if same else dual_norms(projected, at, lam, modes.left, transposed=True)
-    mass = mass_norm(projected, at, modes.right)
     resolved = np.inf if projected.complete else projected.resolved
-    return bounds_of(modes, right, left, derivative_pairing(projected, at, modes), mass, resolved)
+    return bounds_of(modes, right, left, derivative_pairing(projected, at, modes), resolved)
 
 
 def bounds_of(
-    modes: SmallModes, right: Array, left: Array, derivative: Complex, mass: Array, resolved: float
+    modes: SmallModes, right: Array, left: Array, derivative: Complex, resolved: float
 ) -> ErrorBounds:
-    """From the sketched norms of the residuals, wᴴT′(λ)u and √(uᴴMu), each (P, k).
+    """From the sketched norms of the residuals and wᴴT′(λ)u, each (P, k).
 
     resolved: rad/s, below which the basis holds every reference mode; inf for a complete basis.
     """
@@ -71,16 +69,12 @@ def bounds_of(
     own = np.zeros_like(own) if resolved == np.inf else own * _amplification(np.abs(lam), resolved)
     round_off = np.broadcast_to(ROUND_OFF * modes.spread[:, None], own.shape)
     own = own + round_off * modes.condition
-    energy = np.abs(lam) * np.sqrt(2.0) * mass
-    residual = right * UNDERESTIMATE / np.maximum(energy, np.finfo(float).tiny)
     return ErrorBounds(
         coupled(own, lam, modes.condition),
-        residual,
         own / modes.condition,
         round_off,
         UNDERESTIMATE * right,
         UNDERESTIMATE * left,
-        derivative,
     )
 
 
@@ -136,20 +130,24 @@ def coupled(own: Array, lam: Complex, condition: Array) -> Array:
 
     Near a defective pair e_i² = κE grows without bound while the shift stays below 2(E + √(E κ
     gap)): an eigenvalue of a 2×2 block of departure κ·gap from normality, perturbed by E. The
-    partner is the nearest mode (conjugates included) that is about as ill-conditioned.
+    partner is the nearest mode (conjugates included) that is about as ill-conditioned. Modes
+    couple by as much as their distance admits when both have moved by their own bounds.
     """
     k = lam.shape[1]
     diagonal = np.eye(k, dtype=bool)
     gap = np.abs(lam[:, :, None] - lam[:, None, :])
     mirrored = np.abs(lam[:, :, None] - lam.conj()[:, None, :])
+    mirrored[diagonal & (lam.imag == 0.0)[:, :, None]] = np.inf
+    relative = condition[:, None, :] / condition[:, :, None]
+    partner = (relative >= 1.0 / ALIKE) & (relative <= ALIKE)
+    other = np.where(diagonal, np.inf, gap)
+    nearest = np.where(partner, np.fmin(other, mirrored), np.inf).min(axis=2)
+    root = 2.0 * (own / condition + np.sqrt(own * nearest))
+    alone = np.fmin(own, root)
+    apart = np.maximum(gap - alone[:, :, None] - alone[:, None, :], 0.0)
     product = np.sqrt(own[:, :, None] * own[:, None, :])
     with np.errstate(divide="ignore", invalid="ignore"):
-        shift = np.fmin(product, product**2 / gap)
+        shift = np.fmin(product, product**2 / apart)
     shift[:, diagonal] = 0.0
     total = own + np.nansum(shift, axis=2)
-    gap[:, diagonal] = np.inf
-    mirrored[diagonal & (lam.imag == 0.0)[:, :, None]] = np.inf
-    partner = condition[:, None, :] >= 0.25 * condition[:, :, None]
-    nearest = np.where(partner, np.fmin(gap, mirrored), np.inf).min(axis=2)
-    root = 2.0 * (own / condition + np.sqrt(own * nearest))
     return np.asarray(np.fmin(total, root))

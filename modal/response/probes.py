@@ -54,27 +54,25 @@ def _number(system: FrozenSystem, probe: Probe, argument: str) -> int:
         raise InputError(f"{argument}: {fault}") from None
 
 
-def force_vector(system: FrozenSystem, force: Force, argument: str = "force") -> Complex:
+def force_vector(system: FrozenSystem, force: Force) -> Complex:
     """A complex load (n,) from a mapping of probes to amplitudes or an array. InputError."""
     if isinstance(force, Mapping):
         out = np.zeros(system.n, dtype=complex)
         for probe, amplitude in force.items():
             number = np.asarray(amplitude)
             if number.ndim or number.dtype.kind not in "biufc":
-                raise InputError(
-                    f"{argument}: {probe!r}: expected a number, got {shown(amplitude)}"
-                )
-            out[_number(system, probe, argument)] += amplitude
+                raise InputError(f"force: {probe!r}: expected a number, got {shown(amplitude)}")
+            out[_number(system, probe, "force")] += amplitude
     else:
         array = np.asarray(force)
         out = array.astype(complex) if array.dtype.kind in "biufc" else np.zeros(0, dtype=complex)
         if out.shape != (system.n,):
             raise InputError(
-                f'{argument}: expected {{(node, "uz"): amplitude}} or an array of shape '
+                f'force: expected {{(node, "uz"): amplitude}} or an array of shape '
                 f"({system.n},), got {shown(force)}"
             )
     if not np.all(np.isfinite(out)):
-        raise InputError(f"{argument}: has entries that are not finite numbers")
+        raise InputError("force: has entries that are not finite numbers")
     if not np.any(out):
-        raise InputError(f"{argument}: is zero")
+        raise InputError("force: is zero")
     return out

@@ -33,7 +33,7 @@ def _growth(verdict: xr.Dataset) -> list[str]:
     for n, omega in enumerate(verdict["omega"].values):
         row = "".join(f"{value:12.6f}" for value in verdict["growth_rate"].values[n])
         lines.append(f"{omega / RPM:8.1f}{row}")
-    return lines + [str(line) for line in np.atleast_1d(verdict.attrs["parting"])]
+    return lines + [str(line) for line in np.atleast_1d(verdict.attrs["differences"])]
 
 
 report = report_of(_growth)

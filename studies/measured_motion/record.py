@@ -83,13 +83,13 @@ class KnownMotion:
         return np.linalg.norm(velocity, axis=1), np.linalg.norm(acceleration, axis=1)
 
 
-def speeds_of_table_2(instants: int = 361) -> list[KnownMotion]:
+def speeds_of_table_2() -> list[KnownMotion]:
     """Motions whose marker 1 reaches the greatest speeds of Table 2.
 
     All places of the pump depend on the crank angle alone, so speeds are in proportion to ω.
     """
     unit = KnownMotion(1.0)
-    turn = np.linspace(0.0, unit.period, instants)
+    turn = np.linspace(0.0, unit.period, 361)
     fastest = max(float(unit.marker_rates(t)[0][0]) for t in turn)
     return [KnownMotion(float(row[0, 1]) / fastest) for row in TABLE_2]
 
@@ -105,9 +105,9 @@ def record(known: KnownMotion, rate: float, noise: float, seed: int) -> tuple[Ar
     return times, exact + noise * generator.standard_normal(exact.shape)
 
 
-def extremes(known: KnownMotion, instants: int = 181) -> Array:
+def extremes(known: KnownMotion) -> Array:
     """(2, 4): least and greatest speed and acceleration of markers 1 and 2, as in Table 2."""
-    turn = np.linspace(0.0, known.period, instants)
+    turn = np.linspace(0.0, known.period, 181)
     rates = np.array([known.marker_rates(t) for t in turn])[:, :, :2]
     low, high = rates.min(axis=0), rates.max(axis=0)
     return np.asarray([[low[0, m], high[0, m], low[1, m], high[1, m]] for m in range(2)])

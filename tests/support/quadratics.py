@@ -7,6 +7,10 @@ import mpmath
 import numpy as np
 
 from assembly import FrozenSystem
+from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.determinant import Determinant
+from modal.eigen.winding import Circle, missing_inside
+from modal.types import Complex
 
 # Options of `gyroscopic`, one set for every structure an instant can have.
 STRUCTURES: dict[str, dict[str, float]] = {
@@ -87,3 +91,9 @@ def _wide(K: mpmath.matrix, C: mpmath.matrix) -> mpmath.matrix:
         for j in range(n):
             out[i, j], out[i, n + j] = K[i, j], C[i, j]
     return out
+
+
+def contour_count(quadratic: Quadratic, circle: Circle, known: Complex) -> int:
+    """Number of eigenvalues inside a circle, with multiplicity: those known, and those missing."""
+    missing = missing_inside(Determinant(quadratic).log, circle, known)
+    return missing + int(circle.contains(known).sum())

@@ -1,39 +1,44 @@
 """Rayleigh–Ritz on displacement shapes that grow by residuals, from one symmetric factorization.
 
-The basis V grows by K_ref⁻¹ × residual of every unfinished Ritz pair, all in one block: MUMPS
-solves a block of right-hand sides several times faster than one after the other. K_ref is the
-symmetric part of the stiffness. Displacement and velocity are both free in span V, so the projected
-problem is a quadratic of the same structure: conservative with a positive definite stiffness, its
-eigenvalues are exactly imaginary. V holds right and left vectors, so the eigenvalues of other
-instants are accurate to second order too. Damping, Coriolis and circulatory terms are in the
-projection and in the residuals, not in the factorization: a basis does not depend on how large they
-are, the number of its vectors does.
+The basis V starts as a block Krylov space of K_ref⁻¹M and grows by K_ref⁻¹ × residual of every
+unfinished Ritz vector, right and left, all in one block: MUMPS solves a block of right-hand sides
+several times faster than one after the other. K_ref is the symmetric part of the stiffness, made
+positive definite where it is not (symmetric_stiffness.py).
+Displacement and velocity are both free in span V, so the projected problem is a quadratic of the
+same structure: conservative with a positive definite stiffness, its eigenvalues are exactly
+imaginary. V holds right and left vectors, so the eigenvalues of other instants are accurate to
+second order too. Damping, Coriolis and circulatory terms are in the projection and in the
+residuals, not in the factorization: a basis does not depend on how large they are, the number of
+its vectors does.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
+from assembly.system.null_chain import NullChain
 from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.dense import definite_but_for
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.projected import definite_modes, general_modes
-from modal.eigen.solvers.second_order_krylov import extend
-from modal.eigen.solvers.shape_basis import ShapeBasis, SymmetricStiffness, lengths
+from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from modal.types import Array, Complex, Mask
 
-RESIDUAL = 1e-8  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
-BACKWARD = 5e-13  # and its backward error, where that is the stricter
+RESIDUAL = 1e-6  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
+ACCURACY = 1e-11  # and its backward error, where that is the stricter
 LEFT = 1e-10  # backward error of a finished left vector: its error in λ is multiplied by that of x
 NOISE = 2e-15  # backward error that no basis improves on
 ACCEPT = 1e-12  # backward error accepted when the basis stops growing
 SETTLED = 1e-3  # ‖Q(λ)x‖/‖Kx‖ of a mode beyond those requested that may take the place of one
 GUARD = 1  # modes beyond those requested: without them the last one converges more slowly
 START = 4  # random shapes to start from, beyond the number requested
+STEPS = 3  # blocks of the Krylov space that a search starts with
 ROOM = 12  # columns for each requested mode, about
-WIDTH = 12  # pairs, the lowest unfinished, whose residuals the basis grows by at a time
-LARGE = 10_000  # unknowns below which rounds cost more than shapes, and all pairs are taken
 WEAK = 1e-3  # of the largest: combinations of residuals that wait for a later round
 ROUND_OFF = 1e-7  # of the largest: combinations that the Gram matrix does not resolve
 SAME = 1e-9  # relative change of an eigenvalue that was finished before
@@ -44,53 +49,66 @@ ROUNDS = 60
 class BlockSolver:
     """The search for the lowest modes of one instant; owns its factorization: call `destroy()`.
 
-    Raises SingularSystemError when the symmetric part of K is not positive definite.
+    chain: the zero eigenvalues to remove; its null fields are those of the symmetric part of K too.
+    Raises SingularSystemError and ConvergenceError as `SymmetricStiffness`.
     """
 
-    def __init__(self, quadratic: Quadratic) -> None:
-        self.quadratic = quadratic
-        self.reference = SymmetricStiffness(quadratic)
+    def __init__(self, quadratic: Quadratic, chain: NullChain | None = None) -> None:
+        self.quadratic, self.chain = quadratic, chain
+        self.reference = SymmetricStiffness(quadratic, None if chain is None else chain.null)
 
     def destroy(self) -> None:
         self.reference.destroy()
 
-    def find(self, k: int, seed: int = 0) -> Pairs:
+    def find(self, k: int, seed: int = 0, accuracy: float = ACCURACY) -> Pairs:
         """The k modes of smallest |λ|, and GUARD more.
 
+        accuracy: backward error of a finished right vector.
         Raises ConvergenceError, its `partial` the Pairs that converged.
         """
-        return _Search(self.quadratic, self.reference, min(k, self.quadratic.n)).run(seed)
+        k = min(k, self.quadratic.n)
+        return _Search(self.quadratic, self.reference, self.chain, k, accuracy).run(seed)
 
 
 class _Search:
-    def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, k: int) -> None:
-        self.quadratic, self.reference, self.k = quadratic, reference, k
+    def __init__(
+        self,
+        quadratic: Quadratic,
+        reference: SymmetricStiffness,
+        chain: NullChain | None,
+        k: int,
+        accuracy: float,
+    ) -> None:
+        self.quadratic, self.reference, self.chain, self.k = quadratic, reference, chain, k
+        self.accuracy, self.noise = accuracy, NOISE
         self.count = min(quadratic.n, k + GUARD)
         self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + GUARD)))
-        self.exact = quadratic.conservative
-        self.scale = 1.0 / np.sqrt(np.maximum(reference.matrix.diagonal(), np.finfo(float).tiny))
+        self.exact = quadratic.conservative and reference.definite
+        diagonal = np.abs(reference.matrix.diagonal())
+        floor = np.finfo(float).eps * diagonal.max(initial=np.finfo(float).tiny)
+        self.scale = 1.0 / np.sqrt(np.maximum(diagonal, floor))
 
     def run(self, seed: int) -> Pairs:
         self._start(seed)
-        finished = {False: np.zeros(0, dtype=complex), True: np.zeros(0, dtype=complex)}
+        finished = {side: np.zeros(0, dtype=complex) for side in (False, True)}
         for round_ in range(ROUNDS):
             lam, Y, Z = self._ritz()
-            loads, done = self._look(lam, Y, False, finished)
-            if not loads.size and not self.exact:
-                loads, left = self._look(lam, Z.conj(), True, finished)
-                done &= left
+            loads, done = self._look(lam, Y, Z, finished)
             if not loads.size or self.basis.complete or round_ == ROUNDS - 1:
                 break
             loads = self._compressed(loads, WEAK if round_ < SLOW else ROUND_OFF)
-            if self.basis.add(self.reference.solve(loads), loads) == 0:
-                break
+            if self.basis.grow(loads) == 0:
+                if self.noise == ACCEPT:
+                    break
+                self.noise = ACCEPT  # what is left are errors of the projected problem
         pairs = Pairs(
             lam,
             self.basis.shapes(Y),
-            "Cholesky",
+            self.reference.name,
             "block Rayleigh–Ritz",
             self.reference.solves,
             None if self.exact else self.basis.shapes(Z),
+            self.accuracy,
         )
         if done[: self.k].all() or self.basis.complete:
             return pairs
@@ -103,49 +121,84 @@ class _Search:
         )
 
     def _start(self, seed: int) -> None:
-        """Random shapes, so that no mode of a cluster is missed, and a Krylov space from them."""
-        n, M = self.quadratic.n, self.quadratic.M
-        load = M @ np.random.default_rng(seed).standard_normal((n, min(n, self.k + START)))
-        if self.basis.add(self.reference.solve(load), load) == 0:
+        """A block Krylov space of K_ref⁻¹M, so wide that no mode of a cluster is missed.
+
+        Where a step gives fewer new shapes, random ones take the place of the others. Shapes of
+        zero eigenvalues and of negative stiffness come first.
+        """
+        for shapes in self._special():
+            self.basis.add(shapes, self.reference.apply(shapes))
+        special = self.basis.m
+        n, rng = self.quadratic.n, np.random.default_rng(seed)
+        mass = self.basis.operators.matrices["mass"]
+        width, new = min(n, self.k + START), 0
+        while self.basis.m < min(n, special + STEPS * width):
+            last = self.basis.V[:, self.basis.m - new :]
+            shapes = np.hstack([last, rng.standard_normal((n, width - new))])
+            new = self.basis.grow(np.asfortranarray(mass @ np.ascontiguousarray(shapes)))
+            if new == 0:
+                break
+        if self.basis.m == special:
             raise ConvergenceError("block Rayleigh–Ritz: the stiffness is zero to round-off", None)
-        extend(self.basis, self.count, seed)
+
+    def _special(self) -> Iterator[Array]:
+        """Null fields, the second vectors of their chains, and shapes of negative stiffness."""
+        n, reference = self.quadratic.n, self.reference
+        if self.chain is not None:
+            m = reference.null.shape[1]
+            second = np.hstack([self.chain.right[:n, m:], self.chain.left[n:, m:]])
+            yield reference.null
+            if second.any():
+                yield second
+        if not reference.definite:
+            yield reference.negative
 
     def _ritz(self) -> tuple[Complex, Complex, Complex]:
         M, C, K = self.basis.projected()
+        if self.chain is None:
+            if self.exact:
+                lam, Y = definite_modes(M, C, self.count)
+                return lam, Y, Y
+            return general_modes(M, C, K, self.count)
+        null, zeros = self.reference.null.shape[1], self.chain.count
+        K[:null], K[:, :null] = 0.0, 0.0
         if self.exact:
-            lam, Y = definite_modes(M, C, self.count)
-            return lam, Y, Y
-        return general_modes(M, C, K, self.count)
+            found = definite_but_for(np.eye(len(K), null), M, C, K, self.count)
+            if found is not None:
+                return 1j * found[0], found[1], found[1]
+        return general_modes(M, C, K, self.count, null, zeros)
 
     def _look(
-        self, lam: Complex, Y: Complex, transposed: bool, finished: dict[bool, Complex]
+        self, lam: Complex, Y: Complex, Z: Complex, finished: dict[bool, Complex]
     ) -> tuple[Array, Mask]:
-        """Residuals of the lowest unfinished pairs, in parts, and which are finished.
+        """Residuals of the unfinished pairs, right and left, in parts, and which are finished.
 
-        A pair finished once stays so: a larger basis does not make it worse.
+        A vector finished once stays so: a larger basis does not make it worse.
         """
-        done = _known(lam, finished[transposed])
-        width = WIDTH if self.quadratic.n > LARGE else len(lam)
-        while True:
-            rest = np.flatnonzero(~done)[:width]
-            residual, passed = self._evaluate(lam[rest], Y[:, rest], transposed, rest >= self.k)
-            done[rest[passed]] = True
-            if done.all() or not passed.all():
-                break
-        finished[transposed] = lam[done]
-        if done[: self.k].all() and self.exact:
-            return residual[:, :0], done
-        return residual[:, np.tile(~passed, 2)], done
+        sides = (False,) if self.exact else (False, True)
+        done = {side: _known(lam, finished[side]) for side in sides}
+        rest = {side: np.flatnonzero(~done[side]) for side in sides}
+        index = np.concatenate([rest[side] for side in sides])
+        transposed = np.repeat(sides, [len(rest[side]) for side in sides])
+        vectors = np.where(transposed, Z.conj()[:, index], Y[:, index])
+        residual, passed = self._evaluate(lam[index], vectors, transposed, index >= self.k)
+        for side in sides:
+            done[side][index[passed & (transposed == side)]] = True
+            finished[side] = lam[done[side]]
+        both = done[False] & done[sides[-1]]
+        if both[: self.k].all() and self.exact:
+            return residual[:, :0], both
+        return residual[:, np.tile(~passed, 2)], both
 
     def _evaluate(
-        self, lam: Complex, Y: Complex, transposed: bool, guard: Mask
+        self, lam: Complex, Y: Complex, transposed: Mask, guard: Mask
     ) -> tuple[Array, Mask]:
         """Q(λ)x of some pairs in parts, 1 where they just pass, and which of them pass."""
         residual, whole, length = self.basis.residual(lam, Y, transposed)
         size = lengths(residual)
         weight = self.quadratic.weights(lam) * length
-        goal = LEFT * weight if transposed else np.minimum(RESIDUAL * whole, BACKWARD * weight)
-        goal = np.maximum(goal, NOISE * weight)
+        right = np.minimum(RESIDUAL * whole, self.accuracy * weight)
+        goal = np.maximum(np.where(transposed, LEFT * weight, right), self.noise * weight)
         passed = size <= goal
         if not self.exact:
             passed |= guard & (size <= SETTLED * whole)
@@ -156,7 +209,7 @@ class _Search:
         scaled = loads * self.scale[:, None]
         sizes, U = la.eigh(scaled.T @ scaled)
         keep = sizes > weak**2 * sizes[-1]
-        return np.asarray(loads @ (U[:, keep] / np.sqrt(sizes[keep])))
+        return lift(loads, U[:, keep] / np.sqrt(sizes[keep]))
 
 
 def _known(lam: Complex, finished: Complex) -> Mask:

@@ -34,8 +34,8 @@ def dimensionless(quadratic: Quadratic) -> tuple[Array, Array, Array, float]:
     return M / m, C / (gamma * m), K / (gamma**2 * m), gamma
 
 
-def solve_dense(quadratic: Quadratic, chain: NullChain | None, k: int | None = None) -> Pairs:
-    """All eigenpairs with Im λ ≥ 0 (or the k smallest when definite), smallest |λ| first."""
+def solve_dense(quadratic: Quadratic, chain: NullChain | None) -> Pairs:
+    """All eigenpairs with Im λ ≥ 0, smallest |λ| first."""
     if chain is not None and chain.count == 2 * quadratic.n:
         nothing = np.zeros((quadratic.n, 0), dtype=complex)
         return Pairs(np.zeros(0, dtype=complex), nothing, "none", "zeros only", left=nothing)
@@ -43,9 +43,9 @@ def solve_dense(quadratic: Quadratic, chain: NullChain | None, k: int | None = N
     d = quadratic.scaling
     if quadratic.conservative:
         if chain is None:
-            found = definite(M, C, K, k)
+            found = definite(M, C, K)
         else:
-            found = definite_but_for(chain.null / d[:, None], M, C, K, k)
+            found = definite_but_for(chain.null / d[:, None], M, C, K)
         if found is not None:
             theta, X = found
             X = d[:, None] * X
@@ -80,7 +80,7 @@ def definite_but_for(
 ) -> tuple[Array, Complex] | None:
     """As `definite` for K ≥ 0 with KV = 0, VᵀCV = 0, V (n, m), without the 2m zeros; else None.
 
-    With q = V a + E b, E the unit vectors of all but m well-chosen unknowns, the rows of V,
+    With q = V a + E b, E the unit vectors of all but m well-chosen DOFs, the rows of V,
     divided by λ, read a = −(VᵀMV)⁻¹(VᵀME + VᵀCE/λ) b. What is left for b is a problem of size n − m
     of the same structure, with EᵀKE + (VᵀCE)ᵀ(VᵀMV)⁻¹VᵀCE as stiffness, positive definite.
     """

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assembly.linalg.combination import Kronecker, Operator
 from modal.eigen.mirror_parts import Part
 from modal.eigen.quadratic import Quadratic
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Mask
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Unit:
     polynomial: Array = field(default_factory=lambda: np.zeros(3))
     rotation: Array | None = None
 
-    def weight(self, lam: Complex, transposed: bool) -> Complex:
+    def weight(self, lam: Complex, transposed: Mask) -> Complex:
         """The coefficient in Q(λ), or in its transpose, for every λ."""
         c0, c1, c2 = self.polynomial
-        return np.asarray((self.sign if transposed else 1) * (c0 + lam * (c1 + lam * c2)))
+        return np.asarray(np.where(transposed, self.sign, 1) * (c0 + lam * (c1 + lam * c2)))
 
     def rotated(self, image: NDArray[Any]) -> NDArray[Any]:
         """A q from S q, (n, p)."""

@@ -21,7 +21,8 @@ class Pairs:
 
     eigenvalues (k,) rad/s; right (n, k) displacement parts; factorization: the factor used
     ("Cholesky", "LDLᵀ", "LU", "none"); method: the algorithm; solves: systems with the stiffness
-    solved; left (n, k): left vectors y, yᴴQ(λ) = 0, where the backend has them.
+    solved; left (n, k): left vectors y, yᴴQ(λ) = 0, where the backend has them; accuracy: the
+    backward error that the algorithm stops at, where that is not round-off.
     """
 
     eigenvalues: Complex
@@ -30,6 +31,7 @@ class Pairs:
     method: str
     solves: int = 0
     left: Complex | None = None
+    accuracy: float = 0.0
 
     @property
     def total(self) -> int:
@@ -56,7 +58,7 @@ class Pairs:
         )
 
     def rescaled(self, gamma: float, d: Array) -> Pairs:
-        """λ times γ, unknowns times d, of a problem that was solved in λ/γ and q/d."""
+        """λ times γ, DOFs times d, of a problem that was solved in λ/γ and q/d."""
         left = None if self.left is None else d[:, None] * self.left
         return replace(
             self, eigenvalues=gamma * self.eigenvalues, right=d[:, None] * self.right, left=left
@@ -97,9 +99,9 @@ class Pairs:
         return self.take(np.lexsort((self.eigenvalues.imag, self.eigenvalues.real, level)))
 
 
-def clusters(eigenvalues: Complex, tolerance: float = CLUSTER) -> list[list[int]]:
-    """Groups of indices whose eigenvalues chain together within the relative tolerance."""
-    near = np.abs(eigenvalues[:, None] - eigenvalues) <= tolerance * np.abs(eigenvalues)[:, None]
+def clusters(eigenvalues: Complex) -> list[list[int]]:
+    """Groups of indices whose eigenvalues chain together within CLUSTER, relative."""
+    near = np.abs(eigenvalues[:, None] - eigenvalues) <= CLUSTER * np.abs(eigenvalues)[:, None]
     if near.sum() == len(eigenvalues):
         return [[j] for j in range(len(eigenvalues))]
     groups: list[list[int]] = []

@@ -1,7 +1,8 @@
 """The lowest modes of a small dense projection of an instant, right and left vectors.
 
 The stiffness of the projection is next to the identity, so the first-order form is inverted: its
-largest eigenvalues 1/λ belong to the lowest modes.
+largest eigenvalues 1/λ belong to the lowest modes. The zero eigenvalues of a free body are removed
+from it first; its null fields are then the first coordinates, which the stiffness does not reach.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
+from modal.eigen.deflation import deflate_by_similarity
 from modal.eigen.double_eigenvalues import separated
 from modal.eigen.quadratic import companion
 from modal.eigen.solvers.skew import largest_of_skew
@@ -30,13 +32,23 @@ def definite_modes(M: Array, C: Array, k: int) -> tuple[Complex, Complex]:
     return 1j / tau, Y[:m]
 
 
-def general_modes(M: Array, C: Array, K: Array, k: int) -> tuple[Complex, Complex, Complex]:
-    """The k smallest |λ|, Im λ ≥ 0, of (λ²M + λC + K)x = 0, (m, m); right and left vectors."""
+def general_modes(
+    M: Array, C: Array, K: Array, k: int, null: int = 0, zeros: int = 0
+) -> tuple[Complex, Complex, Complex]:
+    """The k smallest |λ|, Im λ ≥ 0, of (λ²M + λC + K)x = 0, (m, m); right and left vectors.
+
+    null: number of null fields, the first coordinates; zeros: of zero eigenvalues, left out.
+    """
     m = len(M)
     gamma = 1.0 / np.sqrt(
         np.linalg.norm(M, 2)
     )  # next to the lowest frequency, since K is next to I
-    A, B = companion(gamma**2 * M, gamma * C, K)
+    C = gamma * C
+    A, B = companion(gamma**2 * M, C, K)
+    deflated = None
+    if zeros:
+        deflated = deflate_by_similarity(A, B, _null_chain(C, K, null, zeros))
+        A, B = deflated.A, deflated.B
     try:
         factor = la.lu_factor(A, check_finite=False)
         inverse = la.lu_solve(factor, B, check_finite=False)
@@ -51,9 +63,26 @@ def general_modes(M: Array, C: Array, K: Array, k: int) -> tuple[Complex, Comple
     lam = 1.0 / mu[keep] + 0j
     Y = la.lu_solve(factor, Y[:, keep], trans=1, check_finite=False)
     Z = Z[:, keep]
+    if deflated is not None:
+        Z, Y = deflated.lift(lam, Z), deflated.lift_left(Y)
     small = np.abs(lam) < 1.0
     X = np.where(small, Z[:m], Z[m:] / np.where(small, 1.0, lam))
     return gamma * lam, X + 0j, Y[m:] + 0j
+
+
+def _null_chain(C: Array, K: Array, null: int, zeros: int) -> Array:
+    """The Jordan chains (2m, zeros) of the zero eigenvalues: null fields V, then (w, V c).
+
+    K w = −C V c, for the combinations c with V^T C V c = 0.
+    """
+    m, second = len(K), zeros - null
+    _, _, Zt = la.svd(C[:null, :null])
+    c = Zt[null - second :].T
+    chain = np.zeros((2 * m, zeros))
+    chain[:null, :null] = np.eye(null)
+    chain[null:m, null:] = -la.solve(K[null:, null:], C[null:, :null] @ c)
+    chain[m : m + null, null:] = c
+    return chain
 
 
 def _factor(A: Array) -> Array:

@@ -1,48 +1,26 @@
 """A growing basis of displacement shapes, orthonormal in a symmetric stiffness, with projections.
 
-The stiffness is that of the one factorization, K_ref = ½(K + Kᵀ). A new shape is q = K_ref⁻¹ ×
-load, so K_ref q is known without a product and is stored with the shape.
+The stiffness is that of the one factorization, K_ref = S + Z diag(d) Zᵀ (symmetric_stiffness.py). A
+new shape comes from a solve, so K_ref q is known without a product and is stored with the shape.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 
-from assembly.linalg.factorization import Factorization
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
 from modal.eigen.solvers.operators import Operators
-from modal.types import Array, Complex
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
+from modal.types import Array, Complex, Mask
 
 DRIFT = 1e-11  # error of K_ref q, of its norm, below which it is not recomputed
 NOISE = 1e-14  # and its backward error, ‖δ‖/(‖K_ref‖‖q‖), where that is larger
-CLOSE = 1e-6  # energy left of a unit shape below which it is orthogonalised once more
+CLOSE = 1e-3  # energy left of a unit shape below which it is orthogonalised once more
+ORTHOGONAL = 1e-11  # product with V of unit shapes that are orthogonal to it as they are
 DEPENDENT = (
     1e-8  # energy of a combination of unit shapes that counts as none: its K q − load is noise
 )
-
-
-class SymmetricStiffness:
-    """K_ref = ½(K + Kᵀ), factorized by Cholesky. `solves` counts right-hand sides.
-
-    Raises SingularSystemError when it is not positive definite. Owns its factor: call `destroy()`.
-    """
-
-    def __init__(self, quadratic: Quadratic) -> None:
-        self.solves = 0
-        symmetric = quadratic.stiffness_parts.symmetric
-        empty = sp.csr_matrix((quadratic.n, quadratic.n))
-        self.matrix = empty if symmetric is None else symmetric.matrix
-        self.factor = Factorization(self.matrix, "spd")
-
-    def solve(self, load: Array) -> Array:
-        """K_ref⁻¹ load, (n, p)."""
-        self.solves += load.shape[1]
-        return np.asarray(self.factor.solve(load))
-
-    def destroy(self) -> None:
-        self.factor.destroy()
 
 
 class ShapeBasis:
@@ -93,7 +71,7 @@ class ShapeBasis:
         for name, unit in self.operators.units.items():
             A = self._projected[name]
             if name == "stiffness":
-                A = np.eye(m)
+                A = np.eye(m) - self.reference.added_energy(self.V)
             elif a < m:
                 block = self.V.T @ unit.rotated(self.image(unit.stored)[:, a:])
                 block[a:] = 0.5 * (block[a:] + unit.sign * block[a:].T)
@@ -114,12 +92,41 @@ class ShapeBasis:
             self._stored[name][:, : self.m] = old[:, : self.m]
         self._projected = {name: np.pad(A, (0, wide - room)) for name, A in self._projected.items()}
 
+    def grow(self, load: Array) -> int:
+        """Take in K_ref⁻¹ load, (n, p); returns how many shapes are new.
+
+        What the basis has is removed from the load: a small shape next to it keeps all its digits.
+        """
+        load = load - lift(self.KV, self.V.T @ load)
+        return self.add(*self.reference.solve(load))
+
     def add(self, q: Array, load: Array) -> int:
         """Take in the shapes q with K_ref q = load, (n, p); returns how many are new."""
-        q, load, _ = _orthonormal(*_unit(q, load))
-        q, load = self._against(q, load)
+        for _ in range(2):
+            q, load, least = self._orthonormal(q, load)
+            if least > CLOSE:
+                break
         self._store(q, load)
         return int(q.shape[1])
+
+    def _orthonormal(self, q: Array, load: Array) -> tuple[Array, Array, float]:
+        """K_ref-orthonormal combinations, orthogonal to V, and the least energy left of them.
+
+        Directions with negligible energy are dropped. Solutions for residuals of a projection on V
+        are orthogonal to it but for round-off.
+        """
+        gram, h = q.T @ load, self.V.T @ load
+        energy = gram.diagonal()
+        unit = 1.0 / np.sqrt(np.where(energy > np.finfo(float).tiny, energy, np.inf))
+        gram, h = unit[:, None] * gram * unit, h * unit
+        sizes, U = la.eigh(0.5 * (gram + gram.T) - h.T @ h)
+        keep = sizes > DEPENDENT
+        U = U[:, keep] / np.sqrt(sizes[keep])
+        h, U, least = h @ U, unit[:, None] * U, float(sizes[keep].min(initial=1.0))
+        q, load = lift(q, U), lift(load, U)
+        if np.abs(h).max(initial=0.0) > ORTHOGONAL:
+            q, load = q - lift(self.V, h), load - lift(self.KV, h)
+        return q, load, least
 
     def _store(self, q: Array, load: Array) -> None:
         a, b = self.m, self.m + q.shape[1]
@@ -134,53 +141,32 @@ class ShapeBasis:
             q = self.V[:, a:].copy()
             self.m = a
             self._with_image = {name: min(b, a) for name, b in self._with_image.items()}
-            self._store(*self._against(q, self.reference.matrix @ q))
+            self.add(q, self.reference.apply(q))
         self._verified = self.m
-
-    def _against(self, q: Array, load: Array) -> tuple[Array, Array]:
-        """Made K_ref-orthogonal to V, and K_ref-orthonormal."""
-        for _ in range(2):
-            h = self.V.T @ load
-            q, load, least = _orthonormal(q - lift(self.V, h), load - lift(self.KV, h))
-            if least > CLOSE:
-                break
-        return q, load
 
     def _drifted(self, q: Array, load: Array) -> bool:
         """Whether the stored K_ref q has become inaccurate, tested on one random combination."""
         w = np.random.default_rng(self.m).standard_normal(q.shape[1])
         combined, expected = q @ w, load @ w
-        error = np.linalg.norm(self.reference.matrix @ combined - expected)
+        error = np.linalg.norm(self.reference.apply(combined[:, None])[:, 0] - expected)
         noise = NOISE * self.quadratic.norms[2] * np.linalg.norm(combined)
         return bool(error > max(DRIFT * np.linalg.norm(expected), noise))
-
-    def coordinates(self, shapes: Array) -> Array:
-        """Vᵀ K_ref q, (m, p): of shapes in the span of V."""
-        return np.asarray(self.KV.T @ shapes)
 
     def shapes(self, Y: Complex) -> Complex:
         """V Y, (n, k)."""
         return from_parts(lift(self.V, in_parts(Y)))
 
-    def residual(self, lam: Complex, Y: Complex, transposed: bool) -> tuple[Array, Array, Array]:
-        """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖K_ref x‖ and ‖x‖, (k,)."""
-        wide, total = in_parts(Y), np.zeros((len(self.V), len(lam)), dtype=complex, order="F")
-        elastic = lift(self.KV, wide)
+    def residual(self, lam: Complex, Y: Complex, transposed: Mask) -> tuple[Array, Array, Array]:
+        """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖Sx‖ and ‖x‖, (k,)."""
+        wide, total = in_parts(Y), np.zeros((len(self.V), 2 * len(lam)), order="F")
+        shapes = lift(self.V, wide)
+        elastic = self.reference.without_added(lift(self.KV, wide), shapes)
         for stored in ("stiffness", *self.operators.matrices):
-            image = from_parts(elastic if stored == "stiffness" else lift(self.image(stored), wide))
+            image = elastic if stored == "stiffness" else lift(self.image(stored), wide)
             for unit in self.operators.units.values():
                 if unit.stored == stored:
-                    total += unit.rotated(image) * unit.weight(lam, transposed)
-        return in_parts(total), lengths(elastic), lengths(lift(self.V, wide))
-
-    def inertia(self, a: Array, b: Array) -> Array:
-        """C V a + M V b, (n, p), of real coordinates."""
-        load = np.zeros((len(self.V), a.shape[1]), order="F")
-        for unit in self.operators.units.values():
-            _, c1, c2 = unit.polynomial
-            if c1 or c2:
-                load += unit.rotated(lift(self.image(unit.stored), c1 * a + c2 * b))
-        return load
+                    _add_product(total, unit.rotated(image), unit.weight(lam, transposed))
+        return total, lengths(elastic), lengths(shapes)
 
 
 def lift(V: Array, coordinates: Array) -> Array:
@@ -195,21 +181,13 @@ def lengths(parts: Array) -> Array:
     return np.asarray(np.sqrt(squares[:k] + squares[k:]))
 
 
-def _unit(q: Array, load: Array) -> tuple[Array, Array]:
-    """The columns of q with K_ref q = load, each of unit energy; those without are dropped."""
-    energy = np.einsum("ij,ij->j", q, load)
-    keep = energy > np.finfo(float).tiny
-    d = 1.0 / np.sqrt(energy[keep])
-    return q[:, keep] * d, load[:, keep] * d
-
-
-def _orthonormal(q: Array, load: Array) -> tuple[Array, Array, float]:
-    """Orthonormal combinations of unit shapes, and the least of their energies before.
-
-    Directions with negligible energy are dropped.
-    """
-    gram = q.T @ load
-    sizes, U = la.eigh(0.5 * (gram + gram.T))
-    keep = sizes > DEPENDENT
-    U = U[:, keep] / np.sqrt(sizes[keep])
-    return lift(q, U), lift(load, U), float(sizes[keep].min(initial=1.0))
+def _add_product(total: Array, parts: Array, weight: Complex) -> None:
+    """total += weight × columns, both `in_parts`."""
+    k = len(weight)
+    re, im, a, b = parts[:, :k], parts[:, k:], weight.real, weight.imag
+    if a.any():
+        total[:, :k] += re * a
+        total[:, k:] += im * a
+    if b.any():
+        total[:, :k] -= im * b
+        total[:, k:] += re * b

@@ -1,0 +1,142 @@
+"""The block method on free bodies and on stiffness with negative eigenvalues, against LAPACK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+
+import assembly
+from assembly import FrozenSystem
+from assembly.errors import ConvergenceError, SingularSystemError
+from assembly.gallery import block
+from modal import solve
+from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.block import BlockSolver
+from modal.eigen.solvers.dense import solve_dense
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness, has_symmetric_null_space
+from modal.types import Array
+
+SECTION = assembly.rectangle(0.05, 0.02)
+
+
+def beam(clamped: Literal["start"] | None, a: float = 0.0, b: float = 0.0) -> assembly.Body:
+    body = assembly.beam(1.0, SECTION, assembly.steel, 20, clamped=clamped)
+    return body.with_damping(a=a, b=b) if a or b else body
+
+
+def solid(clamped: str | None, a: float = 0.0, b: float = 0.0) -> assembly.Body:
+    body = block(4, 1, 1, "hex20", clamped=clamped)
+    return body.with_damping(a=a, b=b) if a or b else body
+
+
+MACHINES: dict[str, Callable[[], FrozenSystem]] = {
+    "free beam": lambda: beam(None).freeze(),
+    "free beam, internal damping": lambda: beam(None, b=1e-6).freeze(),
+    "free beam, mass damping": lambda: beam(None, a=6.0, b=1e-6).freeze(),
+    "free beam that spins": lambda: beam(None, a=6.0, b=1e-6).freeze(omega=(0.0, 0.0, 200.0)),
+    "free solid": lambda: solid(None).freeze(),
+    "free solid, damped": lambda: solid(None, b=1e-6).freeze(),
+    "free solid that spins up": lambda: solid(None, a=6.0, b=1e-6).freeze(
+        omega=(0.0, 0.0, 300.0), epsilon=(0.0, 0.0, 1e4)
+    ),
+    "beam beyond its critical speed": lambda: beam("start").freeze(omega=(400.0, 0.0, 0.0)),
+    "damped beam beyond it": lambda: beam("start", a=3.0, b=1e-6).freeze(omega=(400.0, 0.0, 0.0)),
+    "solid beyond its critical speed": lambda: solid("x0").freeze(omega=(1500.0, 0.0, 0.0)),
+    "damped solid that spins up beyond it": lambda: solid("x0", a=6.0, b=1e-6).freeze(
+        omega=(1500.0, 0.0, 0.0), epsilon=(1e5, 0.0, 0.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_modes_are_those_of_lapack(name: str) -> None:
+    """Right and left vectors at round-off, the same eigenvalues, as many zeros left out."""
+    system = MACHINES[name]()
+    quadratic, chain = Quadratic(system), system.null_chain
+    solver = BlockSolver(quadratic, chain)
+    found = solver.find(8)
+    solver.destroy()
+    expected = solve_dense(quadratic, chain)
+    lam = found.eigenvalues[:8]
+    distance = np.abs(lam[:, None] - expected.eigenvalues[:9])
+    rows, columns = linear_sum_assignment(distance)
+    assert (distance[rows, columns] < 1e-8 * np.abs(lam)).all()
+    assert np.abs(expected.eigenvalues[7]) >= np.abs(lam).max() * (1.0 - 1e-8)
+    assert quadratic.backward_error(lam, found.right[:, :8]).max() < 1.01e-11
+    if found.left is not None:
+        left = quadratic.transposed.backward_error(found.eigenvalues, found.left.conj())
+        assert left[:8].max() < 1.01e-10
+
+
+def test_a_free_conservative_body_has_exactly_imaginary_eigenvalues() -> None:
+    modes = solve(block(6, 2, 2, "hex20", clamped=None).freeze(), k=8)
+    assert modes.method == "block Rayleigh–Ritz"
+    assert modes.deflated == 12
+    assert not modes.eigenvalues.real.any()
+
+
+def indefinite(n: int, negative: int, null: int) -> tuple[FrozenSystem, Array]:
+    """A stiffness with given inertia, its null fields known."""
+    rng = np.random.default_rng(5)
+    Q = la.qr(rng.standard_normal((n, n)))[0]
+    values = np.geomspace(1.0, 1e4, n)
+    values[null : null + negative] *= -3.0
+    values[:null] = 0.0
+    M = np.diag(rng.uniform(1.0, 2.0, n))
+    K = Q * values @ Q.T
+    system = FrozenSystem(M=M, K=0.5 * (K + K.T), C=np.zeros((n, n)), rigid=Q[:, :null])
+    return system, Q[:, :null]
+
+
+@pytest.mark.parametrize("negative", [0, 1, 5])
+@pytest.mark.parametrize("null", [0, 2])
+def test_the_operator_is_positive_definite_and_its_images_are_right(
+    negative: int, null: int
+) -> None:
+    system, V = indefinite(40, negative, null)
+    reference = SymmetricStiffness(Quadratic(system), V if null else None)
+    whole = reference.apply(np.eye(40))
+    np.testing.assert_allclose(whole, whole.T, atol=1e-9 * np.abs(whole).max())
+    assert la.eigvalsh(0.5 * (whole + whole.T))[0] > 0.0
+    assert reference.definite == (negative == 0)
+    load = np.random.default_rng(1).standard_normal((40, 3))
+    q, image = reference.solve(load)
+    np.testing.assert_allclose(image, whole @ q, atol=1e-8 * np.abs(image).max())
+    held = load - system.M @ (reference.null @ (reference.null.T @ load))
+    np.testing.assert_allclose(system.K @ q, held, atol=1e-8 * np.abs(load).max())
+    reference.destroy()
+
+
+def test_too_many_negative_eigenvalues_are_left_to_another_method() -> None:
+    system, _ = indefinite(80, 40, 0)
+    with pytest.raises(ConvergenceError, match="40 negative eigenvalues"):
+        SymmetricStiffness(Quadratic(system))
+
+
+def test_a_null_space_that_is_not_known_is_an_error() -> None:
+    K = sp.diags([np.r_[0.0, np.arange(1.0, 30.0)]], [0])
+    with pytest.raises(SingularSystemError):
+        SymmetricStiffness(Quadratic(FrozenSystem(M=np.eye(30), K=K)))
+
+
+def test_a_null_space_of_an_unsymmetric_stiffness_is_compared_with_that_of_its_symmetric_part() -> (
+    None
+):
+    """K = S + N with K v = 0 and S v = −N v ≠ 0: the left null field is another one."""
+    K = np.diag([1.0, -1.0, 3.0, 4.0])
+    K[0, 1], K[1, 0] = 1.0, -1.0  # K (1, −1, 0, 0) = 0
+    v = np.array([[1.0, -1.0, 0.0, 0.0]]).T
+    system = FrozenSystem(M=np.eye(4), K=np.diag(np.diag(K)), K_epsilon=K - np.diag(np.diag(K)))
+    assert np.abs(system.stiffness @ v).max() == 0.0
+    chained = FrozenSystem(M=np.eye(4), K=np.diag([0.0, 0.0, 3.0, 4.0]), rigid=v).null_chain
+    assert not has_symmetric_null_space(Quadratic(system), chained)
+    N = np.zeros((4, 4))
+    N[2, 3], N[3, 2] = 1.0, -1.0
+    free = FrozenSystem(M=np.eye(4), K=np.diag([0.0, 0.0, 3.0, 4.0]), K_epsilon=N, rigid=v)
+    assert has_symmetric_null_space(Quadratic(free), chained)
