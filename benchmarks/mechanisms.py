@@ -1,25 +1,32 @@
 """Mechanisms: an instant alone and in a batch; tracks, transients and Floquet of small ones.
 
-    python -m benchmarks.mechanisms [--repeats 5] [--instants 200]
+    python -m benchmarks.mechanisms [--repeats 5] [--instants 200] [--against PATH]
 
 Processor time, in alternation. An instant of a slider-crank (rigid motion, reactions, prestress,
 T, Ṫ, T̈, all matrices), alone and in a batch, against the dense eigenvalues of that same instant
-(LAPACK); `modal.track` over a turn of one of 120 unknowns, with all its rates, and a turn of its
-time integration by 640 steps of gauss6, against the dense eigenpairs of the state matrix of every
-instant (LAPACK, right and left vectors); the Floquet exponents of a slider-crank of twelve
-unknowns with a rigid crank by the default method, against Magnus steps of the whole monodromy off
-the same polynomial, as commit 2d1a254 took them (its default method did not converge here), and
-with damping proportional to the stiffness; `modal.stability` of one state and a map of 8 × 8 speeds
-and positions with its proofs, against the dense eigenpairs of a state. Last, a Hill chart of the
-machine of 120 unknowns over speed and damping against its track over a turn.
+(LAPACK); `modal.track` over a turn of one of 120 unknowns, with all its rates, against the dense
+eigenpairs of the state matrix of every instant (LAPACK, right and left vectors), and a turn of its
+time integration to 1e-4 against one of these; the Floquet exponents of a slider-crank of twelve
+unknowns with a rigid crank by the default method, against those of PATH, a checkout of another
+commit (2d1a254: by method="dense", as its default method does not converge), each in a process of
+its own, in alternation, and with damping proportional to the stiffness; `modal.stability` of one
+state and a map of 8 × 8 speeds and positions with its proofs, against the dense eigenpairs of a
+state. Last, a Hill chart of the machine of 120 unknowns over speed and damping against its track
+over a turn.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -29,6 +36,8 @@ from assembly.mechanisms.mechanism import Mechanism
 from modal.transient.equations import SecondOrderModel
 from studies import slider_crank
 from studies.slider_crank.study import SpeedFamily
+
+ROOT = Path(__file__).parents[1]
 
 
 def spent(work: Callable[[], object]) -> float:
@@ -80,8 +89,9 @@ def turn(repeats: int, count: int = 121) -> None:
     )
 
 
-def transient(repeats: int, count: int = 640) -> None:
-    """One line: time integration of a turn by fixed steps, and its difference from half of them."""
+def transient(repeats: int, tolerance: float = 1e-4, steps: int = 5120) -> None:
+    """One line: time integration of a turn to a tolerance, and its error against many steps of
+    another method at full order."""
     mechanism = slider_crank.model(elements=20)
     assert mechanism.period is not None
     first = modal.solve(mechanism.freeze(0.0), k=1)
@@ -89,25 +99,33 @@ def transient(repeats: int, count: int = 640) -> None:
     initial = (shape.real, (value * shape).real)
     A = SecondOrderModel(mechanism).first_order(0.0)
     span, M = (0.0, mechanism.period), mechanism.freeze(0.0).M
-
-    def turn(steps: int) -> np.ndarray:
-        found = modal.integrate(
-            mechanism, span, initial, "hamilton", method="gauss6", step=span[1] / steps,
-            probes="all", every=steps // count,
-        )  # fmt: skip
-        return np.asarray(found.displacement.values)
-
-    spans, dense = [], []
+    made, spans, dense = [], [], []
     for _ in range(repeats):
-        spans.append(spent(lambda: turn(count)))
+        spans.append(
+            spent(
+                lambda: made.append(
+                    modal.integrate(
+                        mechanism, span, initial, displacement_tolerance=tolerance, probes="all"
+                    )
+                )
+            )
+        )
         dense.append(spent(lambda: la.eig(A, left=True, right=True)))
-    coarse, fine = turn(count), turn(2 * count)
-    sizes = [np.sqrt(((M @ q.T).T * q).sum(axis=1)).max() for q in (coarse - fine, fine)]
+    found = made[-1]
+    parts = 16  # which divides the numbers of steps of both
+    exact = modal.integrate(
+        mechanism, span, initial, "hamilton", method="gauss6", step=span[1] / steps,
+        probes="all", every=steps // parts,
+    ).displacement.values  # fmt: skip
+    far = found.displacement.values[:: found.attrs["steps"] // parts] - exact
+    sizes = [np.sqrt(((M @ q.T).T * q).sum(axis=1)).max() for q in (far, exact)]
     ratio = statistics.median(spans) / statistics.median(dense)
     print(
-        f"one turn of its time integration (gauss6, {count} steps): {ratio:.0f} dense "
-        f"eigensolutions ({statistics.median(spans):.2f} s); steps of half that length change the "
-        f"displacement by {sizes[0] / sizes[1]:.1e}"
+        f"one turn of its time integration to {tolerance:g}: {ratio:.0f} dense eigensolutions "
+        f"({statistics.median(spans):.2f} s, {found.attrs['steps']} steps, "
+        f"{found.attrs['basis']}); stated error "
+        f"{found.attrs['displacement_error_estimate']:.1e}, against {steps} steps of "
+        f"gauss6 {sizes[0] / sizes[1]:.1e}"
     )
 
 
@@ -140,29 +158,77 @@ def verdicts(repeats: int, points: int = 8) -> None:
     )
 
 
-def exponents(repeats: int) -> None:
-    """One line: Floquet of a machine with fast modes, by groups that decouple and as a whole."""
+# Public functions only, so that it runs in every checkout.
+FLOQUET = """
+import json, sys, time
+import modal
+from assembly.errors import ConvergenceError
+from studies import slider_crank
+machine = slider_crank.model(elements=4, elastic_crank=False)
+method = sys.argv[1] or None
+modal.floquet(slider_crank.model(elements=2, elastic_crank=False), machine.period, method="dense")
+start = time.process_time()
+try:
+    found = modal.floquet(machine, machine.period, method=method)
+except ConvergenceError as error:
+    print(json.dumps({"failed": str(error), "seconds": time.process_time() - start}))
+else:
+    seconds = time.process_time() - start
+    exponents = [[z.real, z.imag] for z in found.exponents.tolist()]
+    print(json.dumps({"seconds": seconds, "exponents": exponents, "error": found.error.max()}))
+"""
+
+
+def floquet_of(checkout: Path, method: str = "") -> dict[str, Any]:
+    """`modal.floquet` in a checkout, in a process of its own: seconds, exponents and their largest
+    error, or why it failed."""
+    environment = os.environ | {"PYTHONPATH": str(checkout)}
+    done = subprocess.run(
+        [sys.executable, "-c", FLOQUET, method],
+        cwd=checkout, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def apart(one: dict[str, Any], other: dict[str, Any], period: float) -> float:
+    """Largest distance of exponents, 1/s, up to multiples of 2πi/T."""
+    first, second = (np.array(x["exponents"]) @ [1.0, 1.0j] for x in (one, other))
+    return float(
+        np.abs(np.exp(period * (first[:, None] - second)) - 1.0).min(axis=1).max() / period
+    )
+
+
+def exponents(repeats: int, against: Path | None) -> None:
+    """Floquet of a machine with fast modes by the default method, and by that of another commit."""
     mechanism = slider_crank.model(elements=4, elastic_crank=False)
     period = mechanism.period
     assert period is not None
-    quick, slow = [], []
-    for _ in range(repeats):
-        start = time.process_time()
-        found = modal.floquet(mechanism, period)
-        middle = time.process_time()
-        whole = modal.floquet(mechanism, period, method="dense", tolerance=1e-12)
-        slow.append(time.process_time() - middle)
-        quick.append(middle - start)
-    apart = np.abs(np.exp(period * (found.exponents[:, None] - whole.exponents)) - 1.0) / period
-    print(
-        f"Floquet of a slider-crank, {len(found.vectors) // 2} unknowns: "
-        f"{statistics.median(slow) / statistics.median(quick):.0f} times faster by groups that "
-        f"decouple ({statistics.median(quick):.2f} s); exponents differ by "
-        f"{apart.min(axis=1).max():.0e} /s\n  {found.interpolated}"
-    )
+    if against is None:
+        found = floquet_of(ROOT)
+        print(
+            f"Floquet of a slider-crank of 12 unknowns: {found['seconds']:.2f} s, exponents within "
+            f"{found['error']:.0e} /s (--against PATH compares with another commit)"
+        )
+    else:
+        method, other = "", floquet_of(against)
+        if "failed" in other:
+            print(f"Floquet by default there: {other['failed']} ({other['seconds']:.1f} s)")
+            method = "dense"
+        pairs = [(floquet_of(ROOT), floquet_of(against, method)) for _ in range(repeats)]
+        here, there = pairs[-1]
+        ratio = statistics.median(b["seconds"] / a["seconds"] for a, b in pairs)
+        print(
+            f"Floquet of a slider-crank of 12 unknowns, against "
+            f"{f'method={method!r}' if method else 'the default method'} there: exponents differ "
+            f"by {apart(here, there, period):.0e} /s, stated errors {here['error']:.0e} and "
+            f"{there['error']:.0e}; {ratio:.0f} times faster ({here['seconds']:.2f} s against "
+            f"{there['seconds']:.1f})"
+        )
     damped = slider_crank.model(elements=4, elastic_crank=False, rayleigh=(0.0, 2e-5))
     stiff = spent(lambda: modal.floquet(damped, period))
-    printed = spent(lambda: str(modal.floquet(mechanism, period))) - statistics.median(quick)
+    made = modal.floquet(mechanism, period)
+    printed = spent(lambda: str(made))
     print(
         f"  its table is printed in {printed:.2f} s; with D = bK, b = 2e-5 s, the exponents take "
         f"{stiff:.2f} s"
@@ -202,12 +268,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--instants", type=int, default=200)
+    parser.add_argument("--against", type=Path)
     given = parser.parse_args()
     instants(given.repeats, given.instants)
     turn(min(given.repeats, 3))
     transient(min(given.repeats, 2))
     verdicts(min(given.repeats, 3))
-    exponents(min(given.repeats, 2))
+    exponents(min(given.repeats, 3), None if given.against is None else given.against.resolve())
     chart()
 
 

@@ -28,7 +28,7 @@ Motions = Callable[[Mapping[str, float]], Motion]
 ALL_SHAPES = 16  # DOFs up to which the space is the whole one
 INSTANTS = 6  # of a motion, whose frozen modes span the space
 GUARD = 3  # additional modes
-INDEPENDENT = 1e-4  # of the largest singular value, in the energy norm
+INDEPENDENT = 1e-3  # of the largest singular value, in the energy norm
 FIRST_PARTS, MOST_PARTS = 32, 256  # of a period
 TAIL = 1e-8  # of the largest Fourier coefficient of H: what the highest may have
 
@@ -51,17 +51,19 @@ class ChartMotion:
         k: int,
         start: float = 0.0,
         independent: float = INDEPENDENT,
+        instants: int = INSTANTS,
     ) -> ChartMotion:
         """For the k slowest modes of motions at points that span a box of parameters.
 
         independent: least singular value of the space, of the largest, in the energy norm.
+        instants: of a motion, whose frozen modes span the space.
 
         Raises AccuracyError where the matrices are not smooth in time.
         """
         samples = []
         for point in points:
             model, period = motions(point)
-            times = start + period * np.arange(INSTANTS) / INSTANTS
+            times = start + period * np.arange(instants) / instants
             samples.append(_sampled(model, times))
         M, C, K = (np.concatenate(part) for part in zip(*samples, strict=True))
         K = 0.5 * (K + K.swapaxes(1, 2))

@@ -20,7 +20,7 @@ from modal.types import Array, Complex
 STAGES = 3
 GAUSS = Tableau(STAGES)
 COLLOCATED = GAUSS.a @ GAUSS.a
-BATCH_NUMBERS = 1 << 22
+BATCH_NUMBERS = 1 << 16  # entries of the stage matrices computed together: they stay in the cache
 # Of the difference from half the steps. The error is 1/63 of it where multipliers are simple and
 # the root of that next to the edge of a tongue, where two of them meet.
 FROM_HALF = 1.0 / 7.0

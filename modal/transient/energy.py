@@ -19,11 +19,30 @@ from typing import Any
 import numpy as np
 
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
-from modal.transient.integrators.stages import Stages
+from modal.transient.integrators.stages import Stages, State
 from modal.transient.shared_pattern import OnPattern
+from modal.transient.stepping import Accepted
 from modal.types import Array
 
 Load = Callable[[float], Array]
+
+
+class Energies:
+    """The energy at the start, and the work done since, of a ledger."""
+
+    def __init__(self, ledger: Any, initial: float, work: Any) -> None:
+        self.ledger, self.initial, self.work = ledger, initial, np.asarray(work, dtype=float)
+
+    def add(self, accepted: Accepted) -> None:
+        for t, h, stages in accepted.parts:
+            self.work = self.work + self.ledger.work(t, h, stages)
+
+    def row(self, t: float, state: State) -> dict[str, Any]:
+        """What a record says about the energy."""
+        E = self.ledger.energy(t, state.q, state.v)
+        defect = E - self.initial - float(self.work.sum())
+        details: dict[str, Any] = self.ledger.details(t, state.q, state.v, self.work)
+        return dict(energy=E, energy_defect=defect) | details
 
 
 class Ledger:

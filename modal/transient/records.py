@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,3 +96,12 @@ class Recorder:
             attrs=provenance(title="transient", **attributes),
         )
         return described(dataset, TRANSIENT_NONLINEAR if axes else TRANSIENT)
+
+
+def run_attributes(settings: Mapping[str, Any], model: Any) -> dict[str, Any]:
+    """The settings of a run and the parameters of the model, as attributes."""
+    shown = {k: v for k, v in settings.items() if k not in ("probes", "t_span", "method")}
+    parameters = getattr(model, "parameters", None)
+    if parameters:
+        shown["model_parameters"] = parameters
+    return shown

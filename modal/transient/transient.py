@@ -19,7 +19,7 @@ from modal.data.datasets import made_from
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.conserving import EnergyMomentum
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
-from modal.transient.energy import EnergyLedger, FirstOrderLedger
+from modal.transient.energy import Energies, EnergyLedger, FirstOrderLedger
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.transient.hamilton import CanonicalModel
 from modal.transient.initial import initial_state, vector
@@ -29,9 +29,10 @@ from modal.transient.integrators.stages import Integrator, State
 from modal.transient.link_transient import on_links
 from modal.transient.loads import Load, check_resolved, total_force
 from modal.transient.nonlinear import NonlinearAlpha, NonlinearLedger, check_nonlinear
-from modal.transient.records import Recorder, chosen_probes
+from modal.transient.records import Recorder, chosen_probes, run_attributes
+from modal.transient.small_transient import on_shapes
 from modal.transient.step_length import default_step
-from modal.transient.stepping import Accepted, AdaptiveSteps, FixedSteps
+from modal.transient.stepping import AdaptiveSteps, FixedSteps
 from modal.transient.tabulated import TabulatedModel
 
 Formalism = Literal["lagrange", "hamilton"]
@@ -84,9 +85,11 @@ def integrate(
     step : float, optional
         Fixed step, s. It is shortened so that it divides the span.
     displacement_tolerance : float, optional
-        Relative error of the whole run in the displacement, between 0 and 1; the step adapts.
-        Not together with `step`. With neither, a callable adapts to 1e-6, and another model takes
-        a fixed step that resolves the two lowest modes at the start and the loads.
+        Relative error of the whole run in the displacement, between 0 and 1; the step adapts. The
+        free vibration on a smooth motion, without `method`, is integrated on a basis of shapes by
+        Gauss collocation of order 8 ("lagrange" only). Not together with `step`. With neither, a
+        callable adapts to 1e-6, and another model takes a fixed step that resolves the two lowest
+        modes at the start and the loads.
     rho_infinity : float, default 1.0
         Spectral radius of generalised-α at infinite frequency, 0 to 1. 1 conserves the energy;
         less damps the high frequencies.
@@ -115,7 +118,7 @@ def integrate(
     xarray.Dataset
         displacement (m, rad) and velocity (m/s, rad/s) over ("time", "probe"); energy and
         energy_defect (J) over "time". The defect is E − E(0) − work, zero for the exact solution.
-        Attributes: `displacement_error_estimate`, of adaptive steps, relative to the largest
+        Attributes: `displacement_error_estimate`, of a run to a tolerance, relative to the largest
         state; `interpolation_deviation`, of matrices that are read off a polynomial, relative to
         the size of each entry.
 
@@ -162,6 +165,22 @@ def integrate(
         return links.lifted(found, probes, type(model).__name__)
     if not (isinstance(every, int) and every >= 1):
         raise InputError(f"every: expected a whole number of steps from 1 up, got {every!r}")
+    settings: dict[str, Any] = dict(
+        t_span=list(span),
+        step=step,
+        displacement_tolerance=displacement_tolerance,
+        rho_infinity=rho_infinity,
+        nonlinear=nonlinear,
+        every=every,
+        loads=repr(tuple(loads)),
+        model=type(model).__name__,
+    )
+    free = not (loads or checkpoint or nonlinear or method) and formalism == "lagrange"
+    if free and displacement_tolerance is not None and step is None and rho_infinity == 1.0:
+        _check_tolerance(displacement_tolerance)
+        vibration = on_shapes(model, span, initial, probes, settings)
+        if vibration is not None:
+            return vibration
     run = _second_order if is_second_order(model) else _first_order
     if nonlinear:
         check_nonlinear(model, formalism, tuple(loads))
@@ -173,19 +192,7 @@ def integrate(
         equations = SecondOrderModel(model) if nonlinear else ledger.equations
         step = default_step(equations, span, loads, model, integrator.order)
     steps = _steps(integrator, span, step, displacement_tolerance, norm, tuple(loads))
-    settings = dict(
-        t_span=list(span),
-        method=name,
-        step=step,
-        displacement_tolerance=displacement_tolerance,
-        rho_infinity=rho_infinity,
-        nonlinear=nonlinear,
-        unknowns=len(first[0]),
-        probes=list(rows.labels),
-        every=every,
-        loads=repr(tuple(loads)),
-        model=type(model).__name__,
-    )
+    settings |= dict(method=name, step=step, unknowns=len(first[0]), probes=list(rows.labels))
     recorder = Recorder(rows)
     file = None if checkpoint is None else Path(checkpoint)
     if resume and file is None:
@@ -197,7 +204,7 @@ def integrate(
         else:
             state = integrator.start(span[0], steps.first_length, *first)
             initial_energy = ledger.energy(span[0], state.q, state.v)
-            energies = _Energies(ledger, initial_energy, ledger.nothing)
+            energies = Energies(ledger, initial_energy, ledger.nothing)
             recorder.add(span[0], state.q, state.v, energies.row(span[0], state))
         saved = time.monotonic()
         bar = tqdm(total=1.0, desc=name, disable=not progress, bar_format="{l_bar}{bar}| {elapsed}")
@@ -220,27 +227,9 @@ def integrate(
         integrator.destroy()
         norm.destroy()
     attributes = {"formalism": formalism, "solver": name, "order": integrator.order}
-    attributes |= _described(settings, model) | _accuracy(ledger, steps)
+    attributes |= run_attributes(settings, model) | _accuracy(ledger, steps)
     attributes["made_from"] = made_from(model)
     return recorder.dataset(attributes)
-
-
-class _Energies:
-    """The energy at the start, and the work done since, of a ledger."""
-
-    def __init__(self, ledger: Any, initial: float, work: Any) -> None:
-        self.ledger, self.initial, self.work = ledger, initial, np.asarray(work, dtype=float)
-
-    def add(self, accepted: Accepted) -> None:
-        for t, h, stages in accepted.parts:
-            self.work = self.work + self.ledger.work(t, h, stages)
-
-    def row(self, t: float, state: State) -> dict[str, Any]:
-        """What a record says about the energy."""
-        E = self.ledger.energy(t, state.q, state.v)
-        defect = E - self.initial - float(self.work.sum())
-        details: dict[str, Any] = self.ledger.details(t, state.q, state.v, self.work)
-        return dict(energy=E, energy_defect=defect) | details
 
 
 def _checked_span(t_span: Any) -> tuple[float, float]:
@@ -278,12 +267,16 @@ def _steps(
         count = max(1, int(np.ceil((span[1] - span[0]) / step * (1.0 - 1e-12))))
         return FixedSteps(integrator, span, count)
     wanted = DEFAULT_TOLERANCE if displacement_tolerance is None else displacement_tolerance
+    _check_tolerance(wanted)
+    events = tuple(t for load in loads for t in load.events)
+    return AdaptiveSteps(integrator, span, wanted, norm, events)
+
+
+def _check_tolerance(wanted: Any) -> None:
     if not 0.0 < as_number(wanted, "displacement_tolerance") < 1.0:
         raise InputError(
             f"displacement_tolerance: expected a number between 0 and 1, got {wanted!r}"
         )
-    events = tuple(t for load in loads for t in load.events)
-    return AdaptiveSteps(integrator, span, wanted, norm, events)
 
 
 def _second_order(
@@ -353,7 +346,7 @@ def _save(
     file: Path,
     settings: dict[str, Any],
     state: State,
-    energies: _Energies,
+    energies: Energies,
     steps: Any,
     rec: Recorder,
 ) -> None:
@@ -370,13 +363,13 @@ def _save(
 
 def _restore(
     arrays: dict[str, NDArray[Any]], ledger: Any, steps: Any, recorder: Recorder
-) -> tuple[State, _Energies]:
+) -> tuple[State, Energies]:
     prefix = "position_"
     steps.restore({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
     prefix = "record_"
     recorder.restore({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
     initial, *work = arrays["energies"].tolist()
-    energies = _Energies(ledger, initial, np.reshape(work, np.shape(ledger.nothing)))
+    energies = Energies(ledger, initial, np.reshape(work, np.shape(ledger.nothing)))
     return State(arrays["q"], arrays["v"], arrays["carried"]), energies
 
 
@@ -389,11 +382,3 @@ def _accuracy(ledger: Any, steps: FixedSteps | AdaptiveSteps) -> dict[str, Any]:
         known["interpolated"] = str(ledger.equations.motion.interpolant)
         known["interpolation_deviation"] = ledger.equations.deviation
     return known
-
-
-def _described(settings: dict[str, Any], model: Any) -> dict[str, Any]:
-    shown = {k: v for k, v in settings.items() if k not in ("probes", "t_span", "method")}
-    parameters = getattr(model, "parameters", None)
-    if parameters:
-        shown["model_parameters"] = parameters
-    return shown

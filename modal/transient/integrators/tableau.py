@@ -16,8 +16,8 @@ class Tableau:
     """Nodes c, weights b and coefficients a of the s-stage Gauss method, on [0, 1]; order 2 s."""
 
     def __init__(self, stages: int) -> None:
-        if stages not in (1, 2, 3):
-            raise InputError(f"stages: expected 1, 2 or 3, got {stages}")
+        if stages not in (1, 2, 3, 4):
+            raise InputError(f"stages: expected 1 to 4, got {stages}")
         points, weights = np.polynomial.legendre.leggauss(stages)
         self.order = 2 * stages
         self.c, self.b = 0.5 * (points + 1.0), 0.5 * weights
