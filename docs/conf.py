@@ -60,6 +60,16 @@ sphinx_gallery_conf = {
 SECTION = re.compile(r"^\s*-{3,}\s*$")
 FIELDS = ("Parameters", "Attributes", "Returns", "Raises", "Warns", "Yields")
 MARKUP = re.compile(r"[\\|*]|(?<=\w)_(?!\w)")
+PAGE = re.compile(r"docs/(\w+)\.md")
+
+
+def link_pages(app, what, name, obj, options, lines):
+    """Pages of the manual become links. Napoleon takes what is before a colon in the first line of
+    a property for its type: a dash is put there.
+    """
+    lines[:] = [PAGE.sub(r":doc:`/\1`", line) for line in lines]
+    if what == "property" and lines:
+        lines[0] = lines[0].replace(": ", " – ", 1)
 
 
 def escape_markup(app, what, name, obj, options, lines):
@@ -87,3 +97,4 @@ def escape_markup(app, what, name, obj, options, lines):
 
 def setup(app):
     app.connect("autodoc-process-docstring", escape_markup, priority=400)
+    app.connect("autodoc-process-docstring", link_pages, priority=410)

@@ -24,6 +24,7 @@ import modal
 from assembly import gallery
 from modal.periodic import magnus
 from modal.periodic.balanced import Balanced
+from modal.periodic.second_order_steps import monodromy
 from tests.support.beam_models import (
     REFERENCES,
     flap_cantilever,
@@ -199,6 +200,35 @@ def floquet_steps() -> Case:
     return Case("Magnus steps", error, (8, 16), 6, 0.3)
 
 
+def chart_steps() -> Case:
+    """One period of two damped gyroscopic oscillators on springs that vary, against DOP853.
+
+    In the coordinates (ω η, η̇) of the steps, that of the reference in (η, η̇).
+    """
+    omega, J = np.array([1.0, 2.3]), np.array([[0.0, 1.0], [-1.0, 0.0]])
+
+    def accelerations(phases: Array) -> Array:
+        c = np.cos(2.0 * np.pi * np.asarray(phases))[:, None, None]
+        K = np.diag(omega**2) + c * np.array([[0.4, 0.2], [0.3, -0.5]])
+        C = 0.3 * J + 0.1 * np.eye(2) + 0.2 * c * J
+        return np.concatenate([-K / omega, -C], axis=-1)
+
+    scale = np.concatenate([omega, np.ones(2)])
+
+    def rate(t: float, x: Array) -> Array:
+        rows = accelerations(np.array([t / np.pi]))[0] * scale
+        return (np.vstack([np.eye(4)[2:], rows]) @ x.reshape(4, 4)).ravel()
+
+    start = np.eye(4).ravel()
+    end = solve_ivp(rate, (0.0, np.pi), start, method="DOP853", rtol=1e-13, atol=1e-14).y[:, -1]
+    exact = scale[:, None] * end.reshape(4, 4) / scale
+
+    def error(n: int) -> float:
+        return float(np.abs(monodromy(accelerations, omega, np.pi, n) - exact).max())
+
+    return Case("second-order steps of charts", error, (8, 16), 6, 0.3)
+
+
 def sampled_motion(name: str, order: float) -> Case:
     """Cubic splines: ω to third order in the step, ε and a_O to second."""
 
@@ -226,6 +256,7 @@ CASES = [
     curved_blade((0.0, 15.0, 30.0)),
     *(case for method in METHODS for case in integrator(*method)),
     floquet_steps(),
+    chart_steps(),
     sampled_motion("omega", 3.0),
     sampled_motion("epsilon", 2.0),
     sampled_motion("acceleration", 2.0),

@@ -54,7 +54,9 @@ def test_a_beam_is_drawn_with_its_own_rectangle(width: float, height: float) -> 
         sorted([width / 2.0, height / 2.0]), rel=1e-12
     )
     skin = skin_of(beam, 2.0)
-    assert volume(skin.vertices, skin.triangles) == pytest.approx(2.0 * width * height, rel=1e-9)
+    assert volume(skin.points[skin.holder] + skin.arm, skin.triangles) == pytest.approx(
+        2.0 * width * height, rel=1e-9
+    )
 
 
 def test_a_round_beam_is_drawn_round() -> None:
@@ -83,7 +85,9 @@ def test_a_solid_is_drawn_by_its_outer_faces() -> None:
     skin = skin_of(block, 1.0)
     corners = block.dofs.coordinates
     assert len(skin.triangles) == 44
-    assert volume(skin.vertices, skin.triangles) == pytest.approx(np.ptp(corners, axis=0).prod())
+    assert volume(skin.points[skin.holder] + skin.arm, skin.triangles) == pytest.approx(
+        np.ptp(corners, axis=0).prod()
+    )
 
 
 def test_a_fine_surface_is_coarsened_and_stays_where_it_is() -> None:

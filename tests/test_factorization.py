@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
-from assembly.linalg.mumps import nested_dissection
+from assembly.linalg.mumps import complex_build, nested_dissection
 from assembly.linalg.superlu import SuperLUFactor, unpivoted_inertia
 
 
@@ -67,6 +67,23 @@ def test_inertia_without_pivoting_refuses_what_needs_pivots() -> None:
     for A in (nearly, sp.csr_matrix(np.array([[0.0, 1.0], [1.0, 0.0]]))):
         with pytest.raises(SingularSystemError, match="inertia"):
             unpivoted_inertia(A, np.arange(A.shape[0]))
+
+
+def test_a_symmetric_matrix_that_needs_pivots_is_solved_and_its_inertia_counted() -> None:
+    """A saddle point: zeros and very small numbers on the diagonal, against LAPACK."""
+    rng = np.random.default_rng(7)
+    B = sp.random(60, 60, density=0.1, random_state=rng, data_rvs=rng.standard_normal)
+    B = B + sp.identity(60)
+    A = sp.csr_matrix(sp.bmat([[1e-18 * sp.identity(60), B], [B.T, None]]))
+    b = rng.standard_normal(120)
+    with Factorization(A, "symmetric", small=0) as factor:
+        x = factor.solve(b)
+        if complex_build():
+            with pytest.raises(SingularSystemError, match="inertia"):
+                _ = factor.negative_pivots
+        else:
+            assert factor.negative_pivots == int((np.linalg.eigvalsh(A.toarray()) < 0.0).sum())
+    np.testing.assert_allclose(x, np.linalg.solve(A.toarray(), b), rtol=1e-8, atol=1e-9)
 
 
 def test_superlu_in_a_given_order_solves_in_the_matrix_own() -> None:

@@ -10,9 +10,12 @@ import pytest
 
 import modal.reduction.spot_check as module
 from assembly.errors import AccuracyError
+from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily
+from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.full_order_refinement import SHARPER, refined
+from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reducer import Reducer
 from modal.reduction.spot_check import spot_check, unmatched
 from tests.support.affine_families import Planar
@@ -43,9 +46,9 @@ def test_refinement_from_little_equals_lapack(kind: str, given: int) -> None:
         here = reducer.family.coefficients([point])
         modes, _, _ = reducer.solve(here)
         shapes = np.hstack([modes.right[0][:, :given], modes.left[0][:, :given]])
-        found = refined(
-            reducer.family, reducer.reference, here, reducer.basis.lift(shapes), K, 1e-6
-        )
+        basis = ReducedBasis.bare(reducer.family, reducer.reference)
+        basis.include(in_parts(reducer.basis.lift(shapes)))
+        found = refined(basis, here, K, 1e-6)
         expected = exact(model.freeze(**point), K)
         error = np.abs(found.eigenvalues - expected)
         assert np.all(error <= found.error_bound + 1e-12 * np.abs(expected))
@@ -105,6 +108,38 @@ def test_a_bent_eigenvalue_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Reducer, "solve", solve)
     with pytest.raises(AccuracyError, match="reduced basis"):
         spot_check(reducer, [dict(omega=0.5)], 1)
+    reducer.destroy()
+
+
+def test_a_wrong_projection_is_found_out() -> None:
+    """The projected stiffness off by 1e-4, as is the basis that the check starts from."""
+    reducer = reducer_of(Chain(14, damping=0.1), [dict(omega=s) for s in (0.1, 0.5, 0.9)])
+    stiffness = int(np.argmax(reducer.reference.weights))
+    reducer.basis.matrices[stiffness] *= 1.0 + 1e-4
+    reducer.projected = reducer.basis.projected()
+    with pytest.raises(AccuracyError, match="reduced basis"):
+        spot_check(reducer, [dict(omega=0.5)], 1)
+    reducer.destroy()
+
+
+@pytest.mark.parametrize("lost", range(K - 1))
+def test_a_mode_that_the_basis_lacks_is_found_out(lost: int) -> None:
+    """A basis of the lowest ten modes at the point itself but one."""
+    arguments, at = KINDS["conservative"]
+    reducer = reducer_of(Chain(40, **arguments), [at(s) for s in (0.0, 0.4, 0.9)], K + 4)
+    here = reducer.family.coefficients([at(0.4)])
+    modes = reducer.solve(here)[0].take(np.delete(np.arange(K + 4), lost)[None])
+    reducer.wanted = K
+    full = in_parts(reducer.basis.lift(modes.right[0]))
+    family, reference = reducer.family, reducer.reference
+    empty = MassBasis(reference.mass)
+    basis = ReducedBasis(family, reference, empty)
+    basis.resolved = reducer.basis.resolved
+    basis.include(full)
+    reducer.basis = basis
+    reducer.projected = reducer.basis.projected()
+    with pytest.raises(AccuracyError, match="is not within the error bound of any"):
+        spot_check(reducer, [at(0.4)], 1)
     reducer.destroy()
 
 

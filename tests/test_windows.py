@@ -13,6 +13,7 @@ from assembly.errors import ConvergenceError
 from assembly.gallery import block
 from modal import Modes, solve
 from modal.eigen.solvers import slepc
+from modal.eigen.solvers.ritz import nearest_root
 from modal.eigen.solvers.window import least_gain
 from tests.support.quadratics import STRUCTURES, free, gyroscopic
 
@@ -123,3 +124,13 @@ def test_the_farthest_mode_from_zero_is_found_from_above_all(backend: str) -> No
     nearest = every[np.argsort(np.abs(every - target))[:6]]
     found = solve(system, k=6, backend=backend, target=target).eigenvalues
     np.testing.assert_allclose(np.sort(found.imag), np.sort(nearest.imag), rtol=1e-9)
+
+
+@pytest.mark.parametrize("tau", [-0.7, 2.0j, 0.3 - 1.1j])
+def test_an_eigenvalue_is_recovered_from_that_of_the_real_operator(tau: complex) -> None:
+    """θ = (λ − Re τ)/((λ − τ)(λ − τ̄)) has two roots λ, one for a real τ; the estimate selects."""
+    rng = np.random.default_rng(8)
+    lam = rng.standard_normal(40) + 1j * rng.standard_normal(40)
+    theta = (lam - tau.real) / ((lam - tau) * (lam - np.conj(tau)))
+    estimates = lam * (1.0 + 1e-6 * rng.standard_normal(40))
+    np.testing.assert_allclose(nearest_root(theta, complex(tau), estimates), lam, rtol=1e-10)

@@ -41,7 +41,6 @@ class Cell:
     """
 
     name: str
-    label: str
     element: type
     corners: tuple[tuple[int, ...], ...]
     edges: tuple[tuple[int, int], ...]
@@ -62,14 +61,14 @@ class Cell:
 CELLS: dict[str, Cell] = {
     cell.name: cell
     for cell in (
-        Cell("tetra", "Tet4", skfem.ElementTetP1, _TET, (), 1, 2),
-        Cell("tetra10", "Tet10", skfem.ElementTetP2, _TET, _TET_EDGES, 2, 4),
-        Cell("hexahedron", "Hex8", skfem.ElementHex1, _HEX, (), 3, 5),
-        Cell("hexahedron20", "Hex20", skfem.ElementHexS2, _HEX, _HEX_EDGES, 5, 7),
-        Cell("triangle", "T3", skfem.ElementTriP1, _TRI, (), 1, 2),
-        Cell("triangle6", "T6", skfem.ElementTriP2, _TRI, _TRI_EDGES, 2, 4),
-        Cell("quad", "Q4", skfem.ElementQuad1, _QUAD, (), 3, 3),
-        Cell("quad8", "Q8", skfem.ElementQuadS2, _QUAD, _QUAD_EDGES, 5, 5),
+        Cell("tetra", skfem.ElementTetP1, _TET, (), 1, 2),  # Tet4
+        Cell("tetra10", skfem.ElementTetP2, _TET, _TET_EDGES, 2, 4),  # Tet10
+        Cell("hexahedron", skfem.ElementHex1, _HEX, (), 3, 5),  # Hex8
+        Cell("hexahedron20", skfem.ElementHexS2, _HEX, _HEX_EDGES, 5, 7),  # Hex20
+        Cell("triangle", skfem.ElementTriP1, _TRI, (), 1, 2),  # T3
+        Cell("triangle6", skfem.ElementTriP2, _TRI, _TRI_EDGES, 2, 4),  # T6
+        Cell("quad", skfem.ElementQuad1, _QUAD, (), 3, 3),  # Q4
+        Cell("quad8", skfem.ElementQuadS2, _QUAD, _QUAD_EDGES, 5, 5),  # Q8
     )
 }
 

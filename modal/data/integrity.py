@@ -50,13 +50,13 @@ def description(array: Any) -> list[Any]:
     return [str(array.dtype), sizes, str(array.fill_value), names, dict(array.attrs)]
 
 
-def zarr_group(path: Path | None, mode: Literal["r", "r+", "w"]) -> Any:
-    """The zarr group of a folder, or a new one in memory; arrays are described by themselves."""
+def zarr_group(path: Path, mode: Literal["r", "r+", "w"]) -> Any:
+    """The zarr group of a folder; arrays are described by themselves."""
     import zarr
 
     if mode != "w":
         return zarr.open_group(path, mode=mode, use_consolidated=False)
-    return zarr.open_group(path or zarr.storage.MemoryStore(), mode=mode, zarr_format=3)
+    return zarr.open_group(path, mode=mode, zarr_format=3)
 
 
 def consolidate(folder: Path) -> None:

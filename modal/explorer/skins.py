@@ -55,11 +55,6 @@ class Skin:
     triangles: Index
     edges: Index
 
-    @property
-    def vertices(self) -> Array:
-        """Positions of the vertices at rest (V, 3), m, body axes."""
-        return np.asarray(self.points[self.holder] + self.arm)
-
 
 Piece = tuple[Index, Array, Index, Index]  # node and arm of vertices; triangles; edges
 

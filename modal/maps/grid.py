@@ -95,6 +95,16 @@ class Grid:
             self.point(i) for i in itertools.product(*(spread(size, side) for size in self.shape))
         ]
 
+    def smallest(self) -> list[dict[str, float]]:
+        """Points where one parameter, or all of them, have their smallest size.
+
+        Where an angular acceleration vanishes more can be proved than anywhere next to it.
+        """
+        least = [int(np.abs(values).argmin()) for values in self.axes.values()]
+        middle = [size // 2 for size in self.shape]
+        places = [[*middle[:i], least[i], *middle[i + 1 :]] for i in range(len(least))]
+        return [self.point(place) for place in (*places, least)]
+
     def sampled(self, count: int = 4) -> list[dict[str, float]]:
         """The corners of the grid and `count` seeded random points."""
         corners = itertools.product(*(sorted({0, size - 1}) for size in self.shape))

@@ -125,12 +125,12 @@ class ReducedMethod:
         )
         training = grid.training()
         self.family = AffineFamily(grid.freeze, training[0])
-        both = self.family.coefficients(training + grid.drawn(VALIDATION, seed=3))
+        drawn = grid.drawn(VALIDATION, seed=3)
+        self.span = self.family.coefficients(training + drawn + grid.smallest())
         self.training, self.validation = (
-            both.take(slice(len(training))),
-            both.take(slice(len(training), None)),
+            self.span.take(slice(len(training))),
+            self.span.take(slice(len(training), len(training) + len(drawn))),
         )
-        self.span = both
         self.reducer: ProvingReducer | None = None
         self._last: tuple[Slices, tuple[AffineFamily, Coefficients]] | None = None
 
@@ -241,7 +241,7 @@ class ReducedMethod:
         verdicts = [judge(*each) for each in zip(lam, bounds, proof, strict=True)]
         if proved:
             open_ = np.array([verdict.proof == MODES for verdict in verdicts])
-            open_ &= np.isfinite(reducer.prover.box.at(at).circulatory)
+            open_ &= reducer.prover.provable(at)
             needed = np.where(open_, np.minimum(needed, self.tolerance), needed)
         return verdicts, needed
 

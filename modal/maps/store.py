@@ -15,6 +15,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -59,6 +60,17 @@ class Prints(Protocol):
     rows: int
 
     def tile(self, tile: Slices) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True)
+class _InMemory:
+    """What is read of a zarr group, of arrays in memory."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    attrs: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.arrays[name]
 
 
 class MapStore:
@@ -118,8 +130,8 @@ class MapStore:
     def create(self, basis: Mapping[str, NDArray[Any]] | None) -> None:
         """A new empty map, with the reduced basis its tiles will use."""
         if self.path is None:
-            self._group = zarr_group(None, "w")
-            self._fill(self._group, basis or {})
+            arrays = {name: np.full(self.shape, row.fill, row.dtype) for name, row in MAP.items()}
+            self._group = _InMemory(arrays, self.attributes)
             return
         with storage_faults(self.path, "nothing was stored yet"):
             former = lock(self.path) if self.path.exists() else None

@@ -36,7 +36,7 @@ class Prover:
         Points whose coefficients span those of all points to come.
     """
 
-    _completeness: Completeness  # from `start` or `restored`
+    _completeness: Completeness | None  # from `start` or `restored`; None: no point has a box
 
     def __init__(self, family: AffineFamily, span: Coefficients) -> None:
         self.family = family
@@ -56,18 +56,28 @@ class Prover:
         return float(stiffness[np.isfinite(stiffness)].max(initial=0.0))
 
     def start(self, reference: ReferenceOperator, basis: MassBasis) -> None:
-        """Compute the bounds on the complement of the first vectors of the basis."""
-        self._completeness = Completeness(reference, self.span, basis, self._largest_stiffness())
+        """Compute the bounds on the complement of the first vectors of the basis, where any point
+        has a finite box."""
+        self._completeness = None
+        if np.isfinite(self.box.at(self.span).circulatory).any():
+            stiffness = self._largest_stiffness()
+            self._completeness = Completeness(reference, self.span, basis, stiffness)
+
+    def provable(self, at: Coefficients) -> Mask:
+        """Points (P,) with a finite box, in which a proof is possible."""
+        return np.isfinite(self.box.at(at).circulatory) & (self._completeness is not None)
 
     def forms(self, projected: Projected) -> ComplementForms:
         """The bounds on the complement of a basis; those of the last one are stored."""
         if self._projected is not projected or self._forms is None:
+            assert self._completeness is not None
             self._projected, self._forms = projected, self._completeness.forms(projected)
         return self._forms
 
     def _everywhere(self, projected: Projected) -> ComplementForms:
         """The bounds over the whole space; those of the last basis are stored."""
         if self._whole is None or self._whole[0] is not projected:
+            assert self._completeness is not None
             forms = self._completeness.everything(self.forms(projected), projected)
             self._whole = (projected, forms)
         return self._whole[1]
@@ -78,8 +88,10 @@ class Prover:
         Where the symmetric stiffness exceeds W² + γW times the mass, no mode can be unstable.
         """
         boxes = self.box.at(at)
-        whole = self._everywhere(projected)
         out = np.full(len(at), MODES, dtype=np.int8)
+        if self._completeness is None or not np.isfinite(boxes.circulatory).any():
+            return out
+        whole = self._everywhere(projected)
         bounded = np.isfinite(boxes.circulatory)
         stiffness = np.where(bounded, boxes.stiffness, 0.0)
         out[bounded & (self._completeness.theta(whole, at, stiffness) < 1.0)] = COUNT
@@ -89,6 +101,7 @@ class Prover:
 
     def local(self, shared: Projected, smaller: Projected, Q: Array) -> ComplementForms:
         """The bounds on the complement of the columns Q (r, s) of the shared one."""
+        assert self._completeness is not None
         return self._completeness.local(self.forms(shared), shared, smaller, Q)
 
     def proofs(
@@ -112,6 +125,7 @@ class Prover:
             Which of the modes are rigid motions.
         """
         completeness = self._completeness
+        assert completeness is not None
         boxes = self.box.at(at)
         out = np.full(len(at), MODES, dtype=np.int8)
         energy = boxes.circulatory == 0.0
@@ -122,7 +136,7 @@ class Prover:
         left = np.flatnonzero((out == MODES) & np.isfinite(boxes.circulatory) & ~modes.exact)
         if left.size:
             done = self._counted(
-                forms, projected, at.take(left), boxes.take(left), modes.points(left),
+                completeness, forms, projected, at.take(left), boxes.take(left), modes.points(left),
                 certificate, left, rigid[left],
             )  # fmt: skip
             out[left[done]] = COUNT
@@ -130,6 +144,7 @@ class Prover:
 
     def _counted(
         self,
+        completeness: Completeness,
         forms: ComplementForms,
         projected: Projected,
         at: Coefficients,
@@ -154,17 +169,15 @@ class Prover:
         beyond = modes.eigenvalues[:, known:]
         others = (beyond.real > 0.0) & (np.abs(beyond.imag) <= W * (1.0 + OUTSIDE))
         pairing = derivative_pairing(projected, at, modes)
-        complete = self._completeness.complete(
+        complete = completeness.complete(
             forms, projected, at, boxes, modes, pairing, (residuals[0], residuals[1]), rigid, floor
         )
         return np.asarray(complete & ~hidden.any(axis=1) & ~others.any(axis=1))
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """What `restored` needs to give the same proofs."""
-        return {
-            PREFIX + name: value
-            for name, value in (self._completeness.arrays() | self.box.arrays()).items()
-        }
+        bounds = {} if self._completeness is None else self._completeness.arrays()
+        return {PREFIX + name: value for name, value in (bounds | self.box.arrays()).items()}
 
     @classmethod
     def restored(
@@ -179,6 +192,8 @@ class Prover:
         }
         prover.family, prover.span = family, span
         prover.box = FamilyBox(family, span, stored)
-        prover._completeness = Completeness(reference, span, stored=stored)
+        prover._completeness = None
+        if "complement" in stored:
+            prover._completeness = Completeness(reference, span, stored=stored)
         prover._forms = prover._projected = prover._whole = None
         return prover

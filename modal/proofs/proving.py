@@ -50,8 +50,10 @@ class ProvingReducer(Reducer):
     def _cover(self, at: Coefficients) -> None:
         """Raise the number of certified modes to that of the modes in the box of the points."""
         boxes = self.prover.box.at(at)
-        modes = self.solved(at, every=True)[0]
         radius = np.sqrt(boxes.angular_frequency**2 + boxes.stiffness)
+        if not np.isfinite(radius).any():
+            return
+        modes = self.solved(at, every=True)[0]
         with np.errstate(invalid="ignore"):
             inside = np.abs(modes.eigenvalues) <= radius[:, None]
         count = inside[np.isfinite(radius)].sum(axis=1).max(initial=0)
@@ -62,21 +64,29 @@ class ProvingReducer(Reducer):
         at = at.padded(len(self.projected.matrices))
         shared = self.projected if self._parent is None else self._parent
         proof = self.prover.without_modes(shared, at)
-        if np.all(proof != MODES):
+        if not np.any((proof == MODES) & self.prover.provable(at)):
             return *self.solve(at), proof
         every, rigid = self.solved(at, every=True)
         count = self.wanted + self.extra
         modes = every.first(count)
         certificate = error_bounds(self.projected, at, modes)
-        forms = self._forms or self.prover.forms(self.projected)
-        counted = self.prover.proofs(forms, self.projected, at, every, certificate, rigid)
+        counted = self.prover.proofs(
+            self._complement(), self.projected, at, every, certificate, rigid
+        )
         return modes, certificate, rigid[:, :count], np.where(proof != MODES, proof, counted)
 
-    def local(self, at: Coefficients) -> Self:
-        other = super().local(at)
-        other._parent = self.projected
-        other._forms = self.prover.local(self.projected, other.projected, other.coordinates)
+    def local(self, at: Coefficients, guard: int = 1) -> Self:
+        other = super().local(at, guard)
+        other._parent, other._forms = self.projected, None
         return other
+
+    def _complement(self) -> ComplementForms:
+        """The bounds on the complement of the present basis."""
+        if self._parent is None:
+            return self.prover.forms(self.projected)
+        if self._forms is None:
+            self._forms = self.prover.local(self._parent, self.projected, self.coordinates)
+        return self._forms
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return super().arrays() | self.prover.arrays()

@@ -24,6 +24,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from assembly.linalg.combination import Kronecker
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.projection import projections
@@ -83,6 +84,14 @@ class ReducedBasis:
         """An empty basis without sketches: its residuals are formed in full."""
         made = cls.__new__(cls)
         made._set(family, reference, np.zeros((family.n, 0)), np.zeros((family.n, 0)), 0.0)
+        return made
+
+    def without_sketches(self) -> ReducedBasis:
+        """A copy that grows on its own, without sketches."""
+        made = copy.copy(self)
+        none = np.zeros((self.family.n, 0))
+        made.theta, made.xi = none, none
+        made.sketched, made.transposed = self.sketched[:, :, :0], self.transposed[:, :, :0]
         return made
 
     def _set(
@@ -217,8 +226,11 @@ def sketches(reference: ReferenceOperator) -> tuple[Array, Array]:
     """Θᵀ and Ξᵀ (n, SKETCHES): see the head of this file. Seeded: a sweep repeats bit by bit."""
     n = reference.family.n
     rng = np.random.default_rng(23)
-    diagonal = reference.mass.diagonal()
-    low, high = mass_bounds(reference.mass, diagonal)
+    mass, diagonal = reference.mass, reference.mass.diagonal()
+    if isinstance(mass, Kronecker) and mass.scalar is not None:
+        low, high = mass_bounds(mass.m, mass.m.diagonal())  # those of m ⊗ I are those of m
+    else:
+        low, high = mass_bounds(mass, diagonal)
     random = rng.standard_normal((n, SKETCHES))
     random *= np.sqrt(high * diagonal / SKETCHES)[:, None]
     theta = reference.solve(random)

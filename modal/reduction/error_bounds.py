@@ -35,18 +35,16 @@ ROUND_OFF = 8.0 * np.finfo(float).eps
 class ErrorBounds:
     """Error bounds of the eigenvalues of P points, k each.
 
-    error_bound, rad/s; residual, relative, in the energy norm; perturbation, rad/s: the change of
-    the state matrix that would explain the error, of which round_off is unavoidable. right, left:
-    bounds of the norms of the residuals r and l dual to K_ref; pairing d.
+    error_bound, rad/s; perturbation, rad/s: the change of the state matrix that would explain the
+    error, of which round_off is unavoidable. right, left: bounds of the norms of the residuals r
+    and l dual to K_ref.
     """
 
     error_bound: Array
-    residual: Array
     perturbation: Array
     round_off: Array
     right: Array
     left: Array
-    pairing: Complex
 
 
 def error_bounds(projected: Projected, at: Coefficients, modes: SmallModes) -> ErrorBounds:
@@ -55,15 +53,14 @@ def error_bounds(projected: Projected, at: Coefficients, modes: SmallModes) -> E
     right = dual_norms(projected, at, lam, modes.right, transposed=False)
     same = modes.exact.all()
     left = right if same else dual_norms(projected, at, lam, modes.left, transposed=True)
-    mass = mass_norm(projected, at, modes.right)
     resolved = np.inf if projected.complete else projected.resolved
-    return bounds_of(modes, right, left, derivative_pairing(projected, at, modes), mass, resolved)
+    return bounds_of(modes, right, left, derivative_pairing(projected, at, modes), resolved)
 
 
 def bounds_of(
-    modes: SmallModes, right: Array, left: Array, derivative: Complex, mass: Array, resolved: float
+    modes: SmallModes, right: Array, left: Array, derivative: Complex, resolved: float
 ) -> ErrorBounds:
-    """From the sketched norms of the residuals, wᴴT′(λ)u and √(uᴴMu), each (P, k).
+    """From the sketched norms of the residuals and wᴴT′(λ)u, each (P, k).
 
     resolved: rad/s, below which the basis holds every reference mode; inf for a complete basis.
     """
@@ -72,16 +69,12 @@ def bounds_of(
     own = np.zeros_like(own) if resolved == np.inf else own * _amplification(np.abs(lam), resolved)
     round_off = np.broadcast_to(ROUND_OFF * modes.spread[:, None], own.shape)
     own = own + round_off * modes.condition
-    energy = np.abs(lam) * np.sqrt(2.0) * mass
-    residual = right * UNDERESTIMATE / np.maximum(energy, np.finfo(float).tiny)
     return ErrorBounds(
         coupled(own, lam, modes.condition),
-        residual,
         own / modes.condition,
         round_off,
         UNDERESTIMATE * right,
         UNDERESTIMATE * left,
-        derivative,
     )
 
 

@@ -1,9 +1,10 @@
-"""The lowest modes of one point in full order, from approximate ones and from a random start.
+"""The lowest modes of one point in full order, from a reduced basis and from a random start.
 
-V starts from the shapes given and from a block Krylov space of K_ref⁻¹M on a seeded random block,
-M-orthogonal to them, in which a mode that is missing among those given shows. It grows by K_ref⁻¹
-of the residuals, right and left, of every Ritz pair that is not settled. The operators are those of
-the point in full; K_ref, of the sweep's one factorization, decides how fast, not what, is found.
+V starts from the basis and from a block Krylov space of K_ref⁻¹M on a seeded random block,
+M-orthogonal to it, in which a mode that the basis misses shows. It grows by K_ref⁻¹ of the
+residuals, right and left, of every Ritz pair that is not settled. The residuals are those of the
+point in full, and an eigenvalue is the Rayleigh quotient that they give; what is projected, and
+K_ref, decide how fast, not what, is found.
 
 The bound of a pair is that of modal/reduction/error_bounds.py with r and l of the full problem and,
 in place of sketches, the norm ‖r‖² = rᴴK_ref⁻¹r itself, which the solve for the next vectors gives.
@@ -12,21 +13,19 @@ in place of sketches, the norm ‖r‖² = rᴴK_ref⁻¹r itself, which the sol
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError
 from modal.eigen.quadratic import from_parts, in_parts
-from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.affine import Coefficients
 from modal.reduction.basis import Projected, ReducedBasis, stacked
 from modal.reduction.error_bounds import coupled, derivative_pairing, mass_norm
+from modal.reduction.projection import summed
 from modal.reduction.reduced_eigen import SmallModes, solve_points
-from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Complex, Index, Mask
 
-PROBE, PROBE_STEPS = 8, 3  # columns and steps of the random Krylov space
+PROBE, PROBE_STEPS = 8, 2  # columns and steps of the random Krylov space
 GUARD = 1  # Ritz pairs beyond those wanted that have to be settled too
 SETTLED = 1e-3  # relative residual, in the energy norm, of a guard that may lie inside the window
 SHARPER = 1e-2  # of the tolerance: error bounds asked for
@@ -44,10 +43,15 @@ class RefinedEigenvalues:
 
 @dataclass(frozen=True)
 class _Residuals:
-    """Pairs whose residuals were formed: own bounds e², relative residuals, K_ref⁻¹ r and l."""
+    """Pairs whose residuals were formed: own bounds e², relative residuals, K_ref⁻¹ r and l.
+
+    step: from the eigenvalues to the two-sided Rayleigh quotients of the full problem, zero up to
+    round-off where what is projected is right.
+    """
 
     own: Array
     residual: Array
+    step: Complex
     right: Array
     left: Array
 
@@ -58,10 +62,8 @@ class _Residuals:
 
 
 def refined(
-    family: AffineFamily,
-    reference: ReferenceOperator,
+    basis: ReducedBasis,
     at: Coefficients,
-    shapes: NDArray[np.inexact[Any]],
     k: int,
     tolerance: float,
     floor: float = 0.0,
@@ -69,30 +71,29 @@ def refined(
 ) -> RefinedEigenvalues:
     """The k lowest modes of the one point `at`, of a model with nothing free to move.
 
-    shapes (n, m): approximate modes, right and left, as many as are known. Bounds are at most
-    SHARPER × tolerance × max(|λ|, floor) or round-off. Raises ConvergenceError when some pair
-    does not get there.
+    basis: of the sweep; it stays as it is. Bounds are at most SHARPER × tolerance × max(|λ|, floor)
+    or round-off. Raises ConvergenceError when some pair does not get there.
     """
-    basis = ReducedBasis.bare(family, reference)
-    basis.include(in_parts(shapes))
-    _probe(basis, np.random.default_rng(seed).standard_normal((family.n, PROBE)))
-    conservative = family.conservative(at)
-    done = (np.zeros(0, dtype=complex), np.zeros(0), np.zeros(0))
+    basis = basis.without_sketches()
+    _probe(basis, np.random.default_rng(seed).standard_normal((basis.family.n, PROBE)))
+    conservative = basis.family.conservative(at)
+    done = (np.zeros(0, dtype=complex), np.zeros(0), np.zeros(0), np.zeros(0, dtype=complex))
     for _ in range(ROUNDS):
         projected = basis.projected()
         modes = solve_points(projected, at, conservative, min(k + GUARD, 2 * projected.size))
         modes = modes.take(np.flatnonzero(np.isfinite(modes.eigenvalues[0]))[None])
         lam, condition = modes.eigenvalues[0], modes.condition[0]
-        own, residual, rest = _carried(*done, lam)
+        own, residual, step, rest = _carried(*done, lam)
         looked = _residuals_of(basis, projected, at, modes.take(rest[None]))
-        own[rest], residual[rest] = looked.own, looked.residual
+        own[rest], residual[rest], step[rest] = looked.own, looked.residual, looked.step
         bound = coupled(own[None], lam[None], modes.condition)[0]
         noise = np.finfo(float).eps * modes.spread[0] * condition
         allowed = np.maximum(SHARPER * tolerance * np.maximum(np.abs(lam), floor), noise)
         settled = (bound <= allowed) | _outside(lam, residual, k)
         if settled.all() or basis.complete:
-            return RefinedEigenvalues(lam[:k], bound[:k])
-        done = (lam[settled], own[settled], residual[settled])
+            exact = lam + np.where(np.abs(step) > allowed, step, 0.0)
+            return RefinedEigenvalues(exact[:k], bound[:k])
+        done = (lam[settled], own[settled], residual[settled], step[settled])
         if basis.include(looked.directions(np.flatnonzero(~settled[rest]))) == 0:
             break
     raise ConvergenceError(f"refinement: {settled.sum()} of {len(settled)} modes settled", None)
@@ -107,16 +108,18 @@ def _outside(lam: Complex, residual: Array, k: int) -> Mask:
 
 
 def _carried(
-    before: Complex, own: Array, residual: Array, lam: Complex
-) -> tuple[Array, Array, Index]:
-    """Bounds and residuals of pairs that are as they were when they settled; which are not."""
+    before: Complex, own: Array, residual: Array, step: Complex, lam: Complex
+) -> tuple[Array, Array, Complex, Index]:
+    """Bounds, residuals and steps of pairs that are as they were when they settled; which are
+    not."""
     bounds, residuals = np.full(len(lam), np.nan), np.full(len(lam), np.nan)
-    for value, bound, size in zip(before, own, residual, strict=True):
+    steps = np.zeros(len(lam), dtype=complex)
+    for value, bound, size, change in zip(before, own, residual, step, strict=True):
         distance = np.where(np.isnan(bounds), np.abs(lam - value), np.inf)
         nearest = int(distance.argmin())
         if distance[nearest] <= bound:
-            bounds[nearest], residuals[nearest] = bound, size
-    return bounds, residuals, np.flatnonzero(np.isnan(bounds))
+            bounds[nearest], residuals[nearest], steps[nearest] = bound, size, change
+    return bounds, residuals, steps, np.flatnonzero(np.isnan(bounds))
 
 
 def _probe(basis: ReducedBasis, block: Array) -> None:
@@ -133,27 +136,28 @@ def _residuals_of(
 ) -> _Residuals:
     """Residuals of some pairs in the full problem."""
     lam = modes.eigenvalues[0]
-    right, solution = _residual(basis, at, lam, modes.right[0], transposed=False)
+    residual, right, solution = _residual(basis, at, lam, modes.right[0], transposed=False)
     left, transposed = right, solution[:, :0]
     if not modes.exact[0]:
-        left, transposed = _residual(basis, at, lam.conj(), modes.left[0], transposed=True)
+        _, left, transposed = _residual(basis, at, lam.conj(), modes.left[0], transposed=True)
     tiny = np.finfo(float).tiny
-    pairing = np.abs(derivative_pairing(projected, at, modes))[0]
+    pairing = derivative_pairing(projected, at, modes)[0]
+    pairing = np.where(np.abs(pairing) > tiny, pairing, tiny)
+    shared = from_parts(basis.rotation.T @ (basis.columns.V.T @ residual))
+    step = -(modes.left[0].conj() * shared).sum(axis=0) / pairing
     energy = np.abs(lam) * np.sqrt(2.0) * mass_norm(projected, at, modes.right)[0]
-    own = AMPLIFICATION * left * right / np.maximum(pairing, tiny)
-    return _Residuals(own, right / np.maximum(energy, tiny), solution, transposed)
+    own = AMPLIFICATION * left * right / np.abs(pairing)
+    return _Residuals(own, right / np.maximum(energy, tiny), step, solution, transposed)
 
 
 def _residual(
     basis: ReducedBasis, at: Coefficients, lam: Complex, vectors: Complex, transposed: bool
-) -> tuple[Array, Array]:
-    """‖r‖ in the K_ref⁻¹ norm (k,) and K_ref⁻¹ r (n, 2k), real parts first, r = T(λ)x or Tᵀ(λ)x."""
+) -> tuple[Array, Array, Array]:
+    """r = T(λ)x or Tᵀ(λ)x, real parts first (n, 2k), ‖r‖ in the K_ref⁻¹ norm (k,), K_ref⁻¹ r."""
     gamma, k = stacked(at, lam[None])[0], len(lam)
     X = from_parts(basis.lift(in_parts(vectors)))
-    residual = np.zeros((basis.family.n, 2 * k))
-    for j, term in enumerate(basis.family.terms):
-        if np.any(gamma[:, j]):
-            residual += term.apply(in_parts(X * gamma[:, j]), transposed)
+    blocks = (in_parts(X * each) if np.any(each) else None for each in gamma.T)
+    residual = summed(basis.family.terms, blocks, (basis.family.n, 2 * k), transposed)
     solution = basis.reference.solve(residual)
     square = np.einsum("ij,ij->j", residual, solution).reshape(2, -1).sum(axis=0)
-    return np.sqrt(np.maximum(square, 0.0)), solution
+    return residual, np.sqrt(np.maximum(square, 0.0)), solution

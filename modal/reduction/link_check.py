@@ -139,10 +139,7 @@ def full_link_modes(reducer: LinkReducer, mechanism: Mechanism, t: float, k: int
             steps.append(directions)
         pairing = (modes.left[0].conj() * (2.0 * lam.conj() * (M @ modes.right[0]))).sum(axis=0)
         pairing = pairing + (modes.left[0].conj() * (E @ modes.right[0])).sum(axis=0)
-        inertia = (modes.right[0].conj() * (M @ modes.right[0])).sum(axis=0).real
-        bounds = bounds_of(
-            modes, norms[0], norms[1], pairing[None], np.sqrt(np.maximum(inertia, 0.0))[None], 0.0
-        )
+        bounds = bounds_of(modes, norms[0], norms[1], pairing[None], 0.0)
         bounds = reducer.with_round_off(bounds, modes)
         size = np.maximum(np.abs(modes.eigenvalues[0]), reducer.floor)
         allowed = np.maximum(

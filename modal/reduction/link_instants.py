@@ -230,8 +230,3 @@ class LinkInstants:
         u, lam = modes.right, modes.eigenvalues[:, None, :]
         image = 2.0 * lam * (self.mass @ u) + self.damping @ u
         return np.asarray((modes.left.conj() * image).sum(axis=1))
-
-    def mass_norm(self, vectors: Complex) -> Array:
-        """√(uᴴMu), (P, k)."""
-        square = (vectors.conj() * (self.mass @ vectors)).sum(axis=1).real
-        return np.asarray(np.sqrt(np.maximum(square, 0.0)))

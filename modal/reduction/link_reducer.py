@@ -155,8 +155,7 @@ class LinkReducer:
     def _bounds(self, instants: LinkInstants, modes: SmallModes) -> ErrorBounds:
         right = instants.dual_norms(modes.eigenvalues, modes.right, transposed=False)
         left = instants.dual_norms(modes.eigenvalues, modes.left, transposed=True)
-        mass = instants.mass_norm(modes.right)
-        found = bounds_of(modes, right, left, instants.pairing(modes), mass, self.resolved)
+        found = bounds_of(modes, right, left, instants.pairing(modes), self.resolved)
         return self.with_round_off(found, modes)
 
     def with_round_off(self, bounds: ErrorBounds, modes: SmallModes) -> ErrorBounds:

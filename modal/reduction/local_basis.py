@@ -18,7 +18,6 @@ from modal.reduction.basis import Projected
 from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array
 
-GUARD = 1  # modes beyond those wanted that a local basis holds: the next is then not too near
 KEPT = 0.15  # of √tolerance: the relative size of directions that are kept
 
 

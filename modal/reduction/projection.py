@@ -7,10 +7,11 @@ and Lᵀ(m ⊗ a)X = Σ_ik a_ik L_iᵀ(m X_k) with the components i, k of the no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assembly.linalg.combination import Kronecker
 from modal.reduction.affine import Term
@@ -37,16 +38,18 @@ def projections(
     return out
 
 
-def combined(
-    terms: Sequence[Term], V: Array, coordinates: Array, transposed: bool = False
+def summed(
+    terms: Sequence[Term],
+    blocks: Iterable[NDArray[Any] | None],
+    shape: tuple[int, int],
+    transposed: bool = False,
 ) -> Array:
-    """Σ_j A_j V x_j (n, q), or that of A_jᵀ, with V (n, r) and coordinates (J, r, q)."""
-    out = np.zeros((V.shape[0], coordinates[0].shape[1]))
+    """Σ_j A_j X_j, or that of A_jᵀ, of blocks X_j of this shape; None is zero."""
+    out = np.zeros(shape)
     shared: dict[int, tuple[Any, Array]] = {}
-    for term, shares, x in zip(terms, _sharing(terms), coordinates, strict=True):
-        if not np.any(x):
+    for term, shares, block in zip(terms, _sharing(terms), blocks, strict=True):
+        if block is None:
             continue
-        block = V @ x
         if not shares:
             out += term.apply(block, transposed)
             continue
@@ -57,6 +60,14 @@ def combined(
     for m, total in shared.values():
         out += (m @ total.reshape(len(total), -1)).reshape(out.shape)
     return out
+
+
+def combined(
+    terms: Sequence[Term], V: Array, coordinates: Array, transposed: bool = False
+) -> Array:
+    """Σ_j A_j V x_j (n, q), or that of A_jᵀ, with V (n, r) and coordinates (J, r, q)."""
+    lifted = (V @ x if np.any(x) else None for x in coordinates)
+    return summed(terms, lifted, (V.shape[0], coordinates[0].shape[1]), transposed)
 
 
 def _sharing(terms: Sequence[Term]) -> list[bool]:

@@ -18,9 +18,11 @@ import scipy.linalg as la
 from modal.eigen.double_eigenvalues import separated
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import Projected
+from modal.reduction.inverse_iteration import lowest_eigenpairs
 from modal.types import Array, Complex, Index, Mask
 
 BATCH = 25  # points whose matrices are formed together: a few megabytes
+FEW = 0.5  # modes for each vector of the basis up to which vectors are found one by one
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,20 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
     A[:, r:, :r] = -K / frequency
     A[:, r:, r:] = -E
     spread = np.linalg.norm(A, axis=(1, 2))
+    if k > FEW * r:
+        return _of_vectors(*_every(A, spread, k), frequency, spread, k)
+    lam, X, Y, sound = lowest_eigenpairs(A, E, K, frequency, spread, k)
+    rest = np.flatnonzero(~sound)
+    if rest.size:
+        found = _every(A[rest], spread[rest], k)
+        if found[0].shape[1] < k:
+            return _of_vectors(*_every(A, spread, k), frequency, spread, k)
+        lam[rest], X[rest], Y[rest] = found
+    return _of_vectors(lam, X, Y, frequency, spread, k)
+
+
+def _every(A: Array, spread: Array, k: int) -> tuple[Complex, Complex, Complex]:
+    """The k eigenpairs of smallest |λ| of matrices (P, 2r, 2r) from all of them; NaN for none."""
     try:
         lam, X = np.linalg.eig(A)
         Y = np.linalg.inv(X).conj().transpose(0, 2, 1)
@@ -203,15 +219,21 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
     order = np.lexsort((lam.real, lam.imag, size), axis=1)[:, :k]
     lam = np.where(np.take_along_axis(upper, order, 1), np.take_along_axis(lam, order, 1), np.nan)
     X, Y = (np.take_along_axis(vectors, order[:, None, :], 2) for vectors in (X, Y))
+    return lam.astype(complex), X.astype(complex), Y.astype(complex)
+
+
+def _of_vectors(
+    lam: Complex, X: Complex, Y: Complex, frequency: Array, spread: Array, k: int
+) -> SmallModes:
+    """From right and left vectors of the state matrices."""
+    r = len(frequency)
     pairing = np.abs(np.einsum("prk,prk->pk", Y.conj(), X))
     condition = np.linalg.norm(X, axis=1) * np.linalg.norm(Y, axis=1)
     condition = condition / np.maximum(pairing, np.finfo(float).tiny)
-    missing = np.isnan(lam)
-    condition[missing] = np.nan
-    right, left = X[:, :r] / frequency[:, None], Y[:, r:]
+    condition[np.isnan(lam)] = np.nan
     modes = SmallModes(
-        lam.astype(complex), right.astype(complex), left.astype(complex), condition, spread,
-        np.zeros(P, dtype=bool),
+        lam, X[:, :r] / frequency[:, None], Y[:, r:], condition, spread,
+        np.zeros(len(lam), dtype=bool),
     )  # fmt: skip
     return _filled(modes, k)
 

@@ -21,15 +21,17 @@ from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import ReducedBasis, stacked
 from modal.reduction.error_bounds import ErrorBounds, error_bounds
-from modal.reduction.local_basis import GUARD, local
+from modal.reduction.local_basis import local
+from modal.reduction.projection import summed
 from modal.reduction.reduced_eigen import SmallModes, solve_points
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index, Mask
 
 ROUNDS = 30  # of growth at most
-WIDEST = 16  # vectors added in one round
+WIDEST = 20  # vectors added in one round
 FAR_BELOW = 1e-4  # of the tolerance
 REACH = 200  # largest number of reference modes computed to extend the reach
+FURTHER = 10  # reference modes of the starting basis beyond those wanted, at most
 SOUNDINGS = 24  # points at which the reach of the starting basis is examined
 
 
@@ -55,7 +57,8 @@ class Reducer:
     ) -> None:
         self._set(family, k, tolerance, threads)
         self.reference = ReferenceOperator(family, span.padded(len(family.terms)))
-        count = 2 * (k + family.rigid.shape[1]) + 6
+        modes = k + family.rigid.shape[1]
+        count = min(2 * modes + 6, modes + FURTHER)
         self.start = self.reference.start(count)
         self.basis = ReducedBasis(family, self.reference, self.start)
         self._resolve(count)
@@ -178,11 +181,8 @@ class Reducer:
         for (block, coefficients), transposed in zip(blocks, (False, True), strict=False):
             mix = Wt[:count, offset : offset + block.shape[1]].T
             offset += block.shape[1]
-            for j, term in enumerate(self.family.terms):
-                if np.any(coefficients[j]):
-                    residuals += term.apply(
-                        np.asarray(self.basis.lift(coefficients[j] @ mix), dtype=float), transposed
-                    )
+            lifted = (self.basis.lift(x @ mix) if np.any(x) else None for x in coefficients)
+            residuals += summed(self.family.terms, lifted, (self.family.n, count), transposed)
         added = self.basis.grow(residuals)
         self.projected = self.basis.projected()
         return added > 0
@@ -238,10 +238,13 @@ class Reducer:
         made.projected = made.basis.projected()
         return made
 
-    def local(self, at: Coefficients) -> Self:
-        """A reducer of few vectors for points near those of `at`; not one that grows."""
+    def local(self, at: Coefficients, guard: int = 1) -> Self:
+        """A reducer of few vectors for points near those of `at`; not one that grows.
+
+        guard: modes beyond those wanted that its basis holds: the next is then not too near.
+        """
         at = at.padded(len(self.projected.matrices))
-        count = min(self.wanted + self.extra + GUARD + 1, self.projected.size)
+        count = min(self.wanted + self.extra + guard + 1, self.projected.size)
         modes = solve_points(self.projected, at, self.family.conservative(at), count)
         other = copy.copy(self)
         other.projected, other.coordinates = local(self.projected, modes, self.tolerance)

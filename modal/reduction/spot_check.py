@@ -30,8 +30,8 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
 
     k: how many of smallest |λ|, by default all that the basis is made for.
 
-    The full ones come from the sweep's own factorization, by refinement from the reduced modes and
-    a random start (modal/reduction/full_order_refinement.py). Where that does not converge, or the
+    The full ones come from the sweep's own factorization, by refinement from the basis and a
+    random start (modal/reduction/full_order_refinement.py). Where that does not converge, or the
     model has rigid motions, they come from a separate solve of the point. A point whose solve fails
     (a stiffness that is singular there) is skipped. Returns the number of points compared. Raises
     AccuracyError when the two sets of eigenvalues differ by more than the bounds.
@@ -48,7 +48,7 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
         elastic = np.flatnonzero(~rigid[0] & np.isfinite(modes.eigenvalues[0]))[: reducer.wanted]
         found, bound = modes.eigenvalues[0, elastic], certificate.error_bound[0, elastic]
         try:
-            exact, exact_bound = _full(reducer, point, at, modes.right[0], modes.left[0], count)
+            exact, exact_bound = _full(reducer, point, at, count)
         except (SingularSystemError, ConvergenceError, AccuracyError):
             continue
         floor = reducer.floor * reducer.tolerance
@@ -69,18 +69,14 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
     return compared
 
 
-def _full(
-    reducer: Reducer, point: Point, at: Coefficients, right: Complex, left: Complex, k: int
-) -> tuple[Complex, Array]:
+def _full(reducer: Reducer, point: Point, at: Coefficients, k: int) -> tuple[Complex, Array]:
     """The k lowest elastic eigenvalues of the point and their bounds, in full order."""
     family, reference = reducer.family, reducer.reference
     system = family.freeze(point)
     known = at.mass.shape[1] == len(reference.weights)
     if known and not system.rigid.shape[1] and same_operators(system, reducer, at):
-        shapes = np.hstack([right, left[:, : 0 if family.conservative(at)[0] else None]])
-        shapes = reducer.basis.lift(shapes[:, np.isfinite(shapes).all(axis=0)])
         try:
-            exact = refined(family, reference, at, shapes, k, reducer.tolerance, reducer.floor)
+            exact = refined(reducer.basis, at, k, reducer.tolerance, reducer.floor)
             return exact.eigenvalues, exact.error_bound
         except ConvergenceError:
             pass  # a point far from the reference: a factorization of its own decides

@@ -46,14 +46,13 @@ class Overlap:
     conjugates.
 
     A mode whose frequency passes through zero continues as the conjugate of a mode with Im λ ≥ 0.
-    forward, mirrored: y_aᴴB_a x_b and y_aᴴB_a x̄_b. backward, mirrored_back: y_bᴴB_b x_a
-    transposed, and ȳ_b. mac, mirrored_mac: the MAC of the two pairings, (Ka, Kb).
+    forward, mirrored: y_aᴴB_a x_b and y_aᴴB_a x̄_b. backward: y_bᴴB_b x_a transposed. mac,
+    mirrored_mac: the MAC of the two pairings, (Ka, Kb).
     """
 
     forward: Complex
     backward: Complex
     mirrored: Complex
-    mirrored_back: Complex
     mac: Array
     mirrored_mac: Array
     merging: Mask
@@ -72,7 +71,7 @@ class Overlap:
             mac = _shape_mac(a, b, mac)
         merging = a.defective | (ahead > MERGING)
         merging |= (odd & (mac > 0.1)).any(axis=1)
-        return cls(forward, backward, mirrored, mirrored_back, mac, mirrored_mac, merging)
+        return cls(forward, backward, mirrored, mac, mirrored_mac, merging)
 
 
 def _pairings(a: Snapshot, b: Snapshot) -> tuple[Complex, Complex]:

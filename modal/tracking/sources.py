@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,11 +20,11 @@ from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reducer import Reducer, spread
 from modal.reduction.spot_check import spot_check
-from modal.tracking.pencils import Triple
+from modal.tracking.multiplier_changes import derivatives, multiplier_changes
 from modal.tracking.snapshot import ModesLike, Snapshot
 from modal.tracking.source import BasisError
 from modal.tracking.stencil import Neighbourhood
-from modal.tracking.variation import Variation, projected, variation, window_space
+from modal.tracking.variation import Variation, projected, variation, variations, window_space
 from modal.tracking.whirl import ReducedWhirl, Whirl
 from modal.types import Array, Complex
 
@@ -37,6 +37,8 @@ Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
 WORTH_A_BASIS = 8
 # Instants on which the basis is first trained, and those on which it is completed.
 TRAINING, SAMPLE = 5, 60
+# Instants of a block whose modes make its local basis, and modes beyond those wanted that it holds.
+ANCHORS, GUARD = 5, 2
 
 
 class FullSource:
@@ -233,9 +235,16 @@ class ReducedSource:
         self.description = f"reduced basis of {projected.size} vectors, accuracy {self._accuracy:g}"
 
     def _load(self, number: int) -> None:
-        """Solve a block; the basis grows first where it is not accurate enough."""
+        """Solve a block in a local basis, or where that is not accurate enough in the basis itself,
+        which grows first where it is not."""
         at, reducer = self._table.block(number), self._reducer
-        modes, certificate, rigid = reducer.solve(at)
+        solver = reducer
+        if len(at) > 4 * ANCHORS:
+            solver = reducer.local(at.take(spread(len(at), ANCHORS)), GUARD)
+        modes, certificate, rigid = solver.solve(at)
+        if solver is not reducer and reducer.accepted(modes, certificate, rigid).max() > 1.0:
+            solver = reducer
+            modes, certificate, rigid = solver.solve(at)
         if reducer.accepted(modes, certificate, rigid).max() > 1.0:
             before = self._rotation
             self._train(at)
@@ -244,14 +253,13 @@ class ReducedSource:
             self.growths += 1
             modes, certificate, _ = reducer.solve(at)
         values = self._at[number * BLOCK : (number + 1) * BLOCK]
-        self._block = dict(
-            zip(values.tolist(), self._snapshots(values, at, modes, certificate), strict=True)
-        )
+        made = self._snapshots(values, at, modes, certificate, solver)
+        self._block = dict(zip(values.tolist(), made, strict=True))
 
     def _extra(self, at: float) -> Snapshot:
         coefficients = self._coefficients(at)
         modes, certificate, _ = self._reducer.solve(coefficients)
-        return self._snapshots(np.array([at]), coefficients, modes, certificate)[0]
+        return self._snapshots(np.array([at]), coefficients, modes, certificate, self._reducer)[0]
 
     def _coefficients(self, at: float) -> Coefficients:
         return self._family.coefficients([{self._name: at}]).padded(len(self._flat))
@@ -269,64 +277,70 @@ class ReducedSource:
         coefficients: Coefficients,
         small: SmallModes,
         certificate: ErrorBounds,
+        solver: Reducer,
     ) -> list[Snapshot]:
+        """From the modes of instants in the basis of `solver`: the shared one, or one inside it."""
         lam = small.eigenvalues
         size = np.abs(lam)
         error = certificate.error_bound / (small.condition * np.where(size > 0.0, size, 1.0))
+        shared = small if solver is self._reducer else small.lifted(solver.coordinates)
         modes: list[ModesLike] = []
         for n in range(len(at)):
             there = np.isfinite(lam[n])  # fewer real eigenvalues or modes than asked for
             modes.append(
                 SmallInstant(
                     lam[n, there],
-                    small.right[n][:, there],
-                    small.left[n][:, there],
+                    shared.right[n][:, there],
+                    shared.left[n][:, there],
                     error[n, there],
                     small.condition[n, there],
                     np.full(int(there.sum()), "elastic"),
                 )
             )
         M, C = self._matrices(coefficients)
-        if np.isfinite(lam).all():
+        alike = bool(np.isfinite(lam).all())
+        if alike:
             found = Snapshot.batch(at, M, C, modes)
         else:
             found = [Snapshot.of(float(s), M[n], C[n], modes[n]) for n, s in enumerate(at)]
-        found = [
-            replace(one, variation=self._variation(one, coefficients.take([n])))
-            for n, one in enumerate(found)
-        ]
+        groups = [np.arange(len(at))] if alike else [np.array([n]) for n in range(len(at))]
+        for index in groups:
+            some = [found[n] for n in index]
+            changes = self._variations(some, coefficients.take(index), solver)
+            for n, change in zip(index, changes, strict=True):
+                found[n] = replace(found[n], variation=change)
         if self._whirl is None:
             return found
         return [replace(one, whirling=self._whirl.forms(one.right)) for one in found]
 
-    def _variation(self, found: Snapshot, centre: Coefficients) -> Variation | None:
-        """None where the model cannot be frozen next to the instant."""
-        stencil = self._around.stencil(found.at, found.eigenvalues)
-        if stencil is None:
-            return None
-        try:
-            if self._polynomials is None:
-                points = [
-                    centre if n == stencil.centre else self._coefficients(float(s))
-                    for n, s in enumerate(stencil.values)
-                ]
-            else:
-                near = self._polynomials.at(stencil.values)
-                points = [near.take([n]) for n in range(len(stencil.values))]
-        except Exception:  # what the model raises at an instant itself is raised there
-            return None
-        r, small = len(found.right), self._flat
-        V = np.eye(r)
-        if self._around.rate is not None:
-            V = window_space(found.right, found.left)
-            small = (V.T @ small.reshape(-1, r, r) @ V).reshape(len(small), -1)
-        m = V.shape[1]
-        triples: list[Triple] = []
-        for point in points:
-            at = point.padded(len(small))
-            M, C, K = ((part @ small).reshape(m, m) for part in (at.mass, at.damping, at.stiffness))
-            triples.append((M, C, K))
-        return variation(stencil, triples, *found.window(V), self._around.rate)
+    def _variations(
+        self, made: list[Snapshot], at: Coefficients, solver: Reducer
+    ) -> Sequence[Variation | None]:
+        """Of instants with equally many modes; None where the model cannot be frozen next to
+        one."""
+        stencils = [self._around.stencil(one.at, one.eigenvalues) for one in made]
+        changes = multiplier_changes(stencils, self._near)
+        out: list[Variation | None] = [None] * len(made)
+        index = [n for n, change in enumerate(changes) if change is not None]
+        if not index:
+            return out
+        matrices = solver.projected.matrices
+        value = at.take(index).padded(len(matrices))
+        of_value = derivatives(value, [c for c in changes if c is not None], matrices)
+        lam = np.stack([made[n].eigenvalues for n in index])
+        right, left = (np.stack([getattr(made[n], s) for n in index]) for s in ("right", "left"))
+        if solver is not self._reducer:
+            right, left = (solver.coordinates.T @ vectors for vectors in (right, left))
+        found = variations(of_value, lam, right, left, self._around.rate)
+        for n, one in zip(index, found, strict=True):
+            out[n] = one
+        return out
+
+    def _near(self, values: Array) -> Coefficients:
+        if self._polynomials is not None:
+            return self._polynomials.at(values).padded(len(self._flat))
+        points = [{self._name: float(s)} for s in values]
+        return self._family.coefficients(points).padded(len(self._flat))
 
 
 def reducible(freeze: Freeze, at: NDArray[np.float64], first: FrozenSystem) -> bool:

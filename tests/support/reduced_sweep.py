@@ -23,15 +23,13 @@ class Sweep:
     """Eigenvalues of P points of a sweep, k each, with their certificates.
 
     eigenvalues (P, k) rad/s, smallest |λ| first, one of each conjugate pair; error_bound (P, k)
-    rad/s; residual (P, k) relative residual in the energy norm; rigid (P, k): the mode is a rigid
-    motion's; exact (P,): imaginary by structure. size: vectors in the basis; solves: right-hand
-    sides solved with the one factor. `right(p)` and `left(p)` give the full vectors (n, k) of a
-    point.
+    rad/s; rigid (P, k): the mode is a rigid motion's; exact (P,): imaginary by structure. size:
+    vectors in the basis; solves: right-hand sides solved with the one factor. `right(p)` and
+    `left(p)` give the full vectors (n, k) of a point.
     """
 
     eigenvalues: Complex
     error_bound: Array
-    residual: Array
     rigid: Mask
     exact: Mask
     size: int
@@ -84,7 +82,6 @@ def sweep(
     return Sweep(
         modes.eigenvalues,
         certificate.error_bound,
-        certificate.residual,
         rigid,
         modes.exact,
         reducer.projected.size,
