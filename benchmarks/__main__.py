@@ -23,9 +23,11 @@ NAMES = (
     "floquet_blades",
     "mechanisms",
     "links",
+    "link_accuracy",
     "verdicts",
     "energy_momentum",
     "exudyn_transients",
+    "exudyn_solid_rod",
 )
 
 

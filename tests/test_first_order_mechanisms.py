@@ -104,7 +104,7 @@ def sprung_arm(share: float) -> Mechanism:
 
 def solid_links(share: float) -> Mechanism:
     """Links of bricks, joined at sets of nodes."""
-    crank, rod = (link_machines.bar(length, "hex8", 2) for length in (0.1, 0.3))
+    crank, rod = (link_machines.bar(length, 2, "hex8") for length in (0.1, 0.3))
     return Mechanism(
         {"crank": crank, "rod": rod, "slider": assembly.rigid_body(0.5, (1e-4,) * 3)},
         [
@@ -181,7 +181,7 @@ def test_large_links_have_their_changes_too() -> None:
     """A body of more than 200 degrees of freedom: nothing goes by the bases of linear prestress."""
     times = [0.0, 0.01]
     machine = link_machines.planar_slider(
-        link_machines.strip(0.3), ("start", "end"), gravity=(0.0, -9.81, 0.0)
+        link_machines.strip(0.3, link_machines.FINE), ("start", "end"), gravity=(0.0, -9.81, 0.0)
     )
     tracks = modal.track(machine, times=times, k=3, prestress="first-order")
     system = machine.freeze(0.01, prestress="first-order")

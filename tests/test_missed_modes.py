@@ -130,7 +130,7 @@ def test_left_vectors_of_the_block_method_solve_the_transposed_problem() -> None
     np.testing.assert_allclose(modes.condition_number, reference_modes.condition_number, rtol=1e-5)
 
 
-def test_stiffness_images_that_are_inaccurate_are_recomputed_before_a_projection() -> None:
+def test_stiffness_images_that_are_inaccurate_are_recomputed() -> None:
     """Shapes whose K q is given 1e-6 wrong: products with the matrices themselves decide."""
     quadratic = Quadratic(block(4, 2, 2, "hex8").freeze(omega=(30.0, -80.0, 250.0)))
     reference = SymmetricStiffness(quadratic)
@@ -142,6 +142,7 @@ def test_stiffness_images_that_are_inaccurate_are_recomputed_before_a_projection
         noise = np.linalg.norm(shapes, axis=0) * rng.standard_normal(shapes.shape)
         basis.add(shapes + error * noise / np.sqrt(quadratic.n), load)
         basis.image("mass")
+    assert not basis.verify()
     M, _, _ = basis.projected()
     images = reference.matrix @ basis.V
     reference.destroy()

@@ -273,7 +273,7 @@ class Combination:
 
     def _sum(self, form: Callable[[Any], sp.csr_matrix]) -> sp.csr_matrix:
         """The sum of what `form` makes of the terms, those alike put together first."""
-        merged = self._merged()
+        merged = self.merged()
         if len(merged) > 1 and max(self.shape) <= SMALL:
             full = np.zeros(self.shape)
             for c, A in merged:
@@ -290,7 +290,7 @@ class Combination:
         total.sum_duplicates()
         return sp.csr_matrix(total)
 
-    def _merged(self) -> list[tuple[float, Any]]:
+    def merged(self) -> list[tuple[float, Any]]:
         """The same sum, with one term for all Kronecker products of a scalar matrix."""
         terms: list[tuple[float, Any]] = []
         shared: dict[int, tuple[Pattern, Array]] = {}

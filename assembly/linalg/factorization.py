@@ -71,7 +71,8 @@ class Factorization:
         elif structure == "spd" and complex_build():
             self._factor = SuperLUFactor(A.tocsr(), structure, nested_dissection(A.tocsr()))
         else:
-            rows = A.tocsr() if structure == "general" else Symmetric.of(A).upper
+            whole = structure == "general" or (sp.issparse(A) and chosen.team is None)
+            rows = A.tocsr() if whole else Symmetric.of(A).upper
             on_disk = large and chosen.out_of_core
             if large and chosen.team is not None:
                 self._factor = chosen.team.factorize("mumps", rows, n, structure, on_disk)

@@ -25,6 +25,7 @@ Structure = Literal["spd", "symmetric", "general"]
 
 BLOCK = 2**24  # entries of a block of right-hand sides solved together, 128 MiB, but
 NARROWEST = 16  # columns at least: fewer cost more each
+TOGETHER = 64  # columns that MUMPS solves at a time, by default 32
 LARGE = 100_000  # DOFs from which freed memory is returned to the system
 ROOM = (50, 200)  # for pivoting, per cent of the estimate; the second where the first is too little
 TOO_LITTLE = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS: more room is needed
@@ -75,8 +76,8 @@ class MumpsFactor:
     Parameters
     ----------
     rows : csr_matrix (n, n) or None
-        The upper triangle of a symmetric matrix, a "general" one whole; None on other ranks than
-        the first.
+        The matrix; of a symmetric one that several ranks share its upper triangle, which serves on
+        one rank too. None on other ranks than the first.
     n : int
     structure : {"spd", "symmetric", "general"}
     out_of_core : bool
@@ -124,14 +125,15 @@ class MumpsFactor:
         PETSc = self._PETSc
         arrays = petsc_arrays(rows)
         size = ((self.local, self.size), (self.local, self.size))
-        if self.structure != "general":
+        if not self.shared:  # nothing is copied; of a symmetric matrix PETSc reads one triangle
+            matrix = PETSc.Mat().createAIJWithArrays(size, arrays, comm=self.comm)
+        elif self.structure == "general":
+            matrix = PETSc.Mat().createAIJ(size, csr=arrays, comm=self.comm)
+        else:
             matrix = PETSc.Mat().createSBAIJ(size, 1, csr=arrays, comm=self.comm)
-            if self.structure == "spd":
-                matrix.setOption(PETSc.Mat.Option.SPD, True)
-            return matrix
-        if self.shared:
-            return PETSc.Mat().createAIJ(size, csr=arrays, comm=self.comm)
-        return PETSc.Mat().createAIJWithArrays(size, arrays, comm=self.comm)
+        if self.structure == "spd":
+            matrix.setOption(PETSc.Mat.Option.SPD, True)
+        return matrix
 
     def _factorize(self, room: int) -> int:
         """INFOG(1) of MUMPS after the factorization, 0 when it is done."""
@@ -202,8 +204,8 @@ class MumpsFactor:
         rhs = PETSc.Mat().createDense(size, array=values, comm=self.comm)
         out = PETSc.Mat().createDense(size, array=space, comm=self.comm)
         try:
-            if self.out_of_core:
-                self.factor.setMumpsIcntl(27, k)  # the factor is read once for all of them
+            # Columns for which the factor is read once: all of them from a disk.
+            self.factor.setMumpsIcntl(27, k if self.out_of_core else TOGETHER)
             self.factor.matSolve(rhs, out)
             return space.real
         except PETSc.Error:

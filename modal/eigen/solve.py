@@ -87,7 +87,8 @@ def solve(
         "auto" removes the zero eigenvalues of the rigid motion, and others of a singular stiffness.
         A NullChain removes those it describes; None keeps all.
     backward_error : float
-        Largest backward error of a mode that is returned.
+        Largest backward error of a mode that is returned. The block method stops at a tenth of it,
+        and at a residual ‖Q(λ)x‖ of 1e-6 ‖Kx‖.
     seed : int
         Seed of the random start vectors.
 

@@ -56,7 +56,8 @@ class LinkMethod:
     """All points from reduced bases of the links.
 
     The bases are grown on the training points and on seeded random ones; points of a tile that are
-    not accurate enough get private extensions of them, so that a tile depends on `prepare` alone.
+    not accurate enough get one private extension of them, so that a tile depends on `prepare`
+    alone.
     """
 
     solver = "reduced bases of links"
@@ -116,13 +117,19 @@ class LinkMethod:
         assert self.reducer is not None
         points = self.grid.points(tile)
         verdicts: list[Verdict | None] = [None] * len(points)
+        unfinished: list[Group] = []
+        least = np.inf
         for mechanism, numbers, times in self._groups(points):
             needed = self._judged(self.reducer, mechanism, numbers, times, verdicts)
-            left = np.flatnonzero(np.isfinite(needed))
-            if left.size:
-                private = self.reducer.branch(max(float(needed.min()), SHARPEST))
-                private.train([(mechanism, times[left])])
-                self._judged(private, mechanism, numbers[left], times[left], verdicts)
+            left = np.isfinite(needed)
+            if left.any():
+                unfinished.append((mechanism, numbers[left], times[left]))
+                least = min(least, float(needed.min()))
+        if unfinished:
+            private = self.reducer.branch(max(least, SHARPEST))
+            private.train([(mechanism, times) for mechanism, _, times in unfinished])
+            for mechanism, numbers, times in unfinished:
+                self._judged(private, mechanism, numbers, times, verdicts)
         return columns([v for v in verdicts if v is not None], np.zeros(len(points), dtype=np.int8))
 
     def _judged(

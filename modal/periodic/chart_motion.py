@@ -51,17 +51,19 @@ class ChartMotion:
         k: int,
         start: float = 0.0,
         independent: float = INDEPENDENT,
+        instants: int = INSTANTS,
     ) -> ChartMotion:
         """For the k slowest modes of motions at points that span a box of parameters.
 
         independent: least singular value of the space, of the largest, in the energy norm.
+        instants: of a motion, whose frozen modes span the space.
 
         Raises AccuracyError where the matrices are not smooth in time.
         """
         samples = []
         for point in points:
             model, period = motions(point)
-            times = start + period * np.arange(INSTANTS) / INSTANTS
+            times = start + period * np.arange(instants) / instants
             samples.append(_sampled(model, times))
         M, C, K = (np.concatenate(part) for part in zip(*samples, strict=True))
         K = 0.5 * (K + K.swapaxes(1, 2))

@@ -1,8 +1,9 @@
 """Floquet modes of the slow part of a large periodic model.
 
 The model is sampled on a space of its frozen modes at parts of a period
-(modal/periodic/chart_motion.py), its fast shapes are eliminated (modal/periodic/slow_motion.py),
-and the few slow coordinates z' = B(t) z that are left are propagated over the period. The error of
+(modal/periodic/chart_motion.py), its fast shapes are eliminated (modal/periodic/slow_motion.py) in
+coordinates that move with the slow ones (modal/periodic/moving_frame.py), and the few slow
+coordinates z' = B(t) z that are left are propagated over the period. The error of
 an exponent λ comes from its periodic mode q(t) = p(t) e^{λt}, whose derivatives are those of the
 Fourier series of p, and from the residual ρ = M q̈ + (C + D) q̇ + K q that it leaves in the
 equations. By what lies in the space the exponent is wrong by |pᴴρ| / (2ω pᴴMp) to first order, and
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 import scipy.linalg as la
@@ -21,12 +23,13 @@ import scipy.linalg as la
 from assembly.errors import AccuracyError, ConvergenceError
 from assembly.types import Inexact
 from modal.periodic.balanced import Balanced
-from modal.periodic.chart_motion import ChartMotion
+from modal.periodic.chart_motion import ChartMotion, accelerations_of
 from modal.periodic.chart_panel import SHARE, Spectra, slow_first
 from modal.periodic.decoupled_orbits import DecoupledOrbits
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.magnus import propagator_factors, step_factors
+from modal.periodic.moving_frame import moving_frame, moving_states
 from modal.periodic.orbits import Map, Propagation
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import slow_motion
@@ -36,7 +39,11 @@ from modal.reduction.link_motion import LinkMotion
 from modal.types import Array, Complex, Index
 
 TOLERANCE = 1e-9  # of the factors of the slow monodromy, relative
-INDEPENDENT = 1e-5  # least singular value of the space of frozen modes, of the largest
+# Instants whose frozen modes span the space, its least singular value of the largest, and parts of
+# the period: the second where the stated error of the first is too large.
+SPACES = ((6, 1e-5, 1), (24, 1e-6, 128))
+ENOUGH = 1e-6  # stated error, of the frequency, that is not improved
+MOST_TRIES = 4  # numbers of slow coordinates of a space
 FEWEST_HARMONICS = 4  # of the elimination of fast shapes
 FASTEST = 2e4  # rad a period of the fastest mode of a space of which nothing is eliminated
 BATCH = 64  # steps computed together
@@ -111,12 +118,29 @@ def slow_modes(links: LinkMotion, period: float, t0: float, k: int) -> FloquetMo
 
     None where the matrices are not smooth, or the propagation does not converge.
     """
-    try:
-        motion = ChartMotion.of(lambda _: (links, period), [{}], k, t0, INDEPENDENT)
-        slow = _slow_part(motion, links, period, k)
-        found = slow.modes()
-    except (AccuracyError, ConvergenceError):
-        return None
+    best: FloquetModes | None = None
+    for instants, independent, parts in SPACES:
+        try:
+            motion = ChartMotion.of(lambda _: (links, period), [{}], k, t0, independent, instants)
+        except AccuracyError:
+            return best
+        motion = replace(motion, parts=max(parts, motion.parts))
+        for slow in islice(_slow_parts(motion, links, period, k), MOST_TRIES):
+            try:
+                found = _modes_of(slow, links, k)
+            except ConvergenceError:
+                continue
+            if best is None or found.error.max() < best.error.max():
+                best = found
+            if best.error.max() <= ENOUGH * np.abs(best.eigenvalues).max():
+                return best
+    return best
+
+
+def _modes_of(slow: _Slow, links: LinkMotion, k: int) -> FloquetModes:
+    """The k slowest modes and their errors. Raises ConvergenceError."""
+    motion, period, t0 = slow.motion, slow.period, slow.start
+    found = slow.modes()
     chosen = _slowest(slow.B(t0), found.z, k)
     chosen = chosen[np.argsort(-found.logs.real[chosen], kind="stable")]
     condition = (np.linalg.norm(la.pinv(found.z), axis=1) * np.linalg.norm(found.z, axis=0))[chosen]
@@ -135,29 +159,36 @@ def slow_modes(links: LinkMotion, period: float, t0: float, k: int) -> FloquetMo
     return replace(modes, propagation=moves)
 
 
-def _slow_part(motion: ChartMotion, links: LinkMotion, period: float, k: int) -> _Slow:
-    """With so many slow coordinates that the others are apart from them; all where none are."""
-    H = motion.accelerations((links, period))
+def _slow_parts(motion: ChartMotion, links: LinkMotion, period: float, k: int) -> Iterator[_Slow]:
+    """With so many slow coordinates that the others are apart from them; all at the end, unless
+    these are too fast."""
+    times = motion.start + period * np.arange(motion.parts) / motion.parts
+    M, C, K = motion.at(links, times)
+    H = accelerations_of(np.concatenate([M, K / motion.frequencies, C], axis=2))
     spectra, rate = Spectra.of(motion, [H]), 2.0 * np.pi / period
     A, r = motion.states(H), len(motion.frequencies)
-    X, B = np.repeat(np.eye(2 * r)[None], len(A), axis=0), A
+    K = 0.5 * (K + K.swapaxes(1, 2))
+
+    def part(X: Array, B: Array) -> _Slow:
+        on_slow, of_slow = (fourier_interpolant(table, motion.start, period) for table in (X, B))
+        return _Slow(motion, on_slow, of_slow, period)
+
     # The error by the elimination is measured, so modes that are less far apart may be tried too.
     for m in dict.fromkeys([spectra.slow(min(k, r), rate), *range(min(k, r), r)]):
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
-        if harmonics < FEWEST_HARMONICS:
+        frame = moving_frame(M, K, m) if harmonics >= FEWEST_HARMONICS else None
+        if frame is None:
             continue
+        stiffness = np.abs((frame * (K @ frame)).sum(axis=1)).mean(axis=0)
+        frequencies = np.stack([motion.frequencies, np.sqrt(stiffness)])
+        T, moving = moving_states(A, frame, frequencies, period)
         order = slow_first(r, m)
-        found = slow_motion(A[:, order][:, :, order], 2 * m, period, harmonics)
+        found = slow_motion(moving[:, order][:, :, order], 2 * m, period, harmonics)
         if found is not None:
-            X = np.zeros((len(A), 2 * r, 2 * m))
-            X[:, order[: 2 * m]], X[:, order[2 * m :]] = np.eye(2 * m), found.L
-            B = found.B
-            break
-    else:
-        if float(spectra.sizes.max()) * period > FASTEST:
-            raise ConvergenceError("Floquet: no slow modes stay apart from the fast ones")
-    on_slow = fourier_interpolant(X, motion.start, period)
-    return _Slow(motion, on_slow, fourier_interpolant(B, motion.start, period), period)
+            T = T[:, :, order]
+            yield part(T[:, :, : 2 * m] + T[:, :, 2 * m :] @ found.L, found.B)
+    if float(spectra.sizes.max()) * period <= FASTEST:
+        yield part(np.repeat(np.eye(2 * r)[None], len(A), axis=0), A)
 
 
 def _slowest(A: Array, vectors: Complex, k: int) -> Index:
@@ -199,7 +230,8 @@ def _missed(
     q = q - response
     a = -np.linalg.solve(M, C @ v + K @ q)
     outside = (links.missing(times, q, v, a)[0] ** 2).mean(axis=0)
-    return np.asarray((inside + SAFETY * (between + outside)) / (2.0 * omega * inertia))
+    missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
+    return np.asarray(missing + links.reducer.round_off(omega))
 
 
 def _form(left: Inexact, right: Inexact) -> Array:

@@ -115,7 +115,7 @@ class LinkMotion:
     def exponent_error(self, t: float, vectors: Complex) -> Array:
         """Estimated error (m,), 1/s, of Floquet exponents with vectors (2n, m) of (q, q̇) at t.
 
-        As in modal/periodic/basis_error.py: ρᴴ(K − ω²M)⁻¹ρ / (2ω qᴴMq).
+        As in modal/periodic/basis_error.py: ρᴴ(K − ω²M)⁻¹ρ / (2ω qᴴMq), and round-off.
         """
         n = len(vectors) // 2
         q, v = vectors[:n], vectors[n:]
@@ -126,7 +126,8 @@ class LinkMotion:
         tiny = np.finfo(float).tiny
         inertia = np.maximum((q.conj() * (M @ q)).sum(axis=0).real, tiny)
         speed = np.maximum((v.conj() * (M @ v)).sum(axis=0).real, tiny)
-        return np.asarray(missing**2 / (2.0 * np.sqrt(speed * inertia)))
+        by_bases = missing**2 / (2.0 * np.sqrt(speed * inertia))
+        return np.asarray(by_bases + self.reducer.round_off(np.sqrt(speed / inertia)))
 
 
 class _Roles(Motions):

@@ -159,15 +159,19 @@ class LinkReducer:
         return self.with_round_off(found, modes)
 
     def with_round_off(self, bounds: ErrorBounds, modes: SmallModes) -> ErrorBounds:
-        """With the round-off of products K v, ε‖K‖‖v‖, which changes λ² by about ε K_jj/M_jj."""
-        stiffest = max(basis.stiffest for basis in self.bases.values())
-        size = np.maximum(np.abs(modes.eigenvalues), max(self.floor, 1e-300))
-        noise = ROUND_OFF * stiffest / (2.0 * size)
+        """With the round-off of the matrices."""
+        noise = self.round_off(np.abs(modes.eigenvalues))
         return replace(
             bounds,
             error_bound=bounds.error_bound + noise * modes.condition,
             round_off=bounds.round_off + noise,
         )
+
+    def round_off(self, sizes: Array) -> Array:
+        """Of eigenvalues of some sizes |λ|, rad/s, per unit condition: of products K v, ε‖K‖‖v‖,
+        which changes λ² by about ε K_jj/M_jj."""
+        stiffest = max(basis.stiffest for basis in self.bases.values())
+        return np.asarray(ROUND_OFF * stiffest / (2.0 * np.maximum(sizes, max(self.floor, 1e-300))))
 
     def accepted(self, found: LinkModes) -> Array:
         """error_bound / allowed (P, k), at most 1 where it holds; see `Reducer.accepted`."""

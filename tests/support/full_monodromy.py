@@ -6,15 +6,21 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.mechanisms.mechanism import Mechanism
+from modal.types import Array, Complex
 
-STAGES = 6
-RESOLUTION = 1.1  # |λ| h of the fastest mode: its multiplier is then right to about 1e-10
+STAGES, FEWEST = 6, 32
+RESOLUTION = 1.3  # |λ| h of the k-th frozen mode: its phase is then right to about 1e-11
 
 
-def full_logs(mechanism: Mechanism, period: float, fastest: float) -> np.ndarray:
-    """log μ (2n,) of all degrees of freedom. fastest: |λ| of the modes that matter, rad/s."""
+def full_logs(mechanism: Mechanism, period: float, k: int) -> Complex:
+    """log μ (2n,) of all degrees of freedom, in steps that resolve the k slowest frozen modes."""
     nodes, weights, a = _tableau()
-    steps = int(np.ceil(fastest * period / RESOLUTION))
+    series = mechanism.freeze_many(period * np.arange(8) / 8)
+    fastest = max(
+        float(la.eigvalsh(0.5 * (K + K.T), M, subset_by_index=[k - 1, k - 1])[0]) ** 0.5
+        for M, K in zip(series.mass, series.stiffness, strict=True)
+    )
+    steps = max(FEWEST, int(np.ceil(fastest * period / RESOLUTION)))
     h = period / steps
     first = mechanism.freeze_many([0.0])
     _, V = la.eigh(0.5 * (first.stiffness[0] + first.stiffness[0].T), first.mass[0])
@@ -39,7 +45,7 @@ def full_logs(mechanism: Mechanism, period: float, fastest: float) -> np.ndarray
     return np.asarray(np.log(la.eigvals(total).astype(complex)))
 
 
-def _tableau() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _tableau() -> tuple[Array, Array, Array]:
     """Nodes, weights and coefficients of Gauss collocation on [0, 1]."""
     points, weights = np.polynomial.legendre.leggauss(STAGES)
     c, k = 0.5 * (points + 1.0), np.arange(STAGES)
@@ -47,7 +53,7 @@ def _tableau() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return c, 0.5 * weights, a
 
 
-def distances(logs: np.ndarray, exact: np.ndarray) -> np.ndarray:
+def distances(logs: Complex, exact: Complex) -> Array:
     """From each log μ to the nearest of `exact`, Im on its circle."""
     apart = logs[:, None] - exact[None, :]
     return np.asarray(np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0)).min(axis=1))

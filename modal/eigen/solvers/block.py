@@ -36,7 +36,7 @@ NOISE = 2e-15  # backward error that no basis improves on
 ACCEPT = 1e-12  # backward error accepted when the basis stops growing
 SETTLED = 1e-3  # ‖Q(λ)x‖/‖Kx‖ of a mode beyond those requested that may take the place of one
 GUARD = 1  # modes beyond those requested: without them the last one converges more slowly
-START = 4  # random shapes to start from, beyond the number requested
+START = 2  # random shapes to start from, beyond the number requested
 STEPS = 3  # blocks of the Krylov space that a search starts with
 ROOM = 12  # columns for each requested mode, about
 WEAK = 1e-3  # of the largest: combinations of residuals that wait for a later round
@@ -90,10 +90,15 @@ class _Search:
 
     def run(self, seed: int) -> Pairs:
         self._start(seed)
-        finished = {side: np.zeros(0, dtype=complex) for side in (False, True)}
+        self.basis.verify()
+        none = np.zeros(0, dtype=complex)
+        finished = {False: none, True: none}
         for round_ in range(ROUNDS):
             lam, Y, Z = self._ritz()
             loads, done = self._look(lam, Y, Z, finished)
+            if not loads.size and not self.basis.verify():
+                finished = {False: none, True: none}
+                continue
             if not loads.size or self.basis.complete or round_ == ROUNDS - 1:
                 break
             loads = self._compressed(loads, WEAK if round_ < SLOW else ROUND_OFF)
@@ -130,12 +135,13 @@ class _Search:
             self.basis.add(shapes, self.reference.apply(shapes))
         special = self.basis.m
         n, rng = self.quadratic.n, np.random.default_rng(seed)
-        mass = self.basis.operators.matrices["mass"]
         width, new = min(n, self.k + START), 0
         while self.basis.m < min(n, special + STEPS * width):
-            last = self.basis.V[:, self.basis.m - new :]
-            shapes = np.hstack([last, rng.standard_normal((n, width - new))])
-            new = self.basis.grow(np.asfortranarray(mass @ np.ascontiguousarray(shapes)))
+            loads = self.basis.image("mass")[:, self.basis.m - new :]
+            if new < width:
+                random = rng.standard_normal((n, width - new))
+                loads = np.hstack([loads, self.basis.operators.matrices["mass"] @ random])
+            new = self.basis.grow(loads)
             if new == 0:
                 break
         if self.basis.m == special:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.linalg.combination import Kronecker, Operator
+from assembly.linalg.combination import Combination, Kronecker, Operator
 from modal.eigen.mirror_parts import Part
 from modal.eigen.quadratic import Quadratic
 from modal.types import Array, Complex, Mask
@@ -100,7 +100,7 @@ class Operators:
             return
         rotation = None if mass is None else _rotation(part, mass)
         if rotation is None:
-            self.matrices[name] = part.matrix
+            self.matrices[name] = _applied(part)
             self.units[name] = Unit(name, sign)
         else:
             self.units[name] = Unit("mass", sign, rotation=rotation)
@@ -120,9 +120,11 @@ def _kronecker(part: Part) -> Kronecker | None:
 
 
 def _applied(part: Part) -> Operator:
-    """The cheaper form of the part for a product."""
-    product = _kronecker(part)
-    return part.matrix if product is None or product.scalar is None else product
+    """The cheaper form of the part for a product: Kronecker products are not expanded."""
+    terms = () if part.terms is None else tuple(part.terms.merged())
+    expanded = not terms or not all(isinstance(A, Kronecker) for _, A in terms)
+    applied: Operator = part.matrix if expanded else Combination(terms[0][1].shape, terms)
+    return applied
 
 
 def _rotation(part: Part, mass: Part) -> Array | None:

@@ -26,8 +26,7 @@ DEPENDENT = (
 class ShapeBasis:
     """K_ref-orthonormal V (n, m) with K_ref V, and the projections of M, C and K.
 
-    Images of the shapes and projections are computed when they are asked for, of many at once; the
-    stored K_ref V is verified before it is projected.
+    Images of the shapes and projections are computed when they are asked for, of many at once.
     """
 
     def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, room: int) -> None:
@@ -65,7 +64,6 @@ class ShapeBasis:
 
     def projected(self) -> tuple[Array, Array, Array]:
         """VᵀMV, VᵀCV and VᵀKV, (m, m)."""
-        self._verify()
         m, a = self.m, self._in_projection
         totals = np.zeros((3, m, m))
         for name, unit in self.operators.units.items():
@@ -134,15 +132,21 @@ class ShapeBasis:
         self._stored["shapes"][:, a:b], self._stored["stiffness"][:, a:b] = q, load
         self.m = b
 
-    def _verify(self) -> None:
-        """Recomputes the shapes since the last call if their stored K_ref q is inaccurate."""
+    def verify(self) -> bool:
+        """Whether the stored K_ref q of the shapes since the last call is accurate.
+
+        Where it is not, these shapes are recomputed.
+        """
         a = self._verified
-        if a < self.m and self._drifted(self.V[:, a:], self.KV[:, a:]):
+        drifted = a < self.m and self._drifted(self.V[:, a:], self.KV[:, a:])
+        if drifted:
             q = self.V[:, a:].copy()
             self.m = a
             self._with_image = {name: min(b, a) for name, b in self._with_image.items()}
+            self._in_projection = min(self._in_projection, a)
             self.add(q, self.reference.apply(q))
         self._verified = self.m
+        return not drifted
 
     def _drifted(self, q: Array, load: Array) -> bool:
         """Whether the stored K_ref q has become inaccurate, tested on one random combination."""
