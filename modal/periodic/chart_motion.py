@@ -28,7 +28,7 @@ Motions = Callable[[Mapping[str, float]], Motion]
 ALL_SHAPES = 16  # DOFs up to which the space is the whole one
 INSTANTS = 6  # of a motion, whose frozen modes span the space
 GUARD = 3  # additional modes
-INDEPENDENT = 1e-3  # of the largest singular value, in the energy norm
+INDEPENDENT = 1e-4  # of the largest singular value, in the energy norm
 FIRST_PARTS, MOST_PARTS = 32, 256  # of a period
 TAIL = 1e-8  # of the largest Fourier coefficient of H: what the highest may have
 

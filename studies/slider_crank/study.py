@@ -143,7 +143,7 @@ def main(
     modes: int = 6,
     instants: int = 121,
     turns: int = 2,
-    map_points: int = 24,
+    map_points: int = 16,
     chart_points: int = 24,
     max_speed_rpm: float = 6000.0,
     progress: bool = False,
