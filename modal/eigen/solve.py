@@ -43,13 +43,14 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 # A Krylov space for k modes of fewer DOFs than this would be most of the state space.
 DENSE_BELOW = 20
 
-# Up to this size a Krylov method on one vector costs less than the block method, a definite system
-# is split into independent parts where it has any, and LAPACK is used where a Krylov space would be
+# Up to this size a Krylov method on one vector costs less than the block method, which then serves
+# only undamped systems at rest: its modes of them are real, in clusters too. A definite system is
+# split into independent parts where it has any, and LAPACK is used where a Krylov space would be
 # most of the state space, or does not converge.
 SMALL = 500
 
 # Of the backward error allowed: what the block method stops at.
-AIM = 0.1
+AIM, SMALL_AIM = 0.1, 0.005
 
 # |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
@@ -143,7 +144,10 @@ def solve(
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
         if point == 0.0 and backend == "slepc":
-            modes = _block(problem, seed) if frozen.n > SMALL else _parts(problem)
+            at_rest = quadratic.conservative and quadratic.C.nnz == 0
+            modes = None if frozen.n > SMALL else _parts(problem)
+            if modes is None and (at_rest or frozen.n > SMALL):
+                modes = _block(problem, seed)
             if modes is not None:
                 return modes
         try:
@@ -266,7 +270,7 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
     solver: BlockSolver | None = None
     try:
         solver = BlockSolver(quadratic, chain)
-        aim = AIM * problem.tolerance
+        aim = (AIM if quadratic.n > SMALL else SMALL_AIM) * problem.tolerance
         found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
     except SingularSystemError:

@@ -3,8 +3,8 @@
 V starts from the basis and from a block Krylov space of K_ref⁻¹M on a seeded random block,
 M-orthogonal to it, in which a mode that the basis misses shows. It grows by K_ref⁻¹ of the
 residuals, right and left, of every Ritz pair that is not settled. The residuals are those of the
-point in full, and an eigenvalue is the Rayleigh quotient that they give; what is projected, and
-K_ref, decide how fast, not what, is found.
+point in full, and an eigenvalue is the Rayleigh quotient that they give where it differs by more
+than round-off; what is projected, and K_ref, decide how fast, not what, is found.
 
 The bound of a pair is that of modal/reduction/error_bounds.py with r and l of the full problem and,
 in place of sketches, the norm ‖r‖² = rᴴK_ref⁻¹r itself, which the solve for the next vectors gives.
@@ -91,7 +91,8 @@ def refined(
         allowed = np.maximum(SHARPER * tolerance * np.maximum(np.abs(lam), floor), noise)
         settled = (bound <= allowed) | _outside(lam, residual, k)
         if settled.all() or basis.complete:
-            exact = lam + np.where(np.abs(step) > allowed, step, 0.0)
+            rounded = basis.reference.round_off(np.maximum(np.abs(lam), floor)) * condition
+            exact = lam + np.where(np.abs(step) > np.maximum(allowed, rounded), step, 0.0)
             return RefinedEigenvalues(exact[:k], bound[:k])
         done = (lam[settled], own[settled], residual[settled], step[settled])
         if basis.include(looked.directions(np.flatnonzero(~settled[rest]))) == 0:
