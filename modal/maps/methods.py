@@ -150,7 +150,7 @@ class ReducedMethod:
         self.reducer.train(self.training)
         self.reducer.train(self.validation)
         drawn = self.grid.drawn(4 * self.checks, seed=9)
-        self.compared = spot_check(self.reducer, drawn, self.checks)
+        spot_check(self.reducer, drawn, self.checks)
         return self.reducer.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -24,11 +24,11 @@ import numpy as np
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import UNDERESTIMATE, Projected
 from modal.reduction.reduced_eigen import SmallModes
+from modal.reduction.reference_operator import ROUND_OFF
 from modal.types import Array, Complex
 
 AMPLIFICATION = 8.0  # largest value of 1/(1 − β) that is used
 ALIKE = 4.0  # ratio of condition numbers up to which two modes can be a defective pair
-ROUND_OFF = 8.0 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)

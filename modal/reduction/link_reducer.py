@@ -24,12 +24,13 @@ from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import in_parts
-from modal.reduction.error_bounds import ROUND_OFF, ErrorBounds, bounds_of
+from modal.reduction.error_bounds import ErrorBounds, bounds_of
 from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import LinkInstants, Options
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.reducer import FAR_BELOW, ROUNDS, WIDEST
+from modal.reduction.reference_operator import quotient_round_off
 from modal.types import Array, Complex, Index
 
 # Residuals by the fixed matrices of a link (J, r, k), and what is added on some DOFs.
@@ -168,10 +169,9 @@ class LinkReducer:
         )
 
     def round_off(self, sizes: Array) -> Array:
-        """Of eigenvalues of some sizes |λ|, rad/s, per unit condition: of products K v, ε‖K‖‖v‖,
-        which changes λ² by about ε K_jj/M_jj."""
+        """Of eigenvalues of some sizes |λ|, rad/s, per unit condition, by products K v."""
         stiffest = max(basis.stiffest for basis in self.bases.values())
-        return np.asarray(ROUND_OFF * stiffest / (2.0 * np.maximum(sizes, max(self.floor, 1e-300))))
+        return quotient_round_off(stiffest, np.maximum(sizes, self.floor))
 
     def accepted(self, found: LinkModes) -> Array:
         """error_bound / allowed (P, k), at most 1 where it holds; see `Reducer.accepted`."""

@@ -22,7 +22,7 @@ KRYLOV = 2.4  # vectors of the starting space for each one kept
 BLOCK = 8  # right-hand sides a solve of the starting Krylov space takes together
 INVERSE_STEPS = 2  # of the look for a singular K_ref
 SINGULAR = 1e-14  # of the mean of |K_jj|/M_jj: eigenvalues below are round-off
-ROUND_OFF = 8.0 * np.finfo(float).eps  # of a product K v, of ‖K‖‖v‖
+ROUND_OFF = 8.0 * np.finfo(float).eps  # of a product, relative to the norms of its factors
 SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
 
 
@@ -99,10 +99,8 @@ class ReferenceOperator:
         return float(np.mean(np.abs(diagonal) / self.mass.diagonal()))
 
     def round_off(self, sizes: Array) -> Array:
-        """Of Rayleigh quotients of some sizes |λ|, rad/s, per unit condition: products K v are
-        wrong by ε‖K‖‖v‖, which changes λ² by about ε K_jj/M_jj."""
-        square = self._mean_square(self.weights)
-        return np.asarray(ROUND_OFF * square / (2.0 * np.maximum(sizes, np.finfo(float).tiny)))
+        """Of Rayleigh quotients of some sizes |λ|, rad/s, per unit condition."""
+        return quotient_round_off(self._mean_square(self.weights), sizes)
 
     def _factorize(self, weights: Array, shift: float) -> Factorization:
         K = self.family.symmetric_upper(weights + shift * self.mass_weights)
@@ -162,3 +160,12 @@ class ReferenceOperator:
 def middle(values: Array) -> Array:
     """Halfway between the extremes of every column."""
     return np.asarray(0.5 * (values.min(axis=0) + values.max(axis=0)))
+
+
+def quotient_round_off(square: float, sizes: Array) -> Array:
+    """Round-off of Rayleigh quotients of some sizes |λ|, rad/s, per unit condition.
+
+    Products K v are wrong by ε‖K‖‖v‖, which changes λ² by about ε K_jj/M_jj; square: the mean of
+    K_jj/M_jj, (rad/s)².
+    """
+    return np.asarray(ROUND_OFF * square / (2.0 * np.maximum(sizes, np.finfo(float).tiny)))
