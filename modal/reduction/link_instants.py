@@ -15,6 +15,7 @@ R is [λ̄²M + λ̄(C + D)ᵀ + Kᵀ] δ alone. Bodies that are not reduced sat
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -90,7 +91,19 @@ class LinkInstants:
 
     def single(self, p: int) -> LinkInstants:
         """One of the instants."""
-        return LinkInstants(self.mechanism, self.bases, self.times[p : p + 1], self.options)
+        one, row = copy.copy(self), slice(p, p + 1)
+        one.times = self.times[row]
+        one.mass, one.damping, one.stiffness = self.mass[row], self.damping[row], self.stiffness[row]
+        one.transformation = Taylor(self.transformation.data[:, row])
+        one.coefficients = {
+            name: Coefficients(at.mass[row], at.damping[row], at.stiffness[row])
+            for name, at in self.coefficients.items()
+        }
+        one.turning = {
+            name: [(moments[row], dofs, second) for moments, dofs, second in turned]
+            for name, turned in self.turning.items()
+        }
+        return one
 
     @cached_property
     def now(self) -> Instant:

@@ -38,6 +38,12 @@ class LinkTransient:
         """Period of the motion, s."""
         return self.motion.period
 
+    @property
+    def matrix_period(self) -> float | None:
+        """The time after which the frozen systems repeat, s; None where a force or stiffness is a
+        function of time."""
+        return self.motion.mechanism.matrix_period
+
     def freeze(self, t: float) -> FrozenSystem:
         """The frozen system of the reduced mechanism at time t, s."""
         return self.motion.freeze(t)
