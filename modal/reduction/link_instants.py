@@ -93,7 +93,11 @@ class LinkInstants:
         """One of the instants."""
         one, row = copy.copy(self), slice(p, p + 1)
         one.times = self.times[row]
-        one.mass, one.damping, one.stiffness = self.mass[row], self.damping[row], self.stiffness[row]
+        one.mass, one.damping, one.stiffness = (
+            self.mass[row],
+            self.damping[row],
+            self.stiffness[row],
+        )
         one.transformation = Taylor(self.transformation.data[:, row])
         one.coefficients = {
             name: Coefficients(at.mass[row], at.damping[row], at.stiffness[row])

@@ -18,6 +18,7 @@ from modal.data import checkpoint as checkpoints
 from modal.data.datasets import made_from
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.conserving import EnergyMomentum
+from modal.transient.dense_alpha import dense_alpha
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
 from modal.transient.energy import Energies, EnergyLedger, FirstOrderLedger
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
@@ -26,7 +27,7 @@ from modal.transient.initial import initial_state, vector
 from modal.transient.integrators.gauss import DenseGauss, Gauss
 from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
 from modal.transient.integrators.stages import Integrator, State
-from modal.transient.link_transient import on_links
+from modal.transient.link_transient import LinkTransient, on_links
 from modal.transient.loads import Load, check_resolved, total_force
 from modal.transient.nonlinear import NonlinearAlpha, NonlinearLedger, check_nonlinear
 from modal.transient.records import Recorder, chosen_probes, run_attributes
@@ -206,11 +207,16 @@ def integrate(
             initial_energy = ledger.energy(span[0], state.q, state.v)
             energies = Energies(ledger, initial_energy, ledger.nothing)
             recorder.add(span[0], state.q, state.v, energies.row(span[0], state))
+        # Transients on links have neither loads nor a checkpoint.
+        of_links = isinstance(model, LinkTransient)
+        every_step = dense_alpha(integrator, steps, state) if of_links else None
+        if every_step is not None:
+            recorder.restore(every_step.rows(rows.indices, every))
         saved = time.monotonic()
         bar = tqdm(total=1.0, desc=name, disable=not progress, bar_format="{l_bar}{bar}| {elapsed}")
         since = 0
         with bar:
-            for accepted in steps.run(state):
+            for accepted in steps.run(state) if every_step is None else ():
                 energies.add(accepted)
                 since += 1
                 ended = accepted.fraction >= 1.0
