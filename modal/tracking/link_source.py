@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assembly.errors import AccuracyError
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.link_check import check_links
@@ -33,8 +34,8 @@ class LinkSource:
     eigenvalue is below accuracy |λ|, and compared with the full mechanism at `checks` times of a
     seeded draw, the lowest `checked` modes. The times are then solved BATCH at a time; where a
     batch does not reach the accuracy, the bases grow, and `carried` transforms earlier snapshots.
-    Raises BasisError when the bases cannot be made accurate enough, AccuracyError when the full
-    mechanism has other modes.
+    Raises BasisError when the bases cannot be made accurate enough or miss overdamped modes,
+    AccuracyError when the full mechanism has other modes.
     """
 
     def __init__(
@@ -56,7 +57,13 @@ class LinkSource:
             self._train(self._possible[spread(len(self._possible), wanted)])
         drawn = np.random.default_rng(13).permutation(len(self._possible))[: 4 * checks]
         points = [(first.mechanism, float(t)) for t in self._possible[drawn]]
-        check_links(self._reducer, points, checks, checked)
+        try:
+            check_links(self._reducer, points, checks, checked)
+        except AccuracyError as fault:
+            if not self._overdamped(self._possible[drawn]):
+                raise
+            # Overdamped modes of D = bK accumulate at −1/b with the stiffest shapes of the mesh.
+            raise BasisError(str(fault)) from fault
         self._batch: dict[float, Snapshot] = {}
         self._settle()
 
@@ -78,6 +85,13 @@ class LinkSource:
                 f"track: an error bound stays {worst:.3g} times above the accuracy "
                 f"{self._accuracy:g} with bases of {self._shapes()}"
             )
+
+    def _overdamped(self, times: Array) -> bool:
+        """Whether a mode at some times decays without oscillation."""
+        values = np.concatenate(
+            [each.modes.eigenvalues for each in self._reducer.solve(self._mechanism, times)]
+        )
+        return bool(np.any((values.imag == 0.0) & (values.real < 0.0)))
 
     def _shapes(self) -> str:
         return ", ".join(f"{size} shapes of {name}" for name, size in self._reducer.sizes.items())
