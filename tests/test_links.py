@@ -23,7 +23,7 @@ from modal.reduction.projection import combined, projections
 from tests.support.full_mechanism import FullMechanism
 from tests.support.link_errors import of_eigenvalues
 from tests.support.link_machines import (
-    COARSE,
+    COARSEST,
     FINE,
     driven_arm,
     loaded_beam,
@@ -159,8 +159,8 @@ def test_overdamped_modes_are_solved_in_full(
     """With D = bK, modes above 2/b accumulate at −1/b with the stiffest shapes of the mesh, which
     no basis has. Against LAPACK's eigenvalues of the whole state matrix."""
     monkeypatch.setattr(mechanisms, "LARGE_BODY", smallest)
-    mechanism = planar_slider(strip(0.3, COARSE).with_damping(b=1.7e-4), ("start", "end"))
-    times = np.linspace(0.0, 0.06, 9)
+    mechanism = planar_slider(strip(0.3, COARSEST).with_damping(b=1.7e-4), ("start", "end"))
+    times = np.linspace(0.0, 0.06, 8)
     tracks = modal.track(mechanism, times=times, k=5, progress=False).isel(time=4)
     series = mechanism.freeze_many(times[4:5])
     M, C, K = series.mass[0], series.damping[0], series.stiffness[0]
