@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from assembly.errors import AccuracyError
 from modal.maps.store import Slices
 from modal.maps.verdict_columns import columns
-from modal.periodic.chart_links import with_bases
+from modal.periodic.chart_bases import with_bases
 from modal.periodic.chart_motion import ChartMotion, Motions, accelerations_of, matrix_sizes
 from modal.periodic.chart_panel import SHARE, Panel, Spectra, fourier, panel_of
 from modal.periodic.chart_points import ChartPoints

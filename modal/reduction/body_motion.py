@@ -16,10 +16,10 @@ from assembly.linalg.combination import Pattern
 from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from assembly.types import Inexact
-from modal.reduction.affine import ROLES, AffineFamily, multipliers, shares_operators
+from modal.reduction.affine import ROLES, AffineFamily, Point, multipliers, shares_operators
 from modal.reduction.basis import UNDERESTIMATE
 from modal.reduction.projection import projections
-from modal.reduction.reduced_motion import TRAINING, ReducedMotion
+from modal.reduction.reduced_motion import ReducedMotion
 from modal.reduction.reducer import Reducer
 from modal.types import Array
 
@@ -43,42 +43,6 @@ class BodyMotion(ReducedMotion):
         self._pattern = Pattern(r, np.tile(np.arange(r), r), np.arange(0, r * r + 1, r))
         self._description = f"reduced basis of {r} vectors, accuracy {reducer.tolerance:g}"
 
-    @classmethod
-    def of(
-        cls,
-        freeze: Callable[[float], FrozenSystem],
-        times: tuple[float, float],
-        k: int,
-        accuracy: float,
-        shapes: Sequence[Array] = (),
-        forces: Sequence[Array] = (),
-        period: float | None = None,
-    ) -> BodyMotion | None:
-        """Between two times, s, with a basis that contains some shapes (n,) of the full model, and
-        its static responses to some forces (n,).
-
-        None of a model whose instants do not share their operators, or that is free to move. Raises
-        AccuracyError when the basis cannot be made accurate enough.
-        """
-        points = [{"t": float(t)} for t in np.linspace(*times, TRAINING)]
-        if not shares_operators(lambda point: freeze(point["t"]), points[:: TRAINING // PROBED]):
-            return None
-        family = AffineFamily(lambda point: freeze(point["t"]), points[0])
-        at = family.coefficients(points)
-        if family.rigid.shape[1]:
-            return None
-        reducer = Reducer(family, at.padded(len(family.terms)), k, accuracy)
-        if len(shapes):
-            reducer.basis.include(np.stack(shapes, axis=1))
-        if len(forces):
-            reducer.basis.grow(np.stack(forces, axis=1))
-        reducer.projected = reducer.basis.projected()
-        if not reducer.train(at):
-            raise AccuracyError("reduced basis: an error bound stays too large along the motion")
-        found = cls(freeze, reducer, period)
-        reducer.destroy()
-        return found
-
     @property
     def period(self) -> float | None:
         """Period of the motion, s."""
@@ -92,19 +56,19 @@ class BodyMotion(ReducedMotion):
     def freeze_many(self, times: ArrayLike) -> FrozenSeries:
         """The frozen systems of the reduced model at several times, s."""
         at = np.atleast_1d(np.asarray(times, dtype=float))
-        loads, rows = np.zeros((len(at), self._pattern.shape[0])), []
+        loads, rows, rigid = np.zeros((len(at), self._pattern.shape[0])), [], []
         for p, t in enumerate(at.tolist()):
             system = self._frozen(t)
             rows.append({name: self._family.row(system, (name,)) for name in PARTS})
             loads[p] = self.forces(system.Q)
+            rigid.append(self.coordinates(system.rigid))
         flat = self._matrices.reshape(len(self._matrices), -1)
         values = {}
         for name in PARTS:
             table = multipliers([row[name] for row in rows], len(flat))
             if np.any(table):
                 values[name] = table @ flat
-        none = np.zeros((self._pattern.shape[0], 0))
-        return FrozenSeries(at, self._pattern, values, loads, (none,) * len(at))
+        return FrozenSeries(at, self._pattern, values, loads, tuple(rigid))
 
     def _frozen(self, t: float) -> FrozenSystem:
         """The full system at t, whose operators are projected if they are new."""
@@ -156,3 +120,37 @@ class BodyMotion(ReducedMotion):
     def round_off(self, sizes: Array) -> Array:
         """Of eigenvalues of some sizes |λ|, rad/s, per unit condition."""
         return self._reference.round_off(sizes)
+
+
+def body_reducer(
+    freeze: Callable[[Point], FrozenSystem],
+    points: Sequence[Point],
+    k: int,
+    accuracy: float,
+    shapes: Sequence[Array] = (),
+    forces: Sequence[Array] = (),
+    free: bool = False,
+) -> Reducer | None:
+    """The reducer of a model trained on some of its instants, without its factorization.
+
+    shapes (n,): contained in the basis; forces (n,): whose static responses are. None of a model
+    whose instants do not share their operators, or that is free to move unless `free`. Raises
+    AccuracyError when the basis cannot be made accurate enough.
+    """
+    if not shares_operators(freeze, points[:: max(1, len(points) // PROBED)]):
+        return None
+    family = AffineFamily(freeze, points[0])
+    at = family.coefficients(points)
+    if family.rigid.shape[1] and not free:
+        return None
+    reducer = Reducer(family, at.padded(len(family.terms)), k, accuracy)
+    try:
+        reducer.basis.include(np.column_stack([family.rigid, *shapes]))
+        if len(forces):
+            reducer.basis.grow(np.stack(forces, axis=1))
+        reducer.projected = reducer.basis.projected()
+        if not reducer.train(at):
+            raise AccuracyError("reduced basis: an error bound stays too large along the motion")
+    finally:
+        reducer.destroy()
+    return reducer

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.mechanisms.mechanism import LARGE_BODY
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.system.frozen import FrozenSystem
-from modal.reduction.body_motion import BodyMotion
+from modal.reduction.body_motion import BodyMotion, body_reducer
 from modal.reduction.link_motion import LinkMotion
 from modal.reduction.link_reducer import linked
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.reduced_motion import TRAINING, ReducedMotion
 from modal.types import Array
 
 
@@ -23,13 +25,14 @@ def motion_on_basis(
     shapes: Sequence[Array] = (),
     forces: Sequence[Array] = (),
     period: float | None = None,
+    free: bool = False,
 ) -> ReducedMotion | None:
     """Of a mechanism with large links, or a large body, between two times, s; None of another
     model, or where a basis does not serve.
 
     k, accuracy: frozen modes that the basis holds all along the motion, and their error, relative.
     shapes (n,): contained in the basis; forces (n,): whose static responses are. period: of the
-    motion of a body, s.
+    motion of a body, s. free: whether a body that is free to move may be reduced.
     """
     first = freeze(times[0])
     system = linked(first)
@@ -38,6 +41,10 @@ def motion_on_basis(
             return LinkMotion.of(system, times, k, accuracy, shapes, forces)
         if isinstance(first, MechanismSystem) or first.n < LARGE_BODY:
             return None
-        return BodyMotion.of(freeze, times, k, accuracy, shapes, forces, period)
+        points = [{"t": float(t)} for t in np.linspace(*times, TRAINING)]
+        reducer = body_reducer(
+            lambda point: freeze(point["t"]), points, k, accuracy, shapes, forces, free
+        )
+        return None if reducer is None else BodyMotion(freeze, reducer, period)
     except (AccuracyError, ConvergenceError, SingularSystemError):
         return None

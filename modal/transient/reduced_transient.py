@@ -34,7 +34,6 @@ from modal.types import Array
 MODES = 12  # frozen modes that are certified all along the motion
 ACCURACY = 1e-6  # of their eigenvalues
 INSTANTS = 24  # of the transient at which the error by the basis is evaluated
-SOFTEST = 1e-14  # of the largest stiffness: of softer modes
 INDEPENDENT = 1e-8  # relative size of a load that repeats others
 # The shapes outside the basis respond statically, and as much again vibrates freely.
 FREELY = 2.0
@@ -158,15 +157,15 @@ class ReducedTransient:
         return out
 
     def _missed(self, times: Array, q: Array, v: Array, step: float) -> float:
-        """The largest error by the basis in √(qᵀMq), relative to the largest amplitude, against the
-        same integration of the full model.
+        """The largest error by the basis in √(qᵀMq), relative to the largest of the instants,
+        against the same integration of the full model.
 
-        A trajectory is a sum of frozen modes of the reduced model, of amplitudes √(a² + ȧ²/ω²). A
-        mode of which the basis holds no more than the beginning errs by up to twice its amplitude,
-        static response to the loads apart. The residual of the rest is what the shapes outside the
-        basis respond to; and each mode has an error δω of its frequency that adds up to a phase,
-        δω t / (1 + (ωh/2)²) in steps h of order 2. Phases change the modes by themselves, which are
-        orthogonal.
+        A trajectory is a sum of frozen modes of the reduced model, of amplitudes √(a² + ȧ²/ω²), ω
+        at least one over the span: slower ones do not swing back within it. A mode of which the
+        basis holds no more than the beginning errs by up to twice its amplitude, static response to
+        the loads apart. The residual of the rest is what the shapes outside the basis respond to;
+        and each mode has an error δω of its frequency that adds up to a phase, δω t / (1 + (ωh/2)²)
+        in steps h of order 2. Phases change the modes by themselves, which are orthogonal.
         """
         chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), INSTANTS)).round())
         index = chosen.astype(np.intp)
@@ -176,7 +175,7 @@ class ReducedTransient:
         for i, t in enumerate(times[index].tolist()):
             M, K = series.mass[i], series.stiffness[i]
             squares, shapes = la.eigh(0.5 * (K + K.T), M)
-            omega = np.sqrt(np.maximum(squares, SOFTEST * squares[-1]))
+            omega = np.sqrt(np.maximum(np.abs(squares), 1.0 / (times[-1] - times[0]) ** 2))
             here = series[i]
             force = sum((load.force(t, here) for load in loads), np.zeros(len(M)))
             still = shapes.T @ force / omega**2
@@ -185,7 +184,6 @@ class ReducedTransient:
             a = -np.linalg.solve(M, series.damping[i] @ rates + K @ shapes)
             energy, size = self.motion.missing(np.array([t]), shapes[None], rates[None], a[None])
             known = size[0] < 1.0
-            amplitudes = np.hypot(states[:, 0], states[:, 1] / omega)
             free = np.hypot(states[:, 0] - np.where(known, 0.0, still), states[:, 1] / omega)
             phase = energy[0] ** 2 / (2.0 * omega) * (t - times[0])
             phase = phase / (1.0 + (0.5 * omega * step) ** 2)
@@ -196,7 +194,7 @@ class ReducedTransient:
             on_full = on_all(t)[None, :, None] if self.given else None
             outside = self.motion.missing(np.array([t]), state[0], state[1], state[2], on_full)[1]
             worst = max(worst, FREELY * outside.item() + float(np.linalg.norm(by_phase)))
-            largest = max(largest, float(np.linalg.norm(amplitudes)))
+            largest = max(largest, float(np.linalg.norm(states[:, 0])))
         return worst / max(largest, float(np.finfo(float).tiny))
 
 
@@ -218,7 +216,7 @@ def on_basis(
     shapes = [shape for shape in initial_state(initial, full.n) if np.any(shape)]
     forces = _directions(loads, freeze, span)
     period = getattr(model, "period", None)
-    motion = motion_on_basis(freeze, span, MODES, ACCURACY, shapes, forces, period)
+    motion = motion_on_basis(freeze, span, MODES, ACCURACY, shapes, forces, period, free=True)
     if motion is None:
         return None
     return ReducedTransient(motion, span, freeze, full, loads, rows, model)
