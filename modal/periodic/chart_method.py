@@ -36,7 +36,7 @@ AFFINE = 1e-8  # of the largest entries: deviation of the polynomial of the matr
 SAFETY = 2.0  # on errors measured at a few points
 KNOWN = 0.05  # largest error a period of an exponent that is known
 RESOLVED = 1e-3  # error a period below which no more steps are taken
-REFINEMENTS = (1, 2, 4)
+REFINEMENTS = 3  # numbers of steps that are tried
 
 
 class SharedShapes:
@@ -145,7 +145,7 @@ class SharedShapes:
         H = motion.accelerations((model, period))
         constant = ParameterPolynomial(x, x, (0,) * len(x), fourier(H)[None])
         reference = Panel(constant, motion.frequencies, panel.fastest)
-        exact, found = reference.multipliers(x, period), panel.multipliers(x, period)
+        exact, found = (next(each.multipliers(x, period)) for each in (reference, panel))
         known = np.flatnonzero(exact.errors <= KNOWN)
         ratio = np.exp(found.logs[None, :] - exact.logs[known, None])
         apart = np.abs(ratio - 1.0).min(axis=1)
@@ -185,8 +185,7 @@ class SharedShapes:
         panel = self.panels[self.places[int(np.argmin(np.abs(values - x[self.axis])))]]
         period = self._period(x)
         verdict: Verdict | None = None
-        for refinement in REFINEMENTS:
-            found = panel.multipliers(x, period, refinement)
+        for found in itertools.islice(panel.multipliers(x, period), REFINEMENTS):
             verdict, by_steps = _judged(found, period, panel.error)
             if by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period):
                 break
