@@ -21,7 +21,7 @@ from assembly.errors import AccuracyError
 from modal.maps.store import Slices
 from modal.maps.verdict_columns import columns
 from modal.periodic.chart_links import with_bases
-from modal.periodic.chart_motion import ChartMotion, Motions, accelerations_of, matrix_sizes
+from modal.periodic.chart_motion import ChartMotion, Motion, Motions, accelerations_of, matrix_sizes
 from modal.periodic.chart_panel import SHARE, Panel, Spectra, fourier, panel_of
 from modal.periodic.chart_points import ChartPoints
 from modal.periodic.second_order_steps import Multipliers
@@ -54,7 +54,7 @@ class SharedShapes:
         ends = itertools.product(*({a, b} for a, b in zip(low, high, strict=True)))
         points = [self._named(np.array(end)) for end in (*ends, 0.5 * (low + high))]
         k = self.chart.k
-        motions = with_bases(self.chart.motion, points, k)
+        motions = with_bases(_remembered(self.chart.motion), points, k)
         motion = ChartMotion.of(motions, points, k)
         k = min(k, len(motion.frequencies))
         whole = parameter_polynomial(
@@ -200,6 +200,19 @@ class SharedShapes:
 
     def _period(self, x: Array) -> float:
         return self.chart.period(self._named(x))
+
+
+def _remembered(motions: Motions) -> Motions:
+    """The motions, each made once: a mechanism keeps what it has solved of its motion."""
+    made: dict[tuple[float, ...], Motion] = {}
+
+    def motion(point: Mapping[str, float]) -> Motion:
+        key = tuple(point.values())
+        if key not in made:
+            made[key] = motions(point)
+        return made[key]
+
+    return motion
 
 
 def _judged(found: Multipliers, period: float, error: float) -> tuple[Verdict, float]:
