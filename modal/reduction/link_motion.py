@@ -49,7 +49,7 @@ class LinkMotion(ReducedMotion):
             reducer.bases[name].include(part)
         for name, part in on_links(system, forces).items():
             reducer.bases[name].include(reducer.bases[name].reference.solve(part))
-        worst = reducer.train([(mechanism, np.linspace(*times, TRAINING))])
+        worst, _ = reducer.train([(mechanism, np.linspace(*times, TRAINING))])
         if worst > 1.0:
             raise AccuracyError(f"bases of links: an error bound stays {worst:.3g} times too large")
         return cls(reducer, reducer.reduced(mechanism))
