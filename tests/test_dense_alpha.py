@@ -7,7 +7,7 @@ import pytest
 
 import modal
 from assembly.mechanisms import mechanism as mechanisms
-from modal.transient.link_transient import LinkTransient, on_links
+from modal.transient.reduced_transient import ReducedTransient, on_basis
 from modal.types import Array
 from tests.support.link_machines import COARSE, loaded_beam
 
@@ -15,18 +15,21 @@ SPAN = (0.0, 2e-3)  # s, half a cycle of the slowest mode
 
 
 @pytest.fixture(scope="module")
-def links() -> LinkTransient:
+def links() -> ReducedTransient:
     """A rod with damping, and a force that follows it, which has no potential."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mechanisms, "LARGE_BODY", 60)
         mechanism = loaded_beam(COARSE)
         shape = modal.solve(mechanism.freeze(0.0), k=1).right[:, 0].real
-        found = on_links(mechanism, SPAN, (1e-3 * shape / np.abs(shape).max(), 0.0 * shape))
+        state = (1e-3 * shape / np.abs(shape).max(), 0.0 * shape)
+        found = on_basis(mechanism, SPAN, state, (), None)
     assert found is not None
     return found
 
 
-def stepped(links: LinkTransient, q: Array, v: Array, count: int, rho: float) -> tuple[Array, ...]:
+def stepped(
+    links: ReducedTransient, q: Array, v: Array, count: int, rho: float
+) -> tuple[Array, ...]:
     """Chung and Hulbert (1993), eqs. 14 to 25, as written there: q, v and the energy."""
     am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
     gamma, beta = 0.5 - am + af, 0.25 * (1.0 - am + af) ** 2
@@ -63,7 +66,7 @@ def stepped(links: LinkTransient, q: Array, v: Array, count: int, rho: float) ->
 
 
 @pytest.mark.parametrize("rho", [1.0, 0.7])
-def test_steps_are_those_of_plain_arrays(links: LinkTransient, rho: float) -> None:
+def test_steps_are_those_of_plain_arrays(links: ReducedTransient, rho: float) -> None:
     q, v = links.state(start(links))
     found = modal.integrate(links, SPAN, (q, v), step=SPAN[1] / 40, rho_infinity=rho, probes="all")
     exact = stepped(links, q, v, 40, rho)
@@ -74,7 +77,7 @@ def test_steps_are_those_of_plain_arrays(links: LinkTransient, rho: float) -> No
     np.testing.assert_array_equal(few.time, found.time[[0, 7, 14, 21, 28, 35, 40]])
 
 
-def test_the_energy_defect_falls_with_the_square_of_the_step(links: LinkTransient) -> None:
+def test_the_energy_defect_falls_with_the_square_of_the_step(links: ReducedTransient) -> None:
     q, v = links.state(start(links))
     worst = []
     for count in (400, 800):
@@ -85,7 +88,7 @@ def test_the_energy_defect_falls_with_the_square_of_the_step(links: LinkTransien
     assert worst[0] / worst[1] == pytest.approx(4.0, rel=0.1)
 
 
-def start(links: LinkTransient) -> tuple[Array, Array]:
+def start(links: ReducedTransient) -> tuple[Array, Array]:
     """The slowest mode of the full mechanism, at rest."""
     shape = modal.solve(links.full, k=1).right[:, 0].real
     return 1e-3 * shape / np.abs(shape).max(), 0.0 * shape

@@ -72,7 +72,8 @@ class Motions:
 class LinkInstants:
     """P instants of a reduced mechanism.
 
-    bases: of its reduced bodies, by name. mass, damping, stiffness (P, n, n).
+    bases: of its reduced bodies, by name. mass, damping, stiffness (P, n, n). free: whether nothing
+    resists some motion.
     """
 
     def __init__(
@@ -86,28 +87,25 @@ class LinkInstants:
         series: FrozenSeries = mechanism.freeze_many(
             times, options.transport, options.prestress, options.driven
         )
-        self.series = series
+        self.free = series.rigid[0].shape[1] > 0
         self.mass, self.damping, self.stiffness = series.mass, series.damping, series.stiffness
 
-    def single(self, p: int) -> LinkInstants:
-        """One of the instants."""
-        one, row = copy.copy(self), slice(p, p + 1)
-        one.times = self.times[row]
-        one.mass, one.damping, one.stiffness = (
-            self.mass[row],
-            self.damping[row],
-            self.stiffness[row],
+    def taken(self, index: Index) -> LinkInstants:
+        """Some of the instants."""
+        other = copy.copy(self)
+        for name in ("now", "_reactions"):
+            other.__dict__.pop(name, None)
+        other.times = self.times[index]
+        other.mass, other.damping, other.stiffness = (
+            A[index] for A in (self.mass, self.damping, self.stiffness)
         )
-        one.transformation = Taylor(self.transformation.data[:, row])
-        one.coefficients = {
-            name: Coefficients(at.mass[row], at.damping[row], at.stiffness[row])
-            for name, at in self.coefficients.items()
+        other.transformation = Taylor(self.transformation.data[:, index])
+        other.coefficients = {name: at.take(index) for name, at in self.coefficients.items()}
+        other.turning = {
+            name: [(moments[index], dofs, second) for moments, dofs, second in parts]
+            for name, parts in self.turning.items()
         }
-        one.turning = {
-            name: [(moments[row], dofs, second) for moments, dofs, second in turned]
-            for name, turned in self.turning.items()
-        }
-        return one
+        return other
 
     @cached_property
     def now(self) -> Instant:
