@@ -8,7 +8,7 @@ costs one product with a small table.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,16 +42,23 @@ class InterpolatedMotion:
         self._like, self.interpolant, self.period = like, interpolant, period
 
     @classmethod
-    def of(cls, model: Any, t0: float, t1: float, **options: Any) -> InterpolatedMotion | None:
+    def of(
+        cls, model: Any, t0: float, t1: float, summed: bool = False, **options: Any
+    ) -> InterpolatedMotion | None:
         """Off the instants of `model.freeze_many`; None where that does not exist, where the
         matrices are not smooth, or where they are too large to keep.
 
         Over one period of the matrices (`model.matrix_period`) or more, trigonometric polynomials;
-        else Chebyshev's. options: further arguments of `freeze_many`.
+        else Chebyshev's. summed: only M, the sum of all damping and that of all stiffness. options:
+        further arguments of `freeze_many`.
         """
         if not hasattr(model, "freeze_many"):
             return None
-        freeze_many = partial(model.freeze_many, **options)
+
+        def freeze_many(times: Array) -> FrozenSeries:
+            series: FrozenSeries = model.freeze_many(times, **options)
+            return series.summed() if summed else series
+
         # Parts that vanish at symmetric positions are there at the others.
         first = freeze_many(t0 + (t1 - t0) * np.array(PLACES))
         names = tuple(first.values)
