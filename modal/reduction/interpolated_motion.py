@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from assembly.linalg.combination import Pattern
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
@@ -141,8 +142,17 @@ class InterpolatedMotion:
 
         The table of the polynomials is projected, once.
         """
-        parts = [V.T @ A @ V for A in self._dense(self._sums.table)]
-        return ProjectedMotion(replace(self.interpolant, table=np.stack(parts, axis=1)))
+        table = self.on_space(self._sums.table, V)
+        return ProjectedMotion(replace(self.interpolant, table=table))
+
+    def on_space(self, sums: Array, V: Array) -> Array:
+        """VᵀAV (m, groups, r, r) of the matrices A with entries `sums` (m, groups, entries)."""
+        count, (entries, n) = sums.shape[0] * sums.shape[1], (sums.shape[2], len(V))
+        starts = (np.arange(count)[:, None] * entries + self.pattern.indptr[:-1]).reshape(-1)
+        columns = np.tile(self.pattern.indices, count)
+        parts = (sums.reshape(-1), columns, np.append(starts, count * entries))
+        stacked = sp.csr_matrix(parts, shape=(count * n, n))
+        return np.asarray(V.T @ (stacked @ V).reshape(*sums.shape[:2], n, -1))
 
     def _dense(self, sums: Array) -> Array:
         """Sums (m, 3, entries) as matrices (3, m, n, n)."""

@@ -11,28 +11,37 @@ Triple = tuple[Array, Array, Array]
 
 def product(A: Array, X: Complex) -> Complex:
     """Real matrices (P, m, m) times complex columns (P, m, K), in real arithmetic."""
-    K = X.shape[-1]
-    wide = A @ np.concatenate([X.real, X.imag], axis=-1)
-    return np.asarray(wide[..., :K] + 1j * wide[..., K:])
+    wide: Array = A @ _parts(X)
+    return wide.view(complex)
 
 
 def solved(A: Array, X: Complex) -> Complex:
     """A⁻¹ of complex columns (P, m, K), in real arithmetic."""
-    K = X.shape[-1]
-    wide = np.linalg.solve(A, np.concatenate([X.real, X.imag], axis=-1))
-    return np.asarray(wide[..., :K] + 1j * wide[..., K:])
+    return np.ascontiguousarray(np.linalg.solve(A, _parts(X))).view(complex)
+
+
+def _parts(X: Complex) -> Array:
+    """Real and imaginary parts of the columns, in turn, (P, m, 2K)."""
+    return np.ascontiguousarray(X, dtype=complex).view(float)
 
 
 def quadratic(matrices: Triple, lam: Complex, Q: Complex) -> Complex:
     """(λ²M + λC + K) q of each mode, (P, m, K)."""
     M, C, K = matrices
     row = lam[:, None, :]
-    return np.asarray(product(M, Q * row**2) + product(C, Q * row) + product(K, Q))
+    out = product(M, Q)
+    out *= row
+    out += product(C, Q)
+    out *= row
+    out += product(K, Q)
+    return out
 
 
 def pairing(M: Array, C: Array, lam: Complex, U: Complex, Q: Complex) -> Complex:
     """uᴴ(2λM + C)q of each mode, (P, K)."""
-    image = product(M, Q * (2.0 * lam[:, None, :])) + product(C, Q)
+    image = product(M, Q)
+    image *= 2.0 * lam[:, None, :]
+    image += product(C, Q)
     return np.asarray((U.conj() * image).sum(axis=1))
 
 
@@ -68,10 +77,17 @@ def lowest_eigenpairs(
     lam = np.take_along_axis(values, order, 1).astype(complex)
     if not np.all(np.isfinite(lam)) or np.take_along_axis(lower, order, 1).any():
         return None
-    # Rows of X⁻¹ are left vectors yᴴ of [[−K⁻¹C, −K⁻¹M], [I, 0]]: u = K⁻ᵀ y₁.
-    unit = np.zeros((P, 2 * m, order.shape[1]))
-    np.put_along_axis(unit, order[:, None], 1.0, axis=1)
-    rows = np.linalg.solve(transposed(X).astype(complex), unit)
+    # Rows of X⁻¹ are left vectors yᴴ of [[−K⁻¹C, −K⁻¹M], [I, 0]]: u = K⁻ᵀ y₁. LAPACK returns pairs
+    # x̄, x in this order. With the real parts of x and the imaginary ones in their places all is
+    # real, and the row of x is half that of the first minus i/2 times that of the second.
+    second = reciprocal.imag < 0.0
+    parts = np.where(second[:, None], X.imag, X.real)
+    paired = np.take_along_axis(second, order, 1)
+    places = np.concatenate([order, order - paired], axis=1)
+    unit = np.zeros((P, 2 * m, places.shape[1]))
+    np.put_along_axis(unit, places[:, None], 1.0, axis=1)
+    own, first = np.split(np.linalg.solve(transposed(parts), unit)[:, :m], 2, axis=2)
+    rows = np.where(paired[:, None], 0.5 * (first - 1j * own), own)
     q = np.take_along_axis(X[:, :m], order[:, None], 2).astype(complex)
-    u = solved(transposed(K), rows[:, :m].conj())
+    u = solved(transposed(K), rows.conj())
     return lam, q / np.linalg.norm(q, axis=1, keepdims=True), u

@@ -50,7 +50,7 @@ KEPT = 0.1  # of √accuracy: relative size of directions that are kept
 LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
 STARTING = 1e-5  # relative singular values below which directions are left out of the first basis
 GROWING = 1e-3  # and of those that join it
-BLOCK = 64  # instants that are computed together
+BLOCK = 32  # instants that are computed together
 EPS = float(np.finfo(float).eps)
 
 
