@@ -238,10 +238,11 @@ class SmoothSource:
         drawn = np.random.default_rng(13).permutation(len(self._at))[:checks]
         for n in drawn:
             t = float(self._at[n])
-            modes, _, _ = self._at_times(np.array([t]))
+            modes = self._made[t]
             k = min(self._count, checked)
             exact, exact_bound = full_modes(self._freeze(t), k)
-            found, bound = modes.eigenvalues[0], modes.bound[0]
+            found = modes.eigenvalues
+            bound = modes.backward_error * modes.condition_number * np.abs(found)
             floor = self._accuracy * float(np.abs(exact).max())
             for lam in (
                 unmatched(found, bound, exact, exact_bound, floor),
