@@ -201,7 +201,8 @@ class ReducedPattern:
         keys = np.concatenate([r * n + c for r, c in pairs])
         order = np.argsort(keys, kind="stable")
         ordered = keys[order]
-        self._source = np.concatenate([self.inner, len(rows) + np.arange(len(keys) - len(self.inner))])[order]
+        changed = len(rows) + np.arange(len(keys) - len(self.inner))
+        self._source = np.concatenate([self.inner, changed])[order]
         self.sparsity = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
 
     def reduce(

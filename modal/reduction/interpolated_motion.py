@@ -24,6 +24,7 @@ from modal.reduction.interpolation import (
     chebyshev_interpolant,
     periodic_interpolant,
 )
+from modal.reduction.stacked_matrices import StackedMatrices
 from modal.types import Array, Index
 
 PLACES = (0.0, 0.5, 0.309, 0.927)  # of the span, whose parts are those of the model
@@ -134,8 +135,12 @@ class InterpolatedMotion:
 
     def matrices(self, times: Array) -> tuple[Array, Array, Array]:
         """M, C + D and all stiffness at times (P,), each (P, n, n)."""
-        M, C, K = self._dense(self._sums.many(times))
+        M, C, K = (A.dense() for A in self.stacked(times))
         return M, C, K
+
+    def stacked(self, times: Array) -> tuple[StackedMatrices, ...]:
+        """The same, sparse."""
+        return StackedMatrices.of(self.pattern, self._sums.many(times))
 
     def projected(self, V: Array) -> ProjectedMotion:
         """M, C + D and all stiffness on a space V (n, r), as functions of time.
@@ -153,14 +158,6 @@ class InterpolatedMotion:
         parts = (sums.reshape(-1), columns, np.append(starts, count * entries))
         stacked = sp.csr_matrix(parts, shape=(count * n, n))
         return np.asarray(V.T @ (stacked @ V).reshape(*sums.shape[:2], n, -1))
-
-    def _dense(self, sums: Array) -> Array:
-        """Sums (m, 3, entries) as matrices (3, m, n, n)."""
-        pattern, n = self._like.pattern, self._like.n
-        rows = np.repeat(np.arange(n), np.diff(pattern.indptr))
-        out = np.zeros((3, len(sums), n * n))
-        out[:, :, rows * n + pattern.indices] = sums.swapaxes(0, 1)
-        return out.reshape(3, len(sums), n, n)
 
 
 class ProjectedMotion:

@@ -307,9 +307,10 @@ def veerings_inside(
 class Distances:
     """The differences of all pairs of modes inside their steps.
 
-    pairs: places of the modes of each pair. ends: at both ends, and their slopes times the length of the step; size: the larger |λ|.
-    along (PLACES, …, pairs): between the ends. passes: whether the order of frequency changes;
-    unclear, approach: whether it may, and whether the distance has a least value inside.
+    pairs: places of the modes of each pair. ends: at both ends, and their slopes times the length
+    of the step; size: the larger |λ|. along (PLACES, …, pairs): between the ends. passes: whether
+    the order of frequency changes; unclear, approach: whether it may, and whether the distance has
+    a least value inside.
     """
 
     pairs: tuple[Index, Index]

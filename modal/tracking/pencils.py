@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import numpy as np
 
 from modal.types import Array, Complex, Index
 
 Triple = tuple[Array, Array, Array]
 
+
+class Applied(Protocol):
+    """Matrices of P instants that are multiplied with columns (P, m, K)."""
+
+    def __matmul__(self, X: Array) -> Array: ...
+
+
 APART = 1e-6  # of |λ|: other eigenvalues are at least so far from one whose vector is solved for
 RESIDUAL = 1e-11  # of |λ|²‖M‖ + |λ|‖C‖ + ‖K‖: largest residual of a vector that is solved for
 
 
-def product(A: Array, X: Complex) -> Complex:
+def product(A: Applied, X: Complex) -> Complex:
     """Real matrices (P, m, m) times complex columns (P, m, K), in real arithmetic."""
-    wide: Array = A @ _parts(X)
+    wide = A @ _parts(X)
     return wide.view(complex)
 
 
@@ -28,7 +38,7 @@ def _parts(X: Complex) -> Array:
     return np.ascontiguousarray(X, dtype=complex).view(float)
 
 
-def quadratic(matrices: Triple, lam: Complex, Q: Complex) -> Complex:
+def quadratic(matrices: Sequence[Applied], lam: Complex, Q: Complex) -> Complex:
     """(λ²M + λC + K) q of each mode, (P, m, K)."""
     M, C, K = matrices
     row = lam[:, None, :]
@@ -75,7 +85,7 @@ def lowest_eigenpairs(
     inverse = np.zeros((P, 2 * m, 2 * m))
     inverse[:, :m] = -np.linalg.solve(K, np.concatenate([C, M], axis=2))
     inverse[:, m:, :m] = np.eye(m)
-    values, order = _lowest(np.linalg.eigvals(inverse), count)
+    values, order = _lowest(np.asarray(np.linalg.eigvals(inverse), dtype=complex), count)
     lam = np.take_along_axis(values, order, 1)
     if not np.all(np.isfinite(lam)) or (lam.imag < 0.0).any():
         return None
@@ -106,7 +116,7 @@ def _lowest(reciprocal: Complex, count: int) -> tuple[Complex, Index]:
     """The eigenvalues (P, 2m) from their reciprocals, and the places of those of smallest |λ|, Im λ
     ≥ 0: the largest of the inverse problem."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where(reciprocal != 0.0, 1.0 / reciprocal, np.inf).astype(complex)
+        values = np.where(reciprocal != 0.0, 1.0 / reciprocal, np.inf)
     size = np.where(values.imag < 0.0, np.inf, np.abs(values))
     return values, np.argsort(size, axis=1, kind="stable")[:, :count]
 
@@ -114,12 +124,12 @@ def _lowest(reciprocal: Complex, count: int) -> tuple[Complex, Index]:
 def _of_all_vectors(inverse: Array, K: Array, count: int) -> tuple[Complex, Complex, Complex]:
     """As `lowest_eigenpairs`, from all eigenvectors of [[−K⁻¹C, −K⁻¹M], [I, 0]]."""
     m = K.shape[1]
-    reciprocal, X = np.linalg.eig(inverse)
+    reciprocal, X = (np.asarray(part, dtype=complex) for part in np.linalg.eig(inverse))
     values, order = _lowest(reciprocal, count)
     # Rows of X⁻¹ are left vectors yᴴ: u = K⁻ᵀ y₁.
     unit = np.zeros((*X.shape[:2], count))
     np.put_along_axis(unit, order[:, None], 1.0, axis=1)
-    rows = np.linalg.solve(transposed(X).astype(complex), unit)
+    rows = np.linalg.solve(transposed(X), unit.astype(complex))
     q = np.take_along_axis(X[:, :m], order[:, None], 2)
     u = solved(transposed(K), rows[:, :m].conj())
     return np.take_along_axis(values, order, 1), q / np.linalg.norm(q, axis=1, keepdims=True), u
