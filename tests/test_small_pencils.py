@@ -56,7 +56,7 @@ def test_lowest_eigenpairs() -> None:
 
 
 def test_double_eigenvalues_have_two_vectors() -> None:
-    """Two equal parts: a solve at a double eigenvalue would give the same vector twice."""
+    """Two equal parts: solves at a double eigenvalue would give nearly the same vector twice."""
     M, C, K = pencils(2, n=4)
 
     def twice(A: np.ndarray) -> np.ndarray:
@@ -64,7 +64,8 @@ def test_double_eigenvalues_have_two_vectors() -> None:
 
     check(twice(M), twice(C), twice(K), 6, 1e-7)
     _, q, _ = lowest_eigenpairs(twice(M), twice(C), twice(K), 6)
-    assert all(np.linalg.cond(pair) < 1e6 for pair in (q[0, :, :2], q[3, :, 2:4]))
+    pairs = [q[p, :, i : i + 2] for p in range(len(q)) for i in (0, 2, 4)]
+    assert max(np.linalg.cond(pair) for pair in pairs) < 100.0
 
 
 def motion(seed: int, breathing: float, damping: float = 0.0, n: int = 6) -> Derivatives:
