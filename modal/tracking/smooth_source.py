@@ -51,7 +51,7 @@ KEPT = 0.1  # of √accuracy: relative size of directions that are kept
 LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
 STARTING = 1e-5  # relative singular values below which directions are left out of the first basis
 GROWING = 1e-3  # and of those that join it
-BLOCK = 32  # instants that are computed together
+BLOCK_NUMBERS = 1 << 21  # entries of the matrices that are solved with together
 EPS = float(np.finfo(float).eps)
 
 
@@ -265,7 +265,9 @@ class SmoothSource:
 
     def _make(self) -> None:
         """The snapshots of all instants; the basis grows first where it is not accurate enough."""
-        blocks = np.array_split(self._at, -(-len(self._at) // BLOCK))
+        n, r = self._V.shape
+        numbers = len(self._at) * max(n * n, self._count * r * r)
+        blocks = np.array_split(self._at, min(len(self._at), -(-numbers // BLOCK_NUMBERS)))
         made: list[tuple[_Small, Triple]] = []
         for _ in range(ROUNDS):
             made = []
