@@ -75,7 +75,63 @@ def test_a_basis_that_is_not_grown_enough_says_so(machine: assembly.Mechanism) -
     reducer = LinkReducer([solid_slider_crank((6, 1, 1))(SPEED)], Options(), 9, 1e-9)
     (found,) = reducer.solve(machine, np.array([0.013]))
     assert reducer.accepted(found).max() > 1.0
-    assert reducer.train([(machine, np.array([0.013]))]) <= 1.0
+    assert reducer.train([(machine, np.array([0.013]))])[0] <= 1.0
+
+
+def test_instants_of_several_mechanisms_are_solved_together() -> None:
+    """As each mechanism alone; the bases grow from known modes of one instant of a batch."""
+    make = solid_slider_crank((6, 1, 1))
+    points = [(make(50.0), np.array([0.0, 0.03, 0.05])), (make(70.0), np.array([0.011]))]
+    reducer = LinkReducer([mechanism for mechanism, _ in points], Options(), 6, 1e-8)
+    together = reducer.solve_all(points)
+    for (mechanism, times), found in zip(points, together, strict=True):
+        (alone,) = reducer.solve(mechanism, times)
+        assert found.instants.mechanism.full is mechanism
+        apart = np.abs(found.modes.eigenvalues - alone.modes.eigenvalues)
+        assert apart.max() <= 1e-9 * np.abs(alone.modes.eigenvalues).max()
+    chosen = together[0].points(np.array([1]))
+    (alone,) = reducer.solve(points[0][0], chosen.instants.times)
+    assert np.allclose(chosen.bounds.left, alone.bounds.left, rtol=0.5)
+    assert reducer.accepted(chosen).max() > 1.0
+    worst, (trained,) = reducer.train([(points[0][0], chosen.instants.times)], [chosen])
+    assert worst <= 1.0
+    moved = np.abs(trained.modes.eigenvalues - chosen.modes.eigenvalues)
+    assert np.all(moved <= trained.bounds.error_bound + chosen.bounds.error_bound)
+
+
+def test_joint_points_are_formed_once_a_body() -> None:
+    """Mechanisms of the same bodies share what does not depend on their motion."""
+    make = solid_slider_crank((6, 1, 1))
+    first, second = make(50.0).topology, make(70.0).topology
+    for point, (_, turning) in first.fitted.items():
+        assert turning is second.fitted[point][1]
+
+
+def test_freezing_a_large_mechanism_follows_its_motion_and_solves_nothing() -> None:
+    """A time that the motion does not reach is refused by `freeze`, in the words of `state`."""
+    arm = assembly.beam(0.5, assembly.rectangle(0.02, 0.01), assembly.steel, 80, planar=True)
+    rod = assembly.beam(0.3, assembly.rectangle(0.02, 0.01), assembly.steel, 80, planar=True)
+    machine = assembly.Mechanism(
+        {"arm": arm, "rod": rod, "slider": assembly.rigid_body(0.2, 1e-4, planar=True)},
+        [
+            assembly.revolute("ground", (0, 0), "arm", "start", name="A"),
+            assembly.revolute("arm", "end", "rod", "start", name="B"),
+            assembly.revolute("rod", "end", "slider", "origin", name="C"),
+            assembly.prismatic("ground", (0, 0), "slider", "origin", axis=(1, 0), name="D"),
+        ],
+        [assembly.driver("A", 2.0)],
+        initial={"rod": (0.5, 0, 0), "slider": (0.8, 0, 0)},
+    )
+    assert not machine.closure._cache
+    machine.freeze(0.2)
+    assert not machine.closure._cache
+    with pytest.raises(assembly.SingularPositionError) as by_state:
+        machine.state(0.5)  # sin(2 t) = 0.3/0.5 at t = 0.32 s
+    with pytest.raises(assembly.SingularPositionError) as by_freeze:
+        machine.freeze(0.5)
+    assert str(by_freeze.value) == str(by_state.value)
+    with pytest.raises(assembly.MechanismError, match="finite time"):
+        machine.freeze(np.inf)
 
 
 def test_full_order_verification_finds_the_modes_of_the_full_mechanism(

@@ -368,5 +368,10 @@ class Body:
         return {}
 
     @cached_property
+    def attachments(self) -> dict[Any, Any]:
+        """Motions of the nodes and node sets that joints and loads of mechanisms use."""
+        return {}
+
+    @cached_property
     def _load_stiffness(self) -> dict[bytes, Any]:
         return {}

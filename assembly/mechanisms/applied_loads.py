@@ -118,9 +118,7 @@ class AppliedLoads:
         out = []
         for point in self.points:
             body = self.bodies[point.body]
-            rows, cols, weights = zip(*point.motion(body.dofs, self.planar), strict=True)
-            motion = sp.csr_matrix((weights, (rows, cols)), shape=(6, len(body.dofs)))
-            found = body.on_coordinates(motion).tocoo()
+            found = point.forms(body, self.planar).motion.tocoo()
             place = (found.row, found.col + self._offsets[point.body])
             out.append(sp.csr_matrix((found.data, place), shape=(6, self._offsets[-1])))
         return out

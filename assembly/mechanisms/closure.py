@@ -86,12 +86,18 @@ class Closure:
     def states(self, times: Array) -> RigidState:
         """The same at times (P,), all at once."""
         times = as_numbers(times, "t", MechanismError)
-        finite = np.isfinite(times)
-        if not np.all(finite):
-            raise MechanismError(
-                f"t: must be a finite time in s, got {float(times[np.argmin(finite)])}"
-            )
+        _check_finite(times)
         return self._rates(times, self._poses(times))
+
+    def reach(self, t: float) -> None:
+        """Follow the motion up to t (s), without solving for the position there.
+
+        Raises what `state` raises where the motion ends before t.
+        """
+        t = as_number(t, "t", MechanismError)
+        _check_finite(np.array([t]))
+        (t,) = self._in_first_period(np.array([t]))
+        self._extend(float(t), 1 if t >= 0.0 else -1)
 
     def sample_times(self, count: int) -> list[float]:
         """Instants that stand for the motion: over a period, or the first anchors."""
@@ -127,11 +133,7 @@ class Closure:
 
     def _poses(self, times: Array) -> Pose:
         """The poses (P, ...) at times (P,): Newton from between two anchors, else by way."""
-        if self.period is not None:
-            outside = ~((times >= 0.0) & (times < self.period))
-            if np.any(outside) and self._repeats:
-                turns = np.floor(times / self.period)
-                times = np.where(outside, times - turns * self.period, times)
+        times = self._in_first_period(times)
         count, bodies = len(times), self.count
         found = Pose(np.empty((count, bodies, 3)), np.empty((count, bodies, 3, 3)))
         for sign in (1, -1):
@@ -141,10 +143,18 @@ class Closure:
                 found.r[mine], found.R[mine] = poses.r, poses.R
         return found
 
-    def _on_side(self, times: Array, sign: int) -> Pose:
-        """The poses at times of one sign."""
+    def _in_first_period(self, times: Array) -> Array:
+        """Times in the first period at which the positions are those at times (P,)."""
+        if self.period is not None:
+            outside = ~((times >= 0.0) & (times < self.period))
+            if np.any(outside) and self._repeats:
+                turns = np.floor(times / self.period)
+                times = np.where(outside, times - turns * self.period, times)
+        return times
+
+    def _extend(self, last: float, sign: int) -> None:
+        """Anchors of one sign up to a time; SingularPositionError where the motion ends before."""
         anchors = self._anchors[sign]
-        last = float(times[np.argmax(sign * times)])
         while sign * anchors[-1].t < sign * last and sign not in self._walls:
             try:
                 anchors.append(self._next_anchor(anchors[-1], sign))
@@ -152,6 +162,11 @@ class Closure:
                 self._walls[sign] = wall
         if sign in self._walls and sign * last >= sign * self._walls[sign].t:
             raise SingularPositionError(str(self._walls[sign]))
+
+    def _on_side(self, times: Array, sign: int) -> Pose:
+        """The poses at times of one sign."""
+        anchors = self._anchors[sign]
+        self._extend(float(times[np.argmax(sign * times)]), sign)
         at = np.array([sign * a.t for a in anchors])
         first = np.searchsorted(at, sign * times, side="right") - 1
         if len(anchors) == 1:
@@ -287,3 +302,11 @@ class Closure:
         twist = -self.equations.expand(J.solve(self.rows.drift(e, t)))
         e = self.rows.evaluate(moving_frames(pose, twist, np.zeros_like(twist)), t)
         return RigidState(t, pose, twist, -self.equations.expand(J.solve(e.value.second)), J)
+
+
+def _check_finite(times: Array) -> None:
+    finite = np.isfinite(times)
+    if not np.all(finite):
+        raise MechanismError(
+            f"t: must be a finite time in s, got {float(times[np.argmin(finite)])}"
+        )

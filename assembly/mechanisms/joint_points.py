@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
-from assembly.dofs import DofMap
 from assembly.errors import MechanismError
 from assembly.kinematics import skew
 from assembly.mechanisms.joints import GROUND, Joint, Point
@@ -39,25 +39,65 @@ class JointPoint:
     point: Array
     lever: Array
 
-    def motion(self, dofs: DofMap, planar: bool) -> list[tuple[int, int, float]]:
-        """How the point's displacement and rotation (entries 0–5) follow from the body's DOFs.
+    def forms(self, body: Body, planar: bool) -> PointForms:
+        """The motion of the point, of the body itself or of a reduced one; formed once a body."""
+        key = self.nodes.tobytes(), planar
+        if key not in body.attachments:
+            body.attachments[key] = PointForms(body, self.nodes, planar)
+        found: PointForms = body.attachments[key]
+        return found
 
-        Triples (entry, DOF, weight); entries that the body cannot show are missing.
-        """
-        numbers, k = dofs.numbers, len(self.nodes)
-        out = []
-        for node in self.nodes.tolist():
+
+class PointForms:
+    """How the motion of a node, or of a set of nodes, follows from the coordinates of its body.
+
+    motion (6, size): displacement and rotation; rows that the body cannot show are zero.
+    """
+
+    def __init__(self, body: Body, nodes: Index, planar: bool) -> None:
+        self._body, self._nodes, self._planar = body, nodes, planar
+        self.motion = body.on_coordinates(self._nodal())
+
+    @property
+    def _fitted(self) -> FittedRotation:
+        return FittedRotation(self._body.dofs.coordinates[self._nodes], self._planar)
+
+    def _nodal(self) -> sp.csr_matrix:
+        """The forms by the DOFs of the nodes, (6, DOFs)."""
+        dofs, k = self._body.dofs, len(self._nodes)
+        numbers = dofs.numbers
+        entries: list[tuple[int, int, float]] = []
+        for node in self._nodes.tolist():
             for component in range(3 if k > 1 else 6):
                 if (node, component) in numbers:
-                    out.append((component, numbers[node, component], 1.0 / k))
+                    entries.append((component, numbers[node, component], 1.0 / k))
         if k > 1:
-            turn = FittedRotation(dofs.coordinates[self.nodes], planar).first
-            for i, node in enumerate(self.nodes.tolist()):
+            turn = self._fitted.first
+            for i, node in enumerate(self._nodes.tolist()):
                 for axis, component in np.ndindex(3, 3):
                     weight = turn[axis, 3 * i + component]
                     if weight != 0.0 and (node, component) in numbers:
-                        out.append((3 + axis, numbers[node, component], float(weight)))
-        return out
+                        entries.append((3 + axis, numbers[node, component], float(weight)))
+        rows, cols, weights = zip(*entries, strict=True) if entries else ((), (), ())
+        return sp.csr_matrix((weights, (rows, cols)), shape=(6, len(dofs)))
+
+    @cached_property
+    def second(self) -> tuple[Index, Array]:
+        """Of a set's best-fit rotation: coordinates (k,) of the body, and the second derivatives
+        (3, k, k) of the three rotations by these."""
+        body = self._body
+        pairs = [(node, c) for node in self._nodes.tolist() for c in range(3)]
+        numbers = np.array([body.dofs.numbers.get(pair, -1) for pair in pairs])
+        there = np.flatnonzero(numbers >= 0)
+        fitted = self._fitted
+        second = np.stack([fitted.second(e)[np.ix_(there, there)] for e in np.eye(3)])
+        entries = (np.ones(len(there)), (np.arange(len(there)), numbers[there]))
+        nodal = sp.csr_matrix(entries, shape=(len(there), len(body.dofs)))
+        form, own = body.on_coordinates(nodal), numbers[there]
+        if form is not nodal:
+            dense = form.toarray()
+            own, second = np.arange(body.size), dense.T @ second @ dense
+        return own, second
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ class MechanismSystem(FrozenSystem):
     Raises
     ------
     SingularPositionError
-        When the mechanism cannot be assembled, or loses rank, at t.
+        When the motion ends before t: the mechanism cannot be assembled, or loses rank.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class MechanismSystem(FrozenSystem):
         driven: bool | None,
     ) -> None:
         check_prestress(prestress)
-        mechanism.state(t)
+        mechanism.closure.reach(t)
         self.mechanism, self.t, self.driven = mechanism, t, driven
         self.transport, self.prestress = transport, prestress
         self.parameters = dict(t=t)

@@ -22,7 +22,7 @@ from assembly.mechanisms.compliance import Compliance
 from assembly.mechanisms.conditions import conditions, driving_condition, mean_conditions
 from assembly.mechanisms.deflections import Deflections
 from assembly.mechanisms.drivers import Driver
-from assembly.mechanisms.joint_points import FittedRotation, JointPoint, joint_points
+from assembly.mechanisms.joint_points import JointPoint, joint_points
 from assembly.mechanisms.joint_rows import JointRows
 from assembly.mechanisms.joints import GROUND, Joint
 from assembly.mechanisms.part_checks import check_bodies, check_names
@@ -158,21 +158,17 @@ class Topology:
     @cached_property
     def motions(self) -> sp.csr_matrix:
         """Displacements and rotations of all units from all DOFs, (units, DOFs)."""
-        place = {(int(p), int(e)): k for k, (p, e) in enumerate(self.units)}
         blocks = []
         for i, body in enumerate(self.bodies.values()):
-            rows, cols, weights = [], [], []
+            forms = [sp.csr_matrix((0, body.size))]
             for number, point in enumerate(self.points):
-                for entry, unknown, weight in (
-                    point.motion(body.dofs, self.planar) if point.body == i else ()
-                ):
-                    if (number, entry) in place:
-                        rows.append(place[number, entry])
-                        cols.append(unknown)
-                        weights.append(weight)
-            shape = (len(self.units), len(body.dofs))
-            blocks.append(body.on_coordinates(sp.csr_matrix((weights, (rows, cols)), shape=shape)))
-        return sp.csr_matrix(sp.hstack(blocks, format="csr"))
+                entries = self.units[self.units[:, 0] == number, 1]
+                if point.body == i and len(entries):
+                    forms.append(point.forms(body, self.planar).motion[entries])
+            blocks.append(sp.vstack(forms, format="csr"))
+        # The units of a body are in the order of its points.
+        whole = sp.block_diag(blocks, format="csr")
+        return sp.csr_matrix(whole[np.argsort(np.concatenate(self.own), kind="stable")])
 
     def check_unknowns(self) -> None:
         """MechanismError when a joint's nodes lack a DOF that the joint ties."""
@@ -268,20 +264,12 @@ class Topology:
             point = self.points[number]
             if len(point.nodes) > 1:
                 body = list(self.bodies.values())[point.body]
-                pairs = [(node, c) for node in point.nodes.tolist() for c in range(3)]
-                numbers = np.array([body.dofs.numbers.get(pair, -1) for pair in pairs])
-                there = np.flatnonzero(numbers >= 0)
-                fitted = FittedRotation(body.dofs.coordinates[point.nodes], self.planar)
-                second = np.stack([fitted.second(e)[np.ix_(there, there)] for e in np.eye(3)])
-                entries = (np.ones(len(there)), (np.arange(len(there)), numbers[there]))
-                nodal = sp.csr_matrix(entries, shape=(len(there), len(body.dofs)))
-                form, own = body.on_coordinates(nodal), numbers[there]
-                if form is not nodal:
-                    own, dense = np.arange(body.size), form.toarray()
-                    second = dense.T @ second @ dense
+                own, second = point.forms(body, self.planar).second
                 slots = place[self.offsets[point.body] + own]
                 known = np.flatnonzero(slots >= 0)
-                out[number] = (slots[known], second[:, known[:, None], known])
+                if len(known) < len(slots):
+                    slots, second = slots[known], second[:, known[:, None], known]
+                out[number] = (slots, second)
         return out
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,8 @@ from modal.proofs.judge import Verdict, judge
 from modal.provenance.fingerprint import ROWS, PointPrints, Probe
 from modal.reduction.link_check import check_links
 from modal.reduction.link_instants import Options
-from modal.reduction.link_reducer import LinkReducer, linked
-from modal.types import Array, Index
+from modal.reduction.link_reducer import LinkModes, LinkReducer, Points, linked
+from modal.types import Array, Index, Mask
 
 # Points of one mechanism: its number in the list, their numbers and times.
 Group = tuple[Mechanism, Index, Array]
@@ -98,7 +98,7 @@ class LinkMethod:
         self.reducer = self._new()
         validation = self._groups(self.grid.drawn(VALIDATION, seed=3))
         for groups in (self._training, validation):
-            worst = self.reducer.train([(m, times) for m, _, times in groups])
+            worst, _ = self.reducer.train([(m, times) for m, _, times in groups])
             if worst > 1.0:
                 raise AccuracyError(
                     f"stability_map: an error bound stays {worst:.3g} times above the tolerance "
@@ -116,38 +116,35 @@ class LinkMethod:
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         assert self.reducer is not None
         points = self.grid.points(tile)
+        groups = self._groups(points)
+        numbers = np.concatenate([own for _, own, _ in groups])
+        found = self.reducer.solve_all([(mechanism, times) for mechanism, _, times in groups])
         verdicts: list[Verdict | None] = [None] * len(points)
-        unfinished: list[Group] = []
-        least = np.inf
-        for mechanism, numbers, times in self._groups(points):
-            needed = self._judged(self.reducer, mechanism, numbers, times, verdicts)
-            left = np.isfinite(needed)
-            if left.any():
-                unfinished.append((mechanism, numbers[left], times[left]))
-                least = min(least, float(needed.min()))
-        if unfinished:
-            private = self.reducer.branch(max(least, SHARPEST))
-            private.train([(mechanism, times) for mechanism, _, times in unfinished])
-            for mechanism, numbers, times in unfinished:
-                self._judged(private, mechanism, numbers, times, verdicts)
+        needed = self._judged(self.reducer, found, numbers, verdicts)
+        left = np.isfinite(needed)
+        if left.any():
+            known, times = _parted(found, left)
+            private = self.reducer.branch(max(float(needed.min()), SHARPEST))
+            _, found = private.train(times, known)
+            self._judged(private, found, numbers[left], verdicts)
         return columns([v for v in verdicts if v is not None], np.zeros(len(points), dtype=np.int8))
 
     def _judged(
         self,
         reducer: LinkReducer,
-        mechanism: Mechanism,
+        modes: Sequence[LinkModes],
         numbers: Index,
-        times: Array,
         verdicts: list[Verdict | None],
     ) -> Array:
-        """Enter the verdicts; the tolerance that each point still needs, infinite for none.
+        """Enter the verdicts of points, by their numbers; the tolerance that each still needs,
+        infinite for none.
 
         A point is finished when its bounds are within the tolerance and no growth rate above
         round-off is below its bound.
         """
         needed = []
-        start = 0
-        for found in reducer.solve(mechanism, times):
+        places = iter(numbers)
+        for found in modes:
             lam, bounds = found.modes.eigenvalues, found.bounds.error_bound
             accepted = reducer.accepted(found).max(axis=1) <= 1.0
             noise = NOISE * found.bounds.round_off * found.modes.condition
@@ -158,9 +155,19 @@ class LinkMethod:
             tolerance = np.where(tolerance < SHARPEST, np.inf, tolerance)
             needed.append(np.where(accepted, tolerance, np.minimum(tolerance, self.tolerance)))
             for values, error in zip(lam, bounds, strict=True):
-                verdicts[numbers[start]] = judge(values, error)
-                start += 1
+                verdicts[next(places)] = judge(values, error)
         return np.concatenate(needed)
 
     def destroy(self) -> None:
         pass
+
+
+def _parted(found: Sequence[LinkModes], chosen: Mask) -> tuple[list[LinkModes], list[Points]]:
+    """The modes at the chosen instants of all, and the mechanisms and times of these."""
+    known, start = [], 0
+    for each in found:
+        own = np.flatnonzero(chosen[start : start + len(each.instants.times)])
+        start += len(each.instants.times)
+        if len(own):
+            known.append(each.points(own))
+    return known, [(each.instants.mechanism.full, each.instants.times) for each in known]

@@ -38,7 +38,7 @@ def with_bases(motions: Motions, points: Sequence[Mapping[str, float]], k: int) 
         mechanisms.append((system.mechanism, period * np.arange(TRAINING) / TRAINING))
     options = Options(first.transport, first.prestress is not None, first.driven)
     reducer = LinkReducer([m for m, _ in mechanisms], options, k, ACCURACY)
-    worst = reducer.train(mechanisms)
+    worst, _ = reducer.train(mechanisms)
     if worst > 1.0:
         raise AccuracyError(f"bases of links: an error bound stays {worst:.3g} times too large")
 

@@ -25,7 +25,7 @@ from modal.reduction.affine import Coefficients
 from modal.reduction.basis import UNDERESTIMATE, Projected
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ROUND_OFF
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Index
 
 AMPLIFICATION = 8.0  # largest value of 1/(1 − β) that is used
 ALIKE = 4.0  # ratio of condition numbers up to which two modes can be a defective pair
@@ -45,6 +45,16 @@ class ErrorBounds:
     round_off: Array
     right: Array
     left: Array
+
+    def points(self, index: Index) -> ErrorBounds:
+        """Those of some of the points."""
+        return ErrorBounds(
+            self.error_bound[index],
+            self.perturbation[index],
+            self.round_off[index],
+            self.right[index],
+            self.left[index],
+        )
 
 
 def error_bounds(projected: Projected, at: Coefficients, modes: SmallModes) -> ErrorBounds:

@@ -15,6 +15,7 @@ R is [λ̄²M + λ̄(C + D)ᵀ + Kᵀ] δ alone. Bodies that are not reduced sat
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,7 +72,8 @@ class Motions:
 class LinkInstants:
     """P instants of a reduced mechanism.
 
-    bases: of its reduced bodies, by name. mass, damping, stiffness (P, n, n).
+    bases: of its reduced bodies, by name. mass, damping, stiffness (P, n, n). free: whether nothing
+    resists some motion.
     """
 
     def __init__(
@@ -85,12 +87,25 @@ class LinkInstants:
         series: FrozenSeries = mechanism.freeze_many(
             times, options.transport, options.prestress, options.driven
         )
-        self.series = series
+        self.free = series.rigid[0].shape[1] > 0
         self.mass, self.damping, self.stiffness = series.mass, series.damping, series.stiffness
 
-    def single(self, p: int) -> LinkInstants:
-        """One of the instants."""
-        return LinkInstants(self.mechanism, self.bases, self.times[p : p + 1], self.options)
+    def taken(self, index: Index) -> LinkInstants:
+        """Some of the instants."""
+        other = copy.copy(self)
+        for name in ("now", "_reactions"):
+            other.__dict__.pop(name, None)
+        other.times = self.times[index]
+        other.mass, other.damping, other.stiffness = (
+            A[index] for A in (self.mass, self.damping, self.stiffness)
+        )
+        other.transformation = Taylor(self.transformation.data[:, index])
+        other.coefficients = {name: at.take(index) for name, at in self.coefficients.items()}
+        other.turning = {
+            name: [(moments[index], dofs, second) for moments, dofs, second in parts]
+            for name, parts in self.turning.items()
+        }
+        return other
 
     @cached_property
     def now(self) -> Instant:

@@ -59,7 +59,7 @@ class LinkMotion:
                 if name in reducer.bases and np.any(whole[offsets[number] : offsets[number + 1]]):
                     part = whole[offsets[number] : offsets[number + 1], None]
                     reducer.bases[name].include(part.copy())
-        worst = reducer.train([(mechanism, np.linspace(*times, TRAINING))])
+        worst, _ = reducer.train([(mechanism, np.linspace(*times, TRAINING))])
         if worst > 1.0:
             raise AccuracyError(f"bases of links: an error bound stays {worst:.3g} times too large")
         return cls(reducer, reducer.reduced(mechanism))

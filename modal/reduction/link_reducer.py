@@ -36,16 +36,31 @@ from modal.types import Array, Complex, Index
 # Residuals by the fixed matrices of a link (J, r, k), and what is added on some DOFs.
 Coordinates = tuple[Complex, list[tuple[Index, Complex]]]
 
+Points = tuple[Mechanism, Array]  # a mechanism and times, s
+
 BATCH = 50  # instants whose matrices are formed together
 
 
 @dataclass(frozen=True)
 class LinkModes:
-    """Modes of P instants in the coordinates of a reduced mechanism, with their error bounds."""
+    """Modes of P instants in the coordinates of a reduced mechanism, with their error bounds.
+
+    floor: below this |λ| the tolerance is absolute, rad/s.
+    """
 
     instants: LinkInstants
     modes: SmallModes
     bounds: ErrorBounds
+    floor: float
+
+    def points(self, index: Index) -> LinkModes:
+        """Those of some of the instants."""
+        return LinkModes(
+            self.instants.taken(index),
+            self.modes.points(index),
+            self.bounds.points(index),
+            self.floor,
+        )
 
 
 def linked(system: FrozenSystem) -> MechanismSystem | None:
@@ -98,7 +113,6 @@ class LinkReducer:
                 self.bases[name].hold(slaves)
         self._made: dict[int, tuple[tuple[int, ...], ReducedMechanism]] = {}
         self._links: tuple[tuple[int, ...], dict[str, ReducedBody]] | None = None
-        self._turned: dict[int, tuple[Array, Array]] = {}
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -126,32 +140,42 @@ class LinkReducer:
 
     def solve(self, mechanism: Mechanism, times: Array) -> list[LinkModes]:
         """Modes and bounds at times, BATCH at a time."""
-        reduced, out = self.reduced(mechanism), []
-        for start in range(0, len(times), BATCH):
-            instants = LinkInstants(reduced, self.bases, times[start : start + BATCH], self.options)
-            modes = self._modes(instants)
-            out.append(LinkModes(instants, modes, self._bounds(instants, modes)))
-        return out
+        return self.solve_all([(mechanism, times)])
 
-    def _modes(self, instants: LinkInstants) -> SmallModes:
-        if instants.series.rigid[0].shape[1]:
+    def solve_all(self, points: Sequence[Points]) -> list[LinkModes]:
+        """Modes and bounds of several mechanisms at times, in their order, BATCH instants or a few
+        more at a time."""
+        out: list[LinkModes] = []
+        group: list[LinkInstants] = []
+        for mechanism, times in points:
+            reduced = self.reduced(mechanism)
+            for start in range(0, len(times), BATCH):
+                part = times[start : start + BATCH]
+                group.append(LinkInstants(reduced, self.bases, part, self.options))
+                if sum(len(each.times) for each in group) >= BATCH:
+                    out += self._solved(group)
+                    group = []
+        return out + self._solved(group)
+
+    def _solved(self, group: Sequence[LinkInstants]) -> list[LinkModes]:
+        """Of instants whose small eigenproblems are solved together."""
+        if not group:
+            return []
+        if any(each.free for each in group):
             raise SingularSystemError("links: the mechanism is free to move")
-        turn, frequency = self._coordinates(instants)
-        M, E, K = (turn.T @ A @ turn for A in (instants.mass, instants.damping, instants.stiffness))
-        modes = solve_matrices(M, E, K, frequency, self.wanted)
+        turn, frequency = _coordinates(group[0])
+        M, E, K = (
+            np.concatenate([turn.T @ getattr(each, name) @ turn for each in group])
+            for name in ("mass", "damping", "stiffness")
+        )
+        every = solve_matrices(M, E, K, frequency, self.wanted).lifted(turn)
         self.floor = 0.01 * float(frequency[0])
-        return modes.lifted(turn)
-
-    def _coordinates(self, instants: LinkInstants) -> tuple[Array, Array]:
-        """Mass-orthonormal coordinates (n, n) with diagonal stiffness at the first instant met."""
-        key = id(instants.mechanism)
-        if key not in self._turned:
-            self._turned.clear()
-            K, M = instants.stiffness[0], instants.mass[0]
-            squares, turn = la.eigh(0.5 * (K + K.T), M)
-            least = 1e-6 * abs(float(squares[min(3, len(squares) - 1)]))
-            self._turned[key] = turn, np.sqrt(np.maximum(np.abs(squares), least))
-        return self._turned[key]
+        out, start = [], 0
+        for each in group:
+            modes = every.points(slice(start, start + len(each.times)))
+            out.append(LinkModes(each, modes, self._bounds(each, modes), self.floor))
+            start += len(each.times)
+        return out
 
     def _bounds(self, instants: LinkInstants, modes: SmallModes) -> ErrorBounds:
         right = instants.dual_norms(modes.eigenvalues, modes.right, transposed=False)
@@ -175,7 +199,7 @@ class LinkReducer:
 
     def accepted(self, found: LinkModes) -> Array:
         """error_bound / allowed (P, k), at most 1 where it holds; see `Reducer.accepted`."""
-        allowed = self.tolerance * np.maximum(np.abs(found.modes.eigenvalues), self.floor)
+        allowed = self.tolerance * np.maximum(np.abs(found.modes.eigenvalues), found.floor)
         small = np.maximum(FAR_BELOW * allowed, 4.0 * found.bounds.round_off)
         ratio = np.fmin(found.bounds.error_bound / allowed, found.bounds.perturbation / small)
         return np.where(np.isnan(ratio), 0.0, ratio)
@@ -203,18 +227,28 @@ class LinkReducer:
         other = copy.copy(self)
         other.tolerance = tolerance
         other.bases = {name: basis.branch() for name, basis in self.bases.items()}
-        other._made, other._links, other._turned = {}, None, {}
+        other._made, other._links = {}, None
         return other
 
-    def train(self, points: Sequence[tuple[Mechanism, Array]]) -> float:
-        """Grow the bases until every instant is accepted; the largest ratio that is left."""
-        worst = np.inf
+    def train(
+        self, points: Sequence[Points], known: Sequence[LinkModes] = ()
+    ) -> tuple[float, list[LinkModes]]:
+        """Grow the bases until every instant is accepted; the largest ratio that is left, and the
+        modes on the bases as they are then.
+
+        known: the modes on the present bases, where they have been computed.
+        """
+        found = list(known) or self.solve_all(points)
         for _ in range(ROUNDS):
-            found = [each for mechanism, times in points for each in self.solve(mechanism, times)]
-            worst = max(float(self.accepted(each).max(initial=0.0)) for each in found)
+            worst = self.worst(found)
             if worst <= 1.0 or not self._grow(found):
-                break
-        return worst
+                return worst, found
+            found = self.solve_all(points)
+        return self.worst(found), found
+
+    def worst(self, found: Sequence[LinkModes]) -> float:
+        """The largest error_bound / allowed."""
+        return max(float(self.accepted(each).max(initial=0.0)) for each in found)
 
     def _grow(self, found: Sequence[LinkModes]) -> bool:
         """One round: the dominant residuals of the failing modes, right and left, of each link."""
@@ -242,7 +276,7 @@ class LinkReducer:
         """Real sketches of the failing residuals of a link at one instant, and their coordinates,
         scaled so that a column of norm 1 just meets the tolerance."""
         chosen = np.flatnonzero(ratio > 1.0)
-        one = found.instants.single(p)
+        one = found.instants.taken(np.array([p]))
         sketches, columns = [], []
         for transposed in (False, True):
             vectors = (found.modes.left if transposed else found.modes.right)[p : p + 1, :, chosen]
@@ -283,3 +317,12 @@ class LinkReducer:
             terms = basis.family.terms[: len(block)]
             out += combined(terms, V[:, : block.shape[1]], block, transposed)
         return out
+
+
+def _coordinates(instants: LinkInstants) -> tuple[Array, Array]:
+    """Mass-orthonormal coordinates (n, n) with diagonal stiffness at the first of the instants, and
+    the frequencies there."""
+    K, M = instants.stiffness[0], instants.mass[0]
+    squares, turn = la.eigh(0.5 * (K + K.T), M)
+    least = 1e-6 * abs(float(squares[min(3, len(squares) - 1)]))
+    return turn, np.sqrt(np.maximum(np.abs(squares), least))

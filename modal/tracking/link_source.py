@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -71,13 +71,15 @@ class LinkSource:
                 return self._at[:n]
         return self._at
 
-    def _train(self, times: Array) -> None:
-        worst = self._reducer.train([(self._mechanism, times)])
+    def _train(self, times: Array, known: Sequence[LinkModes] = ()) -> LinkModes:
+        """Grow the bases until they are accurate enough at times, and the modes there."""
+        worst, found = self._reducer.train([(self._mechanism, times)], known)
         if worst > 1.0:
             raise BasisError(
                 f"track: an error bound stays {worst:.3g} times above the accuracy "
                 f"{self._accuracy:g} with bases of {self._shapes()}"
             )
+        return found[0]
 
     def _shapes(self) -> str:
         return ", ".join(f"{size} shapes of {name}" for name, size in self._reducer.sizes.items())
@@ -109,11 +111,10 @@ class LinkSource:
         (found,) = self._reducer.solve(self._mechanism, times)
         if self._reducer.accepted(found).max() > 1.0:
             before = self._reduced
-            self._train(times)
+            found = self._train(times, [found])
             self._settle()
             self._embedding = self._reduced.embedding(before)
             self.growths += 1
-            (found,) = self._reducer.solve(self._mechanism, times)
         self._batch = dict(zip(times.tolist(), self._snapshots(found), strict=True))
 
     def batch(self) -> Mapping[float, Snapshot]:
