@@ -252,7 +252,7 @@ def mass_bounds(mass: Any, diagonal: Array) -> tuple[float, float]:
     """Extreme eigenvalues of diag(M)⁻¹M, widened by a tenth: Lanczos, fully orthogonalised."""
     scale = 1.0 / np.sqrt(diagonal)
     n = len(diagonal)
-    Q = np.zeros((n, min(LANCZOS_STEPS, n)))
+    Q = np.zeros((n, min(LANCZOS_STEPS, n)), order="F")
     q = np.random.default_rng(5).standard_normal(n)
     image = np.zeros_like(Q)
     found = 0

@@ -44,7 +44,7 @@ class Probe:
         reference, known = basis.reference, basis.columns
 
         def onward(shapes: Array) -> Array:
-            return reference.mass @ shapes - known.MV @ (known.MV.T @ shapes)
+            return np.asarray(reference.mass @ shapes - known.MV @ (known.MV.T @ shapes))
 
         random = np.random.default_rng(seed).standard_normal((basis.family.n, PROBE))
         self._steps = reference.later(reference.mass @ random, onward, PROBE_STEPS)

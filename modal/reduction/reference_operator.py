@@ -8,12 +8,14 @@ turns residuals into new basis vectors and the norm in which residuals are measu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
+from modal.eigen.solvers.shape_basis import lift
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
 from modal.types import Array
@@ -96,7 +98,8 @@ class ReferenceOperator:
                 self._factor = self._factorize(weights, shift)
             except SingularSystemError:
                 continue
-            if self._lowest() > SINGULAR * self._mean_square(weights):
+            self._square = self._mean_square(weights)
+            if self._lowest() > SINGULAR * self._square:
                 return weights, shift
             self.destroy()
         raise SingularSystemError(
@@ -140,7 +143,11 @@ class ReferenceOperator:
 
     def round_off(self, sizes: Array) -> Array:
         """Of Rayleigh quotients of some sizes |λ|, rad/s, per unit condition."""
-        return quotient_round_off(self._mean_square(self.weights), sizes)
+        return quotient_round_off(self._square, sizes)
+
+    @cached_property
+    def _square(self) -> float:
+        return self._mean_square(self.weights)
 
     def _factorize(self, weights: Array, shift: float) -> Factorization:
         K = self.family.symmetric_upper(weights + shift * self.mass_weights)
@@ -204,7 +211,7 @@ class ReferenceOperator:
         theta, Y = la.eigh(inverse)
         Y = Y[:, np.argsort(-theta)[:count]]
         kept = MassBasis(self.mass)
-        kept.append(space.V @ Y, space.MV @ Y)
+        kept.append(lift(space.V, Y), lift(space.MV, Y))
         return kept
 
     def destroy(self) -> None:
