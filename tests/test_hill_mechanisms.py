@@ -12,7 +12,7 @@ from assembly.mechanisms.mechanism import Mechanism
 from modal import floquet, solve
 from modal.maps.grid import Grid
 from modal.periodic.balanced import Balanced
-from modal.periodic.chart_links import with_bases
+from modal.periodic.chart_bases import with_bases
 from modal.periodic.chart_method import SharedShapes
 from modal.periodic.chart_panel import Panel
 from modal.periodic.chart_points import ChartPoints

@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 from assembly.errors import AccuracyError
 from modal.maps.store import Slices
 from modal.maps.verdict_columns import columns
-from modal.periodic.chart_links import with_bases
+from modal.periodic.chart_bases import with_bases
 from modal.periodic.chart_motion import ChartMotion, Motion, Motions, accelerations_of, matrix_sizes
 from modal.periodic.chart_panel import SHARE, Panel, Spectra, fourier, panel_of
 from modal.periodic.chart_points import ChartPoints
 from modal.periodic.second_order_steps import Multipliers
 from modal.proofs.codes import MODES
 from modal.proofs.judge import Verdict, judge
-from modal.reduction.link_motion import LinkMotion
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
+from modal.reduction.reduced_motion import ReducedMotion
 from modal.types import Array, Complex, Index
 
 REDUCED = 0  # value of the map's flag `source`
@@ -153,7 +153,7 @@ class SharedShapes:
         apart = np.maximum(apart - steps, 0.0)
         vectors = exact.vectors[:, known]
         missed = motion.missed((model, period), H, vectors)
-        if isinstance(model, LinkMotion):
+        if isinstance(model, ReducedMotion):
             missed = missed + model.exponent_error(0.0, motion.lifted(vectors))
         error = (apart / period + missed) / exact.conditions[known]
         return float(error.max(initial=0.0))
