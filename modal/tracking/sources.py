@@ -36,7 +36,7 @@ Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
 # Below this many instants a basis costs more than it saves.
 WORTH_A_BASIS = 8
 # Instants on which the basis is first trained, and those on which it is completed.
-TRAINING, SAMPLE = 5, 60
+TRAINING, SAMPLE = 5, 24
 # Instants of a block whose modes make its local basis, and modes beyond those wanted that it holds.
 ANCHORS, GUARD = 5, 2
 
@@ -173,6 +173,8 @@ class ReducedSource:
             self._reducer = Reducer(self._family, sample, count, accuracy)
         try:
             if kept is None:
+                if checks and not self._family.rigid.shape[1]:
+                    self._reducer.probe()
                 self._reducer.train(sample.take(spread(len(sample), TRAINING)))
                 self._train(sample)
                 drawn = np.random.default_rng(13).permutation(len(self._at))[: 4 * checks]
