@@ -18,6 +18,9 @@ unexport PYTHONPATH PYTHONHOME
 SOLVING := factorization conjugate_subspaces reference_spectra solve clusters windows certify \
 	large_beams matrices reduction stability_map tracking two_zeros ordinary_models extreme_spectra spot_check
 
+# The studies of the demo, the longest first.
+DEMO := slider-crank solid-rod rotating-blade
+
 # $(call needs,MODULES,EXTRA): install an extra of pyproject.toml unless its modules are there
 needs = $(python) -c 'import $(subst $(space),$(comma),$(1))' 2>/dev/null \
 	|| $(python) -m pip install -q -c constraints.txt -e '.[$(2)]'
@@ -26,7 +29,7 @@ in_workers = -n $(WORKERS) --dist loadgroup
 comma := ,
 space := $(subst ,, )
 
-.PHONY: help setup demo test slow complex lint types docs bench bench-large clean
+.PHONY: help setup demo test slow complex lint types docs bench bench-large clean $(DEMO:%=study-%)
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -36,9 +39,11 @@ setup:  ## make the environment in .venv (done once)
 	@tools/set-up $(VENV)
 
 demo: setup  ## run the slider-crank, solid-rod and rotating-blade studies into outputs/
-	$(VENV)/bin/frozen-motion run slider-crank --out $(OUT)/slider-crank
-	$(VENV)/bin/frozen-motion run solid-rod --out $(OUT)/solid-rod
-	$(VENV)/bin/frozen-motion run rotating-blade --out $(OUT)/rotating-blade
+	@echo "running $(DEMO), $(WORKERS) at a time; each is shown when it has finished"
+	@$(MAKE) --no-print-directory -j $(WORKERS) --output-sync=target $(DEMO:%=study-%)
+
+$(DEMO:%=study-%): study-%:
+	$(VENV)/bin/frozen-motion run $* --out $(OUT)/$*
 
 test: setup  ## run the tests but the slow ones in WORKERS processes (2); PYTEST='-k name' chooses some
 	@tools/browser

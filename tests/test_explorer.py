@@ -138,6 +138,38 @@ def test_shapes_are_in_the_order_of_the_tracks(blade: assembly.Body, tracks: xr.
     )
 
 
+def test_shapes_of_a_solid_link_from_its_basis_are_those_of_full_solves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The full solutions are those of `modal.solve` on the whole mechanism."""
+    machine = gallery.solid_slider_crank((6, 1, 1), damping=(1.0, 1e-6))(80.0)
+    times = np.linspace(0.0, 0.05, 9)
+    tracks = modal.track(machine, times=times, k=3, progress=False)
+    with monkeypatch.context() as patch:
+        patch.setattr("modal.explorer.views.solve", None)
+        view = modal.explorer_view(tracks, machine, states=3)
+    assert [state.index for state in view.states] == [(0,), (4,), (8,)]
+    skins = [body for _, body in view.bodies]
+    for state in view.states:
+        t = float(times[state.index])
+        full = modal.solve(machine.freeze(t), k=6)
+        for mode, eigenvalue in enumerate(state.eigenvalues):
+            distance = np.abs(full.eigenvalues - eigenvalue) / np.abs(eigenvalue)
+            assert distance.min() < 1e-7
+            vectors = np.asarray(full.right)[:, [int(distance.argmin())]]
+            parts = []
+            for one, skin in zip(
+                modal.placed_bodies(machine, {"time": t}, vectors), skins, strict=True
+            ):
+                field = np.zeros((len(one.body.dofs.coordinates), 6), dtype=complex)
+                field[one.body.dofs.node, one.body.dofs.component] = one.vectors[:, 0]
+                parts.append(field[skin.nodes])
+            expected, found = np.concatenate(parts).ravel(), state.fields[mode].ravel()
+            cosine = abs(np.vdot(expected, found))
+            cosine /= np.linalg.norm(expected) * np.linalg.norm(found)
+            assert cosine > 1.0 - 1e-6
+
+
 def test_a_mode_that_the_model_does_not_have_has_no_shape(
     blade: assembly.Body, tracks: xr.Dataset
 ) -> None:

@@ -12,7 +12,7 @@ from assembly.mechanisms.mechanism import Mechanism
 from modal import floquet, solve
 from modal.maps.grid import Grid
 from modal.periodic.balanced import Balanced
-from modal.periodic.chart_links import with_bases
+from modal.periodic.chart_bases import with_bases
 from modal.periodic.chart_method import SharedShapes
 from modal.periodic.chart_panel import Panel
 from modal.periodic.chart_points import ChartPoints
@@ -137,11 +137,11 @@ def test_unfinished_chart_is_continued(tmp_path: Path, monkeypatch: pytest.Monke
     computed = []
     multipliers = Panel.multipliers
 
-    def counted(self: Panel, point: Any, period: float, refinement: int = 1) -> Any:
+    def counted(self: Panel, point: Any, period: float) -> Any:
         computed.append(tuple(point))
         if len({p for p in computed}) > 9:
             raise KeyboardInterrupt
-        return multipliers(self, point, period, refinement)
+        return multipliers(self, point, period)
 
     store = tmp_path / "chart.zarr"
     monkeypatch.setattr(Panel, "multipliers", counted)

@@ -64,4 +64,4 @@ def test_a_transient_from_a_bent_rod_states_its_error_by_the_basis(
         return float(np.sqrt(np.maximum((shapes * (here.M @ shapes.T).T).sum(axis=1), 0.0)).max())
 
     error = size((on_links - full).displacement.values) / size(full.displacement.values)
-    assert error <= on_links.attrs["basis_error"] <= 30.0 * error
+    assert error <= on_links.attrs["basis_error"] <= 40.0 * error

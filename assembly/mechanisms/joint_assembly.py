@@ -199,8 +199,10 @@ class ReducedPattern:
         pairs = (inner_pair, _grid(beside, m), _grid(m, beside), _grid(m, m))
         n = len(self.masters)
         keys = np.concatenate([r * n + c for r, c in pairs])
-        self._order = np.argsort(keys, kind="stable")
-        ordered = keys[self._order]
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        changed = len(rows) + np.arange(len(keys) - len(self.inner))
+        self._source = np.concatenate([self.inner, changed])[order]
         self.sparsity = Pattern(n, ordered % n, np.searchsorted(ordered, np.arange(n + 1) * n))
 
     def reduce(
@@ -228,10 +230,8 @@ class ReducedPattern:
                 out[8] = X[C] @ T1 + X[M] @ T2
                 out[K_D] += X[D] @ T1
                 out[C] += 2.0 * X[M] @ T1
-        last = np.zeros((1, P, len(self.inner)))
-        inner = np.concatenate([values[:, :, self.inner], last])
         JN = np.concatenate([Tt @ XJN, np.zeros((1, P, m, N))])
-        data = self._placed(inner, NJ, JN, Tt @ JJ)
+        data = self._placed(values, NJ, JN, Tt @ JJ)
         names = (*PART_NAMES, "K_transport")
         return {name: data[k] for k, name in enumerate(names) if np.any(data[k])}
 
@@ -259,12 +259,19 @@ class ReducedPattern:
         XJJ, CJJ = XJJ + base[1], CJJ + changes[1]
         NJ, JN = CNJ @ T + XNJ @ slope, Tt @ CJN + St @ XJN
         JJ = Tt @ (CJJ @ T + XJJ @ slope) + St @ (XJJ @ T)
-        return self._placed(changes[0][:, :, self.inner], NJ, JN, JJ)
+        return self._placed(changes[0], NJ, JN, JJ)
 
-    def _placed(self, inner: Array, NJ: Array, JN: Array, JJ: Array) -> Array:
-        """Values (k, P, entries) of `sparsity` from those of its blocks."""
-        blocks = [inner, *(X.reshape(*X.shape[:2], -1) for X in (NJ, JN, JJ))]
-        return np.asarray(np.concatenate(blocks, axis=2)[:, :, self._order])
+    def _placed(self, values: Array, NJ: Array, JN: Array, JJ: Array) -> Array:
+        """Values (k, P, entries) of `sparsity` from those of all bodies, (k, P, ·) or of fewer
+        parts, and of the blocks that T changes, (k, P, ·, ·)."""
+        parts, width = len(values), values.shape[2]
+        blocks = [X.reshape(*X.shape[:2], -1) for X in (NJ, JN, JJ)]
+        ends = np.cumsum([width, *(X.shape[2] for X in blocks)])
+        wide = np.empty((len(NJ), values.shape[1], ends[-1]))
+        wide[:parts, :, :width], wide[parts:, :, :width] = values, 0.0
+        for X, start, end in zip(blocks, ends[:-1], ends[1:], strict=True):
+            wide[:, :, start:end] = X
+        return np.asarray(np.take(wide, self._source, axis=2))
 
     def reduce_vector(self, vector: Array, T: Array) -> Array:
         """Tᵀ of vectors (P, size) over all DOFs, T (P, J, m)."""

@@ -38,7 +38,7 @@ from assembly.system.supports import unresisted
 from assembly.types import Array
 
 LARGE_BODY = 200  # degrees of freedom of a body from which a reduced basis of it pays
-BATCH_NUMBERS = 1 << 24  # numbers of the arrays of one batch of instants
+BATCH_NUMBERS = 1 << 20  # of the arrays of one batch of instants: they stay in the cache
 
 
 class Mechanism(TrimmedMechanism):

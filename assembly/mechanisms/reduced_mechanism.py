@@ -99,6 +99,29 @@ class ReducedMechanism(Mechanism):
         ]
         return np.asarray(np.concatenate(whole)[wide.masters])
 
+    def on_bodies(self, f: Array) -> dict[str, Array]:
+        """Generalised forces (P, N, k) on the full mechanism over the DOFs of its reduced bodies,
+        (P, n, k) each."""
+        wide, offsets = self._wide, self.full.topology.offsets
+        values = np.zeros((len(f), int(offsets[-1]), f.shape[2]))
+        values[:, wide.masters] = f
+        parts = np.split(values, offsets[1:-1], axis=1)
+        links = zip(self.bodies.items(), parts, strict=True)
+        return {name: part for (name, body), part in links if isinstance(body, ReducedBody)}
+
+    def forces(self, f: Array, driven: bool | None = None) -> Array:
+        """Generalised forces (n,) of those (N,) on the full mechanism: the transpose of `lift`."""
+        own, offsets = self.elastic(driven), self.full.topology.offsets
+        values = np.zeros(int(offsets[-1]))
+        values[self._wide.masters] = f
+        parts = [
+            body.turn.T @ (body.shapes.T @ part) if isinstance(body, ReducedBody) else part
+            for body, part in zip(
+                self.bodies.values(), np.split(values, offsets[1:-1]), strict=True
+            )
+        ]
+        return np.asarray(np.concatenate(parts)[own.masters])
+
     def embedding(self, before: ReducedMechanism) -> Array:
         """Coordinates (n, m) of the shapes of an earlier one, whose bases these contain."""
         own, old = self.elastic(None), before.elastic(None)

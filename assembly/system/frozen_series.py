@@ -64,6 +64,16 @@ class FrozenSeries:
             rigid=tuple(fields for part in parts for fields in part.rigid),
         )
 
+    def summed(self) -> FrozenSeries:
+        """The same with three parts: M, all damping as C, all stiffness as K."""
+        groups = {"M": ("M",), "C": DAMPING_PARTS, "K": STIFFNESS_PARTS}
+        values = {}
+        for name, group in groups.items():
+            found = [self.values[part] for part in group if part in self.values]
+            if found:
+                values[name] = np.sum(found, axis=0)
+        return replace(self, values=values)
+
     def __len__(self) -> int:
         return len(self.times)
 

@@ -17,7 +17,7 @@ import scipy.linalg as la
 from modal.data.progress import counted, shown
 from modal.periodic.balanced import Balanced, energy_root
 from modal.periodic.collocation import monodromy
-from modal.periodic.floquet import on_links
+from modal.periodic.floquet import on_basis
 from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.reduction.interpolation import (
     chebyshev_interpolant,
@@ -68,16 +68,16 @@ class Unfrozen:
         self, model: Any, k: int, period: float | None, progress: bool | None
     ) -> SecondOrderModel:
         span = min(self.t1 - self.t0, period or np.inf)
-        links = on_links(model, self.t0, span, k)
-        if links is not None:
-            model = links
+        reduced = on_basis(model, self.t0, span, k)
+        if reduced is not None:
+            model = reduced
         full = SecondOrderModel(model)
-        if links is None and full.at(self.t0).system.n <= FULL:
+        if reduced is None and full.at(self.t0).system.n <= FULL:
             return full
         times = (self.t0 + span * np.linspace(0.0, 1.0, INSTANTS)).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)
         basis = modal_basis(model, instants, k + GUARD)
-        self.basis = basis if links is None else np.asarray(links.lift(basis))
+        self.basis = basis if reduced is None else np.asarray(reduced.lift(basis))
         return SecondOrderModel(GalerkinModel(model, basis))
 
     def norm(self, t: float) -> Array:

@@ -13,7 +13,6 @@ from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import FrozenMotionError, InputError
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.solve import solve
 from modal.explorer.placed_bodies import Geometry, PlacedBody, Point
 from modal.explorer.skins import Skin, skin_of
 from modal.types import Array, Complex
@@ -22,6 +21,9 @@ SAME = 1e-3  # relative distance of eigenvalues up to which a mode solved is the
 TOO_FAR = 1e3  # cost of a pair that is not the same mode
 ALIKE = 1e-6  # least overlap with the last shape, of the norms, that gives a phase
 ROUND_OFF = 1e-6  # of the largest |λ| of the point: distance that rigid modes may have
+
+
+ModesAt = Callable[[Point], tuple[Complex, Complex]]
 
 
 @dataclass(frozen=True)
@@ -47,25 +49,25 @@ class State:
 
 
 class ShapeSource:
-    """Freezes and solves a model at points, and gives the shapes of its drawn nodes.
+    """The shapes of the drawn nodes of a model at points.
 
     Parameters
     ----------
-    freeze : callable ``freeze(point)``
-        The frozen system at a point.
+    modes : callable ``modes(point)``
+        Eigenvalues (k,), rad/s, and vectors (n, k) of the lowest modes at a point.
     geometry : callable ``geometry(point, vectors)``
         The placed bodies.
     """
 
-    def __init__(self, freeze: Callable[[Point], FrozenSystem], geometry: Geometry) -> None:
-        self.freeze, self.geometry = freeze, geometry
+    def __init__(self, modes: ModesAt, geometry: Geometry) -> None:
+        self.modes, self.geometry = modes, geometry
         self._first: Sequence[PlacedBody] = ()
 
-    def state(self, index: tuple[int, ...], point: Point, count: int) -> State | None:
-        """The `count` lowest modes at a point; None where they cannot be computed."""
+    def state(self, index: tuple[int, ...], point: Point) -> State | None:
+        """The lowest modes at a point; None where they cannot be computed."""
         try:
-            modes = solve(self.freeze(point), k=count)
-            bodies = self.geometry(point, np.asarray(modes.right))
+            eigenvalues, vectors = self.modes(point)
+            bodies = self.geometry(point, vectors)
         except InputError:
             raise
         except FrozenMotionError:
@@ -73,7 +75,7 @@ class ShapeSource:
         self._first = self._first or bodies
         poses = np.stack([np.column_stack([one.R, one.r]) for one in bodies])
         fields = [_fields(one)[:, skin.nodes] for one, skin in zip(bodies, self.skins, strict=True)]
-        return State(index, poses, modes.eigenvalues, np.concatenate(fields, axis=1))
+        return State(index, poses, eigenvalues, np.concatenate(fields, axis=1))
 
     @cached_property
     def skins(self) -> tuple[Skin, ...]:

@@ -10,6 +10,8 @@ from xarray import Dataset
 
 from assembly.errors import InputError
 from modal.data.units import units_of
+from modal.eigen.solve import solve
+from modal.explorer.link_shapes import link_modes
 from modal.explorer.mode_states import (
     ShapeSource,
     State,
@@ -18,7 +20,7 @@ from modal.explorer.mode_states import (
     indices,
     matched,
 )
-from modal.explorer.placed_bodies import Geometry, placed_bodies
+from modal.explorer.placed_bodies import Geometry, Point, placed_bodies
 from modal.maps.classes import classes
 from modal.plot.colours import plain
 from modal.types import Complex
@@ -129,14 +131,27 @@ def explorer_view(
     if states is not None and states < 2:
         raise InputError(f"states: at least 2, got {states}")
     freeze = freezer_of(model, names, parameters)
+    first = freeze(_point(dataset, (0,) * len(names), names))
     if states is None:
-        n = freeze(_point(dataset, (0,) * len(names), names)).n
         most = MAP_STATES if view.is_map else TRACK_STATES
-        states = max(FEWEST, int(most * min(1.0, FEWER_FROM / n)))
+        states = max(FEWEST, int(most * min(1.0, FEWER_FROM / first.n)))
     where = geometry or (lambda point, vectors: placed_bodies(model, point, vectors))
-    source = ShapeSource(freeze, where)
+    count = modes
+    if not view.is_map:
+        followed = dataset.sizes["mode"]
+        count = followed + GUARD + followed // 4
+
+    def full(point: Point) -> tuple[Complex, Complex]:
+        solved = solve(freeze(point), k=count)
+        return solved.eigenvalues, np.asarray(solved.right)
+
+    reduced = None
+    if names == ("time",):
+        times = dataset["time"].values
+        reduced = link_modes(first, (float(times.min()), float(times.max())), count)
+    source = ShapeSource(reduced or full, where)
     chosen = indices(tuple(dataset.sizes[name] for name in names), states)
-    found = (_map_states if view.is_map else _track_states)(view, source, chosen, modes)
+    found = (_map_states if view.is_map else _track_states)(view, source, chosen)
     if not found:
         return _without(view, "The mode shapes could not be computed at any point of this view.")
     bodies = tuple(zip(source.names, source.skins, strict=True))
@@ -156,23 +171,22 @@ def _point(dataset: Dataset, index: tuple[int, ...], names: tuple[str, ...]) -> 
 
 
 def _track_states(
-    view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]], modes: int
+    view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]]
 ) -> list[State]:
     """The modes that were followed, at the chosen points."""
     name = view.axes[0]
     followed = view.dataset["eigenvalue"].transpose(name, "mode").values
-    count = followed.shape[1]
     out: list[State] = []
     for index in chosen:
         point = _point(view.dataset, index, (name,))
-        state = source.state(index, point, count + GUARD + count // 4)
+        state = source.state(index, point)
         if state is not None:
             out.append(matched(state, followed[index[0]], out[-1] if out else None, source.reach))
     return out
 
 
 def _map_states(
-    view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]], modes: int
+    view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]]
 ) -> list[State]:
     """The lowest modes at the chosen points, and where each class of points grows most."""
     names = view.axes
@@ -184,7 +198,7 @@ def _map_states(
         chosen = [*chosen, tuple(map(int, np.unravel_index(int(place.argmax()), code.shape)))]
     out = []
     for index in chosen:
-        state = source.state(index, _point(view.dataset, index, names), modes)
+        state = source.state(index, _point(view.dataset, index, names))
         if state is not None:
             fields: Complex = np.array(
                 [in_phase(shape, None, source.reach) for shape in state.fields]

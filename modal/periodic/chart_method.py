@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 from assembly.errors import AccuracyError
 from modal.maps.store import Slices
 from modal.maps.verdict_columns import columns
-from modal.periodic.chart_links import with_bases
-from modal.periodic.chart_motion import ChartMotion, Motions, accelerations_of, matrix_sizes
+from modal.periodic.chart_bases import with_bases
+from modal.periodic.chart_motion import ChartMotion, Motion, Motions, accelerations_of, matrix_sizes
 from modal.periodic.chart_panel import SHARE, Panel, Spectra, fourier, panel_of
 from modal.periodic.chart_points import ChartPoints
 from modal.periodic.second_order_steps import Multipliers
 from modal.proofs.codes import MODES
 from modal.proofs.judge import Verdict, judge
-from modal.reduction.link_motion import LinkMotion
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
+from modal.reduction.reduced_motion import ReducedMotion
 from modal.types import Array, Complex, Index
 
 REDUCED = 0  # value of the map's flag `source`
@@ -36,7 +36,7 @@ AFFINE = 1e-8  # of the largest entries: deviation of the polynomial of the matr
 SAFETY = 2.0  # on errors measured at a few points
 KNOWN = 0.05  # largest error a period of an exponent that is known
 RESOLVED = 1e-3  # error a period below which no more steps are taken
-REFINEMENTS = (1, 2, 4)
+REFINEMENTS = 3  # numbers of steps that are tried
 
 
 class SharedShapes:
@@ -54,7 +54,7 @@ class SharedShapes:
         ends = itertools.product(*({a, b} for a, b in zip(low, high, strict=True)))
         points = [self._named(np.array(end)) for end in (*ends, 0.5 * (low + high))]
         k = self.chart.k
-        motions = with_bases(self.chart.motion, points, k)
+        motions = with_bases(_remembered(self.chart.motion), points, k)
         motion = ChartMotion.of(motions, points, k)
         k = min(k, len(motion.frequencies))
         whole = parameter_polynomial(
@@ -145,7 +145,7 @@ class SharedShapes:
         H = motion.accelerations((model, period))
         constant = ParameterPolynomial(x, x, (0,) * len(x), fourier(H)[None])
         reference = Panel(constant, motion.frequencies, panel.fastest)
-        exact, found = reference.multipliers(x, period), panel.multipliers(x, period)
+        exact, found = (next(each.multipliers(x, period)) for each in (reference, panel))
         known = np.flatnonzero(exact.errors <= KNOWN)
         ratio = np.exp(found.logs[None, :] - exact.logs[known, None])
         apart = np.abs(ratio - 1.0).min(axis=1)
@@ -153,7 +153,7 @@ class SharedShapes:
         apart = np.maximum(apart - steps, 0.0)
         vectors = exact.vectors[:, known]
         missed = motion.missed((model, period), H, vectors)
-        if isinstance(model, LinkMotion):
+        if isinstance(model, ReducedMotion):
             missed = missed + model.exponent_error(0.0, motion.lifted(vectors))
         error = (apart / period + missed) / exact.conditions[known]
         return float(error.max(initial=0.0))
@@ -185,8 +185,7 @@ class SharedShapes:
         panel = self.panels[self.places[int(np.argmin(np.abs(values - x[self.axis])))]]
         period = self._period(x)
         verdict: Verdict | None = None
-        for refinement in REFINEMENTS:
-            found = panel.multipliers(x, period, refinement)
+        for found in itertools.islice(panel.multipliers(x, period), REFINEMENTS):
             verdict, by_steps = _judged(found, period, panel.error)
             if by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period):
                 break
@@ -201,6 +200,19 @@ class SharedShapes:
 
     def _period(self, x: Array) -> float:
         return self.chart.period(self._named(x))
+
+
+def _remembered(motions: Motions) -> Motions:
+    """The motions, each made once: a mechanism keeps what it has solved of its motion."""
+    made: dict[tuple[float, ...], Motion] = {}
+
+    def motion(point: Mapping[str, float]) -> Motion:
+        key = tuple(point.values())
+        if key not in made:
+            made[key] = motions(point)
+        return made[key]
+
+    return motion
 
 
 def _judged(found: Multipliers, period: float, error: float) -> tuple[Verdict, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.periodic.chart_motion import ChartMotion, accelerations_of
-from modal.periodic.second_order_steps import Multipliers, multipliers
+from modal.periodic.second_order_steps import Multipliers, refinements
 from modal.periodic.slow_motion import slow_motion
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.types import Array, Index
@@ -39,13 +39,12 @@ class Panel:
     fastest: float
     error: float = 0.0
 
-    def multipliers(self, point: Array, period: float, refinement: int = 1) -> Multipliers:
-        """Of one motion of the panel."""
-        steps = self.steps(period) * refinement
+    def multipliers(self, point: Array, period: float) -> Iterator[Multipliers]:
+        """Of one motion of the panel, with more and more steps."""
         table = self.polynomial(point)
         if table.shape[2] > 2 * table.shape[1]:
             table = fewer(fourier(accelerations_of(table))[None])[0]
-        return multipliers(_Phases(table), self.frequencies, period, steps)
+        return refinements(_Phases(table), self.frequencies, period, self.steps(period))
 
     def steps(self, period: float) -> int:
         """Steps a period that resolve the requested modes."""

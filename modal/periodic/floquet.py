@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.arguments import check_between, check_choice
-from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
+from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
 from modal.data.progress import phase
@@ -29,8 +29,8 @@ from modal.periodic.propagations import of_basis, of_decoupled, of_full_model, o
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
 from modal.periodic.slow_modes import slow_modes
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
-from modal.reduction.link_motion import LinkMotion
-from modal.reduction.link_reducer import linked
+from modal.reduction.motion_on_basis import motion_on_basis
+from modal.reduction.reduced_motion import ReducedMotion
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
 from modal.types import Array
 
@@ -40,8 +40,8 @@ DENSE_LIMIT = 60  # degrees of freedom up to which the whole monodromy is comput
 TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
 REDUCED_TOLERANCE = 1e-5  # of log μ
 ARNOLDI_TOLERANCE = 1e-9  # relative, of the eigenvalues of the discrete map
-SHARPEST = 1e-8  # of log μ, to which the slow modes of links are propagated
-LINK_ACCURACY = 1e-7  # of the frozen modes that the bases of links hold
+SHARPEST = 1e-8  # of log μ, to which the slow modes of a model on a basis are propagated
+BASIS_ACCURACY = 1e-7  # of the frozen modes that a basis holds
 STEPS = 400  # Gauss steps of order 4 a period
 FASTEST = 2e3  # rad a period of the fastest mode for which the default is the dense monodromy
 FAST = 500.0  # rad a period of the fastest mode above which groups of modes are decoupled
@@ -136,20 +136,20 @@ def floquet(
         first_order = FirstOrderModel(model, t0)
         check_period(first_order, period, t0, breaks)
         return _dense(first_order, period, t0, tolerance or TOLERANCE, breaks, progress)
-    links = on_links(model, t0, period, k) if method != "arnoldi" and basis is None else None
-    if links is not None:
+    reduced = on_basis(model, t0, period, k) if method != "arnoldi" and basis is None else None
+    if reduced is not None:
         few = None
         if method != "dense" and not breaks and (tolerance or 1.0) >= SHARPEST:
-            check_period(SecondOrderModel(links), period, t0, breaks)
-            few = slow_modes(links, period, t0, k)
+            check_period(SecondOrderModel(reduced), period, t0, breaks)
+            few = slow_modes(reduced, period, t0, k)
         if few is not None:
-            return _lifted(few, links)
+            return _lifted(few, reduced)
         found = floquet(
-            links, period, t0=t0, method=method, k=k, tolerance=tolerance, breaks=breaks,
+            reduced, period, t0=t0, method=method, k=k, tolerance=tolerance, breaks=breaks,
             progress=progress,
         )  # fmt: skip
-        missed = links.exponent_error(t0, found.vectors)
-        return _lifted(replace(found, error=found.error + missed), links)
+        missed = reduced.exponent_error(t0, found.vectors)
+        return _lifted(replace(found, error=found.error + missed), reduced)
     equations = SecondOrderModel(model)
     check_period(equations, period, t0, breaks)
     chosen = method or suitable_method(equations, period, t0)
@@ -180,26 +180,20 @@ def floquet(
     return replace(found, propagation=moves)
 
 
-def _lifted(found: FloquetModes, links: LinkMotion) -> FloquetModes:
-    """Of the full mechanism: vectors over all its degrees of freedom."""
-    n = len(found.vectors) // 2
-    vectors = np.vstack([links.lift(found.vectors[:n]), links.lift(found.vectors[n:])])
+def _lifted(found: FloquetModes, reduced: ReducedMotion) -> FloquetModes:
+    """Of the full model: vectors over all its degrees of freedom."""
+    r = len(found.vectors) // 2
+    vectors = np.vstack([reduced.lift(found.vectors[:r]), reduced.lift(found.vectors[r:])])
     vectors = vectors / np.linalg.norm(vectors, axis=0)
-    return replace(found, vectors=vectors, basis=links.description)
+    return replace(found, vectors=vectors, basis=reduced.description)
 
 
-def on_links(model: Any, t0: float, period: float, k: int) -> LinkMotion | None:
-    """A mechanism with large links on bases of these; None for another model, or where bases do
-    not serve."""
-    if isinstance(model, (FrozenSystem, LinkMotion)):
+def on_basis(model: Any, t0: float, period: float, k: int) -> ReducedMotion | None:
+    """A mechanism with large links, or a large body, on a reduced basis; None of another model, or
+    where a basis does not serve."""
+    if isinstance(model, (FrozenSystem, ReducedMotion)):
         return None
-    system = linked(freezer(model)(t0))
-    if system is None:
-        return None
-    try:
-        return LinkMotion.of(system, (t0, t0 + period), k, LINK_ACCURACY)
-    except (AccuracyError, ConvergenceError, SingularSystemError):
-        return None
+    return motion_on_basis(freezer(model), (t0, t0 + period), k, BASIS_ACCURACY, period=period)
 
 
 def suitable_method(equations: SecondOrderModel, period: float, t0: float) -> Method:

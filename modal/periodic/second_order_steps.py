@@ -8,7 +8,7 @@ are their error estimate.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +19,9 @@ from modal.types import Array, Complex
 
 STAGES = 3
 GAUSS = Tableau(STAGES)
-COLLOCATED = GAUSS.a @ GAUSS.a
-BATCH_NUMBERS = 1 << 16  # entries of the stage matrices computed together: they stay in the cache
+INVERSE = np.linalg.inv(GAUSS.a)
+ENDS = np.stack([GAUSS.b, GAUSS.b @ INVERSE])  # Σ (b a)_i k_i and Σ b_i k_i from g
+BATCH_NUMBERS = 1 << 15  # entries of the stage matrices computed together: they stay in the cache
 # Of the difference from half the steps. The error is 1/63 of it where multipliers are simple and
 # the root of that next to the edge of a tongue, where two of them meet.
 FROM_HALF = 1.0 / 7.0
@@ -37,29 +38,31 @@ class Multipliers:
     vectors: Complex
 
 
-def multipliers(
+def refinements(
     half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
-) -> Multipliers:
-    """Of one period.
+) -> Iterator[Multipliers]:
+    """Of one period by `steps` steps, then by twice as many, and so on.
 
     half(phases): H (P, m, 2m) at parts of the period. frequencies (m,): ω. steps: an even number.
     """
-    fine = monodromy(half, frequencies, period, steps)
-    coarse = monodromy(half, frequencies, period, steps // 2)
-    values, left, right = la.eig(fine, left=True, right=True)
-    before = la.eigvals(coarse)
-    pairing = np.abs((left.conj() * right).sum(axis=0))
-    conditions = 1.0 / np.maximum(pairing, np.finfo(float).eps)
-    size = np.abs(values)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(values)
-        gap = np.abs(before[:, None] / values - 1.0).min(axis=0)
-        round_off = np.finfo(float).eps * steps * conditions * la.norm(fine, 2) / size
-        errors = FROM_HALF * np.abs(np.log1p(np.minimum(gap, 1.0))) + round_off
-    known = np.isfinite(logs) & (size > SMALLEST * size.max(initial=0.0))
-    tiny = np.finfo(float).tiny
-    logs = np.where(known, logs, np.log(np.maximum(SMALLEST * size.max(initial=0.0), tiny)))
-    return Multipliers(logs, np.where(known & (gap < 0.5), errors, np.inf), conditions, right)
+    before = la.eigvals(monodromy(half, frequencies, period, steps // 2))
+    while True:
+        fine = monodromy(half, frequencies, period, steps)
+        values, left, right = la.eig(fine, left=True, right=True)
+        pairing = np.abs((left.conj() * right).sum(axis=0))
+        conditions = 1.0 / np.maximum(pairing, np.finfo(float).eps)
+        size = np.abs(values)
+        smallest = SMALLEST * size.max(initial=0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(values)
+            gap = np.abs(before[:, None] / values - 1.0).min(axis=0)
+            round_off = np.finfo(float).eps * steps * conditions * la.norm(fine, 2) / size
+            errors = FROM_HALF * np.abs(np.log1p(np.minimum(gap, 1.0))) + round_off
+        known = np.isfinite(logs) & (size > smallest)
+        logs = np.where(known, logs, np.log(np.maximum(smallest, np.finfo(float).tiny)))
+        errors = np.where(known & (gap < 0.5), errors, np.inf)
+        yield Multipliers(logs, errors, conditions, right)
+        before, steps = values, 2 * steps
 
 
 def monodromy(
@@ -67,32 +70,45 @@ def monodromy(
 ) -> Array:
     """Φ(T, 0) (2m, 2m) in scaled coordinates (ω η, η̇)."""
     m = len(frequencies)
-    batch = max(1, BATCH_NUMBERS // (STAGES * m) ** 2)
+    batch = min(steps, max(1, BATCH_NUMBERS // (STAGES * m) ** 2))
+    # Allocated once: the system would take such arrays back and clear them at every batch.
+    room = [np.empty((batch, STAGES, m, n)) for n in (STAGES * m, 2 * m)]
     total = np.eye(2 * m)
     for first in range(0, steps, batch):
         starts = np.arange(first, min(first + batch, steps))
         phases = ((starts[:, None] + GAUSS.c) / steps).ravel()
         stages = half(phases).reshape(len(starts), STAGES, m, 2 * m)
-        total = _product(_steps(stages, frequencies, period / steps)) @ total
+        matrix, right = (array[: len(starts)] for array in room)
+        total = _product(_steps(stages, frequencies, period / steps, matrix, right)) @ total
     return total
 
 
-def _steps(stages: Array, frequencies: Array, h: float) -> Array:
-    """The maps (S, 2m, 2m) of steps with H at their nodes, stages (S, 3, m, 2m)."""
+def _steps(stages: Array, frequencies: Array, h: float, matrix: Array, right: Array) -> Array:
+    """The maps (S, 2m, 2m) of steps with H at their nodes, stages (S, 3, m, 2m).
+
+    The unknowns are g_i = Σ_j a_ij k_j of the accelerations k_j at the nodes: the velocities there
+    are η̇ + h g_i, the displacements η + h c_i η̇ + h² Σ_j a_ij g_j. matrix (S, 3, m, 3m) and
+    right (S, 3, m, 2m) are overwritten by their equations.
+    """
     S, _, m, _ = stages.shape
-    K, C = stages[..., :m] * frequencies, stages[..., m:]
-    weights = h * h * COLLOCATED
-    matrix = -(
-        np.einsum("ij,sikl->sikjl", h * GAUSS.a, C) + np.einsum("ij,sikl->sikjl", weights, K)
+    K, C = stages[..., :m] * (h * h * frequencies), h * stages[..., m:]
+    blocks = matrix.reshape(S, STAGES, m, STAGES, m)
+    np.multiply(K[:, :, :, None, :], -GAUSS.a[:, None, :, None], out=blocks)
+    for i in range(STAGES):
+        blocks[:, i, :, i] -= C[:, i]
+    np.einsum("siaja->sija", blocks)[...] += INVERSE[:, :, None]
+    np.multiply(stages[..., :m], h, out=right[..., :m])
+    np.multiply(K, GAUSS.c[:, None, None], out=right[..., m:])
+    right[..., m:] += C
+    g = np.linalg.solve(
+        matrix.reshape(S, STAGES * m, STAGES * m), right.reshape(S, STAGES * m, 2 * m)
     )
-    matrix = matrix.reshape(S, STAGES * m, STAGES * m) + np.eye(STAGES * m)
-    rest = np.concatenate([stages[..., :m], C + h * GAUSS.c[:, None, None] * K], axis=-1)
-    k = np.linalg.solve(matrix, rest.reshape(S, STAGES * m, 2 * m)).reshape(S, STAGES, m, 2 * m)
-    maps = np.broadcast_to(np.eye(2 * m), (S, 2 * m, 2 * m)).copy()
-    place = np.arange(m)
-    maps[:, place, m + place] += h * frequencies
-    maps[:, :m] += h * h * frequencies[:, None] * np.einsum("sikl,i->skl", k, GAUSS.b @ GAUSS.a)
-    maps[:, m:] += h * np.einsum("sikl,i->skl", k, GAUSS.b)
+    change = (ENDS @ g.reshape(S, STAGES, -1)).reshape(S, 2, m, 2 * m)
+    maps = np.empty((S, 2 * m, 2 * m))
+    np.multiply(change[:, 0], (h * frequencies)[:, None], out=maps[:, :m])
+    maps[:, m:] = change[:, 1]
+    np.einsum("saa->sa", maps[:, :m, m:])[...] += h * frequencies
+    np.einsum("saa->sa", maps)[...] += 1.0
     return maps
 
 

@@ -35,7 +35,7 @@ from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import slow_motion
 from modal.reduction.error_bounds import coupled
 from modal.reduction.interpolation import Interpolant, fourier_interpolant
-from modal.reduction.link_motion import LinkMotion
+from modal.reduction.reduced_motion import ReducedMotion
 from modal.types import Array, Complex, Index
 
 TOLERANCE = 1e-9  # of the factors of the slow monodromy, relative
@@ -113,21 +113,21 @@ class _Orbits:
     p: Complex
 
 
-def slow_modes(links: LinkMotion, period: float, t0: float, k: int) -> FloquetModes | None:
-    """The k slowest modes of a mechanism on bases of its links, errors of the bases included.
+def slow_modes(reduced: ReducedMotion, period: float, t0: float, k: int) -> FloquetModes | None:
+    """The k slowest modes of a mechanism on bases of its reduced, errors of the bases included.
 
     None where the matrices are not smooth, or the propagation does not converge.
     """
     best: FloquetModes | None = None
     for instants, independent, parts in SPACES:
         try:
-            motion = ChartMotion.of(lambda _: (links, period), [{}], k, t0, independent, instants)
+            motion = ChartMotion.of(lambda _: (reduced, period), [{}], k, t0, independent, instants)
         except AccuracyError:
             return best
         motion = replace(motion, parts=max(parts, motion.parts))
-        for slow in islice(_slow_parts(motion, links, period, k), MOST_TRIES):
+        for slow in islice(_slow_parts(motion, reduced, period, k), MOST_TRIES):
             try:
-                found = _modes_of(slow, links, k)
+                found = _modes_of(slow, reduced, k)
             except ConvergenceError:
                 continue
             if best is None or found.error.max() < best.error.max():
@@ -137,7 +137,7 @@ def slow_modes(links: LinkMotion, period: float, t0: float, k: int) -> FloquetMo
     return best
 
 
-def _modes_of(slow: _Slow, links: LinkMotion, k: int) -> FloquetModes:
+def _modes_of(slow: _Slow, reduced: ReducedMotion, k: int) -> FloquetModes:
     """The k slowest modes and their errors. Raises ConvergenceError."""
     motion, period, t0 = slow.motion, slow.period, slow.start
     found = slow.modes()
@@ -145,7 +145,7 @@ def _modes_of(slow: _Slow, links: LinkMotion, k: int) -> FloquetModes:
     chosen = chosen[np.argsort(-found.logs.real[chosen], kind="stable")]
     condition = (np.linalg.norm(la.pinv(found.z), axis=1) * np.linalg.norm(found.z, axis=0))[chosen]
     p, rates = found.p[:, :, chosen], found.rates[chosen]
-    missed = _missed(links, motion, p, rates, (t0, period)) * condition
+    missed = _missed(reduced, motion, p, rates, (t0, period)) * condition
     exponents = found.logs[chosen] / period
     missed = coupled(missed[None], exponents[None], condition[None])[0]
     error = np.where(np.isfinite(missed), found.error[chosen] + missed * period, np.inf)
@@ -153,17 +153,19 @@ def _modes_of(slow: _Slow, links: LinkMotion, k: int) -> FloquetModes:
     modes = of_logs(found.logs[chosen], vectors, error, period, t0, "reduced")
     r = len(motion.frequencies)
     lift = motion.shapes / motion.frequencies
-    inertia = np.sqrt(np.maximum(links.freeze(t0).M.diagonal(), 0.0))
+    inertia = np.sqrt(np.maximum(reduced.freeze(t0).M.diagonal(), 0.0))
     size = np.linalg.norm(vectors, axis=0)
     moves = DecoupledOrbits(p / size, rates, lambda x: np.asarray(lift @ x[:r]), inertia)
     return replace(modes, propagation=moves)
 
 
-def _slow_parts(motion: ChartMotion, links: LinkMotion, period: float, k: int) -> Iterator[_Slow]:
+def _slow_parts(
+    motion: ChartMotion, reduced: ReducedMotion, period: float, k: int
+) -> Iterator[_Slow]:
     """With so many slow coordinates that the others are apart from them; all at the end, unless
     these are too fast."""
     times = motion.start + period * np.arange(motion.parts) / motion.parts
-    M, C, K = motion.at(links, times)
+    M, C, K = motion.at(reduced, times)
     H = accelerations_of(np.concatenate([M, K / motion.frequencies, C], axis=2))
     spectra, rate = Spectra.of(motion, [H]), 2.0 * np.pi / period
     A, r = motion.states(H), len(motion.frequencies)
@@ -201,7 +203,7 @@ def _slowest(A: Array, vectors: Complex, k: int) -> Index:
 
 
 def _missed(
-    links: LinkMotion,
+    reduced: ReducedMotion,
     motion: ChartMotion,
     p: Complex,
     exponents: Complex,
@@ -217,21 +219,21 @@ def _missed(
     velocity, acceleration = (np.fft.ifft(waves * rates**n, axis=0)[kept] for n in (1, 2))
     V, times = motion.shapes, t0 + period * np.arange(count)[kept] / count
     q, v, a = (V @ part for part in (eta[kept], velocity, acceleration))
-    series = links.freeze_many(times)
+    series = reduced.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
     force = M @ a + C @ v + K @ q
     inertia, speed = (_form(x, M @ x).mean(axis=0) for x in (q, v))
     omega = np.sqrt(speed / np.maximum(inertia, np.finfo(float).tiny))
     inside = np.abs((q.conj() * force).sum(axis=1)).mean(axis=0)
-    # The other shapes of the links respond to what the space leaves, then those that these miss.
+    # The other shapes of the basis respond to what the space leaves, then those that it misses.
     static = 0.5 * (K + K.swapaxes(1, 2)) + float(omega.min()) ** 2 * M
     response = np.linalg.solve(static, force)
     between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
     q = q - response
     a = -np.linalg.solve(M, C @ v + K @ q)
-    outside = (links.missing(times, q, v, a)[0] ** 2).mean(axis=0)
+    outside = (reduced.missing(times, q, v, a)[0] ** 2).mean(axis=0)
     missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
-    return np.asarray(missing + links.reducer.round_off(omega))
+    return np.asarray(missing + reduced.round_off(omega))
 
 
 def _form(left: Inexact, right: Inexact) -> Array:

@@ -96,7 +96,7 @@ class AffineFamily:
         self._number: dict[int, int] = {}
         first = freeze(sample)
         self.n, self.rigid, self.dofs = first.n, first.rigid, first.dofs
-        self._register(first)
+        self.register(first)
 
     @classmethod
     def of_operators(
@@ -109,7 +109,8 @@ class AffineFamily:
         made._number = {id(operator): j for j, operator in enumerate(operators)}
         return made
 
-    def _register(self, system: FrozenSystem) -> None:
+    def register(self, system: FrozenSystem) -> None:
+        """Take up the operators of a system that are new."""
         for part in system.parts.values():
             for _, operator in part.terms:
                 if id(operator) not in self._number:
@@ -127,16 +128,10 @@ class AffineFamily:
                 raise InputError(
                     f"model: has {system.n} degrees of freedom at {dict(point)}, {self.n} elsewhere"
                 )
-            self._register(system)
-            rows.append([self._row(system, names) for names in ROLES])
-        tables = []
-        for role in range(len(ROLES)):
-            table = np.zeros((len(rows), len(self.terms)))
-            for k, row in enumerate(rows):
-                for j, c in row[role].items():
-                    table[k, j] = c
-            tables.append(table)
-        return Coefficients(*tables)
+            self.register(system)
+            rows.append([self.row(system, names) for names in ROLES])
+        count = len(self.terms)
+        return Coefficients(*(multipliers(role, count) for role in zip(*rows, strict=True)))
 
     def extended(self, points: Sequence[Point]) -> tuple[AffineFamily, Coefficients]:
         """The multipliers at the points, and the family with the operators that are new there.
@@ -147,7 +142,8 @@ class AffineFamily:
         other.terms, other._number = list(self.terms), dict(self._number)
         return other, other.coefficients(points)
 
-    def _row(self, system: FrozenSystem, names: tuple[str, ...]) -> dict[int, float]:
+    def row(self, system: FrozenSystem, names: tuple[str, ...]) -> dict[int, float]:
+        """The multipliers of the operators in the sum of some named parts, by their numbers."""
         row: dict[int, float] = {}
         for name in names:
             for c, operator in system.parts[name].terms:
@@ -202,6 +198,15 @@ class AffineFamily:
         wrong |= (at.stiffness != 0.0) & (symmetry[:count] != 1)
         wrong |= (at.damping != 0.0) & (symmetry[:count] != -1)
         return np.asarray(~wrong.any(axis=1))
+
+
+def multipliers(rows: Sequence[Mapping[int, float]], count: int) -> Array:
+    """A table (P, count) of multipliers from those of every row, by the numbers of operators."""
+    table = np.zeros((len(rows), count))
+    for p, row in enumerate(rows):
+        for j, c in row.items():
+            table[p, j] = c
+    return table
 
 
 def common_motions(first: Array, second: Array) -> Array:

@@ -8,10 +8,11 @@ costs one product with a small table.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from assembly.linalg.combination import Pattern
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
@@ -23,6 +24,7 @@ from modal.reduction.interpolation import (
     chebyshev_interpolant,
     periodic_interpolant,
 )
+from modal.reduction.stacked_matrices import StackedMatrices
 from modal.types import Array, Index
 
 PLACES = (0.0, 0.5, 0.309, 0.927)  # of the span, whose parts are those of the model
@@ -42,16 +44,23 @@ class InterpolatedMotion:
         self._like, self.interpolant, self.period = like, interpolant, period
 
     @classmethod
-    def of(cls, model: Any, t0: float, t1: float, **options: Any) -> InterpolatedMotion | None:
+    def of(
+        cls, model: Any, t0: float, t1: float, summed: bool = False, **options: Any
+    ) -> InterpolatedMotion | None:
         """Off the instants of `model.freeze_many`; None where that does not exist, where the
         matrices are not smooth, or where they are too large to keep.
 
         Over one period of the matrices (`model.matrix_period`) or more, trigonometric polynomials;
-        else Chebyshev's. options: further arguments of `freeze_many`.
+        else Chebyshev's. summed: only M, the sum of all damping and that of all stiffness. options:
+        further arguments of `freeze_many`.
         """
         if not hasattr(model, "freeze_many"):
             return None
-        freeze_many = partial(model.freeze_many, **options)
+
+        def freeze_many(times: Array) -> FrozenSeries:
+            series: FrozenSeries = model.freeze_many(times, **options)
+            return series.summed() if summed else series
+
         # Parts that vanish at symmetric positions are there at the others.
         first = freeze_many(t0 + (t1 - t0) * np.array(PLACES))
         names = tuple(first.values)
@@ -126,24 +135,29 @@ class InterpolatedMotion:
 
     def matrices(self, times: Array) -> tuple[Array, Array, Array]:
         """M, C + D and all stiffness at times (P,), each (P, n, n)."""
-        M, C, K = self._dense(self._sums.many(times))
+        M, C, K = (A.dense() for A in self.stacked(times))
         return M, C, K
+
+    def stacked(self, times: Array) -> tuple[StackedMatrices, ...]:
+        """The same, sparse."""
+        return StackedMatrices.of(self.pattern, self._sums.many(times))
 
     def projected(self, V: Array) -> ProjectedMotion:
         """M, C + D and all stiffness on a space V (n, r), as functions of time.
 
         The table of the polynomials is projected, once.
         """
-        parts = [V.T @ A @ V for A in self._dense(self._sums.table)]
-        return ProjectedMotion(replace(self.interpolant, table=np.stack(parts, axis=1)))
+        table = self.on_space(self._sums.table, V)
+        return ProjectedMotion(replace(self.interpolant, table=table))
 
-    def _dense(self, sums: Array) -> Array:
-        """Sums (m, 3, entries) as matrices (3, m, n, n)."""
-        pattern, n = self._like.pattern, self._like.n
-        rows = np.repeat(np.arange(n), np.diff(pattern.indptr))
-        out = np.zeros((3, len(sums), n * n))
-        out[:, :, rows * n + pattern.indices] = sums.swapaxes(0, 1)
-        return out.reshape(3, len(sums), n, n)
+    def on_space(self, sums: Array, V: Array) -> Array:
+        """VᵀAV (m, groups, r, r) of the matrices A with entries `sums` (m, groups, entries)."""
+        count, (entries, n) = sums.shape[0] * sums.shape[1], (sums.shape[2], len(V))
+        starts = (np.arange(count)[:, None] * entries + self.pattern.indptr[:-1]).reshape(-1)
+        columns = np.tile(self.pattern.indices, count)
+        parts = (sums.reshape(-1), columns, np.append(starts, count * entries))
+        stacked = sp.csr_matrix(parts, shape=(count * n, n))
+        return np.asarray(V.T @ (stacked @ V).reshape(*sums.shape[:2], n, -1))
 
 
 class ProjectedMotion:

@@ -115,23 +115,25 @@ def periodic_interpolant(
         middles = A(t0 + period * (np.arange(samples) + 0.5) / samples)
         values = np.stack([values, middles], axis=1).reshape(2 * samples, *values.shape[1:])
         samples *= 2
-    found = fourier_interpolant(values, t0, period, _retained(size))
+    count = min(_retained(size), (samples + 1) // 2)
+    found = _fourier(coefficients[:count], samples, t0, period)
     return _checked(found, A, (t0, t0 + period), scale)
 
 
-def fourier_interpolant(
-    values: Array, t0: float, period: float, count: int | None = None
-) -> Interpolant:
-    """The trigonometric polynomial through values (m, ...) at m equal parts of the period.
-
-    count: of its harmonics, by default those that m values determine.
-    """
+def fourier_interpolant(values: Array, t0: float, period: float) -> Interpolant:
+    """The trigonometric polynomial through values (m, ...) at m equal parts of the period."""
     samples = len(values)
     coefficients = np.fft.rfft(values, axis=0)[: (samples + 1) // 2] / samples
-    coefficients = coefficients[:count]
+    return _fourier(coefficients, samples, t0, period)
+
+
+def _fourier(
+    coefficients: NDArray[np.complex128], samples: int, t0: float, period: float
+) -> Interpolant:
+    """The polynomial through so many samples from its lowest coefficients (c, ...)."""
     count = len(coefficients)
     weights = np.where(np.arange(count) == 0, 1.0, 2.0)
-    terms = coefficients * weights.reshape(-1, *(1,) * (values.ndim - 1))
+    terms = coefficients * weights.reshape(-1, *(1,) * (coefficients.ndim - 1))
     turn = 2.0 * np.pi * np.arange(count) / period
 
     def waves(times: Array) -> Array:

@@ -154,6 +154,13 @@ class LinkBasis:
             self._turning[key] = self._free(whole, images, V.T @ (second @ V))
         return self._turning[key]
 
+    def sketched_forces(self, forces: Array) -> Array:
+        """Θ and Ξ of forces (P, n, k), less those at the ties in them, (P, 2, p, k)."""
+        basis = self.basis
+        sketches = np.stack([basis.theta.T, basis.xi.T])
+        shares = self._balance @ (basis.columns.V.T @ forces)
+        return np.asarray(sketches @ (forces - self.ties @ shares)[:, None])
+
     def _free(self, sketches: Array, images: Array, matrices: Array) -> Array:
         """Sketched images (J, 2, p, r) without the part of the ties; matrices (J, r, r)."""
         forces = sketches @ self.ties

@@ -103,20 +103,23 @@ class Follower:
     def _search(self) -> Search:
         return Search(self.rules.location * self.span, self.rules.extra)
 
-    def follow(self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask) -> Step:
+    def follow(self, a: Snapshot, b: Snapshot, watched: Mask) -> Step:
         """The modes of a at b.
 
-        slope (Ka,): best estimate of dλ/ds on each mode's branch at a. watched (Ka,): modes for
-        which extra instants are solved; the others only guard the window.
+        watched (Ka,): modes for which extra instants are solved; the others only guard the window.
         """
         match = self.quiet.get((a.at, b.at))
         if match is not None:
             return Step(match, b, ())
+        slope = np.zeros(a.size, dtype=complex)
+        if a.variation is not None:
+            slope = np.nan_to_num(a.variation.slope, nan=0.0)
         return self._follow(a, b, slope, watched, self.rules.halvings, self._search())
 
     def _follow(
         self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask, left: int, search: Search
     ) -> Step:
+        """slope (Ka,): best estimate of dλ/ds on each mode's branch at a."""
         rules = self.rules
         b = align(b, a)
         overlap = Overlap.between(align(a, b), b)

@@ -25,7 +25,7 @@ from modal.tracking.encounters import Encounter
 from modal.tracking.matching import CLUSTER, Match
 from modal.tracking.onsets import find_onsets, growth_floor
 from modal.tracking.snapshot import Snapshot
-from modal.types import Array, Complex, Mask
+from modal.types import Array, Complex, Index, Mask
 
 # Fraction of the turning rate of a pure veering from which an approach is a veering.
 TURN = 0.6
@@ -102,7 +102,8 @@ def inspect(
     if hidden is not None:
         return hidden if search.left > 0 else [*placed, *onsets, hidden.unresolved()]
     settled = {frozenset((e.first, e.second)) for e in met}
-    veerings = _veerings(a, b, branches, match, settled, search)
+    near = distances_inside(branches.lam, branches.slope)
+    veerings = veerings_inside(a, b, branches.number, near, match, settled, search)
     return veerings if isinstance(veerings, Doubt) else [*placed, *onsets, *veerings]
 
 
@@ -250,18 +251,21 @@ def regime_changes(
     yield reached & usable & (one.imag * two.imag > 0.0), curve
 
 
-def _veerings(
+def veerings_inside(
     a: Snapshot,
     b: Snapshot,
-    branches: _Branches,
+    number: NDArray[Any],
+    near: Distances,
     match: Match,
     settled: set[frozenset[int]],
     search: Search,
 ) -> Doubt | list[Encounter]:
-    """The least distances of two modes inside the step that are veerings."""
-    number, length, found = branches.number, b.at - a.at, []
-    near = distances_inside(branches.lam, branches.slope)
-    p, q = np.triu_indices(len(number), 1)
+    """The least distances of two modes inside the step that are veerings, or where to cut.
+
+    number (R,): modes of a whose distances are `near`. settled: pairs whose events are known.
+    """
+    length, found = b.at - a.at, []
+    p, q = near.pairs
     d, size, between, passes, unclear = near.ends, near.size, near.along, near.passes, near.unclear
     approach = near.approach
     for n in np.flatnonzero(approach | unclear):
@@ -283,8 +287,8 @@ def _veerings(
             doubt = Doubt(a.at + tau * length, i, j)
         else:
             width = dip.gap / max(abs(ends[2]), abs(ends[3]), 1e-300)
-            near = max(search.tolerance / abs(length), OF_WIDTH * width)
-            if min(dip.tau, 1.0 - dip.tau) <= near:
+            edge = max(search.tolerance / abs(length), OF_WIDTH * width)
+            if min(dip.tau, 1.0 - dip.tau) <= edge:
                 at_b = dip.tau > 0.5
                 turn = _turn(b if at_b else a, *(_numbers(match, i, j) if at_b else (i, j)))
                 place = a.at + dip.tau * length
@@ -303,17 +307,31 @@ def _veerings(
 class Distances:
     """The differences of all pairs of modes inside their steps.
 
-    ends: at both ends, and their slopes times the length of the step; size: the larger |λ|.
-    along (PLACES, …, pairs): between the ends. passes: whether the order of frequency changes;
-    unclear, approach: whether it may, and whether the distance has a least value inside.
+    pairs: places of the modes of each pair. ends: at both ends, and their slopes times the length
+    of the step; size: the larger |λ|. along (PLACES, …, pairs): between the ends. passes: whether
+    the order of frequency changes; unclear, approach: whether it may, and whether the distance has
+    a least value inside.
     """
 
+    pairs: tuple[Index, Index]
     ends: list[Complex]
     size: Array
     along: Complex
     passes: Mask
     unclear: Mask
     approach: Mask
+
+    def step(self, n: int) -> Distances:
+        """Those of step n, of several."""
+        return Distances(
+            self.pairs,
+            [x[n] for x in self.ends],
+            self.size[n],
+            self.along[:, n],
+            self.passes[n],
+            self.unclear[n],
+            self.approach[n],
+        )
 
 
 def distances_inside(lam: tuple[Complex, Complex], slope: tuple[Complex, Complex]) -> Distances:
@@ -332,7 +350,7 @@ def distances_inside(lam: tuple[Complex, Complex], slope: tuple[Complex, Complex
     nearest = np.abs(along).min(axis=0)
     passes = (along.imag * np.sign(d[0].imag)).min(axis=0) < 0.0
     unclear = usable & (passes | (hermite.error(*d) > CLEAR * nearest))
-    return Distances(d, size, along, passes, unclear, usable & approach)
+    return Distances((p, q), d, size, along, passes, unclear, usable & approach)
 
 
 @dataclass(frozen=True)

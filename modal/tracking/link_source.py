@@ -101,7 +101,7 @@ class LinkSource:
         low, high = float(self._at.min()), float(self._at.max())
         smooth = None
         if len(self._possible) == len(self._at):
-            smooth = InterpolatedMotion.of(self._reduced, low, high, **self._options())
+            smooth = InterpolatedMotion.of(self._reduced, low, high, True, **self._options())
         self._smooth = None if smooth is None else smooth.projected(np.eye(self._size))
         self.description = f"reduced bases of links: {self._shapes()}; accuracy {self._accuracy:g}"
 

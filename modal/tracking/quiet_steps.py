@@ -11,7 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from modal.tracking.inspection import Search, distances_inside, inspect, regime_changes, regimes
+from modal.tracking.inspection import (
+    Search,
+    distances_inside,
+    regime_changes,
+    regimes,
+    veerings_inside,
+)
 from modal.tracking.matching import MERGING, Match, clusters, macs, pairings, real
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Mask
@@ -76,8 +82,9 @@ def _quiet(
     for n in np.flatnonzero(quiet):
         match = Match(every, np.zeros(K, dtype=bool), own[n], own[n])
         step = first[n], last[n]
-        if not suspect[n] or inspect(*step, match, np.ones(K, dtype=bool), [], search) == []:
-            found[step[0].at, step[1].at] = match
+        if suspect[n] and veerings_inside(*step, every, near.step(n), match, set(), search) != []:
+            continue
+        found[step[0].at, step[1].at] = match
     return found
 
 

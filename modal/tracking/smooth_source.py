@@ -25,6 +25,7 @@ from assembly.errors import AccuracyError
 from modal.provenance.same_model import drawn_prints
 from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
 from modal.reduction.spot_check import full_modes, unmatched
+from modal.reduction.stacked_matrices import StackedMatrices
 from modal.tracking.pencils import (
     Triple,
     lowest_eigenpairs,
@@ -51,7 +52,7 @@ KEPT = 0.1  # of √accuracy: relative size of directions that are kept
 LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
 STARTING = 1e-5  # relative singular values below which directions are left out of the first basis
 GROWING = 1e-3  # and of those that join it
-BLOCK = 64  # instants that are computed together, at most
+BLOCK_NUMBERS = 1 << 21  # entries of the matrices that are solved with together
 EPS = float(np.finfo(float).eps)
 
 
@@ -114,9 +115,13 @@ class SmoothSource:
         if kept is not None:
             arrays = kept(self.prints())[0]
             self._V, self._root = arrays["V"], arrays["root"]
+            self._blocks = int(arrays["blocks"])
             self._project()
         else:
             self._train()
+            n, r = self._V.shape
+            numbers = len(at) * max(n * n, count * r * r)
+            self._blocks = min(len(at), -(-numbers // BLOCK_NUMBERS))
             self._check(checks, checked or count)
 
     @property
@@ -131,9 +136,10 @@ class SmoothSource:
 
     def _train(self) -> None:
         times = self._at[_spread(len(self._at), SAMPLE)]
-        sample = self._motion.matrices(times)
+        sample = self._motion.stacked(times)
+        dense = tuple(A.dense() for A in sample)
         first = _spread(len(times), TRAINING + 1)[:TRAINING]
-        M, C, K = (A[first] for A in sample)
+        M, C, K = (A[first] for A in dense)
         S = 0.5 * (K + transposed(K))
         n = M.shape[1]
         last = min(self._count, n) - 1
@@ -153,7 +159,7 @@ class SmoothSource:
         shapes = np.concatenate([X / size, changes / np.tile(size, 2)], axis=2)
         self._grow(np.hstack(list(shapes)), STARTING)
         for _ in range(ROUNDS):
-            modes, missing = self._certified(sample, self._on_basis(sample))
+            modes, missing = self._certified(sample, self._on_basis(dense))
             if self._accurate(modes, missing):
                 break
         else:
@@ -162,8 +168,8 @@ class SmoothSource:
             self._compress(modes)
         self._project()
 
-    def _on_basis(self, full: Triple) -> Triple:
-        M, C, K = (self._V.T @ A @ self._V for A in full)
+    def _on_basis(self, dense: Sequence[Array]) -> Triple:
+        M, C, K = (self._V.T @ A @ self._V for A in dense)
         return M, C, K
 
     def _project(self) -> None:
@@ -216,7 +222,7 @@ class SmoothSource:
 
     # The modes.
 
-    def _certified(self, full: Triple, small: Triple) -> tuple[_Small, _Missing]:
+    def _certified(self, full: Sequence[StackedMatrices], small: Triple) -> tuple[_Small, _Missing]:
         """The modes of instants with their error bounds, and what the basis lacks.
 
         full, small: M, C + D and K of the instants, and on the basis.
@@ -227,16 +233,15 @@ class SmoothSource:
                 raise NotSmooth("an instant has fewer modes than asked for")
             values, right, left = found
             left = left / pairing(*small[:2], values, left, right).conj()[:, None, :]
-            condition = _condition(small, values, right, left)
+            condition = _condition([norms(A) for A in small], values, right, left)
             q, u = self._V @ right, self._V @ left
             residual = quadratic(full, values, q)
-            M, C, K = full
-            adjoint = (transposed(M), transposed(C), transposed(K))
-            missing = _Missing(solved(K, residual), quadratic(adjoint, values.conj(), u), K)
+            dual, K = quadratic([A.T for A in full], values.conj(), u), full[2].dense()
+            missing = _Missing(solved(K, residual), dual, K)
         except np.linalg.LinAlgError:
             raise NotSmooth("the stiffness of an instant is singular") from None
         by_basis = SAFETY * np.abs((missing.dual.conj() * missing.response).sum(axis=1))
-        scale = _scale(full, np.abs(values))
+        scale = _scale([A.norms() for A in full], np.abs(values))
         round_off = EPS * scale * np.linalg.norm(q, axis=1) * np.linalg.norm(u, axis=1)
         made = _Small(values, right, left, condition, by_basis, by_basis + round_off)
         return made, missing
@@ -244,7 +249,7 @@ class SmoothSource:
     def _at_times(self, times: Array) -> tuple[_Small, _Missing, Triple]:
         """The same at times, and the matrices on the basis."""
         small = self._table(times)
-        return *self._certified(self._motion.matrices(times), small), small
+        return *self._certified(self._motion.stacked(times), small), small
 
     def _check(self, checks: int, checked: int) -> None:
         """Full solves of instants of a seeded draw."""
@@ -280,7 +285,7 @@ class SmoothSource:
 
     def _load(self, place: int) -> None:
         """Solve the block of an instant; the basis grows first where it is not accurate enough."""
-        blocks = np.array_split(self._at, -(-len(self._at) // BLOCK))
+        blocks = np.array_split(self._at, self._blocks)
         ends = np.cumsum([len(block) for block in blocks])
         times = blocks[int(np.searchsorted(ends, place, side="right"))]
         before = self._V
@@ -342,8 +347,8 @@ class SmoothSource:
         return drawn_prints(self._freeze, self._at)
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """The present basis, and the norm in which it grows."""
-        return {"V": self._V, "root": self._root}
+        """The present basis, the norm in which it grows, and the number of blocks."""
+        return {"V": self._V, "root": self._root, "blocks": np.array(self._blocks)}
 
     def close(self) -> None:
         pass
@@ -364,14 +369,14 @@ def in_phase(vectors: Complex) -> list[Array]:
     return [np.hstack(list(part)) for part in (unit.real, unit.imag)]
 
 
-def _condition(matrices: Triple, lam: Complex, Q: Complex, U: Complex) -> Array:
+def _condition(sizes: Sequence[Array], lam: Complex, Q: Complex, U: Complex) -> Array:
     """Condition numbers ‖u‖‖q‖ (|λ|²‖M‖ + |λ|‖C‖ + ‖K‖) / |λ| at uᴴQ'(λ)q = 1, (P, K)."""
     size = np.abs(lam)
     product = np.linalg.norm(Q, axis=1) * np.linalg.norm(U, axis=1)
-    return np.asarray(_scale(matrices, size) * product / np.where(size > 0.0, size, 1.0))
+    return np.asarray(_scale(sizes, size) * product / np.where(size > 0.0, size, 1.0))
 
 
-def _scale(matrices: Triple, size: Array) -> Array:
-    """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ of sizes |λ| (P, K)."""
-    mass, damping, stiffness = (norms(A)[:, None] for A in matrices)
+def _scale(sizes: Sequence[Array], size: Array) -> Array:
+    """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ from the norms (P,) and sizes |λ| (P, K)."""
+    mass, damping, stiffness = (each[:, None] for each in sizes)
     return np.asarray(mass * size**2 + damping * size + stiffness)

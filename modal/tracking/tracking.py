@@ -380,7 +380,7 @@ def _smooth(
     if not 2 * count <= first.n <= LARGEST or first.rigid.shape[1]:
         return None
     try:
-        motion = InterpolatedMotion.of(sweep.model, *sweep.ends, **sweep.constant)
+        motion = InterpolatedMotion.of(sweep.model, *sweep.ends, summed=True, **sweep.constant)
         if motion is None:
             return None
         return SmoothSource(motion, sweep.freeze, at, count, tolerance, around, *checks, kept)

@@ -103,14 +103,11 @@ class Recorder:
         track[index[present]] = present
         watched = np.zeros(a.size, dtype=bool)
         watched[index[present]] = self.state.visible[present]
-        slope = np.zeros(a.size, dtype=complex)
-        if a.variation is not None:
-            slope = np.nan_to_num(a.variation.slope, nan=0.0)
-        step = self._follower.follow(a, snapshot, slope, watched)
+        step = self._follower.follow(a, snapshot, watched)
         onward, lowest = step.match.target, self._lowest(step.b)
         entering = (track >= 0) & ~watched & (onward >= 0) & lowest[onward]
         if entering.any():  # what happens to them on the way in is reported too
-            step = self._follower.follow(a, snapshot, slope, watched | entering)
+            step = self._follower.follow(a, snapshot, watched | entering)
         self._extend(a, step, spin, index, track)
 
     def bring(self, size: int) -> None:

@@ -25,6 +25,11 @@ eigenvalues show damping and instability alone: to first order in the damping th
 rates of the action, the adiabatic invariant of an undamped motion (Landau and Lifshitz, Mechanics,
 §49). The real projection keeps the structure: without damping they are zero to the error of the
 stencil.
+
+Where C₀ = C − Ṁ is skew, K₀ = K − ½ d/dt skew C is symmetric and positive definite, all eigenvalues
+iω are imaginary: −ω²m − ωg + k = 0 with m = qᴴMq > 0, k = qᴴK₀q > 0 and the real g = −iqᴴC₀q has
+real roots. No eigenproblem is left: the frequency is the root at the mode q of the instant, whose
+error is of second order in the terms that were removed.
 """
 
 from __future__ import annotations
@@ -38,7 +43,7 @@ from scipy.optimize import linear_sum_assignment
 from assembly.system.frozen import FrozenSystem
 from modal.tracking.pencils import Triple, pairing, product, quadratic, solved, transposed
 from modal.tracking.stencil import Stencil
-from modal.types import Array, Complex, Index
+from modal.types import Array, Complex, Index, Mask
 
 # Relative distance up to which eigenvalues are one cluster.
 CLUSTER = 1e-6
@@ -48,6 +53,9 @@ INDEPENDENT = 1e-10
 MAIN = 1e-5
 # Relative size below which a part of a matrix is round-off.
 PRESENT = 1e-12
+# Relative change of an eigenvalue by the terms that move energy to and fro up to which its second
+# order is neglected.
+SMALL = 0.01
 
 
 @dataclass(frozen=True)
@@ -183,7 +191,7 @@ def variations(
     doubt, curvature = np.zeros(lam.shape), np.zeros_like(lam)
     if rate is not None:
         curvature = _curvature(at, change, lam, Q, U)
-        moving = _breathing(at)
+        moving = _breathing(*at.value[1:], at.value)
         if moving.any():
             n = np.flatnonzero(moving.any(axis=0))
             steady[n], slope[n], doubt[n] = _steady(at, n, rate * moving[:, n], lam, Q, U)
@@ -215,13 +223,14 @@ def _curvature(at: Derivatives, change: Complex, lam: Complex, Q: Complex, U: Co
     return np.asarray(out)
 
 
-def _breathing(at: Derivatives) -> Array:
-    """Whether C and K of each instant have the parts that can move energy to and fro, (2, P)."""
-    (_, C, K), axes = at.value, (1, 2)
+def _breathing(C: Array, K: Array, whole: Triple) -> Mask:
+    """Whether C and K of each instant have the parts that can move energy to and fro, of a size
+    above round-off of `whole`, (2, P)."""
+    axes = (1, 2)
     return np.stack([
         np.abs(part).max(axis=axes, initial=0.0)
         > PRESENT * np.abs(A).max(axis=axes, initial=0.0)
-        for part, A in ((C + transposed(C), C), (K - transposed(K), K))
+        for part, A in ((C + transposed(C), whole[1]), (K - transposed(K), whole[2]))
     ])  # fmt: skip
 
 
@@ -240,14 +249,36 @@ def _steady(
     a, b = rates[0][:, None, None], 0.5 * rates[1][:, None, None]
     C0, K0 = C - a * M1, K - b * _skew(C1)
     C01, K01 = C1 - a * M2, K1 - b * _skew(C2)
-    found, X, Y = _matched((M, C0, K0), C, lam, Q, U)
+    found, X, Y = _undamped(M, C0, K0, Q), Q.copy(), Q.copy()
+    calm = _conservative(C0, K0, (M, C, K))
+    calm &= (np.abs(found - lam) <= SMALL * np.abs(lam)).all(axis=1)
+    rest = np.flatnonzero(~calm)
+    if rest.size:
+        matrices = (M[rest], C0[rest], K0[rest])
+        found[rest], X[rest], Y[rest] = _matched(matrices, C[rest], lam[rest], Q[rest], U[rest])
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = -(Y.conj() * quadratic((M1, C01, K01), found, X)).sum(axis=1)
         slope = slope / pairing(M, C0, found, Y, X)
+        slope[calm] = 1j * slope[calm].imag
         dM, dC = a * (M1 - other_M), b * _skew(C1 - other_C)
         change = product(dM, Q) * lam[:, None, :] + product(dC, Q)
         doubt = np.abs((U.conj() * change).sum(axis=1))
     return found, slope, doubt
+
+
+def _conservative(C0: Array, K0: Array, whole: Triple) -> Mask:
+    """Whether C₀ is skew and K₀ symmetric, to round-off of C and K, and K₀ positive definite,
+    (P,)."""
+    lowest = np.linalg.eigvalsh(0.5 * (K0 + transposed(K0))).min(axis=1, initial=np.inf)
+    return np.asarray((lowest > 0.0) & ~_breathing(C0, K0, whole).any(axis=0))
+
+
+def _undamped(M: Array, C0: Array, K0: Array, Q: Complex) -> Complex:
+    """iω (P, K), ω ≥ 0, of the vectors Q (P, m, K): −ω²m − ωg + k = 0 with m = qᴴMq, g = −iqᴴC₀q
+    and k = qᴴK₀q, where C₀ is skew and K₀ positive definite."""
+    m, c, k = ((Q.conj() * product(A, Q)).sum(axis=1) for A in (M, C0, K0))
+    root = np.sqrt(np.maximum(c.imag**2 + 4.0 * m.real * k.real, 0.0))
+    return np.asarray(0.5j * (root - c.imag) / m.real)
 
 
 def _adjoint(X: Complex) -> Complex:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS
@@ -38,7 +37,7 @@ class SmallMotion:
     def __init__(self, motion: InterpolatedMotion, V: Array) -> None:
         groups = (("M",), DAMPING_PARTS, STIFFNESS_PARTS, CONSERVATIVE_STIFFNESS)
         entries = motion.on_entries(*groups)
-        M, C, K, S = _projected(entries.table, motion, V).swapaxes(0, 1)
+        M, C, K, S = motion.on_space(entries.table, V).swapaxes(0, 1)
         S = 0.5 * (S + S.swapaxes(1, 2))
         rate = entries.differentiated
         dissipated = 0.5 * rate(M) - 0.5 * (C + C.swapaxes(1, 2))
@@ -147,18 +146,6 @@ def _sizable(M: Array, C: Array, K: Array) -> Index:
         scale = np.sqrt(np.outer(np.diag(largest), np.diag(largest)))
         sizes.append((np.abs(A) / np.where(scale > 0.0, scale, 1.0)).max(axis=(1, 2)))
     return np.flatnonzero(np.max(sizes, axis=0) > NEGLIGIBLE)
-
-
-def _projected(table: Array, motion: InterpolatedMotion, V: Array) -> Array:
-    """VᵀAV (c, groups, r, r) of the matrices A with entries `table` (c, groups, entries)."""
-    pattern, count = motion.pattern, table.shape[0] * table.shape[1]
-    entries, n = len(pattern.indices), len(V)
-    starts = (np.arange(count)[:, None] * entries + pattern.indptr[:-1]).reshape(-1)
-    whole = sp.csr_matrix(
-        (table.reshape(-1), np.tile(pattern.indices, count), np.append(starts, count * entries)),
-        shape=(count * n, n),
-    )
-    return np.asarray(V.T @ (whole @ V).reshape(*table.shape[:2], n, -1))
 
 
 def _form(x: Array, A: Array, y: Array) -> Array:

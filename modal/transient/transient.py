@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from assembly.arguments import as_list, as_number, real_array, shown
@@ -25,11 +24,12 @@ from modal.transient.hamilton import CanonicalModel
 from modal.transient.initial import initial_state, vector
 from modal.transient.integrators.gauss import DenseGauss, Gauss
 from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
-from modal.transient.integrators.stages import Integrator, State
-from modal.transient.link_transient import on_links
+from modal.transient.integrators.stages import Integrator
 from modal.transient.loads import Load, check_resolved, total_force
 from modal.transient.nonlinear import NonlinearAlpha, NonlinearLedger, check_nonlinear
 from modal.transient.records import Recorder, chosen_probes, run_attributes
+from modal.transient.reduced_transient import ReducedTransient, on_basis
+from modal.transient.run_checkpoint import restore_run, save_run
 from modal.transient.small_transient import on_shapes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import AdaptiveSteps, FixedSteps
@@ -42,6 +42,7 @@ NONLINEAR = ("generalized-alpha", "energy-momentum")
 STAGES = {"midpoint": 1, "gauss4": 2, "gauss6": 3}
 DEFAULT_TOLERANCE = 1e-6
 MOST_STEPS = 1e9
+BY_STEPS = 0.5  # of the tolerance of a run on a reduced basis: what its steps may use
 
 
 def integrate(
@@ -155,16 +156,19 @@ def integrate(
     for load in loads:
         if not callable(getattr(load, "force", None)):
             raise InputError(f"loads: expected loads such as modal.Harmonic(…), got {shown(load)}")
-    links = None if loads or checkpoint or nonlinear else on_links(model, span, initial)
-    if links is not None:
-        found = integrate(
-            links, span, links.state(initial), formalism, method=method, step=step,
-            displacement_tolerance=displacement_tolerance, rho_infinity=rho_infinity, probes="all",
-            every=every, progress=progress,
-        )  # fmt: skip
-        return links.lifted(found, probes, type(model).__name__)
     if not (isinstance(every, int) and every >= 1):
         raise InputError(f"every: expected a whole number of steps from 1 up, got {every!r}")
+    # Steps that adapt may have to go on in full order, which a checkpoint on a basis could not.
+    if not nonlinear and (checkpoint is None or displacement_tolerance is None):
+        reduced = on_basis(model, span, initial, tuple(loads), probes)
+        if reduced is not None:
+            found = _integrated(
+                reduced, initial, displacement_tolerance, formalism=formalism, method=method,
+                step=step, rho_infinity=rho_infinity, every=every, checkpoint=checkpoint,
+                checkpoint_interval=checkpoint_interval, resume=resume, progress=progress,
+            )  # fmt: skip
+            if found is not None:
+                return found
     settings: dict[str, Any] = dict(
         t_span=list(span),
         step=step,
@@ -175,6 +179,8 @@ def integrate(
         loads=repr(tuple(loads)),
         model=type(model).__name__,
     )
+    if isinstance(model, ReducedTransient):
+        settings |= model.settings()
     free = not (loads or checkpoint or nonlinear or method) and formalism == "lagrange"
     if free and displacement_tolerance is not None and step is None and rho_infinity == 1.0:
         _check_tolerance(displacement_tolerance)
@@ -200,7 +206,7 @@ def integrate(
     try:
         if resume and file is not None and file.exists():
             saved_run = checkpoints.load(file, settings)
-            state, energies = _restore(saved_run, ledger, steps, recorder)
+            state, energies = restore_run(saved_run, ledger, steps, recorder)
         else:
             state = integrator.start(span[0], steps.first_length, *first)
             initial_energy = ledger.energy(span[0], state.q, state.v)
@@ -220,7 +226,7 @@ def integrate(
                     now = accepted.state
                     recorder.add(t, now.q, now.v, energies.row(t, now))
                     if file and (ended or time.monotonic() - saved >= checkpoint_interval):
-                        _save(file, settings, accepted.state, energies, steps, recorder)
+                        save_run(file, settings, accepted.state, energies, steps, recorder)
                         saved = time.monotonic()
                 bar.update(accepted.fraction - bar.n)
     finally:
@@ -230,6 +236,29 @@ def integrate(
     attributes |= run_attributes(settings, model) | _accuracy(ledger, steps)
     attributes["made_from"] = made_from(model)
     return recorder.dataset(attributes)
+
+
+def _integrated(
+    reduced: ReducedTransient, initial: Any, displacement_tolerance: float | None, **options: Any
+) -> xr.Dataset | None:
+    """The transient of a model on a reduced basis; None where the basis is too small for the
+    tolerance."""
+    allowed = displacement_tolerance
+    if allowed is not None:
+        _check_tolerance(allowed)
+        allowed = BY_STEPS * allowed
+    found = integrate(
+        reduced, reduced.span, reduced.state(initial), loads=reduced.loads, probes="all",
+        displacement_tolerance=allowed, **options,
+    )  # fmt: skip
+    out = reduced.lifted(found)
+    if displacement_tolerance is None:
+        return out
+    error = out.attrs["displacement_error_estimate"] + out.attrs["basis_error"]
+    out.attrs |= dict(
+        displacement_tolerance=displacement_tolerance, displacement_error_estimate=error
+    )
+    return out if error <= displacement_tolerance else None
 
 
 def _checked_span(t_span: Any) -> tuple[float, float]:
@@ -340,37 +369,6 @@ def _first_order(
     return (
         integrator, FirstOrderLedger(equations), PlainNorm(), (x, np.zeros_like(x)), rows, name,
     )  # fmt: skip
-
-
-def _save(
-    file: Path,
-    settings: dict[str, Any],
-    state: State,
-    energies: Energies,
-    steps: Any,
-    rec: Recorder,
-) -> None:
-    arrays = dict(
-        q=state.q,
-        v=state.v,
-        carried=state.carried,
-        energies=np.append(energies.initial, energies.work),
-    ) | {f"record_{name}": value for name, value in rec.arrays().items()}
-    for name, value in steps.position().items():
-        arrays[f"position_{name}"] = np.asarray(value)
-    checkpoints.save(file, arrays, settings)
-
-
-def _restore(
-    arrays: dict[str, NDArray[Any]], ledger: Any, steps: Any, recorder: Recorder
-) -> tuple[State, Energies]:
-    prefix = "position_"
-    steps.restore({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
-    prefix = "record_"
-    recorder.restore({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
-    initial, *work = arrays["energies"].tolist()
-    energies = Energies(ledger, initial, np.reshape(work, np.shape(ledger.nothing)))
-    return State(arrays["q"], arrays["v"], arrays["carried"]), energies
 
 
 def _accuracy(ledger: Any, steps: FixedSteps | AdaptiveSteps) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The mechanisms of a chart on shared reduced bases of their large links."""
+"""The models of a chart on a shared reduced basis: large bodies, mechanisms with large links."""
 
 from __future__ import annotations
 
@@ -8,25 +8,61 @@ from typing import Any
 import numpy as np
 
 from assembly.errors import AccuracyError
+from assembly.mechanisms.mechanism import LARGE_BODY
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from modal.maps.link_method import same_links
 from modal.periodic.chart_motion import Motion, Motions
+from modal.reduction.body_motion import BodyMotion, body_reducer
 from modal.reduction.link_instants import Options
 from modal.reduction.link_motion import LinkMotion
 from modal.reduction.link_reducer import LinkReducer, linked
 from modal.transient.equations import freezer
 
 ACCURACY = 1e-8  # of the frozen modes that the bases hold
-TRAINING = 12  # instants of a motion on which the bases are grown
+INSTANTS = 12  # of a motion on which the bases are grown
 
 
 def with_bases(motions: Motions, points: Sequence[Mapping[str, float]], k: int) -> Motions:
-    """The motions, those of mechanisms with large links on bases grown at some points.
+    """The motions, those of large bodies and of mechanisms with large links on bases grown at some
+    points.
 
     Raises AccuracyError where the mechanisms do not share their links, or the bases cannot be made
     accurate enough.
     """
     found = [motions(point) for point in points]
+    start = freezer(found[0][0])(0.0)
+    if isinstance(start, MechanismSystem):
+        return _on_links(motions, points, found, k)
+    if start.n < LARGE_BODY:
+        return motions
+    return _on_basis(motions, points, found, k)
+
+
+def _on_basis(
+    motions: Motions, points: Sequence[Mapping[str, float]], found: Sequence[Motion], k: int
+) -> Motions:
+    """Of bodies; the motions themselves where these do not share their matrices, or are free."""
+    instants = [
+        {"point": point, "t": float(t)}
+        for point, (_, period) in zip(points, found, strict=True)
+        for t in period * np.arange(INSTANTS) / INSTANTS
+    ]
+    reducer = body_reducer(
+        lambda at: freezer(motions(at["point"])[0])(at["t"]), instants, k, ACCURACY
+    )
+    if reducer is None:
+        return motions
+
+    def reduced(point: Mapping[str, float]) -> Motion:
+        model, period = motions(point)
+        return BodyMotion(freezer(model), reducer, period), period
+
+    return reduced
+
+
+def _on_links(
+    motions: Motions, points: Sequence[Mapping[str, float]], found: Sequence[Motion], k: int
+) -> Motions:
     systems = [_system(model) for model, _ in found]
     first = systems[0]
     if first is None:
@@ -35,7 +71,7 @@ def with_bases(motions: Motions, points: Sequence[Mapping[str, float]], k: int) 
     for system, (_, period) in zip(systems, found, strict=True):
         if system is None or not same_links(first, system):
             raise AccuracyError("the mechanisms of the chart do not have the same large links")
-        mechanisms.append((system.mechanism, period * np.arange(TRAINING) / TRAINING))
+        mechanisms.append((system.mechanism, period * np.arange(INSTANTS) / INSTANTS))
     options = Options(first.transport, first.prestress is not None, first.driven)
     reducer = LinkReducer([m for m, _ in mechanisms], options, k, ACCURACY)
     worst, _ = reducer.train(mechanisms)

@@ -1,0 +1,220 @@
+"""Transients and Floquet exponents of large bodies on reduced bases, against full order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import assembly
+import modal
+from assembly.gallery import block
+from assembly.motion.moving import MovingBody
+from modal.reduction import motion_on_basis
+from modal.types import Array
+from tests.support.full_monodromy import distances, full_logs
+
+SPAN, STEP = (0.0, 0.005), 5e-5
+
+
+def moving(kind: str, clamped: str | None = "x0") -> MovingBody:
+    body = block(6, 2, 2, size=(1.0, 0.1, 0.1), clamped=clamped)
+    motions = {
+        "ramp": assembly.ramp(5000.0, omega=50.0, axis=(0.0, 0.2, 1.0)),
+        "swing": assembly.swing(0.5, 60.0),
+        "spin": assembly.spin(200.0),
+    }
+    return assembly.moving(body, motions[kind])
+
+
+@pytest.fixture
+def in_full_order(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs a function without bases."""
+
+    def run(work: Any) -> Any:
+        with monkeypatch.context() as patch:
+            patch.setattr(motion_on_basis, "LARGE_BODY", 10**9)
+            return work()
+
+    monkeypatch.setattr(motion_on_basis, "LARGE_BODY", 40)
+    return run
+
+
+def size(model: MovingBody, found: xr.DataArray) -> float:
+    """The largest √(qᵀMq)."""
+    x = found.values
+    return float(np.sqrt(np.maximum((x * (model.freeze(0.0).M @ x.T).T).sum(axis=1), 0.0)).max())
+
+
+def loads(model: MovingBody, name: str) -> tuple[Any, ...]:
+    tip = (int(model.freeze(0.0).dofs.node.max()), "uy")  # type: ignore[union-attr]
+    return {
+        "none": (),
+        "harmonic": (modal.Harmonic(tip, 10.0, 300.0),),
+        "impulse": (modal.Impulse(tip, 1.0, 0.002, 0.001),),
+        "inertia": (modal.InertiaLoads(),),
+        "base": (modal.base_motion(model, modal.ShockPulse(100.0, 0.005), direction=(0, 1, 0)),),
+    }[name]
+
+
+def shapes(model: MovingBody) -> tuple[Array, Array]:
+    """The first modes, bent and moving."""
+    modes = modal.solve(model.freeze(0.0), k=3)
+    q = modes.right @ np.array([1.0, 0.5, 0.3])[: modes.right.shape[1]]
+    v = (modes.right * modes.eigenvalues) @ np.array([1.0, 0.2, 0.1])
+    return 1e-5 * q.real, 1e-5 * v.real
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "clamped"),
+    [
+        ("ramp", "none", "x0"),
+        ("swing", "harmonic", "x0"),
+        ("ramp", "impulse", "x0"),
+        ("swing", "inertia", "x0"),
+        ("spin", "base", "x0"),
+        ("swing", "none", None),  # free to move
+        ("spin", "harmonic", None),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*clamped")
+def test_a_transient_on_a_basis_states_its_error(
+    kind: str, name: str, clamped: str | None, in_full_order: Any
+) -> None:
+    model = moving(kind, clamped)
+    start = shapes(model) if name == "none" else None
+    acting = loads(model, name)
+
+    def run() -> xr.Dataset:
+        return modal.integrate(model, SPAN, start, loads=acting, step=STEP, probes="all")
+
+    on_basis, full = run(), in_full_order(run)
+    assert on_basis.attrs["basis"].startswith("reduced basis of")
+    assert "basis" not in full.attrs
+    assert on_basis.attrs["loads"] == full.attrs["loads"]
+    assert list(on_basis.probe.values) == list(full.probe.values)
+    error = size(model, on_basis.displacement - full.displacement)
+    error /= size(model, full.displacement)
+    assert error <= on_basis.attrs["basis_error"] <= 0.01
+    work = np.abs(on_basis.energy - full.energy).max()
+    assert work <= 0.01 * full.energy.max()
+
+
+def test_a_tolerance_holds_for_steps_and_basis_together(in_full_order: Any) -> None:
+    model, span = moving("ramp"), (0.0, 1e-3)
+    start = shapes(model)
+
+    def run(tolerance: float) -> xr.Dataset:
+        return modal.integrate(model, span, start, displacement_tolerance=tolerance, probes="all")
+
+    found = run(1e-2)
+    assert found.attrs["basis"].startswith("reduced basis of")
+    stated = found.attrs["displacement_error_estimate"]
+    assert found.attrs["basis_error"] <= stated <= 1e-2 == found.attrs["displacement_tolerance"]
+    exact = in_full_order(lambda: run(1e-4)).displacement
+    last = exact[-1:].copy(data=found.displacement.values[-1:] - exact.values[-1:])
+    assert size(model, last) <= (stated + 1e-4) * size(model, exact)
+
+
+def test_a_shape_that_no_small_basis_holds_is_integrated_in_full_order(in_full_order: Any) -> None:
+    """Cross-sections that bend without rotating move thickness modes, beyond any small basis."""
+    model = moving("spin")
+    system = model.freeze(0.0)
+    assert system.dofs is not None
+    x = system.dofs.coordinates[system.dofs.node, 0]
+    bent = np.where(system.dofs.component == 1, 1e-4 * x**2, 0.0)
+    span = (0.0, 4e-5)
+    plain = modal.integrate(model, span, (bent, 0.0 * bent), step=2e-6)
+    assert plain.attrs["basis_error"] > 1e-2
+    found = modal.integrate(model, span, (bent, 0.0 * bent), displacement_tolerance=1e-2)
+    assert "basis" not in found.attrs
+    assert found.attrs["displacement_error_estimate"] <= 1e-2
+
+
+def test_a_run_on_a_basis_is_resumed_bit_by_bit(tmp_path: Path, in_full_order: Any) -> None:
+    model, file = moving("ramp"), tmp_path / "run.npz"
+    start = shapes(model)
+
+    class Stopped(MovingBody):
+        """Interrupted in the middle of the run."""
+
+        def freeze(self, t: float) -> assembly.FrozenSystem:
+            if file.exists():
+                raise KeyboardInterrupt
+            return super().freeze(t)
+
+    options: dict[str, Any] = dict(step=STEP, loads=loads(model, "harmonic"), checkpoint=file)
+    whole = modal.integrate(model, SPAN, start, **options)
+    file.unlink()
+    Stopped.__name__ = "MovingBody"  # which is among the settings of the run
+    stopped = Stopped(model.body, model.motion)
+    with pytest.raises(KeyboardInterrupt):
+        modal.integrate(stopped, SPAN, start, checkpoint_interval=0.0, **options)
+    assert file.exists()
+    resumed = modal.integrate(model, SPAN, start, resume=True, **options)
+    assert np.array_equal(resumed.displacement, whole.displacement)
+    assert np.array_equal(resumed.energy_defect, whole.energy_defect)
+
+
+class Series:
+    """The matrices of several instants, in full order."""
+
+    def __init__(self, model: MovingBody) -> None:
+        self.model = model
+
+    def freeze_many(self, times: Any) -> SimpleNamespace:
+        systems = [self.model.freeze(float(t)) for t in times]
+        names = dict(mass="M", damping="damping", stiffness="stiffness")
+        return SimpleNamespace(
+            **{
+                key: np.stack([getattr(s, n).toarray() for s in systems])
+                for key, n in names.items()
+            }
+        )
+
+
+@pytest.mark.parametrize("damping", [(0.0, 0.0), (20.0, 1e-6)])
+def test_exponents_of_a_swinging_body_agree_with_full_order(
+    damping: tuple[float, float], in_full_order: Any
+) -> None:
+    body = block(4, 1, 1, size=(1.0, 0.05, 0.05)).with_damping(*damping)
+    model = assembly.moving(body, assembly.swing(0.6, 300.0))
+    period = model.period
+    assert period is not None
+    found = modal.floquet(model, period, k=2)
+    assert found.basis.startswith("reduced basis of")
+    exact = full_logs(Series(model), period, 2)  # type: ignore[arg-type]
+    apart = distances(found.exponents * period, exact) / period
+    assert np.all(apart <= found.error)
+    assert found.error.max() <= 1e-5 * np.abs(found.eigenvalues).max()
+
+
+def test_operators_that_appear_later_are_projected(in_full_order: Any) -> None:
+    """The Euler terms of a motion that accelerates between two instants of the training."""
+
+    def pulse(t: float) -> float:
+        return (
+            1e4 * float(np.exp(-(((t - 0.00261) / 5e-5) ** 2))) if abs(t - 0.00261) < 2e-4 else 0.0
+        )
+
+    body = block(6, 2, 2, size=(1.0, 0.1, 0.1))
+
+    class Jolt:
+        period = None
+
+        def freeze(self, t: float) -> assembly.FrozenSystem:
+            return body.freeze(omega=(0.0, 0.0, 50.0), epsilon=(0.0, 0.0, pulse(t)))
+
+    start = shapes(moving("spin"))
+
+    def run() -> xr.Dataset:
+        return modal.integrate(Jolt(), SPAN, start, step=2e-5, probes="all")
+
+    on_basis, full = run(), in_full_order(run)
+    assert on_basis.attrs["basis"].startswith("reduced basis of")
+    error = size(moving("spin"), on_basis.displacement - full.displacement)
+    assert error <= 1e-3 * size(moving("spin"), full.displacement)
