@@ -131,6 +131,10 @@ class Lazy:
     def tocsr(self) -> sp.csr_matrix:
         return self.operator.tocsr()
 
+    def diagonal(self) -> Array:
+        """Its diagonal."""
+        return diagonal_of(self.operator)
+
     def mirror_symmetry(self) -> int:
         """+1 symmetric, −1 skew, 0 neither."""
         return symmetry_of(self.operator)
@@ -268,7 +272,7 @@ class Combination:
         """
         total = np.zeros(self.shape[0])
         for c, A in self.terms:
-            total += c * (A.diagonal() if hasattr(A, "diagonal") else A.tocsr().diagonal())
+            total += c * diagonal_of(A)
         return total
 
     def _sum(self, form: Callable[[Any], sp.csr_matrix]) -> sp.csr_matrix:
@@ -310,10 +314,20 @@ class Combination:
 
     def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
         """Σ c_k (A_k @ other): the matrix is not formed."""
-        out = np.zeros((self.shape[0], *other.shape[1:]), dtype=np.result_type(other, float))
+        out: NDArray[Any] | None = None
         for c, A in self.terms:
-            out += c * (A @ other)
+            image = A @ other
+            if c != 1.0:
+                image = c * image
+            out = image if out is None else out + image
+        if out is None:
+            return np.zeros((self.shape[0], *other.shape[1:]), dtype=np.result_type(other, float))
         return out
+
+
+def diagonal_of(A: Any) -> Array:
+    """The diagonal of an operator, which is formed where it does not give it itself."""
+    return np.asarray(A.diagonal() if hasattr(A, "diagonal") else A.tocsr().diagonal())
 
 
 def within_range(matrix: sp.csr_matrix, name: str) -> sp.csr_matrix:

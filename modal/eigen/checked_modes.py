@@ -50,10 +50,12 @@ def checked_modes(
     """
     quadratic = problem.quadratic
     found = _unit_mass(quadratic, found.nearest(problem.target), problem.k)
+    shapes = found.right
     found = doubles_resolved(quadratic, found, problem.k)
     found = refined(quadratic, found, problem.k)
     found = restore_axis(quadratic, found).nearest(problem.target)
-    found = _unit_mass(quadratic, found, problem.k)
+    if not np.array_equal(found.right, shapes):
+        found = _unit_mass(quadratic, found, problem.k)
     chosen = found.take(np.arange(min(problem.k, len(found.eigenvalues))))
     lam, X = chosen.eigenvalues, chosen.right
     Y = left_vectors(quadratic, chosen, found, adjoint)

@@ -254,9 +254,10 @@ def bound(A: sp.csr_matrix, mirrored: bool = False) -> float:
     """√(‖A‖₁‖A‖∞) ≥ ‖A‖₂; mirrored: A is symmetric or skew, its two norms the same."""
     if A.nnz == 0:
         return 0.0
-    sizes = sp.csr_matrix((np.abs(A.data), A.indices, A.indptr), shape=A.shape)
-    rows = sizes @ np.ones(A.shape[1])
+    sizes = np.abs(A.data)
+    filled = np.flatnonzero(np.diff(A.indptr))
+    rows = np.add.reduceat(sizes, A.indptr[filled])
     if mirrored:
         return float(rows.max())
-    columns = sizes.T @ np.ones(A.shape[0])
+    columns = np.bincount(A.indices, weights=sizes)
     return float(np.sqrt(columns.max()) * np.sqrt(rows.max()))

@@ -74,9 +74,9 @@ class ReducedBasis:
         family: AffineFamily,
         reference: ReferenceOperator,
         start: MassBasis,
+        sketches: Sketches,
     ) -> None:
-        theta, xi = sketches(reference)
-        self._set(family, reference, theta, xi, 0.0)
+        self._set(family, reference, sketches.theta, sketches.xi, 0.0)
         self._append(start.V, start.MV)
 
     @classmethod
@@ -222,28 +222,37 @@ def rigid_fields(rigid: Array, reference: ReferenceOperator) -> Array:
     return MassBasis(reference.mass).directions(rigid.copy())[1]
 
 
-def sketches(reference: ReferenceOperator) -> tuple[Array, Array]:
-    """Θᵀ and Ξᵀ (n, SKETCHES): see the head of this file. Seeded: a sweep repeats bit by bit."""
-    n = reference.family.n
-    rng = np.random.default_rng(23)
-    mass, diagonal = reference.mass, reference.mass.diagonal()
-    if isinstance(mass, Kronecker) and mass.scalar is not None:
-        low, high = mass_bounds(mass.m, mass.m.diagonal())  # those of m ⊗ I are those of m
-    else:
-        low, high = mass_bounds(mass, diagonal)
-    random = rng.standard_normal((n, SKETCHES))
-    random *= np.sqrt(high * diagonal / SKETCHES)[:, None]
-    theta = reference.solve(random)
-    xi = rng.standard_normal((n, SKETCHES))
-    xi *= np.sqrt(1.0 / (low * diagonal * SKETCHES))[:, None]
-    return theta, xi
+class Sketches:
+    """Θᵀ and Ξᵀ (n, SKETCHES): see the head of this file. Seeded: a sweep repeats bit by bit.
+
+    The solves for Θ are done along with the next ones of the reference operator.
+    """
+
+    def __init__(self, reference: ReferenceOperator) -> None:
+        n = reference.family.n
+        rng = np.random.default_rng(23)
+        mass, diagonal = reference.mass, reference.mass.diagonal()
+        if isinstance(mass, Kronecker) and mass.scalar is not None:
+            low, high = mass_bounds(mass.m, mass.m.diagonal())  # those of m ⊗ I are those of m
+        else:
+            low, high = mass_bounds(mass, diagonal)
+        random = rng.standard_normal((n, SKETCHES))
+        random *= np.sqrt(high * diagonal / SKETCHES)[:, None]
+        self._theta = reference.later(random)
+        self.xi = rng.standard_normal((n, SKETCHES))
+        self.xi *= np.sqrt(1.0 / (low * diagonal * SKETCHES))[:, None]
+
+    @property
+    def theta(self) -> Array:
+        """Θᵀ."""
+        return self._theta.solutions()[0]
 
 
 def mass_bounds(mass: Any, diagonal: Array) -> tuple[float, float]:
     """Extreme eigenvalues of diag(M)⁻¹M, widened by a tenth: Lanczos, fully orthogonalised."""
     scale = 1.0 / np.sqrt(diagonal)
     n = len(diagonal)
-    Q = np.zeros((n, min(LANCZOS_STEPS, n)))
+    Q = np.zeros((n, min(LANCZOS_STEPS, n)), order="F")
     q = np.random.default_rng(5).standard_normal(n)
     image = np.zeros_like(Q)
     found = 0

@@ -33,6 +33,28 @@ AMPLIFICATION = 2.0  # of a residual on the complement of V, where |λ|² is at 
 ROUNDS = 20
 
 
+class Probe:
+    """A block Krylov space of K_ref⁻¹M on a seeded random block, for all points of a family.
+
+    Each step is M-orthogonal to the basis as it is at first. The solves are done along with the
+    next ones of the reference operator.
+    """
+
+    def __init__(self, basis: ReducedBasis, seed: int = 29) -> None:
+        reference, known = basis.reference, basis.columns
+
+        def onward(shapes: Array) -> Array:
+            return np.asarray(reference.mass @ shapes - known.MV @ (known.MV.T @ shapes))
+
+        random = np.random.default_rng(seed).standard_normal((basis.family.n, PROBE))
+        self._steps = reference.later(reference.mass @ random, onward, PROBE_STEPS)
+
+    @property
+    def shapes(self) -> Array:
+        """The shapes, (n, PROBE × PROBE_STEPS)."""
+        return np.asarray(np.hstack(self._steps.solutions()))
+
+
 @dataclass(frozen=True)
 class RefinedEigenvalues:
     """eigenvalues (k,) rad/s of smallest |λ|, Im λ ≥ 0; error_bound (k,) rad/s."""
@@ -66,8 +88,8 @@ def refined(
     at: Coefficients,
     k: int,
     tolerance: float,
+    probe: Probe,
     floor: float = 0.0,
-    seed: int = 29,
 ) -> RefinedEigenvalues:
     """The k lowest modes of the one point `at`, of a model with nothing free to move.
 
@@ -75,7 +97,7 @@ def refined(
     or round-off. Raises ConvergenceError when some pair does not get there.
     """
     basis = basis.without_sketches()
-    _probe(basis, np.random.default_rng(seed).standard_normal((basis.family.n, PROBE)))
+    basis.include(probe.shapes)
     conservative = basis.family.conservative(at)
     done = (np.zeros(0, dtype=complex), np.zeros(0), np.zeros(0), np.zeros(0, dtype=complex))
     for _ in range(ROUNDS):
@@ -121,15 +143,6 @@ def _carried(
         if distance[nearest] <= bound:
             bounds[nearest], residuals[nearest], steps[nearest] = bound, size, change
     return bounds, residuals, steps, np.flatnonzero(np.isnan(bounds))
-
-
-def _probe(basis: ReducedBasis, block: Array) -> None:
-    """Random shapes and what K_ref⁻¹M makes of them, each step M-orthogonal to all in the basis."""
-    product = basis.reference.mass @ block
-    for _ in range(PROBE_STEPS):
-        before = basis.columns.size
-        basis.grow(product)
-        product = basis.columns.MV[:, before:]
 
 
 def _residuals_of(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from assembly.bodies.body import Body
 from assembly.bodies.reduced import Key, ReducedBody, fixed_operators
 from modal.reduction.affine import AffineFamily, Coefficients
-from modal.reduction.basis import ReducedBasis
+from modal.reduction.basis import ReducedBasis, Sketches
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index
 
@@ -50,7 +50,9 @@ class LinkBasis:
         rows[0][0, self.numbers["M", 0]] = rows[2][0, self.numbers["K", 0]] = 1.0
         self.reference = ReferenceOperator(self.family, Coefficients(*rows))
         count = min(MODES + fields.shape[1], body.size)
-        self.basis = ReducedBasis(self.family, self.reference, self.reference.start(count))
+        sketches = Sketches(self.reference)
+        start = self.reference.start(count)
+        self.basis = ReducedBasis(self.family, self.reference, start, sketches)
         self.resolved = self._highest(count)
         inertia = body.operators.inertia_loads[:, list(units)]
         self.ties = _independent(ties)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 
+from modal.eigen.solvers.shape_basis import lift
 from modal.types import Array
 
 DROP = 1e-8  # of a column's size: what is left below this is not a new direction
 REPEATED = 1e-4  # the same after the first pass
+ROOM = 96  # columns that there is room for at first: memory that is not written costs nothing
 CLEAR = 1e-4  # least eigenvalue of a Gram matrix from which one pass leaves round-off only
 
 
@@ -30,7 +32,7 @@ class _Columns:
         made = copy.copy(self)
         made.size = self.size + block.shape[1]
         if self.used[0] != self.size or made.size > self.store.shape[1]:
-            room = max(made.size, self.size + self.size // 4)
+            room = max(made.size, self.size + self.size // 4, min(ROOM, len(self.store)))
             made.store, made.used = np.empty((len(self.store), room), order="F"), [0]
             made.store[:, : self.size] = self.values
         made.store[:, self.size : made.size] = block
@@ -60,24 +62,28 @@ class MassBasis:
     def directions(self, block: Array) -> tuple[Array, Array]:
         """What the block (n, q) brings beyond V, M-orthonormal (n, p ≤ q), and M times it.
 
-        Twice Gram–Schmidt, then the eigenvectors of the Gram matrix, which reveal the rank; and
-        once more where what is left of a column is small. Strongest directions first.
+        Gram–Schmidt, twice where what is left of a column is small; then the eigenvectors of the
+        Gram matrix, which reveal the rank; and all once more where a direction was small. Strongest
+        directions first.
         """
         for threshold in (DROP, REPEATED):
-            product = self.mass @ block
+            product = np.asfortranarray(self.mass @ block)
             size = np.sqrt(np.maximum(np.einsum("ij,ij->j", block, product), 0.0))
             there = size > 0.0
             block, product = block[:, there] / size[there], product[:, there] / size[there]
             for _ in range(2):
                 share = self.MV.T @ block
-                block -= self.V @ share
-                product -= self.MV @ share
-            gram = block.T @ product
-            theta, Y = la.eigh(0.5 * (gram + gram.T))
+                block -= lift(self.V, share)
+                product -= lift(self.MV, share)
+                gram = block.T @ product
+                theta, Y = la.eigh(0.5 * (gram + gram.T))
+                clear = len(theta) > 0 and theta[0] > CLEAR
+                if clear:
+                    break
             kept = np.flatnonzero(theta > threshold**2)[::-1]
             Y = Y[:, kept] / np.sqrt(theta[kept])
-            block, product = block @ Y, product @ Y
-            if len(theta) and theta[0] > CLEAR:
+            block, product = lift(block, Y), lift(product, Y)
+            if clear:
                 break
         room = self.V.shape[0] - self.size
         return block[:, :room], product[:, :room]

@@ -55,8 +55,11 @@ def summed(
             continue
         m, a = term.operator.m, term.operator.a
         a = term.symmetry * a if transposed else a
-        turned = np.einsum("ik,nkq->niq", a, block.reshape(m.shape[1], len(a), -1))
-        shared[id(m)] = m, shared[id(m)][1] + turned if id(m) in shared else turned
+        parts = block.reshape(m.shape[1], len(a), -1)
+        if id(m) not in shared:
+            shared[id(m)] = m, np.zeros(parts.shape)
+        for i, k in np.argwhere(a):
+            shared[id(m)][1][:, i] += a[i, k] * parts[:, k]
     for m, total in shared.values():
         out += (m @ total.reshape(len(total), -1)).reshape(out.shape)
     return out

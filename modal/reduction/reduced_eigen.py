@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg as la
 
 from modal.eigen.double_eigenvalues import separated
+from modal.eigen.hermitian import eigenpairs_in_order
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import Projected
 from modal.reduction.inverse_iteration import lowest_eigenpairs
@@ -169,10 +170,8 @@ def _skew(E: Array, K: Array, k: int, wide: int) -> SmallModes | None:
     H[r:, :r] = 1j * L
     H[r:, r:] = 0.5j * (E - E.T)
     count = min(k, r)
-    # zheevr reads the lower triangle only: the eigenvalues of −iS are real by construction.
-    omega, Z = la.eigh(
-        H, subset_by_index=[r, r + count - 1], driver="evr", overwrite_a=True, check_finite=False
-    )
+    # The lower triangle alone is read: the eigenvalues of −iS are real by construction.
+    omega, Z = eigenpairs_in_order(H, r, r + count - 1)
     if omega[0] <= 0.0:
         return None
     q = Z[r:] / (1j * omega)

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from modal.eigen.checked_modes import most_rigid
 from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily, Coefficients
-from modal.reduction.basis import ReducedBasis, stacked
+from modal.reduction.basis import ReducedBasis, Sketches, stacked
 from modal.reduction.error_bounds import ErrorBounds, error_bounds
+from modal.reduction.full_order_refinement import Probe
 from modal.reduction.local_basis import local
 from modal.reduction.projection import summed
 from modal.reduction.reduced_eigen import SmallModes, solve_points
@@ -31,7 +32,7 @@ ROUNDS = 30  # of growth at most
 WIDEST = 20  # vectors added in one round
 FAR_BELOW = 1e-4  # of the tolerance
 REACH = 200  # largest number of reference modes computed to extend the reach
-FURTHER = 10  # reference modes of the starting basis beyond those wanted, at most
+FURTHER = 8  # reference modes of the starting basis beyond those wanted, at most
 SOUNDINGS = 24  # points at which the reach of the starting basis is examined
 
 
@@ -45,6 +46,7 @@ class Reducer:
 
     wanted: int
     coordinates: Array  # of a local basis in the shared one, (r, s)
+    _probe: Probe | None = None
 
     def __init__(
         self,
@@ -59,8 +61,9 @@ class Reducer:
         self.reference = ReferenceOperator(family, span.padded(len(family.terms)))
         modes = k + family.rigid.shape[1]
         count = min(2 * modes + 6, modes + FURTHER)
+        sketches = Sketches(self.reference)
         self.start = self.reference.start(count)
-        self.basis = ReducedBasis(family, self.reference, self.start)
+        self.basis = ReducedBasis(family, self.reference, self.start, sketches)
         self._resolve(count)
         few = span.take(spread(len(span), SOUNDINGS))
         while (
@@ -72,6 +75,18 @@ class Reducer:
             self.start = self.reference.start(count)
             self.basis.include(self.start.V)
             self._resolve(count)
+
+    def probe(self) -> Probe:
+        """The random shapes of the spot check.
+
+        Asked for before the basis grows, they are solved for along with its new vectors.
+        """
+        if self._probe is None:
+            self._probe = Probe(self.basis)
+        return self._probe
+
+    def forget_probe(self) -> None:
+        self._probe = None
 
     def _resolve(self, count: int) -> None:
         """The basis holds the `count` lowest reference modes: note up to which frequency."""

@@ -7,23 +7,56 @@ turns residuals into new basis vectors and the norm in which residuals are measu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
+from modal.eigen.solvers.shape_basis import lift
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
 from modal.types import Array
 
 KRYLOV = 2.4  # vectors of the starting space for each one kept
 BLOCK = 8  # right-hand sides a solve of the starting Krylov space takes together
-INVERSE_STEPS = 2  # of the look for a singular K_ref
 SINGULAR = 1e-14  # of the mean of |K_jj|/M_jj: eigenvalues below are round-off
 ROUND_OFF = 8.0 * np.finfo(float).eps  # of a product, relative to the norms of its factors
 SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
+
+
+class Later:
+    """Solutions K_ref⁻¹ load that are computed with other right-hand sides, or when asked for.
+
+    Reading the factor costs as much as ten right-hand sides. onward: the next load of a sequence,
+    from the solution for the last one.
+    """
+
+    def __init__(
+        self,
+        reference: ReferenceOperator,
+        load: Array,
+        onward: Callable[[Array], Array] | None,
+        steps: int,
+    ) -> None:
+        self._reference, self._onward, self._steps = reference, onward, steps
+        self.load: Array | None = load
+        self._solutions: list[Array] = []
+
+    def take(self, solution: Array) -> None:
+        """Receive the solution for the present load."""
+        self._solutions.append(solution)
+        self.load = None
+        if self._onward is not None and len(self._solutions) < self._steps:
+            self.load = self._onward(solution)
+
+    def solutions(self) -> list[Array]:
+        """The solutions of all steps."""
+        while self.load is not None:
+            self._reference.solve(self.load[:, :0])
+        return self._solutions
 
 
 class ReferenceOperator:
@@ -43,6 +76,8 @@ class ReferenceOperator:
         self.mass = family.mass_operator(self.mass_weights)
         self.solves = 0
         self._factor: Factorization | None = None
+        self._first: Array | None = None
+        self._waiting: list[Later] = []
         if not float(self.mass.diagonal().min()) > 0.0:
             raise SingularSystemError(
                 "M: must be positive definite, and has a diagonal entry that is not positive"
@@ -63,7 +98,8 @@ class ReferenceOperator:
                 self._factor = self._factorize(weights, shift)
             except SingularSystemError:
                 continue
-            if self._lowest() > SINGULAR * self._mean_square(weights):
+            self._square = self._mean_square(weights)
+            if self._lowest() > SINGULAR * self._square:
                 return weights, shift
             self.destroy()
         raise SingularSystemError(
@@ -81,17 +117,24 @@ class ReferenceOperator:
             yield center, first * 30.0**k
 
     def _lowest(self) -> float:
-        """About the lowest eigenvalue of (K_ref, M_ref), (rad/s)²: inverse iteration.
+        """At most a few times the lowest eigenvalue of (K_ref, M_ref) where it is round-off.
 
         Round-off can make a Cholesky factor of a singular stiffness, as of a shaft that nothing but
-        cross-coupled films holds.
+        cross-coupled films holds. K_ref⁻¹M then makes its null vector of every random shape.
         """
-        x = np.random.default_rng(13).standard_normal((self.family.n, 1))
-        for _ in range(INVERSE_STEPS):
-            image = self.mass @ x
-            image = image / np.sqrt(float((x * image).sum()))
-            x = self.solve(image)
-        return float((x * image).sum() / (x * (self.mass @ x)).sum())
+        loads = self.mass @ self._random()
+        self._first = shapes = self.solve(loads)
+        energy, mass = ((shapes * load).sum(axis=0) for load in (loads, self.mass @ shapes))
+        return float((energy / mass).min())
+
+    def _random(self) -> Array:
+        return np.random.default_rng(11).standard_normal((self.family.n, BLOCK))
+
+    def _first_shapes(self) -> Array:
+        """K_ref⁻¹M of seeded random shapes, (n, BLOCK); stored until they are asked for."""
+        shapes = self._first
+        self._first = None
+        return self.solve(self.mass @ self._random()) if shapes is None else shapes
 
     def _mean_square(self, weights: Array) -> float:
         """The mean of |K_jj|/M_jj, (rad/s)²."""
@@ -100,7 +143,11 @@ class ReferenceOperator:
 
     def round_off(self, sizes: Array) -> Array:
         """Of Rayleigh quotients of some sizes |λ|, rad/s, per unit condition."""
-        return quotient_round_off(self._mean_square(self.weights), sizes)
+        return quotient_round_off(self._square, sizes)
+
+    @cached_property
+    def _square(self) -> float:
+        return self._mean_square(self.weights)
 
     def _factorize(self, weights: Array, shift: float) -> Factorization:
         K = self.family.symmetric_upper(weights + shift * self.mass_weights)
@@ -115,9 +162,26 @@ class ReferenceOperator:
         return self._factor
 
     def solve(self, block: Array) -> Array:
-        """K_ref⁻¹ block, (n, k)."""
+        """K_ref⁻¹ block, (n, k); what waits is solved with it."""
+        count = block.shape[1]
+        waiting = [(later, later.load) for later in self._waiting if later.load is not None]
+        if waiting:
+            block = np.hstack([block, *(load for _, load in waiting)])
         self.solves += block.shape[1]
-        return np.asarray(self.factor.solve(block))
+        solution = np.asarray(self.factor.solve(block))
+        first = count
+        for later, load in waiting:
+            later.take(solution[:, first : first + load.shape[1]])
+            first += load.shape[1]
+        self._waiting = [later for later in self._waiting if later.load is not None]
+        return solution[:, :count]
+
+    def later(
+        self, load: Array, onward: Callable[[Array], Array] | None = None, steps: int = 1
+    ) -> Later:
+        """K_ref⁻¹ load, (n, k), with the next block that is solved, and so on for its steps."""
+        self._waiting.append(Later(self, load, onward, steps))
+        return self._waiting[-1]
 
     def start(self, count: int) -> MassBasis:
         """Approximate lowest modes of (K_ref, M_ref), `count` of them.
@@ -129,8 +193,7 @@ class ReferenceOperator:
         if n <= KRYLOV * count:
             space.append(*space.directions(np.eye(n)))
             return space
-        rng = np.random.default_rng(11)
-        block = self.solve(self.mass @ rng.standard_normal((n, BLOCK)))
+        block = self._first_shapes()
         inverse = np.zeros((0, 0))  # Vᵀ M K_ref⁻¹ M V, the Ritz matrix of K_ref⁻¹M
         while space.size < min(KRYLOV * count, n - BLOCK):
             block, product = space.directions(block)
@@ -148,10 +211,11 @@ class ReferenceOperator:
         theta, Y = la.eigh(inverse)
         Y = Y[:, np.argsort(-theta)[:count]]
         kept = MassBasis(self.mass)
-        kept.append(space.V @ Y, space.MV @ Y)
+        kept.append(lift(space.V, Y), lift(space.MV, Y))
         return kept
 
     def destroy(self) -> None:
+        self._first, self._waiting = None, []
         if self._factor is not None:
             self._factor.destroy()
             self._factor = None

@@ -66,6 +66,7 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
                 f"bound of λ = {invented:.8g} rad/s"
             )
         compared += 1
+    reducer.forget_probe()
     return compared
 
 
@@ -76,7 +77,7 @@ def _full(reducer: Reducer, point: Point, at: Coefficients, k: int) -> tuple[Com
     known = at.mass.shape[1] == len(reference.weights)
     if known and not system.rigid.shape[1] and same_operators(system, reducer, at):
         try:
-            exact = refined(reducer.basis, at, k, reducer.tolerance, reducer.floor)
+            exact = refined(reducer.basis, at, k, reducer.tolerance, reducer.probe(), reducer.floor)
             return exact.eigenvalues, exact.error_bound
         except ConvergenceError:
             pass  # a point far from the reference: a factorization of its own decides

@@ -50,7 +50,7 @@ class Whirl:
         turn = self._turning(system.dofs)
         turned = turn @ basis
         across = -(turn @ turned)
-        inertia = system.M @ across
+        inertia = system.parts["M"] @ across
         return ReducedWhirl(inertia.T @ turned, inertia.T @ across)
 
     def _turning(self, dofs: DofMap) -> sp.csr_matrix:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
 from assembly.system.null_chain import NullChain
@@ -214,7 +213,7 @@ class _Search:
     def _compressed(self, loads: Array, weak: float) -> Array:
         """The combinations of the loads larger than `weak` of the largest; the others wait."""
         scaled = loads * self.scale[:, None]
-        sizes, U = la.eigh(scaled.T @ scaled)
+        sizes, U = np.linalg.eigh(scaled.T @ scaled)
         keep = sizes > weak**2 * sizes[-1]
         return lift(loads, U[:, keep] / np.sqrt(sizes[keep]))
 

@@ -7,7 +7,6 @@ new shape comes from a solve, so K_ref q is known without a product and is store
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg as la
 
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
 from modal.eigen.solvers.operators import Operators
@@ -117,7 +116,7 @@ class ShapeBasis:
         energy = gram.diagonal()
         unit = 1.0 / np.sqrt(np.where(energy > np.finfo(float).tiny, energy, np.inf))
         gram, h = unit[:, None] * gram * unit, h * unit
-        sizes, U = la.eigh(0.5 * (gram + gram.T) - h.T @ h)
+        sizes, U = np.linalg.eigh(0.5 * (gram + gram.T) - h.T @ h)
         keep = sizes > DEPENDENT
         U = U[:, keep] / np.sqrt(sizes[keep])
         h, U, least = h @ U, unit[:, None] * U, float(sizes[keep].min(initial=1.0))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import scipy.linalg as la
+import numpy as np
 
+from modal.eigen.hermitian import eigenpairs_in_order
 from modal.types import Array, Complex
 
-WIDE = 120  # size from which it is first reduced in real arithmetic
+WIDE = 100  # size from which it is first reduced in real arithmetic
 
 
 def largest_of_skew(S: Array, count: int) -> tuple[Array, Complex]:
@@ -18,11 +19,9 @@ def largest_of_skew(S: Array, count: int) -> tuple[Array, Complex]:
     """
     size = len(S)
     if size > WIDE and 3 * count < size:
-        _, Z = la.eigh(
-            S.T @ S, subset_by_index=[size - 2 * count - 2, size - 1], check_finite=False
-        )
+        Z = np.linalg.eigh(S.T @ S)[1][:, size - 2 * count - 2 :]
         small = Z.T @ (S @ Z)
         tau, y = largest_of_skew(0.5 * (small - small.T), count)
         return tau, Z @ y
-    tau, y = la.eigh(1j * S, subset_by_index=[size - count, size - 1], check_finite=False)
+    tau, y = eigenpairs_in_order(1j * S, size - count, size - 1)
     return tau[::-1], y[:, ::-1]
