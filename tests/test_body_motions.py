@@ -218,3 +218,22 @@ def test_operators_that_appear_later_are_projected(in_full_order: Any) -> None:
     assert on_basis.attrs["basis"].startswith("reduced basis of")
     error = size(moving("spin"), on_basis.displacement - full.displacement)
     assert error <= 1e-3 * size(moving("spin"), full.displacement)
+
+
+def test_a_chart_of_a_body_agrees_with_its_points(in_full_order: Any) -> None:
+    """Fast shapes, which the chart knows badly, do not spoil the bounds of the slow ones."""
+    body = block(6, 1, 1, size=(1.0, 0.05, 0.05)).with_damping(5.0, 1e-6)
+
+    def swinging(amplitude: float, rate: float) -> MovingBody:
+        return assembly.moving(body, assembly.swing(amplitude, rate))
+
+    chart = modal.hill_chart(
+        swinging, lambda amplitude, rate: 2.0 * np.pi / rate, k=2, progress=False,
+        amplitude=[0.2, 0.5, 0.8], rate=[150.0, 200.0, 250.0],
+    )  # fmt: skip
+    assert np.all(chart.source == "reduced")
+    for amplitude, rate in ((0.2, 150.0), (0.8, 200.0), (0.5, 250.0)):
+        point = chart.sel(amplitude=amplitude, rate=rate)
+        exact = full_logs(Series(swinging(amplitude, rate)), 2.0 * np.pi / rate, 2)  # type: ignore[arg-type]
+        growth = float(exact.real.max()) * rate / (2.0 * np.pi)
+        assert abs(growth - float(point.growth_rate)) <= float(point.error_bound) <= 0.05

@@ -99,7 +99,7 @@ def family(seed: int) -> tuple[object, float, np.ndarray]:
         c, s = np.cos(w * t), np.sin(w * t)
         Z = X @ (np.eye(n) + B[0] * c + B[1] * s)
         dZ = w * X @ (B[1] * c - B[0] * s)
-        return np.asarray(la.solve(Z.T, (dZ + Z @ L).T).T)
+        return np.asarray(np.linalg.solve(Z.T, (dZ + Z @ L).T).T)
 
     return A, T, np.array(rates)
 

@@ -152,8 +152,8 @@ def test_smooth_families(seed: int) -> None:
     The derivatives of the instant do not know how they change on the way.
     """
     arrays, length, n = family(seed)
-    tracks = modal.track(Model(arrays), times=np.linspace(0.0, length, 101), k=n, guard=0)
-    for i in range(0, 100, 20):
+    tracks = modal.track(Model(arrays), times=np.linspace(0.0, length, 26), k=n, guard=0)
+    for i in range(0, 25, 5):
         t = float(tracks["time"][i])
         for mode in range(tracks.sizes["mode"]):
             h = float(tracks["frozen_interval"][i, mode])

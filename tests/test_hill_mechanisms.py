@@ -130,10 +130,9 @@ def test_slow_motion_of_constant_matrices_has_their_slow_eigenvalues() -> None:
 
 
 def test_unfinished_chart_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    axes: dict[str, Any] = dict(
-        speed_rpm=np.linspace(2000.0, 5000.0, 4), damping=np.linspace(0.5, 2.0, 4)
-    )
-    whole = hill_chart(slider_crank, turning, k=2, **axes)
+    axes: dict[str, Any] = dict(a=np.linspace(0.3, 4.6, 4), q=np.linspace(0.2, 1.4, 4))
+    whole = hill_chart(pendulum, 2.0 * np.pi / RATE, **axes)
+    assert set(whole.source.values.ravel()) == {"reduced"}
     computed = []
     multipliers = Panel.multipliers
 
@@ -146,9 +145,9 @@ def test_unfinished_chart_is_continued(tmp_path: Path, monkeypatch: pytest.Monke
     store = tmp_path / "chart.zarr"
     monkeypatch.setattr(Panel, "multipliers", counted)
     with pytest.raises(KeyboardInterrupt):
-        hill_chart(slider_crank, turning, k=2, store=store, **axes)
+        hill_chart(pendulum, 2.0 * np.pi / RATE, store=store, **axes)
     computed.clear()
-    again = hill_chart(slider_crank, turning, k=2, store=store, resume=True, **axes)
+    again = hill_chart(pendulum, 2.0 * np.pi / RATE, store=store, resume=True, **axes)
     assert 0 < len(set(computed)) <= 8
     np.testing.assert_array_equal(again.growth_rate, whole.growth_rate)
     np.testing.assert_array_equal(again.verdict, whole.verdict)

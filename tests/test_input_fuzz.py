@@ -309,7 +309,10 @@ def test_no_value_of_any_key_ends_in_a_traceback(folder: Path, name: str) -> Non
     for place in places(MODELS[name]):
         if not any(place[: len(part)] == part for part in FUZZED[name]):
             continue
-        for text in FEWER if name in FEW else VALUES:
+        values = FEWER if name in FEW else VALUES
+        if isinstance(place[-1], int) and place[-1] > 0:  # further components of a vector
+            values = FEWER[1:]
+        for text in values:
             path.write_text(changed(MODELS[name], place, text))
             line = outcome(path)
             if line.startswith(str(path)):

@@ -81,19 +81,33 @@ def test_a_run_that_goes_on_equals_an_unbroken_one(
 def test_it_goes_on_across_a_growth_of_the_basis(
     tmp_path: Path, stopping: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Growths at the first and second hundred; stopped before, at and after them."""
-    monkeypatch.setattr(sources, "TRAINING", 2)
-    monkeypatch.setattr(sources, "SAMPLE", 2)
-    blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 30, clamped="start")
+    """Growths at each block of 24 values; stopped before, at and after them."""
+    evenly, growths = sources.spread, []
+    load = sources.ReducedSource._load
+
+    def leading(count: int, wanted: int) -> np.ndarray:
+        """The first values alone train the basis."""
+        return evenly(count, wanted) if wanted == sources.ANCHORS else np.arange(wanted)
+
+    def counted(self: sources.ReducedSource, number: int) -> None:
+        before = self.growths
+        load(self, number)
+        growths.append(self.growths - before)
+
+    for name, value in dict(TRAINING=2, SAMPLE=2, BLOCK=24, spread=leading).items():
+        monkeypatch.setattr(sources, name, value)
+    monkeypatch.setattr("modal.reduction.coefficient_table.BLOCK", 24)
+    monkeypatch.setattr(sources.ReducedSource, "_load", counted)
+    blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 12, clamped="start")
     given = dict(
-        model=blade, omega=np.linspace(0.0, 3000.0, 220), axis=(0, 0, 1), k=3, rate=10.0,
+        model=blade, omega=np.linspace(0.0, 3000.0, 56), axis=(0, 0, 1), k=3, rate=10.0,
         tolerance=1e-10,
     )  # fmt: skip
     whole = modal.track(**given)
-    assert (tmp_path / "basis-1.npz").exists() is False
+    assert growths == [1, 1, 1]
     modal.track(**given, store=tmp_path / "grown")
     assert not (tmp_path / "grown" / "basis-0.npz").exists()  # it has grown
-    for count in (99, 100, 101, 150, 200, 201):
+    for count in (23, 24, 25, 36, 48, 49):
         stopping(count, KeyboardInterrupt)
         with pytest.raises(modal.TrackingInterrupted):
             modal.track(**given, store=tmp_path / str(count))

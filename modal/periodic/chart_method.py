@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -130,17 +129,23 @@ class SharedShapes:
         rng = np.random.default_rng(17)
         axes = list(self.grid.axes.values())
         for number, panel in enumerate(self.panels):
-            error = 0.0
+            speeds, errors = [], []
             for _ in range(max(1, self.checks)):
                 rows = np.flatnonzero(self.places == number)
                 chosen = [int(rng.integers(len(a))) for a in axes]
                 chosen[self.axis] = int(rng.choice(rows))
                 x = np.array([a[i] for a, i in zip(axes, chosen, strict=True)])
-                error = max(error, self._difference(motions, motion, panel, x))
-            self.panels[number] = replace(panel, error=SAFETY * error)
+                speed, error = self._difference(motions, motion, panel, x)
+                speeds.append(speed)
+                errors.append(error)
+            measured = np.concatenate(errors)
+            if measured.size:
+                self.panels[number] = panel.with_errors(np.concatenate(speeds), SAFETY * measured)
 
-    def _difference(self, motions: Motions, motion: ChartMotion, panel: Panel, x: Array) -> float:
-        """Largest error of the known exponents of a point, per unit condition, 1/s."""
+    def _difference(
+        self, motions: Motions, motion: ChartMotion, panel: Panel, x: Array
+    ) -> tuple[Array, Array]:
+        """Speeds, rad/s, and errors, per unit condition, 1/s, of the known exponents of a point."""
         model, period = motions(self._named(x))
         H = motion.accelerations((model, period))
         constant = ParameterPolynomial(x, x, (0,) * len(x), fourier(H)[None])
@@ -156,7 +161,7 @@ class SharedShapes:
         if isinstance(model, ReducedMotion):
             missed = missed + model.exponent_error(0.0, motion.lifted(vectors))
         error = (apart / period + missed) / exact.conditions[known]
-        return float(error.max(initial=0.0))
+        return reference.speeds(exact)[known], error
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that `restore` needs to give the same tiles bit by bit."""
@@ -186,7 +191,7 @@ class SharedShapes:
         period = self._period(x)
         verdict: Verdict | None = None
         for found in itertools.islice(panel.multipliers(x, period), REFINEMENTS):
-            verdict, by_steps = _judged(found, period, panel.error)
+            verdict, by_steps = _judged(found, period, panel.errors(found))
             if by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period):
                 break
         assert verdict is not None
@@ -215,12 +220,12 @@ def _remembered(motions: Motions) -> Motions:
     return motion
 
 
-def _judged(found: Multipliers, period: float, error: float) -> tuple[Verdict, float]:
+def _judged(found: Multipliers, period: float, errors: Array) -> tuple[Verdict, float]:
     """The verdict on the exponents that are known or grow, and the error by the steps of the one
-    that grows most, 1/s."""
+    that grows most, 1/s. errors: of every exponent, per unit condition, 1/s."""
     exponents: Complex = found.logs / period
     steps = found.errors / period
-    bounds = steps + error * found.conditions
+    bounds = steps + errors * found.conditions
     counted = np.flatnonzero((bounds * period <= KNOWN) | (exponents.real > bounds))
     if not counted.size:
         counted = np.arange(len(bounds))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ FEWEST_STEPS, MOST_STEPS = 32, 1 << 15
 POLYNOMIAL = 1e-5  # of the first frequency: deviation of the slow accelerations
 MOST_SLOW = 0.8  # of all shapes: where more are to be kept, all are
 PHASES = 8  # of a period, whose frozen spectra decide which shapes are fast
+NEAR = 1.5  # ratio of the speeds of exponents whose errors are taken for those of each other
 WEAK = 1e-13  # Fourier coefficients of H below this share of the largest are dropped
 
 
@@ -31,13 +32,35 @@ class Panel:
     where no shape is eliminated, the matrices [M, K ω⁻¹, C + D] (J, m, 3m).
 
     frequencies (m,): ω of the slow coordinates, rad/s. fastest: |λ| of the k-th mode, rad/s.
-    error: of the exponents by elimination and polynomial, per unit condition, 1/s.
+    measured (2, j): speeds of exponents, rising, rad/s, and the errors by shapes, elimination and
+    polynomial of those up to each, per unit condition, 1/s.
     """
 
     polynomial: ParameterPolynomial
     frequencies: Array
     fastest: float
-    error: float = 0.0
+    measured: Array = field(default_factory=lambda: np.zeros((2, 1)))
+
+    def with_errors(self, speeds: Array, errors: Array) -> Panel:
+        """With errors (j,) that were measured, of exponents of some speeds (j,)."""
+        order = np.argsort(speeds)
+        return replace(
+            self, measured=np.stack([speeds[order], np.maximum.accumulate(errors[order])])
+        )
+
+    def errors(self, found: Multipliers) -> Array:
+        """The error of every exponent, per unit condition, 1/s: that of the measured ones that are
+        as slow, or little faster."""
+        speeds, errors = self.measured
+        index = np.searchsorted(speeds, NEAR * self.speeds(found), side="right")
+        return np.asarray(errors[np.maximum(index - 1, 0)])
+
+    def speeds(self, found: Multipliers) -> Array:
+        """‖q̇‖/‖q‖ of vectors of (ω η, η̇), rad/s: the frequency of a mode, which its exponent does
+        not tell."""
+        moved, rate = np.split(found.vectors, 2)
+        size = np.linalg.norm(moved / self.frequencies[:, None], axis=0)
+        return np.asarray(np.linalg.norm(rate, axis=0) / np.maximum(size, np.finfo(float).tiny))
 
     def multipliers(self, point: Array, period: float) -> Iterator[Multipliers]:
         """Of one motion of the panel, with more and more steps."""
@@ -55,17 +78,17 @@ class Panel:
         p = self.polynomial
         return {
             "low": p.low, "high": p.high, "degrees": np.array(p.degrees), "table": p.table,
-            "frequencies": self.frequencies,
-            "numbers": np.array([p.deviation, self.fastest, self.error]),
+            "frequencies": self.frequencies, "measured": self.measured,
+            "numbers": np.array([p.deviation, self.fastest]),
         }  # fmt: skip
 
     @classmethod
     def restored(cls, a: Mapping[str, NDArray[Any]]) -> Panel:
         """The panel of stored arrays."""
-        deviation, fastest, error = (float(x) for x in a["numbers"])
+        deviation, fastest = (float(x) for x in a["numbers"])
         degrees = tuple(int(x) for x in a["degrees"])
         polynomial = ParameterPolynomial(a["low"], a["high"], degrees, a["table"], deviation)
-        return cls(polynomial, a["frequencies"], fastest, error)
+        return cls(polynomial, a["frequencies"], fastest, a["measured"])
 
 
 def steps_of(fastest: float, period: float) -> int:

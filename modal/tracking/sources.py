@@ -237,26 +237,35 @@ class ReducedSource:
         self.description = f"reduced basis of {projected.size} vectors, accuracy {self._accuracy:g}"
 
     def _load(self, number: int) -> None:
-        """Solve a block in a local basis, or where that is not accurate enough in the basis itself,
-        which grows first where it is not."""
-        at, reducer = self._table.block(number), self._reducer
-        solver = reducer
-        if len(at) > 4 * ANCHORS:
-            solver = reducer.local(at.take(spread(len(at), ANCHORS)), GUARD)
-        modes, certificate, rigid = solver.solve(at)
-        if solver is not reducer and reducer.accepted(modes, certificate, rigid).max() > 1.0:
-            solver = reducer
-            modes, certificate, rigid = solver.solve(at)
-        if reducer.accepted(modes, certificate, rigid).max() > 1.0:
+        """Solve a block; the basis grows first where it is not accurate enough.
+
+        The grown basis solves it as a run would that begins here with that basis: a resumed one.
+        """
+        at = self._table.block(number)
+        found = self._solved(at)
+        if found is None:
             before = self._rotation
             self._train(at)
             self._settle()
             self._embedding = self._rotation[: len(before)].T @ before
             self.growths += 1
-            modes, certificate, _ = reducer.solve(at)
+            found = self._solved(at)
+            assert found is not None
         values = self._at[number * BLOCK : (number + 1) * BLOCK]
-        made = self._snapshots(values, at, modes, certificate, solver)
-        self._block = dict(zip(values.tolist(), made, strict=True))
+        self._block = dict(zip(values.tolist(), self._snapshots(values, at, *found), strict=True))
+
+    def _solved(self, at: Coefficients) -> tuple[SmallModes, ErrorBounds, Reducer] | None:
+        """The modes of a block in a local basis, or where that is not accurate enough in the basis
+        itself, and the basis; None where neither is."""
+        reducer = self._reducer
+        solvers = [reducer]
+        if len(at) > 4 * ANCHORS:
+            solvers.insert(0, reducer.local(at.take(spread(len(at), ANCHORS)), GUARD))
+        for solver in solvers:
+            modes, certificate, rigid = solver.solve(at)
+            if reducer.accepted(modes, certificate, rigid).max() <= 1.0:
+                return modes, certificate, solver
+        return None
 
     def _extra(self, at: float) -> Snapshot:
         coefficients = self._coefficients(at)
