@@ -6,6 +6,8 @@ the independent route: they use none of the bases.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.linalg as la
@@ -198,6 +200,25 @@ def test_a_map_over_speed_and_position_agrees_with_full_solves() -> None:
     exact = modal.solve(mechanism.freeze_many([0.4 * mechanism.period])[0], k=3).eigenvalues
     here = grid.sel(speed=150.0, turn=0.4)
     assert abs(float(here.growth_rate) - exact.real.max()) <= float(here.error_bound) + 1e-6
+
+
+def test_a_stored_map_of_other_links_is_refused(tmp_path: Path) -> None:
+    """It is recognised by the links, without the matrices of the whole mechanism."""
+
+    class Turning:
+        def __init__(self, damping: float) -> None:
+            self.made = solid_slider_crank((6, 1, 1), damping=(0.0, damping))(60.0)
+
+        def freeze(self, t: float, transport: float) -> assembly.FrozenSystem:
+            return self.made.freeze(t, bool(transport))
+
+    store = tmp_path / "map.zarr"
+    points = dict(over={"t": [0.01, 0.03], "transport": [1.0, 2.0]}, k=2, progress=False)
+    first = modal.stability_map(Turning(1e-7), store=store, **points)
+    again = modal.stability_map(Turning(1e-7), store=store, resume=True, **points)
+    assert np.array_equal(first.error_bound, again.error_bound)
+    with pytest.raises(assembly.StorageError, match="model"):
+        modal.stability_map(Turning(1.0001e-7), store=store, resume=True, **points)
 
 
 def test_a_load_that_follows_its_node_is_among_the_ties() -> None:

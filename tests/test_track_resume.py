@@ -19,14 +19,21 @@ import xarray as xr
 import assembly
 import modal
 from assembly.errors import InputError, StorageError
+from assembly.gallery import solid_slider_crank
 from modal.data.checkpoint import load
-from modal.tracking import sources
+from modal.tracking import link_source, smooth_source, sources
 from modal.tracking import store as track_store
 from modal.tracking.tracks import Recorder
 from studies import slider_crank
 from tests.support.tracked_runs import CASES
 
-STOPS = {"reduced": (3, 101, 129), "full": (1, 2, 3, 12, 24)}  # instants that are finished
+CRANK = slider_crank.model(elements=20)
+STOPS = {  # instants that are finished
+    "reduced": (3, 101, 129),
+    "smooth": (1, 50, 51),
+    "full": (1, 2, 3, 12, 24),
+    "links": (50, 51),
+}
 
 
 def equal(one: xr.Dataset, other: xr.Dataset) -> None:
@@ -114,6 +121,32 @@ def test_it_goes_on_across_a_growth_of_the_basis(
         equal(modal.track(**given, store=tmp_path / str(count), resume=True), whole)
 
 
+@pytest.mark.parametrize("case", ["smooth", "links"])
+def test_a_mechanism_goes_on_across_a_growth_of_its_basis(
+    case: str, tmp_path: Path, stopping: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A basis of the first instants only grows at the second batch; stopped there and after it."""
+    monkeypatch.setattr(smooth_source, "_spread", lambda count, wanted: np.arange(2))
+    monkeypatch.setattr(smooth_source, "BLOCK_NUMBERS", 1 << 19)  # two blocks
+    monkeypatch.setattr(link_source, "spread", lambda count, wanted: np.arange(1))
+    batch, tolerance = {"smooth": (35, 1e-5), "links": (50, 1e-7)}[case]
+    times = np.concatenate([np.linspace(0.0, 1e-5, batch), np.linspace(0.01, 0.03, batch)])
+
+    def given() -> dict[str, Any]:
+        # A body keeps its bases: every run has its own.
+        model = solid_slider_crank((6, 1, 1))(157.0) if case == "links" else CRANK
+        return dict(model=model, times=times[: 2 * 35], k=3, tolerance=tolerance)
+
+    whole = modal.track(**given())
+    modal.track(**given(), store=tmp_path / "grown")
+    assert not (tmp_path / "grown" / "basis-0.npz").exists()  # it has grown
+    for stop in (batch, batch + 1) if case == "smooth" else (batch + 1,):
+        stopping(stop, KeyboardInterrupt)
+        with pytest.raises(modal.TrackingInterrupted):
+            modal.track(**given(), store=tmp_path / str(stop))
+        equal(modal.track(**given(), store=tmp_path / str(stop), resume=True), whole)
+
+
 @pytest.mark.slow
 @pytest.mark.xdist_group("processes")
 def test_killed_at_random_moments(tmp_path: Path) -> None:
@@ -162,6 +195,10 @@ def test_another_run_is_refused_in_one_line(
         )
         others += [{"model": heavier}, {"model": finer}, {"omega": np.linspace(0.0, 600.0, 131)}]
         others += [{"epsilon": 2001.0}, {"prestress": None}]
+    elif case == "links":
+        damped = solid_slider_crank((6, 1, 1), damping=(0.0, 1e-12))
+        others += [{"model": damped(157.0)}, {"model": solid_slider_crank((6, 1, 1))(157.0001)}]
+        others += [{"model": solid_slider_crank((6, 1, 1), "tet10")(157.0)}, {"transport": False}]
     else:
         others += [{"model": slider_crank.model(elements=2, rod=0.3001)}, {"transport": False}]
     for other in others:
@@ -231,7 +268,7 @@ def test_without_resume_a_run_begins_again(tmp_path: Path, stopping: Callable[..
 
 def test_two_processes_do_not_write_one_run(tmp_path: Path) -> None:
     held = track_store.TrackStore(tmp_path / "run", {})
-    held.create(np.zeros((1, 2)), None, "")
+    held.create(np.zeros((1, 2)), None, "full", "")
     with pytest.raises(StorageError, match="another process"):
         modal.track(**CASES["reduced"], store=tmp_path / "run")
     held.close()

@@ -16,6 +16,7 @@ from modal.maps.store import Prints, Slices
 from modal.maps.verdict_columns import NOISE, SHARPEST, VALIDATION, columns
 from modal.proofs.judge import Verdict, judge
 from modal.provenance.fingerprint import ROWS, PointPrints, Probe
+from modal.provenance.link_prints import LinkProbe
 from modal.reduction.link_check import check_links
 from modal.reduction.link_instants import Options
 from modal.reduction.link_reducer import LinkModes, LinkReducer, Points, linked
@@ -88,11 +89,13 @@ class LinkMethod:
         return LinkReducer(mechanisms, self._options, self.k, self.tolerance)
 
     def prints(self) -> Prints:
-        drawn = self.grid.sampled()
-        probe = Probe(self.grid.freeze(drawn[0]))
-        return PointPrints(
-            self.grid.points, drawn, lambda point: probe.system(self.grid.freeze(point)), ROWS
-        )
+        drawn, small = self.grid.sampled(), LinkProbe(self._first)
+        probe = Probe(small.system(self.grid.freeze(drawn[0])))
+
+        def of(point: Mapping[str, float]) -> Array:
+            return probe.system(small.system(self.grid.freeze(point)))
+
+        return PointPrints(self.grid.points, drawn, of, ROWS)
 
     def prepare(self) -> Mapping[str, NDArray[Any]]:
         self.reducer = self._new()

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from assembly.mechanisms.mechanism_system import MechanismSystem
+from modal.provenance.link_prints import LinkProbe
+from modal.provenance.same_model import drawn_prints
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.link_check import check_links
 from modal.reduction.link_instants import Options
@@ -19,7 +21,7 @@ from modal.reduction.reducer import spread
 from modal.tracking.pencils import Triple
 from modal.tracking.snapshot import Snapshot
 from modal.tracking.source import BasisError
-from modal.tracking.sources import SmallInstant
+from modal.tracking.sources import Freeze, Kept, SmallInstant
 from modal.tracking.stencil import Neighbourhood, Stencil
 from modal.tracking.variation import Variation, variation, window_space
 from modal.types import Array
@@ -34,36 +36,37 @@ class LinkSource:
     eigenvalue is below accuracy |λ|, and compared with the full mechanism at `checks` times of a
     seeded draw, the lowest `checked` modes. The times are then solved BATCH at a time; where a
     batch does not reach the accuracy, the bases grow, and `carried` transforms earlier snapshots.
-    Raises BasisError when the bases cannot be made accurate enough or miss overdamped modes,
-    AccuracyError when the full mechanism has other modes.
+    kept(prints): the stored run that is continued, without training and checks. Raises BasisError
+    when the bases cannot be made accurate enough or miss overdamped modes, AccuracyError when the
+    full mechanism has other modes.
     """
+
+    kind = "links"
 
     def __init__(
         self,
         first: MechanismSystem,
+        freeze: Freeze,
         at: Array,
         count: int,
         accuracy: float,
         around: Neighbourhood,
         checks: int = 1,
         checked: int | None = None,
+        kept: Kept | None = None,
     ) -> None:
+        self._first, self._freeze = first, freeze
         self._mechanism, self._at, self._accuracy = first.mechanism, at, accuracy
         self._around, self.growths = around, 0
         options = Options(first.transport, first.prestress is not None, first.driven)
         self._reducer = LinkReducer([first.mechanism], options, count, accuracy)
         self._possible = self._leading()
-        for wanted in (TRAINING, SAMPLE):
-            self._train(self._possible[spread(len(self._possible), wanted)])
-        drawn = np.random.default_rng(13).permutation(len(self._possible))[: 4 * checks]
-        points = [(first.mechanism, float(t)) for t in self._possible[drawn]]
-        try:
-            check_links(self._reducer, points, checks, checked)
-        except AccuracyError as fault:
-            if not self._overdamped(self._possible[drawn]):
-                raise
-            # Overdamped modes of D = bK accumulate at −1/b with the stiffest shapes of the mesh.
-            raise BasisError(str(fault)) from fault
+        if kept is not None:
+            self._reducer.restore(kept(self.prints())[0])
+        else:
+            for wanted in (TRAINING, SAMPLE):
+                self._train(self._possible[spread(len(self._possible), wanted)])
+            self._check(checks, checked)
         self._batch: dict[float, Snapshot] = {}
         self._settle()
 
@@ -87,6 +90,20 @@ class LinkSource:
                 f"{self._accuracy:g} with bases of {self._shapes()}"
             )
         return found[0]
+
+    def _check(self, checks: int, checked: int | None) -> None:
+        """Full-order verification of instants of a seeded draw."""
+        drawn = np.random.default_rng(13).permutation(len(self._possible))[: 4 * checks]
+        times = self._possible[drawn]
+        try:
+            check_links(
+                self._reducer, [(self._mechanism, float(t)) for t in times], checks, checked
+            )
+        except AccuracyError as fault:
+            if not self._overdamped(times):
+                raise
+            # Overdamped modes of D = bK accumulate at −1/b with the stiffest shapes of the mesh.
+            raise BasisError(str(fault)) from fault
 
     def _overdamped(self, times: Array) -> bool:
         """Whether a mode at some times decays without oscillation."""
@@ -139,10 +156,12 @@ class LinkSource:
         return snapshot.carried(self._embedding, M, C)
 
     def prints(self) -> NDArray[np.float64]:
-        raise NotImplementedError("a stored run solves mechanisms in full")
+        probe = LinkProbe(self._first)
+        return drawn_prints(lambda t: probe.system(self._freeze(t)), self._at)
 
-    def arrays(self) -> Mapping[str, NDArray[Any]] | None:
-        return None
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The present bases, to continue the run later."""
+        return self._reducer.arrays()
 
     def close(self) -> None:
         pass

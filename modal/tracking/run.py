@@ -42,7 +42,8 @@ class Run:
         if stored is not None:
             stored.restore(self.recorder)
         elif held is not None:
-            held.create(self.source.prints(), self.source.arrays(), self.source.description)
+            source = self.source
+            held.create(source.prints(), source.arrays(), source.kind, source.description)
 
     def follow(self, backend: str, progress: bool | None) -> None:
         """Record all remaining instants.
@@ -65,8 +66,7 @@ class Run:
             snapshot = source.snapshot(float(value))
             basis = source.arrays() if held and held.growths != source.growths else None
             if held is not None and basis is not None:
-                recorder.bring(len(snapshot.right))
-                held.grow(recorder, source.growths, basis)
+                held.grow(recorder, len(snapshot.right), source.growths, basis)
             batch = source.batch()
             if batch is not known and len(batch) > 1:
                 recorder.foresee(list(batch.values()))

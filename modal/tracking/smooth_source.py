@@ -36,6 +36,7 @@ from modal.tracking.pencils import (
     transposed,
 )
 from modal.tracking.snapshot import ModesLike, Snapshot
+from modal.tracking.source import BasisError
 from modal.tracking.sources import Freeze, Kept, SmallInstant
 from modal.tracking.stencil import Neighbourhood
 from modal.tracking.variation import Derivatives, Variation, variations
@@ -86,11 +87,14 @@ class _Missing:
 class SmoothSource:
     """freeze, at: the model and the instants. count: modes. accuracy: relative, of eigenvalues.
     around: the neighbourhood of the instants. checks, checked: instants and modes that a full solve
-    verifies. kept(prints): the stored run that is continued. Raises NotSmooth where the motion is
-    of another kind, AccuracyError when a full solve differs."""
+    verifies. kept(prints): the stored run that is continued, without training and checks. The
+    instants are solved in blocks; where a block does not reach the accuracy, the basis grows, and
+    `carried` transforms earlier snapshots. Raises NotSmooth where the motion is of another kind,
+    AccuracyError when a full solve differs, BasisError at an instant that no basis holds."""
 
-    growths = 0
+    kind = "smooth motion"
     _table: ProjectedMotion
+    _V: Array
 
     def __init__(
         self,
@@ -106,13 +110,26 @@ class SmoothSource:
     ) -> None:
         self._motion, self._freeze, self._at = motion, freeze, at
         self._count, self._accuracy, self._around = count, accuracy, around
+        self._block: dict[float, Snapshot] = {}
+        self.growths = 0
         if kept is not None:
-            kept(self.prints())
-        self._train()
-        self._make()
-        self._check(checks, checked or count)
-        self.description = (
-            f"basis of {self._V.shape[1]} vectors, accuracy {accuracy:g}, {motion.interpolant}"
+            arrays = kept(self.prints())[0]
+            self._V, self._root = arrays["V"], arrays["root"]
+            self._blocks = int(arrays["blocks"])
+            self._project()
+        else:
+            self._train()
+            n, r = self._V.shape
+            numbers = len(at) * max(n * n, count * r * r)
+            self._blocks = min(len(at), -(-numbers // BLOCK_NUMBERS))
+            self._check(checks, checked or count)
+
+    @property
+    def description(self) -> str:
+        """The size of the basis, its accuracy, and where the matrices come from."""
+        return (
+            f"basis of {self._V.shape[1]} vectors, accuracy {self._accuracy:g}, "
+            f"{self._motion.interpolant}"
         )
 
     # The basis.
@@ -239,11 +256,10 @@ class SmoothSource:
         drawn = np.random.default_rng(13).permutation(len(self._at))[:checks]
         for n in drawn:
             t = float(self._at[n])
-            modes = self._made[t]
+            modes, _, _ = self._at_times(np.array([t]))
             k = min(self._count, checked)
             exact, exact_bound = full_modes(self._freeze(t), k)
-            found = modes.eigenvalues
-            bound = modes.backward_error * modes.condition_number * np.abs(found)
+            found, bound = modes.eigenvalues[0], modes.bound[0]
             floor = self._accuracy * float(np.abs(exact).max())
             for lam in (
                 unmatched(found, bound, exact, exact_bound, floor),
@@ -261,34 +277,36 @@ class SmoothSource:
     # What a run asks for.
 
     def snapshot(self, at: float) -> Snapshot:
-        if at not in self._made:
-            modes, _, small = self._at_times(np.array([at]))
-            return self._snapshots(np.array([at]), modes, small)[0]
-        return self._made[at]
+        if at not in self._block:
+            rising = self._at[0] <= self._at[-1]
+            place = int(np.searchsorted(self._at if rising else -self._at, at if rising else -at))
+            if place == len(self._at) or self._at[place] != at:
+                modes, _, small = self._at_times(np.array([at]))
+                return self._snapshots(np.array([at]), modes, small)[0]
+            self._load(place)
+        return self._block[at]
 
-    def _make(self) -> None:
-        """The snapshots of all instants; the basis grows first where it is not accurate enough."""
-        n, r = self._V.shape
-        numbers = len(self._at) * max(n * n, self._count * r * r)
-        blocks = np.array_split(self._at, min(len(self._at), -(-numbers // BLOCK_NUMBERS)))
-        made: list[tuple[_Small, Triple]] = []
-        for _ in range(ROUNDS):
-            made = []
-            for times in blocks:
+    def _load(self, place: int) -> None:
+        """Solve the block of an instant; the basis grows first where it is not accurate enough."""
+        blocks = np.array_split(self._at, self._blocks)
+        ends = np.cumsum([len(block) for block in blocks])
+        times = blocks[int(np.searchsorted(ends, place, side="right"))]
+        before = self._V
+        try:
+            for _ in range(ROUNDS):
                 modes, missing, small = self._at_times(times)
-                if not self._accurate(modes, missing):
-                    self._project()
+                if self._accurate(modes, missing):
                     break
-                made.append((modes, small))
+                self._project()
             else:
-                break
-        else:
-            raise NotSmooth("the basis does not reach the accuracy")
-        self._made = {
-            snapshot.at: snapshot
-            for times, found in zip(blocks, made, strict=True)
-            for snapshot in self._snapshots(times, *found)
-        }
+                raise NotSmooth("the basis does not reach the accuracy")
+        except NotSmooth as fault:
+            raise BasisError(f"track: {fault}") from None
+        if self._V is not before:
+            self._embedding = (self._root @ self._V).T @ (self._root @ before)
+            self.growths += 1
+        made = self._snapshots(times, modes, small)
+        self._block = dict(zip(times.tolist(), made, strict=True))
 
     def _snapshots(self, times: Array, modes: _Small, small: Triple) -> list[Snapshot]:
         size = np.abs(modes.eigenvalues)
@@ -321,16 +339,19 @@ class SmoothSource:
         return variations(at, lam, right, left, self._around.rate)
 
     def batch(self) -> Mapping[float, Snapshot]:
-        return self._made
+        return self._block
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
-        return snapshot
+        """A snapshot from before the last growth of the basis, in its present coordinates."""
+        M, C, _ = self._table(np.array([snapshot.at]))
+        return snapshot.carried(self._embedding, M[0], C[0])
 
     def prints(self) -> NDArray[np.float64]:
         return drawn_prints(self._freeze, self._at)
 
-    def arrays(self) -> Mapping[str, NDArray[Any]] | None:
-        return None
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The present basis, the norm in which it grows, and the number of blocks."""
+        return {"V": self._V, "root": self._root, "blocks": np.array(self._blocks)}
 
     def close(self) -> None:
         pass

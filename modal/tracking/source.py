@@ -19,8 +19,13 @@ class BasisError(AccuracyError):
 class Source(Protocol):
     """Modes at any value of the swept parameter."""
 
-    description: str
+    kind: str  # of source, by which a stored run finds its own again
     growths: int  # how often a basis has grown since it was made
+
+    @property
+    def description(self) -> str:
+        """What the modes come from, in words."""
+        ...
 
     def snapshot(self, at: float) -> Snapshot:
         """The modes at one value."""

@@ -48,7 +48,7 @@ class FullSource:
     neighbourhood. kept(prints): the description of the stored run that is continued.
     """
 
-    growths = 0
+    kind, growths = "full", 0
 
     def __init__(
         self,
@@ -142,6 +142,8 @@ class ReducedSource:
     description of the stored run that is continued, without training and checks. Raises BasisError
     when the basis cannot be made accurate enough, AccuracyError when a full solve differs.
     """
+
+    kind = "reduced basis"
 
     def __init__(
         self,

@@ -83,7 +83,8 @@ class TrackStore:
         self._due = time.monotonic() + INTERVAL
         self._lock: int | None = None
         self._study: Mapping[str, NDArray[Any]] = {}
-        self._size, self._description = 0, ""
+        self._moving = False  # while the vectors are taken to a basis that is not yet written
+        self._description = ""
 
     @property
     def finished(self) -> int:
@@ -98,9 +99,11 @@ class TrackStore:
         self,
         prints: NDArray[np.float64],
         basis: Mapping[str, NDArray[Any]] | None,
+        kind: str,
         description: str,
     ) -> None:
-        """Start a new run, which replaces an earlier one. basis: None for full solves."""
+        """Start a new run, which replaces an earlier one. kind: of its source; basis: None for full
+        solves."""
         self._open()
         self._run = {"run": uuid.uuid4().hex}
         self._written, self.growths = State(), 0
@@ -108,16 +111,16 @@ class TrackStore:
             for file in [self.path / STATE, *self.path.glob("rows-*"), *self.path.glob("basis-*")]:
                 file.unlink(missing_ok=True)
             arrays = {"prints": prints, "run": np.array(self._run["run"])}
-            arrays["reduced"] = np.array(basis is not None)
+            arrays["kind"] = np.array(kind)
             save(self.path / STUDY, arrays, self._settings)
             self._save(basis or {}, self._written, description)
 
-    def open(self) -> bool:
-        """Open the stored run; returns whether it has a reduced basis. Raises StorageError."""
+    def open(self) -> str:
+        """Open the stored run; returns the kind of its source. Raises StorageError."""
         self._open()
         self._study = load(self.path / STUDY, self._settings)
         self._run = {"run": str(self._study["run"])}
-        return bool(self._study["reduced"])
+        return str(self._study["kind"])
 
     def reopen(self, prints: NDArray[np.float64]) -> tuple[Mapping[str, NDArray[Any]], str]:
         """The basis of the stored run and its description. prints: of the present model."""
@@ -125,9 +128,7 @@ class TrackStore:
             raise self.other_model()
         head = load(self.path / STATE, self._run)
         self.growths, self._description = int(head["growths"]), str(head["description"])
-        basis = load(self.path / f"basis-{self.growths}.npz", self._run)
-        self._size = basis["V"].shape[1] if "V" in basis else 0
-        return basis, self._description
+        return load(self.path / f"basis-{self.growths}.npz", self._run), self._description
 
     def other_model(self) -> StorageError:
         """The error of a stored run of another model."""
@@ -149,9 +150,16 @@ class TrackStore:
         recorder.restore(state, meetings)
         self._written = state
 
-    def grow(self, recorder: Recorder, growths: int, basis: Mapping[str, NDArray[Any]]) -> None:
-        """Write a grown basis, with the finished instants in its coordinates."""
-        before, self.growths = self.growths, growths
+    def grow(
+        self, recorder: Recorder, size: int, growths: int, basis: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Write a grown basis, with the finished instants in its coordinates.
+
+        size: length of vectors in these.
+        """
+        before, self._moving = self.growths, True
+        recorder.bring(size)
+        self.growths = growths
         with self._faults():
             try:
                 self._save(basis, recorder.state, self._description, recorder)
@@ -159,13 +167,14 @@ class TrackStore:
                 self.growths = before
                 raise
             (self.path / f"basis-{before}.npz").unlink(missing_ok=True)
+        self._moving = False
 
     def flush(self, recorder: Recorder, description: str, now: bool = False) -> None:
         """Write the newly finished instants; now=False: only when the interval has passed."""
         # The first instant takes its final form when the second is there.
         if recorder.count < 2 or not (now or time.monotonic() >= self._due):
             return
-        if self._size and len(recorder.state.recent[-1].right) != self._size:
+        if self._moving:
             return  # stopped while the basis grew: what was written before stays
         if recorder.state is self._written:
             return
@@ -188,7 +197,6 @@ class TrackStore:
         """Basis, rows and then the state, each file whole."""
         if basis is not None:
             save(self.path / f"basis-{self.growths}.npz", dict(basis), self._run)
-            self._size = basis["V"].shape[1] if "V" in basis else 0
         start = self._written.count
         if recorder is not None and state.count > start:
             rows = {ROWS + n: a for n, a in recorder.rows.block(start, state.count).items()}

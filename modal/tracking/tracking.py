@@ -207,9 +207,7 @@ def track(
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
         verified = (int(checks), int(k))
-        return _source(
-            sweep, count, backend, solver, tolerance, whirl, speed, verified, stored, held
-        )
+        return _source(sweep, count, backend, solver, tolerance, whirl, speed, verified, stored)
 
     def record(source: Source) -> Recorder:
         return Recorder(int(k), source.snapshot, rules, speed, sweep.span, source.carried)
@@ -308,16 +306,14 @@ def _source(
     rate: float | None,
     checks: tuple[int, int],
     stored: TrackStore | None,
-    kept_in: TrackStore | None,
 ) -> Source:
     """The source of modes that `backend` and `solver` select, or that of a stored run.
 
-    checks: number of values at which a basis is verified, and number of modes. kept_in: the folder
-    of the run, in which bases of links cannot be stored.
+    checks: number of values at which a basis is verified, and number of modes.
     """
     freeze, at = sweep.freeze, sweep.at
     around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
-    reduced = stored.open() if stored is not None else False
+    kind = None if stored is None else stored.open()
     kept = None if stored is None else stored.reopen
     if solver is not None:
         return FullSource(freeze, at, count, solver, _solver_name(solver), whirl, around, kept)
@@ -325,19 +321,21 @@ def _source(
         raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     asked = backend == "reduced"
     worth = asked or (backend == "auto" and len(at) >= WORTH_A_BASIS)
-    first = freeze(float(at[0])) if worth or reduced else None
-    machine = linked(first) if first is not None and worth and kept_in is None else None
-    if machine is not None and sweep.name == "time" and whirl is None:
+    first = freeze(float(at[0])) if worth else None
+
+    def possible(source: type[Source]) -> bool:
+        return worth if stored is None else kind == source.kind
+
+    machine = None if first is None else linked(first)
+    if machine is not None and possible(LinkSource) and sweep.name == "time" and whirl is None:
         try:
-            return LinkSource(machine, at, count, tolerance, around, *checks)
+            return LinkSource(machine, freeze, at, count, tolerance, around, *checks, kept)
         except (BasisError, ConvergenceError, SingularSystemError):
-            if asked:
+            if asked or stored is not None:
                 raise
-    if first is not None and (reduced if stored is not None else worth):
+    if first is not None and possible(ReducedSource):
         usable = reducible(freeze, at, first)
-        if stored is not None and not usable:
-            raise stored.other_model()
-        if asked and not usable:
+        if asked and stored is None and not usable:
             raise InputError(
                 "backend: a reduced basis needs instants that share their operators and no free "
                 "mobility; choose another backend"
@@ -350,13 +348,14 @@ def _source(
         except (BasisError, ConvergenceError, SingularSystemError):
             if asked or stored is not None:
                 raise
+    if first is not None and possible(SmoothSource) and backend == "auto":
+        if whirl is None and sweep.name == "time":
+            found = _smooth(sweep, first, count, tolerance, around, checks, kept)
+            if found is not None:
+                return found
+    if stored is not None and kind != FullSource.kind:
+        raise stored.other_model()
     chosen = "slepc" if backend == "auto" else backend
-
-    small = first is not None and backend == "auto" and not reduced and whirl is None
-    if first is not None and small and worth and sweep.name == "time":
-        found = _smooth(sweep, first, count, tolerance, around, checks, kept)
-        if found is not None:
-            return found
 
     def full(system: FrozenSystem, wanted: int) -> ModesLike:
         return solve_instant(system, wanted, backend=cast(Backend, chosen))

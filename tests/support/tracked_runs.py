@@ -1,4 +1,4 @@
-"""Runs of `modal.track` that are stopped and resumed: one on a reduced basis, one of full solves.
+"""Runs of `modal.track` that are stopped and resumed, one of each source of modes.
 
 python -m tests.support.tracked_runs CASE STORE
 """
@@ -12,6 +12,7 @@ import numpy as np
 
 import assembly
 import modal
+from assembly.gallery import solid_slider_crank
 from modal.tracking import store as track_store
 from studies import slider_crank
 
@@ -22,7 +23,13 @@ CASES: dict[str, dict[str, Any]] = {
     "reduced": dict(
         model=BLADE, omega=np.linspace(0.0, 600.0, 130), epsilon=2000.0, axis=(0, 0, 1), k=4
     ),
-    "full": dict(model=slider_crank.model(elements=2), times=np.linspace(0.0, 0.04, 25), k=3),
+    "smooth": dict(model=slider_crank.model(elements=2), times=np.linspace(0.0, 0.04, 100), k=3),
+    "full": dict(
+        model=slider_crank.model(elements=2), times=np.linspace(0.0, 0.04, 25), k=3, backend="slepc"
+    ),
+    "links": dict(
+        model=solid_slider_crank((6, 1, 1))(157.0), times=np.linspace(0.0, 0.03, 52), k=3
+    ),
 }
 
 
