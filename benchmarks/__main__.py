@@ -23,6 +23,7 @@ NAMES = (
     "floquet_blades",
     "mechanisms",
     "links",
+    "moving_body",
     "link_accuracy",
     "verdicts",
     "energy_momentum",

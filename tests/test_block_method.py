@@ -140,3 +140,24 @@ def test_a_null_space_of_an_unsymmetric_stiffness_is_compared_with_that_of_its_s
     N[2, 3], N[3, 2] = 1.0, -1.0
     free = FrozenSystem(M=np.eye(4), K=np.diag([0.0, 0.0, 3.0, 4.0]), K_epsilon=N, rigid=v)
     assert has_symmetric_null_space(Quadratic(free), chained)
+
+
+def test_modes_where_overdamped_ones_crowd_are_refused_in_words() -> None:
+    """D = bK with 1/b between two frequencies: λ² + bω²λ + ω² = 0 is −1/b for almost all ω.
+
+    What is below is returned with the error: five modes, the roots for the five lowest ω.
+    """
+    section = assembly.rectangle(0.05, 0.02)
+    body = assembly.beam(1.0, section, assembly.steel, 100, clamped="start")
+    omega = solve(body.freeze(omega=(0.0, 0.0, 0.0)), k=6).eigenvalues.imag
+    b = 2.0 / (omega[4] + omega[5])
+    damped = body.with_damping(b=b).freeze(omega=(0.0, 0.0, 0.0))
+    with pytest.raises(
+        ConvergenceError, match=r"crowd at -1/b = -2534\.88 rad/s, .* k ≤ 5"
+    ) as stop:
+        solve(damped, k=6)
+    expected = np.array([np.roots([1.0, b * w**2, w**2])[0] for w in omega[:5]])
+    found = stop.value.partial.eigenvalues
+    np.testing.assert_allclose(found.real, expected.real, rtol=1e-7)
+    np.testing.assert_allclose(np.abs(found.imag), np.abs(expected.imag), rtol=1e-7)
+    assert len(solve(damped, k=5).eigenvalues) == 5

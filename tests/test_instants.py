@@ -150,3 +150,12 @@ def test_one_bad_time_is_named() -> None:
     )
     with pytest.raises(SingularPositionError):
         stuck.freeze_many([0.0, 0.05, 0.2])
+
+
+def test_a_summed_series_has_the_same_sums(machine: assembly.Mechanism) -> None:
+    series = machine.freeze_many(TIMES)
+    summed = series.summed()
+    assert set(summed.values) <= {"M", "C", "K"}
+    for name in ("mass", "damping", "stiffness"):
+        A, B = (getattr(one, name) for one in (series, summed))
+        assert_allclose(B, A, atol=1e-13 * np.abs(A).max(initial=0.0))

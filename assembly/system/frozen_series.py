@@ -65,7 +65,12 @@ class FrozenSeries:
         )
 
     def summed(self) -> FrozenSeries:
-        """The same with three parts: M, all damping as C, all stiffness as K."""
+        """The same with three parts only: M, all damping as C, all stiffness as K.
+
+        Returns
+        -------
+        FrozenSeries
+        """
         groups = {"M": ("M",), "C": DAMPING_PARTS, "K": STIFFNESS_PARTS}
         values = {}
         for name, group in groups.items():

@@ -20,6 +20,7 @@ from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import NullChain, null_fields
 from modal.eigen.checked_modes import ModeProblem, checked_modes
+from modal.eigen.crowd import crowd_of
 from modal.eigen.deflation import with_null_space, without_stiffness
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
@@ -148,6 +149,8 @@ def solve(
             modes = None if frozen.n > SMALL else _parts(problem)
             if modes is None and (at_rest or frozen.n > SMALL):
                 modes = _block(problem, seed)
+                if modes is None and frozen.n > SMALL:
+                    _refuse_crowd(problem, seed)
             if modes is not None:
                 return modes
         try:
@@ -282,6 +285,14 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
     finally:
         if solver is not None:
             solver.destroy()
+
+
+def _refuse_crowd(problem: ModeProblem, seed: int) -> None:
+    """Raise ConvergenceError with the modes below a crowd where more are asked for."""
+    crowd = crowd_of(problem.quadratic)
+    if crowd is not None and crowd.below < problem.k:
+        apart = _block(replace(problem, k=crowd.below), seed) if crowd.below else None
+        raise ConvergenceError(str(crowd), apart)
 
 
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
