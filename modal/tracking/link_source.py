@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assembly.errors import AccuracyError
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from modal.provenance.link_prints import LinkProbe
 from modal.provenance.same_model import drawn_prints
@@ -36,8 +37,8 @@ class LinkSource:
     seeded draw, the lowest `checked` modes. The times are then solved BATCH at a time; where a
     batch does not reach the accuracy, the bases grow, and `carried` transforms earlier snapshots.
     kept(prints): the stored run that is continued, without training and checks. Raises BasisError
-    when the bases cannot be made accurate enough, AccuracyError when the full mechanism has other
-    modes.
+    when the bases cannot be made accurate enough or miss overdamped modes, AccuracyError when the
+    full mechanism has other modes.
     """
 
     kind = "links"
@@ -65,9 +66,7 @@ class LinkSource:
         else:
             for wanted in (TRAINING, SAMPLE):
                 self._train(self._possible[spread(len(self._possible), wanted)])
-            drawn = np.random.default_rng(13).permutation(len(self._possible))[: 4 * checks]
-            points = [(first.mechanism, float(t)) for t in self._possible[drawn]]
-            check_links(self._reducer, points, checks, checked)
+            self._check(checks, checked)
         self._batch: dict[float, Snapshot] = {}
         self._settle()
 
@@ -91,6 +90,27 @@ class LinkSource:
                 f"{self._accuracy:g} with bases of {self._shapes()}"
             )
         return found[0]
+
+    def _check(self, checks: int, checked: int | None) -> None:
+        """Full-order verification of instants of a seeded draw."""
+        drawn = np.random.default_rng(13).permutation(len(self._possible))[: 4 * checks]
+        times = self._possible[drawn]
+        try:
+            check_links(
+                self._reducer, [(self._mechanism, float(t)) for t in times], checks, checked
+            )
+        except AccuracyError as fault:
+            if not self._overdamped(times):
+                raise
+            # Overdamped modes of D = bK accumulate at −1/b with the stiffest shapes of the mesh.
+            raise BasisError(str(fault)) from fault
+
+    def _overdamped(self, times: Array) -> bool:
+        """Whether a mode at some times decays without oscillation."""
+        values = np.concatenate(
+            [each.modes.eigenvalues for each in self._reducer.solve(self._mechanism, times)]
+        )
+        return bool(np.any((values.imag == 0.0) & (values.real < 0.0)))
 
     def _shapes(self) -> str:
         return ", ".join(f"{size} shapes of {name}" for name, size in self._reducer.sizes.items())

@@ -265,6 +265,9 @@ class SmoothSource:
                 unmatched(found, bound, exact, exact_bound, floor),
                 unmatched(exact, exact_bound, found[:k], bound[:k], floor),
             ):
+                if lam is not None and lam.imag == 0.0:
+                    # Those of D = bK accumulate at −1/b with the stiffest shapes of the mesh.
+                    raise NotSmooth("the basis misses overdamped modes")
                 if lam is not None:
                     raise AccuracyError(
                         f"reduced basis: at t = {t:g} s the eigenvalues of the full problem and of "

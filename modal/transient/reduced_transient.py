@@ -82,6 +82,12 @@ class ReducedTransient:
         return self.motion.period
 
     @property
+    def matrix_period(self) -> float | None:
+        """The time after which the frozen systems repeat, s; None where none is known."""
+        found: float | None = getattr(self.model, "matrix_period", None)
+        return found
+
+    @property
     def made_from(self) -> str:
         """The full model, in one line."""
         return made_from(self.model)

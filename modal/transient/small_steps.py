@@ -59,7 +59,7 @@ class SmallMotion:
     def energy(self, times: Array, q: Array, v: Array) -> Array:
         """½ q̇ᵀMq̇ + ½ qᵀSq of states (P, r), J."""
         M, S = self._energies.many(times).swapaxes(0, 1)
-        return 0.5 * (_form(v, M, v) + _form(q, S, q))
+        return 0.5 * (form(v, M, v) + form(q, S, q))
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def steps(motion: SmallMotion, span: tuple[float, float], x: Array, count: int) 
         q, v = states[number, 0][:, None], states[number, 1][:, None]
         q = q + (h * GAUSS.c)[:, None] * v + h * h * (COLLOCATED @ k)
         v = v + h * (GAUSS.a @ k)
-        power = _form(v, made[:, :, 3], v) + _form(q, made[:, :, 4], v) + _form(q, made[:, :, 5], q)
+        power = form(v, made[:, :, 3], v) + form(q, made[:, :, 4], v) + form(q, made[:, :, 5], q)
         powers[number + 1] = h * (power @ GAUSS.b)
     times = span[0] + (span[1] - span[0]) * (np.arange(count + 1) / count)
     return SmallRun(times, states[:, 0], states[:, 1], np.cumsum(powers))
@@ -148,6 +148,6 @@ def _sizable(M: Array, C: Array, K: Array) -> Index:
     return np.flatnonzero(np.max(sizes, axis=0) > NEGLIGIBLE)
 
 
-def _form(x: Array, A: Array, y: Array) -> Array:
+def form(x: Array, A: Array, y: Array) -> Array:
     """xᵀAy of vectors (..., r) and matrices (..., r, r)."""
     return np.asarray(((x[..., None, :] @ A)[..., 0, :] * y).sum(axis=-1))

@@ -30,8 +30,9 @@ class Mesh:
 
 
 FINE = Mesh(beam=70, bar=6, bricks=24, tetrahedra=8, sheet=(20, 2))
-# For whole monodromies in full order, with `LARGE_BODY` lowered to 60.
+# With `LARGE_BODY` lowered to 60: for tests, and for whole monodromies in full order.
 COARSE = Mesh(beam=24, bar=4, bricks=12, tetrahedra=5, sheet=(12, 1))
+COARSEST = Mesh(beam=20, bar=2, bricks=6, tetrahedra=2, sheet=(10, 1))
 
 
 def strip(length: float, mesh: Mesh, planar: bool = True) -> Body:
@@ -91,7 +92,7 @@ def elastic_crank(mesh: Mesh) -> Mechanism:
 def two_solids(mesh: Mesh) -> Mechanism:
     return Mechanism(
         {
-            "crank": bar(0.1, 4),
+            "crank": bar(0.1, min(4, mesh.bar)),
             "rod": bar(0.3, mesh.bar),
             "slider": assembly.rigid_body(0.5, (1e-4,) * 3),
         },
@@ -137,7 +138,7 @@ def chain(mesh: Mesh) -> Mechanism:
     return Mechanism(
         {name: strip(0.2, mesh) for name in names},
         joints,
-        [assembly.driver(f"A{k}", 20.0 * (-1) ** k) for k in range(4)],
+        [assembly.driver(f"A{k}", 60.0 * (-1) ** k) for k in range(4)],
         initial={name: (0.2 * k, 0, 0) for k, name in enumerate(names)},
     )
 
@@ -170,7 +171,7 @@ def bushed(mesh: Mesh) -> Mechanism:
 def driven_arm(mesh: Mesh) -> Mechanism:
     """A solid arm on an elastic drive that swings a tool on a bushing."""
     size, origin = (0.6, 0.05, 0.04), (0.0, -0.025, -0.02)
-    cells = (8, 2, 2) if mesh is FINE else (5, 1, 1)
+    cells = (8, 2, 2) if mesh is FINE else (mesh.bar, 1, 1)
     return Mechanism(
         {
             "arm": block(*cells, "hex20", size, origin, STEEL, clamped=None),
