@@ -17,6 +17,7 @@ import assembly
 import modal
 from assembly import gallery
 from assembly.errors import InputError, StorageError
+from modal.explorer import views
 from modal.explorer.coarsening import coarsened
 from modal.explorer.mode_states import in_phase, indices
 from modal.explorer.packing import packed
@@ -146,7 +147,7 @@ def test_shapes_of_a_solid_link_from_its_basis_are_those_of_full_solves(
     times = np.linspace(0.0, 0.05, 9)
     tracks = modal.track(machine, times=times, k=3, progress=False)
     with monkeypatch.context() as patch:
-        patch.setattr("modal.explorer.views.solve", None)
+        patch.setattr(views, "solve", None)
         view = modal.explorer_view(tracks, machine, states=3)
     assert [state.index for state in view.states] == [(0,), (4,), (8,)]
     skins = [body for _, body in view.bodies]

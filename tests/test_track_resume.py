@@ -21,6 +21,7 @@ import modal
 from assembly.errors import InputError, StorageError
 from assembly.gallery import solid_slider_crank
 from modal.data.checkpoint import load
+from modal.reduction import coefficient_table
 from modal.tracking import link_source, smooth_source, sources
 from modal.tracking import store as track_store
 from modal.tracking.tracks import Recorder
@@ -103,7 +104,7 @@ def test_it_goes_on_across_a_growth_of_the_basis(
 
     for name, value in dict(TRAINING=2, SAMPLE=2, BLOCK=24, spread=leading).items():
         monkeypatch.setattr(sources, name, value)
-    monkeypatch.setattr("modal.reduction.coefficient_table.BLOCK", 24)
+    monkeypatch.setattr(coefficient_table, "BLOCK", 24)
     monkeypatch.setattr(sources.ReducedSource, "_load", counted)
     blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 12, clamped="start")
     given = dict(

@@ -313,9 +313,12 @@ class LinkReducer:
                 )
                 for dofs, values in extra:
                     out[dofs] += np.hstack([values.real, values.imag]) @ part
-        for transposed, block in blocks.items():
-            terms = basis.family.terms[: len(block)]
-            out += combined(terms, V[:, : block.shape[1]], block, transposed)
+        right, left = blocks[False], blocks[True]
+        terms, V = basis.family.terms[: len(right)], V[:, : right.shape[1]]
+        symmetry = np.array([term.symmetry for term in terms])[:, None, None]
+        # Symmetric and skew matrices multiply both kinds of residuals at once.
+        out += combined(terms, V, right + symmetry * left)
+        out += combined(terms, V, np.where(symmetry == 0, left, 0.0), transposed=True)
         return out
 
 
