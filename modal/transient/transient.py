@@ -121,7 +121,9 @@ def integrate(
         displacement (m, rad) and velocity (m/s, rad/s) over ("time", "probe"); energy and
         energy_defect (J) over "time". The defect is E − E(0) − work, zero for the exact solution.
         Attributes: `displacement_error_estimate`, of a run to a tolerance, relative to the largest
-        state; `interpolation_deviation`, of matrices that are read off a polynomial, relative to
+        state; `basis` and `basis_error`, of a mechanism with large links or a large moving body on
+        a reduced basis, the error by the basis relative to the largest displacement in the norm of
+        the mass; `interpolation_deviation`, of matrices that are read off a polynomial, relative to
         the size of each entry.
 
     Raises
