@@ -19,9 +19,11 @@ from modal.periodic.chart_panel import Panel
 from modal.periodic.chart_points import ChartPoints
 from modal.periodic.collocation import monodromy
 from modal.periodic.hill import hill_chart
+from modal.periodic.second_order_steps import refinements
 from modal.periodic.slow_motion import slow_motion
 from modal.reduction.interpolation import periodic_interpolant
 from modal.transient.equations import SecondOrderModel
+from modal.types import Array
 from studies.slider_crank.machine import model
 from tests.support.floquet_cases import mathieu_tongues
 from tests.support.shaken_pendulum import RATE, pendulum
@@ -243,3 +245,22 @@ def test_a_chart_whose_points_have_links_of_their_own_is_not_on_one_basis() -> N
     points = [dict(speed_rpm=3000.0), dict(speed_rpm=4000.0)]
     with pytest.raises(AccuracyError, match="do not have the same large links"):
         with_bases(motions, points, 2)
+
+
+def test_modes_that_the_steps_do_not_resolve_are_not_known() -> None:
+    """Their multipliers are those of other frequencies, and next to others by chance."""
+    frequencies, period = np.array([0.3, 40.2]), 2.0 * np.pi
+
+    def half(phases: Array) -> Array:
+        wave = 0.1 * np.cos(2.0 * np.pi * phases)
+        H = np.zeros((len(phases), 2, 4))
+        H[:, 0, 0], H[:, 1, 1] = -frequencies
+        H[:, 0, 1], H[:, 1, 0] = wave[:, None].T * frequencies[:, None]
+        return H
+
+    for steps, resolved in ((32, 2), (400, 4)):
+        found = next(refinements(half, frequencies, period, steps))
+        assert int(np.isfinite(found.errors).sum()) == resolved
+        assert np.allclose(np.sort(found.speeds), np.repeat(frequencies, 2), rtol=0.02)
+        known = found.logs[np.isfinite(found.errors)]
+        assert np.abs(known.real).max() <= 1e-9

@@ -161,7 +161,7 @@ class SharedShapes:
         if isinstance(model, ReducedMotion):
             missed = missed + model.exponent_error(0.0, motion.lifted(vectors))
         error = (apart / period + missed) / exact.conditions[known]
-        return reference.speeds(exact)[known], error
+        return exact.speeds[known], error
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that `restore` needs to give the same tiles bit by bit."""
@@ -191,7 +191,7 @@ class SharedShapes:
         period = self._period(x)
         verdict: Verdict | None = None
         for found in itertools.islice(panel.multipliers(x, period), REFINEMENTS):
-            verdict, by_steps = _judged(found, period, panel.errors(found))
+            verdict, by_steps = _judged(found, period, panel.errors(found), self.chart.k)
             if by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period):
                 break
         assert verdict is not None
@@ -220,13 +220,16 @@ def _remembered(motions: Motions) -> Motions:
     return motion
 
 
-def _judged(found: Multipliers, period: float, errors: Array) -> tuple[Verdict, float]:
-    """The verdict on the exponents that are known or grow, and the error by the steps of the one
-    that grows most, 1/s. errors: of every exponent, per unit condition, 1/s."""
+def _judged(found: Multipliers, period: float, errors: Array, k: int) -> tuple[Verdict, float]:
+    """The verdict on the k slowest modes and all that are known or grow, and the error by the
+    steps of the one that grows most, 1/s. errors: of every exponent, per unit condition, 1/s."""
     exponents: Complex = found.logs / period
     steps = found.errors / period
     bounds = steps + errors * found.conditions
-    counted = np.flatnonzero((bounds * period <= KNOWN) | (exponents.real > bounds))
+    slow = np.zeros(len(bounds), dtype=bool)
+    slow[np.argsort(found.speeds, kind="stable")[: 2 * k]] = True
+    slow &= np.isfinite(bounds)  # the others have decayed to round-off
+    counted = np.flatnonzero(slow | (bounds * period <= KNOWN) | (exponents.real > bounds))
     if not counted.size:
         counted = np.arange(len(bounds))
     verdict = judge(exponents[counted], bounds[counted], MODES)

@@ -52,15 +52,8 @@ class Panel:
         """The error of every exponent, per unit condition, 1/s: that of the measured ones that are
         as slow, or little faster."""
         speeds, errors = self.measured
-        index = np.searchsorted(speeds, NEAR * self.speeds(found), side="right")
+        index = np.searchsorted(speeds, NEAR * found.speeds, side="right")
         return np.asarray(errors[np.maximum(index - 1, 0)])
-
-    def speeds(self, found: Multipliers) -> Array:
-        """‖q̇‖/‖q‖ of vectors of (ω η, η̇), rad/s: the frequency of a mode, which its exponent does
-        not tell."""
-        moved, rate = np.split(found.vectors, 2)
-        size = np.linalg.norm(moved / self.frequencies[:, None], axis=0)
-        return np.asarray(np.linalg.norm(rate, axis=0) / np.maximum(size, np.finfo(float).tiny))
 
     def multipliers(self, point: Array, period: float) -> Iterator[Multipliers]:
         """Of one motion of the panel, with more and more steps."""

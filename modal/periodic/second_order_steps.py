@@ -25,17 +25,21 @@ BATCH_NUMBERS = 1 << 15  # entries of the stage matrices computed together: they
 # Of the difference from half the steps. The error is 1/63 of it where multipliers are simple and
 # the root of that next to the edge of a tongue, where two of them meet.
 FROM_HALF = 1.0 / 7.0
+ALIASED = 1.5  # rad a step from which a mode is not resolved
 SMALLEST = 1e-11  # multipliers below this share of the largest drown in its round-off
 
 
 @dataclass(frozen=True)
 class Multipliers:
-    """log μ (N,), Im in (−π, π], their errors (N,), eigenvalue conditions and vectors (N, N)."""
+    """log μ (N,), Im in (−π, π], their errors (N,), eigenvalue conditions and vectors (N, N), and
+    their speeds ‖η̇‖/‖η‖ (N,), rad/s: the frequency of a mode, which its exponent does not tell.
+    """
 
     logs: Complex
     errors: Array
     conditions: Array
     vectors: Complex
+    speeds: Array
 
 
 def refinements(
@@ -60,8 +64,12 @@ def refinements(
             errors = FROM_HALF * np.abs(np.log1p(np.minimum(gap, 1.0))) + round_off
         known = np.isfinite(logs) & (size > smallest)
         logs = np.where(known, logs, np.log(np.maximum(smallest, np.finfo(float).tiny)))
-        errors = np.where(known & (gap < 0.5), errors, np.inf)
-        yield Multipliers(logs, errors, conditions, right)
+        displaced, rate = np.split(right, 2)
+        size = np.linalg.norm(displaced / frequencies[:, None], axis=0)
+        speeds = np.linalg.norm(rate, axis=0) / np.maximum(size, np.finfo(float).tiny)
+        # Exponents of aliased shapes are next to others of half the steps by chance.
+        known &= (gap < 0.5) & (speeds * period <= ALIASED * steps)
+        yield Multipliers(logs, np.where(known, errors, np.inf), conditions, right, speeds)
         before, steps = values, 2 * steps
 
 
@@ -69,7 +77,8 @@ def monodromy(
     half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
 ) -> Array:
     """Φ(T, 0) (2m, 2m) in scaled coordinates (ω η, η̇)."""
-    m = len(frequencies)
+    m, h = len(frequencies), period / steps
+    scale = np.concatenate([h * h * frequencies, np.full(m, h)])
     batch = min(steps, max(1, BATCH_NUMBERS // (STAGES * m) ** 2))
     # Allocated once: the system would take such arrays back and clear them at every batch.
     room = [np.empty((batch, STAGES, m, n)) for n in (STAGES * m, 2 * m)]
@@ -77,38 +86,38 @@ def monodromy(
     for first in range(0, steps, batch):
         starts = np.arange(first, min(first + batch, steps))
         phases = ((starts[:, None] + GAUSS.c) / steps).ravel()
-        stages = half(phases).reshape(len(starts), STAGES, m, 2 * m)
+        stages = half(phases).reshape(len(starts), STAGES, m, 2 * m) * scale
         matrix, right = (array[: len(starts)] for array in room)
-        total = _product(_steps(stages, frequencies, period / steps, matrix, right)) @ total
-    return total
+        total = _product(_steps(stages, matrix, right)) @ total
+    units = np.concatenate([h * frequencies, np.ones(m)])
+    return np.asarray(units[:, None] * total / units)
 
 
-def _steps(stages: Array, frequencies: Array, h: float, matrix: Array, right: Array) -> Array:
-    """The maps (S, 2m, 2m) of steps with H at their nodes, stages (S, 3, m, 2m).
+def _steps(stages: Array, matrix: Array, right: Array) -> Array:
+    """The maps (S, 2m, 2m) of (η/h, η̇) by steps, with [h²K, hC] at their nodes (S, 3, m, 2m).
 
-    The unknowns are g_i = Σ_j a_ij k_j of the accelerations k_j at the nodes: the velocities there
-    are η̇ + h g_i, the displacements η + h c_i η̇ + h² Σ_j a_ij g_j. matrix (S, 3, m, 3m) and
-    right (S, 3, m, 2m) are overwritten by their equations.
+    η̈ = K η + C η̇. The unknowns are g_i = h Σ_j a_ij k_j of the accelerations k_j at the nodes: the
+    velocities there are η̇ + g_i, the displacements η + h c_i η̇ + h Σ_j a_ij g_j. With A the matrix
+    of their equations, the response to η̇ is A⁻¹(Σ_j (a⁻¹)_ij η̇) − η̇. matrix (S, 3, m, 3m) and
+    right (S, 3, m, 2m) are overwritten by the equations.
     """
     S, _, m, _ = stages.shape
-    K, C = stages[..., :m] * (h * h * frequencies), h * stages[..., m:]
+    K, C = stages[..., :m], stages[..., m:]
     blocks = matrix.reshape(S, STAGES, m, STAGES, m)
     np.multiply(K[:, :, :, None, :], -GAUSS.a[:, None, :, None], out=blocks)
     for i in range(STAGES):
         blocks[:, i, :, i] -= C[:, i]
     np.einsum("siaja->sija", blocks)[...] += INVERSE[:, :, None]
-    np.multiply(stages[..., :m], h, out=right[..., :m])
-    np.multiply(K, GAUSS.c[:, None, None], out=right[..., m:])
-    right[..., m:] += C
+    right[..., :m], right[..., m:] = K, 0.0
+    np.einsum("siaa->sia", right[..., m:])[...] = INVERSE.sum(axis=1)[:, None]
     g = np.linalg.solve(
         matrix.reshape(S, STAGES * m, STAGES * m), right.reshape(S, STAGES * m, 2 * m)
     )
-    change = (ENDS @ g.reshape(S, STAGES, -1)).reshape(S, 2, m, 2 * m)
-    maps = np.empty((S, 2 * m, 2 * m))
-    np.multiply(change[:, 0], (h * frequencies)[:, None], out=maps[:, :m])
-    maps[:, m:] = change[:, 1]
-    np.einsum("saa->sa", maps[:, :m, m:])[...] += h * frequencies
-    np.einsum("saa->sa", maps)[...] += 1.0
+    maps: Array = (ENDS @ g.reshape(S, STAGES, -1)).reshape(S, 2 * m, 2 * m)
+    first, last = 1.0 - ENDS.sum(axis=1)
+    np.einsum("saa->sa", maps[:, :m, m:])[...] += first
+    np.einsum("saa->sa", maps[:, :m, :m])[...] += 1.0
+    np.einsum("saa->sa", maps[:, m:, m:])[...] += last
     return maps
 
 
