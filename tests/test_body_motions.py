@@ -12,9 +12,11 @@ import xarray as xr
 
 import assembly
 import modal
+from assembly.errors import ConvergenceError
 from assembly.gallery import block
 from assembly.motion.moving import MovingBody
 from modal.reduction import motion_on_basis
+from modal.transient import transient
 from modal.types import Array
 from tests.support.full_monodromy import distances, full_logs
 
@@ -120,7 +122,9 @@ def test_a_tolerance_holds_for_steps_and_basis_together(in_full_order: Any) -> N
     assert size(model, last) <= (stated + 1e-4) * size(model, exact)
 
 
-def test_a_shape_that_no_small_basis_holds_is_integrated_in_full_order(in_full_order: Any) -> None:
+def test_a_shape_that_no_small_basis_holds_is_integrated_in_full_order(
+    in_full_order: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Cross-sections that bend without rotating move thickness modes, beyond any small basis."""
     model = moving("spin")
     system = model.freeze(0.0)
@@ -133,6 +137,10 @@ def test_a_shape_that_no_small_basis_holds_is_integrated_in_full_order(in_full_o
     found = modal.integrate(model, span, (bent, 0.0 * bent), displacement_tolerance=1e-2)
     assert "basis" not in found.attrs
     assert found.attrs["displacement_error_estimate"] <= 1e-2
+    monkeypatch.setattr(transient, "LARGEST_FULL", 0)
+    with pytest.raises(ConvergenceError, match=r"reduced basis .* the error is") as raised:
+        modal.integrate(model, span, (bent, 0.0 * bent), displacement_tolerance=1e-2)
+    assert raised.value.partial.attrs["basis_error"] > 1e-2
 
 
 def test_a_run_on_a_basis_is_resumed_bit_by_bit(tmp_path: Path, in_full_order: Any) -> None:

@@ -12,7 +12,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from assembly.arguments import as_list, as_number, real_array, shown
-from assembly.errors import InputError
+from assembly.errors import ConvergenceError, InputError
 from modal.data import checkpoint as checkpoints
 from modal.data.datasets import made_from
 from modal.reduction.interpolated_motion import InterpolatedMotion
@@ -43,6 +43,7 @@ NONLINEAR = ("generalized-alpha", "energy-momentum")
 STAGES = {"midpoint": 1, "gauss4": 2, "gauss6": 3}
 DEFAULT_TOLERANCE = 1e-6
 MOST_STEPS = 1e9
+LARGEST_FULL = 2000  # degrees of freedom whose steps adapt in full order where no basis serves
 BY_STEPS = 0.5  # of the tolerance of a run on a reduced basis: what its steps may use
 
 
@@ -131,7 +132,8 @@ def integrate(
     InputError
         An argument cannot be used.
     ConvergenceError
-        No step is short enough for `displacement_tolerance`.
+        No step is short enough for `displacement_tolerance`, or the reduced basis of a large model
+        does not reach it; the transient is then its `partial`.
     SingularSystemError
         A step matrix or the mass matrix is singular.
     StorageError
@@ -249,7 +251,7 @@ def _integrated(
     reduced: ReducedTransient, initial: Any, displacement_tolerance: float | None, **options: Any
 ) -> xr.Dataset | None:
     """The transient of a model on a reduced basis; None where the basis is too small for the
-    tolerance."""
+    tolerance and the model not too large for full order."""
     allowed = displacement_tolerance
     if allowed is not None:
         _check_tolerance(allowed)
@@ -265,7 +267,16 @@ def _integrated(
     out.attrs |= dict(
         displacement_tolerance=displacement_tolerance, displacement_error_estimate=error
     )
-    return out if error <= displacement_tolerance else None
+    if error <= displacement_tolerance:
+        return out
+    if reduced.full.n <= LARGEST_FULL:
+        return None
+    raise ConvergenceError(
+        f"displacement_tolerance: on a reduced basis of the {reduced.full.n} degrees of freedom the "
+        f"error is {error:.1e}, more than {displacement_tolerance:g}: the initial state or the "
+        "loads move shapes that it does not hold; start from modes, or give a step",
+        out,
+    )
 
 
 def _checked_span(t_span: Any) -> tuple[float, float]:
