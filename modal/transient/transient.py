@@ -272,7 +272,7 @@ def _integrated(
     if reduced.full.n <= LARGEST_FULL:
         return None
     raise ConvergenceError(
-        f"displacement_tolerance: on a reduced basis of the {reduced.full.n} degrees of freedom the "
+        f"displacement_tolerance: on a reduced basis of {reduced.full.n} degrees of freedom the "
         f"error is {error:.1e}, more than {displacement_tolerance:g}: the initial state or the "
         "loads move shapes that it does not hold; start from modes, or give a step",
         out,
