@@ -16,6 +16,7 @@ from assembly.errors import ConvergenceError
 from assembly.gallery import block
 from assembly.motion.moving import MovingBody
 from modal.reduction import motion_on_basis
+from modal.reduction.body_motion import BodyMotion, body_reducer
 from modal.transient import transient
 from modal.types import Array
 from tests.support.full_monodromy import distances, full_logs
@@ -245,3 +246,22 @@ def test_a_chart_of_a_body_agrees_with_its_points(in_full_order: Any) -> None:
         exact = full_logs(Series(swinging(amplitude, rate)), 2.0 * np.pi / rate, 2)  # type: ignore[arg-type]
         growth = float(exact.real.max()) * rate / (2.0 * np.pi)
         assert abs(growth - float(point.growth_rate)) <= float(point.error_bound) <= 0.05
+
+
+def test_motions_that_share_a_basis_may_bring_operators_of_their_own() -> None:
+    body = block(4, 1, 1, size=(1.0, 0.05, 0.05))
+
+    def turning(axis: tuple[float, float, float]) -> Any:
+        return lambda t: body.freeze(omega=100.0 * t * np.array(axis))
+
+    still = turning((0.0, 0.0, 1.0))
+    reducer = body_reducer(lambda point: still(point["t"]), [{"t": 0.1}, {"t": 0.5}], 3, 1e-6)
+    assert reducer is not None
+    for axis in ((1.0, 0.0, 0.0), (0.6, 0.8, 0.0), (0.0, 0.0, 1.0)):
+        motion = BodyMotion(turning(axis), reducer, None)
+        V = motion.lift(np.eye(reducer.projected.size))
+        small, full = motion.freeze(0.7), turning(axis)(0.7)
+        for name in ("M", "C", "K", "K_omega2", "K_G"):
+            exact = V.T @ (getattr(full, name) @ V)
+            found = getattr(small, name).toarray()
+            assert np.allclose(found, exact, atol=1e-9 * np.abs(exact).max() + 1e-12)

@@ -35,7 +35,7 @@ class BodyMotion(ReducedMotion):
         self._freeze, self._period = freeze, period
         self._family, self._basis = reducer.family, reducer.basis
         self._reference = reducer.reference
-        found = self._basis.projected()
+        found = reducer.projected  # without the operators that other motions of the basis brought
         # By operator: VᵀA_jV (J, r, r), and the sketches Θ A_j V and Ξ A_j V (J, 2, p, r).
         self._matrices = found.matrices
         self._sketches = np.stack([found.weak, found.strong], axis=1)
