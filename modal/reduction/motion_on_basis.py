@@ -17,6 +17,13 @@ from modal.reduction.reduced_motion import TRAINING, ReducedMotion
 from modal.types import Array
 
 
+def may_be_reduced(system: FrozenSystem) -> bool:
+    """Whether an instant is that of a mechanism with large links, or of a model that is large."""
+    if isinstance(system, MechanismSystem):
+        return linked(system) is not None
+    return system.n >= LARGE_BODY
+
+
 def motion_on_basis(
     freeze: Callable[[float], FrozenSystem],
     times: tuple[float, float],
@@ -35,12 +42,11 @@ def motion_on_basis(
     motion of a body, s. free: whether a body that is free to move may be reduced.
     """
     first = freeze(times[0])
-    system = linked(first)
+    if not may_be_reduced(first):
+        return None
     try:
-        if system is not None:
-            return LinkMotion.of(system, times, k, accuracy, shapes, forces)
-        if isinstance(first, MechanismSystem) or first.n < LARGE_BODY:
-            return None
+        if isinstance(first, MechanismSystem):
+            return LinkMotion.of(first, times, k, accuracy, shapes, forces)
         points = [{"t": float(t)} for t in np.linspace(*times, TRAINING)]
         reducer = body_reducer(
             lambda point: freeze(point["t"]), points, k, accuracy, shapes, forces, free

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from assembly.system.frozen import FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from modal.data.datasets import made_from
-from modal.reduction.motion_on_basis import motion_on_basis
+from modal.reduction.motion_on_basis import may_be_reduced, motion_on_basis
 from modal.reduction.reduced_motion import TRAINING, ReducedMotion
 from modal.transient.equations import freezer
 from modal.transient.initial import initial_state
@@ -177,9 +177,9 @@ class ReducedTransient:
         index = chosen.astype(np.intp)
         series, loads = self.freeze_many(times[index]), self.loads
         on_all = total_force(self.given, self.freeze_full, self.full.n)
+        matrices = zip(series.mass, series.damping, series.stiffness, strict=True)
         worst = largest = 0.0
-        for i, t in enumerate(times[index].tolist()):
-            M, K = series.mass[i], series.stiffness[i]
+        for i, (t, (M, C, K)) in enumerate(zip(times[index].tolist(), matrices, strict=True)):
             squares, shapes = la.eigh(0.5 * (K + K.T), M)
             omega = np.sqrt(np.maximum(np.abs(squares), 1.0 / (times[-1] - times[0]) ** 2))
             here = series[i]
@@ -187,7 +187,7 @@ class ReducedTransient:
             still = shapes.T @ force / omega**2
             states = shapes.T @ M @ np.stack([q[index[i]], v[index[i]]], axis=1)
             rates = 1j * omega * shapes
-            a = -np.linalg.solve(M, series.damping[i] @ rates + K @ shapes)
+            a = -np.linalg.solve(M, C @ rates + K @ shapes)
             energy, size = self.motion.missing(np.array([t]), shapes[None], rates[None], a[None])
             known = size[0] < 1.0
             free = np.hypot(states[:, 0] - np.where(known, 0.0, still), states[:, 1] / omega)
@@ -195,7 +195,7 @@ class ReducedTransient:
             phase = phase / (1.0 + (0.5 * omega * step) ** 2)
             by_phase = free * np.where(known, np.minimum(phase, 2.0), 2.0)
             x, rate = np.where(known, states.T, [still, 0.0 * still]) @ shapes.T
-            acceleration = np.linalg.solve(M, force - series.damping[i] @ rate - K @ x)
+            acceleration = np.linalg.solve(M, force - C @ rate - K @ x)
             state = np.stack([x, rate, acceleration])[:, None, :, None]
             on_full = on_all(t)[None, :, None] if self.given else None
             outside = self.motion.missing(np.array([t]), state[0], state[1], state[2], on_full)[1]
@@ -218,6 +218,8 @@ def on_basis(
         return None
     freeze = freezer(model)
     full = freeze(span[0])
+    if not may_be_reduced(full):
+        return None
     rows = chosen_probes(probes, full.n, full)
     shapes = [shape for shape in initial_state(initial, full.n) if np.any(shape)]
     forces = _directions(loads, freeze, span)
