@@ -183,7 +183,7 @@ def blade(
     theory : {"timoshenko", "euler-bernoulli"}
         With or without shear strain.
     rotary_inertia : bool
-        False neglects the inertia of section rotations, except about the axis.
+        False neglects the inertia of section rotations about the mass centre, except torsion.
     wagner : bool
         False leaves out the stiffness against twist that an axial force gives the fibres about
         the tension centre (Wagner).

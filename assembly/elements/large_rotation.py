@@ -152,11 +152,16 @@ def inertia_gradient(
     """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O) dm of points x = X + u + R s, (..., 3) for u and each φ.
 
     R = exp(φ̃₁) exp(φ̃₂) … of the parts of the rotation vectors `turns` that move mass
-    (`SectionInertia.turning`).
+    (`SectionInertia.parts`).
     """
     A, a_O = acceleration_form(coefficients)
-    R = section_rotation(inertia, turns)
-    return inertia_work(inertia, turns, R, (X + u) @ A.T + a_O, A @ R)
+    at = (X + u) @ A.T + a_O
+
+    def work(part: SectionInertia) -> tuple[AnyArray, list[AnyArray]]:
+        R = section_rotation(part, turns)
+        return _inertia_work(part, turns, R, at, A @ R)
+
+    return _sum_of_works([work(part) for part in inertia.parts])
 
 
 def rate_gradient(
@@ -166,14 +171,25 @@ def rate_gradient(
 
     moved, turns: X + u and the rotation vectors as `Taylor`. a: damping in proportion to mass, 1/s.
     """
-    R = section_rotation(inertia, turns)
     first = moved.second + cross(2.0 * omega, moved.rate) + a * moved.rate
-    columns = R.second + (2.0 * skew(omega) + a * np.eye(3)) @ R.rate
     values = [turn.value for turn in turns]
-    return inertia_work(inertia, values, R.value, first, columns)
+
+    def work(part: SectionInertia) -> tuple[AnyArray, list[AnyArray]]:
+        R = section_rotation(part, turns)
+        columns = R.second + (2.0 * skew(omega) + a * np.eye(3)) @ R.rate
+        return _inertia_work(part, values, R.value, first, columns)
+
+    return _sum_of_works([work(part) for part in inertia.parts])
 
 
-def inertia_work(
+def _sum_of_works(
+    works: list[tuple[AnyArray, list[AnyArray]]],
+) -> tuple[AnyArray, list[AnyArray]]:
+    forces, moments = zip(*works, strict=True)
+    return sum(forces), [sum(of_turn) for of_turn in zip(*moments, strict=True)]
+
+
+def _inertia_work(
     inertia: SectionInertia, turns: Sequence[AnyArray], R: AnyArray, a: AnyArray, columns: AnyArray
 ) -> tuple[AnyArray, list[AnyArray]]:
     """∫ (∂x/∂(u, φ))ᵀ ẍ dm, (..., 3) for u and each φ, of sections with given accelerations.

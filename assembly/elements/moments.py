@@ -37,14 +37,15 @@ def section_moments(
 
     moved: X + u (..., 3) and turns: rotation vectors, as `Taylor`, with their rates.
     """
-    R = section_rotation(inertia, turns)
     one = np.ones((*moved.value.shape[:-1], 1))
     point = np.concatenate([one, moved.value, moved.rate], axis=-1)
-    Z = np.concatenate([0.0 * R.value[..., :1, :], R.value, R.rate], axis=-2)
-    first = (Z @ inertia.eta[..., None])[..., 0]
-    outer = inertia.m[..., None, None] * point[..., :, None] * point[..., None, :]
-    mixed = point[..., :, None] * first[..., None, :]
-    total = outer + mixed + mixed.swapaxes(-1, -2) + Z @ inertia.J @ Z.swapaxes(-1, -2)
+    total = inertia.m[..., None, None] * point[..., :, None] * point[..., None, :]
+    for part in inertia.parts:
+        R = section_rotation(part, turns)
+        Z = np.concatenate([0.0 * R.value[..., :1, :], R.value, R.rate], axis=-2)
+        first = (Z @ part.eta[..., None])[..., 0]
+        mixed = point[..., :, None] * first[..., None, :]
+        total = total + mixed + mixed.swapaxes(-1, -2) + Z @ part.J @ Z.swapaxes(-1, -2)
     return np.asarray((weights[..., None, None] * total).reshape(-1, SIZE, SIZE).sum(axis=0))
 
 

@@ -9,6 +9,7 @@ s) + a_O.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,8 +32,9 @@ _TORQUE = np.einsum("aij,kjb->kabi", _E, _A).reshape(UNIT_COUNT, 9, 3)
 class SectionInertia:
     """m (...,), η (..., 3) and J = ∫s sᵀ dm (..., 3, 3), in body axes; per length for beams.
 
-    turning (..., 3, 3): the part of φ that moves mass; the identity, or t tᵀ where only torsion
-    does (classical Euler–Bernoulli theory without rotary inertia).
+    turning (..., 3, 3): the part of φ that moves mass relative to the mass centre; the identity, or
+    t tᵀ where only torsion does (classical Euler–Bernoulli theory without rotary inertia). The mass
+    centre itself moves with the whole of φ: the first moments η are no rotary inertia.
     """
 
     m: Array
@@ -40,8 +42,26 @@ class SectionInertia:
     J: Array
     turning: Array
 
+    @cached_property
+    def parts(self) -> tuple[SectionInertia, ...]:
+        """Inertias whose η and J move with one `turning`; they add up to this one.
+
+        The mass at its centre, and the rest of J; one part where both turn alike or η = 0.
+        """
+        whole = np.broadcast_to(np.eye(3), self.turning.shape)
+        if np.array_equal(self.turning, whole) or not np.any(self.eta):
+            return (self,)
+        at_centre = self.eta[..., :, None] * self.eta[..., None, :] / self.m[..., None, None]
+        return (
+            SectionInertia(self.m, self.eta, at_centre, whole),
+            SectionInertia(0.0 * self.m, 0.0 * self.eta, self.J - at_centre, self.turning),
+        )
+
     def forms(self) -> Array:
         """(..., 10, 6, 6) on (u, φ): mass, the six ω_iω_j, the three unit w, in this order."""
+        return np.asarray(sum(part._forms() for part in self.parts))
+
+    def _forms(self) -> Array:
         eta = skew(self.eta)[..., None, :, :]
         flat = self.J.reshape(*self.J.shape[:-2], 9)
         H = np.empty((*self.m.shape, 10, 6, 6))
@@ -55,6 +75,9 @@ class SectionInertia:
 
     def loads(self, X: Array) -> Array:
         """Inertia force and moment (..., 6, 12) of the unit kinematics at sections X (..., 3)."""
+        return np.asarray(sum(part._loads(X) for part in self.parts))
+
+    def _loads(self, X: Array) -> Array:
         a = np.einsum("kij,...j->...ik", _A, X) + _A0.T
         force = -self.m[..., None, None] * a - np.einsum("kij,...j->...ik", _A, self.eta)
         flat = self.J.reshape(*self.J.shape[:-2], 9)
@@ -67,6 +90,9 @@ class SectionInertia:
         With F = ∫ f sᵀ dm, f = −(A(X + s) + a): tr(F) I − ½(F + Fᵀ). See docs/theory.md,
         "Geometric stiffness is not optional".
         """
+        return np.asarray(sum(part._load_work(X, unit) for part in self.parts))
+
+    def _load_work(self, X: Array, unit: int) -> Array:
         a = np.einsum("ij,...j->...i", _A[unit], X) + _A0[unit]
         F = -(a[..., :, None] * self.eta[..., None, :] + _A[unit] @ self.J)
         trace = np.trace(F, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
