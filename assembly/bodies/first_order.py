@@ -3,18 +3,22 @@
 With the equilibrium u(s) of the deformed body (`assembly.bodies.nonlinear`) under a share s of its
 load,
 
-    K(s) = K + s (K_G + ∂K_T/∂u · u₁) + O(s²),   M(s) = M + s ∂M/∂u · u₁ + O(s²),   u₁ = K⁻¹Q,
+    K(s) = K + s (K_G + U) + O(s²),   U = ∂K_T/∂u · u₁,   M(s) = M + s ∂M/∂u · u₁ + O(s²),
 
-and D alike. u₁ is a sum over unit loads, and so are the changes: one fixed matrix per unit load, as
-K_G has. What the displaced shape changes in C is of order s^3/2, in K(ε) and K(ω²) of order s².
+u₁ = K⁻¹Q, and D alike. u₁ is a sum over unit loads, and so are the changes: one fixed matrix per
+unit load, as K_G has. What the displaced shape changes in C is of order s^3/2, in K(ε) and K(ω²) of
+order s².
 
-The truncation couples bending and stretch by EA w₀′ and leaves out EA w₀′², which cancels what the
-coupling does to the eigenvalues in second order. For a mode φ that is
+K = ∫B₀ᵀHB₀ is a square of strains, and so is that of the bent or turned body: with B₁ = ∂B/∂u · u₁,
+U = ∫B₀ᵀHB₁ + B₁ᵀHB₀. U alone couples bending and stretch by EA w₀′ and takes EA w₀′² off the
+bending stiffness; V = ∫B₁ᵀHB₁ gives that back. So s²V is added: one fixed matrix per product of two
+unit loads. What else is of second order is left out, and estimated as a share of φᵀKφ of modes φ:
 
-    −φᵀU K⁻¹U φ,   U = ∂K_T/∂u · u₁,
+    |φᵀ(V − U K⁻¹U)φ| + |φᵀUφ| |φᵀ(K_G + K(ω²) + U)φ|.
 
-as a share of φᵀKφ: the error estimate. At one the stiffness is not definite any more, whatever the
-body. φ are Ritz modes of the span of the responses to the twelve unit loads.
+The first is the membrane stress of second order that bending makes where the ends are held: the
+part of B₁φ that no displacement takes up. The second is the change of u₁ by the stiffness of the
+load. φ are Ritz modes of the span of the responses to the twelve unit loads.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 
 from assembly.bodies.operators import nonzero, restrict, sum_operators
 from assembly.elements.passage import Displaced
@@ -58,6 +63,18 @@ def judge(error: float) -> None:
         )
 
 
+def left_out(missing: Array, changes: Array, loads: Array) -> float:
+    """The error estimate (module docstring) from forms (r, r) of Ritz modes with φᵀKφ = 1.
+
+    missing: of V − UK⁻¹U; changes: of U; loads: of the stiffness of the loads.
+    """
+    if not missing.size:
+        return 0.0
+    own_changes, own_loads = np.diag(changes), np.diag(loads)
+    of_loads = np.abs(own_changes).max() * np.abs(own_changes + own_loads).max()
+    return max(0.0, float(la.eigvalsh(missing)[-1])) + float(of_loads)
+
+
 class FirstOrder:
     """Changes of the matrices of a body over its free DOFs per unit load.
 
@@ -68,7 +85,9 @@ class FirstOrder:
         self.body, self.statics = body, body.statics
         self._changes: dict[int, Displaced] = {}
         self._load_changes: dict[bytes, Displaced] = {}
+        self._squares: dict[tuple[int, int], Displaced] = {}
         self._couplings: dict[int, tuple[Array, Array]] = {}
+        self._load_forms: dict[int, tuple[Array, Array]] = {}
         self._products: dict[tuple[int, int], Array] = {}
 
     def loads(self, motion: Kinematics) -> dict[int, float]:
@@ -108,7 +127,39 @@ class FirstOrder:
         c = np.zeros(UNIT_COUNT)
         if unit is not None:
             c[unit] = 1.0
-        each = [family.displaced(u, c, self.body.rayleigh) for family in self.body.families]
+        body = self.body
+        return self._summed([f.displaced(u, c, body.rayleigh) for f in body.families])
+
+    def square_of(self, u: Array, coefficients: Array) -> Displaced:
+        """What completes the square of the strains: K and D, quadratic in (u, coefficients)."""
+        body = self.body
+        each = [f.strain_square(u, coefficients, body.rayleigh) for f in body.families]
+        return self._summed(each)
+
+    def _square(self, i: int, j: int) -> Displaced:
+        """The coefficient of the product of two unit loads in `square_of`; the same objects."""
+        if (i, j) not in self._squares:
+            (u, c), (v, d) = (self._response(unit) for unit in (i, j))
+            square = self.square_of(u, c)
+            if i != j:
+                # By polarization, with responses alike in size.
+                sizes = np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0)
+                scale = sizes[0] / sizes[1] if min(sizes) > 0.0 else 1.0
+                both = self.square_of(u + scale * v, c + scale * d)
+                three = zip(both, square, self._square(j, j), strict=True)
+                square = Displaced(*(_product(*matrices, scale) for matrices in three))
+            self._squares[i, j] = square
+        return self._squares[i, j]
+
+    def _response(self, unit: int) -> tuple[Array, Array]:
+        """Displacement (all DOFs,) by a unit load, and its coefficients (12,)."""
+        c = np.zeros(UNIT_COUNT)
+        if unit >= UNIT_COUNT:
+            return self.statics.damper_response[:, unit - UNIT_COUNT], c
+        c[unit] = 1.0
+        return self.statics.unit_response[:, unit], c
+
+    def _summed(self, each: list[Displaced]) -> Displaced:
         whole = []
         for matrices in zip(*each, strict=True):
             known = [A for A in matrices if A is not None and nonzero(A)]
@@ -135,9 +186,14 @@ class FirstOrder:
         Asks where the error estimate is above `DOUBTED`; ConvergenceError above `REFUSED`.
         """
         judge(self.error(motion))
+        loads = self.loads(motion)
+        changes = [(factor, self.change(unit)) for unit, factor in loads.items()]
+        changes += [
+            (loads[i] * loads[j], self._square(i, j)) for i in loads for j in loads if i <= j
+        ]
         terms: dict[str, list[tuple[float, Any]]] = {"K_G": [], "M": [], "D": []}
-        for unit, factor in self.loads(motion).items():
-            for name, A in zip(terms, self.change(unit), strict=True):
+        for factor, change in changes:
+            for name, A in zip(terms, change, strict=True):
                 if A is not None:
                     terms[name].append((factor, A))
         n = len(self.body.free)
@@ -159,25 +215,55 @@ class FirstOrder:
         lowest = slice(0, RITZ_MODES)
         return np.asarray(U @ (vectors[:, lowest] / np.sqrt(squares[lowest])))
 
+    def _coupling(self, unit: int) -> tuple[Array, Array]:
+        """U φ and K⁻¹U φ (free, r)."""
+        if unit not in self._couplings:
+            K = self.change(unit).K
+            image = np.zeros_like(self._modes) if K is None else K @ self._modes
+            full = np.zeros((self.body.size, image.shape[1]))
+            full[self.body.free] = image
+            self._couplings[unit] = image, self.statics.response(full)[self.body.free]
+        return self._couplings[unit]
+
+    def _forms(self, unit: int) -> tuple[Array, Array]:
+        """φᵀUφ and φᵀ(K_G + K(ω²))φ (r, r)."""
+        if unit not in self._load_forms:
+            modes, ops, (change, _) = self._modes, self.body.supported, self._coupling(unit)
+            kinematic = unit < UNIT_COUNT
+            image = (ops.B[unit] if kinematic else ops.B_damper[unit - UNIT_COUNT]) @ modes
+            if unit < len(ops.S):
+                image = image + ops.S[unit] @ modes
+            self._load_forms[unit] = modes.T @ change, modes.T @ image
+        return self._load_forms[unit]
+
     def _product(self, i: int, j: int) -> Array:
         """φᵀU_i K⁻¹U_j φ (r, r)."""
         if (i, j) not in self._products:
-            for unit in (i, j):
-                if unit not in self._couplings:
-                    K = self.change(unit).K
-                    image = np.zeros_like(self._modes) if K is None else K @ self._modes
-                    full = np.zeros((self.body.size, image.shape[1]))
-                    full[self.body.free] = image
-                    self._couplings[unit] = image, self.statics.response(full)[self.body.free]
-            (image, _), (_, response) = self._couplings[i], self._couplings[j]
-            self._products[i, j] = image.T @ response
+            (image, _), (_, response) = self._coupling(i), self._coupling(j)
+            missing = -(image.T @ response)
+            square = self._square(min(i, j), max(i, j)).K
+            if square is not None:
+                half = 1.0 if i == j else 0.5
+                missing += half * self._modes.T @ (square @ self._modes)
+            self._products[i, j] = missing
         return self._products[i, j]
 
     def error(self, motion: Kinematics) -> float:
         """The largest relative error of ω² of the Ritz modes by what first order leaves out."""
         loads = self.loads(motion)
-        total = np.zeros((self._modes.shape[1],) * 2)
+        missing, changes, stiffness = np.zeros((3, *(self._modes.shape[1],) * 2))
         for i, a in loads.items():
+            of_change, of_load = self._forms(i)
+            changes += a * of_change
+            stiffness += a * of_load
             for j, b in loads.items():
-                total += a * b * self._product(i, j)
-        return float(la.eigvalsh(total).max(initial=0.0)) if total.size else 0.0
+                missing += a * b * self._product(i, j)
+        return left_out(missing, changes, stiffness)
+
+
+def _product(both: Any, first: Any, second: Any, scale: float) -> sp.csr_matrix | None:
+    """The mixed term of a quadratic form from its values at a + scale b, a and b."""
+    if both is None:
+        return None
+    terms = [(1.0, both), (-1.0, first), (-(scale**2), second)]
+    return sp.csr_matrix(sum(x / scale * A.tocsr() for x, A in terms if A is not None))

@@ -134,11 +134,24 @@ class BarFamily(ElementFamily):
 
     def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
         """The bars turn by n₁ = (I − ttᵀ)Δu/L: EA/L (n₁tᵀ + tn₁ᵀ)."""
+        mixed = self._turn(u)[:, :, None] * self.tangent[:, None, :]
+        return self._of_turned(mixed + mixed.swapaxes(-1, -2), rayleigh)
+
+    def strain_square(
+        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
+    ) -> Displaced:
+        across = self._turn(u)
+        return self._of_turned(across[:, :, None] * across[:, None, :], rayleigh)
+
+    def _turn(self, u: Array) -> Array:
+        """n₁ (E, 3)."""
         moved = self.map.gather(u).reshape(-1, 2, 3)
         apart = (moved[:, 1] - moved[:, 0]) / self.length[:, None]
-        across = apart - np.einsum("ei,ei->e", apart, self.tangent)[:, None] * self.tangent
-        mixed = across[:, :, None] * self.tangent[:, None, :]
-        K = self._stretch(self.EA / self.length, mixed + mixed.swapaxes(-1, -2))
+        along = np.einsum("ei,ei->e", apart, self.tangent)
+        return np.asarray(apart - along[:, None] * self.tangent)
+
+    def _of_turned(self, directions: Array, rayleigh: tuple[float, float]) -> Displaced:
+        K = self._stretch(self.EA / self.length, directions)
         return Displaced(K, None, rayleigh[1] * K if rayleigh[1] else None)
 
     def viscous_stiffness(self, u: Array) -> sp.csr_matrix:

@@ -182,6 +182,19 @@ class BeamFamily(ElementFamily):
         D = a * M + self.map.matrix(symmetric(drag)) if a or np.any(drag) else None
         return Displaced(sp.csr_matrix(self.map.matrix(K) - stress), M, D)
 
+    def strain_square(
+        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
+    ) -> Displaced:
+        B1 = self._large.strain_slope(self.map.gather(u), coefficients)
+        resistance = self._resistance(rayleigh[1])
+
+        def square(H: Array) -> sp.csr_matrix:
+            return self.map.matrix(symmetric(B1.transpose(0, 2, 1) @ H @ B1))
+
+        return Displaced(
+            square(self.shapes.rigidity), None, None if resistance is None else square(resistance)
+        )
+
     def _of_load(self, unit: int) -> sp.csr_matrix:
         """What `geometric` has of one unit's inertia load apart from the displacement."""
         return self.geometric(np.zeros(self.size), unit)

@@ -173,14 +173,29 @@ class Continuum(ElementFamily):
 
     def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
         """∫ (H_iI ∂_Jφ_a) c_iJ.. + transposed, H = ∇u: the strains of the turned cells."""
+
+        def blocks(law: Law, batch: Batch, H: Array) -> Array:
+            half = _products(law, batch, np.broadcast_to(np.eye(self.dimension), H.shape), H)
+            return np.asarray(half + half.transpose(0, 2, 1, 4, 3))
+
+        return self._of_turned(u, blocks, rayleigh[1])
+
+    def strain_square(
+        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
+    ) -> Displaced:
+        """∫ (H_iI ∂_Jφ_a) c_IJKL (H_jK ∂_Lφ_b)."""
+        return self._of_turned(u, lambda law, batch, H: _products(law, batch, H, H), rayleigh[1])
+
+    def _of_turned(
+        self, u: Array, blocks: Callable[[Law, Batch, Array], Array], b: float
+    ) -> Displaced:
+        """The symmetric sum of blocks of the cells at H = ∇u."""
         d = self.dimension
         total = np.zeros((self.cells.pattern.size, d * d))
         for law, batch in self._batches():
-            F = np.broadcast_to(np.eye(d), (*batch.weights.shape, d, d))
-            blocks = _products(law, batch, F, batch.displacement_gradient(u.reshape(-1, d)))
-            self.cells.pattern.add(total, batch.slots, blocks + blocks.transpose(0, 2, 1, 4, 3))
+            H = batch.displacement_gradient(u.reshape(-1, d))
+            self.cells.pattern.add(total, batch.slots, blocks(law, batch, H))
         K = self.cells.pattern.symmetric(total.reshape(-1, d, d))
-        b = rayleigh[1]
         return Displaced(K, None, Combination.of(self.size, [b], [K]) if b else None)
 
     def rate_tangents(self, passage: Passage) -> Beyond:

@@ -137,6 +137,16 @@ class ElementFamily:
             f'prestress: {type(self).__name__} elements have no "first-order"; use "linear"'
         )
 
+    def strain_square(
+        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
+    ) -> Displaced:
+        """What makes the stiffness with `displaced` a square of strains again: K and D, quadratic.
+
+        With the strain Bv of small motions v about s u, B₀ + s B₁ + O(s²), `displaced` has B₀ᵀHB₁ +
+        B₁ᵀHB₀ of the elastic stiffness B₀ᵀHB₀; this is B₁ᵀHB₁. Arguments as there.
+        """
+        return Displaced()
+
     def section_resultants(self, u: Array, coefficients: Array) -> Array:
         """Position, force and moment (S, 9) of the sections of beams at a large displacement u."""
         return np.zeros((0, 9))

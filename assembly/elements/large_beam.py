@@ -193,6 +193,13 @@ class LargeBeam:
         elastic = np.moveaxis(forces.rate.imag, 0, -1) / STEP
         return np.asarray(elastic + jacobian(inertia, 0.0 * d))
 
+    def strain_slope(self, d: Array, coefficients: Array) -> Array:
+        """The derivative (E, 6, 12) by s of ∂ρ/∂d at s d, under s coefficients, at s = 0."""
+        path: Any = Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12))
+        seen, y = self._seen(path, 1j * STEP * coefficients)
+        rates: Any = self._generalized(seen, self._strains(y)).rate
+        return np.asarray(np.moveaxis(rates.imag, 0, -1) / STEP)
+
     def rate_slopes(
         self, d: Array, coefficients: Array, resistance: Array | None
     ) -> tuple[Array, Array]:

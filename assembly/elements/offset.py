@@ -113,10 +113,7 @@ class OffsetFamily(CarriedFamily):
     def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
         """With the arms turned: T₁ = ∂T/∂u, of ½ φ × (φ × r)."""
         inner, (a, b) = self.inner, rayleigh
-        phi = self.map.gather(u)[:, 3:]
-        r, turned = skew(self.arms), skew(np.cross(phi, self.arms))
-        by_phi = -0.5 * (skew(phi) @ r + turned)
-        T1 = self._between(self._blocks(by_phi, first=False))
+        T1 = self._arms_turned(u)
         K, M = inner.stiffness().tocsr(), inner.mass().tocsr()
         own = inner.displaced(self.B @ u, coefficients, rayleigh)
 
@@ -127,6 +124,30 @@ class OffsetFamily(CarriedFamily):
 
         D = total(a * M + b * K + inner.damping(), own.D)
         return Displaced(total(K, own.K), total(M, own.M), D if D.nnz else None)
+
+    def _arms_turned(self, u: Array) -> sp.csr_matrix:
+        """T₁ of both ends' arms."""
+        phi = self.map.gather(u)[:, 3:]
+        r, turned = skew(self.arms), skew(np.cross(phi, self.arms))
+        return self._between(self._blocks(-0.5 * (skew(phi) @ r + turned), first=False))
+
+    def strain_square(
+        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
+    ) -> Displaced:
+        inner, b, T1 = self.inner, rayleigh[1], self._arms_turned(u)
+        K = inner.stiffness().tocsr()
+        first = inner.displaced(self.B @ u, coefficients, (0.0, b))
+        second = inner.strain_square(self.B @ u, coefficients, (0.0, b))
+
+        def total(A: Any, change: Any, square: Any) -> sp.csr_matrix:
+            out = T1.T @ A @ T1
+            if change is not None:
+                mixed = T1.T @ change @ self.B
+                out = out + mixed + mixed.T
+            return sp.csr_matrix(out if square is None else out + self._carried(square))
+
+        D = total(b * K + inner.damping(), first.D, second.D)
+        return Displaced(total(K, first.K, second.K), None, D if D.nnz else None)
 
     def section_resultants(self, u: Array, coefficients: Array) -> Array:
         return self.inner.section_resultants(self._inner_motion(u), coefficients)

@@ -126,6 +126,13 @@ class PlacedFamily(CarriedFamily):
         inner = self.inner.displaced(self.B @ u, self.P @ coefficients, (a, b))
         return Displaced(*(None if A is None else self._carried(A) for A in inner))
 
+    def strain_square(
+        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
+    ) -> Displaced:
+        a, b = (x + y for x, y in zip(rayleigh, self.rayleigh, strict=True))
+        inner = self.inner.strain_square(self.B @ u, self.P @ coefficients, (a, b))
+        return Displaced(*(None if A is None else self._carried(A) for A in inner))
+
     def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
         return self._carried(self.inner.viscous_stiffness(self.B @ u))
 

@@ -5,10 +5,11 @@ With the equilibrium d(s) under a share s of all loads, the motion at √s of it
 system of the deformed mechanism (`deformed_motion`) is expanded at s = 0. d₁ = T q₁ are the
 deflections of the stiffness alone, (TᵀKT) q₁ = Q. The change of a body's matrices by its part of d₁
 is a sum over unit loads and rigid motions; the conditions turn with their nodes, G₁ = ∇²g d₁, and T
-follows, G T₁ = −G₁T:
+follows, G T₁ = −G₁T. The stiffness of bodies, K = ∫B₀ᵀHB₀, and of springs is a square, and stays
+one (`assembly.bodies.first_order`):
 
-    M₁ = TᵀM′T + T₁ᵀMT + TᵀMT₁,
-    K₁ = Tᵀ(K_G + Σλ∇²g + U + G₁ᵀSG + GᵀSG₁) T + T₁ᵀKT + TᵀKT₁.
+    M₁ = (T + T₁)ᵀ(M + M′)(T + T₁),
+    K₁ = (T + T₁)ᵀ[∫(B₀ + B₁)ᵀH(B₀ + B₁) + (G + G₁)ᵀS(G + G₁)](T + T₁) + Tᵀ(K_G + Σλ∇²g)T.
 
 C and the transport terms change in order s^3/2 and beyond.
 """
@@ -20,7 +21,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as la
 
-from assembly.bodies.first_order import DEPENDENT, judge
+from assembly.bodies.first_order import DEPENDENT, judge, left_out
 from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
@@ -32,7 +33,7 @@ from assembly.types import Array
 
 TRIALS = 6  # Ritz modes of the error estimate
 ROUNDS = 4  # of subspace iteration, from vectors at random
-TINY = 1e-300
+LOAD_STIFFNESS = ("K_epsilon", "K_omega2", "K_G", "K_transport")
 FREE = (
     "prestress: the mechanism is free to move, so that no deflection is determined for "
     '"first-order"; hold its drivers, or give them a stiffness'
@@ -54,10 +55,11 @@ def first_order_parts(
     """
     deflected = FirstOrderDeflections(dynamics, elastic, now, T.value, linear.parts, Q)
     try:
+        stress = linear.parts.get("K_G", 0.0)
         if deflected.now is not now:
             linear = reduced_parts(dynamics, elastic, deflected.now, T, transport, True, True)
         parts = dict(linear.parts)
-        found = deflected.changes(linear)
+        found = deflected.changes(linear, parts.get("K_G", 0.0) - stress)
         for name, change in zip(("M", "D", "K_G"), found, strict=True):
             if np.any(change):
                 parts[name] = parts.get(name, 0.0) + change
@@ -132,47 +134,78 @@ class FirstOrderDeflections:
             out[:, slaves] = -np.linalg.solve(G, self.gradient_change[:, held] @ self.T)
         return out
 
-    def changes(self, linear: ReducedParts) -> Array:
-        """First-order changes of M, D and the stiffness beyond K_G, values (3, P, entries)."""
+    def changes(self, linear: ReducedParts, stress: Array | float) -> Array:
+        """Changes of M, D and the stiffness beyond K_G, values (3, P, entries).
+
+        stress: what bushings beside joints add to K_G by their deflections, (P, entries).
+        """
         now, offsets = self.now, self.topology.offsets
-        own = []
+        first, squares = [], []
         for i, (body, stack) in enumerate(
             zip(self.topology.bodies.values(), self.stacks, strict=True)
         ):
-            mobile = body.first_order.mobility(self.d[:, offsets[i] : offsets[i + 1]])
-            twist, loading = now.state.twist[:, i], now.loading[:, i]
-            own.append(stack.changes(twist, loading, linear.loads[i], mobile))
+            d, twist, loading = (
+                self.d[:, offsets[i] : offsets[i + 1]], now.state.twist[:, i], now.loading[:, i],
+            )  # fmt: skip
+            changes = body.first_order
+            first.append(stack.changes(twist, loading, linear.loads[i], changes.mobility(d)))
+            each = zip(d, loading, strict=True)
+            squares.append(
+                np.stack([stack.placed(changes.square_of(u, c)) for u, c in each], axis=1)
+            )
         count, J = len(self.d), len(self.topology.touched)
-        base, change = np.zeros((2, 3, count, J, J))
+        base, joints_first, joints_square = np.zeros((3, 3, count, J, J))
         for k, part in enumerate(CHANGED):
             base[k] = linear.joints.get(part, 0.0)
-        change[CHANGED.index(D)], change[CHANGED.index(K)] = self._springs()
+        for k, part in ((CHANGED.index(D), "damping"), (CHANGED.index(K), "stiffness")):
+            joints_first[k], joints_square[k] = self._springs(part)
+        of_first, of_square = (np.concatenate(own, axis=2) for own in (first, squares))
         found = self.pattern.reduce_changes(
             (linear.values[CHANGED], base),
-            (np.concatenate(own, axis=2), change),
+            (of_first + of_square, joints_first + joints_square),
             self.T,
             self.slope,
         )
-        self._judge(found[CHANGED.index(K)])
+        opposite = self.pattern.reduce_changes(
+            (linear.values[CHANGED], base),
+            (of_square - of_first, joints_square - joints_first),
+            self.T,
+            -self.slope,
+        )
+        k = CHANGED.index(K)
+        loads = sum(linear.parts[name] for name in LOAD_STIFFNESS if name in linear.parts)
+        odd, even = 0.5 * (found[k] - opposite[k]), 0.5 * (found[k] + opposite[k])
+        self._judge(odd, even, stress + 0.0 * odd, loads - stress + 0.0 * odd)
         return found
 
-    def _springs(self) -> tuple[Array, Array]:
-        """G₁ᵀcG + GᵀcG₁ and G₁ᵀSG + GᵀSG₁ of elastic drives and bushings, (P, J, J) each."""
-        data, change = self.now.gradient.data[:2], self.gradient_change
-        terms = self.topology.compliance.terms
-        # Halves of the difference of two squares, of gradients alike in size.
-        scale = np.abs(data[0]).max(initial=0.0) / max(np.abs(change).max(initial=0.0), TINY)
-        step = np.stack([scale * change, 0.0 * change])
-        ahead, behind = (terms(self.now.state.t, data + sign * step) for sign in (1.0, -1.0))
-        half = 0.5 / scale if scale else 0.0
-        return half * (ahead.damping - behind.damping), half * (ahead.stiffness - behind.stiffness)
+    def _springs(self, part: str) -> tuple[Array, Array]:
+        """G₁ᵀSG + GᵀSG₁ and G₁ᵀSG₁ of elastic drives and bushings, (P, J, J) each.
 
-    def _judge(self, K_changes: Array) -> None:
-        """Judges the largest error estimate of all instants, by Ritz modes."""
+        part: "stiffness" or "damping", for S.
+        """
+        data, change = self.now.gradient.data[:2], self.gradient_change
+        # Of gradients alike in size.
+        sizes = np.abs(data[0]).max(initial=0.0), np.abs(change).max(initial=0.0)
+        scale = sizes[0] / sizes[1] if min(sizes) > 0.0 else 1.0
+        step = np.stack([scale * change, 0.0 * change])
+        ahead, behind, turned = (
+            getattr(self.topology.compliance.terms(self.now.state.t, gradient), part)
+            for gradient in (data + step, data - step, step)
+        )
+        return 0.5 / scale * (ahead - behind), turned / scale**2
+
+    def _judge(self, changes: Array, squares: Array, stress: Array, loads: Array) -> None:
+        """Judges the largest error estimate of all instants, by Ritz modes.
+
+        changes, squares: of first and second order in the deflections, but for those of the stress.
+        loads: the stiffness of the loads at no deflection. Values (P, entries).
+        """
         n, error = self.pattern.sparsity.shape[0], 0.0
         modes = np.random.default_rng(0).standard_normal((n, min(n, TRIALS)))
         rounds = ROUNDS
-        for factor, M, values in zip(self._factors, self._mass, K_changes, strict=True):
+        tocsr = self.pattern.sparsity.tocsr
+        each = zip(self._factors, self._mass, changes, squares, stress, loads, strict=True)
+        for factor, M, U, square, stressed, load in each:
             for _ in range(rounds):
                 image = M @ modes
                 modes = factor.solve(image)
@@ -181,8 +214,10 @@ class FirstOrderDeflections:
                 kept = sizes > DEPENDENT * sizes[-1]
                 modes = modes @ (vectors[:, kept] / np.sqrt(sizes[kept]))
             rounds = 1  # the modes of one instant are near those of the last
-            image = self.pattern.sparsity.tocsr(values) @ modes
-            error = max(error, float(la.eigvalsh(image.T @ factor.solve(image))[-1]))
+            image = tocsr(U) @ modes
+            missing = modes.T @ (tocsr(square) @ modes) - image.T @ factor.solve(image)
+            change = modes.T @ (image + tocsr(stressed) @ modes)
+            error = max(error, left_out(missing, change, modes.T @ (tocsr(load) @ modes)))
         judge(error)
 
     def destroy(self) -> None:

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
+from assembly.elements.passage import Displaced
 from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
 from assembly.mechanisms.transformation import Partition
@@ -80,11 +81,17 @@ def change_terms(body: Body, joint_loads: Array, units: tuple[int, ...]) -> list
     found += [(TWIST + i, first.change(12 + i)) for i in range(len(body.operators.B_damper))]
     by_load = [*first.load_changes(joint_loads), *first.mobile_changes]
     found += [(JOINTS + i, change) for i, change in enumerate(by_load)]
-    return [
+    parts = K_CHANGE, M_CHANGE, D_CHANGE
+    terms = [
         Term(part, place, A)
         for place, change in found
-        for part, A in zip((K_CHANGE, M_CHANGE, D_CHANGE), change, strict=True)
+        for part, A in zip(parts, change, strict=True)
         if A is not None
+    ]
+    # Room on the pattern for `BodyStack.placed`.
+    squares = first.square_of(np.random.default_rng(0).standard_normal(body.size), np.ones(12))
+    return terms + [
+        Term(part, ONE, A, 0.0) for part, A in zip(parts, squares, strict=True) if A is not None
     ]
 
 
@@ -115,6 +122,7 @@ class BodyStack:
         found = [(t, A, _keys(A, size)) for t, A in zip(terms, matrices, strict=True) if A.nnz]
         # A carriage without mass has no matrix at all.
         union = np.unique(np.concatenate([np.zeros(0, np.int64), *(keys for *_, keys in found)]))
+        self.size, self._union = size, union
         self.rows, self.cols = union // size, union % size
         self.values = np.zeros((len(found), len(union)))
         for k, (term, A, keys) in enumerate(found):
@@ -142,6 +150,16 @@ class BodyStack:
         ones = np.ones((len(twist), 1))
         numbers = [ones, twist, unused, loading, joint_loads, mobile]
         return self._combined(CHANGES, np.concatenate(numbers, axis=1))
+
+    def placed(self, square: Displaced) -> Array:
+        """Values (3, entries) of the M, D and K of one displaced state."""
+        out = np.zeros((3, len(self._union)))
+        for row, A in zip(out, (square.M, square.D, square.K), strict=True):
+            if A is not None:
+                values = sp.csr_matrix(A.tocsr())
+                keys = _keys(values, self.size)
+                row[np.searchsorted(self._union, keys)] = values.data
+        return out
 
     def _combined(self, chosen: range, numbers: Array) -> Array:
         out = np.zeros((len(chosen), len(numbers), self.values.shape[1]))
@@ -242,13 +260,16 @@ class ReducedPattern:
         T: Array,
         slope: Array,
     ) -> Array:
-        """TᵀX′T + T′ᵀXT + TᵀXT′ of matrices X (base) and their changes X′, values (k, P, entries).
+        """(T + T′)ᵀ(X + X′)(T + T′) − TᵀXT of matrices X (base) and their changes X′.
+
+        Values (k, P, entries).
 
         base, changes: values of all bodies (k, P, entries), and what joints add over the
         constrained DOFs, (k, P, J, J). T, slope T′ (P, J, m).
         """
         J, N = len(self.touched), len(self.neighbours)
-        Tt, St = T.swapaxes(-1, -2), slope.swapaxes(-1, -2)
+        Y = T + slope
+        Yt, St = Y.swapaxes(-1, -2), slope.swapaxes(-1, -2)
         (XNJ, XJN, XJJ), (CNJ, CJN, CJJ) = (
             tuple(
                 _dense(values, block, shape)
@@ -257,8 +278,8 @@ class ReducedPattern:
             for values in (base[0], changes[0])
         )
         XJJ, CJJ = XJJ + base[1], CJJ + changes[1]
-        NJ, JN = CNJ @ T + XNJ @ slope, Tt @ CJN + St @ XJN
-        JJ = Tt @ (CJJ @ T + XJJ @ slope) + St @ (XJJ @ T)
+        NJ, JN = CNJ @ Y + XNJ @ slope, Yt @ CJN + St @ XJN
+        JJ = Yt @ (CJJ @ Y + XJJ @ slope) + St @ (XJJ @ T)
         return self._placed(changes[0], NJ, JN, JJ)
 
     def _placed(self, values: Array, NJ: Array, JN: Array, JJ: Array) -> Array:

@@ -59,9 +59,12 @@ class Newton:
 
     def step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
         """From t to t + h; ConvergenceError where Newton's method does not converge."""
+        near = self._near
         try:
             return self._step(t, h, state)
         except ConvergenceError as fault:
+            self._near = near
+            self.destroy()
             raise ConvergenceError(
                 f"integrate: the step from t = {t:.6g} s fails ({fault}); take a shorter step than "
                 f"{h:.3g} s",

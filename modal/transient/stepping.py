@@ -1,6 +1,7 @@
 """Time stepping over a span: fixed steps, or steps that halve and double.
 
-Positions are counted on a dyadic grid of each piece of the span, so that every run ends exactly at
+A step that the integrator refuses (ConvergenceError) is divided: adaptive steps take it for one of
+infinite error, fixed steps go through it in halves of halves. Positions are counted on a dyadic grid of each piece of the span, so that every run ends exactly at
 the end of the span and an interrupted run continues on the same instants.
 """
 
@@ -24,6 +25,7 @@ class Norm(Protocol):
     def resolved(self, h: float, q: Array, v: Array) -> tuple[Array, Array]: ...
 
 
+DIVISIONS = 16  # halvings of a refused fixed step before the run ends
 DEEPEST = 40  # halvings of the span before a step is called too small
 FIRST = 5  # halvings at the start: the largest step is 1/32 of the span
 LEAST = 2  # halvings at the start of a piece between two events: a quarter of it
@@ -41,9 +43,23 @@ class Accepted:
     fraction: float
 
 
+def attempted(
+    integrator: Integrator, t: float, h: float, state: State, last: float | None = None
+) -> tuple[State, Stages] | ConvergenceError:
+    """A step of h after one of `last` (s; None: unknown), or why the integrator refuses it."""
+    try:
+        return integrator.step(t, h, state if h == last else integrator.change_step(t, state, h))
+    except ConvergenceError as refusal:
+        return refusal
+
+
 @dataclass
 class FixedSteps:
-    """`count` equal steps over t_span, of which `done` are finished."""
+    """`count` equal steps over t_span, of which `done` are finished.
+
+    A refused step is divided into parts of 2^−level of its length. Raises ConvergenceError where a
+    part of 2^−DIVISIONS is refused too.
+    """
 
     integrator: Integrator
     t_span: tuple[float, float]
@@ -62,9 +78,33 @@ class FixedSteps:
         h = self.first_length
         while self.done < self.count:
             t = self.time(self.done)
-            state, stages = self.integrator.step(t, h, state)
+            state, parts = self._step(t, h, state)
             self.done += 1
-            yield Accepted(t, h, state, ((t, h, stages),), self.done / self.count)
+            yield Accepted(t, h, state, parts, self.done / self.count)
+
+    def _step(
+        self, t: float, h: float, state: State
+    ) -> tuple[State, tuple[tuple[float, float, Stages], ...]]:
+        """The state after one step, and its parts."""
+        total, ticks, level = 1 << DIVISIONS, 0, 0
+        last = h
+        parts: list[tuple[float, float, Stages]] = []
+        while ticks < total:
+            start, length = t + h * (ticks / total), float(np.ldexp(h, -level))
+            result = attempted(self.integrator, start, length, state, last)
+            if isinstance(result, ConvergenceError):
+                if level == DIVISIONS:
+                    raise result
+                level += 1
+                continue
+            (state, stages), last = result, length
+            parts.append((start, length, stages))
+            ticks += total >> level
+            if level and ticks % (total >> (level - 1)) == 0:
+                level -= 1
+        if last != h:
+            state = self.integrator.change_step(t + h, state, h)
+        return state, tuple(parts)
 
     def position(self) -> dict[str, Any]:
         return dict(done=self.done)
@@ -133,13 +173,13 @@ class AdaptiveSteps:
         while self.ticks < total:
             t = start + (end - start) * (self.ticks / total)
             h = self._length(self.level)
-            coarse, _ = self.integrator.step(t, h, self.integrator.change_step(t, state, h))
-            half = self.integrator.change_step(t, state, 0.5 * h)
-            middle, first = self.integrator.step(t, 0.5 * h, half)
-            fine, second = self.integrator.step(t + 0.5 * h, 0.5 * h, middle)
-            error, beyond = self._errors(t + h, h, coarse, fine, state)
+            compared = self._compared(t, h, state)
+            error = beyond = np.inf
+            if compared is not None:
+                coarse, fine, parts = compared
+                error, beyond = self._errors(t + h, h, coarse, fine, state)
             ratio = error / (h / (t1 - t0))
-            if not max(ratio, beyond) <= 1.0:
+            if compared is None or not max(ratio, beyond) <= 1.0:
                 self.level += 1
                 if self.level >= DEEPEST:
                     raise ConvergenceError(
@@ -150,7 +190,6 @@ class AdaptiveSteps:
             self.error += error * self.tolerance
             self.unresolved = max(self.unresolved, beyond * self.tolerance)
             self.ticks += total >> self.level
-            parts = ((t, 0.5 * h, first), (t + 0.5 * h, 0.5 * h, second))
             aligned = self.ticks % (total >> (self.level - 1)) == 0
             if ratio < 0.5 / 2.0**order and self.level > coarsest and aligned:
                 self.level -= 1
@@ -163,6 +202,21 @@ class AdaptiveSteps:
                     yield Accepted(t, h, state, parts, reached)
                     return
             yield Accepted(t, h, state, parts, reached)
+
+    def _compared(
+        self, t: float, h: float, state: State
+    ) -> tuple[State, State, tuple[tuple[float, float, Stages], ...]] | None:
+        """The state after a step h and after two steps of h/2, with the parts of these; None where
+        a step is refused."""
+        whole = attempted(self.integrator, t, h, state)
+        first = attempted(self.integrator, t, 0.5 * h, state)
+        if isinstance(whole, ConvergenceError) or isinstance(first, ConvergenceError):
+            return None
+        middle, half = t + 0.5 * h, 0.5 * h
+        second = attempted(self.integrator, middle, half, first[0], half)
+        if isinstance(second, ConvergenceError):
+            return None
+        return whole[0], second[0], ((t, half, first[1]), (middle, half, second[1]))
 
     def _errors(
         self, t: float, h: float, coarse: State, fine: State, before: State
