@@ -1,8 +1,9 @@
 """Time stepping over a span: fixed steps, or steps that halve and double.
 
 A step that the integrator refuses (ConvergenceError) is divided: adaptive steps take it for one of
-infinite error, fixed steps go through it in halves of halves. Positions are counted on a dyadic grid of each piece of the span, so that every run ends exactly at
-the end of the span and an interrupted run continues on the same instants.
+infinite error, fixed steps go through it in halves of halves. Positions are counted on a dyadic
+grid of each piece of the span, so that every run ends exactly at the end of the span and an
+interrupted run continues on the same instants.
 """
 
 from __future__ import annotations
