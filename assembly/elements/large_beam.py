@@ -288,7 +288,7 @@ class LargeBeam:
         st = self.shapes.stations
         return section_moments(st.inertia, self.shapes.lengths, st.X + moved, turns)
 
-    def _seen(self, d: Any, coefficients: Array) -> tuple[Any, Any]:
+    def _seen(self, d: Any, coefficients: AnyArray) -> tuple[Any, Any]:
         """Nodes' motion (E, 12) and fields (E, Q, 12) as seen from the elements' frames."""
         seen: Any = in_turned_frame(self.shapes.ends, d)
         y: Any = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)

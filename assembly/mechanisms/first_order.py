@@ -157,8 +157,9 @@ class FirstOrderDeflections:
         base, joints_first, joints_square = np.zeros((3, 3, count, J, J))
         for k, part in enumerate(CHANGED):
             base[k] = linear.joints.get(part, 0.0)
-        for k, part in ((CHANGED.index(D), "damping"), (CHANGED.index(K), "stiffness")):
-            joints_first[k], joints_square[k] = self._springs(part)
+        for part, term in ((D, "damping"), (K, "stiffness")):
+            k = CHANGED.index(part)
+            joints_first[k], joints_square[k] = self._springs(term)
         of_first, of_square = (np.concatenate(own, axis=2) for own in (first, squares))
         found = self.pattern.reduce_changes(
             (linear.values[CHANGED], base),

@@ -222,6 +222,7 @@ def test_error_estimate_is_the_error_of_a_beam_bent_by_its_inertia(
     assert 0.2 * estimate < error < estimate
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::assembly.PlausibilityWarning")
 @pytest.mark.parametrize(
     ("make", "omega"), [(beam_blade, 100.0), (brick_blade, 30.0)], ids=["beams", "bricks"]
