@@ -36,7 +36,7 @@ def test_eigenpairs_of_a_range_are_those_of_all(n: int, clustered: bool) -> None
 
 @pytest.mark.parametrize("size", [12, 60, 140])
 def test_largest_of_a_skew_matrix(size: int) -> None:
-    """Both ways, the complex one and that by the square, against all of LAPACK's eigenvalues."""
+    """Against all of LAPACK's eigenvalues."""
     A = np.random.default_rng(size).standard_normal((size, size))
     S = A - A.T
     tau, Y = largest_of_skew(S, 5)
