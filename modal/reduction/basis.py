@@ -223,10 +223,7 @@ def rigid_fields(rigid: Array, reference: ReferenceOperator) -> Array:
 
 
 class Sketches:
-    """Θᵀ and Ξᵀ (n, SKETCHES): see the head of this file. Seeded: a sweep repeats bit by bit.
-
-    The solves for Θ are done along with the next ones of the reference operator.
-    """
+    """Θᵀ and Ξᵀ (n, SKETCHES): see the head of this file. Seeded: a sweep repeats bit by bit."""
 
     def __init__(self, reference: ReferenceOperator) -> None:
         n = reference.family.n
@@ -238,14 +235,9 @@ class Sketches:
             low, high = mass_bounds(mass, diagonal)
         random = rng.standard_normal((n, SKETCHES))
         random *= np.sqrt(high * diagonal / SKETCHES)[:, None]
-        self._theta = reference.later(random)
+        self.theta = reference.solve(random)
         self.xi = rng.standard_normal((n, SKETCHES))
         self.xi *= np.sqrt(1.0 / (low * diagonal * SKETCHES))[:, None]
-
-    @property
-    def theta(self) -> Array:
-        """Θᵀ."""
-        return self._theta.solutions()[0]
 
 
 def mass_bounds(mass: Any, diagonal: Array) -> tuple[float, float]:

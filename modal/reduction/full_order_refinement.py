@@ -33,26 +33,19 @@ AMPLIFICATION = 2.0  # of a residual on the complement of V, where |λ|² is at 
 ROUNDS = 20
 
 
-class Probe:
-    """A block Krylov space of K_ref⁻¹M on a seeded random block, for all points of a family.
+def random_shapes(basis: ReducedBasis, seed: int = 29) -> Array:
+    """A block Krylov space of K_ref⁻¹M on a seeded random block, (n, PROBE × PROBE_STEPS).
 
-    Each step is M-orthogonal to the basis as it is at first. The solves are done along with the
-    next ones of the reference operator.
+    Each step is M-orthogonal to the basis.
     """
-
-    def __init__(self, basis: ReducedBasis, seed: int = 29) -> None:
-        reference, known = basis.reference, basis.columns
-
-        def onward(shapes: Array) -> Array:
-            return np.asarray(reference.mass @ shapes - known.MV @ (known.MV.T @ shapes))
-
-        random = np.random.default_rng(seed).standard_normal((basis.family.n, PROBE))
-        self._steps = reference.later(reference.mass @ random, onward, PROBE_STEPS)
-
-    @property
-    def shapes(self) -> Array:
-        """The shapes, (n, PROBE × PROBE_STEPS)."""
-        return np.asarray(np.hstack(self._steps.solutions()))
+    reference, columns = basis.reference, basis.columns
+    blocks = [np.random.default_rng(seed).standard_normal((basis.family.n, PROBE))]
+    for _ in range(PROBE_STEPS):
+        load = reference.mass @ blocks[-1]
+        if len(blocks) > 1:
+            load = load - columns.MV @ (columns.MV.T @ blocks[-1])
+        blocks.append(reference.solve(load))
+    return np.hstack(blocks[1:])
 
 
 @dataclass(frozen=True)
@@ -88,16 +81,17 @@ def refined(
     at: Coefficients,
     k: int,
     tolerance: float,
-    probe: Probe,
+    random: Array,
     floor: float = 0.0,
 ) -> RefinedEigenvalues:
     """The k lowest modes of the one point `at`, of a model with nothing free to move.
 
-    basis: of the sweep; it stays as it is. Bounds are at most SHARPER × tolerance × max(|λ|, floor)
-    or round-off. Raises ConvergenceError when some pair does not get there.
+    basis: of the sweep; it stays as it is. random: `random_shapes` of it. Bounds are at most
+    SHARPER × tolerance × max(|λ|, floor) or round-off. Raises ConvergenceError when some pair does
+    not get there.
     """
     basis = basis.without_sketches()
-    basis.include(probe.shapes)
+    basis.include(random)
     conservative = basis.family.conservative(at)
     done = (np.zeros(0, dtype=complex), np.zeros(0), np.zeros(0), np.zeros(0, dtype=complex))
     for _ in range(ROUNDS):

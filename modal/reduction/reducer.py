@@ -21,7 +21,6 @@ from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import ReducedBasis, Sketches, stacked
 from modal.reduction.error_bounds import ErrorBounds, error_bounds
-from modal.reduction.full_order_refinement import Probe
 from modal.reduction.local_basis import local
 from modal.reduction.projection import summed
 from modal.reduction.reduced_eigen import SmallModes, solve_points
@@ -46,7 +45,6 @@ class Reducer:
 
     wanted: int
     coordinates: Array  # of a local basis in the shared one, (r, s)
-    _probe: Probe | None = None
 
     def __init__(
         self,
@@ -75,18 +73,6 @@ class Reducer:
             self.start = self.reference.start(count)
             self.basis.include(self.start.V)
             self._resolve(count)
-
-    def probe(self) -> Probe:
-        """The random shapes of the spot check.
-
-        Asked for before the basis grows, they are solved for along with its new vectors.
-        """
-        if self._probe is None:
-            self._probe = Probe(self.basis)
-        return self._probe
-
-    def forget_probe(self) -> None:
-        self._probe = None
 
     def _resolve(self, count: int) -> None:
         """The basis holds the `count` lowest reference modes: note up to which frequency."""

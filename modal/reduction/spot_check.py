@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -11,7 +12,7 @@ from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.solve import solve
 from modal.reduction.affine import Coefficients, Point
-from modal.reduction.full_order_refinement import refined
+from modal.reduction.full_order_refinement import random_shapes, refined
 from modal.reduction.reducer import Reducer
 from modal.types import Array, Complex
 
@@ -37,6 +38,7 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
     AccuracyError when the two sets of eigenvalues differ by more than the bounds.
     """
     compared = 0
+    random = cache(partial(random_shapes, reducer.basis))
     count = reducer.wanted if k is None else min(k, reducer.wanted)
     for point in points:
         if compared == wanted:
@@ -48,7 +50,7 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
         elastic = np.flatnonzero(~rigid[0] & np.isfinite(modes.eigenvalues[0]))[: reducer.wanted]
         found, bound = modes.eigenvalues[0, elastic], certificate.error_bound[0, elastic]
         try:
-            exact, exact_bound = _full(reducer, point, at, count)
+            exact, exact_bound = _full(reducer, point, at, count, random)
         except (SingularSystemError, ConvergenceError, AccuracyError):
             continue
         floor = reducer.floor * reducer.tolerance
@@ -66,18 +68,19 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
                 f"bound of λ = {invented:.8g} rad/s"
             )
         compared += 1
-    reducer.forget_probe()
     return compared
 
 
-def _full(reducer: Reducer, point: Point, at: Coefficients, k: int) -> tuple[Complex, Array]:
+def _full(
+    reducer: Reducer, point: Point, at: Coefficients, k: int, random: Callable[[], Array]
+) -> tuple[Complex, Array]:
     """The k lowest elastic eigenvalues of the point and their bounds, in full order."""
     family, reference = reducer.family, reducer.reference
     system = family.freeze(point)
     known = at.mass.shape[1] == len(reference.weights)
     if known and not system.rigid.shape[1] and same_operators(system, reducer, at):
         try:
-            exact = refined(reducer.basis, at, k, reducer.tolerance, reducer.probe(), reducer.floor)
+            exact = refined(reducer.basis, at, k, reducer.tolerance, random(), reducer.floor)
             return exact.eigenvalues, exact.error_bound
         except ConvergenceError:
             pass  # a point far from the reference: a factorization of its own decides

@@ -14,7 +14,7 @@ from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily
 from modal.reduction.basis import ReducedBasis, Sketches
 from modal.reduction.error_bounds import ErrorBounds
-from modal.reduction.full_order_refinement import SHARPER, Probe, refined
+from modal.reduction.full_order_refinement import SHARPER, random_shapes, refined
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reducer import Reducer
 from modal.reduction.spot_check import spot_check, unmatched
@@ -48,7 +48,7 @@ def test_refinement_from_little_equals_lapack(kind: str, given: int) -> None:
         shapes = np.hstack([modes.right[0][:, :given], modes.left[0][:, :given]])
         basis = ReducedBasis.bare(reducer.family, reducer.reference)
         basis.include(in_parts(reducer.basis.lift(shapes)))
-        found = refined(basis, here, K, 1e-6, Probe(basis))
+        found = refined(basis, here, K, 1e-6, random_shapes(basis))
         expected = exact(model.freeze(**point), K)
         error = np.abs(found.eigenvalues - expected)
         assert np.all(error <= found.error_bound + 1e-12 * np.abs(expected))
