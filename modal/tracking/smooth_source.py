@@ -322,7 +322,8 @@ class SmoothSource:
             )
             for n in range(len(times))
         ]
-        made = Snapshot.batch(times, *small[:2], found)
+        M, C, _ = small
+        made = [Snapshot.of(float(t), M[n], C[n], found[n]) for n, t in enumerate(times)]
         return [
             replace(one, variation=change)
             for one, change in zip(made, self._variations(made, small), strict=True)

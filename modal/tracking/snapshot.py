@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from modal.tracking.pencils import product
 from modal.tracking.variation import Variation
 from modal.tracking.whirl import WhirlForms
 from modal.types import Array, Complex, Mask
@@ -129,16 +128,6 @@ class Snapshot:
         lam = np.asarray(modes.eigenvalues, dtype=complex)
         scaled = _scaled(lam, Q, U, M @ Q, C @ Q, M.T @ U, C.T @ U)
         return cls._from(at, scaled, modes)
-
-    @classmethod
-    def batch(cls, at: Array, M: Array, C: Array, modes: list[ModesLike]) -> list[Snapshot]:
-        """The same for P instants of equally many modes at once: M, C (P, n, n) dense."""
-        Q = np.stack([m.right for m in modes])
-        U = np.stack([m.left for m in modes])
-        lam = np.stack([m.eigenvalues for m in modes])
-        MT, CT = M.transpose(0, 2, 1), C.transpose(0, 2, 1)
-        scaled = _scaled(lam, Q, U, product(M, Q), product(C, Q), product(MT, U), product(CT, U))
-        return [cls._from(float(s), scaled.take(n), modes[n]) for n, s in enumerate(at)]
 
     @classmethod
     def _from(cls, at: float, scaled: _Scaled, modes: ModesLike) -> Snapshot:
