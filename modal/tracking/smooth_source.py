@@ -48,7 +48,6 @@ WHOLE = 64  # degrees of freedom up to which the basis may be the whole space
 ROUNDS = 8  # of growth
 SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹
 PER_ROUND = 8  # directions that join the basis in one round
-KEPT = 0.1  # of √accuracy: relative size of directions that are kept
 LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
 STARTING = 1e-5  # relative singular values below which directions are left out of the first basis
 GROWING = 1e-3  # and of those that join it
@@ -164,8 +163,6 @@ class SmoothSource:
                 break
         else:
             raise NotSmooth("the basis does not reach the accuracy")
-        if self._V.shape[1] < n:
-            self._compress(modes)
         self._project()
 
     def _on_basis(self, dense: Sequence[Array]) -> Triple:
@@ -177,14 +174,6 @@ class SmoothSource:
         self._table = self._motion.projected(self._V)
         self._rates = self._table.derivative()
         self._curvatures = self._rates.derivative()
-
-    def _compress(self, modes: _Small) -> None:
-        """Reduce the basis to the main directions of modes: an error of their vectors of relative
-        size e costs e² in an eigenvalue."""
-        columns = np.hstack([*in_phase(modes.right), *in_phase(modes.left)])
-        U, sizes, _ = la.svd(columns, full_matrices=False)
-        kept = U[:, sizes > KEPT * np.sqrt(self._accuracy) * sizes[0]]
-        self._V = self._V @ kept
 
     def _accurate(self, modes: _Small, missing: _Missing) -> bool:
         """Whether the basis holds the modes to the accuracy; otherwise it grows by what it
