@@ -138,7 +138,7 @@ class SmoothSource:
         sample = self._motion.stacked(times)
         dense = tuple(A.dense() for A in sample)
         first = _spread(len(times), TRAINING + 1)[:TRAINING]
-        M, C, K = (A[first] for A in dense)
+        M, _, K = (A[first] for A in dense)
         S = 0.5 * (K + transposed(K))
         n = M.shape[1]
         last = min(self._count, n) - 1
@@ -148,14 +148,7 @@ class SmoothSource:
         high = float(np.trace(S[0]) / np.trace(M[0]))
         self._root = la.cholesky(S[0] + (shift + 1e-8 * high) * M[0])
         self._V = np.zeros((n, 0))
-        # To first order in C and in the skew part of K the vectors change by K⁻¹ of these forces.
-        forces = [C @ (X * np.sqrt(np.abs(squares))[:, None, :]), (K - S) @ X]
-        try:
-            changes = np.linalg.solve(K, np.concatenate(forces, axis=2))
-        except np.linalg.LinAlgError:
-            raise NotSmooth("the stiffness of an instant is singular") from None
-        size = np.linalg.norm(self._root @ X, axis=1, keepdims=True)
-        shapes = np.concatenate([X / size, changes / np.tile(size, 2)], axis=2)
+        shapes = X / np.linalg.norm(self._root @ X, axis=1, keepdims=True)
         self._grow(np.hstack(list(shapes)), STARTING)
         for _ in range(ROUNDS):
             modes, missing = self._certified(sample, self._on_basis(dense))
