@@ -345,16 +345,6 @@ def _spread(count: int, wanted: int) -> Index:
     return np.unique(np.linspace(0, count - 1, wanted).round().astype(np.intp))
 
 
-def in_phase(vectors: Complex) -> list[Array]:
-    """Real and imaginary parts (r, K) of unit vectors (P, r, K) of each instant, rotated so that
-    the real parts are largest."""
-    square = (vectors * vectors).sum(axis=1, keepdims=True)
-    size = np.sqrt(np.abs(square))
-    phase = np.sqrt(np.where(size > 0.0, square / np.where(size > 0.0, size**2, 1.0), 1.0))
-    unit = vectors / phase / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return [np.hstack(list(part)) for part in (unit.real, unit.imag)]
-
-
 def _condition(sizes: Sequence[Array], lam: Complex, Q: Complex, U: Complex) -> Array:
     """Condition numbers ‖u‖‖q‖ (|λ|²‖M‖ + |λ|‖C‖ + ‖K‖) / |λ| at uᴴQ'(λ)q = 1, (P, K)."""
     size = np.abs(lam)
