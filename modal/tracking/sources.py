@@ -307,10 +307,7 @@ class ReducedSource:
             )
         M, C = self._matrices(coefficients)
         alike = bool(np.isfinite(lam).all())
-        if alike:
-            found = Snapshot.batch(at, M, C, modes)
-        else:
-            found = [Snapshot.of(float(s), M[n], C[n], modes[n]) for n, s in enumerate(at)]
+        found = [Snapshot.of(float(s), M[n], C[n], modes[n]) for n, s in enumerate(at)]
         groups = [np.arange(len(at))] if alike else [np.array([n]) for n in range(len(at))]
         for index in groups:
             some = [found[n] for n in index]
