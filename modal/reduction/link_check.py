@@ -28,7 +28,7 @@ from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import LinkInstants, Motions
 from modal.reduction.link_reducer import LinkReducer
 from modal.reduction.mass_basis import MassBasis
-from modal.reduction.reduced_eigen import SmallModes, solve_matrices
+from modal.reduction.reduced_eigen import solve_matrices
 from modal.reduction.spot_check import unmatched
 from modal.types import Array, Complex, Index
 
@@ -124,7 +124,7 @@ def full_link_modes(reducer: LinkReducer, mechanism: Mechanism, t: float, k: int
             block = link.basis.reference.mass @ link.X[:, before:]
     for _ in range(ROUNDS):
         M, E, K = _matrices(instants, links)
-        modes = _solved(M[None], E[None], K[None], k + GUARD)
+        modes = solve_matrices(M[None], E[None], K[None], k + GUARD)
         right = [_parts(links, modes.right[0], n), modes.eigenvalues[0], False]
         left = [_parts(links, modes.left[0], n), modes.eigenvalues[0].conj(), True]
         norms, steps = [], []
@@ -160,14 +160,6 @@ def _dominant(vectors: Array, basis: LinkBasis) -> Array:
     squares, Y = la.eigh(0.5 * (gram + gram.T))
     kept = squares > SMALL**2 * squares[-1]
     return np.asarray(vectors @ (Y[:, kept] / np.sqrt(squares[kept])))
-
-
-def _solved(M: Array, E: Array, K: Array, k: int) -> SmallModes:
-    squares, turn = la.eigh(0.5 * (K[0] + K[0].T), M[0])
-    frequency = np.sqrt(np.maximum(np.abs(squares), 1e-6 * abs(squares[min(3, len(squares) - 1)])))
-    return solve_matrices(
-        turn.T @ M @ turn, turn.T @ E @ turn, turn.T @ K @ turn, frequency, k
-    ).lifted(turn)
 
 
 def _matrices(instants: LinkInstants, links: list[_Link]) -> tuple[Array, Array, Array]:

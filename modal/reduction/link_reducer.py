@@ -28,7 +28,7 @@ from modal.reduction.error_bounds import ErrorBounds, bounds_of
 from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import LinkInstants, Options
 from modal.reduction.projection import combined
-from modal.reduction.reduced_eigen import SmallModes, solve_matrices
+from modal.reduction.reduced_eigen import SmallModes, coordinate_frequencies, solve_matrices
 from modal.reduction.reducer import FAR_BELOW, ROUNDS, WIDEST
 from modal.reduction.reference_operator import quotient_round_off
 from modal.types import Array, Complex, Index
@@ -163,13 +163,13 @@ class LinkReducer:
             return []
         if any(each.free for each in group):
             raise SingularSystemError("links: the mechanism is free to move")
-        turn, frequency = _coordinates(group[0])
         M, E, K = (
-            np.concatenate([turn.T @ getattr(each, name) @ turn for each in group])
+            np.concatenate([getattr(each, name) for each in group])
             for name in ("mass", "damping", "stiffness")
         )
-        every = solve_matrices(M, E, K, frequency, self.wanted).lifted(turn)
-        self.floor = 0.01 * float(frequency[0])
+        every = solve_matrices(M, E, K, self.wanted)
+        squares = la.eigvalsh(0.5 * (K[0] + K[0].T), M[0])
+        self.floor = 0.01 * float(coordinate_frequencies(squares)[0])
         out, start = [], 0
         for each in group:
             modes = every.points(slice(start, start + len(each.times)))
@@ -320,12 +320,3 @@ class LinkReducer:
         out += combined(terms, V, right + symmetry * left)
         out += combined(terms, V, np.where(symmetry == 0, left, 0.0), transposed=True)
         return out
-
-
-def _coordinates(instants: LinkInstants) -> tuple[Array, Array]:
-    """Mass-orthonormal coordinates (n, n) with diagonal stiffness at the first of the instants, and
-    the frequencies there."""
-    K, M = instants.stiffness[0], instants.mass[0]
-    squares, turn = la.eigh(0.5 * (K + K.T), M)
-    least = 1e-6 * abs(float(squares[min(3, len(squares) - 1)]))
-    return turn, np.sqrt(np.maximum(np.abs(squares), least))
