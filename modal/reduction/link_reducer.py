@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from assembly.bodies.body import Body
 from assembly.bodies.reduced import ReducedBody
 from assembly.errors import SingularSystemError
 from assembly.mechanisms.elastic_reduction import ALL_UNITS, PLANAR_UNITS
@@ -73,24 +74,32 @@ def linked(system: FrozenSystem) -> MechanismSystem | None:
     return system if gives or held.all() else None
 
 
-def link_bases(mechanism: Mechanism) -> dict[str, LinkBasis]:
-    """The bases of the large bodies of a mechanism; the same object for the same body and loads.
+@dataclass(frozen=True)
+class LinkLoads:
+    """Unit forces and moments on a large body of a mechanism.
 
-    A body keeps its bases, so that a mechanism asked again at another speed finds them.
+    stressing (n, k): of joints and loads, each with its geometric stiffness. ties (n, m): by which
+    joints and applied forces may act in the equations of the vibration. units: the unit kinematics
+    that occur.
     """
-    topology, out = mechanism.topology, {}
+
+    body: Body
+    stressing: Array
+    ties: Array
+    units: tuple[int, ...]
+
+
+def link_loads(mechanism: Mechanism) -> dict[str, LinkLoads]:
+    """Those of the large bodies of a mechanism, by name."""
+    topology, applied = mechanism.topology, mechanism.topology.applied
     units = PLANAR_UNITS if topology.planar else ALL_UNITS
-    for number, name in enumerate(mechanism.bodies):
-        body = mechanism.bodies[name]
-        if not mechanism.is_large(name):
-            continue
-        applied = topology.applied
-        stressing = np.hstack([topology.unit_loads(number), applied.unit_loads(number)])
-        ties = np.hstack([topology.unit_loads(number), applied.ties(number)])
-        key = (stressing.tobytes(), ties.tobytes(), units)
-        if key not in body.bases:
-            body.bases[key] = LinkBasis(body, stressing, ties, units)
-        out[name] = body.bases[key]
+    out = {}
+    for number, (name, body) in enumerate(mechanism.bodies.items()):
+        if mechanism.is_large(name):
+            joints = topology.unit_loads(number)
+            stressing = np.hstack([joints, applied.unit_loads(number)])
+            ties = np.hstack([joints, applied.ties(number)])
+            out[name] = LinkLoads(body, stressing, ties, units)
     return out
 
 
@@ -99,6 +108,7 @@ class LinkReducer:
 
     mechanisms: those that are asked for; their bodies and joints are the same, their motions may
     differ. tolerance: relative to |λ|, or to a hundredth of the first frequency where λ is smaller.
+    The bases belong to this reducer: what it finds does not depend on other runs of the same bodies.
     """
 
     def __init__(
@@ -106,7 +116,10 @@ class LinkReducer:
     ) -> None:
         self.options, self.wanted, self.tolerance = options, k, tolerance
         self.floor = 0.0  # below this |λ| the tolerance is absolute, rad/s
-        self.bases = link_bases(mechanisms[0])
+        self.bases = {
+            name: LinkBasis(link.body, link.stressing, link.ties, link.units)
+            for name, link in link_loads(mechanisms[0]).items()
+        }
         self._first = mechanisms[0]  # whose choice of eliminated DOFs serves all
         for name, slaves in link_slaves(self._first, options.driven).items():
             if name in self.bases:
