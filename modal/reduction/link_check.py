@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -30,7 +29,7 @@ from modal.reduction.link_reducer import LinkReducer
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import solve_matrices
 from modal.reduction.spot_check import unmatched
-from modal.types import Array, Complex, Index
+from modal.types import Array, Complex
 
 ROUNDS = 12
 GUARD = 1  # modes beyond those compared
@@ -48,10 +47,6 @@ class _Link:
             Combination.of(n, table[0], operators).tocsr()
             for table in (at.mass, at.damping, at.stiffness)
         )
-        self.turning: list[tuple[Index, Array]] = [
-            (dofs, np.tensordot(moments[0], second, 1))
-            for moments, dofs, second in instants.turning[name]
-        ]
         r = whole.first.shape[1]
         self.V = basis.basis.columns.V[:, :r]
         self.shares = [part[0].real for part in (whole.first, whole.rate, whole.second)]
@@ -73,19 +68,12 @@ class _Link:
         responses, inverse = self._responses
         return np.asarray(vectors - responses @ (inverse @ (self.basis.ties.T @ vectors)))
 
-    def stiffness(self, u: Any, transposed: bool = False) -> Any:
-        """K u, or Kᵀu, with what best-fit rotations add."""
-        out = (self.K.T if transposed else self.K) @ u
-        for dofs, second in self.turning:
-            out[dofs] += second @ u[dofs]
-        return out
-
     def residual(self, lam: Complex, parts: list[Complex], transposed: bool) -> Complex:
         """Less the forces at the ties, (n, k); parts: δ, δ₁, δ₂ of the modes."""
         u, rate, second = parts
         E = self.E.T if transposed else self.E
-        M = self.M.T if transposed else self.M
-        out = M @ (lam**2 * u) + E @ (lam * u) + self.stiffness(u, transposed)
+        M, K = (self.M.T, self.K.T) if transposed else (self.M, self.K)
+        out = M @ (lam**2 * u) + E @ (lam * u) + K @ u
         if not transposed:
             out = out + M @ (2.0 * lam * rate + second) + E @ rate
         return np.asarray(out - self.basis.ties @ (self.balance @ (self.V.T @ out)))
@@ -178,8 +166,8 @@ def _matrices(instants: LinkInstants, links: list[_Link]) -> tuple[Array, Array,
         X, (first, rate, second) = link.X, link.shares
         mine = slice(start, start + X.shape[1])
         start = mine.stop
-        MX, EX, KX = link.M @ X, link.E @ X, link.stiffness(X)
-        MtX, EtX, KtX = link.M.T @ X, link.E.T @ X, link.stiffness(X, transposed=True)
+        MX, EX, KX = link.M @ X, link.E @ X, link.K @ X
+        MtX, EtX, KtX = link.M.T @ X, link.E.T @ X, link.K.T @ X
         M[mine, mine], E[mine, mine], K[mine, mine] = X.T @ MX, X.T @ EX, X.T @ KX
         for whole, image in ((M, MX), (E, EX), (K, KX)):
             whole[:n, mine] = first.T @ (link.V.T @ image)

@@ -101,10 +101,6 @@ class LinkInstants:
         )
         other.transformation = Taylor(self.transformation.data[:, index])
         other.coefficients = {name: at.take(index) for name, at in self.coefficients.items()}
-        other.turning = {
-            name: [(moments[index], dofs, second) for moments, dofs, second in parts]
-            for name, parts in self.turning.items()
-        }
         return other
 
     @cached_property
@@ -158,6 +154,9 @@ class LinkInstants:
                 if isinstance(term.matrix, SmallOperator):
                     role = {MASS: 0, CORIOLIS: 1, DAMPING: 1}.get(term.part, 2)
                     tables[role][:, term.matrix.number] += term.factor * numbers[:, term.place]
+            for (point, axis), number in basis.rotations.items() if self.options.stressed else ():
+                unit = (topology.units == (point, axis + 3)).all(axis=1)
+                tables[2][:, number] = -self._reactions[:, unit].sum(axis=1)
             out[name] = Coefficients(*tables)
         return out
 
@@ -167,23 +166,6 @@ class LinkInstants:
         now = self.now
         on_units = self.mechanism.topology.on_units(now.wrench)
         return np.asarray(-(now.multipliers[:, None] @ on_units)[:, 0])
-
-    @cached_property
-    def turning(self) -> dict[str, list[tuple[Array, Index, Array]]]:
-        """For each link, moments (P, 3) on best-fit rotations of node sets, the DOFs (k,) of these
-        and the second derivatives (3, k, k)."""
-        topology, full = self.mechanism.topology, self.mechanism.full.topology
-        out: dict[str, list[tuple[Array, Index, Array]]] = {name: [] for name in self.bases}
-        names = list(self.mechanism.bodies)
-        for point, (slots, second) in full.fitted.items() if self.options.stressed else ():
-            number = full.points[point].body
-            if names[number] in out:
-                mine = (topology.units[:, 0] == point) & (topology.units[:, 1] >= 3)
-                moments = np.zeros((len(self.times), 3))
-                moments[:, topology.units[mine, 1] - 3] = -self._reactions[:, mine]
-                dofs = full.touched[slots] - full.offsets[number]
-                out[names[number]].append((moments, dofs, second))
-        return out
 
     def dual_norms(self, lam: Complex, vectors: Complex, transposed: bool) -> Array:
         """Norms (P, k) of the residuals of modes, dual to the K_ref of the links, sketched."""
@@ -215,30 +197,16 @@ class LinkInstants:
         for part, x in zip((at.mass, at.damping, at.stiffness), motions.roles(lam), strict=True):
             if np.any(part):
                 out = out + (part @ flat).reshape(len(lam), 2 * p, r) @ x
-        for moments, dofs, second in self.turning[name]:
-            images = basis.sketched_turning(dofs, second)[..., :r]
-            out = (
-                out + (moments @ images.reshape(3, -1)).reshape(len(lam), 2 * p, r) @ motions.first
-            )
         return out.reshape(len(lam), 2, p, -1)
 
-    def residual_columns(
-        self, name: str, lam: Complex, motions: Motions, transposed: bool
-    ) -> tuple[Array, list[tuple[Index, Array]]]:
-        """Coordinates (J, r, k) of the residuals of one instant by the fixed matrices of a link,
-        and what best-fit rotations add: DOFs (m,) and values (m, k). All are complex."""
-        at, r = self.coefficients[name], motions.first.shape[1]
-        roles = motions.roles(lam)
+    def residual_columns(self, name: str, lam: Complex, motions: Motions) -> Complex:
+        """Coordinates (J, r, k) of the residuals of one instant by the fixed matrices of a link."""
+        at = self.coefficients[name]
         tables = (at.mass, at.damping, at.stiffness)
-        columns = sum(
-            table[0][:, None, None] * x[0][None] for table, x in zip(tables, roles, strict=True)
+        return sum(
+            table[0][:, None, None] * x[0][None]
+            for table, x in zip(tables, motions.roles(lam), strict=True)
         )
-        V = self.bases[name].basis.columns.V[:, :r]
-        extra = [
-            (dofs, np.tensordot(moments[0], second, 1) @ (V[dofs] @ motions.first[0]))
-            for moments, dofs, second in self.turning[name]
-        ]
-        return np.asarray(columns), extra
 
     def pairing(self, modes: SmallModes) -> Complex:
         """wᴴ(2λM + E)u, (P, k)."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
@@ -33,9 +34,6 @@ from modal.reduction.reduced_eigen import SmallModes, coordinate_frequencies, so
 from modal.reduction.reducer import FAR_BELOW, ROUNDS, WIDEST
 from modal.reduction.reference_operator import quotient_round_off
 from modal.types import Array, Complex, Index
-
-# Residuals by the fixed matrices of a link (J, r, k), and what is added on some DOFs.
-Coordinates = tuple[Complex, list[tuple[Index, Complex]]]
 
 Points = tuple[Mechanism, Array]  # a mechanism and times, s
 
@@ -80,13 +78,15 @@ class LinkLoads:
 
     stressing (n, k): of joints and loads, each with its geometric stiffness. ties (n, m): by which
     joints and applied forces may act in the equations of the vibration. units: the unit kinematics
-    that occur.
+    that occur. rotations: stiffness (3 of (n, n)) of unit moments on the best-fit rotation of the
+    nodes of a joint point, by its number.
     """
 
     body: Body
     stressing: Array
     ties: Array
     units: tuple[int, ...]
+    rotations: Mapping[int, tuple[sp.csr_matrix, ...]]
 
 
 def link_loads(mechanism: Mechanism) -> dict[str, LinkLoads]:
@@ -99,8 +99,20 @@ def link_loads(mechanism: Mechanism) -> dict[str, LinkLoads]:
             joints = topology.unit_loads(number)
             stressing = np.hstack([joints, applied.unit_loads(number)])
             ties = np.hstack([joints, applied.ties(number)])
-            out[name] = LinkLoads(body, stressing, ties, units)
+            rotations = {
+                point: _scattered(topology.touched[slots] - topology.offsets[number], second, body)
+                for point, (slots, second) in topology.fitted.items()
+                if topology.points[point].body == number
+            }
+            out[name] = LinkLoads(body, stressing, ties, units, rotations)
     return out
+
+
+def _scattered(dofs: Index, blocks: Array, body: Body) -> tuple[sp.csr_matrix, ...]:
+    """Blocks (3, k, k) on some DOFs (k,) of a body as matrices (n, n)."""
+    rows, columns = (index.ravel() for index in np.meshgrid(dofs, dofs, indexing="ij"))
+    shape = (body.size, body.size)
+    return tuple(sp.csr_matrix((block.ravel(), (rows, columns)), shape=shape) for block in blocks)
 
 
 class LinkReducer:
@@ -108,7 +120,7 @@ class LinkReducer:
 
     mechanisms: those that are asked for; their bodies and joints are the same, their motions may
     differ. tolerance: relative to |λ|, or to a hundredth of the first frequency where λ is smaller.
-    The bases belong to this reducer: what it finds does not depend on other runs of the same bodies.
+    The bases belong to this reducer: its results do not depend on other runs of the same bodies.
     """
 
     def __init__(
@@ -117,7 +129,7 @@ class LinkReducer:
         self.options, self.wanted, self.tolerance = options, k, tolerance
         self.floor = 0.0  # below this |λ| the tolerance is absolute, rad/s
         self.bases = {
-            name: LinkBasis(link.body, link.stressing, link.ties, link.units)
+            name: LinkBasis(link.body, link.stressing, link.ties, link.units, link.rotations)
             for name, link in link_loads(mechanisms[0]).items()
         }
         self._first = mechanisms[0]  # whose choice of eliminated DOFs serves all
@@ -285,7 +297,7 @@ class LinkReducer:
 
     def _columns(
         self, name: str, found: LinkModes, p: int, ratio: Array
-    ) -> tuple[Array, list[Coordinates]]:
+    ) -> tuple[Array, list[Complex]]:
         """Real sketches of the failing residuals of a link at one instant, and their coordinates,
         scaled so that a column of norm 1 just meets the tolerance."""
         chosen = np.flatnonzero(ratio > 1.0)
@@ -304,19 +316,16 @@ class LinkReducer:
                     own = sketch
             scale = np.sqrt(ratio[chosen]) / np.sqrt(np.maximum(whole, np.finfo(float).tiny))
             parts = one.of(motions[name], transposed)
-            coordinates, extra = one.residual_columns(name, lam, parts, transposed)
-            columns.append((coordinates * scale, [(dofs, x * scale) for dofs, x in extra]))
+            columns.append(one.residual_columns(name, lam, parts) * scale)
             sketches.append(in_parts(own * scale))
         return np.hstack(sketches), columns
 
-    def _combined(self, basis: LinkBasis, columns: list[list[Coordinates]], mix: Array) -> Array:
+    def _combined(self, basis: LinkBasis, columns: list[list[Complex]], mix: Array) -> Array:
         """Residuals (n, count) from the coordinates of all columns and their combinations."""
-        n, V = basis.body.size, basis.basis.columns.V
-        out = np.zeros((n, mix.shape[1]))
-        start = 0
+        V, start = basis.basis.columns.V, 0
         blocks: dict[bool, Array] = {}
         for pair in columns:
-            for transposed, (coordinates, extra) in zip((False, True), pair, strict=True):
+            for transposed, coordinates in zip((False, True), pair, strict=True):
                 width = 2 * coordinates.shape[2]
                 part = mix[start : start + width]
                 start += width
@@ -324,12 +333,9 @@ class LinkReducer:
                     blocks.get(transposed, 0.0)
                     + np.concatenate([coordinates.real, coordinates.imag], axis=2) @ part
                 )
-                for dofs, values in extra:
-                    out[dofs] += np.hstack([values.real, values.imag]) @ part
         right, left = blocks[False], blocks[True]
         terms, V = basis.family.terms[: len(right)], V[:, : right.shape[1]]
         symmetry = np.array([term.symmetry for term in terms])[:, None, None]
         # Symmetric and skew matrices multiply both kinds of residuals at once.
-        out += combined(terms, V, right + symmetry * left)
-        out += combined(terms, V, np.where(symmetry == 0, left, 0.0), transposed=True)
-        return out
+        both = combined(terms, V, right + symmetry * left)
+        return both + combined(terms, V, np.where(symmetry == 0, left, 0.0), transposed=True)
