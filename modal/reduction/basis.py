@@ -40,18 +40,16 @@ UNDERESTIMATE = 2.0  # by which a sketched norm may be too small (see above)
 class Projected:
     """What a point needs, nothing of order n.
 
-    matrices (J, r, r): VᵀA_jV. weak (J, p, r): Θ A_j V, and strong (J, p, r): Ξ A_j V. symmetry
-    (J,). weak_transposed, strong_transposed: the same of A_jᵀ (equal up to sign where A_j has a
-    symmetry). frequency (r,): square roots of the Ritz values of K_ref, in whose M-orthonormal
-    coordinates all is. overlap (m, r): RᵀM V of the M-orthonormal rigid fields. resolved: rad/s,
-    below which the basis holds every reference mode. shift σ of K_ref.
+    matrices (J, r, r): VᵀA_jV. sketches (J, 2, p, r): Θ A_j V and Ξ A_j V; adjoint_sketches: the
+    same of A_jᵀ (equal up to sign where A_j has a symmetry). symmetry (J,). frequency (r,): square
+    roots of the Ritz values of K_ref, in whose M-orthonormal coordinates all is. overlap (m, r):
+    RᵀM V of the M-orthonormal rigid fields. resolved: rad/s, below which the basis holds every
+    reference mode.
     """
 
     matrices: Array
-    weak: Array
-    strong: Array
-    weak_transposed: Array
-    strong_transposed: Array
+    sketches: Array
+    adjoint_sketches: Array
     symmetry: Index
     frequency: Array
     overlap: Array
@@ -139,6 +137,11 @@ class ReducedBasis:
         return made
 
     @property
+    def sketches(self) -> Array:
+        """Θ and Ξ, (2, p, n)."""
+        return np.stack([self.theta.T, self.xi.T])
+
+    @property
     def complete(self) -> bool:
         """True when V spans everything: the reduced problem is the problem."""
         return self.columns.size == self.family.n
@@ -196,10 +199,8 @@ class ReducedBasis:
         self.rotation = Z
         return Projected(
             matrices,
-            sketched[:, 0],
-            sketched[:, 1],
-            transposed[:, 0],
-            transposed[:, 1],
+            sketched,
+            transposed,
             symmetry,
             np.sqrt(np.maximum(squares, np.finfo(float).tiny)),
             self._overlap @ Z,

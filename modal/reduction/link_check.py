@@ -24,7 +24,7 @@ from modal.eigen.quadratic import in_parts
 from modal.reduction.error_bounds import bounds_of
 from modal.reduction.full_order_refinement import PROBE, PROBE_STEPS, SHARPER
 from modal.reduction.link_basis import LinkBasis
-from modal.reduction.link_instants import LinkInstants, Motions
+from modal.reduction.link_instants import LinkInstants
 from modal.reduction.link_reducer import LinkReducer
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import solve_matrices
@@ -39,7 +39,7 @@ SMALL = 1e-3  # relative size of the directions of a round that are left out
 class _Link:
     """One link at the instant: M, C + D and K over its DOFs, its shapes V and new ones X."""
 
-    def __init__(self, name: str, instants: LinkInstants, whole: Motions) -> None:
+    def __init__(self, name: str, instants: LinkInstants) -> None:
         basis, at = instants.bases[name], instants.coefficients[name]
         self.basis, n = basis, basis.body.size
         operators = [term.operator for term in basis.family.terms]
@@ -47,9 +47,8 @@ class _Link:
             Combination.of(n, table[0], operators).tocsr()
             for table in (at.mass, at.damping, at.stiffness)
         )
-        r = whole.first.shape[1]
-        self.V = basis.basis.columns.V[:, :r]
-        self.shares = [part[0].real for part in (whole.first, whole.rate, whole.second)]
+        self.shares = [part[0] for part in instants.jets[name]]
+        self.V = basis.basis.columns.V[:, : len(self.shares[0])]
         self.balance = np.linalg.pinv(self.V.T @ basis.ties)
         responses = basis.reference.solve(basis.ties)
         self._responses = responses, np.linalg.pinv(basis.ties.T @ responses)
@@ -101,8 +100,7 @@ def full_link_modes(reducer: LinkReducer, mechanism: Mechanism, t: float, k: int
     reduced = reducer.reduced(mechanism)
     instants = LinkInstants(reduced, reducer.bases, np.array([t]), reducer.options)
     n = instants.mass.shape[1]
-    whole = instants.motions(np.eye(n, dtype=complex)[None])
-    links = [_Link(name, instants, whole[name]) for name in reducer.bases]
+    links = [_Link(name, instants) for name in reducer.bases]
     for number, link in enumerate(links):
         rng = np.random.default_rng(29 + number)
         block = link.basis.reference.mass @ rng.standard_normal((link.basis.body.size, PROBE))

@@ -33,6 +33,7 @@ from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes, coordinate_frequencies, solve_matrices
 from modal.reduction.reducer import FAR_BELOW, ROUNDS, WIDEST
 from modal.reduction.reference_operator import quotient_round_off
+from modal.reduction.residuals import coordinates, roles_of_modes
 from modal.types import Array, Complex, Index
 
 Points = tuple[Mechanism, Array]  # a mechanism and times, s
@@ -306,18 +307,13 @@ class LinkReducer:
         for transposed in (False, True):
             vectors = (found.modes.left if transposed else found.modes.right)[p : p + 1, :, chosen]
             lam = found.modes.eigenvalues[p : p + 1, chosen]
-            lam = lam.conj() if transposed else lam
-            motions = one.motions(vectors)
-            whole = 0.0
-            for other, parts in motions.items():
-                sketch = one.sketch(other, lam, one.of(parts, transposed), transposed)[0, 0]
-                whole = whole + (np.abs(sketch) ** 2).sum(axis=0)
-                if other == name:
-                    own = sketch
+            motions = roles_of_modes(lam.conj() if transposed else lam, vectors)[::-1]
+            roles = {other: one.roles(other, *motions, transposed) for other in self.bases}
+            sketch = {other: one.sketch(other, roles[other], transposed)[0, 0] for other in roles}
+            whole = sum((np.abs(each) ** 2).sum(axis=0) for each in sketch.values())
             scale = np.sqrt(ratio[chosen]) / np.sqrt(np.maximum(whole, np.finfo(float).tiny))
-            parts = one.of(motions[name], transposed)
-            columns.append(one.residual_columns(name, lam, parts) * scale)
-            sketches.append(in_parts(own * scale))
+            columns.append(coordinates(one.coefficients[name], roles[name]) * scale)
+            sketches.append(in_parts(sketch[name] * scale))
         return np.hstack(sketches), columns
 
     def _combined(self, basis: LinkBasis, columns: list[list[Complex]], mix: Array) -> Array:
@@ -325,13 +321,13 @@ class LinkReducer:
         V, start = basis.basis.columns.V, 0
         blocks: dict[bool, Array] = {}
         for pair in columns:
-            for transposed, coordinates in zip((False, True), pair, strict=True):
-                width = 2 * coordinates.shape[2]
+            for transposed, column in zip((False, True), pair, strict=True):
+                width = 2 * column.shape[2]
                 part = mix[start : start + width]
                 start += width
                 blocks[transposed] = (
                     blocks.get(transposed, 0.0)
-                    + np.concatenate([coordinates.real, coordinates.imag], axis=2) @ part
+                    + np.concatenate([column.real, column.imag], axis=2) @ part
                 )
         right, left = blocks[False], blocks[True]
         terms, V = basis.family.terms[: len(right)], V[:, : right.shape[1]]

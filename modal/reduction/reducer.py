@@ -199,9 +199,9 @@ class Reducer:
         vectors = (modes.left if transposed else modes.right)[points, :, index].T
         lam = modes.eigenvalues[points, index]
         gamma = stacked(at.take(points), (lam.conj() if transposed else lam)[:, None])[:, 0]
-        weak = self.projected.weak_transposed if transposed else self.projected.weak
+        sketches = self.projected.adjoint_sketches if transposed else self.projected.sketches
         complex_coordinates = gamma.T[:, None, :] * vectors[None]
-        sketch = np.einsum("jpr,jrc->pc", weak, complex_coordinates, optimize=True)
+        sketch = np.einsum("jpr,jrc->pc", sketches[:, 0], complex_coordinates, optimize=True)
         scale = np.sqrt(ratio[points, index]) / np.maximum(
             np.linalg.norm(sketch, axis=0), np.finfo(float).tiny
         )
