@@ -16,7 +16,7 @@ than half its value: 6e-7 at p = 32.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,11 +25,11 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.linalg.combination import Kronecker
-from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.affine import AffineFamily, Term
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.projection import projections
 from modal.reduction.reference_operator import ReferenceOperator
-from modal.types import Array, Complex, Index
+from modal.types import Array, Index
 
 SKETCHES = 32
 LANCZOS_STEPS = 30
@@ -137,6 +137,16 @@ class ReducedBasis:
         return made
 
     @property
+    def terms(self) -> Sequence[Term]:
+        """The operators A_j."""
+        return self.family.terms
+
+    @property
+    def V(self) -> Array:
+        """The vectors, (n, r)."""
+        return self.columns.V
+
+    @property
     def sketches(self) -> Array:
         """Θ and Ξ, (2, p, n)."""
         return np.stack([self.theta.T, self.xi.T])
@@ -146,9 +156,17 @@ class ReducedBasis:
         """True when V spans everything: the reduced problem is the problem."""
         return self.columns.size == self.family.n
 
+    def free(self, residuals: Array) -> Array:
+        """Residuals (n, q) less what constraints take: nothing of a body."""
+        return residuals
+
+    def solve(self, block: Array) -> Array:
+        """K_ref⁻¹ block, (n, q)."""
+        return self.reference.solve(block)
+
     def grow(self, residuals: Array) -> int:
         """Add K_ref⁻¹ residuals (n, q); returns how many directions were new."""
-        return self.include(self.reference.solve(residuals))
+        return self.include(self.solve(residuals))
 
     def include(self, vectors: Array) -> int:
         """Add what the vectors (n, q) bring; returns how many directions were new."""
@@ -260,11 +278,3 @@ def mass_bounds(mass: Any, diagonal: Array) -> tuple[float, float]:
         q, found = image[:, k].copy(), k + 1
     theta = la.eigvalsh(Q[:, :found].T @ image[:, :found])
     return max(0.9 * float(theta[0]), 1e-6), 1.1 * float(theta[-1])
-
-
-def stacked(at: Coefficients, eigenvalues: Complex) -> Complex:
-    """γ_j = λ²m_j + λc_j + k_j of every eigenpair, (P, k, J)."""
-    lam = eigenvalues[..., None]
-    return np.asarray(
-        lam**2 * at.mass[:, None, :] + lam * at.damping[:, None, :] + at.stiffness[:, None, :]
-    )

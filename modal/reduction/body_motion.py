@@ -116,7 +116,7 @@ class BodyMotion(ReducedMotion):
         at = Coefficients(*(multipliers(row, len(self._sketches)) for row in rows))
         residual = sketched(self._sketches, at, (a, v, q))
         if f is not None:
-            residual = residual - self._basis.sketches @ f[:, None]
+            residual = np.asarray(residual - self._basis.sketches @ f[:, None])
         return UNDERESTIMATE * np.sqrt(dual_squares(residual)), UNDERESTIMATE * np.linalg.norm(
             residual[:, 0], axis=1
         )

@@ -10,7 +10,7 @@ first elastic frequency, is factorized once.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
 from assembly.bodies.reduced import Key, ReducedBody, fixed_operators
-from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.affine import AffineFamily, Coefficients, Term
 from modal.reduction.basis import ReducedBasis, Sketches
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index
@@ -89,6 +89,21 @@ class LinkBasis:
         return float(np.mean(np.abs(K.diagonal()) / M.diagonal()))
 
     @property
+    def terms(self) -> Sequence[Term]:
+        """The fixed matrices."""
+        return self.family.terms
+
+    @property
+    def V(self) -> Array:
+        """The shapes, (n, r)."""
+        return self.basis.V
+
+    @property
+    def rotation(self) -> Array:
+        """Its coordinates are those of V."""
+        return np.eye(self.size)
+
+    @property
     def size(self) -> int:
         """Number of shapes."""
         return self.basis.columns.size
@@ -99,12 +114,17 @@ class LinkBasis:
         self._forget(added)
         return added
 
+    def free(self, residuals: Array) -> Array:
+        """Residuals (n, q) less the forces at the ties in them."""
+        return np.asarray(residuals - self.ties @ (self._balance @ (self.V.T @ residuals)))
+
+    def solve(self, block: Array) -> Array:
+        """K_ref⁻¹ block, (n, q)."""
+        return self.reference.solve(block)
+
     def grow(self, residuals: Array) -> int:
         """Add K_ref⁻¹ residuals (n, q), less the forces at the ties in them."""
-        shares = self._balance @ (self.basis.columns.V.T @ residuals)
-        added = self.basis.grow(residuals - self.ties @ shares)
-        self._forget(added)
-        return added
+        return self.include(self.solve(self.free(residuals)))
 
     def _forget(self, added: int) -> None:
         if added:
@@ -115,6 +135,12 @@ class LinkBasis:
         """A basis that grows on its own from here; this one stays as it is."""
         other = copy.copy(self)
         other.basis = copy.copy(self.basis)
+        return other
+
+    def without_sketches(self) -> LinkBasis:
+        """A copy that grows on its own, without sketches."""
+        other = self.branch()
+        other.basis = self.basis.without_sketches()
         return other
 
     def restored(self, arrays: Mapping[str, NDArray[Any]]) -> LinkBasis:

@@ -31,6 +31,7 @@ from assembly.mechanisms.joint_assembly import body_terms
 from assembly.mechanisms.reactions import Instant
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism
 from assembly.system.frozen_series import FrozenSeries
+from assembly.types import Inexact
 from modal.reduction.affine import Coefficients
 from modal.reduction.link_basis import LinkBasis
 from modal.reduction.reduced_eigen import SmallModes
@@ -110,7 +111,7 @@ class LinkInstants:
             jets[name] = body.turn @ whole[:, :, span]
         return jets
 
-    def roles(self, name: str, q: Complex, v: Complex, a: Complex, adjoint: bool = False) -> Roles:
+    def roles(self, name: str, q: Inexact, v: Inexact, a: Inexact, adjoint: bool = False) -> Roles:
         """What the operators of a link multiply, of q, q̇ and q̈ (P, n, k) of the mechanism."""
         T, rate, curvature = self.jets[name]
         if adjoint:
@@ -162,7 +163,7 @@ class LinkInstants:
         )
         return np.sqrt(square)
 
-    def sketch(self, name: str, roles: Roles, transposed: bool = False) -> Complex:
+    def sketch(self, name: str, roles: Roles, transposed: bool = False) -> Inexact:
         """Θ and Ξ of the residuals of one link, (P, 2, p, k)."""
         sketches = self.bases[name].sketched[1 if transposed else 0]
         return sketched(sketches[..., : roles[0].shape[1]], self.coefficients[name], roles)

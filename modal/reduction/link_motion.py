@@ -97,14 +97,14 @@ class LinkMotion(ReducedMotion):
         for name, basis in self.reducer.bases.items():
             sketch = instants.sketch(name, instants.roles(name, q, v, a))
             if name in loads:
-                sketch = sketch - basis.sketched_forces(loads[name])
+                sketch = np.asarray(sketch - basis.sketched_forces(loads[name]))
             square += dual_squares(sketch)
             weak += np.linalg.norm(sketch[:, 0], axis=1) ** 2
         return UNDERESTIMATE * np.sqrt(square), UNDERESTIMATE * np.sqrt(weak)
 
     def round_off(self, sizes: Array) -> Array:
         """Of eigenvalues of some sizes |λ|, rad/s, per unit condition."""
-        return self.reducer.round_off(sizes)
+        return self.reducer.quotient_round_off(sizes)
 
 
 def on_links(system: MechanismSystem, vectors: Sequence[Array]) -> dict[str, Array]:

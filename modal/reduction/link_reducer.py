@@ -25,16 +25,15 @@ from assembly.mechanisms.mechanism import Mechanism
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.quadratic import in_parts
 from modal.reduction.error_bounds import ErrorBounds, bounds_of
+from modal.reduction.full_order import Examined
+from modal.reduction.growth import grown
 from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import LinkInstants, Options
-from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes, coordinate_frequencies, solve_matrices
-from modal.reduction.reducer import FAR_BELOW, ROUNDS, WIDEST
+from modal.reduction.reducer import FAR_BELOW, ROUNDS
 from modal.reduction.reference_operator import quotient_round_off
-from modal.reduction.residuals import coordinates, roles_of_modes
-from modal.types import Array, Complex, Index
+from modal.types import Array, Index
 
 Points = tuple[Mechanism, Array]  # a mechanism and times, s
 
@@ -211,14 +210,14 @@ class LinkReducer:
 
     def with_round_off(self, bounds: ErrorBounds, modes: SmallModes) -> ErrorBounds:
         """With the round-off of the matrices."""
-        noise = self.round_off(np.abs(modes.eigenvalues))
+        noise = self.quotient_round_off(np.abs(modes.eigenvalues))
         return replace(
             bounds,
             error_bound=bounds.error_bound + noise * modes.condition,
             round_off=bounds.round_off + noise,
         )
 
-    def round_off(self, sizes: Array) -> Array:
+    def quotient_round_off(self, sizes: Array) -> Array:
         """Of eigenvalues of some sizes |λ|, rad/s, per unit condition, by products K v."""
         stiffest = max(basis.stiffest for basis in self.bases.values())
         return quotient_round_off(stiffest, np.maximum(sizes, self.floor))
@@ -247,6 +246,32 @@ class LinkReducer:
                 if key.startswith(f"{name}:")
             }
             self.bases[name] = basis.restored(own)
+
+    @property
+    def parts(self) -> Mapping[str, LinkBasis]:
+        """The bases by the names of the links."""
+        return self.bases
+
+    @property
+    def complete(self) -> bool:
+        """The bases span everything."""
+        return all(basis.basis.complete for basis in self.bases.values())
+
+    def without_sketches(self) -> LinkReducer:
+        """A reducer whose bases grow on their own, without sketches."""
+        other = self.branch(self.tolerance)
+        other.bases = {name: basis.without_sketches() for name, basis in self.bases.items()}
+        return other
+
+    def examined(self, point: tuple[Mechanism, float], count: int) -> Examined:
+        """The lowest modes of a mechanism at one time, s, in the present bases."""
+        mechanism, t = point
+        at = LinkInstants(self.reduced(mechanism), self.bases, np.array([t]), self.options)
+        modes = solve_matrices(at.mass, at.damping, at.stiffness, count)
+        modes = modes.take(np.flatnonzero(np.isfinite(modes.eigenvalues[0]))[None])
+        inertia = (modes.right[0].conj() * (at.mass[0] @ modes.right[0])).sum(axis=0).real
+        energy = np.abs(modes.eigenvalues[0]) * np.sqrt(2.0 * np.maximum(inertia, 0.0))
+        return Examined(at, modes, energy, at.pairing(modes)[0])
 
     def branch(self, tolerance: float) -> LinkReducer:
         """A reducer whose bases grow on their own from here; this one keeps its own."""
@@ -278,60 +303,5 @@ class LinkReducer:
 
     def _grow(self, found: Sequence[LinkModes]) -> bool:
         """One round: the dominant residuals of the failing modes, right and left, of each link."""
-        added = 0
-        for name, basis in self.bases.items():
-            sketches, columns = [], []
-            for each in found:
-                ratio = self.accepted(each)
-                for p in np.flatnonzero(ratio.max(axis=1) > 1.0):
-                    sketch, full = self._columns(name, each, int(p), ratio[p])
-                    sketches.append(sketch)
-                    columns.append(full)
-            if not sketches:
-                continue
-            _, sizes, Wt = la.svd(np.hstack(sketches), full_matrices=False)
-            count = int(min((sizes > 0.7).sum(), WIDEST))
-            if count:
-                residuals = self._combined(basis, columns, Wt[:count].T)
-                added += basis.grow(residuals)
-        return added > 0
-
-    def _columns(
-        self, name: str, found: LinkModes, p: int, ratio: Array
-    ) -> tuple[Array, list[Complex]]:
-        """Real sketches of the failing residuals of a link at one instant, and their coordinates,
-        scaled so that a column of norm 1 just meets the tolerance."""
-        chosen = np.flatnonzero(ratio > 1.0)
-        one = found.instants.taken(np.array([p]))
-        sketches, columns = [], []
-        for transposed in (False, True):
-            vectors = (found.modes.left if transposed else found.modes.right)[p : p + 1, :, chosen]
-            lam = found.modes.eigenvalues[p : p + 1, chosen]
-            motions = roles_of_modes(lam.conj() if transposed else lam, vectors)[::-1]
-            roles = {other: one.roles(other, *motions, transposed) for other in self.bases}
-            sketch = {other: one.sketch(other, roles[other], transposed)[0, 0] for other in roles}
-            whole = sum((np.abs(each) ** 2).sum(axis=0) for each in sketch.values())
-            scale = np.sqrt(ratio[chosen]) / np.sqrt(np.maximum(whole, np.finfo(float).tiny))
-            columns.append(coordinates(one.coefficients[name], roles[name]) * scale)
-            sketches.append(in_parts(sketch[name] * scale))
-        return np.hstack(sketches), columns
-
-    def _combined(self, basis: LinkBasis, columns: list[list[Complex]], mix: Array) -> Array:
-        """Residuals (n, count) from the coordinates of all columns and their combinations."""
-        V, start = basis.basis.columns.V, 0
-        blocks: dict[bool, Array] = {}
-        for pair in columns:
-            for transposed, column in zip((False, True), pair, strict=True):
-                width = 2 * column.shape[2]
-                part = mix[start : start + width]
-                start += width
-                blocks[transposed] = (
-                    blocks.get(transposed, 0.0)
-                    + np.concatenate([column.real, column.imag], axis=2) @ part
-                )
-        right, left = blocks[False], blocks[True]
-        terms, V = basis.family.terms[: len(right)], V[:, : right.shape[1]]
-        symmetry = np.array([term.symmetry for term in terms])[:, None, None]
-        # Symmetric and skew matrices multiply both kinds of residuals at once.
-        both = combined(terms, V, right + symmetry * left)
-        return both + combined(terms, V, np.where(symmetry == 0, left, 0.0), transposed=True)
+        failing = [(each.instants, each.modes, self.accepted(each)) for each in found]
+        return grown(self.bases, failing) > 0

@@ -144,7 +144,7 @@ def solve_matrices(M: Array, E: Array, K: Array, k: int) -> SmallModes:
 def coordinate_frequencies(squares: Array) -> Array:
     """Square roots of the moduli of ascending eigenvalues (r,) of (K, M), none next to zero."""
     least = LEAST_SQUARE * abs(float(squares[min(3, len(squares) - 1)]))
-    return np.sqrt(np.maximum(np.abs(squares), least))
+    return np.asarray(np.sqrt(np.maximum(np.abs(squares), least)))
 
 
 def _mass_factors(projected: Projected, at: Coefficients, flat: Array) -> Array | None:

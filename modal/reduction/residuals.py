@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from assembly.types import Inexact
 from modal.reduction.affine import Coefficients
 from modal.types import Array, Complex
 
 # What the mass, the damping and the stiffness operators multiply, (P, r, k) each.
-Roles = tuple[Complex, Complex, Complex]
+Roles = tuple[Inexact, Inexact, Inexact]
 
 
 def roles_of_modes(lam: Complex, vectors: Complex) -> Roles:
@@ -26,7 +27,7 @@ def roles_of_modes(lam: Complex, vectors: Complex) -> Roles:
     return row**2 * vectors, row * vectors, vectors
 
 
-def sketched(sketches: Array, at: Coefficients, roles: Roles) -> Complex:
+def sketched(sketches: Array, at: Coefficients, roles: Roles) -> Inexact:
     """Θ and Ξ of residuals, (P, 2, p, k), from those of the operators, (J, 2, p, r)."""
     J, two, p, r = sketches.shape
     flat = sketches.reshape(J, -1)
@@ -37,14 +38,7 @@ def sketched(sketches: Array, at: Coefficients, roles: Roles) -> Complex:
     return out.reshape(len(at), two, p, -1)
 
 
-def dual_squares(sketch: Complex) -> Array:
+def dual_squares(sketch: Inexact) -> Array:
     """‖K_ref⁻¹ρ‖_M ‖ρ‖_{M⁻¹} ≥ ‖ρ‖², the squared norm dual to K_ref, (P, k), of `sketched`."""
     norms = np.linalg.norm(sketch, axis=2)
     return np.asarray(norms[:, 0] * norms[:, 1])
-
-
-def coordinates(at: Coefficients, roles: Roles) -> Complex:
-    """Coordinates (J, r, k) of the residuals by operator, of one point."""
-    tables = (at.mass, at.damping, at.stiffness)
-    parts = (c[0][:, None, None] * x[0][None] for c, x in zip(tables, roles, strict=True))
-    return np.asarray(sum(parts))

@@ -18,8 +18,8 @@ from assembly.gallery import solid_slider_crank
 from assembly.mechanisms import mechanism as mechanisms
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
+from modal.reduction.full_order import full_order_modes, random_shapes
 from modal.reduction.link_basis import LinkBasis
-from modal.reduction.link_check import full_link_modes
 from modal.reduction.link_instants import Options
 from modal.reduction.link_reducer import LinkReducer
 from modal.reduction.projection import combined, projections
@@ -152,7 +152,9 @@ def test_full_order_verification_finds_the_modes_of_the_full_mechanism(
     machine: assembly.Mechanism,
 ) -> None:
     reducer = LinkReducer([machine], Options(), 6, 1e-6)
-    found = full_link_modes(reducer, machine, 0.011, 4)
+    reducer.solve(machine, np.array([0.011]))
+    random = {name: random_shapes(link.basis) for name, link in reducer.bases.items()}
+    found = full_order_modes(reducer.without_sketches(), (machine, 0.011), 4, random)
     exact = modal.solve(machine.freeze_many([0.011])[0], k=4)
     apart = np.abs(found.eigenvalues - exact.eigenvalues)
     assert np.all(apart <= found.error_bound + exact.error_bound)
