@@ -96,6 +96,13 @@ class PrescribedMotion:
         return out
 
 
+def mass_orthonormal(mass: Any, rigid: Array) -> tuple[Array, Array]:
+    """M-orthonormal combinations R (n, m) of rigid fields, and M R."""
+    gram = rigid.T @ (mass @ rigid)
+    R = rigid @ la.inv(la.cholesky(0.5 * (gram + gram.T)))
+    return R, np.asarray(mass @ R)
+
+
 class RigidImages:
     """Products of operators with the rigid fields of a system or of a family of them.
 
@@ -104,30 +111,37 @@ class RigidImages:
     mass : operator, shape (n, n)
     rigid : ndarray, shape (n, m)
     operators : sequence of operators, shape (n, n)
+
+    Attributes
+    ----------
+    fields, mass_fields : ndarray, shape (n, m)
+        M-orthonormal rigid fields R, and M R.
+    annihilates : ndarray of bool, shape (J,)
+        Operators that annihilate R.
     """
 
     def __init__(self, mass: Any, rigid: Array, operators: Sequence[Any]) -> None:
-        gram = rigid.T @ (mass @ rigid)
-        R = rigid @ la.inv(la.cholesky(0.5 * (gram + gram.T)))
-        self.fields, self.mass_fields = R, np.asarray(mass @ R)
+        self.fields, self.mass_fields = mass_orthonormal(mass, rigid)
+        R = self.fields
         d = 1.0 / np.sqrt(mass.diagonal())[:, None]
         J, m = len(operators), R.shape[1]
         self.inner = np.zeros((J, m, m))
         self.round_off, self.size = np.zeros(J), np.zeros(J)
+        self.annihilates = np.zeros(J, dtype=bool)
         outer = []
         for j, operator in enumerate(operators):
             A = operator.tocsr()
             terms = np.linalg.norm(d * (abs(A) @ np.abs(R)))
             pair = [A @ R, A.T @ R]
             size = max(np.linalg.norm(d * image) for image in pair)
-            if size <= ELASTIC_TOLERANCE * terms:
+            self.annihilates[j] = size <= ELASTIC_TOLERANCE * terms
+            if self.annihilates[j]:
                 pair, size, terms = [0.0 * image for image in pair], 0.0, 0.0
             self.inner[j] = R.T @ pair[0]
             self.round_off[j], self.size[j] = ROUND_OFF * terms, size
             # What A makes of R beyond M R.
             coefficients = (self.inner[j], self.inner[j].T)
             outer += [d * (x - self.mass_fields @ a) for x, a in zip(pair, coefficients, strict=True)]
-        self.mass_outer = d * (self.mass_fields - mass @ R)
         wide = la.qr(np.hstack(outer), mode="r")[0][: 2 * J * m] if J else np.zeros((0, 0))
         self.outer = wide.reshape(len(wide), J, 2, m).transpose(1, 2, 0, 3)
 
