@@ -16,7 +16,7 @@ rotation axis and a body at rest are special cases, W = 0.
 
 *Turned bodies*: z with Q(iΩ)z = 0 and zᴴQ(iΩ) = 0, Ω the rate of the frame.
 
-*Null fields*: v with K_total v = 0, and the second vectors of their Jordan chains.
+*Null fields*: v with K_total v = 0, and the other vectors of their Jordan chains.
 
 Every condition is a sum of terms; it holds where the sum is below the round-off of its terms. An
 operator that annihilates R to round-off (K, and internal damping) annihilates it: that is what
@@ -26,19 +26,22 @@ makes R rigid.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import FrozenSystem
-from assembly.system.null_chain import ELASTIC_TOLERANCE, MOTION_TOLERANCE
+from assembly.system.null_chain import ELASTIC_TOLERANCE, MOTION_TOLERANCE, pinned_dofs
 from modal.types import Array, Complex, Mask
 
 ROUND_OFF = 1e-13  # of ‖|A||R|‖, the terms of a product A R
 SAME = 1e-6  # of a mode's kinetic energy: it may be outside the prescribed fields
+ORDERS = 6  # of the series in λ: longer Jordan chains are not looked for
 NEAR = 1e-3  # of the rates of the rigid motions: distance of a defective value from its exact one
 PARTS = ("C", "D", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 VELOCITY = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -51,7 +54,8 @@ class PrescribedMotion:
 
     translations (m, t): T. rates (t,): eigenvalues of −iW, rad/s. turned (m, s) at the rates
     turned_rates (s,). null (m, r) and zeros: null fields outside T and how many zero eigenvalues
-    these have. scale: size of the rates of all rigid motions, rad/s.
+    these have; None where the left null fields are others, and `counted` is to find it. scale: size
+    of the rates of all rigid motions, rad/s.
     """
 
     translations: Array
@@ -59,14 +63,22 @@ class PrescribedMotion:
     turned: Complex
     turned_rates: Array
     null: Array
-    zeros: int
+    zeros: int | None
     scale: float
 
     @property
     def zero_eigenvalues(self) -> int:
         """Number of prescribed eigenvalues that are zero."""
+        assert self.zeros is not None
         still = np.abs(self.rates) <= NEAR * self.scale
         return 2 * int(still.sum()) + self.zeros
+
+    def counted(self, M: Any, C: Any, K: Any, fields: Array) -> PrescribedMotion:
+        """The same with the number of zeros, from the matrices (r, r) of the instant and the rigid
+        fields (r, m)."""
+        if self.zeros is not None:
+            return self
+        return replace(self, zeros=zero_multiplicity(M, C, K, fields @ self.null))
 
     def mask(self, eigenvalues: Complex, shares: Complex, deflated: int = 0) -> Mask:
         """Which of the modes (k,) of an instant, Im λ ≥ 0, are prescribed.
@@ -171,7 +183,8 @@ class RigidImages:
         rest = la.null_space(T.T) if T.shape[1] else np.eye(m)
         # The stress of K_G is the solution of a static problem: its error is above round-off.
         statics = error_k + MOTION_TOLERANCE * float(np.abs(stiffness) @ self.size)
-        null = _null([(k, statics), (K[0], statics), (K[1], statics)], rest)
+        null = _null([(k, statics), (K[0], statics)], rest)
+        both = max(np.linalg.norm(k.T @ null), np.linalg.norm(K[1] @ null)) <= statics
         chained = null.T @ c @ null
         rank = int((la.svdvals(chained) > error_c + ROUND_OFF * rate).sum()) if chained.size else 0
         turned, turned_rates = [np.zeros((m, 0))], []
@@ -185,7 +198,7 @@ class RigidImages:
             turned_rates += [omega] * Z.shape[1]
         return PrescribedMotion(
             T, own, np.hstack(turned), np.array(turned_rates), null,
-            2 * null.shape[1] - rank, scale,
+            2 * null.shape[1] - rank if both else None, scale,
         )  # fmt: skip
 
 
@@ -221,6 +234,46 @@ def _distinct(rates: Sequence[float], distance: float) -> list[float]:
     return out
 
 
+def zero_multiplicity(M: Any, C: Any, K: Any, V: Array) -> int:
+    """How many zero eigenvalues the null fields V (n, m) of K belong to, for any left null fields.
+
+    With B and V bordering Q, the solution of Q(λ)x + Bg = 0, Vᵀx = I is a series in λ, and the zero
+    of det g at λ = 0 is the multiplicity. It is read off the null space of the block Toeplitz
+    matrix of the coefficients of g. A follower force on a free body makes four zeros of one field.
+    """
+    n, m = V.shape
+    K, C, M = (sp.csr_matrix(A) for A in (K, C, M))
+    scale = float(np.abs(K.data).max(initial=np.finfo(float).tiny))
+    B = scale * np.random.default_rng(7).standard_normal((n, m))
+    bordered = sp.bmat([[K, sp.csr_matrix(B)], [sp.csr_matrix(scale * V.T), None]], format="csr")
+    unit = np.vstack([np.zeros((n, m)), scale * np.eye(m)])
+    S, size = [np.zeros((m, m))], [0.0]
+    with Factorization(bordered, "general") as factor:
+        X = [np.zeros((n, m)), np.asarray(factor.solve(unit))[:n]]
+        W = np.asarray(factor.solve_transposed(unit))[:n]
+        for _ in range(1, ORDERS):
+            load = C @ X[-1] + M @ X[-2]
+            S.append(W.T @ load)
+            terms = abs(C) @ np.abs(X[-1]) + abs(M) @ np.abs(X[-2])
+            size.append(float(np.linalg.norm(W) * np.linalg.norm(terms)))
+            X.append(np.asarray(factor.solve(-np.vstack([load, np.zeros((m, m))])))[:n])
+    zero = [np.linalg.norm(A) <= MOTION_TOLERANCE * s for A, s in zip(S, size, strict=True)]
+    S = [np.zeros((m, m)) if none else A for A, none in zip(S, zero, strict=True)]
+    present = [j for j in range(1, ORDERS) if not zero[j]]
+    if not present:
+        return m * ORDERS
+    first, last = present[0], present[-1]
+    sizes = [float(np.linalg.norm(S[j])) for j in (first, last)]
+    rate = (sizes[0] / sizes[1]) ** (1.0 / (last - first)) if last > first else 1.0
+    toeplitz = np.zeros((m * (ORDERS - 1), m * (ORDERS - 1)))
+    for i in range(ORDERS - 1):
+        for j in range(i + 1):
+            at = np.s_[m * i : m * (i + 1), m * j : m * (j + 1)]
+            toeplitz[at] = S[i - j + 1] * rate ** (i - j + 1)
+    values = la.svdvals(toeplitz)
+    return m + int((values <= MOTION_TOLERANCE * values[0]).sum())
+
+
 def rigid_images(system: FrozenSystem) -> RigidImages:
     """The products of the parts of a system other than M and K with its rigid fields."""
     return RigidImages(system.M, system.rigid, [getattr(system, name) for name in PARTS])
@@ -231,7 +284,8 @@ def prescribed_motion(system: FrozenSystem, images: RigidImages | None = None) -
     images = images or rigid_images(system)
     omega = np.asarray(system.parameters.get("omega", 0.0), dtype=float)
     rates = [float(np.linalg.norm(omega))] if omega.shape == (3,) else []
-    return images.prescribed(VELOCITY, 1.0 - VELOCITY, EULER, rates)
+    motion = images.prescribed(VELOCITY, 1.0 - VELOCITY, EULER, rates)
+    return motion.counted(system.M, system.damping, system.stiffness, images.fields)
 
 
 def prescribed_modes(

@@ -149,11 +149,15 @@ class Reducer:
         count = at.stiffness.shape[1]
         euler = np.where(self.family.is_euler[:count], at.stiffness, 0.0)
         weights = self.reference.mass_weights
+        tables = (at.mass, at.damping, at.stiffness)
         same = (at.mass == np.pad(weights, (0, count - len(weights)))).all(axis=1)
         for p in np.flatnonzero(same):
             lam, q = modes.eigenvalues[p], modes.right[p]
             there = np.isfinite(lam)
             motion = images.prescribed(at.damping[p], at.stiffness[p], euler[p])
+            if motion.zeros is None:
+                matrices = (np.tensordot(c[p], self.projected.matrices, 1) for c in tables)
+                motion = motion.counted(*matrices, self.projected.overlap.T)
             shares = self.projected.overlap @ q[:, there] / np.linalg.norm(q[:, there], axis=0)
             out[p, there] = motion.mask(lam[there], shares)
         return out

@@ -53,9 +53,10 @@ def verdict(system: FrozenSystem, k: int) -> str:
 
 
 def _chosen(tracks: Dataset, dim: str, ends: bool) -> list[int]:
-    """Numbers of the value of largest elastic growth rate and, if asked for, of both ends."""
-    elastic = tracks["growth_rate"].where(tracks["kind"] == "elastic").transpose(dim, "mode").values
-    chosen = {0, len(elastic) - 1} if ends else set()
-    if np.isfinite(elastic).any():
-        chosen.add(int(np.nanargmax(np.nanmax(elastic, axis=1, initial=-np.inf))))
+    """Numbers of the value of largest growth rate and, if asked for, of both ends."""
+    counted = tracks["growth_rate"].where(tracks["kind"] != "prescribed")
+    rates = counted.transpose(dim, "mode").values
+    chosen = {0, len(rates) - 1} if ends else set()
+    if np.isfinite(rates).any():
+        chosen.add(int(np.nanargmax(np.nanmax(rates, axis=1, initial=-np.inf))))
     return sorted(chosen or {0})
