@@ -13,9 +13,9 @@ from assembly.linalg.combination import Combination, Kronecker
 from assembly.magnitudes import check_count
 from assembly.system.frozen import PARTS, FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields, pinned_dofs
-from modal.eigen.quadratic import diagonally_scaled
+from modal.eigen.quadratic import Quadratic, diagonally_scaled
 from modal.eigen.solve import solve
-from modal.proofs.all_modes import all_modes
+from modal.proofs.all_modes import all_modes, sign_of_stiffness
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
 from modal.proofs.forms import Forms
@@ -172,11 +172,16 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     except (AccuracyError, ConvergenceError):
         return _conclude(*_lowest(system, int(k)), MODES, box)
     counts = np.asarray(modes.kind) != "prescribed"
-    mode_count = modes.deflated + int(np.where(modes.eigenvalues.imag > 0.0, 2, 1).sum())
-    # Other zeros are of a mode whose stiffness is round-off: the sign of its λ² is not known.
-    complete = mode_count == 2 * system.n and modes.deflated <= zeros
-    proof = COUNT if complete else MODES
-    return _conclude(modes.eigenvalues[counts], modes.error_bound[counts], proof, box)
+    quadratic, lam = Quadratic(system), modes.eigenvalues
+    pairing = quadratic.pairing(lam, modes.left, modes.right)
+    static = sign_of_stiffness(quadratic, lam, modes.right, modes.left, pairing)
+    bound = np.maximum(modes.error_bound, static)
+    mode_count = modes.deflated + int(np.where(lam.imag > 0.0, 2, 1).sum())
+    if modes.deflated > zeros:
+        # The stiffness of some motion is zero by round-off: the sign of its λ² is not known.
+        return replace(_conclude(lam[counts], bound[counts], MODES, box), examined_to=0.0)
+    proof = COUNT if mode_count == 2 * system.n else MODES
+    return _conclude(lam[counts], bound[counts], proof, box)
 
 
 def _scalar_mass(system: FrozenSystem) -> sp.csr_matrix:
