@@ -52,33 +52,36 @@ EULER = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
 class PrescribedMotion:
     """Prescribed fields at one instant, in the coordinates (m,) of M-orthonormal rigid fields.
 
-    translations (m, t): T. rates (t,): eigenvalues of −iW, rad/s. turned (m, s) at the rates
-    turned_rates (s,). null (m, r) and zeros: null fields outside T and how many zero eigenvalues
-    these have; None where the left null fields are others, and `counted` is to find it. scale: size
-    of the rates of all rigid motions, rad/s.
+    translations (m, t): T. rates (t,): eigenvalues of −iW, rad/s. still: number of fields of T on
+    which no force acts. turned (m, s) at the rates turned_rates (s,). null (m, r) and zeros: null
+    fields outside T and how many zero eigenvalues these have; None where the left null fields are
+    others, and `counted` is to find it. without_force (m, ·): all null fields. scale: size of the
+    rates of all rigid motions, rad/s.
     """
 
     translations: Array
     rates: Array
+    still: int
     turned: Complex
     turned_rates: Array
     null: Array
     zeros: int | None
+    without_force: Array
     scale: float
 
     @property
     def zero_eigenvalues(self) -> int:
         """Number of prescribed eigenvalues that are zero."""
         assert self.zeros is not None
-        still = np.abs(self.rates) <= NEAR * self.scale
-        return 2 * int(still.sum()) + self.zeros
+        return 2 * self.still + self.zeros
 
     def counted(self, M: Any, C: Any, K: Any, fields: Array) -> PrescribedMotion:
         """The same with the number of zeros, from the matrices (r, r) of the instant and the rigid
         fields (r, m)."""
         if self.zeros is not None:
             return self
-        return replace(self, zeros=zero_multiplicity(M, C, K, fields @ self.null))
+        zeros = zero_multiplicity(M, C, K, fields @ self.without_force) - 2 * self.still
+        return replace(self, zeros=zeros)
 
     def mask(self, eigenvalues: Complex, shares: Complex, deflated: int = 0) -> Mask:
         """Which of the modes (k,) of an instant, Im λ ≥ 0, are prescribed.
@@ -183,7 +186,9 @@ class RigidImages:
         rest = la.null_space(T.T) if T.shape[1] else np.eye(m)
         # The stress of K_G is the solution of a static problem: its error is above round-off.
         statics = error_k + MOTION_TOLERANCE * float(np.abs(stiffness) @ self.size)
-        null = _null([(k, statics), (K[0], statics)], rest)
+        at_rest = [(k, statics), (K[0], statics)]
+        still = _null([(c, error_c), *at_rest], T).shape[1]
+        null = _null(at_rest, rest)
         both = max(np.linalg.norm(k.T @ null), np.linalg.norm(K[1] @ null)) <= statics
         chained = null.T @ c @ null
         rank = int((la.svdvals(chained) > error_c + ROUND_OFF * rate).sum()) if chained.size else 0
@@ -197,8 +202,8 @@ class RigidImages:
             turned.append(Z)
             turned_rates += [omega] * Z.shape[1]
         return PrescribedMotion(
-            T, own, np.hstack(turned), np.array(turned_rates), null,
-            2 * null.shape[1] - rank if both else None, scale,
+            T, own, still, np.hstack(turned), np.array(turned_rates), null,
+            2 * null.shape[1] - rank if both else None, _null(at_rest, np.eye(m)), scale,
         )  # fmt: skip
 
 

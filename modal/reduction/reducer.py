@@ -103,7 +103,8 @@ class Reducer:
         """
         r = self.projected.size
         modes, _, _ = self.solve(at)
-        last = np.nanmax(np.abs(modes.eigenvalues[:, : self.wanted]), axis=1)
+        sizes = np.abs(modes.eigenvalues[:, : self.wanted])
+        last = np.nan_to_num(sizes).max(axis=1)
         flat = self.projected.matrices.reshape(-1, r * r)
         at = at.padded(len(flat))
         E, K = ((part @ flat).reshape(-1, r, r) for part in (at.damping, at.stiffness))
