@@ -36,11 +36,14 @@ def floquet_lines(compared: modal.CrossCheck) -> list[str]:
     ]
 
 
-def verdict_lines(report: modal.PropertyReport, compared: modal.CrossCheck) -> list[str]:
+def verdict_lines(
+    report: modal.PropertyReport, compared: modal.CrossCheck, steady: str | None = None
+) -> list[str]:
     """Modes one by one: whose growth rate holds, whose frozen mode stands; then the one verdict.
 
-    The verdict on a periodic motion is that of its Floquet exponents; what the frozen eigenvalues
-    are worth is a line of its own.
+    The verdict on a steady motion is that on all modes of any of its instants, `steady`; that on
+    another periodic motion is of its Floquet exponents. What the frozen eigenvalues are worth is a
+    line of its own.
     """
     modes = compared.dataset.mode.values
     outcomes = np.array([d.outcome for d in compared.diagnoses])
@@ -69,6 +72,8 @@ def verdict_lines(report: modal.PropertyReport, compared: modal.CrossCheck) -> l
         failed = sorted({p.name for p in report.properties if p.verdict == "fails"})
         broken = f"verdict: the model breaks {', '.join(failed)}; do not trust its eigenvalues"
         return [*lines, "", broken]
+    if steady is not None:
+        return [*lines, f"  {_frozen(compared)}", "", f"verdict: {steady}"]
     if compared.floquet is None:
         return [*lines, "", f"verdict: {_frozen(compared)}"]
     return [*lines, f"  {_frozen(compared)}", "", _verdict(compared.floquet)]

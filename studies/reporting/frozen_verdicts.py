@@ -46,7 +46,7 @@ def verdicts(
     units = units_of(tracks[dim])
     values = [float(tracks[dim][i]) for i in _chosen(tracks, dim, ends)]
     all_values = tracks[dim].values.astype(float)
-    is_state = dim != "time" or _is_steady(freeze, all_values)
+    is_state = dim != "time" or is_steady(freeze, all_values)
     line = verdict if is_state else rate_of_instant
     lines = [f"{HEAD}:" if is_state else INSTANT]
     for value in values:
@@ -76,7 +76,7 @@ def rate_of_instant(system: FrozenSystem, k: int) -> str:
     )
 
 
-def _is_steady(freeze: Callable[[float], FrozenSystem], values: Array) -> bool:
+def is_steady(freeze: Callable[[float], FrozenSystem], values: Array) -> bool:
     """Whether the equations are the same at the first of some times and at two others.
 
     The others divide the span in no ratio that a period has.

@@ -90,7 +90,7 @@ def test_a_steady_rotation_stands(blade: str, capsys: pytest.CaptureFixture[str]
     assert main(["check", blade, "--modes", "2"]) == 0
     shown = capsys.readouterr().out
     assert STANDS in shown.splitlines()
-    assert shown.rstrip().splitlines()[-1].startswith("verdict: stable")
+    assert shown.rstrip().splitlines()[-1].startswith("verdict: stable (proof: energy)")
     assert "the frozen interval covers a period of the vibration at every instant" in shown
 
 
