@@ -38,7 +38,7 @@ NOISE = 1e-8
 
 @dataclass(frozen=True)
 class Stability:
-    """A verdict on all elastic modes of a frozen system.
+    """A verdict on all modes of a frozen system.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Stability:
     box : Box
         Where an unstable eigenvalue must lie.
     eigenvalues : ndarray, shape (m,)
-        Elastic eigenvalues examined, rad/s, those of smallest |λ| first.
+        Eigenvalues examined, rad/s, those of smallest |λ| first.
     bounds : ndarray, shape (m,)
         Their error bounds, rad/s.
     """
@@ -102,7 +102,7 @@ class Stability:
 
 
 def stability(system: FrozenSystem, k: int = 10) -> Stability:
-    """The verdict on all elastic modes of a frozen system, with its proof.
+    """The verdict on all modes of a frozen system, with its proof.
 
     Parameters
     ----------
@@ -130,8 +130,8 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     The methods, in rising cost: energy, one Cholesky factorization (Kelvin, Tait and Chetaev); the
     count of all modes in the box |Im λ| ≤ max(γ/2, κ) outside which no mode is unstable (`Box`);
     a Lyapunov function. docs/theory.md, "A verdict on all modes", derives them. Up to 300 degrees
-    of freedom LAPACK finds all modes; larger systems are examined with a reduced basis. Rigid
-    motions, which no stiffness resists, do not count.
+    of freedom LAPACK finds all modes; larger systems are examined with a reduced basis. Motions that
+    the kinematics of a free body's frame prescribe do not count; its other motions as a whole do.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.units import units_of
 from modal.types import Array
 
-HEAD = "verdict of modal.stability on all elastic modes of the frozen system"
+HEAD = "verdict of modal.stability on all modes of the frozen system"
 INSTANT = (
     "rate of the instant, from modal.stability of the frozen system; it holds while the instant "
     "lasts, and is no verdict on the motion:"
