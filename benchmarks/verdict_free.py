@@ -92,7 +92,8 @@ def energy_sink(rng: Generator) -> Machine:
     """A hub with damped masses on springs along the spin: the major-axis rule.
 
     A mass m at (x, y, 0) of the hub moves by q along z, spring k and damper c; an opposite one of
-    the same mass keeps the centre of mass. Oblate hubs are stable, prolate ones tumble (Explorer 1).
+    the same mass keeps the centre of mass. Oblate hubs are stable, prolate ones tumble, as
+    Explorer 1 did.
     """
     spin, count = spread(rng, 0.1, 100.0), int(rng.integers(1, 4))
     inertia = principal(rng)
@@ -113,7 +114,7 @@ def energy_sink(rng: Generator) -> Machine:
         pair = np.array([r, -r])
         for A, part in zip((M, C, K), points(pair, np.array([m, m]), spin), strict=True):
             A[:3, :3] += part
-        # q e_z at r and −q e_z at −r: δ₁ = θ × r + q e_z, and δ₂ has q θ × e_z besides. ω × e_z = 0.
+        # q e_z at r and −q e_z at −r: δ₁ = θ × r + q e_z, δ₂ has q θ × e_z besides; ω × e_z = 0.
         e = np.array([0.0, 0.0, 1.0])
         k = 3 + j
         M[k, k] += 2.0 * m

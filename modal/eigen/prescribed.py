@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import FrozenSystem
-from assembly.system.null_chain import ELASTIC_TOLERANCE, MOTION_TOLERANCE, pinned_dofs
+from assembly.system.null_chain import ELASTIC_TOLERANCE, MOTION_TOLERANCE
 from modal.types import Array, Complex, Mask
 
 ROUND_OFF = 1e-13  # of ‖|A||R|‖, the terms of a product A R
@@ -146,9 +146,9 @@ class RigidImages:
         outer = []
         for j, operator in enumerate(operators):
             A = operator.tocsr()
-            terms = np.linalg.norm(d * (abs(A) @ np.abs(R)))
+            terms = float(np.linalg.norm(d * (abs(A) @ np.abs(R))))
             pair = [A @ R, A.T @ R]
-            size = max(np.linalg.norm(d * image) for image in pair)
+            size = max(float(np.linalg.norm(d * image)) for image in pair)
             self.annihilates[j] = size <= ELASTIC_TOLERANCE * terms
             if self.annihilates[j]:
                 pair, size, terms = [0.0 * image for image in pair], 0.0, 0.0
@@ -156,7 +156,9 @@ class RigidImages:
             self.round_off[j], self.size[j] = ROUND_OFF * terms, size
             # What A makes of R beyond M R.
             coefficients = (self.inner[j], self.inner[j].T)
-            outer += [d * (x - self.mass_fields @ a) for x, a in zip(pair, coefficients, strict=True)]
+            outer += [
+                d * (x - self.mass_fields @ a) for x, a in zip(pair, coefficients, strict=True)
+            ]
         wide = la.qr(np.hstack(outer), mode="r")[0][: 2 * J * m] if J else np.zeros((0, 0))
         self.outer = wide.reshape(len(wide), J, 2, m).transpose(1, 2, 0, 3)
 
@@ -174,7 +176,7 @@ class RigidImages:
         m = len(c)
         rate = float(np.linalg.norm(c, 2))
         free = k - e - 0.25 * c @ c
-        error = error_k + rate * error_c + ROUND_OFF * (rate**2 + np.linalg.norm(k))
+        error = error_k + rate * error_c + ROUND_OFF * (rate**2 + float(np.linalg.norm(k)))
         conditions = [
             (c + c.T, error_c), (e + e.T, error_k), (free, error), (free.T, error),
             (C[0], error_c), (C[1], error_c), (K[0], error_k), (K[1], error_k),
@@ -207,11 +209,10 @@ class RigidImages:
         )  # fmt: skip
 
 
-def _null(
-    conditions: Sequence[tuple[NDArray[Any], float]], space: Array
-) -> NDArray[np.inexact[Any]]:
+def _null(conditions: Sequence[tuple[NDArray[Any], float]], space: Array) -> Any:
     """The part of a space (m, k) that matrices (·, m) map to zero, each to its own error."""
-    rows = [A @ space / max(error, np.finfo(float).tiny) for A, error in conditions if np.any(A)]
+    least = float(np.finfo(float).tiny)
+    rows = [A @ space / max(float(error), least) for A, error in conditions if np.any(A)]
     if not rows or space.shape[1] == 0:
         return space
     _, sizes, Zt = la.svd(np.vstack(rows), full_matrices=True)

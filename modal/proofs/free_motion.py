@@ -62,4 +62,4 @@ def _projected(operator: Any, R: Array, T: Array, V: Array, free: Any) -> Array:
         return out
     out = V.T @ (A @ V)
     symmetry = symmetry_of(operator)
-    return 0.5 * (out + symmetry * out.T) if symmetry else out
+    return np.asarray(0.5 * (out + symmetry * out.T) if symmetry else out)

@@ -162,7 +162,11 @@ class Prover:
             residuals.append(full)
         bound, first = certificate.error_bound[index], modes.eigenvalues[:, :known]
         W = boxes.angular_frequency[:, None]
-        near = (np.abs(first.real) <= bound) & (np.abs(first.imag) <= W + bound) & ~prescribed[:, :known]
+        near = (
+            (np.abs(first.real) <= bound)
+            & (np.abs(first.imag) <= W + bound)
+            & ~prescribed[:, :known]
+        )
         noise = NOISE * certificate.round_off[index] * modes.condition[:, :known]
         hidden = near & (np.abs(first.real) > noise)
         floor = AXIS_MARGIN * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
@@ -171,7 +175,15 @@ class Prover:
         others &= ~prescribed[:, known:]
         pairing = derivative_pairing(projected, at, modes)
         complete = completeness.complete(
-            forms, projected, at, boxes, modes, pairing, (residuals[0], residuals[1]), prescribed, floor
+            forms,
+            projected,
+            at,
+            boxes,
+            modes,
+            pairing,
+            (residuals[0], residuals[1]),
+            prescribed,
+            floor,
         )
         return np.asarray(complete & ~hidden.any(axis=1) & ~others.any(axis=1))
 

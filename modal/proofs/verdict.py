@@ -130,8 +130,9 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     The methods, in rising cost: energy, one Cholesky factorization (Kelvin, Tait and Chetaev); the
     count of all modes in the box |Im λ| ≤ max(γ/2, κ) outside which no mode is unstable (`Box`);
     a Lyapunov function. docs/theory.md, "A verdict on all modes", derives them. Up to 300 degrees
-    of freedom LAPACK finds all modes; larger systems are examined with a reduced basis. Motions that
-    the kinematics of a free body's frame prescribe do not count; its other motions as a whole do.
+    of freedom LAPACK finds all modes; larger systems are examined with a reduced basis.
+    Motions that the kinematics of a free body's frame prescribe do not count; its other motions as
+    a whole do.
 
     Examples
     --------

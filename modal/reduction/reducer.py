@@ -157,8 +157,8 @@ class Reducer:
             there = np.isfinite(lam)
             motion = images.prescribed(at.damping[p], at.stiffness[p], euler[p])
             if motion.zeros is None:
-                matrices = (np.tensordot(c[p], self.projected.matrices, 1) for c in tables)
-                motion = motion.counted(*matrices, self.projected.overlap.T)
+                M, E, K = (np.tensordot(c[p], self.projected.matrices, 1) for c in tables)
+                motion = motion.counted(M, E, K, self.projected.overlap.T)
             shares = self.projected.overlap @ q[:, there] / np.linalg.norm(q[:, there], axis=0)
             out[p, there] = motion.mask(lam[there], shares)
         return out

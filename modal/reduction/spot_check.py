@@ -48,7 +48,9 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
         if len(extended.terms) > len(reducer.projected.matrices):
             continue  # has an operator of its own: it is solved in full anyway
         modes, certificate, prescribed = reducer.solve(at)
-        counted = np.flatnonzero(~prescribed[0] & np.isfinite(modes.eigenvalues[0]))[: reducer.wanted]
+        counted = np.flatnonzero(~prescribed[0] & np.isfinite(modes.eigenvalues[0]))[
+            : reducer.wanted
+        ]
         found, bound = modes.eigenvalues[0, counted], certificate.error_bound[0, counted]
         try:
             exact, exact_bound = _full(reducer, point, at, count)

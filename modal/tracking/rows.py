@@ -73,7 +73,7 @@ class Rows:
     ) -> None:
         """Row n. spin: of the rotation, rad/s. match: of the instant before with this one."""
         rates = self._rates(snapshot)
-        row = dict(
+        row: dict[str, Any] = dict(
             eigenvalue=snapshot.eigenvalues,
             energy=np.diag(snapshot.energy_gram).real,
             backward_error=snapshot.backward_error,

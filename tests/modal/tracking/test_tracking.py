@@ -623,8 +623,8 @@ def test_reduced_basis_and_full_solves_agree() -> None:
 
 
 def test_rigid_modes_stand_beside_the_elastic_ones() -> None:
-    """A free beam that starts to turn: those of its frame enter below the elastic ones, none of which
-    is lost.
+    """A free beam that starts to turn: modes of its frame enter below the elastic ones, none of
+    which is lost.
 
     Turning about z at ω, the translation across the axis has λ = ± iω (A8) twice.
     """
