@@ -21,10 +21,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Machine:
-    """A frozen system and how many zero eigenvalues its rigid motions have."""
+    """A frozen system, how many zero eigenvalues its rigid motions have, and all eigenvalues that
+    the kinematics of its frame prescribe where these are not zero."""
 
     system: FrozenSystem
     zeros: int = 0
+    prescribed: tuple[complex, ...] = ()
 
 
 def spread(rng: Generator, low: float, high: float) -> float:

@@ -8,6 +8,7 @@ for a larger one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mpmath
@@ -46,8 +47,15 @@ class Truth:
         return abs(self.growth) <= self.resolution and not self.exact
 
 
-def truth(M: Array, C: Array, K: Array, zeros: int = 0) -> Truth:
-    """The mode that grows most; zeros: how many zero eigenvalues rigid motions have."""
+def truth(
+    M: Array, C: Array, K: Array, zeros: int = 0, prescribed: Sequence[complex] = ()
+) -> Truth:
+    """The mode that grows most, of those that are not left out.
+
+    zeros: how many zero eigenvalues rigid motions have; prescribed: further eigenvalues, rad/s,
+    that the frame has.
+    """
+    left_out = (0.0,) * zeros + tuple(prescribed)
     n = len(M)
     scale = 1.0 / np.sqrt(np.diag(M))
     scaled = [A * np.outer(scale, scale) for A in (M, C, K)]
@@ -62,13 +70,13 @@ def truth(M: Array, C: Array, K: Array, zeros: int = 0) -> Truth:
     pairing = np.abs((left.conj() * right).sum(axis=0))
     with np.errstate(divide="ignore"):
         resolution = ROUND_OFF * np.linalg.norm(A) / pairing
-    kept = np.argsort(np.abs(values))[zeros:]
+    kept = np.array(_without(values * rate, left_out))
     values, resolution, right = values[kept], resolution[kept], right[:, kept]
     worst = int(values.real.argmax())
     if values[worst].real > resolution[worst] or np.all(values.real < -resolution):
         return _judged(values[worst] * rate, resolution[worst] * rate, False)
     if n <= SMALL:
-        return _of_all(M, C, K, zeros, rate)
+        return _of_all(M, C, K, left_out, rate)
     unclear = np.flatnonzero((values.real >= -resolution) & (values.imag >= 0.0))
     if len(unclear) > REFINED:
         return _judged(values[worst] * rate, resolution[worst] * rate, False)
@@ -93,7 +101,15 @@ def _judged(value: complex, resolution: float, exact: bool) -> Truth:
     return Truth(growth, abs(value), abs(value.imag), float(resolution), exact)
 
 
-def _of_all(M: Array, C: Array, K: Array, zeros: int, rate: float) -> Truth:
+def _without(values: Sequence[complex] | Complex, left_out: Sequence[complex]) -> list[int]:
+    """Numbers of the values without the nearest to each of those that are left out."""
+    kept = list(range(len(values)))
+    for value in left_out:
+        kept.remove(min(kept, key=lambda j: abs(values[j] - value)))
+    return kept
+
+
+def _of_all(M: Array, C: Array, K: Array, left_out: Sequence[complex], rate: float) -> Truth:
     """From all eigenvalues, with 50 digits."""
     n = len(M)
     with mpmath.workdps(DIGITS):
@@ -105,7 +121,8 @@ def _of_all(M: Array, C: Array, K: Array, zeros: int, rate: float) -> Truth:
             A[i, n + i] = 1
             for j in range(n):
                 A[n + i, j], A[n + i, n + j] = -S[i, j], -E[i, j]
-        values = sorted(mpmath.eig(A, left=False, right=False), key=abs)[zeros:]
+        found = mpmath.eig(A, left=False, right=False)
+        values = [found[j] for j in _without([value * rate for value in found], left_out)]
         worst = max(values, key=lambda value: value.real)
         growth = worst.real if abs(worst.real) > ZERO * abs(worst) else mpmath.mpf(0)
         parts = (growth, abs(worst), abs(worst.imag))

@@ -105,7 +105,8 @@ def in_other_units(rng: Generator, machine: Machine) -> Machine:
         A = getattr(system, name).toarray() * np.outer(factor, factor) * (mass * time**power)
         parts[name] = A[np.ix_(order, order)]
     rigid = (system.rigid / factor[:, None])[order]
-    return Machine(FrozenSystem(**parts, rigid=rigid), machine.zeros)
+    prescribed = tuple(time * value for value in machine.prescribed)
+    return Machine(FrozenSystem(**parts, rigid=rigid), machine.zeros, prescribed)
 
 
 HARDER = {

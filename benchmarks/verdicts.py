@@ -24,6 +24,7 @@ import modal
 import modal.proofs.verdict
 from assembly.errors import FrozenMotionError
 from assembly.system.frozen import FrozenSystem
+from benchmarks.verdict_free import FREE
 from benchmarks.verdict_large import LARGER
 from benchmarks.verdict_machines import DERIVED, Machine
 from benchmarks.verdict_maps import map_points
@@ -34,7 +35,7 @@ from benchmarks.verdict_variants import HARDER, in_other_units
 PROVED = 0.9  # share that must be proved where damping is positive definite
 NULL = 1e-12  # of a unit diagonal: damping is positive definite above
 RESOLVED = 1e-12  # of |λ|: a growth rate below is at the round-off of the matrices
-KINDS: dict[str, Callable[[np.random.Generator], Machine]] = DERIVED | HARDER | ASSEMBLED
+KINDS: dict[str, Callable[[np.random.Generator], Machine]] = DERIVED | FREE | HARDER | ASSEMBLED
 
 
 @dataclass
@@ -95,7 +96,7 @@ def exact(machine: Machine) -> Truth:
     """The truth of a machine, from its matrices alone."""
     system = machine.system
     M, C, K = (A.toarray() for A in (system.M, system.damping, system.stiffness))
-    return truth(M, C, K, machine.zeros)
+    return truth(M, C, K, machine.zeros, machine.prescribed)
 
 
 def asked(row: Row, machine: Machine, real: Truth, name: str, seed: int) -> str:

@@ -155,12 +155,11 @@ def _matched(floquet: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
 
 
 def _window(tracks: xr.Dataset) -> NDArray[np.intp]:
-    """The elastic tracks that exist at the first instant."""
+    """The tracks that exist at the first instant, without those that the frame prescribes."""
     exists = np.isfinite(tracks.eigenvalue.values[0].real)
-    elastic = tracks.kind.values[0] == "elastic"
-    tracked = np.flatnonzero(exists & elastic)
+    tracked = np.flatnonzero(exists & (tracks.kind.values[0] != "prescribed"))
     if not tracked.size:
-        raise InputError("tracks: none of the modes of the first instant is elastic")
+        raise InputError("tracks: the first instant has no mode but those of its frame")
     return tracked
 
 

@@ -56,7 +56,7 @@ class NonlinearStart:
         if mode >= len(modes):
             raise InputError(f"mode: the model has {len(modes)} modes, counted from 0; got {mode}")
         self.lam = complex(modes.eigenvalues[mode])
-        if modes.kind[mode] == "rigid" or self.lam == 0.0:
+        if modes.kind[mode] != "elastic" or self.lam == 0.0:
             raise InputError(f"mode: mode {mode} is rigid; choose an elastic one")
         self.largest = _largest(self.system, modes.right[:, mode])
         scale = 1.0 / modes.right[self.largest, mode]

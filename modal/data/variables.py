@@ -85,7 +85,7 @@ TRACKS: Table = {
     ),
     "certainty": Variable("least MAC accepted since the previous instant", "1", _TRACK),
     "event": Variable("event of the mode since the previous instant", None, _TRACK),
-    "kind": Variable("rigid or elastic", None, _TRACK),
+    "kind": Variable("elastic, rigid, or prescribed by the frame", None, _TRACK),
     "frozen_interval": Variable(
         "how long the modes of the instant stand for the motion", "s", _TRACK
     ),

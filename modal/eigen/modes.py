@@ -31,8 +31,10 @@ class Modes:
     condition_number : ndarray, shape (k,)
         Relative change of λ per unit of backward error; infinite for a defective eigenvalue.
     kind : ndarray of str, shape (k,)
-        "rigid" where more than half of the kinetic energy is in the rigid velocity fields of the
-        system, as far as their number allows; else "elastic".
+        "prescribed" where the kinematics of the frame prescribe the eigenvalue: a free body that
+        moves uniformly, or is turned by a constant angle, seen from the turning frame. "rigid"
+        where more than half of the kinetic energy is in the rigid velocity fields of the system, as
+        far as their number allows; else "elastic". Rigid modes count in every verdict.
     deflated : int
         Number of zero eigenvalues removed.
     factorization : str

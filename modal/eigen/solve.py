@@ -24,6 +24,7 @@ from modal.eigen.crowd import crowd_of
 from modal.eigen.deflation import with_null_space, without_stiffness
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
+from modal.eigen.prescribed import prescribed_modes
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
@@ -164,6 +165,7 @@ def solve(
         raise InputError("M: is zero; a mode needs mass")
     if isinstance(deflation, NullChain):
         return run(system, quadratic)
+    original = system
     scaled = scaled_system(system, quadratic)
     if scaled is not None:
         system, quadratic = scaled.system, Quadratic(scaled.system)
@@ -176,7 +178,15 @@ def solve(
         if scaled is not None and isinstance(stopped.partial, Modes):
             raise ConvergenceError(str(stopped), scaled.restored(stopped.partial)) from None
         raise
-    return modes if scaled is None else scaled.restored(modes)
+    return _with_prescribed(original, modes if scaled is None else scaled.restored(modes))
+
+
+def _with_prescribed(system: FrozenSystem, modes: Modes) -> Modes:
+    """The same modes; `kind` says which of the rigid ones the frame prescribes."""
+    if not system.rigid.shape[1]:
+        return modes
+    prescribed = prescribed_modes(system, modes.eigenvalues, modes.right, modes.deflated)
+    return replace(modes, kind=np.where(prescribed, "prescribed", modes.kind))
 
 
 def _is_small(problem: ModeProblem) -> bool:

@@ -212,8 +212,8 @@ class ReducedMethod:
         assert self.reducer is not None
         private = self.reducer.branch(max(float(needed.min()), SHARPEST))
         private.train(at.take(left[spread(len(left), SOME)]))
-        modes, certificate, rigid = private.solve(at.take(left))
-        failing = left[private.accepted(modes, certificate, rigid).max(axis=1) > 1.0]
+        modes, certificate, prescribed = private.solve(at.take(left))
+        failing = left[private.accepted(modes, certificate, prescribed).max(axis=1) > 1.0]
         if failing.size:
             private.train(at.take(failing))
         return self._verdicts(private, at.take(left))
@@ -227,10 +227,10 @@ class ReducedMethod:
         round-off is below its bound. With proved=True it must also be unstable, or proved stable,
         or have no finite box in which a proof is possible.
         """
-        modes, certificate, rigid, proof = reducer.proved(at)
+        modes, certificate, prescribed, proof = reducer.proved(at)
         k = reducer.wanted
-        accepted = reducer.accepted(modes, certificate, rigid).max(axis=1) <= 1.0
-        lam = np.where(rigid, np.nan, modes.eigenvalues)[:, :k]
+        accepted = reducer.accepted(modes, certificate, prescribed).max(axis=1) <= 1.0
+        lam = np.where(prescribed, np.nan, modes.eigenvalues)[:, :k]
         bounds = certificate.error_bound[:, :k]
         noise = (NOISE * certificate.round_off * modes.condition)[:, :k]
         size = np.abs(lam.real)

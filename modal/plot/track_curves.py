@@ -25,9 +25,9 @@ EVENT_MARKERS = {
 
 
 def rigid_modes(tracks: Dataset) -> list[bool]:
-    """Which tracks are rigid throughout."""
+    """Which tracks are rigid throughout, prescribed or not."""
     kinds = tracks["kind"].transpose("mode", ...).values
-    return [bool(np.all(row == "rigid")) for row in kinds]
+    return [bool(np.isin(row, ("rigid", "prescribed")).all()) for row in kinds]
 
 
 def label_of(tracks: Dataset, mode: int) -> str:
@@ -120,14 +120,14 @@ def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     looks = styles(tracks.sizes["mode"], rigid)
     thin = any(style["ls"] != "-" for style in looks)
     for mode, style in enumerate(looks):
-        if rigid[mode]:
+        if bool((tracks["kind"].isel(mode=mode) == "prescribed").all()):
             continue
         artists += ax.plot(x, tracks["growth_rate"].isel(mode=mode), **style)
         sigma = tracks["growth_rate_corrected"].isel(mode=mode)
         ax.plot(x, sigma, **(style | ({"lw": 0.6} if thin else {"ls": "--", "lw": 1.0})))
     ax.axhline(0.0, color="black", lw=0.8)
     # Damping of high modes is orders above what decides stability: both must be legible.
-    rates = tracks["growth_rate"].where(tracks["kind"] != "rigid").values
+    rates = tracks["growth_rate"].where(tracks["kind"] != "prescribed").values
     largest = float(np.nanmax(np.abs(rates), initial=0.0))
     label = axis_label(tracks["growth_rate"], "growth rate")
     if largest > 0.0:

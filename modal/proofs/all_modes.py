@@ -18,6 +18,7 @@ from modal.eigen.solvers.pairs import clusters
 from modal.types import Array, Complex
 
 SURE = 4.0  # times its error bound: a growth rate beyond this has a certain sign
+FORMED = 4e-14  # of |K|: what round-off of the sums that form a stiffness can make, with a margin
 FLOOR = 4.0 * np.finfo(float).eps  # backward error that no solution is expected to be below
 
 
@@ -53,7 +54,23 @@ def all_modes(system: FrozenSystem) -> tuple[Complex, Array] | None:
         ]
         bound = np.maximum(np.maximum(*errors), FLOOR) * weights * sizes[0] * sizes[1]
         bound = bound / np.abs(pairing)
+        bound = np.maximum(bound, sign_of_stiffness(quadratic, lam, X, Y, pairing))
         corrected = lam - (Y.conj() * right).sum(axis=0) / pairing
     if not np.all(np.abs(corrected.real) > SURE * bound):
         return None
     return np.where(lam.imag == 0.0, corrected.real + 0j, corrected), bound
+
+
+def sign_of_stiffness(
+    quadratic: Quadratic, lam: Complex, right: Complex, left: Complex, pairing: Complex
+) -> Array:
+    """What the round-off of the stiffness changes in real eigenvalues (k,), rad/s; zero elsewhere.
+
+    A stiffness below the round-off of K may be of either sign: a soft spring beside a stiff body,
+    or a null space that is not given as `rigid`. pairing (k,): yᴴQ′(λ)x. A change of K that is
+    symmetric moves an undamped oscillation along the imaginary axis.
+    """
+    terms = (np.abs(left) * (abs(quadratic.K) @ np.abs(right))).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = np.nan_to_num(FORMED * terms / np.abs(pairing), nan=np.inf)
+    return np.asarray(np.where(lam.imag == 0.0, change, 0.0))

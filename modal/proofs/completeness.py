@@ -296,7 +296,7 @@ class Completeness:
         residuals : tuple of ndarray, shape (P, k)
             Dual norms of the residuals of right and left vectors, infinite where not known.
         skipped : ndarray of bool, shape (P, k)
-            Modes that are rigid motions.
+            Modes that the frame prescribes: the full problem has them exactly.
         floor : ndarray, shape (P,)
             Growth rates, 1/s: the line Re λ = floor takes the place of the imaginary axis, on which
             Re zᴴQz is larger still.

@@ -20,7 +20,7 @@ MARGIN = 1.01  # by which the basis can miss the lowest ratio of stiffness to ma
 
 @dataclass(frozen=True)
 class Examined:
-    """Certified elastic modes of one system and what is known of the others.
+    """Certified modes of one system and what is known of the others.
 
     eigenvalues, error_bound (k,) rad/s; proof: a code of modal/proofs/codes.py.
     """
@@ -42,14 +42,14 @@ def examine(system: FrozenSystem, k: int) -> Examined | None:
     try:
         if not reducer.train(at):
             return None
-        modes, certificate, rigid, proof = reducer.proved(at)
+        modes, certificate, prescribed, proof = reducer.proved(at)
         hidden = np.abs(modes.eigenvalues.real) <= certificate.error_bound
-        if np.any(hidden & ~rigid & ~modes.exact[:, None]):
+        if np.any(hidden & ~prescribed & ~modes.exact[:, None]):
             reducer = reducer.branch(SHARPEST)
             reducer.train(at)
-            modes, certificate, rigid, proof = reducer.proved(at)
-        elastic = np.flatnonzero(~rigid[0] & np.isfinite(modes.eigenvalues[0]))
-        elastic = elastic[: reducer.wanted]
+            modes, certificate, prescribed, proof = reducer.proved(at)
+        counted = np.flatnonzero(~prescribed[0] & np.isfinite(modes.eigenvalues[0]))
+        counted = counted[: reducer.wanted]
         bounds = reducer.prover.box.at(at)
         projected = reducer.projected
         symmetric = np.tensordot(
@@ -60,7 +60,7 @@ def examine(system: FrozenSystem, k: int) -> Examined | None:
             float(bounds.gyroscopic[0]), float(bounds.circulatory[0]), MARGIN * max(0.0, -lowest)
         )
         return Examined(
-            modes.eigenvalues[0, elastic], certificate.error_bound[0, elastic], int(proof[0]), box
+            modes.eigenvalues[0, counted], certificate.error_bound[0, counted], int(proof[0]), box
         )
     finally:
         reducer.destroy()

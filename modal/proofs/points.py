@@ -111,7 +111,7 @@ class Prover:
         at: Coefficients,
         modes: SmallModes,
         certificate: ErrorBounds,
-        rigid: Mask,
+        prescribed: Mask,
     ) -> NDArray[np.int8]:
         """What proves that all unstable modes of the points (P,) are among the first ones.
 
@@ -121,8 +121,8 @@ class Prover:
             All modes of the reduced problem at every point, the certified ones first.
         certificate : Certificate
             Of the first modes.
-        rigid : ndarray of bool, shape (P, k)
-            Which of the modes are rigid motions.
+        prescribed : ndarray of bool, shape (P, k)
+            Which of the modes the frame prescribes.
         """
         completeness = self._completeness
         assert completeness is not None
@@ -137,7 +137,7 @@ class Prover:
         if left.size:
             done = self._counted(
                 completeness, forms, projected, at.take(left), boxes.take(left), modes.points(left),
-                certificate, left, rigid[left],
+                certificate, left, prescribed[left],
             )  # fmt: skip
             out[left[done]] = COUNT
         return out
@@ -152,7 +152,7 @@ class Prover:
         modes: SmallModes,
         certificate: ErrorBounds,
         index: Index,
-        rigid: Mask,
+        prescribed: Mask,
     ) -> Mask:
         known = certificate.right.shape[1]
         residuals = []
@@ -162,15 +162,28 @@ class Prover:
             residuals.append(full)
         bound, first = certificate.error_bound[index], modes.eigenvalues[:, :known]
         W = boxes.angular_frequency[:, None]
-        near = (np.abs(first.real) <= bound) & (np.abs(first.imag) <= W + bound) & ~rigid[:, :known]
+        near = (
+            (np.abs(first.real) <= bound)
+            & (np.abs(first.imag) <= W + bound)
+            & ~prescribed[:, :known]
+        )
         noise = NOISE * certificate.round_off[index] * modes.condition[:, :known]
         hidden = near & (np.abs(first.real) > noise)
         floor = AXIS_MARGIN * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
         beyond = modes.eigenvalues[:, known:]
         others = (beyond.real > 0.0) & (np.abs(beyond.imag) <= W * (1.0 + OUTSIDE))
+        others &= ~prescribed[:, known:]
         pairing = derivative_pairing(projected, at, modes)
         complete = completeness.complete(
-            forms, projected, at, boxes, modes, pairing, (residuals[0], residuals[1]), rigid, floor
+            forms,
+            projected,
+            at,
+            boxes,
+            modes,
+            pairing,
+            (residuals[0], residuals[1]),
+            prescribed,
+            floor,
         )
         return np.asarray(complete & ~hidden.any(axis=1) & ~others.any(axis=1))
 

@@ -66,14 +66,14 @@ class ProvingReducer(Reducer):
         proof = self.prover.without_modes(shared, at)
         if not np.any((proof == MODES) & self.prover.provable(at)):
             return *self.solve(at), proof
-        every, rigid = self.solved(at, every=True)
+        every, prescribed = self.solved(at, every=True)
         count = self.wanted + self.extra
         modes = every.first(count)
         certificate = error_bounds(self.projected, at, modes)
         counted = self.prover.proofs(
-            self._complement(), self.projected, at, every, certificate, rigid
+            self._complement(), self.projected, at, every, certificate, prescribed
         )
-        return modes, certificate, rigid[:, :count], np.where(proof != MODES, proof, counted)
+        return modes, certificate, prescribed[:, :count], np.where(proof != MODES, proof, counted)
 
     def local(self, at: Coefficients, guard: int = 1) -> Self:
         other = super().local(at, guard)

@@ -6,20 +6,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.errors import AccuracyError, ConvergenceError, InputError
 from assembly.linalg.combination import Combination, Kronecker
 from assembly.magnitudes import check_count
 from assembly.system.frozen import PARTS, FrozenSystem, check_is_frozen
-from assembly.system.null_chain import null_fields
-from modal.eigen.quadratic import diagonally_scaled
+from assembly.system.null_chain import null_fields, pinned_dofs
+from modal.eigen.quadratic import Quadratic, diagonally_scaled
 from modal.eigen.solve import solve
-from modal.proofs.all_modes import all_modes
+from modal.proofs.all_modes import all_modes, sign_of_stiffness
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
 from modal.proofs.forms import Forms
+from modal.proofs.free_motion import without_translations
 from modal.proofs.judge import judge
 from modal.proofs.lyapunov import decays
 from modal.proofs.one_state import examine
@@ -38,7 +38,7 @@ NOISE = 1e-8
 
 @dataclass(frozen=True)
 class Stability:
-    """A verdict on all elastic modes of a frozen system.
+    """A verdict on all modes of a frozen system.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Stability:
     box : Box
         Where an unstable eigenvalue must lie.
     eigenvalues : ndarray, shape (m,)
-        Elastic eigenvalues examined, rad/s, those of smallest |λ| first.
+        Eigenvalues examined, rad/s, those of smallest |λ| first.
     bounds : ndarray, shape (m,)
         Their error bounds, rad/s.
     """
@@ -102,7 +102,7 @@ class Stability:
 
 
 def stability(system: FrozenSystem, k: int = 10) -> Stability:
-    """The verdict on all elastic modes of a frozen system, with its proof.
+    """The verdict on all modes of a frozen system, with its proof.
 
     Parameters
     ----------
@@ -130,8 +130,9 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     The methods, in rising cost: energy, one Cholesky factorization (Kelvin, Tait and Chetaev); the
     count of all modes in the box |Im λ| ≤ max(γ/2, κ) outside which no mode is unstable (`Box`);
     a Lyapunov function. docs/theory.md, "A verdict on all modes", derives them. Up to 300 degrees
-    of freedom LAPACK finds all modes; larger systems are examined with a reduced basis. Rigid
-    motions, which no stiffness resists, do not count.
+    of freedom LAPACK finds all modes; larger systems are examined with a reduced basis.
+    Motions that the kinematics of a free body's frame prescribe do not count; its other motions as
+    a whole do.
 
     Examples
     --------
@@ -154,6 +155,12 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     if system.n > ALL_MODES:
         return _large(system, int(k))
     system = _balanced(system)
+    zeros = 0
+    if system.rigid.shape[1]:
+        free = without_translations(system)
+        if free is None:
+            return _without_modes(ENERGY, Box(0.0, 0.0, 0.0))
+        system, zeros = free
     forms = Forms.of(system)
     box = _box(forms)
     if box.circulatory == 0.0 and _is_resisted(system, forms):
@@ -165,10 +172,17 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
         modes = solve(system, k=2 * system.n, backend="dense")
     except (AccuracyError, ConvergenceError):
         return _conclude(*_lowest(system, int(k)), MODES, box)
-    elastic = np.asarray(modes.kind) == "elastic"
-    mode_count = modes.deflated + int(np.where(modes.eigenvalues.imag > 0.0, 2, 1).sum())
+    counts = np.asarray(modes.kind) != "prescribed"
+    quadratic, lam = Quadratic(system), modes.eigenvalues
+    pairing = quadratic.pairing(lam, modes.left, modes.right)
+    static = sign_of_stiffness(quadratic, lam, modes.right, modes.left, pairing)
+    bound = np.maximum(modes.error_bound, static)
+    mode_count = modes.deflated + int(np.where(lam.imag > 0.0, 2, 1).sum())
+    if modes.deflated > zeros:
+        # The stiffness of some motion is zero by round-off: the sign of its λ² is not known.
+        return replace(_conclude(lam[counts], bound[counts], MODES, box), examined_to=0.0)
     proof = COUNT if mode_count == 2 * system.n else MODES
-    return _conclude(modes.eigenvalues[elastic], modes.error_bound[elastic], proof, box)
+    return _conclude(lam[counts], bound[counts], proof, box)
 
 
 def _scalar_mass(system: FrozenSystem) -> sp.csr_matrix:
@@ -195,7 +209,7 @@ def _balanced(system: FrozenSystem) -> FrozenSystem:
         )
         for name in PARTS
     }
-    return FrozenSystem(**parts, rigid=system.rigid / d[:, None])
+    return FrozenSystem(**parts, rigid=system.rigid / d[:, None], parameters=system.parameters)
 
 
 def _box(forms: Forms) -> Box:
@@ -212,10 +226,8 @@ def _is_resisted(system: FrozenSystem, forms: Forms) -> bool:
     V = null_fields(system)
     if V.shape[1] == 0:
         return is_definite(forms.symmetric)
-    free = np.setdiff1d(np.arange(system.n), la.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]])
-    return V.shape[1] == system.rigid.shape[1] and is_definite(
-        sp.csr_matrix(forms.symmetric[free][:, free])
-    )
+    free = np.setdiff1d(np.arange(system.n), pinned_dofs(V))
+    return is_definite(sp.csr_matrix(forms.symmetric[free][:, free]))
 
 
 def _large(system: FrozenSystem, k: int) -> Stability:
@@ -232,8 +244,8 @@ def _large(system: FrozenSystem, k: int) -> Stability:
 def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
     """The k lowest elastic eigenvalues and their error bounds."""
     modes = solve(system, k=min(k + 2 * system.rigid.shape[1], 2 * system.n))
-    elastic = np.asarray(modes.kind) == "elastic"
-    return modes.eigenvalues[elastic][:k], modes.error_bound[elastic][:k]
+    counts = np.asarray(modes.kind) != "prescribed"
+    return modes.eigenvalues[counts][:k], modes.error_bound[counts][:k]
 
 
 def _without_modes(proof: int, box: Box) -> Stability:

@@ -94,6 +94,7 @@ class AffineFamily:
         self.freeze = freeze
         self.terms: list[Term] = []
         self._number: dict[int, int] = {}
+        self._parts: list[set[str]] = []
         first = freeze(sample)
         self.n, self.rigid, self.dofs = first.n, first.rigid, first.dofs
         self.register(first)
@@ -107,15 +108,18 @@ class AffineFamily:
         made.n, made.rigid, made.dofs = operators[0].shape[0], rigid, dofs
         made.terms = [Term(operator) for operator in operators]
         made._number = {id(operator): j for j, operator in enumerate(operators)}
+        made._parts = [set() for _ in operators]
         return made
 
     def register(self, system: FrozenSystem) -> None:
         """Take up the operators of a system that are new."""
-        for part in system.parts.values():
+        for name, part in system.parts.items():
             for _, operator in part.terms:
                 if id(operator) not in self._number:
                     self._number[id(operator)] = len(self.terms)
                     self.terms.append(Term(operator))
+                    self._parts.append(set())
+                self._parts[self._number[id(operator)]].add(name)
         if system.rigid is not self.rigid:
             self.rigid = common_motions(self.rigid, system.rigid)
 
@@ -140,7 +144,14 @@ class AffineFamily:
         """
         other = copy.copy(self)
         other.terms, other._number = list(self.terms), dict(self._number)
+        other._parts = [set(names) for names in self._parts]
         return other, other.coefficients(points)
+
+    @property
+    def is_euler(self) -> Mask:
+        """Operators (J,) whose part in the stiffness is that of K(ε) alone."""
+        others = set(STIFFNESS_PARTS) - {"K_epsilon"}
+        return np.array(["K_epsilon" in names and not names & others for names in self._parts])
 
     def row(self, system: FrozenSystem, names: tuple[str, ...]) -> dict[int, float]:
         """The multipliers of the operators in the sum of some named parts, by their numbers."""

@@ -25,6 +25,7 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.linalg.combination import Kronecker
+from modal.eigen.prescribed import RigidImages, mass_orthonormal
 from modal.reduction.affine import AffineFamily, Term
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.projection import projections
@@ -75,7 +76,11 @@ class ReducedBasis:
         sketches: Sketches,
     ) -> None:
         self._set(family, reference, sketches.theta, sketches.xi, 0.0)
-        self._append(start.V, start.MV)
+        if not family.rigid.shape[1]:
+            self._append(start.V, start.MV)
+            return
+        self._append(*mass_orthonormal(reference.mass, family.rigid))
+        self.include(start.V)
 
     @classmethod
     def bare(cls, family: AffineFamily, reference: ReferenceOperator) -> ReducedBasis:
@@ -111,6 +116,7 @@ class ReducedBasis:
         self.sketched = np.zeros((count, 2, p, 0))
         self.transposed = np.zeros((count, 2, p, 0))
         self._overlap = np.zeros((0, 0))
+        self._images: RigidImages | None = None
         self._rigid = rigid_fields(family.rigid, reference)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -202,6 +208,26 @@ class ReducedBasis:
         self.sketched = np.concatenate([self.sketched, sketched], axis=3)
         self.transposed = np.concatenate([self.transposed, transposed], axis=3)
         self._overlap = self._rigid.T @ V
+        if self.family.rigid.shape[1]:
+            self._without_rigid()
+
+    @property
+    def images(self) -> RigidImages:
+        """The products of the operators of the basis with the rigid fields; the last are stored."""
+        count = len(self.matrices)
+        if self._images is None or len(self._images.inner) != count:
+            operators = [term.operator for term in self.family.terms[:count]]
+            self._images = RigidImages(self.reference.mass, self.family.rigid, operators)
+        return self._images
+
+    def _without_rigid(self) -> None:
+        """Remove what round-off makes of operators that annihilate the rigid fields."""
+        inside = self._overlap.T @ self._overlap
+        for j in np.flatnonzero(self.images.annihilates):
+            A = self.matrices[j] - self.matrices[j] @ inside
+            self.matrices[j] = A - inside @ A
+            for sketches in (self.sketched, self.transposed):
+                sketches[j] -= sketches[j] @ inside
 
     def projected(self) -> Projected:
         """The projections in the coordinates of the Ritz vectors of K_ref."""
@@ -238,7 +264,7 @@ def rigid_fields(rigid: Array, reference: ReferenceOperator) -> Array:
     """M R of the M-orthonormal rigid fields R, (n, m)."""
     if rigid.shape[1] == 0:
         return rigid
-    return MassBasis(reference.mass).directions(rigid.copy())[1]
+    return mass_orthonormal(reference.mass, rigid)[1]
 
 
 class Sketches:

@@ -23,6 +23,7 @@ from modal.reduction.inverse_iteration import lowest_eigenpairs
 from modal.types import Array, Complex, Index, Mask
 
 BATCH = 25  # points whose matrices are formed together: a few megabytes
+INVERTIBLE = 1e-9  # singular value of unit eigenvectors below which their inverse is not accurate
 FEW = 0.5  # modes for each vector of the basis up to which vectors are found one by one
 LEAST_SQUARE = 1e-6  # of the fourth eigenvalue of (K, M): least square of a frequency that scales
 
@@ -53,6 +54,17 @@ class SmallModes:
             right=np.take_along_axis(self.right, pick, 2),
             left=np.take_along_axis(self.left, pick, 2),
             condition=np.take_along_axis(self.condition, index, 1),
+        )
+
+    def without(self, left_out: Mask) -> SmallModes:
+        """The same with NaN in place of some modes (P, k)."""
+        hidden = left_out[:, None, :]
+        return replace(
+            self,
+            eigenvalues=np.where(left_out, np.nan, self.eigenvalues),
+            right=np.where(hidden, np.nan, self.right),
+            left=np.where(hidden, np.nan, self.left),
+            condition=np.where(left_out, np.nan, self.condition),
         )
 
     def first(self, k: int) -> SmallModes:
@@ -216,13 +228,13 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
 
 def _every(A: Array, spread: Array, k: int) -> tuple[Complex, Complex, Complex]:
     """The k eigenpairs of smallest |λ| of matrices (P, 2r, 2r) from all of them; NaN for none."""
-    try:
-        lam, X = np.linalg.eig(A)
+    lam, X = np.linalg.eig(A)
+    if np.linalg.svd(X, compute_uv=False)[:, -1].min() > INVERTIBLE:
         Y = np.linalg.inv(X).conj().transpose(0, 2, 1)
-    except np.linalg.LinAlgError:
-        # An exactly defective matrix has no inverse of eigenvectors: left ones by themselves.
+    else:
+        # The inverse of the eigenvectors of a defective matrix is round-off: left ones by LAPACK.
         both = [la.eig(a, left=True, right=True, check_finite=False) for a in A]
-        lam, Y, X = (np.stack([found[i] for found in both]) for i in range(3))
+        lam, Y, X = (np.stack([eigen[i] for eigen in both]) for i in range(3))
     lam, X, Y = separated(lam, X, Y, spread)
     upper = lam.imag >= 0.0
     size = np.where(upper, np.abs(lam), np.inf)

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.types import Inexact
-from modal.eigen.checked_modes import most_rigid
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected, ReducedBasis, Sketches
 from modal.reduction.error_bounds import ErrorBounds, derivative_pairing, error_bounds, mass_norm
@@ -119,7 +118,8 @@ class Reducer:
         """
         r = self.projected.size
         modes, _, _ = self.solve(at)
-        last = np.nanmax(np.abs(modes.eigenvalues[:, : self.wanted]), axis=1)
+        sizes = np.abs(modes.eigenvalues[:, : self.wanted])
+        last = np.nan_to_num(sizes).max(axis=1)
         flat = self.projected.matrices.reshape(-1, r * r)
         at = at.padded(len(flat))
         E, K = ((part @ flat).reshape(-1, r, r) for part in (at.damping, at.stiffness))
@@ -141,36 +141,51 @@ class Reducer:
         return 0.01 * float(self.projected.frequency[min(m, self.projected.size - 1)])
 
     def solve(self, at: Coefficients) -> tuple[SmallModes, ErrorBounds, Mask]:
-        """Modes of the points in the present basis, elastic ones first; which are rigid (P, k′)."""
+        """Modes of the points in the present basis; which are prescribed (P, k′): they are last."""
         at = at.padded(len(self.projected.matrices))
-        modes, rigid = self.solved(at)
-        return modes, error_bounds(self.projected, at, modes), rigid
+        modes, prescribed = self.solved(at)
+        return modes, error_bounds(self.projected, at, modes), prescribed
 
     def solved(self, at: Coefficients, every: bool = False) -> tuple[SmallModes, Mask]:
-        """The lowest modes of the points, or all of them, and which are rigid (P, k′)."""
+        """The lowest modes of the points, or all of them, and which are prescribed (P, k′)."""
         at = at.padded(len(self.projected.matrices))
         conservative = self.family.conservative(at)
         modes = solve_points(
             self.projected, at, conservative, self.wanted + self.extra, self.threads, every
         )
-        rigid = self._rigid(at, modes)
-        return self._trimmed(modes, rigid) if self.extra else (modes, rigid)
+        prescribed = self._prescribed(at, modes)
+        return self._trimmed(modes, prescribed) if self.extra else (modes, prescribed)
 
-    def _rigid(self, at: Coefficients, modes: SmallModes) -> Mask:
-        q = modes.right
+    def _prescribed(self, at: Coefficients, modes: SmallModes) -> Mask:
+        """Modes (P, k) that the kinematics of the frame prescribe."""
+        out = np.zeros(modes.eigenvalues.shape, dtype=bool)
         if not self.extra:
-            return np.zeros(modes.eigenvalues.shape, dtype=bool)
-        share = (np.abs(np.einsum("mr,prk->pmk", self.projected.overlap, q)) ** 2).sum(axis=1)
-        share = share / (np.abs(q) ** 2).sum(axis=1)
-        return most_rigid(share, modes.eigenvalues, self.extra)
+            return out
+        images = self.basis.images
+        count = at.stiffness.shape[1]
+        euler = np.where(self.family.is_euler[:count], at.stiffness, 0.0)
+        weights = self.reference.mass_weights
+        tables = (at.mass, at.damping, at.stiffness)
+        same = (at.mass == np.pad(weights, (0, count - len(weights)))).all(axis=1)
+        for p in np.flatnonzero(same):
+            lam, q = modes.eigenvalues[p], modes.right[p]
+            there = np.isfinite(lam)
+            motion = images.prescribed(at.damping[p], at.stiffness[p], euler[p])
+            if motion.zeros is None:
+                M, E, K = (np.tensordot(c[p], self.projected.matrices, 1) for c in tables)
+                motion = motion.counted(M, E, K, self.projected.overlap.T)
+            shares = self.projected.overlap @ q[:, there] / np.linalg.norm(q[:, there], axis=0)
+            out[p, there] = motion.mask(lam[there], shares)
+        return out
 
-    def _trimmed(self, modes: SmallModes, rigid: Mask) -> tuple[SmallModes, Mask]:
-        """Elastic modes first, by |λ|, then the rigid ones."""
-        index = np.argsort(rigid, axis=1, kind="stable")
-        return modes.take(index), np.take_along_axis(rigid, index, 1)
+    def _trimmed(self, modes: SmallModes, prescribed: Mask) -> tuple[SmallModes, Mask]:
+        """The prescribed modes last, without values, which are exact; the others by |λ|."""
+        modes = modes.without(prescribed)
+        index = np.argsort(prescribed, axis=1, kind="stable")
+        return modes.take(index), np.take_along_axis(prescribed, index, 1)
 
-    def accepted(self, modes: SmallModes, certificate: ErrorBounds, rigid: Mask) -> Array:
-        """error_bound / allowed (P, k′) of the wanted elastic modes, at most 1 where it holds.
+    def accepted(self, modes: SmallModes, certificate: ErrorBounds, prescribed: Mask) -> Array:
+        """error_bound / allowed (P, k′) of the wanted modes, at most 1 where it holds.
 
         An eigenvalue so ill-conditioned (about to coalesce with another, or with its negative at
         zero) that no basis can reach the tolerance counts as accepted when the perturbation behind
@@ -179,7 +194,7 @@ class Reducer:
         allowed = self.tolerance * np.maximum(np.abs(modes.eigenvalues), self.floor)
         small = np.maximum(FAR_BELOW * allowed, 4.0 * certificate.round_off)
         ratio = np.fmin(certificate.error_bound / allowed, certificate.perturbation / small)
-        ratio[rigid | np.isnan(ratio)] = 0.0
+        ratio[prescribed | np.isnan(ratio)] = 0.0
         ratio[:, self.wanted :] = 0.0
         return np.asarray(ratio)
 
@@ -187,8 +202,8 @@ class Reducer:
         """Grow the basis until every point of `at` is accepted; False when it cannot."""
         at = at.padded(len(self.projected.matrices))
         for _ in range(ROUNDS):
-            modes, certificate, rigid = self.solve(at)
-            ratio = self.accepted(modes, certificate, rigid)
+            modes, certificate, prescribed = self.solve(at)
+            ratio = self.accepted(modes, certificate, prescribed)
             if ratio.max(initial=0.0) <= 1.0:
                 return True
             worst = np.flatnonzero(ratio.max(axis=1) > 1.0)

@@ -22,10 +22,13 @@ SAME = 1e-12  # relative difference of products with the point's own matrices an
 
 
 def full_modes(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
-    """The k lowest elastic eigenvalues of an instant and their error bounds, from a full solve."""
-    modes = solve(system, k=min(k + 2 * system.rigid.shape[1], system.n))
-    elastic = np.flatnonzero(np.asarray(modes.kind) == "elastic")[:k]
-    return modes.eigenvalues[elastic], modes.error_bound[elastic]
+    """The k lowest eigenvalues of an instant that count, and their error bounds, from a full solve.
+
+    Those that the kinematics of the frame prescribe do not count.
+    """
+    modes = solve(system, k=min(k + 2 * system.rigid.shape[1], 2 * system.n))
+    counted = np.flatnonzero(np.asarray(modes.kind) != "prescribed")[:k]
+    return modes.eigenvalues[counted], modes.error_bound[counted]
 
 
 def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | None = None) -> int:
@@ -47,9 +50,11 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
         extended, at = reducer.family.extended([point])
         if len(extended.terms) > len(reducer.projected.matrices):
             continue  # has an operator of its own: it is solved in full anyway
-        modes, certificate, rigid = reducer.solve(at)
-        elastic = np.flatnonzero(~rigid[0] & np.isfinite(modes.eigenvalues[0]))[: reducer.wanted]
-        values, bound = modes.eigenvalues[0, elastic], certificate.error_bound[0, elastic]
+        modes, certificate, prescribed = reducer.solve(at)
+        counted = np.flatnonzero(~prescribed[0] & np.isfinite(modes.eigenvalues[0]))[
+            : reducer.wanted
+        ]
+        values, bound = modes.eigenvalues[0, counted], certificate.error_bound[0, counted]
         try:
             exact, exact_bound = _full(reducer, point, at, count, random)
         except (SingularSystemError, ConvergenceError, AccuracyError):

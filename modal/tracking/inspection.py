@@ -154,16 +154,16 @@ def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[E
     begun = np.setdiff1d(np.arange(b.size), match.target)
     rows = a.size + len(begun)
     lam = np.full((2, rows), complex(np.nan, np.nan))
-    error, elastic = np.zeros((2, rows)), np.zeros((2, rows), dtype=bool)
+    error, counted = np.zeros((2, rows)), np.zeros((2, rows), dtype=bool)
     kept = np.flatnonzero(match.target >= 0)
     target = match.target[kept]
     (lam[0, : a.size], error[0, : a.size]), (onward, error_b) = a.steady, b.steady
     lam[1, kept], error[1, kept] = onward[target], error_b[target]
     lam[1, a.size :], error[1, a.size :] = onward[begun], error_b[begun]
-    elastic[0, : a.size] = watched & (a.kind == "elastic")
-    elastic[1, kept] = elastic[0, kept] & (b.kind[target] == "elastic")
+    counted[0, : a.size] = watched & (a.kind != "prescribed")
+    counted[1, kept] = counted[0, kept] & (b.kind[target] != "prescribed")
     done = set()
-    for onset in find_onsets(lam, error, elastic):
+    for onset in find_onsets(lam, error, counted):
         first, second = onset.track, onset.partner
         if first >= a.size or (first, onset.kind) in done:
             continue
@@ -215,8 +215,8 @@ def _hidden_onset(
     error = [s.steady[1] for s in (a, b)]
     target = match.target[branches.number]
     errors = error[0][branches.number], error[1][target]
-    elastic = (a.kind[branches.number] == "elastic") & (b.kind[target] == "elastic")
-    usable = elastic & ~np.isin(branches.number, changed)
+    counted = (a.kind[branches.number] != "prescribed") & (b.kind[target] != "prescribed")
+    usable = counted & ~np.isin(branches.number, changed)
     length = b.at - a.at
     for reached, curve in regime_changes((one, two, *branches.steady_slope), errors):
         for p in np.flatnonzero(reached & usable):

@@ -40,11 +40,12 @@ class _Regimes:
     partner: Index
 
 
-def find_onsets(eigenvalues: Complex, error: Array, elastic: Mask) -> Iterator[Onset]:
+def find_onsets(eigenvalues: Complex, error: Array, counted: Mask) -> Iterator[Onset]:
     """The events at each instant, assigned to the first instant of the new regime.
 
     eigenvalues (T, R), without the terms that only exchange energy between motion and vibration
-    (modal/tracking/variation.py); error (T, R): of them, rad/s; elastic (T, R).
+    (modal/tracking/variation.py); error (T, R): of them, rad/s; counted (T, R): what
+    the frame prescribes is left out.
 
     "flutter onset": an oscillation begins to grow, with the mode it locked with, if any.
     "divergence onset": a mode becomes real and grows; where its decaying root stays on the track,
@@ -52,7 +53,7 @@ def find_onsets(eigenvalues: Complex, error: Array, elastic: Mask) -> Iterator[O
     mode ceases, or begins again, to oscillate while it decays.
     """
     now = _regimes(eigenvalues, error)
-    known = np.isfinite(eigenvalues) & elastic
+    known = np.isfinite(eigenvalues) & counted
     for n in range(1, len(eigenvalues)):
         for r in np.flatnonzero(known[n] & known[n - 1]).tolist():
             other, earlier = int(now.partner[n, r]), int(now.partner[n - 1, r])

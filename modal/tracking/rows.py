@@ -14,7 +14,7 @@ from modal.tracking.snapshot import Snapshot
 from modal.tracking.table import Table
 from modal.types import Array, Index
 
-KINDS = ("", "elastic", "rigid")
+KINDS = ("", "elastic", "rigid", "prescribed")
 NOTHING = complex(np.nan, np.nan)
 
 # Type and fill of each table, whose row at instant n is by mode of n, …
@@ -73,12 +73,12 @@ class Rows:
     ) -> None:
         """Row n. spin: of the rotation, rad/s. match: of the instant before with this one."""
         rates = self._rates(snapshot)
-        row = dict(
+        row: dict[str, Any] = dict(
             eigenvalue=snapshot.eigenvalues,
             energy=np.diag(snapshot.energy_gram).real,
             backward_error=snapshot.backward_error,
             condition_number=snapshot.condition_number,
-            kind=np.where(snapshot.kind == "elastic", 1, 2),
+            kind=np.array([KINDS.index(kind) for kind in snapshot.kind], dtype=np.int8),
             whirl=EMPTY if snapshot.whirl is None else snapshot.whirl,
             slope=rates.slope,
             curvature=rates.curvature,

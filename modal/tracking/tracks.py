@@ -118,7 +118,7 @@ class Recorder:
             self.state = replace(state, recent=recent, ended=ended)
 
     def _lowest(self, snapshot: Snapshot) -> Mask:
-        """The k lowest elastic modes and the rigid ones below them, (K,)."""
+        """The k lowest elastic modes and the rigid ones below them, prescribed or not, (K,)."""
         elastic = np.cumsum(snapshot.kind == "elastic")
         return np.asarray((elastic <= self.k) & ((elastic < self.k) | (snapshot.kind == "elastic")))
 

@@ -16,7 +16,7 @@ from modal.checks.balance import energy_balance
 from modal.data.progress import hidden, phase
 from studies.cli.check_verdict import floquet_lines, verdict_lines
 from studies.model_files.loading import load_model
-from studies.reporting.frozen_verdicts import verdicts
+from studies.reporting.frozen_verdicts import is_steady, verdict, verdicts
 from studies.reporting.ranges import parse_range
 from studies.reporting.tables import table
 
@@ -55,7 +55,9 @@ def run_check(
     if compared.floquet is not None:
         show("\n".join(["Floquet exponents of the periodic motion", *floquet_lines(compared), ""]))
     show(f"{verdicts(tracks, model.motion.freeze, k)}\n")
-    show("\n".join(verdict_lines(report, compared)))
+    steady = is_steady(model.motion.freeze, at)
+    of_all = verdict(model.motion.freeze(float(at[0])), k) if steady else None
+    show("\n".join(verdict_lines(report, compared, of_all)))
 
 
 def _tracked(motion: object, at: NDArray[Any], k: int, show: Callable[[str], None]) -> xr.Dataset:

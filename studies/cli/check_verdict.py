@@ -36,8 +36,15 @@ def floquet_lines(compared: modal.CrossCheck) -> list[str]:
     ]
 
 
-def verdict_lines(report: modal.PropertyReport, compared: modal.CrossCheck) -> list[str]:
-    """Modes one by one: whose growth rate holds, whose frozen mode stands; then one line."""
+def verdict_lines(
+    report: modal.PropertyReport, compared: modal.CrossCheck, steady: str | None = None
+) -> list[str]:
+    """Modes one by one: whose growth rate holds, whose frozen mode stands; then the one verdict.
+
+    The verdict on a steady motion is that on all modes of any of its instants, `steady`; that on
+    another periodic motion is of its Floquet exponents. What the frozen eigenvalues are worth is a
+    line of its own.
+    """
     modes = compared.dataset.mode.values
     outcomes = np.array([d.outcome for d in compared.diagnoses])
     stands = compared.stands
@@ -61,23 +68,46 @@ def verdict_lines(report: modal.PropertyReport, compared: modal.CrossCheck) -> l
             f"vibration in {_range(shares)} % of the motion; frequency and shape of an instant "
             "mean little there"
         )
-    return [*lines, "", _verdict(report, compared)]
-
-
-def _verdict(report: modal.PropertyReport, compared: modal.CrossCheck) -> str:
     if not report.ok:
         failed = sorted({p.name for p in report.properties if p.verdict == "fails"})
-        return f"verdict: the model breaks {', '.join(failed)}; do not trust its eigenvalues"
+        broken = f"verdict: the model breaks {', '.join(failed)}; do not trust its eigenvalues"
+        return [*lines, "", broken]
+    if steady is not None:
+        return [*lines, f"  {_frozen(compared)}", "", f"verdict: {steady}"]
+    if compared.floquet is None:
+        return [*lines, "", f"verdict: {_frozen(compared)}"]
+    return [*lines, f"  {_frozen(compared)}", "", _verdict(compared.floquet)]
+
+
+def _frozen(compared: modal.CrossCheck) -> str:
+    """What the frozen eigenvalues are worth."""
     if compared.misleading:
-        return "verdict: a frozen eigenvalue misleads here; use the unfrozen rates above"
+        return "a frozen eigenvalue misleads here; use the unfrozen rates above"
     if not compared.confirmed:
-        return "verdict: undecided; the remarks above say what to refine"
+        return "undecided whether the frozen rates hold; the remarks above say what to refine"
     if not np.all(compared.stands):
         return (
-            "verdict: the frozen eigenvalues do not stand for the motion; only the mean growth "
-            "rates of these modes are confirmed"
+            "the frozen eigenvalues do not stand for the motion; only the mean growth rates of "
+            "these modes are confirmed"
         )
-    return "verdict: the frozen eigenvalues stand for the motion"
+    return "the frozen eigenvalues stand for the motion"
+
+
+def _verdict(floquet: modal.FloquetModes) -> str:
+    """The verdict on a periodic motion."""
+    if floquet.verdict == "unstable":
+        return (
+            f"verdict: unstable, a vibration grows at {floquet.growth_rate:+.4g} 1/s over the "
+            "periods (Floquet)"
+        )
+    if floquet.verdict == "undecided":
+        return "verdict: undecided, a growth over the periods is within its error (Floquet)"
+    if floquet.method == "dense":
+        return "verdict: stable, no vibration grows over the periods (Floquet)"
+    return (
+        "verdict: no vibration of the slowest modes grows over the periods (Floquet); undecided "
+        "for faster modes"
+    )
 
 
 def _named(modes: Iterable[int]) -> str:

@@ -1,4 +1,9 @@
-"""The verdict on all modes at a few instants or states of a track, in words."""
+"""The verdict on all modes at a few states of a track, or the rates of a few instants, in words.
+
+A frozen verdict is one on the machine where its equations do not change: at a state of a parameter,
+or in a steady motion. At an instant of another motion the frozen system has a growth rate, which
+holds while the instant lasts, and no verdict: that is of Floquet, or of the transient.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +16,20 @@ import modal
 from assembly.errors import FrozenMotionError
 from assembly.system.frozen import FrozenSystem
 from modal.data.units import units_of
+from modal.types import Array
 
-HEAD = "verdict of modal.stability on all elastic modes of the frozen system"
+HEAD = "verdict of modal.stability on all modes of the frozen system"
 INSTANT = (
-    "  a growth rate of an instant holds while the instant lasts; over a period the Floquet "
-    "exponents decide (modal.floquet)"
+    "rate of the instant, from modal.stability of the frozen system; it holds while the instant "
+    "lasts, and is no verdict on the motion:"
 )
+STEADY = 1e-12  # relative difference of the matrices of a steady motion
 
 
 def verdicts(
     tracks: Dataset, freeze: Callable[[float], FrozenSystem], k: int, ends: bool = True
 ) -> str:
-    """Lines of verdict, proof and place where a followed mode grows most, and at both ends.
+    """Lines of verdict and proof, or of rates, where a followed mode grows most and at both ends.
 
     Parameters
     ----------
@@ -37,11 +44,14 @@ def verdicts(
     """
     dim = next(str(d) for d in tracks["eigenvalue"].dims if d != "mode")
     units = units_of(tracks[dim])
-    lines = [f"{HEAD}:"]
-    for i in _chosen(tracks, dim, ends):
-        value = float(tracks[dim][i])
-        lines.append(f"  {dim} = {value:.6g} {units}".rstrip() + f": {verdict(freeze(value), k)}")
-    return "\n".join(lines + [INSTANT] * (dim == "time"))
+    values = [float(tracks[dim][i]) for i in _chosen(tracks, dim, ends)]
+    all_values = tracks[dim].values.astype(float)
+    is_state = dim != "time" or is_steady(freeze, all_values)
+    line = verdict if is_state else rate_of_instant
+    lines = [f"{HEAD}:" if is_state else INSTANT]
+    for value in values:
+        lines.append(f"  {dim} = {value:.6g} {units}".rstrip() + f": {line(freeze(value), k)}")
+    return "\n".join(lines)
 
 
 def verdict(system: FrozenSystem, k: int) -> str:
@@ -52,10 +62,41 @@ def verdict(system: FrozenSystem, k: int) -> str:
         return f"undecided: {fault}"
 
 
+def rate_of_instant(system: FrozenSystem, k: int) -> str:
+    """Largest growth rate of the modes of an instant in one line; why there is none else."""
+    try:
+        result = modal.stability(system, k)
+    except FrozenMotionError as fault:
+        return f"not known: {fault}"
+    if not np.isfinite(result.growth_rate):
+        return "no mode grows"
+    return (
+        f"{result.growth_rate:+.6g} ± {result.error_bound:.1e} 1/s at "
+        f"{result.critical_frequency:.6g} Hz"
+    )
+
+
+def is_steady(freeze: Callable[[float], FrozenSystem], values: Array) -> bool:
+    """Whether the equations are the same at the first of some times and at two others.
+
+    The others divide the span in no ratio that a period has.
+    """
+    span = values[-1] - values[0]
+    first, *others = (freeze(float(values[0] + s * span)) for s in (0.0, 0.3819660, 0.7861514))
+    return all(
+        abs(A - B).max() <= STEADY * max(abs(A).max(), abs(B).max())
+        for other in others
+        for A, B in (
+            (getattr(first, name), getattr(other, name)) for name in ("M", "damping", "stiffness")
+        )
+    )
+
+
 def _chosen(tracks: Dataset, dim: str, ends: bool) -> list[int]:
-    """Numbers of the value of largest elastic growth rate and, if asked for, of both ends."""
-    elastic = tracks["growth_rate"].where(tracks["kind"] == "elastic").transpose(dim, "mode").values
-    chosen = {0, len(elastic) - 1} if ends else set()
-    if np.isfinite(elastic).any():
-        chosen.add(int(np.nanargmax(np.nanmax(elastic, axis=1, initial=-np.inf))))
+    """Numbers of the value of largest growth rate and, if asked for, of both ends."""
+    counted = tracks["growth_rate"].where(tracks["kind"] != "prescribed")
+    rates = counted.transpose(dim, "mode").values
+    chosen = {0, len(rates) - 1} if ends else set()
+    if np.isfinite(rates).any():
+        chosen.add(int(np.nanargmax(np.nanmax(rates, axis=1, initial=-np.inf))))
     return sorted(chosen or {0})

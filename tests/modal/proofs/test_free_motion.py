@@ -1,0 +1,187 @@
+"""Free bodies: only what the kinematics of their frame prescribe is left out of a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+
+import assembly
+import modal
+import modal.proofs.verdict
+from assembly.system.frozen import FrozenSystem
+from benchmarks.verdict_free import dual_spin, energy_sink
+from modal.eigen.prescribed import prescribed_motion
+from studies.reporting.frozen_verdicts import verdicts
+
+AXES = {"largest": (0.0, 0.0, 1.0), "middle": (0.0, 1.0, 0.0), "smallest": (1.0, 0.0, 0.0)}
+PRINCIPAL = np.array([1.0, 2.0, 2.8])
+
+
+def box(speed: float, axis: str, third: float = 2.8) -> FrozenSystem:
+    """A rigid body that turns about one of its principal axes."""
+    body = assembly.rigid_body(5.0, np.diag([1.0, 2.0, third]))
+    return body.freeze(omega=speed, axis=AXES[axis])
+
+
+def nutation(speed: float, axis: str, third: float = 2.8) -> complex:
+    """Euler's equations: λ² = −ω² (C − A)(C − B)/(A B), C about the spin."""
+    spin = AXES[axis].index(1.0)
+    inertia = np.array([1.0, 2.0, third])
+    C, (A, B) = inertia[spin], np.delete(inertia, spin)
+    return complex(np.emath.sqrt(-(speed**2) * (C - A) * (C - B) / (A * B)))
+
+
+def beam(damping: float = 0.0, elements: int = 6) -> assembly.Body:
+    section = assembly.rectangle(0.05, 0.02)
+    start = (-0.5, 0.0, 0.0)
+    made = assembly.beam(1.0, section, assembly.steel, elements, start=start)
+    return made.with_damping(b=damping)
+
+
+@pytest.fixture(params=["small", "large"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Both ways of `modal.stability`."""
+    if request.param == "large":
+        monkeypatch.setattr(modal.proofs.verdict, "ALL_MODES", 0)
+    yield request.param
+
+
+def test_a_body_that_turns_about_its_middle_axis_tumbles(way: str) -> None:
+    """5√(0.8/2.8) = 2.67 1/s for inertias 1, 2, 2.8 at 5 rad/s: Euler's equations."""
+    result = modal.stability(box(5.0, "middle"))
+    assert (result.verdict, result.unstable_modes) == ("divergence", 1)
+    assert result.growth_rate == pytest.approx(5.0 * np.sqrt(0.8 / 2.8), rel=1e-12)
+
+
+@pytest.mark.parametrize("axis", ["largest", "smallest"])
+def test_a_body_that_turns_about_another_principal_axis_does_not(axis: str) -> None:
+    result = modal.stability(box(5.0, axis))
+    assert result.verdict == "stable"
+    modes = modal.solve(box(5.0, axis), k=12)
+    rigid = modes.eigenvalues[modes.kind == "rigid"]
+    assert rigid == pytest.approx([nutation(5.0, axis)], rel=1e-12)
+    # The others: zeros, and +iω of both translations across the axis and of a turned body.
+    assert modes.deflated == 4
+    assert modes.eigenvalues[modes.kind == "prescribed"] == pytest.approx([5j, 5j, 5j], rel=1e-8)
+
+
+@pytest.mark.parametrize("speed", [0.01, 50.0])
+@pytest.mark.parametrize("damping", [0.0, 1e-5])
+def test_a_free_beam_at_slow_and_fast_spin(speed: float, damping: float) -> None:
+    """Slow: ω² is 1e-16 of the stiffness over the mass; the inertias alone give the growth.
+
+    The middle axis of the bar is that across its wide side; the ratio of growth to speed is that of
+    the rigid bar, whose inertias the mass matrix has.
+    """
+    free = beam(damping)
+    system = free.freeze(omega=speed, axis=(0.0, 1.0, 0.0))
+    turned = system.dofs.rigid_fields()[:, 3:]
+    A, C, B = np.diag(turned.T @ (system.M @ turned))
+    rate = speed * np.sqrt((C - A) * (B - C) / (A * B))
+    result = modal.stability(system)
+    assert result.verdict == "divergence"
+    assert result.growth_rate == pytest.approx(rate, rel=2e-3 if speed > 1.0 else 1e-6)
+    assert modal.stability(free.freeze(omega=speed, axis=(0.0, 0.0, 1.0))).verdict == "stable"
+
+
+def test_translations_seen_from_a_frame_that_speeds_up_are_prescribed() -> None:
+    """Uniform motion has no growth; the frozen equation has √(ε/2) (A8)."""
+    system = beam().freeze(omega=(0.0, 0.0, 50.0), epsilon=(0.0, 0.0, 30.0))
+    modes = modal.solve(system, k=8)
+    frozen = -50j + np.emath.sqrt(-30j)
+    prescribed = modes.eigenvalues[modes.kind == "prescribed"]
+    assert np.abs(prescribed - frozen.conj()).min() < 1e-6
+    assert modal.stability(system).growth_rate < 0.1 * np.sqrt(30.0 / 2.0)
+
+
+@pytest.mark.parametrize("damper", [1e-4, -1e-4])
+def test_a_weak_force_on_the_spin_counts(damper: float) -> None:
+    """A torque d ω on the axis of rotation: λ = −d/C beside the prescribed zero of the angle."""
+    system = box(5.0, "largest")
+    D = np.zeros((6, 6))
+    D[5, 5] = damper
+    result = modal.stability(system.only("C", "K", "K_omega2", "K_G", D=D))
+    assert result.verdict == ("stable" if damper > 0.0 else "divergence")
+    if damper < 0.0:
+        assert result.growth_rate == pytest.approx(-damper / 2.8, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("make", [energy_sink, dual_spin])
+def test_families_against_all_eigenvalues(make: Any, seed: int, way: str) -> None:
+    """The growth of machines derived apart from the package, by LAPACK on the full matrices."""
+    machine = make(np.random.default_rng(seed))
+    system = machine.system
+    M, C, K = (A.toarray() for A in (system.M, system.damping, system.stiffness))
+    lower = -la.solve(M, np.hstack([K, C]))
+    growth = la.eigvals(np.vstack([np.eye(len(M), 2 * len(M), len(M)), lower])).real.max()
+    result = modal.stability(system)
+    if growth > 1e-5:  # defective zeros at the round-off of LAPACK
+        assert result.unstable_modes
+        assert result.growth_rate == pytest.approx(growth, rel=1e-5)
+    else:
+        assert not result.unstable_modes
+        assert way == "large" or result.verdict == "stable"
+
+
+def test_the_growth_of_rigid_motion_in_maps_and_tracks() -> None:
+    class Body:
+        def freeze(self, third: float, speed: float) -> FrozenSystem:
+            return box(speed, "middle", third)
+
+    speeds, thirds = [2.0, 5.0], [1.5, 2.5]
+    grid = modal.stability_map(Body(), third=thirds, speed=speeds, progress=False)
+    np.testing.assert_array_equal(grid.verdict.transpose("third", "speed"), [[0, 0], [1, 1]])
+    rates = [nutation(speed, "middle", 2.5).real for speed in speeds]
+    np.testing.assert_allclose(grid.growth_rate.sel(third=2.5), rates, rtol=1e-9)
+
+    class Changing:
+        def freeze(self, third: float) -> FrozenSystem:
+            return box(5.0, "middle", third)
+
+    tracks = modal.track(Changing(), third=np.linspace(1.5, 2.6, 5), k=2, progress=False)
+    place = tracks.event_at.values[tracks.event.values == "divergence onset"]
+    assert place == pytest.approx([2.0], abs=1e-4)
+    assert set(tracks.kind.values[0]) == {"rigid", "prescribed", ""}
+    assert "third = 2.6: divergence (proof: mode)" in verdicts(tracks, Changing().freeze, 2)
+
+
+def test_the_frame_prescribes_what_moves_uniformly_and_nothing_else() -> None:
+    """Counts of the exact eigenvalues of a free body: 10 of its 12, and all 12 at rest."""
+    turning = prescribed_motion(beam().freeze(omega=(50.0, 0.0, 0.0)))
+    across = int((turning.rates > 1.0).sum())
+    assert turning.zero_eigenvalues + 2 * (2 * across + turning.turned.shape[1]) == 10
+    assert prescribed_motion(beam().freeze()).zero_eigenvalues == 12
+    skew = prescribed_motion(box(5.0, "largest").only("K", "K_omega2", "K_G", "C", K_D=np.eye(6)))
+    assert not skew.zero_eigenvalues and not skew.translations.size
+
+
+# A stiffness below the round-off of K
+
+
+def test_a_stiffness_that_is_round_off_decides_nothing() -> None:
+    """The lowest eigenvalue −3e-15 of the others: its sign is that of the last bits of K."""
+    Q = la.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
+    K = (Q * [-3e-15, 1.0, 2.0]) @ Q.T
+    K = 0.5 * (K + K.T)
+    for D in (np.zeros((3, 3)), 0.01 * np.eye(3)):
+        assert modal.stability(FrozenSystem(M=np.eye(3), K=K, D=D)).verdict == "undecided"
+    clear = K - 1e-9 * np.outer(Q[:, 0], Q[:, 0])
+    assert modal.stability(FrozenSystem(M=np.eye(3), K=clear)).verdict == "divergence"
+
+
+def test_springs_below_the_round_off_of_a_stiff_body_decide_nothing() -> None:
+    """314 kg of steel on 1e-3 N/m: K has lost the springs, and what is left of them is negative."""
+    bar = assembly.beam(2.0, assembly.rectangle(0.1, 0.2), assembly.steel, 10)
+    for node in (0, 5, 10):
+        bar = assembly.attach_spring(bar, node, stiffness=1e-3)
+    result = modal.stability(bar.freeze())
+    assert result.verdict == "undecided"
+    firm = assembly.beam(2.0, assembly.rectangle(0.1, 0.2), assembly.steel, 10)
+    for node in (0, 10):
+        firm = assembly.attach_spring(firm, node, stiffness=1e6 * np.eye(3))
+    assert modal.stability(firm.freeze()).verdict in ("stable", "undecided")
