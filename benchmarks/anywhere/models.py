@@ -56,7 +56,8 @@ class Extra:
 class Model:
     """A body that was drawn.
 
-    frequency: rough lowest bending frequency, rad/s; axis: about which it turns.
+    frequency: rough lowest bending frequency, rad/s; axis: about which it turns, through the
+    clamp or the centre of mass; tip: a node; clamped: at all, or a shaft in bearings.
     """
 
     body: Any
@@ -109,7 +110,10 @@ def beam_body(rng: Generator, dofs: int, clamped: bool, planar: bool | None = No
     section, height = draw_section(rng, length / slenderness)
     material = pick(rng, *MATERIALS)
     clamp = "start" if clamped else None
-    body = assembly.beam(length, section, material, elements, clamped=clamp, planar=planar)
+    start = (0.0 if clamped else -0.5 * length, 0.0, 0.0)
+    body = assembly.beam(
+        length, section, material, elements, clamped=clamp, planar=planar, start=start
+    )
     words = f"beam of {elements} elements, length/height {slenderness:.0f}"
     axis = (0.0, 0.0, 1.0) if planar else pick(rng, (0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
     mass = material.rho * section.A * length
@@ -144,7 +148,7 @@ def sheet_body(rng: Generator, dofs: int, clamped: bool) -> Model:
     size = (length, length / aspect)
     material, thickness = pick(rng, *MATERIALS), 0.02 * length
     body = gallery.sheet(
-        nx, ny, element, size, material=material, clamped="x0" if clamped else None,
+        nx, ny, element, size, origin=_first_corner(size, clamped), material=material, clamped="x0" if clamped else None,
         thickness=thickness,
     )  # fmt: skip
     words = f"sheet {element} of {nx} × {ny} cells, length/height {aspect:.0f}"
@@ -159,6 +163,11 @@ def block_body(rng: Generator, dofs: int, clamped: bool) -> Model:
     """A solid rod or block."""
     aspect = spread(rng, 1.0, 20.0)
     return _solid(rng, dofs, clamped, (1.0, 1.0 / aspect, spread(rng, 0.5, 1.0) / aspect))
+
+
+def _first_corner(size: Any, clamped: bool) -> Any:
+    """The clamp at the axis, or the centre of mass."""
+    return tuple(0.0 if clamped else -0.5 * s for s in size)
 
 
 def plate_body(rng: Generator, dofs: int, clamped: bool) -> Model:
@@ -182,8 +191,9 @@ def _solid(
     nx = max(2, round(plane / (ny + 0.5)))
     material = pick(rng, *MATERIALS)
     body = gallery.block(
-        nx, ny, nz, element, size, material=material, clamped="x0" if clamped else None
-    )
+        nx, ny, nz, element, size, origin=_first_corner(size, clamped), material=material,
+        clamped="x0" if clamped else None,
+    )  # fmt: skip
     words = f"{'plate' if layers else 'block'} {element} of {nx} × {ny} × {nz} cells"
     height = min(size)
     axis = pick(rng, (0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
@@ -216,6 +226,7 @@ def frame_body(rng: Generator, dofs: int, clamped: bool) -> Model:
     angles = 2.0 * np.pi * np.arange(sides) / sides
     steps = length * np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
     corners = np.cumsum(steps, axis=0) - steps
+    corners -= 0.0 if clamped else corners.mean(axis=0)
     members = [side.placed(r, angle) for r, angle in zip(corners, angles, strict=True)]
     body = assembly.weld(members, clamped=[(0.0, 0.0, 0.0)] if clamped else None)
     mass = material.rho * section.A * sides * length
