@@ -80,11 +80,11 @@ def main() -> int:
     assert all(Path(p.__file__).is_relative_to(tree) for p in packages), packages
     from benchmarks.anywhere import running
 
-    running.warm_up()
     if given.here:
-        for index in range(given.count):
+        for index in chosen(given):
             print(report.recipe(running.in_process(given.seed, index, tiny=True)))
         return 0
+    running.warm_up()
     commit = commit_of(tree)
     if given.draw:
         seed, index = (int(x) for x in given.draw.split(":"))
@@ -99,10 +99,18 @@ def main() -> int:
     return 0
 
 
+def chosen(given: argparse.Namespace) -> list[int]:
+    """The draws of the command line."""
+    from benchmarks.anywhere.verbs import VERBS
+
+    wanted = given.verbs or VERBS
+    return [index for index in range(given.count) if VERBS[index % len(VERBS)] in wanted]
+
+
 def all_draws(given: argparse.Namespace, path: Path, commit: str) -> list[dict[str, Any]]:
     """The records of all draws; those in the file are not run again."""
     from benchmarks.anywhere import report, running
-    from benchmarks.anywhere.verbs import GENERATOR, VERBS
+    from benchmarks.anywhere.verbs import GENERATOR
 
     path.parent.mkdir(parents=True, exist_ok=True)
     before = report.read(path) if path.exists() else []
@@ -112,9 +120,8 @@ def all_draws(given: argparse.Namespace, path: Path, commit: str) -> list[dict[s
     finished = {(r["seed"], r["index"]) for r in before}
     records = list(before)
     with path.open("a", encoding="utf-8") as file:
-        for index in range(given.count):
-            verb = VERBS[index % len(VERBS)]
-            if (given.seed, index) in finished or verb not in (given.verbs or VERBS):
+        for index in chosen(given):
+            if (given.seed, index) in finished:
                 continue
             record = running.run(given.seed, index, given.limit, given.memory, commit)
             file.write(json.dumps(record) + "\n")

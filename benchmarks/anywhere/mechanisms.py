@@ -96,9 +96,7 @@ def slider_crank(rng: Generator, dofs: int) -> Machine:
 
     @cache
     def make(speed: float, b: float) -> assembly.Mechanism:
-        return assembly.Mechanism(
-            bodies(b), joints, [assembly.driver("A", speed)], initial=initial
-        )
+        return assembly.Mechanism(bodies(b), joints, [assembly.driver("A", speed)], initial=initial)
 
     words = f"slider-crank of {elements} elements a link{', rigid crank' * rigid_crank}, {words}"
     return Machine(make, speed, damping, elements * (2 - rigid_crank), True, words)

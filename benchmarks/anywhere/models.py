@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,8 +45,9 @@ class Extra:
 
     def freeze(self, *values: Any, **parameters: Any) -> assembly.FrozenSystem:
         """The frozen system with the damper at a node."""
-        system = self.model.freeze(*values, **parameters)
+        system: assembly.FrozenSystem = self.model.freeze(*values, **parameters)
         dofs = system.dofs
+        assert dofs is not None
         at = (dofs.node == self.node) & (dofs.component < 3)
         D = sp.diags(np.where(at, self.damping, 0.0), format="csr")
         return system.only(*PARTS, D=system.D + D)
@@ -109,7 +110,7 @@ def beam_body(rng: Generator, dofs: int, clamped: bool, planar: bool | None = No
     length, slenderness = spread(rng, 0.1, 5.0), spread(rng, 5.0, 200.0)
     section, height = draw_section(rng, length / slenderness)
     material = pick(rng, *MATERIALS)
-    clamp = "start" if clamped else None
+    clamp: Literal["start"] | None = "start" if clamped else None
     start = (0.0 if clamped else -0.5 * length, 0.0, 0.0)
     body = assembly.beam(
         length, section, material, elements, clamped=clamp, planar=planar, start=start
@@ -148,8 +149,8 @@ def sheet_body(rng: Generator, dofs: int, clamped: bool) -> Model:
     size = (length, length / aspect)
     material, thickness = pick(rng, *MATERIALS), 0.02 * length
     body = gallery.sheet(
-        nx, ny, element, size, origin=_first_corner(size, clamped), material=material, clamped="x0" if clamped else None,
-        thickness=thickness,
+        nx, ny, element, size, origin=_first_corner(size, clamped), material=material,
+        clamped="x0" if clamped else None, thickness=thickness,
     )  # fmt: skip
     words = f"sheet {element} of {nx} × {ny} cells, length/height {aspect:.0f}"
     mass = material.rho * size[0] * size[1] * thickness
@@ -270,7 +271,7 @@ def rotor_body(rng: Generator, dofs: int, clamped: bool) -> Model:
     return Model(body, words, frequency, mass, (1.0, 0.0, 0.0), elements // 2, True)
 
 
-def _film(k: float, cross: float) -> Callable[[float], np.ndarray]:
+def _film(k: float, cross: float) -> Callable[[float], Any]:
     return lambda spin: np.array([[k, cross * spin], [-cross * spin, k]])
 
 

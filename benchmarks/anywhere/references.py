@@ -7,7 +7,7 @@ how many of how many. Nothing here uses modal: the matrices are those of assembl
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -146,9 +146,7 @@ def freeze_and_solve(
         return system, values
 
     plain, results = over_points(count, work)
-    truths = [
-        (i, eigen_truth(results[i][1], results[i][0], frequency)) for i in list(results)[:3]
-    ]
+    truths = [(i, eigen_truth(results[i][1], results[i][0], frequency)) for i in list(results)[:3]]
     return Plain(plain.seconds, plain.measured, {"points": truths})
 
 
@@ -171,7 +169,7 @@ def direct_solves(system: assembly.FrozenSystem, hertz: Array, force: Array, pro
 
 def many_eigensolutions(
     freeze: Callable[[float], assembly.FrozenSystem],
-    times: Sequence[float],
+    times: Array,
     k: int,
     frequency: float,
     repeats: float = 1.0,
@@ -179,7 +177,7 @@ def many_eigensolutions(
     """Freeze and solve at many instants, with all velocity terms; LAPACK's general eigensolver."""
 
     def work(i: int) -> None:
-        system = freeze(times[i])
+        system = freeze(float(times[i]))
         if system.n <= DENSE:
             la.eig(state_matrix(system))
         else:
@@ -197,7 +195,7 @@ def plain_steps(
 ) -> Plain:
     """The trapezoidal rule at the accuracy 1e-4, a factorization a step where matrices change.
 
-    Its phase error over a span T is ωT (ωh)²/12; ω is the mean frequency of the start, √(qᵀKq/qᵀMq).
+    Its phase error over a span T is ωT (ωh)²/12; ω is the start's mean frequency, √(qᵀKq/qᵀMq).
     """
     system = freeze(span[0])
     w = np.sqrt(max(q @ (system.stiffness @ q), 0.0) / (q @ (system.M @ q)))
@@ -267,9 +265,7 @@ def propagated(
     h, root = span / steps, np.sqrt(3.0) / 6.0
     near, far = 0.25 + root, 0.25 - root
     for i in range(steps):
-        first, second = (
-            state_matrix(freeze(h * (i + c))) for c in (0.5 - root, 0.5 + root)
-        )
+        first, second = (state_matrix(freeze(h * (i + c))) for c in (0.5 - root, 0.5 + root))
         x = la.expm(h * (near * first + far * second)) @ x
         x = la.expm(h * (far * first + near * second)) @ x
     return x

@@ -105,7 +105,7 @@ def _child(prepare: Callable[[], Prepared], limit: float, memory: float) -> Reco
                 stopped = True
                 break
             time.sleep(0.02)
-        out = {"stage": "crashed", "error": f"exit status {status}"}
+        out: Record = {"stage": "crashed", "error": f"exit status {status}"}
         if said.exists():
             out = json.loads(said.read_text())
         elif stopped:
@@ -119,9 +119,7 @@ def _processor_time(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _work(
-    prepare: Callable[[], Prepared], memory: float, said: Path, head: Path
-) -> None:
+def _work(prepare: Callable[[], Prepared], memory: float, said: Path, head: Path) -> None:
     """In the child: draw, then work within the limit. Never returns."""
     try:
         sink = os.open(os.devnull, os.O_WRONLY)
@@ -185,4 +183,4 @@ def _grown(child: Record) -> float | None:
     """Peak memory above that before the work, MiB."""
     if "peak" not in child or "base" not in child:
         return None
-    return round((child["peak"] - child["base"]) / 1024.0, 1)
+    return float(round((child["peak"] - child["base"]) / 1024.0, 1))

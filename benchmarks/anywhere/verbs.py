@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.linalg as la
@@ -18,7 +18,7 @@ import modal
 from benchmarks.anywhere import references as plainly
 from benchmarks.anywhere.mechanisms import Machine, draw_machine
 from benchmarks.anywhere.models import Model, draw_body, pick, spread
-from benchmarks.anywhere.motions import frozen, in_time, rates
+from benchmarks.anywhere.motions import frozen, in_time
 from benchmarks.anywhere.references import Array, Plain, pairs
 
 GENERATOR = 1  # to be counted up when a draw of the same seed and index becomes another
@@ -99,7 +99,7 @@ def _track(rng: Generator, dofs: int, points: int) -> Draw:
         mechanism = machine.fresh()
         times = np.linspace(0.0, machine.period, count)
         words, frequency = f"{machine.words}; a turn", 10.0 * machine.speed
-        found = dict(model=mechanism, times=times)
+        found: dict[str, Any] = dict(model=mechanism, times=times)
         freeze = lambda i: mechanism.freeze(float(times[i]))  # noqa: E731
         size = deepcopy(mechanism).freeze(0.0).n
     else:
@@ -158,7 +158,7 @@ def _map(rng: Generator, dofs: int, points: int) -> Draw:
     def at(i: int) -> tuple[int, int]:
         return divmod(i, m)
 
-    def freeze(i: int) -> assembly.FrozenSystem:
+    def freeze(i: int) -> Any:
         return model.freeze(
             **{name: float(axes[name][j]) for name, j in zip(names, at(i), strict=True)}, **fixed
         )
@@ -265,7 +265,7 @@ def _integrate(rng: Generator, dofs: int, points: int) -> Draw:
         found = modal.integrate(
             model, (0.0, span), (q, v), displacement_tolerance=plainly.ACCURACY, probes=records
         )
-        out = dict(steps=int(found.sizes["time"]))
+        out: dict[str, Any] = dict(steps=int(found.sizes["time"]))
         size = np.abs(found.energy.values).max()
         if size > 0.0 and system.is_conservative:
             out["defect"] = float(np.abs(found.energy_defect.values).max() / size)
@@ -304,6 +304,7 @@ def _beam_machine(rng: Generator, dofs: int) -> Machine:
 
 
 def _nonlinear(rng: Generator, dofs: int, points: int) -> Draw:
+    passes: Callable[[], Plain]
     if rng.random() < 0.6:
         machine = _beam_machine(rng, dofs)
         model: Any = machine.fresh()
@@ -391,7 +392,7 @@ def _chart(rng: Generator, dofs: int, points: int) -> Draw:
 
         words = f"{body.words}; swinging at up to {fastest:.3g} rad/s"
         size, frequency = body.dofs, body.frequency
-    names = list(axes)
+    names, swept = list(axes), cast(dict[str, Any], axes)
 
     def period(speed: float, **_: float) -> float:
         return float(2.0 * np.pi / speed)
@@ -400,7 +401,7 @@ def _chart(rng: Generator, dofs: int, points: int) -> Draw:
         return {name: float(axes[name][j]) for name, j in zip(names, divmod(i, m), strict=True)}
 
     def call() -> dict[str, Any]:
-        found = modal.hill_chart(family, period, **axes, progress=False)
+        found = modal.hill_chart(family, period, progress=False, **swept)
         undecided = (found.verdict.values < 1) & (found.proof.values == 0)
         return dict(undecided=float(np.mean(undecided)))
 

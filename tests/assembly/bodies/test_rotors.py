@@ -252,7 +252,8 @@ def test_parts_stand_at_an_end_that_is_a_sum_of_segments(pieces: tuple[float, fl
     def at(place: float) -> Rotor:
         return rotor(
             [(length, section) for length in pieces], assembly.steel, 6,
-            discs=[Disc(place, 5.0, 0.02, 0.011)], bearings=[Bearing(0.0, 1e7), Bearing(place, 1e7)],
+            discs=[Disc(place, 5.0, 0.02, 0.011)],
+            bearings=[Bearing(0.0, 1e7), Bearing(place, 1e7)],
         )  # fmt: skip
 
     written, summed = at(end), at(sum(pieces))
