@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ GOALS = {
     "crosscheck": (0.8, 1.0, 1.2),
 }
 QUICK = 0.05  # s: a shorter call has met its goal
+BEGIN, END = "<!-- benchmarks.anywhere -->", "<!-- end of benchmarks.anywhere -->"
 HEAD = (
     "| verb | draws | median | 95 % | worst | goals | unfinished | refused | wrong | crashed | "
     "largest memory, MiB (plain) |"
@@ -33,9 +35,10 @@ HEAD = (
 
 
 def read(path: Path) -> list[Record]:
-    """The records of a file of JSON lines; a line that was cut is left out."""
+    """The records of a file of JSON lines, packed or not; a line that was cut is left out."""
+    data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
     records = []
-    for line in path.read_text("utf-8").splitlines():
+    for line in data.decode("utf-8").splitlines():
         try:
             records.append(json.loads(line))
         except json.JSONDecodeError:
@@ -89,6 +92,17 @@ def distribution(records: Sequence[Record]) -> str:
         f"{above}.",
     ]
     return "\n".join(lines)
+
+
+def put_into(page: Path, records: Sequence[Record]) -> None:
+    """The table of a run between the marks of a page of the manual."""
+    text = page.read_text("utf-8")
+    before, rest = text.split(BEGIN, 1)
+    after = rest.split(END, 1)[1]
+    commits = ", ".join(dict.fromkeys(r["commit"] for r in records))
+    seeds = ", ".join(dict.fromkeys(str(r["seed"]) for r in records))
+    title = f"Commit {commits}, {len(records)} draws of seed {seeds}:"
+    page.write_text(f"{before}{BEGIN}\n{title}\n\n{distribution(records)}\n{END}{after}", "utf-8")
 
 
 def recipe(record: Record) -> str:

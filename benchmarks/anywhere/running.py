@@ -159,8 +159,8 @@ def record(seed: int, index: int, call: Record, plain: Record, commit: str) -> R
     out: Record = dict(
         seed=seed, index=index, generator=GENERATOR, commit=commit,
         verb=call.get("verb", ""), words=call.get("words", ""), dofs=call.get("dofs", 0),
-        points=call.get("points", 0), status=stage, seconds=round(call.get("seconds", 0.0), 4),
-        plain=None, measured=None, ratio=None, memory=_grown(call), plain_memory=_grown(plain),
+        points=call.get("points", 0), limit=call.get("limit"), status=stage,
+        seconds=round(call.get("seconds", 0.0), 4), plain=None, measured=None, ratio=None, memory=_grown(call), plain_memory=_grown(plain),
         estimate=call.get("answer", {}).get("memory_estimate"), wrong="",
         error=call.get("error", ""),
     )  # fmt: skip
