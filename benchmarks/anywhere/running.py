@@ -156,14 +156,12 @@ def _words(error: BaseException) -> str:
 def record(seed: int, index: int, call: Record, plain: Record, commit: str) -> Record:
     """The line of a draw."""
     stage, reference = call["stage"], plain["stage"]
-    out: Record = dict(
-        seed=seed, index=index, generator=GENERATOR, commit=commit,
-        verb=call.get("verb", ""), words=call.get("words", ""), dofs=call.get("dofs", 0),
-        points=call.get("points", 0), limit=call.get("limit"), status=stage,
-        seconds=round(call.get("seconds", 0.0), 4), plain=None, measured=None, ratio=None, memory=_grown(call), plain_memory=_grown(plain),
-        estimate=call.get("answer", {}).get("memory_estimate"), wrong="",
-        error=call.get("error", ""),
-    )  # fmt: skip
+    out: Record = dict(seed=seed, index=index, generator=GENERATOR, commit=commit)
+    out |= {key: call.get(key) for key in ("verb", "words", "dofs", "points", "limit")}
+    out |= dict(status=stage, seconds=round(call.get("seconds", 0.0), 4), ratio=None)
+    out |= dict(plain=None, measured=None, memory=_grown(call), plain_memory=_grown(plain))
+    out |= dict(estimate=call.get("answer", {}).get("memory_estimate"), wrong="")
+    out |= dict(error=call.get("error", ""))
     if reference == "done":
         out["plain"], out["measured"] = plain["seconds"], list(plain["measured"])
         out["ratio"] = out["seconds"] / max(plain["seconds"], 1e-9)
@@ -172,7 +170,7 @@ def record(seed: int, index: int, call: Record, plain: Record, commit: str) -> R
     else:
         out["error"] = f"{out['error']} plain: {plain['stage']} {plain.get('error', '')}".strip()
     if stage == "done" and reference == "done":
-        out["wrong"] = judged(out["verb"], call["answer"], plain["truth"])
+        out["wrong"] = judged(call["verb"], call["answer"], plain["truth"])
         out["status"] = "wrong" if out["wrong"] else "done"
         if out["verb"] in ("stability_map", "hill_chart"):
             out["undecided"] = call["answer"]["undecided"]
