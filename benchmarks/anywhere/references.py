@@ -24,7 +24,7 @@ Complex = NDArray[np.complex128]
 
 DENSE = 500  # DOFs up to which the plain eigensolution is LAPACK's of the full matrices
 LEAST_TIME = 0.05  # s, over which short work is repeated
-ENOUGH = 6.0  # s of measuring after which the rest of the points is extrapolated
+ENOUGH = 3.0  # s of measuring after which the rest of the points is extrapolated
 EIGENSOLUTIONS = 100  # of a turn or a fundamental period: plain transient and Floquet analysis
 ACCURACY = 1e-4  # of transients
 TRUTH = 24  # DOFs up to which the motion over a period is computed by exponentials

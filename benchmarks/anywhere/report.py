@@ -85,8 +85,15 @@ def distribution(records: Sequence[Record]) -> str:
     extrapolated = sum(bool(r["measured"]) and r["measured"][0] < r["measured"][1] for r in records)
     estimates = [r for r in records if r.get("estimate") and r["memory"]]
     above = sum(r["memory"] * 2**20 > r["estimate"] for r in estimates)
+    undecided = [
+        f"{verb} {np.mean(shares):.0%}"
+        for verb in GOALS
+        for shares in [[r["undecided"] for r in records if r["verb"] == verb and "undecided" in r]]
+        if shares
+    ]
     lines += [
         "",
+        f"Undecided, mean share of points: {', '.join(undecided) or '–'}. "
         f"Plain work extrapolated from some of its points: {extrapolated} of {len(records)} draws. "
         f"Draws that cannot be built: {invalid}. Memory estimates: {len(estimates)}, exceeded "
         f"{above}.",

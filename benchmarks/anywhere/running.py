@@ -62,7 +62,7 @@ def timed(work: Callable[[], dict[str, Any]]) -> Record:
 
 def run(seed: int, index: int, limit: float, memory: float, commit: str) -> Record:
     """A draw in two children; limit in s of processor time, memory in GiB."""
-    plain = _child(lambda: _plain(seed, index), 2.0 * limit, memory)
+    plain = _child(lambda: _plain(seed, index), limit, memory)
     seconds = plain.get("seconds", 0.0)
     worst = GOALS[plain["verb"]][2] if "verb" in plain else 1.0
     allowed = min(max(limit, worst * seconds), LONGER * limit)
@@ -169,11 +169,11 @@ def record(seed: int, index: int, call: Record, plain: Record, commit: str) -> R
         out |= dict(status="invalid", error=plain.get("error", "") or out["error"])
     else:
         out["error"] = f"{out['error']} plain: {plain['stage']} {plain.get('error', '')}".strip()
+    if "undecided" in call.get("answer", {}):
+        out["undecided"] = call["answer"]["undecided"]
     if stage == "done" and reference == "done":
         out["wrong"] = judged(call["verb"], call["answer"], plain["truth"])
         out["status"] = "wrong" if out["wrong"] else "done"
-        if out["verb"] in ("stability_map", "hill_chart"):
-            out["undecided"] = call["answer"]["undecided"]
     return out
 
 

@@ -84,6 +84,7 @@ def _stability(rng: Generator, dofs: int, points: int) -> Draw:
         return dict(
             verdict=verdict.verdict, growth=float(verdict.growth_rate),
             bound=float(verdict.error_bound), proof=verdict.proof,
+            undecided=float(verdict.verdict == "undecided"),
         )  # fmt: skip
 
     def plain() -> Plain:
