@@ -18,6 +18,7 @@ import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
 
 import assembly
+from benchmarks.toar import petsc_matrices, toar
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -105,8 +106,6 @@ def eigenvalues(system: assembly.FrozenSystem, k: int, frequency: float) -> Comp
     """
     if system.n <= DENSE:
         return dense_eigenvalues(system)
-    from benchmarks.toar import petsc_matrices, toar
-
     free = system.rigid.shape[1]
     return toar(petsc_matrices(system), k + free, 1e-8, 0.3 * frequency if free else 0.0)[1]
 

@@ -34,7 +34,10 @@ Prepared = tuple[Draw, Callable[[], Record]]
 
 
 def warm_up() -> None:
-    """Import what public functions import at their first use."""
+    """Import what public functions import at their first use.
+
+    PETSc and SLEPc are there by the import of the references.
+    """
     for package in (assembly, modal):
         for name in dir(package):
             getattr(package, name)
