@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,7 @@ def commit_of(tree: Path) -> str:
 def main() -> int:
     """Run what the command line says."""
     given = options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the child of a draw is ended too
     from benchmarks.anywhere import report
 
     if given.report:

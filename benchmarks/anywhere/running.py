@@ -93,21 +93,26 @@ def _child(prepare: Callable[[], Prepared], limit: float, memory: float) -> Reco
             _work(prepare, memory, said, head)
         deadline = time.monotonic() + WALL * limit + 120.0
         known: Record = {}
-        stopped = False
-        while True:
-            ended, status, usage = os.wait4(pid, os.WNOHANG)
-            if not known and head.exists():
-                known = json.loads(head.read_text())
-            if ended:
-                break
-            # A timer of the process itself would make its processor clock as coarse as a tick.
-            drawing = PREPARING if not known else known["spent"]
-            if _processor_time(pid) > drawing + limit or time.monotonic() > deadline:
+        stopped, ended = False, 0
+        try:
+            while True:
+                ended, status, usage = os.wait4(pid, os.WNOHANG)
+                if not known and head.exists():
+                    known = json.loads(head.read_text())
+                if ended:
+                    break
+                # A timer of the process itself would make its processor clock as coarse as a tick.
+                drawing = known["spent"] if known else PREPARING
+                if _processor_time(pid) > drawing + limit or time.monotonic() > deadline:
+                    os.kill(pid, signal.SIGKILL)
+                    ended, status, usage = os.wait4(pid, 0)
+                    stopped = True
+                    break
+                time.sleep(0.02)
+        finally:
+            if not ended:  # this process is being stopped
                 os.kill(pid, signal.SIGKILL)
-                _, status, usage = os.wait4(pid, 0)
-                stopped = True
-                break
-            time.sleep(0.02)
+                os.wait4(pid, 0)
         out: Record = {"stage": "crashed", "error": f"exit status {status}"}
         if said.exists():
             out = json.loads(said.read_text())
