@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.paths import ROOT
 
 
+@pytest.mark.slow
 def test_tiny_draws_are_measured_and_right() -> None:
     command = [sys.executable, "-m", "benchmarks.anywhere", "--here", "--seed", "2", "--count", "5"]
     command += ["--verbs", "solve", "stability_map", "frequency_response"]
