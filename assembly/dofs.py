@@ -79,15 +79,15 @@ class DofMap:
         pairs = zip(self.node.tolist(), self.component.tolist(), strict=True)
         return {pair: k for k, pair in enumerate(pairs)}
 
-    def index(self, node: int, component: int) -> int:
+    def index(self, node: int, component: int | str) -> int:
         """Number of a degree of freedom.
 
         Parameters
         ----------
         node : int
             Node number.
-        component : int
-            0–5: ux, uy, uz, rx, ry, rz.
+        component : int or str
+            ux, uy, uz, rx, ry, rz by name, or by number from 0 to 5.
 
         Returns
         -------
@@ -96,12 +96,17 @@ class DofMap:
         Raises
         ------
         InputError
-            When the node has no such degree of freedom.
+            For another component, or when the node has no such degree of freedom.
         """
+        number = COMPONENTS.index(component) if component in COMPONENTS else component
+        if number not in range(len(COMPONENTS)):
+            raise InputError(
+                f"component: expected one of {', '.join(COMPONENTS)} or 0 to 5, got {component!r}"
+            )
         try:
-            return self.numbers[node, component]
+            return self.numbers[node, int(number)]
         except KeyError:
-            raise InputError(f"node {node} has no DOF {COMPONENTS[component]}") from None
+            raise InputError(f"node {node} has no DOF {COMPONENTS[int(number)]}") from None
 
     def of_nodes(
         self, nodes: Index | Sequence[int], components: Sequence[int] | None = None

@@ -23,6 +23,7 @@ from assembly.materials.materials import Material, check_is_material
 from assembly.materials.sections import Section
 from assembly.types import Array
 
+SAME = 1e-9  # of the shaft's length: positions nearer than that are one node
 LATERAL = (1, 2, 4, 5)
 ALL = (0, 1, 2, 3, 4, 5)
 
@@ -140,10 +141,11 @@ def _nodes(steps: Array, parts: Sequence[tuple[str, float]], elements: int) -> A
     """Node positions: all steps and parts, and equal elements between them."""
     total = steps[-1]
     for kind, at in parts:
-        if not 0.0 <= at <= total:
+        # A sum of segment lengths differs from the written position by round-off.
+        if not -SAME * total <= at <= (1.0 + SAME) * total:
             raise InputError(f"{kind} at {at!r}: the shaft reaches from 0 to {total:.6g} m")
-    marks = np.unique(np.concatenate([steps, [at for _, at in parts]]))
-    marks = marks[np.concatenate([[True], np.diff(marks) > 1e-9 * total])]
+    marks = np.unique(np.clip(np.concatenate([steps, [at for _, at in parts]]), 0.0, total))
+    marks = marks[np.concatenate([[True], np.diff(marks) > SAME * total])]
     pieces = [
         np.linspace(a, b, max(1, round((b - a) / total * elements)) + 1)[:-1]
         for a, b in pairwise(marks)

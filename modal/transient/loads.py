@@ -236,7 +236,7 @@ def dof_number(at: Any, system: FrozenSystem) -> int:
             raise InputError(f"{at!r}: the model names no nodes; give the number of a DOF")
         if component not in COMPONENTS:
             raise InputError(f"{at!r}: the component is one of {', '.join(COMPONENTS)}")
-        return system.dofs.index(int(node), COMPONENTS.index(component))
+        return system.dofs.index(int(node), component)
     raise InputError(f'{at!r}: expected the number of a DOF or a pair such as (10, "ux")')
 
 

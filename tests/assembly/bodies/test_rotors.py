@@ -243,6 +243,27 @@ def test_bad_rotors_are_refused_in_one_line(change: dict, word: str) -> None:
     assert "\n" not in str(fault.value)
 
 
+@pytest.mark.parametrize("pieces", [(0.486, 1.134), (0.1, 0.2)])
+def test_parts_stand_at_an_end_that_is_a_sum_of_segments(pieces: tuple[float, float]) -> None:
+    """0.486 + 1.134 is one unit of the last place below 1.62, 0.1 + 0.2 one above 0.3."""
+    section, end = assembly.circle(0.05), round(sum(pieces), 3)
+    assert end != sum(pieces)
+
+    def at(place: float) -> Rotor:
+        return rotor(
+            [(length, section) for length in pieces], assembly.steel, 6,
+            discs=[Disc(place, 5.0, 0.02, 0.011)],
+            bearings=[Bearing(0.0, 1e7), Bearing(place, 1e7)],
+        )  # fmt: skip
+
+    written, summed = at(end), at(sum(pieces))
+    np.testing.assert_allclose(
+        written.body.dofs.coordinates, summed.body.dofs.coordinates, rtol=0.0, atol=1e-15
+    )
+    difference = written.freeze(100.0).stiffness - summed.freeze(100.0).stiffness
+    assert abs(difference).max() <= 1e-12 * abs(summed.freeze(100.0).stiffness).max()
+
+
 def test_bad_freezes_are_refused() -> None:
     with pytest.raises(InputError, match="axisymmetric"):
         make(segments=[(1.0, assembly.rectangle(0.05, 0.03))]).freeze(10.0)
