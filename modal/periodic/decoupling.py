@@ -12,6 +12,7 @@ order. Derivatives are those of the trigonometric polynomials through the instan
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,9 @@ from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
 from modal.periodic.balanced import Balanced
-from modal.periodic.magnus import propagator, step_factors
+from modal.periodic.magnus import propagator_factors, step_factors
+from modal.periodic.orbits import Map, Propagation
+from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.types import Array, Complex, Index
 
 INSTANTS, MOST_INSTANTS = 128, 512
@@ -31,9 +34,7 @@ FALLING = 0.7  # of the coupling, from one round to the next
 ACCURACY = 1e-10  # of log μ
 TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may have
 WORST_CONDITION = 1e6  # of the projected reference shapes
-WIDEST = np.log(1e8)  # of the moduli of one group: a wider one needs a product of factors
 LARGEST_GROUP = 40
-FIRST_STEPS = 32  # of the propagation of a group
 EPS = float(np.finfo(float).eps)
 
 
@@ -196,19 +197,13 @@ class _Decoupling:
                 continue
             waves = _Waves(B - middle * np.eye(len(group)), T)
             try:
-                own = propagator(waves, 0.0, T, ACCURACY, FIRST_STEPS)
+                own = propagator_factors(waves, 0.0, T, ACCURACY)
             except ConvergenceError:
                 return None
-            values, left, right = la.eig(own.matrices[0], left=True, right=True)
-            with np.errstate(divide="ignore"):
-                sizes = np.log(np.abs(values))
-            if not np.ptp(sizes) <= WIDEST:
-                return None
-            logs[group] = np.log(values) + middle * T
-            states[:, :, group] = self.X[:, :, group] @ self._moved(waves, right, values)
-            pairing = np.abs((left.conj() * right).sum(axis=0))
-            scale = np.linalg.norm(own.matrices[0], 2) / np.abs(values)
-            error[group] += own.errors[0] * scale / np.where(pairing > EPS, pairing, EPS)
+            found = product_modes(own.matrices, own.errors)
+            logs[group] = found.logs + middle * T
+            error[group] += found.error
+            states[:, :, group] = self.X[:, :, group] @ self._moved(waves, found)
         rates = np.asarray(logs / T, dtype=complex)
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
         return DecoupledModes(logs, states[0], error, states, rates)
@@ -223,14 +218,20 @@ class _Decoupling:
         found = np.fft.ifft(terms)
         return np.asarray(np.exp(found - found[0])[:, None, None])
 
-    def _moved(self, waves: _Waves, start: Complex, multipliers: Complex) -> Complex:
-        """z(t) e^{−νt} (m, g, g) of z' = B z from eigenvectors `start`, ν of the multipliers."""
-        count, h = len(self.X), self.period / len(self.X)
-        turn = np.exp(-np.log(multipliers) / count)
-        found = [start]
-        for factor in step_factors(waves, h * np.arange(count - 1), h):
-            found.append(factor @ found[-1] * turn)
-        return np.stack(found)
+    def _moved(self, waves: _Waves, modes: ProductModes) -> Complex:
+        """z(t) e^{−νt} (m, g, g) of z' = B z from the eigenvectors, ν of the multipliers."""
+        count = len(self.X)
+
+        def maps(steps: int) -> Iterator[Map]:
+            h = self.period / steps
+            for step in step_factors(waves, h * np.arange(steps), h):
+                yield step.__matmul__
+
+        group = Propagation(
+            maps, modes.vectors, lambda z: z, np.ones(len(modes.logs)), 0.0, count
+        )  # fmt: skip
+        known = np.isfinite(modes.error)
+        return group.orbits(modes.logs / self.period, self.period, known)
 
 
 def _followed(values: Complex) -> tuple[Index, Index]:
