@@ -27,7 +27,6 @@ from modal.periodic.second_order_steps import Multipliers
 from modal.proofs.codes import MODES
 from modal.proofs.judge import Verdict, judge
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
-from modal.reduction.reduced_motion import ReducedMotion
 from modal.types import Array, Complex, Index
 
 REDUCED = 0  # value of the map's flag `source`
@@ -148,19 +147,27 @@ class SharedShapes:
         """Speeds, rad/s, and errors, per unit condition, 1/s, of the known exponents of a point."""
         model, period = motions(self._named(x))
         H = motion.accelerations((model, period))
-        constant = ParameterPolynomial(x, x, (0,) * len(x), fourier(H)[None])
-        reference = Panel(constant, motion.frequencies, panel.fastest)
-        exact, found = (next(each.multipliers(x, period)) for each in (reference, panel))
+
+        def of_all(first: int) -> Multipliers:
+            """By all shapes, of the period that begins at part `first`."""
+            table = fourier(np.roll(H, -first, axis=0))[None]
+            constant = ParameterPolynomial(x, x, (0,) * len(x), table)
+            reference = Panel(constant, motion.frequencies, panel.fastest)
+            return next(reference.multipliers(x, period))
+
+        exact, found = of_all(0), next(panel.multipliers(x, period))
         known = np.flatnonzero(exact.errors <= KNOWN)
         ratio = np.exp(found.logs[None, :] - exact.logs[known, None])
         apart = np.abs(ratio - 1.0).min(axis=1)
         steps = exact.errors[known] + np.min(found.errors, initial=0.0)
-        apart = np.maximum(apart - steps, 0.0)
-        vectors = exact.vectors[:, known]
-        missed = motion.missed((model, period), H, vectors)
-        if isinstance(model, ReducedMotion):
-            missed = missed + model.exponent_error(0.0, motion.lifted(vectors))
-        error = (apart / period + missed) / exact.conditions[known]
+        error = np.maximum(apart - steps, 0.0) / period
+        missed = np.zeros(len(known))
+        for first in motion.untrained():
+            there = of_all(first)
+            same = np.abs(np.exp(there.logs[None, :] - exact.logs[known, None]) - 1.0).argmin(axis=1)
+            part = motion.missed((model, period), H[first], there.vectors[:, same], first)
+            missed = np.maximum(missed, part)
+        error = (error + missed) / exact.conditions[known]
         return exact.speeds[known], error
 
     def arrays(self) -> dict[str, NDArray[Any]]:
