@@ -9,7 +9,7 @@ every pulse, kink and jump that is wider than the distance of the instants, whic
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -123,6 +123,7 @@ class _Panels:
         count: int,
     ) -> None:
         self.rows, self.period, self.t0, self.declared = rows, period, t0, breaks
+        self.distance = period / count
         first = t0 + period * (np.arange(count // 2) + 0.25) / (count // 2)
         second = first + 0.5 * period / (count // 2)
         self.times = np.concatenate([first, second])
@@ -154,16 +155,46 @@ class _Panels:
             return self.declared
         while open_panels and len(done) + len(open_panels) < MOST_PANELS:
             panel = heapq.heappop(open_panels)[2]
+            jump = self._jump(panel) if panel.end - panel.start < self.distance else ()
+            if jump:
+                return self._with_jumps(jump)
             middle = 0.5 * (panel.start + panel.end)
             add(panel.start, middle)
             add(middle, panel.end)
         jumps = {edge for p in done if p.deviation > SMOOTH for edge in (p.start, p.end)}
         if not jumps <= set(edges):
-            # Between jumps that are located the matrices may be smooth: no panels lead up to them.
-            self.declared = tuple(sorted(jumps | set(self.declared)))
-            return self.breaks()
+            return self._with_jumps(jumps)
         starts = {panel.start for panel in done} | {entry[1] for entry in open_panels}
         return tuple(sorted(starts - {self.t0} | set(self.declared)))
+
+    def _with_jumps(self, jumps: Iterable[float]) -> tuple[float, ...]:
+        """Anew: between the jumps the matrices may be smooth, so that no panels lead up to them."""
+        self.declared = tuple(sorted({*jumps, *self.declared}))
+        return self.breaks()
+
+    def _jump(self, panel: _Panel) -> tuple[float, ...]:
+        """Two instants between which the matrices jump, as near as matters; none where there is no
+        jump."""
+        a, b = panel.start, panel.end
+        times = np.linspace(a, b, NODES + 2)[1:-1]
+        values = self.rows(times)
+        steps = (np.abs(np.diff(values, axis=0)) / self.size).max(axis=(1, 2))
+        at = int(np.argmax(steps))
+        a, b, left, right = times[at], times[at + 1], values[at], values[at + 1]
+        while (b - a) * steps[at] > EFFECT * self.period:
+            middle = 0.5 * (a + b)
+            if not a < middle < b:
+                break
+            value = self.rows(np.array([middle]))[0]
+            apart = [(np.abs(value - side) / self.size).max() for side in (left, right)]
+            if min(apart) > 0.5 * steps[at]:
+                return ()
+            if apart[0] < apart[1]:
+                a, left = middle, value
+            else:
+                b, right = middle, value
+        still = (np.abs(right - left) / self.size).max()
+        return (float(a), float(b)) if still > 0.5 * steps[at] else ()
 
     def _deviation(self, start: float, end: float) -> float:
         """Largest distance of the matrices from a polynomial through them."""
