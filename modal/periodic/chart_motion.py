@@ -108,17 +108,18 @@ class ChartMotion:
 
     def states(self, H: Array) -> Array:
         """A (..., 2r, 2r) of x' = A x, x = (ω η, η̇), from H (..., r, 2r)."""
-        r = len(self.frequencies)
-        A = np.zeros((*H.shape[:-2], 2 * r, 2 * r))
-        A[..., :r, r:] = np.diag(self.frequencies)
-        A[..., r:, :] = H
-        return A
+        return states_of(self.frequencies, H)
 
     def lifted(self, vectors: Complex) -> Complex:
         """(q, q̇) (2n, m) of vectors (2r, m) of (ω η, η̇)."""
         r = len(self.frequencies)
         q = self.shapes @ (vectors[:r] / self.frequencies[:, None])
         return np.vstack([q, self.shapes @ vectors[r:]])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the shapes are all degrees of freedom of the models."""
+        return self.shapes.shape[0] == self.shapes.shape[1]
 
     def untrained(self) -> tuple[int, ...]:
         """Parts of the period, about a third and two thirds of it, that are far from the instants
@@ -131,7 +132,7 @@ class ChartMotion:
         model, period = motion
         t = self.start + period * part / self.parts
         out = np.zeros(vectors.shape[1])
-        if self.shapes.shape[0] != self.shapes.shape[1]:
+        if not self.is_whole:
             scale = np.concatenate([self.frequencies, np.ones(len(self.frequencies))])
             A = self.states(H)
             here = Balanced(lambda _: A, np.diag(scale), np.diag(1.0 / scale))
@@ -139,6 +140,15 @@ class ChartMotion:
         if isinstance(model, ReducedMotion):
             out = out + model.exponent_error(t, self.lifted(vectors))
         return out
+
+
+def states_of(frequencies: Array, H: Array) -> Array:
+    """A (..., 2r, 2r) of x' = A x, x = (ω η, η̇), from H (..., r, 2r)."""
+    r = len(frequencies)
+    A = np.zeros((*H.shape[:-2], 2 * r, 2 * r))
+    A[..., :r, r:] = np.diag(frequencies)
+    A[..., r:, :] = H
+    return A
 
 
 def accelerations_of(matrices: Array) -> Array:

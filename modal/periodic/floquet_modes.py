@@ -173,10 +173,11 @@ class FloquetModes:
         if self.basis:
             lines.insert(1, f"  {self.basis}")
         if self.narrowest_visible > 0.0:
+            share = 100.0 * self.narrowest_visible / self.period
             lines.insert(
                 1,
                 f"  pulses of the matrices narrower than {self.narrowest_visible:.2g} s "
-                f"({100.0 * self.narrowest_visible / self.period:.2g} % of the period) may be unseen",
+                f"({share:.2g} % of the period) may be unseen",
             )
         heard = np.abs(self.exponents.imag) / (2.0 * np.pi)
         if self.propagation is not None:
