@@ -28,7 +28,7 @@ MOST_SLOW = 0.8  # of all shapes: where more are to be kept, all are
 PHASES = 8  # of a period, whose frozen spectra decide which shapes are fast
 NEAR = 1.5  # ratio of the speeds of exponents whose errors are taken for those of each other
 FAST = 500.0  # rad a period of the fastest mode above which groups of modes are decoupled
-DECOUPLED = 1e-7  # of log μ, by groups of modes
+DECOUPLED = 1e-6  # of log μ, by groups of modes
 WEAK = 1e-13  # Fourier coefficients of H below this share of the largest are dropped
 
 
