@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 import assembly
@@ -107,8 +108,8 @@ def chart_reading(chart: xr.Dataset) -> str:
     verdict = chart.verdict.transpose("speed_rpm", "first_damping").values
     unstable, decided = verdict > 0, verdict >= 0
     words = [
-        f"Floquet exponents of whole turns with {CHART_ELEMENTS} elements a link: the verdict on the"
-        f" machine. Decided: {decided.sum()} of {decided.size} points, {unstable.sum()} unstable"
+        f"Floquet exponents of whole turns, all modes of {CHART_ELEMENTS} elements a link: the verdict"
+        f" on the machine. Decided: {decided.sum()} of {decided.size} points, {unstable.sum()} unstable"
         " (parametric resonances, where sums of mean frequencies are multiples of the speed)."
     ]
     if unstable.any():

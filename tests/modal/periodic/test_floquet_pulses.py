@@ -1,7 +1,7 @@
-"""Pulses of the matrices between the steps of a Floquet analysis, against products of exponentials.
+"""Pulses of the matrices between the steps of a Floquet analysis, by products of exponentials.
 
-x″ + 0.01 x′ + s(t) x = 0 with s = 1 but for a pulse of constant height: pieces of constant matrices,
-so that the multipliers are those of a product of matrix exponentials.
+x″ + 0.01 x′ + s(t) x = 0 with s = 1 but for a pulse of constant height: pieces of constant
+matrices, so that the multipliers are those of a product of matrix exponentials.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg as la
+from scipy.integrate import solve_ivp
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
@@ -47,7 +48,7 @@ class Pulse:
 
 
 # Height so that the pulse turns the velocity by about a third: unstable.
-CASES = [(0.71, 0.0015), (3.9, 0.003), (5.1234, 0.0021), (2.2, 0.02)]
+CASES = [(0.71, 0.0015), (3.9, 0.003), (5.1234, 0.0021)]
 
 
 @pytest.mark.parametrize("start, share", CASES)
@@ -65,12 +66,13 @@ def test_a_pulse_between_the_steps_is_seen(start: float, share: float) -> None:
     assert declared.growth_rate == pytest.approx(due, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_pulse_of_a_model_is_seen() -> None:
     pulse = Pulse(3.9, 0.003 * PERIOD, 2.0 / (0.003 * PERIOD))
     found = floquet(pulse, PERIOD)
     assert found.narrowest_visible == pytest.approx(PERIOD / 512)
     assert abs(found.growth_rate - pulse.growth()) <= found.error.max() + 1e-12
-    with pytest.raises(InputError, match="only \"dense\""):
+    with pytest.raises(InputError, match='only "dense"'):
         floquet(pulse, PERIOD, method="arnoldi")
 
 
@@ -92,8 +94,6 @@ def test_half_the_period_is_refused(start: float, form: str) -> None:
 
 def test_a_smooth_pulse_of_a_callable() -> None:
     """A Gaussian of 0.2 % of the period, against Runge–Kutta steps no longer than a tenth of it."""
-    from scipy.integrate import solve_ivp
-
     place, width = 0.618 * PERIOD, 0.002 * PERIOD
 
     def matrix(t: float) -> Array:
