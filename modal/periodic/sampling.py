@@ -9,7 +9,7 @@ every pulse, kink and jump that is wider than the distance of the instants, whic
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -24,7 +24,8 @@ CALLABLE_INSTANTS = 1024  # of A(t), over the period
 MODEL_INSTANTS = 512  # of a model with `freeze`, up to …
 LARGE = 256  # … so many degrees of freedom, above in inverse proportion, but at least …
 FEWEST_INSTANTS = 32
-PANELS = 16  # of the period
+PANELS = 16  # of the period; they end at no simple fraction of it, where matrices may jump
+GOLDEN = 0.5 * (3.0 - np.sqrt(5.0))
 DEGREE = 11  # of the polynomial of a panel
 NODES = 2 * (DEGREE + 1)  # instants of a panel, at least
 SMOOTH = 1e-8  # of the largest entry of a row: distance from the polynomial that is no feature
@@ -149,28 +150,26 @@ class _Panels:
 
         for start, end in pairwise(edges):
             parts = int(np.ceil(PANELS * (end - start) / self.period))
-            for a, b in pairwise(np.linspace(start, end, parts + 1).tolist()):
+            inner = start + (end - start) * (np.arange(parts) + GOLDEN) / parts
+            for a, b in pairwise((start, *inner.tolist(), end)):
                 add(a, b)
         if not open_panels:
             return self.declared
         while open_panels and len(done) + len(open_panels) < MOST_PANELS:
             panel = heapq.heappop(open_panels)[2]
-            jump = self._jump(panel) if panel.end - panel.start < self.distance else ()
-            if jump:
-                return self._with_jumps(jump)
-            middle = 0.5 * (panel.start + panel.end)
-            add(panel.start, middle)
-            add(middle, panel.end)
-        jumps = {edge for p in done if p.deviation > SMOOTH for edge in (p.start, p.end)}
-        if not jumps <= set(edges):
-            return self._with_jumps(jumps)
+            narrow = panel.end - panel.start < self.distance
+            jump = (self._jump(panel) or self._kink(panel)) if narrow else ()
+            self.declared = tuple(sorted({*jump, *self.declared}))
+            cuts = jump or (0.5 * (panel.start + panel.end),)
+            for a, b in pairwise((panel.start, *cuts, panel.end)):
+                add(a, b)
+        tiny = {edge for p in done if p.deviation > SMOOTH for edge in (p.start, p.end)}
+        if not tiny | set(self.declared) <= set(edges):
+            # Anew: between jumps the matrices may be smooth, so that no panels lead up to them.
+            self.declared = tuple(sorted({*tiny, *self.declared}))
+            return self.breaks()
         starts = {panel.start for panel in done} | {entry[1] for entry in open_panels}
         return tuple(sorted(starts - {self.t0} | set(self.declared)))
-
-    def _with_jumps(self, jumps: Iterable[float]) -> tuple[float, ...]:
-        """Anew: between the jumps the matrices may be smooth, so that no panels lead up to them."""
-        self.declared = tuple(sorted({*jumps, *self.declared}))
-        return self.breaks()
 
     def _jump(self, panel: _Panel) -> tuple[float, ...]:
         """Two instants between which the matrices jump, as near as matters; none where there is no
@@ -195,6 +194,21 @@ class _Panels:
                 b, right = middle, value
         still = (np.abs(right - left) / self.size).max()
         return (float(a), float(b)) if still > 0.5 * steps[at] else ()
+
+    def _kink(self, panel: _Panel) -> tuple[float, ...]:
+        """Two instants that enclose the one place of a panel where the matrices are not smooth, as
+        near as matters; none where there is more than one, or a smooth pulse."""
+        a, b = panel.start, panel.end
+        while True:
+            middle = 0.5 * (a + b)
+            halves = [(a, middle), (middle, b)]
+            deviations = [self._deviation(*half) for half in halves]
+            rough = [n for n, deviation in enumerate(deviations) if deviation > SMOOTH]
+            if len(rough) != 1:
+                return ()
+            a, b = halves[rough[0]]
+            if deviations[rough[0]] * (b - a) <= EFFECT * self.period:
+                return a, b
 
     def _deviation(self, start: float, end: float) -> float:
         """Largest distance of the matrices from a polynomial through them."""

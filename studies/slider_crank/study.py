@@ -108,9 +108,10 @@ def chart_reading(chart: xr.Dataset) -> str:
     verdict = chart.verdict.transpose("speed_rpm", "first_damping").values
     unstable, decided = verdict > 0, verdict >= 0
     words = [
-        f"Floquet exponents of whole turns, all modes of {CHART_ELEMENTS} elements a link: the verdict"
-        f" on the machine. Decided: {decided.sum()} of {decided.size} points, {unstable.sum()} unstable"
-        " (parametric resonances, where sums of mean frequencies are multiples of the speed)."
+        f"Floquet exponents of whole turns, all modes of {CHART_ELEMENTS} elements a link: the"
+        f" verdict on the machine. Decided: {decided.sum()} of {decided.size} points,"
+        f" {unstable.sum()} unstable (parametric resonances, where sums of mean frequencies are"
+        " multiples of the speed)."
     ]
     if unstable.any():
         largest = float(chart.first_damping.values[unstable.any(axis=0)].max())
