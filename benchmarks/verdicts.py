@@ -2,11 +2,12 @@
 
     python -m benchmarks.verdicts [--count 2000] [--seed 1]
 
-Three tables. `modal.stability` as it is called (small machines, LAPACK on all modes); the same
+Four tables. `modal.stability` as it is called (small machines, LAPACK on all modes); the same
 function by the way that large systems take, a reduced basis and the count beside it, which the
-benchmark reaches by setting `modal.proofs.verdict.ALL_MODES` to zero; and every point of
-`modal.stability_map` over small grids. Each verdict is compared with the truth of
-benchmarks/verdict_truth.py, and with the verdict on the same machine in other units.
+benchmark reaches by setting `modal.proofs.verdict.ALL_MODES` to zero; every point of
+`modal.stability_map` over small grids; and `modal.floquet` of oscillators with pulses. Each verdict
+is compared with the truth of benchmarks/verdict_truth.py (pulses: with products of exponentials),
+and with the verdict on the same machine in other units.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from benchmarks.verdict_large import LARGER
 from benchmarks.verdict_machines import DERIVED, Machine
 from benchmarks.verdict_maps import map_points
 from benchmarks.verdict_models import ASSEMBLED
+from benchmarks.verdict_pulses import pulse_points
 from benchmarks.verdict_truth import Truth, truth
 from benchmarks.verdict_variants import HARDER, in_other_units
 
@@ -170,6 +172,20 @@ def map_table(count: int, seed: int) -> dict[str, Row]:
     return rows
 
 
+def pulse_table(count: int, seed: int) -> dict[str, Row]:
+    """Floquet verdicts on `count` oscillators whose springs have short pulses."""
+    rows: dict[str, Row] = {}
+    for name, number, found, due in pulse_points(count, seed):
+        row = rows.setdefault(name, Row())
+        size = float(np.abs(found.exponents).max())
+        verdict = "flutter" if found.verdict == "unstable" else found.verdict
+        wrong = row.add(verdict, "count", Truth(due, size, 0.0, RESOLVED * size, False), False)
+        row.other += abs(found.growth_rate - due) > found.error.max() + RESOLVED * size
+        if wrong:
+            print(f"  {wrong}: {name}, seed {number}: {found.growth_rate:.6g}, true {due:.6g}")
+    return rows
+
+
 COLUMNS = (
     ("false", "stable"), ("false", "unstable"), ("", "proved"), ("", "undecided"), ("by", "energy"),
     ("", "count"), ("", "lyapunov"), ("", "mode"), ("other", "units"), ("other", "growth"),
@@ -191,7 +207,7 @@ def show(title: str, rows: dict[str, Row]) -> bool:
         values = [row.false_stable, row.false_unstable, decided, row.undecided, *proofs]
         values += [row.contradicted, row.other, row.open]
         print(f"{name:<26}{row.number:>7}" + "".join(f"{value:>10}" for value in values))
-    share = total.damped_proved / max(total.damped, 1)
+    share = total.damped_proved / total.damped if total.damped else 1.0
     print(f"damping positive definite: {total.damped}, of which proved {100.0 * share:.1f} %")
     wrong = total.false_stable + total.false_unstable + total.contradicted
     return wrong == 0 and share > PROVED
@@ -205,6 +221,7 @@ def main() -> int:
     good = show("modal.stability", small_table(options.count, options.seed))
     good &= show("by a reduced basis", large_table(options.count // 10, options.seed))
     good &= show("modal.stability_map", map_table(options.count // 100, options.seed))
+    good &= show("modal.floquet", pulse_table(options.count // 20, options.seed))
     return 0 if good else 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from modal.checks.unfrozen import Unfrozen
 from modal.periodic.floquet import floquet, reduced_floquet, suitable_method
 from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.periodicity import check_period, check_period_length
+from modal.periodic.sampling import sampling
 from modal.tracking.frozen_callable import tracks_of_callable
 from modal.tracking.tracking import track
 from modal.transient.equations import SecondOrderModel, is_second_order
@@ -137,8 +139,11 @@ def _exponents(
         equations = SecondOrderModel(model)
         if suitable_method(equations, period, t0) == "reduced":
             check_period(equations, period, t0, breaks)
-            A, basis = unfrozen.balanced(), unfrozen.basis
-            return reduced_floquet(model, A, basis, period, t0, k, progress=progress)
+            seen = sampling(equations, period, t0)
+            if not seen.breaks:
+                A, basis = unfrozen.balanced(), unfrozen.basis
+                found = reduced_floquet(model, A, basis, period, t0, k, progress=progress)
+                return replace(found, narrowest_visible=seen.narrowest)
     return floquet(model, period, t0=t0, k=k, breaks=breaks, progress=progress)
 
 

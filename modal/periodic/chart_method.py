@@ -21,13 +21,17 @@ from modal.maps.store import Slices
 from modal.maps.verdict_columns import columns
 from modal.periodic.chart_bases import with_bases
 from modal.periodic.chart_motion import ChartMotion, Motion, Motions, accelerations_of, matrix_sizes
-from modal.periodic.chart_panel import SHARE, Panel, Spectra, fourier, panel_of
+from modal.periodic.chart_panel import SHARE, Panel, Spectra, panel_of
 from modal.periodic.chart_points import ChartPoints
+from modal.periodic.periodic_verdict import periodic_verdict
+from modal.periodic.periodicity import check_period
+from modal.periodic.sampling import sampling
 from modal.periodic.second_order_steps import Multipliers
-from modal.proofs.codes import MODES
-from modal.proofs.judge import Verdict, judge
+from modal.proofs.codes import COUNT, MODES
+from modal.proofs.judge import Verdict
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.reduction.reduced_motion import ReducedMotion
+from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Complex, Index
 
 REDUCED = 0  # value of the map's flag `source`
@@ -44,6 +48,7 @@ class SharedShapes:
     def __init__(self, chart: ChartPoints, checks: int) -> None:
         self.chart, self.grid, self.checks = chart, chart.grid, checks
         self.panels: list[Panel] = []
+        self.whole = False
         self.axis, self.places = 0, np.zeros(0, dtype=np.intp)
 
     def prepare(self) -> dict[str, NDArray[Any]]:
@@ -54,7 +59,10 @@ class SharedShapes:
         points = [self._named(np.array(end)) for end in (*ends, 0.5 * (low + high))]
         k = self.chart.k
         motions = with_bases(_remembered(self.chart.motion), points, k)
+        for point in points:
+            _check_smooth(*motions(point))
         motion = ChartMotion.of(motions, points, k)
+        self.whole = motion.is_whole and not isinstance(motions(points[0])[0], ReducedMotion)
         k = min(k, len(motion.frequencies))
         whole = parameter_polynomial(
             lambda x: motion.matrices(motions(self._named(x))), low, high, AFFINE, matrix_sizes,
@@ -76,7 +84,9 @@ class SharedShapes:
         self.axis = self._period_axis()
         values = axes[self.axis]
         rates = np.array([self._rate(value) for value in values])
-        kept = np.array([spectra.slow(k, rate) for rate in rates])
+        # A verdict on all modes needs all shapes.
+        r = len(motion.frequencies)
+        kept = np.array([r if self.whole else spectra.slow(k, rate) for rate in rates])
         order = np.argsort(values, kind="stable")
         cuts = np.flatnonzero(np.diff(kept[order])) + 1
         self.panels, self.places = [], np.zeros(len(values), dtype=np.intp)
@@ -107,7 +117,7 @@ class SharedShapes:
             if found is not None:
                 return found
             m = spectra.slow(m + 1, rate)
-        return Panel(whole, motion.frequencies, fastest)
+        return Panel(whole, motion.frequencies, fastest, self.whole)
 
     def _period_axis(self) -> int:
         """The number of the axis along which the period changes most."""
@@ -147,20 +157,28 @@ class SharedShapes:
     ) -> tuple[Array, Array]:
         """Speeds, rad/s, and errors, per unit condition, 1/s, of the known exponents of a point."""
         model, period = motions(self._named(x))
-        H = motion.accelerations((model, period))
-        constant = ParameterPolynomial(x, x, (0,) * len(x), fourier(H)[None])
-        reference = Panel(constant, motion.frequencies, panel.fastest)
-        exact, found = (next(each.multipliers(x, period)) for each in (reference, panel))
+        matrices = motion.matrices((model, period))
+
+        def of_all(first: int) -> Multipliers:
+            """By all shapes, of the period that begins at part `first`."""
+            table = np.roll(matrices, -first, axis=0)[None]
+            constant = ParameterPolynomial(x, x, (0,) * len(x), table)
+            reference = Panel(constant, motion.frequencies, panel.fastest, panel.whole)
+            return next(reference.multipliers(x, period))
+
+        exact, found = of_all(0), next(panel.multipliers(x, period))
         known = np.flatnonzero(exact.errors <= KNOWN)
-        ratio = np.exp(found.logs[None, :] - exact.logs[known, None])
-        apart = np.abs(ratio - 1.0).min(axis=1)
+        apart = _distances(found.logs, exact.logs[known]).min(axis=1)
         steps = exact.errors[known] + np.min(found.errors, initial=0.0)
-        apart = np.maximum(apart - steps, 0.0)
-        vectors = exact.vectors[:, known]
-        missed = motion.missed((model, period), H, vectors)
-        if isinstance(model, ReducedMotion):
-            missed = missed + model.exponent_error(0.0, motion.lifted(vectors))
-        error = (apart / period + missed) / exact.conditions[known]
+        error = np.maximum(apart - steps, 0.0) / period
+        missed = np.zeros(len(known))
+        for first in () if panel.whole else motion.untrained():
+            there = of_all(first)
+            same = _distances(there.logs, exact.logs[known]).argmin(axis=1)
+            H = accelerations_of(matrices[first : first + 1])[0]
+            part = motion.missed((model, period), H, there.vectors[:, same], first)
+            missed = np.maximum(missed, part)
+        error = (error + missed) / exact.conditions[known]
         return exact.speeds[known], error
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -191,8 +209,9 @@ class SharedShapes:
         period = self._period(x)
         verdict: Verdict | None = None
         for found in itertools.islice(panel.multipliers(x, period), REFINEMENTS):
-            verdict, by_steps = _judged(found, period, panel.errors(found), self.chart.k)
-            if by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period):
+            verdict, by_steps = _judged(found, period, panel, self.chart.k)
+            resolved = by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period)
+            if resolved and (found.complete or not panel.whole):
                 break
         assert verdict is not None
         return verdict
@@ -205,6 +224,21 @@ class SharedShapes:
 
     def _period(self, x: Array) -> float:
         return self.chart.period(self._named(x))
+
+
+def _distances(logs: Complex, others: Complex) -> Array:
+    """Of each of `others` (m,) from all log μ (N,), imaginary parts on their circle: (m, N)."""
+    apart = logs[None, :] - others[:, None]
+    return np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0))
+
+
+def _check_smooth(model: Any, period: float) -> None:
+    """AccuracyError where the matrices have features that are narrower than the parts of a period,
+    InputError where they do not repeat themselves."""
+    equations = SecondOrderModel(model)
+    check_period(equations, period, 0.0, ())
+    if sampling(equations, period, 0.0).breaks:
+        raise AccuracyError("the matrices of the motion are not smooth in time")
 
 
 def _remembered(motions: Motions) -> Motions:
@@ -220,18 +254,22 @@ def _remembered(motions: Motions) -> Motions:
     return motion
 
 
-def _judged(found: Multipliers, period: float, errors: Array, k: int) -> tuple[Verdict, float]:
+def _judged(found: Multipliers, period: float, panel: Panel, k: int) -> tuple[Verdict, float]:
     """The verdict on the k slowest modes and all that are known or grow, and the error by the
-    steps of the one that grows most, 1/s. errors: of every exponent, per unit condition, 1/s."""
+    steps of the one that grows most, 1/s."""
     exponents: Complex = found.logs / period
     steps = found.errors / period
-    bounds = steps + errors * found.conditions
+    bounds = steps + panel.errors(found) * found.conditions
     slow = np.zeros(len(bounds), dtype=bool)
     slow[np.argsort(found.speeds, kind="stable")[: 2 * k]] = True
     slow &= np.isfinite(bounds)  # the others have decayed to round-off
-    counted = np.flatnonzero(slow | (bounds * period <= KNOWN) | (exponents.real > bounds))
-    if not counted.size:
-        counted = np.arange(len(bounds))
-    verdict = judge(exponents[counted], bounds[counted], MODES)
-    critical: Index = counted[np.isclose(exponents[counted].real, verdict.growth_rate, rtol=1e-12)]
+    everything = panel.whole and found.complete
+    # Of decayed exponents the bound is on the multiplier: log μ is not above the one given.
+    counted = slow | (bounds * period <= KNOWN) | (exponents.real > bounds)
+    if everything:
+        counted |= np.isfinite(bounds) | (exponents.real > 0.0)
+    chosen: Index = np.flatnonzero(counted) if counted.any() else np.arange(len(bounds))
+    proof = COUNT if everything else MODES
+    verdict = periodic_verdict(exponents[chosen], bounds[chosen], period, proof)
+    critical: Index = chosen[np.isclose(exponents[chosen].real, verdict.growth_rate, rtol=1e-12)]
     return verdict, float(np.max(steps[critical], initial=0.0))

@@ -19,6 +19,7 @@ import scipy.linalg as la
 from assembly.errors import AccuracyError
 from modal.periodic.balanced import Balanced
 from modal.periodic.basis_error import basis_error
+from modal.reduction.reduced_motion import ReducedMotion
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Complex
 
@@ -107,11 +108,7 @@ class ChartMotion:
 
     def states(self, H: Array) -> Array:
         """A (..., 2r, 2r) of x' = A x, x = (ω η, η̇), from H (..., r, 2r)."""
-        r = len(self.frequencies)
-        A = np.zeros((*H.shape[:-2], 2 * r, 2 * r))
-        A[..., :r, r:] = np.diag(self.frequencies)
-        A[..., r:, :] = H
-        return A
+        return states_of(self.frequencies, H)
 
     def lifted(self, vectors: Complex) -> Complex:
         """(q, q̇) (2n, m) of vectors (2r, m) of (ω η, η̇)."""
@@ -119,15 +116,39 @@ class ChartMotion:
         q = self.shapes @ (vectors[:r] / self.frequencies[:, None])
         return np.vstack([q, self.shapes @ vectors[r:]])
 
-    def missed(self, motion: Motion, H: Array, vectors: Complex) -> Array:
-        """Estimated errors (m,), 1/s, of exponents with vectors (2r, m) at the start of the period,
-        by what the shapes miss of the model."""
-        if self.shapes.shape[0] == self.shapes.shape[1]:
-            return np.zeros(vectors.shape[1])
-        scale = np.concatenate([self.frequencies, np.ones(len(self.frequencies))])
-        A = self.states(H[0])
-        here = Balanced(lambda t: A, np.diag(scale), np.diag(1.0 / scale))
-        return basis_error(motion[0], self.shapes, here, 0.0, vectors)
+    @property
+    def is_whole(self) -> bool:
+        """Whether the shapes are all degrees of freedom of the models."""
+        return self.shapes.shape[0] == self.shapes.shape[1]
+
+    def untrained(self) -> tuple[int, ...]:
+        """Parts of the period, about a third and two thirds of it, that are far from the instants
+        whose frozen modes span the space and its bases: multiples of a twelfth."""
+        return self.parts * 7 // 24, self.parts * 17 // 24
+
+    def missed(self, motion: Motion, H: Array, vectors: Complex, part: int) -> Array:
+        """Estimated errors (m,), 1/s, of exponents with vectors (2r, m) at a part of the period,
+        where the accelerations are H (r, 2r), by what shapes and bases miss of the model."""
+        model, period = motion
+        t = self.start + period * part / self.parts
+        out = np.zeros(vectors.shape[1])
+        if not self.is_whole:
+            scale = np.concatenate([self.frequencies, np.ones(len(self.frequencies))])
+            A = self.states(H)
+            here = Balanced(lambda _: A, np.diag(scale), np.diag(1.0 / scale))
+            out = out + basis_error(model, self.shapes, here, t, vectors)
+        if isinstance(model, ReducedMotion):
+            out = out + model.exponent_error(t, self.lifted(vectors))
+        return out
+
+
+def states_of(frequencies: Array, H: Array) -> Array:
+    """A (..., 2r, 2r) of x' = A x, x = (ω η, η̇), from H (..., r, 2r)."""
+    r = len(frequencies)
+    A = np.zeros((*H.shape[:-2], 2 * r, 2 * r))
+    A[..., :r, r:] = np.diag(frequencies)
+    A[..., r:, :] = H
+    return A
 
 
 def accelerations_of(matrices: Array) -> Array:

@@ -7,11 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import NDArray
 
-from modal.periodic.chart_motion import ChartMotion, accelerations_of
-from modal.periodic.second_order_steps import Multipliers, refinements
+from modal.periodic.balanced import Balanced
+from modal.periodic.chart_motion import ChartMotion, accelerations_of, states_of
+from modal.periodic.decoupling import decoupled_modes
+from modal.periodic.second_order_steps import Multipliers, refinements, speeds_of
 from modal.periodic.slow_motion import slow_motion
+from modal.reduction.interpolation import fourier_interpolant
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.types import Array, Index
 
@@ -23,6 +27,8 @@ POLYNOMIAL = 1e-5  # of the first frequency: deviation of the slow accelerations
 MOST_SLOW = 0.8  # of all shapes: where more are to be kept, all are
 PHASES = 8  # of a period, whose frozen spectra decide which shapes are fast
 NEAR = 1.5  # ratio of the speeds of exponents whose errors are taken for those of each other
+FAST = 500.0  # rad a period of the fastest mode above which groups of modes are decoupled
+DECOUPLED = 1e-6  # of log μ, by groups of modes
 WEAK = 1e-13  # Fourier coefficients of H below this share of the largest are dropped
 
 
@@ -32,6 +38,7 @@ class Panel:
     where no shape is eliminated, the matrices [M, K ω⁻¹, C + D] (J, m, 3m).
 
     frequencies (m,): ω of the slow coordinates, rad/s. fastest: |λ| of the k-th mode, rad/s.
+    whole: whether the coordinates are all degrees of freedom of the models.
     measured (2, j): speeds of exponents, rising, rad/s, and the errors by shapes, elimination and
     polynomial of those up to each, per unit condition, 1/s.
     """
@@ -39,6 +46,7 @@ class Panel:
     polynomial: ParameterPolynomial
     frequencies: Array
     fastest: float
+    whole: bool = False
     measured: Array = field(default_factory=lambda: np.zeros((2, 1)))
 
     def with_errors(self, speeds: Array, errors: Array) -> Panel:
@@ -56,11 +64,33 @@ class Panel:
         return np.asarray(errors[np.maximum(index - 1, 0)])
 
     def multipliers(self, point: Array, period: float) -> Iterator[Multipliers]:
-        """Of one motion of the panel, with more and more steps."""
+        """Of one motion of the panel: of groups of modes that decouple, where all modes are there
+        and some are fast; otherwise by more and more steps."""
         table = self.polynomial(point)
         if table.shape[2] > 2 * table.shape[1]:
-            table = fewer(fourier(accelerations_of(table))[None])[0]
-        return refinements(_Phases(table), self.frequencies, period, self.steps(period))
+            H = accelerations_of(table)
+            found = self._decoupled(H, period) if self.whole else None
+            if found is not None:
+                yield found
+                return
+            table = fewer(fourier(H)[None])[0]
+        yield from refinements(_Phases(table), self.frequencies, period, self.steps(period))
+
+    def _decoupled(self, H: Array, period: float) -> Multipliers | None:
+        """All multipliers from accelerations H (J, m, 2m); None where no modes are fast, or groups
+        of them do not decouple."""
+        A = states_of(self.frequencies, H)
+        if float(np.abs(np.linalg.eigvals(A[0])).max()) * period <= FAST:
+            return None
+        same = np.eye(A.shape[1])
+        matrix = Balanced(fourier_interpolant(A, 0.0, period), same, same)
+        apart = decoupled_modes(matrix, 0.0, period, DECOUPLED)
+        if apart is None:
+            return None
+        vectors = apart.vectors
+        conditions = np.linalg.norm(la.inv(vectors), axis=1) * np.linalg.norm(vectors, axis=0)
+        speeds = speeds_of(vectors, self.frequencies)
+        return Multipliers(apart.logs, apart.error, conditions, vectors, speeds, True)
 
     def steps(self, period: float) -> int:
         """Steps a period that resolve the requested modes."""
@@ -72,16 +102,16 @@ class Panel:
         return {
             "low": p.low, "high": p.high, "degrees": np.array(p.degrees), "table": p.table,
             "frequencies": self.frequencies, "measured": self.measured,
-            "numbers": np.array([p.deviation, self.fastest]),
+            "numbers": np.array([p.deviation, self.fastest, self.whole]),
         }  # fmt: skip
 
     @classmethod
     def restored(cls, a: Mapping[str, NDArray[Any]]) -> Panel:
         """The panel of stored arrays."""
-        deviation, fastest = (float(x) for x in a["numbers"])
+        deviation, fastest, whole = (float(x) for x in a["numbers"])
         degrees = tuple(int(x) for x in a["degrees"])
         polynomial = ParameterPolynomial(a["low"], a["high"], degrees, a["table"], deviation)
-        return cls(polynomial, a["frequencies"], fastest, a["measured"])
+        return cls(polynomial, a["frequencies"], fastest, bool(whole), a["measured"])
 
 
 def steps_of(fastest: float, period: float) -> int:

@@ -13,8 +13,9 @@ from modal.maps.grid import Grid, named
 from modal.maps.store import Slices
 from modal.maps.verdict_columns import columns
 from modal.periodic.floquet import floquet
+from modal.periodic.periodic_verdict import periodic_verdict
 from modal.proofs.codes import COUNT, MODES
-from modal.proofs.judge import Verdict, judge
+from modal.proofs.judge import Verdict
 from modal.provenance.fingerprint import Periodic, PointPrints
 from modal.types import Array
 
@@ -67,4 +68,4 @@ class ChartPoints:
         # Where the error is infinite the exponent is an upper bound: below zero it is not critical.
         counted = np.isfinite(found.error) | (found.exponents.real > 0.0)
         proof = COUNT if found.is_complete else MODES
-        return judge(found.exponents[counted], found.error[counted], proof)
+        return periodic_verdict(found.exponents[counted], found.error[counted], T, proof)

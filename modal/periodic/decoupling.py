@@ -12,28 +12,29 @@ order. Derivatives are those of the trigonometric polynomials through the instan
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
-import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
 from modal.periodic.balanced import Balanced
-from modal.periodic.magnus import propagator, step_factors
+from modal.periodic.magnus import propagator_factors, step_factors
+from modal.periodic.orbits import RESOLUTION, Map, Propagation
+from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.types import Array, Complex, Index
 
-INSTANTS, MOST_INSTANTS = 128, 512
+INSTANTS, MOST_INSTANTS = 64, 512
 APART = 16.0  # distance of two groups, in rates of the motion 2π/T, from which they are tried
 ROUNDS = 30
 FALLING = 0.7  # of the coupling, from one round to the next
 ACCURACY = 1e-10  # of log μ
 TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may have
 WORST_CONDITION = 1e6  # of the projected reference shapes
-WIDEST = np.log(1e8)  # of the moduli of one group: a wider one needs a product of factors
 LARGEST_GROUP = 40
-FIRST_STEPS = 32  # of the propagation of a group
 EPS = float(np.finfo(float).eps)
 
 
@@ -41,22 +42,32 @@ EPS = float(np.finfo(float).eps)
 class DecoupledModes:
     """log μ (N,), Im in (−π, π], Floquet vectors (N, N) at t0, and bounds of the errors (N,).
 
-    states (m, N, N): the periodic parts of the modes at equal parts of the period, relative to the
-    rates (N,), 1/s, the exponents before multiples of 2πi/T are removed.
+    rates (N,), 1/s: the exponents before multiples of 2πi/T are removed.
     """
 
     logs: Complex
     vectors: Complex
     error: Array
-    states: Complex
     rates: Complex
+    propagated: Callable[[], Complex]
+
+    @cached_property
+    def states(self) -> Complex:
+        """The periodic parts (m, N, N) of the modes at equal parts of the period, relative to the
+        rates; NaN for modes whose periodic parts do not close."""
+        return self.propagated()
 
 
-def decoupled_modes(A: Balanced, t0: float, period: float) -> DecoupledModes | None:
-    """All multipliers of A; None where no groups of modes stay apart, or X is not smooth."""
+def decoupled_modes(
+    A: Balanced, t0: float, period: float, accuracy: float = ACCURACY
+) -> DecoupledModes | None:
+    """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
+
+    accuracy: of log μ.
+    """
     samples = INSTANTS
     while samples <= MOST_INSTANTS:
-        found = _Decoupling(A, t0, period, samples)
+        found = _Decoupling(A, t0, period, samples, accuracy)
         if not found.usable:
             return None
         if found.smooth:
@@ -68,7 +79,10 @@ def decoupled_modes(A: Balanced, t0: float, period: float) -> DecoupledModes | N
 class _Decoupling:
     """A at `samples` instants (m, N, N), the periodic basis X there, and its groups of columns."""
 
-    def __init__(self, A: Balanced, t0: float, period: float, samples: int) -> None:
+    def __init__(
+        self, A: Balanced, t0: float, period: float, samples: int, accuracy: float = ACCURACY
+    ) -> None:
+        self.accuracy = accuracy
         self.period, self.rate = period, 2.0 * np.pi / period
         self.A = A.many(t0 + period * np.arange(samples) / samples)
         values, shapes = np.linalg.eig(self.A)
@@ -127,7 +141,7 @@ class _Decoupling:
             terms = np.abs(E) * np.abs(E.swapaxes(1, 2)) / np.abs(apart)
             self.missed = self.period * terms.sum(axis=2).max(axis=0)
             worst = float(self.missed.max())
-            if worst <= ACCURACY:
+            if worst <= self.accuracy:
                 return True
             if worst > FALLING**2 * before:
                 largest = terms.max(axis=0)
@@ -179,7 +193,8 @@ class _Decoupling:
     def modes(self) -> DecoupledModes | None:
         """From the groups by themselves."""
         T, N = self.period, self.X.shape[2]
-        logs, states = np.empty(N, dtype=complex), np.empty_like(self.X)
+        logs, moved = np.empty(N, dtype=complex), []
+        vectors = self.X[0].copy()
         error = self.missed + EPS * T * np.linalg.norm(self.A[0], 2)
         # Means off every other instant err by the coefficient of half the order; coefficients fall
         # geometrically, so the error of all instants is about its square.
@@ -192,26 +207,28 @@ class _Decoupling:
             middle = np.trace(B.mean(axis=0)) / len(group)
             if len(group) == 1:
                 logs[group] = middle * T
-                states[:, :, group] = self.X[:, :, group] * self._phase(B[:, 0, 0] - middle)
+                moved.append(partial(self._phase, B[:, 0, 0] - middle))
                 continue
             waves = _Waves(B - middle * np.eye(len(group)), T)
             try:
-                own = propagator(waves, 0.0, T, ACCURACY, FIRST_STEPS)
+                own = propagator_factors(waves, 0.0, T, self.accuracy)
             except ConvergenceError:
                 return None
-            values, left, right = la.eig(own.matrices[0], left=True, right=True)
-            with np.errstate(divide="ignore"):
-                sizes = np.log(np.abs(values))
-            if not np.ptp(sizes) <= WIDEST:
-                return None
-            logs[group] = np.log(values) + middle * T
-            states[:, :, group] = self.X[:, :, group] @ self._moved(waves, right, values)
-            pairing = np.abs((left.conj() * right).sum(axis=0))
-            scale = np.linalg.norm(own.matrices[0], 2) / np.abs(values)
-            error[group] += own.errors[0] * scale / np.where(pairing > EPS, pairing, EPS)
+            found = product_modes(own.matrices, own.errors)
+            logs[group] = found.logs + middle * T
+            error[group] += found.error
+            vectors[:, group] = vectors[:, group] @ found.vectors
+            moved.append(partial(self._moved, waves, found))
         rates = np.asarray(logs / T, dtype=complex)
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
-        return DecoupledModes(logs, states[0], error, states, rates)
+
+        def propagated() -> Complex:
+            states = np.empty_like(self.X)
+            for group, in_group in zip(self.groups, moved, strict=True):
+                states[:, :, group] = self.X[:, :, group] @ in_group()
+            return states
+
+        return DecoupledModes(logs, vectors, error, rates, propagated)
 
     def _phase(self, slope: Complex) -> Complex:
         """exp ∫ slope dt from t0, of a periodic slope (m,) without mean: (m, 1, 1)."""
@@ -223,14 +240,24 @@ class _Decoupling:
         found = np.fft.ifft(terms)
         return np.asarray(np.exp(found - found[0])[:, None, None])
 
-    def _moved(self, waves: _Waves, start: Complex, multipliers: Complex) -> Complex:
-        """z(t) e^{−νt} (m, g, g) of z' = B z from eigenvectors `start`, ν of the multipliers."""
-        count, h = len(self.X), self.period / len(self.X)
-        turn = np.exp(-np.log(multipliers) / count)
-        found = [start]
-        for factor in step_factors(waves, h * np.arange(count - 1), h):
-            found.append(factor @ found[-1] * turn)
-        return np.stack(found)
+    def _moved(self, waves: _Waves, modes: ProductModes) -> Complex:
+        """z(t) e^{−νt} (m, g, g) of z' = B z from the eigenvectors, ν of the multipliers."""
+        count = len(self.X)
+
+        largest = np.linalg.norm(waves.many(self.period * np.arange(count) / count), 2, axis=(1, 2))
+        parts = int(np.ceil(largest.max() * self.period / (count * RESOLUTION)))
+
+        def maps(steps: int) -> Iterator[Map]:
+            h = self.period / (steps * parts)
+            for step in range(steps):
+                factors = step_factors(waves, h * (step * parts + np.arange(parts)), h)
+                yield np.linalg.multi_dot([*factors[::-1], np.eye(len(waves.root))]).__matmul__
+
+        group = Propagation(
+            maps, modes.vectors, lambda z: z, np.ones(len(modes.logs)), 0.0, count
+        )  # fmt: skip
+        known = np.isfinite(modes.error)
+        return group.orbits(modes.logs / self.period, self.period, known)
 
 
 def _followed(values: Complex) -> tuple[Index, Index]:

@@ -29,7 +29,7 @@ def eigenvalue_bounds(P: Array, values: Complex, change: float) -> Array:
     m = len(P)
     if m == 1:
         return np.array([change])
-    T, _ = la.rsf2csf(*la.schur(P, output="real"))
+    T, _ = la.schur(P, output="complex")
     _, place = linear_sum_assignment(np.abs(values[:, None] - np.diag(T)[None, :]))
     whole = _henrici(T, change)
     return np.array([_bound(T, int(i), change, whole) for i in place])

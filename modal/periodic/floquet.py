@@ -23,10 +23,12 @@ from modal.periodic.balanced import Balanced
 from modal.periodic.decoupling import ACCURACY, decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.magnus import propagator_factors
+from modal.periodic.orbit_error import orbit_error
 from modal.periodic.periodicity import check_period, check_period_length
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.propagations import of_basis, of_decoupled, of_full_model, of_matrix
 from modal.periodic.reduced import reduced_basis, reduced_motion, reduced_multipliers
+from modal.periodic.sampling import sampling
 from modal.periodic.slow_modes import slow_modes
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion_on_basis import motion_on_basis
@@ -58,6 +60,7 @@ def floquet(
     breaks: Sequence[float] = (),
     steps: int | None = None,
     basis: Any = None,
+    narrowest: float | None = None,
     progress: bool | None = False,
 ) -> FloquetModes:
     """Floquet multipliers and exponents of a model with periodic coefficients.
@@ -82,11 +85,17 @@ def floquet(
         Relative error of the factors of the monodromy ("dense", 1e-12), error of log μ
         ("reduced", 1e-5), or relative residual of the eigenvalues ("arnoldi", 1e-9).
     breaks : sequence of float, optional
-        Instants within the period where the matrices jump, s. Only for "dense".
+        Instants within the period where the matrices jump, s. Only for "dense". Jumps, kinks and
+        pulses that are not declared are found where they are wider than `narrowest`; a model that
+        has some takes "dense".
     steps : int, optional
         Gauss steps of order 4 a period, only for "arnoldi". Default 400.
     basis : array_like, shape (n, r), optional
         Basis of the displacements, only for "reduced".
+    narrowest : float, optional
+        Width of the narrowest feature of the matrices that must be seen, s. Default: 1/1024 of
+        the period for callables, 1/512 for models with ``freeze``, more above 256 degrees of
+        freedom; `narrowest_visible` of the result has it.
     progress : bool or None, default False
         Progress bars on stderr; None shows them in a terminal only.
 
@@ -130,30 +139,62 @@ def floquet(
         check_between(tolerance, "tolerance", 0.0, 1.0)
     if steps is not None:
         check_count(steps, "steps")
+    if narrowest is not None:
+        check_between(narrowest, "narrowest", 0.0, period)
     if not is_second_order(model):
         if method not in (None, "dense"):
             raise InputError(f'method: a callable A(t) takes "dense", got {method!r}')
         first_order = FirstOrderModel(model, t0)
         check_period(first_order, period, t0, breaks)
-        return _dense(first_order, period, t0, tolerance or TOLERANCE, breaks, progress)
+        seen = sampling(first_order, period, t0, breaks, narrowest)
+        found = _dense(first_order, period, t0, tolerance or TOLERANCE, seen.breaks, progress)
+        return replace(found, narrowest_visible=seen.narrowest)
     reduced = on_basis(model, t0, period, k) if method != "arnoldi" and basis is None else None
     if reduced is not None:
-        few = None
         if method != "dense" and not breaks and (tolerance or 1.0) >= SHARPEST:
-            check_period(SecondOrderModel(reduced), period, t0, breaks)
-            few = slow_modes(reduced, period, t0, k)
-        if few is not None:
-            return _lifted(few, reduced)
+            equations = SecondOrderModel(reduced)
+            check_period(equations, period, t0, breaks)
+            seen = sampling(equations, period, t0, breaks, narrowest)
+            few = None if seen.breaks else slow_modes(reduced, period, t0, k)
+            if few is not None:
+                return _lifted(replace(few, narrowest_visible=seen.narrowest), reduced)
         found = floquet(
             reduced, period, t0=t0, method=method, k=k, tolerance=tolerance, breaks=breaks,
-            progress=progress,
+            narrowest=narrowest, progress=progress,
         )  # fmt: skip
-        missed = reduced.exponent_error(t0, found.vectors)
-        return _lifted(replace(found, error=found.error + missed), reduced)
+        return _lifted(_with_basis_error(found, reduced), reduced)
     equations = SecondOrderModel(model)
     check_period(equations, period, t0, breaks)
+    seen = sampling(equations, period, t0, breaks, narrowest)
+    if seen.breaks and method is None:
+        method = "dense"
+    elif seen.breaks and method != "dense":
+        raise InputError(
+            f'method: only "dense" takes matrices that are not smooth, as these are near '
+            f't = {seen.breaks[0]:.6g} s, and the method is "{method}"'
+        )
+    found = _of_second_order(
+        model, equations, period, t0, method, k, tolerance, seen.breaks, steps, basis, progress
+    )
+    return replace(found, narrowest_visible=seen.narrowest)
+
+
+def _of_second_order(
+    model: Any,
+    equations: SecondOrderModel,
+    period: float,
+    t0: float,
+    method: Method | None,
+    k: int,
+    tolerance: float | None,
+    breaks: Sequence[float],
+    steps: int | None,
+    basis: Any,
+    progress: bool | None,
+) -> FloquetModes:
+    """The modes of a model with ``freeze``; breaks: none but for the method "dense"."""
     chosen = method or suitable_method(equations, period, t0)
-    if method is None and chosen == "reduced" and not breaks and basis is None:
+    if method is None and chosen == "reduced" and basis is None:
         few = _of_few(equations, period, t0, progress)
         if few is not None:
             return few
@@ -161,8 +202,6 @@ def floquet(
         sharp = tolerance is not None and tolerance < ACCURACY
         wanted = tolerance or TOLERANCE
         return _dense(equations, period, t0, wanted, breaks, progress, not sharp)
-    if breaks:
-        raise InputError(f'breaks: only method="dense" takes them, and the method is "{chosen}"')
     if chosen == "reduced":
         if basis is None:
             basis = reduced_basis(model, period, t0, k, progress)
@@ -178,6 +217,19 @@ def floquet(
     found = of_logs(logs, vectors, error, period, t0, chosen)
     moves = of_full_model(equations, found.vectors, steps or STEPS, t0, period)
     return replace(found, propagation=moves)
+
+
+def _with_basis_error(found: FloquetModes, reduced: ReducedMotion) -> FloquetModes:
+    """With the errors by the basis, from residuals all over the period; infinite for modes whose
+    shapes are not known."""
+    shapes = found.shapes
+    known = np.flatnonzero(np.isfinite(shapes.orbits).all(axis=(0, 1)))
+    missed = np.full(len(found.error), np.inf)
+    if known.size:
+        orbits, span = shapes.orbits[:, :, known], (found.t0, found.period)
+        everything = np.eye(orbits.shape[1])
+        missed[known] = orbit_error(reduced, everything, orbits, found.exponents[known], span)
+    return replace(found, error=found.error + missed)
 
 
 def _lifted(found: FloquetModes, reduced: ReducedMotion) -> FloquetModes:

@@ -52,6 +52,9 @@ class FloquetModes:
         Description of the reduced bases of the links of a mechanism; empty without.
     propagation : Propagation, DecoupledOrbits or None
         How the modes move over the period: what `frequency` and `participation` come from.
+    narrowest_visible : float
+        Width, s, of the narrowest pulse of the matrices that cannot have been missed between the
+        instants where they were evaluated. Declared `breaks` are exact. 0 for constant matrices.
     """
 
     period: float
@@ -64,6 +67,7 @@ class FloquetModes:
     interpolated: Interpolant | None = None
     basis: str = ""
     propagation: Propagation | DecoupledOrbits | None = None
+    narrowest_visible: float = 0.0
 
     @cached_property
     def shapes(self) -> PeriodicShapes:
@@ -168,6 +172,13 @@ class FloquetModes:
             lines.insert(1, f"  {self.interpolated}")
         if self.basis:
             lines.insert(1, f"  {self.basis}")
+        if self.narrowest_visible > 0.0:
+            share = 100.0 * self.narrowest_visible / self.period
+            lines.insert(
+                1,
+                f"  pulses of the matrices narrower than {self.narrowest_visible:.2g} s "
+                f"({share:.2g} % of the period) may be unseen",
+            )
         heard = np.abs(self.exponents.imag) / (2.0 * np.pi)
         if self.propagation is not None:
             heard = self.frequency

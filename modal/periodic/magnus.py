@@ -16,7 +16,6 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError, InputError
-from modal.periodic.balanced import Balanced
 from modal.transient.integrators.tableau import Tableau
 from modal.types import Array
 
@@ -50,7 +49,7 @@ class Factors:
 
 
 def propagator_factors(
-    A: Balanced, t0: float, t1: float, tolerance: float = 1e-12, breaks: Sequence[float] = ()
+    A: Sampled, t0: float, t1: float, tolerance: float = 1e-12, breaks: Sequence[float] = ()
 ) -> Factors:
     """Φ(t1, t0) as a product over spans in which no solution grows or decays by more than about
     SPREAD.
@@ -93,18 +92,7 @@ class Sampled(Protocol):
     def many(self, times: Array) -> Any: ...
 
 
-def propagator(
-    A: Sampled, t0: float, t1: float, tolerance: float, first: int = FIRST_STEPS
-) -> Factors:
-    """Φ(t1, t0) as one factor, of a real or complex A without much growth or decay.
-
-    first: number of steps to begin with.
-    """
-    matrix, error, steps = _converged(A, t0, t1, tolerance, first)
-    return Factors(matrix[None], np.array([error]), np.array([t1 - t0]), steps)
-
-
-def _spans(A: Balanced, t0: float, t1: float, most: int) -> list[tuple[float, float]]:
+def _spans(A: Sampled, t0: float, t1: float, most: int) -> list[tuple[float, float]]:
     """Cuts [t0, t1] where the integral of max |Re λ(A)| passes multiples of SPREAD, into `most`
     spans at most."""
     at = np.linspace(t0, t1, SAMPLES + 1)
@@ -133,11 +121,9 @@ def step_factors(A: Sampled, starts: Array, h: float) -> Array:
     return np.asarray(la.expm(omega))
 
 
-def _converged(
-    A: Sampled, t0: float, t1: float, tolerance: float, first: int = FIRST_STEPS
-) -> tuple[Array, float, int]:
+def _converged(A: Sampled, t0: float, t1: float, tolerance: float) -> tuple[Array, float, int]:
     """Φ(t1, t0), its estimated relative error, and the number of steps."""
-    steps, before, error = first, _product(A, t0, t1, first), np.inf
+    steps, before, error = FIRST_STEPS, _product(A, t0, t1, FIRST_STEPS), np.inf
     gaps: list[float] = []
     while steps < MOST_STEPS:
         ratio = np.ceil(GROWTH * steps) / steps

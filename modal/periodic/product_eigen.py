@@ -81,7 +81,7 @@ def _subspaces(product: TriangularProduct) -> Array:
     """
     R, blocks = product.factors, product.blocks
     p, N, _ = R.shape
-    bases = np.repeat(np.eye(N)[None], p + 1, axis=0)
+    bases = np.repeat(np.eye(N, dtype=R.dtype)[None], p + 1, axis=0)
     if len(blocks) == 1:
         return bases
     inside = np.zeros((N, N), dtype=bool)

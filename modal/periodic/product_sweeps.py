@@ -52,7 +52,7 @@ def triangular_product(factors: Array) -> TriangularProduct:
         Q, R = start, np.empty_like(factors)
         for i, F in enumerate(factors):
             Q, R[i] = la.qr(F @ Q, check_finite=False)
-        turn = start.T @ Q
+        turn = start.conj().T @ Q
         cuts, dropped = _cuts(turn, negligible)
         blocks = tuple(slice(a, b) for a, b in zip([0, *cuts], [*cuts, N], strict=True))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -60,7 +60,7 @@ def triangular_product(factors: Array) -> TriangularProduct:
             if all(b.stop - b.start == 1 or np.ptp(logs[b]) <= RANGE for b in blocks):
                 break
         start = Q
-    closing = np.zeros((N, N))
+    closing = np.zeros_like(turn)
     for b in blocks:
         closing[b, b] = turn[b, b]
     R[-1] = closing @ R[-1]
@@ -76,7 +76,7 @@ def _generic(N: int) -> Array:
 def _cuts(turn: Array, negligible: float) -> tuple[list[int], float]:
     """Where the matrix W = Q_0ᵀQ_p is block diagonal, and the largest part neglected there."""
     N = len(turn)
-    squares = turn * turn
+    squares = np.abs(turn) ** 2
     # ‖W[k:, :k]‖_F² for every k, from sums over columns below the diagonal.
     below = np.array([squares[k:, :k].sum() for k in range(1, N)])
     cuts = [k for k, size in enumerate(np.sqrt(below), start=1) if size <= negligible]

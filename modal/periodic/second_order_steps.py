@@ -33,6 +33,7 @@ SMALLEST = 1e-11  # multipliers below this share of the largest drown in its rou
 class Multipliers:
     """log μ (N,), Im in (−π, π], their errors (N,), eigenvalue conditions and vectors (N, N), and
     their speeds ‖η̇‖/‖η‖ (N,), rad/s: the frequency of a mode, which its exponent does not tell.
+    complete: whether all N are known, or known to have decayed to nothing.
     """
 
     logs: Complex
@@ -40,6 +41,7 @@ class Multipliers:
     conditions: Array
     vectors: Complex
     speeds: Array
+    complete: bool
 
 
 def refinements(
@@ -64,13 +66,21 @@ def refinements(
             errors = FROM_HALF * np.abs(np.log1p(np.minimum(gap, 1.0))) + round_off
         known = np.isfinite(logs) & (size > smallest)
         logs = np.where(known, logs, np.log(np.maximum(smallest, np.finfo(float).tiny)))
-        displaced, rate = np.split(right, 2)
-        size = np.linalg.norm(displaced / frequencies[:, None], axis=0)
-        speeds = np.linalg.norm(rate, axis=0) / np.maximum(size, np.finfo(float).tiny)
+        speeds = speeds_of(right, frequencies)
         # Exponents of aliased shapes are next to others of half the steps by chance.
-        known &= (gap < 0.5) & (speeds * period <= ALIASED * steps)
-        yield Multipliers(logs, np.where(known, errors, np.inf), conditions, right, speeds)
+        resolved = speeds * period <= ALIASED * steps
+        complete = bool(np.all(resolved & ((gap < 0.5) | ~known)))
+        known &= (gap < 0.5) & resolved
+        errors = np.where(known, errors, np.inf)
+        yield Multipliers(logs, errors, conditions, right, speeds, complete)
         before, steps = values, 2 * steps
+
+
+def speeds_of(vectors: Complex, frequencies: Array) -> Array:
+    """‖η̇‖/‖η‖ (N,), rad/s, of vectors (2m, N) in scaled coordinates."""
+    displaced, rate = np.split(vectors, 2)
+    size = np.linalg.norm(displaced / frequencies[:, None], axis=0)
+    return np.asarray(np.linalg.norm(rate, axis=0) / np.maximum(size, np.finfo(float).tiny))
 
 
 def monodromy(

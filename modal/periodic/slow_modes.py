@@ -3,12 +3,9 @@
 The model is sampled on a space of its frozen modes at parts of a period
 (modal/periodic/chart_motion.py), its fast shapes are eliminated (modal/periodic/slow_motion.py) in
 coordinates that move with the slow ones (modal/periodic/moving_frame.py), and the few slow
-coordinates z' = B(t) z that are left are propagated over the period. The error of
-an exponent λ comes from its periodic mode q(t) = p(t) e^{λt}, whose derivatives are those of the
-Fourier series of p, and from the residual ρ = M q̈ + (C + D) q̇ + K q that it leaves in the
-equations. By what lies in the space the exponent is wrong by |pᴴρ| / (2ω pᴴMp) to first order, and
-by the shapes that are missing by ρᴴ(K − ω²M)⁻¹ρ / (2ω pᴴMp), second order in the residual, as a
-Rayleigh quotient. Both are means over the period, times the condition of the exponent.
+coordinates z' = B(t) z that are left are propagated over the period. The error of an exponent comes
+from the residual that its periodic mode leaves in the equations (modal/periodic/orbit_error.py),
+times the condition of the exponent.
 """
 
 from __future__ import annotations
@@ -21,7 +18,6 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import AccuracyError, ConvergenceError
-from assembly.types import Inexact
 from modal.periodic.balanced import Balanced
 from modal.periodic.chart_motion import ChartMotion, accelerations_of
 from modal.periodic.chart_panel import SHARE, Spectra, slow_first
@@ -30,6 +26,7 @@ from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.moving_frame import moving_frame, moving_states
+from modal.periodic.orbit_error import orbit_error
 from modal.periodic.orbits import Map, Propagation
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import slow_motion
@@ -47,10 +44,6 @@ MOST_TRIES = 4  # numbers of slow coordinates of a space
 FEWEST_HARMONICS = 4  # of the elimination of fast shapes
 FASTEST = 2e4  # rad a period of the fastest mode of a space of which nothing is eliminated
 BATCH = 64  # steps computed together
-INSTANTS = 16  # of the period, at which residuals are evaluated
-# For K_ref instead of K − ω²M, for the residual of the mode instead of that of the adjoint one, and
-# for instants instead of a mean.
-SAFETY = 4.0
 
 
 @dataclass(frozen=True)
@@ -145,14 +138,15 @@ def _modes_of(slow: _Slow, reduced: ReducedMotion, k: int) -> FloquetModes:
     chosen = chosen[np.argsort(-found.logs.real[chosen], kind="stable")]
     condition = (np.linalg.norm(la.pinv(found.z), axis=1) * np.linalg.norm(found.z, axis=0))[chosen]
     p, rates = found.p[:, :, chosen], found.rates[chosen]
-    missed = _missed(reduced, motion, p, rates, (t0, period)) * condition
+    V, r = motion.shapes, len(motion.frequencies)
+    eta = p[:, :r] / motion.frequencies[:, None]
+    missed = orbit_error(reduced, V, eta, rates, (t0, period)) * condition
     exponents = found.logs[chosen] / period
     missed = coupled(missed[None], exponents[None], condition[None])[0]
     error = np.where(np.isfinite(missed), found.error[chosen] + missed * period, np.inf)
     vectors = motion.lifted(slow.X(t0) @ found.z[:, chosen])
     modes = of_logs(found.logs[chosen], vectors, error, period, t0, "reduced")
-    r = len(motion.frequencies)
-    lift = motion.shapes / motion.frequencies
+    lift = V / motion.frequencies
     inertia = np.sqrt(np.maximum(reduced.freeze(t0).M.diagonal(), 0.0))
     size = np.linalg.norm(vectors, axis=0)
     moves = DecoupledOrbits(p / size, rates, lambda x: np.asarray(lift @ x[:r]), inertia)
@@ -200,41 +194,3 @@ def _slowest(A: Array, vectors: Complex, k: int) -> Index:
     parts = np.abs(la.solve(frozen, vectors)) ** 2
     share = parts[slow].sum(axis=0) / parts.sum(axis=0)
     return np.asarray(np.argsort(-share, kind="stable")[: len(slow)])
-
-
-def _missed(
-    reduced: ReducedMotion,
-    motion: ChartMotion,
-    p: Complex,
-    exponents: Complex,
-    span: tuple[float, float],
-) -> Array:
-    """The error (m,) of exponents, 1/s, by the residuals of their modes p (s, 2r, m)."""
-    t0, period = span
-    count, r = len(p), len(motion.frequencies)
-    eta = p[:, :r] / motion.frequencies[:, None]
-    rates = 2j * np.pi / period * np.fft.fftfreq(count, 1.0 / count)[:, None, None] + exponents
-    waves = np.fft.fft(eta, axis=0)
-    kept = slice(None, None, max(1, count // INSTANTS))
-    velocity, acceleration = (np.fft.ifft(waves * rates**n, axis=0)[kept] for n in (1, 2))
-    V, times = motion.shapes, t0 + period * np.arange(count)[kept] / count
-    q, v, a = (V @ part for part in (eta[kept], velocity, acceleration))
-    series = reduced.freeze_many(times)
-    M, C, K = series.mass, series.damping, series.stiffness
-    force = M @ a + C @ v + K @ q
-    inertia, speed = (_form(x, M @ x).mean(axis=0) for x in (q, v))
-    omega = np.sqrt(speed / np.maximum(inertia, np.finfo(float).tiny))
-    inside = np.abs((q.conj() * force).sum(axis=1)).mean(axis=0)
-    # The other shapes of the basis respond to what the space leaves, then those that it misses.
-    static = 0.5 * (K + K.swapaxes(1, 2)) + float(omega.min()) ** 2 * M
-    response = np.linalg.solve(static, force)
-    between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
-    q = q - response
-    a = -np.linalg.solve(M, C @ v + K @ q)
-    outside = (reduced.missing(times, q, v, a)[0] ** 2).mean(axis=0)
-    missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
-    return np.asarray(missing + reduced.round_off(omega))
-
-
-def _form(left: Inexact, right: Inexact) -> Array:
-    return np.asarray((left.conj() * right).sum(axis=1).real)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 import assembly
@@ -41,11 +42,7 @@ MAP_READING = (
     " the motion, and what grows at some positions decays at others. Over a whole turn the Floquet"
     " exponents decide (chart.png)."
 )
-CHART_READING = (
-    "Floquet exponents of whole turns: the verdict on the machine. Tongues are parametric"
-    " resonances, where sums of mean frequencies are multiples of the speed; damping closes them."
-    " The lowest modes were examined."
-)
+CHART_ELEMENTS = 2  # a link: all modes of a point of the chart are computed
 CHART_MODES = 3
 
 
@@ -106,6 +103,29 @@ class TurningFamily:
         return 60.0 / speed_rpm
 
 
+def chart_reading(chart: xr.Dataset) -> str:
+    """What a chart over speed and damping says, from its values."""
+    verdict = chart.verdict.transpose("speed_rpm", "first_damping").values
+    unstable, decided = verdict > 0, verdict >= 0
+    words = [
+        f"Floquet exponents of whole turns, all modes of {CHART_ELEMENTS} elements a link: the"
+        f" verdict on the machine. Decided: {decided.sum()} of {decided.size} points,"
+        f" {unstable.sum()} unstable (parametric resonances, where sums of mean frequencies are"
+        " multiples of the speed)."
+    ]
+    if unstable.any():
+        largest = float(chart.first_damping.values[unstable.any(axis=0)].max())
+        words.append(f"The largest damping ratio of an unstable point is {largest:.2g}.")
+    # A point is stable and the next one of the same speed, with more damping, is not.
+    worse = ((verdict[:, :-1] == 0) & unstable[:, 1:]).any(axis=1)
+    if worse.any():
+        at = ", ".join(f"{speed:.0f}" for speed in chart.speed_rpm.values[worse])
+        words.append(f"More damping makes a stable machine unstable at {at} rpm.")
+    elif unstable.any():
+        words.append("More damping makes no stable point unstable.")
+    return " ".join(words)
+
+
 def stiffness_damping(ratio: float, **settings: Any) -> float:
     """Stiffness-proportional damping of the first mode at t = 0.
 
@@ -144,7 +164,7 @@ def main(
     instants: int = 121,
     turns: int = 2,
     map_points: int = 16,
-    chart_points: int = 24,
+    chart_points: int = 16,
     max_speed_rpm: float = 6000.0,
     progress: bool = False,
 ) -> Outputs:
@@ -194,7 +214,6 @@ def main(
         if not (np.isfinite(value) and value > 0.0):
             raise InputError(f"{name} = {value:g}: must be positive")
     b = stiffness_damping(damping_ratio, speed_rpm=speed_rpm, **settings)
-    family = TurningFamily(b / damping_ratio if damping_ratio > 0.0 else 0.0, **settings)
     settings["rayleigh"] = (0.0, b)
     mechanism = model(speed_rpm=speed_rpm, **settings)
     assert mechanism.period is not None
@@ -211,6 +230,9 @@ def main(
         yield Remark(believed(compared))
         yield from figures.of_transient(tracks, compared, speed_rpm)
     if chart_points > 0:
+        coarse = settings | dict(elements=CHART_ELEMENTS)
+        del coarse["rayleigh"]
+        family = TurningFamily(b / damping_ratio if damping_ratio > 0.0 else 0.0, **coarse)
         chart = modal.hill_chart(
             family,
             family.period,
@@ -223,7 +245,7 @@ def main(
         yield Data("chart.nc", chart)
         yield Remark("Floquet verdict over whole turns\n" + map_table(chart))
         yield sheets.map_sheet(
-            chart, "Floquet verdict over speed and damping", CHART_READING, "chart.png"
+            chart, "Floquet verdict over speed and damping", chart_reading(chart), "chart.png"
         )
     if map_points > 0:
         positions = np.linspace(0.0, 1.0, map_points, endpoint=False)

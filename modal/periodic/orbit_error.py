@@ -1,0 +1,62 @@
+"""The error of Floquet exponents of a model on a reduced basis, from the residuals of its modes.
+
+A mode q(t) = p(t) e^{λt} of a space of shapes leaves the residual ρ = M q̈ + (C + D) q̇ + K q in the
+equations. By what lies in the space λ is wrong by |pᴴρ| / (2ω pᴴMp) to first order, and by the
+shapes that are missing by ρᴴ(K − ω²M)⁻¹ρ / (2ω pᴴMp), second order in the residual, as a Rayleigh
+quotient. Both are means over the period.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assembly.types import Inexact
+from modal.reduction.reduced_motion import ReducedMotion
+from modal.types import Array, Complex
+
+INSTANTS = 16  # of the period, at which residuals are evaluated
+# For K_ref instead of K − ω²M, for the residual of the mode instead of that of the adjoint one, and
+# for instants instead of a mean.
+SAFETY = 4.0
+
+
+def orbit_error(
+    reduced: ReducedMotion,
+    shapes: Array,
+    eta: Complex,
+    rates: Complex,
+    span: tuple[float, float],
+) -> Array:
+    """The error (m,) of exponents, 1/s, by the residuals of their modes.
+
+    shapes (r, k): of the space, in the coordinates of `reduced`. eta (s, k, m): periodic parts p at
+    s equal parts of the period, a power of two from 32. rates (m,): λ. span: start and period, s.
+    """
+    (t0, period), count = span, len(eta)
+    turns = 2j * np.pi / period * np.fft.fftfreq(count, 1.0 / count)[:, None, None] + rates
+    waves = np.fft.fft(eta, axis=0)
+    # Odd numbers: none of the instants at which spaces and bases are trained, which are multiples
+    # of the 24th part of the period.
+    part = slice(1, None, max(2, count // INSTANTS))
+    velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
+    times = t0 + period * np.arange(count)[part] / count
+    q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
+    series = reduced.freeze_many(times)
+    M, C, K = series.mass, series.damping, series.stiffness
+    force = M @ a + C @ v + K @ q
+    inertia, speed = (_form(x, M @ x).mean(axis=0) for x in (q, v))
+    omega = np.sqrt(speed / np.maximum(inertia, np.finfo(float).tiny))
+    inside = np.abs((q.conj() * force).sum(axis=1)).mean(axis=0)
+    # The other shapes of the basis respond to what the space leaves, then those that it misses.
+    static = 0.5 * (K + K.swapaxes(1, 2)) + float(np.nanmin(omega)) ** 2 * M
+    response = np.linalg.solve(static, force)
+    between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
+    q = q - response
+    a = -np.linalg.solve(M, C @ v + K @ q)
+    outside = (reduced.missing(times, q, v, a)[0] ** 2).mean(axis=0)
+    missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
+    return np.asarray(missing + reduced.round_off(omega))
+
+
+def _form(left: Inexact, right: Inexact) -> Array:
+    return np.asarray((left.conj() * right).sum(axis=1).real)

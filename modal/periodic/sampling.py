@@ -1,0 +1,252 @@
+"""What is seen of the matrices of a periodic model: features, jumps and kinks between instants.
+
+The matrices are evaluated at equal distances over two periods, the second time half a distance
+later. On each of a few panels of the period they must lie on one polynomial. A panel where they do
+not is halved until they do, or until what is off no longer matters: the ends of the panels enclose
+every pulse, kink and jump that is wider than the distance of the instants, which is stated.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from assembly.errors import InputError
+from modal.transient.equations import FirstOrderModel, SecondOrderModel
+from modal.types import Array, Index
+
+CALLABLE_INSTANTS = 1024  # of A(t), over the period
+MODEL_INSTANTS = 512  # of a model with `freeze`, up to …
+LARGE = 256  # … so many degrees of freedom, above in inverse proportion, but at least …
+FEWEST_INSTANTS = 32
+PANELS = 16  # of the period; they end at no simple fraction of it, where matrices may jump
+GOLDEN = 0.5 * (3.0 - np.sqrt(5.0))
+DEGREE = 11  # of the polynomial of a panel
+NODES = 2 * (DEGREE + 1)  # instants of a panel, at least
+SMOOTH = 1e-8  # of the largest entry of a row: distance from the polynomial that is no feature
+ROUND_OFF = 1e-6  # of the largest row of a matrix: smaller rows are compared with this
+EFFECT = 1e-14  # distance times length of the panel over the period: no effect on the multipliers
+MOST_PANELS = 512
+EDGE = 1e-6  # of the period: instants closer to a declared jump are not compared
+PERIODIC = 1e-6  # of the largest entry of a row: change after a period
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """breaks: instants between which the matrices are smooth, s; the declared ones alone where no
+    feature was found. narrowest: width of the narrowest feature that cannot be missed, s."""
+
+    breaks: tuple[float, ...]
+    narrowest: float
+
+
+def sampling(
+    equations: FirstOrderModel | SecondOrderModel,
+    period: float,
+    t0: float,
+    breaks: Sequence[float] = (),
+    narrowest: float | None = None,
+) -> Sampling:
+    """The features of the matrices over a period.
+
+    narrowest: width of features that must be seen, s. Raises InputError where the matrices at an
+    instant are not those a period later.
+    """
+    if isinstance(equations, SecondOrderModel) and equations.constant:
+        return Sampling(tuple(breaks), 0.0)
+    count = _instants(equations, t0) if narrowest is None else int(np.ceil(period / narrowest))
+    count += count % 2
+    sizes = _sizes_of_rows if isinstance(equations, FirstOrderModel) else _sizes_of_parts
+    found = _Panels(_rows(equations), sizes, period, t0, tuple(breaks), count)
+    return Sampling(found.breaks(), period / count)
+
+
+def _instants(equations: FirstOrderModel | SecondOrderModel, t0: float) -> int:
+    if isinstance(equations, FirstOrderModel):
+        return CALLABLE_INSTANTS
+    n = equations.at(t0).system.n
+    return max(FEWEST_INSTANTS, MODEL_INSTANTS * LARGE // max(n, LARGE))
+
+
+def _rows(equations: FirstOrderModel | SecondOrderModel) -> Callable[[Array], Array]:
+    """The matrices at times (P,) as rows (P, rows, width): A(t); of a model with `freeze` the
+    products of M, C + D and K with one fixed vector."""
+    if isinstance(equations, FirstOrderModel):
+        return lambda times: np.stack([equations.first_order(float(t)) for t in times])
+
+    def products(times: Array) -> Array:
+        out = []
+        for instant in equations.several(times):
+            system = instant.system
+            w = np.cos(np.arange(1.0, system.n + 1.0))
+            parts = (system.M, system.damping, system.stiffness)
+            out.append(np.concatenate([part @ w for part in parts])[:, None])
+        return np.stack(out)
+
+    return products
+
+
+def _sizes_of_rows(largest: Array) -> Array:
+    return np.where(largest > 0.0, largest, 1.0)
+
+
+def _sizes_of_parts(largest: Array) -> Array:
+    """Rows far below the largest of M, C + D or K may be round-off; C + D is compared with the
+    geometric mean of M and K."""
+    parts = largest.reshape(3, -1)
+    M, C, K = parts.max(axis=1)
+    least = ROUND_OFF * np.array([M, max(C, np.sqrt(M * K)), K])[:, None]
+    return _sizes_of_rows(np.maximum(parts, least).ravel())
+
+
+@dataclass(frozen=True)
+class _Panel:
+    start: float
+    end: float
+    deviation: float  # from the polynomial, of the largest entry of a row
+
+
+class _Panels:
+    """Panels of the period, halved where the matrices are not on a polynomial."""
+
+    def __init__(
+        self,
+        rows: Callable[[Array], Array],
+        sizes: Callable[[Array], Array],
+        period: float,
+        t0: float,
+        breaks: tuple[float, ...],
+        count: int,
+    ) -> None:
+        self.rows, self.period, self.t0, self.declared = rows, period, t0, breaks
+        self.distance = period / count
+        first = t0 + period * (np.arange(count // 2) + 0.25) / (count // 2)
+        second = first + 0.5 * period / (count // 2)
+        self.times = np.concatenate([first, second])
+        self.later = np.repeat([0.0, period], count // 2)  # when they are evaluated
+        order = np.argsort(self.times, kind="stable")
+        values = rows(self.times + self.later)
+        self.times, self.later, self.values = self.times[order], self.later[order], values[order]
+        self.size = sizes(np.abs(values).max(axis=(0, 2)))[:, None]
+
+    def breaks(self) -> tuple[float, ...]:
+        """The ends of the panels where one was halved, otherwise the declared breaks."""
+        edges = [self.t0, *sorted(self.declared), self.t0 + self.period]
+        done: list[_Panel] = []
+        open_panels: list[tuple[float, float, _Panel]] = []
+
+        def add(start: float, end: float) -> None:
+            panel = _Panel(start, end, self._deviation(start, end))
+            effect = panel.deviation * (end - start) / self.period
+            if panel.deviation <= SMOOTH or effect <= EFFECT:
+                done.append(panel)
+            else:
+                heapq.heappush(open_panels, (-effect, start, panel))
+
+        for start, end in pairwise(edges):
+            parts = int(np.ceil(PANELS * (end - start) / self.period))
+            inner = start + (end - start) * (np.arange(parts) + GOLDEN) / parts
+            for a, b in pairwise((start, *inner.tolist(), end)):
+                add(a, b)
+        if not open_panels:
+            return self.declared
+        while open_panels and len(done) + len(open_panels) < MOST_PANELS:
+            panel = heapq.heappop(open_panels)[2]
+            narrow = panel.end - panel.start < self.distance
+            jump = (self._jump(panel) or self._kink(panel)) if narrow else ()
+            self.declared = tuple(sorted({*jump, *self.declared}))
+            cuts = jump or (0.5 * (panel.start + panel.end),)
+            for a, b in pairwise((panel.start, *cuts, panel.end)):
+                add(a, b)
+        tiny = {edge for p in done if p.deviation > SMOOTH for edge in (p.start, p.end)}
+        if not tiny | set(self.declared) <= set(edges):
+            # Anew: between jumps the matrices may be smooth, so that no panels lead up to them.
+            self.declared = tuple(sorted({*tiny, *self.declared}))
+            return self.breaks()
+        starts = {panel.start for panel in done} | {entry[1] for entry in open_panels}
+        return tuple(sorted(starts - {self.t0} | set(self.declared)))
+
+    def _jump(self, panel: _Panel) -> tuple[float, ...]:
+        """Two instants between which the matrices jump, as near as matters; none where there is no
+        jump."""
+        a, b = panel.start, panel.end
+        times = np.linspace(a, b, NODES + 2)[1:-1]
+        values = self.rows(times)
+        steps = (np.abs(np.diff(values, axis=0)) / self.size).max(axis=(1, 2))
+        at = int(np.argmax(steps))
+        a, b, left, right = times[at], times[at + 1], values[at], values[at + 1]
+        while (b - a) * steps[at] > EFFECT * self.period:
+            middle = 0.5 * (a + b)
+            if not a < middle < b:
+                break
+            value = self.rows(np.array([middle]))[0]
+            apart = [(np.abs(value - side) / self.size).max() for side in (left, right)]
+            if min(apart) > 0.5 * steps[at]:
+                return ()
+            if apart[0] < apart[1]:
+                a, left = middle, value
+            else:
+                b, right = middle, value
+        still = (np.abs(right - left) / self.size).max()
+        return (float(a), float(b)) if still > 0.5 * steps[at] else ()
+
+    def _kink(self, panel: _Panel) -> tuple[float, ...]:
+        """Two instants that enclose the one place of a panel where the matrices are not smooth, as
+        near as matters; none where there is more than one, or a smooth pulse."""
+        a, b = panel.start, panel.end
+        while True:
+            middle = 0.5 * (a + b)
+            halves = [(a, middle), (middle, b)]
+            deviations = [self._deviation(*half) for half in halves]
+            rough = [n for n, deviation in enumerate(deviations) if deviation > SMOOTH]
+            if len(rough) != 1:
+                return ()
+            a, b = halves[rough[0]]
+            if deviations[rough[0]] * (b - a) <= EFFECT * self.period:
+                return a, b
+
+    def _deviation(self, start: float, end: float) -> float:
+        """Largest distance of the matrices from a polynomial through them."""
+        inside = np.flatnonzero((self.times >= start) & (self.times <= end))
+        inside = inside[~self._at_jump(self.times[inside])]
+        times, values = self.times[inside], self.values[inside]
+        if len(inside) < NODES:
+            nodes = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
+            extra = 0.5 * (start + end) + 0.5 * (end - start) * nodes
+            extra = extra[~self._at_jump(extra)]
+            if not len(extra):
+                return 0.0
+            values = np.concatenate([values, self.rows(extra)])
+            times = np.concatenate([times, extra])
+        x = (2.0 * times - start - end) / (end - start)
+        basis = np.polynomial.chebyshev.chebvander(x, min(DEGREE, max(len(x) // 2 - 1, 0)))
+        flat = values.reshape(len(x), -1)
+        polynomial = np.linalg.lstsq(basis, flat, rcond=None)[0]
+        apart = np.abs(flat - basis @ polynomial).reshape(values.shape) / self.size
+        deviations = apart.max(axis=(1, 2))
+        self._check_period(inside[deviations[: len(inside)] > PERIODIC])
+        return float(deviations.max())
+
+    def _at_jump(self, times: Array) -> Any:
+        """Whether instants are next to a declared jump."""
+        apart = np.abs(times[:, None] - np.array(self.declared))
+        return apart.min(axis=1, initial=np.inf) <= EDGE * self.period
+
+    def _check_period(self, instants: Index) -> None:
+        """InputError unless the matrices at these instants are those of the other period."""
+        if not len(instants):
+            return
+        others = self.rows(self.times[instants] + self.period - self.later[instants])
+        change = (np.abs(others - self.values[instants]) / self.size).max(axis=(1, 2))
+        worst = int(np.argmax(change))
+        if change[worst] > PERIODIC:
+            raise InputError(
+                f"period: the model does not repeat itself after {self.period:.6g} s "
+                f"(from t = {self.times[instants[worst]]:.6g} s, a row of its matrices changes by "
+                f"{change[worst]:.1e} of its size)"
+            )
