@@ -12,7 +12,7 @@ from modal.proofs.completeness import ComplementForms, Completeness
 from modal.proofs.family_box import FamilyBox, PointBoxes
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.error_bounds import ErrorBounds, derivative_pairing
+from modal.reduction.error_bounds import ErrorBounds, derivative_pairing, form_round_off
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ReferenceOperator
@@ -94,8 +94,9 @@ class Prover:
         whole = self._everywhere(projected)
         bounded = np.isfinite(boxes.circulatory)
         stiffness = np.where(bounded, boxes.stiffness, 0.0)
-        out[bounded & (self._completeness.theta(whole, at, stiffness) < 1.0)] = COUNT
-        steady = self._completeness.theta(whole, at, np.zeros(len(at))) < 1.0
+        least = 1.0 - form_round_off(projected, at.padded(len(projected.matrices)).stiffness)
+        out[bounded & (self._completeness.theta(whole, at, stiffness) < least)] = COUNT
+        steady = self._completeness.theta(whole, at, np.zeros(len(at))) < least
         out[(boxes.circulatory == 0.0) & steady] = ENERGY
         return out
 

@@ -55,6 +55,7 @@ def restricted(projected: Projected, Z: Array, resolved: float) -> Projected:
         weak_transposed=projected.weak_transposed @ Z,
         strong_transposed=projected.strong_transposed @ Z,
         frequency=np.sqrt(squares),
+        sizes=np.matmul(Z.T, np.matmul(projected.sizes, Z)),
         overlap=projected.overlap @ Z,
         resolved=resolved,
         complete=False,
