@@ -12,7 +12,13 @@ from modal.proofs.completeness import ComplementForms, Completeness
 from modal.proofs.family_box import FamilyBox, PointBoxes
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.error_bounds import ErrorBounds, derivative_pairing, form_round_off
+from modal.reduction.error_bounds import (
+    ErrorBounds,
+    derivative_pairing,
+    form_round_off,
+    product_sizes,
+    round_off,
+)
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ReferenceOperator
@@ -164,12 +170,14 @@ class Prover:
         bound, first = certificate.error_bound[index], modes.eigenvalues[:, :known]
         W = boxes.angular_frequency[:, None]
         near = (np.abs(first.real) <= bound) & (np.abs(first.imag) <= W + bound) & ~rigid[:, :known]
-        noise = NOISE * certificate.round_off[index] * modes.condition[:, :known]
+        pairing = derivative_pairing(projected, at, modes)
+        rounded = round_off(modes, pairing, product_sizes(projected, at, modes)) * modes.condition
+        noise = NOISE * rounded[:, :known]
         hidden = near & (np.abs(first.real) > noise)
         floor = AXIS_MARGIN * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
         beyond = modes.eigenvalues[:, known:]
-        others = (beyond.real > 0.0) & (np.abs(beyond.imag) <= W * (1.0 + OUTSIDE))
-        pairing = derivative_pairing(projected, at, modes)
+        grows = (beyond.real > -rounded[:, known:]) & ~rigid[:, known:]
+        others = grows & (np.abs(beyond.imag) <= W * (1.0 + OUTSIDE))
         complete = completeness.complete(
             forms, projected, at, boxes, modes, pairing, (residuals[0], residuals[1]), rigid, floor
         )

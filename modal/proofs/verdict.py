@@ -14,9 +14,9 @@ from assembly.linalg.combination import Combination, Kronecker
 from assembly.magnitudes import check_count
 from assembly.system.frozen import PARTS, FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields
-from modal.eigen.quadratic import diagonally_scaled
+from modal.eigen.quadratic import Quadratic, diagonally_scaled
 from modal.eigen.solve import solve
-from modal.proofs.all_modes import all_modes
+from modal.proofs.all_modes import SURE, all_modes
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
 from modal.proofs.forms import Forms
@@ -178,7 +178,11 @@ def _by_all_modes(system: FrozenSystem, box: Box, k: int) -> Stability:
     """By all modes, of LAPACK; by the k lowest where its iteration fails."""
     direct = all_modes(system)
     if direct is not None:
-        return _conclude(*direct, COUNT, box)
+        eigenvalues, bound = direct
+        if np.all(np.abs(eigenvalues.real) > SURE * bound):
+            return _conclude(eigenvalues, bound, COUNT, box)
+        if system.n > ALL_MODES:  # the refinement of every mode costs many times as much
+            return _conclude(eigenvalues, SURE * bound, COUNT, box)
     try:
         modes = solve(system, k=2 * system.n, backend="dense")
     except (AccuracyError, ConvergenceError):

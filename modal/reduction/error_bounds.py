@@ -83,15 +83,14 @@ def bounds_of(
     products (P, k): size of the terms that wᴴT(λ)u sums.
     """
     lam, pairing = modes.eigenvalues, np.abs(derivative)
-    scale = np.maximum(pairing * modes.condition, np.finfo(float).tiny)
     own = UNDERESTIMATE**2 * left * right / np.maximum(pairing, np.finfo(float).tiny)
     own = np.zeros_like(own) if resolved == np.inf else own * _amplification(np.abs(lam), resolved)
-    round_off = ROUND_OFF * modes.spread[:, None] + np.finfo(float).eps * products / scale
-    own = own + round_off * modes.condition
+    rounded = round_off(modes, derivative, products)
+    own = own + rounded * modes.condition
     return ErrorBounds(
         coupled(own, lam, modes.condition),
         own / modes.condition,
-        round_off,
+        rounded,
         UNDERESTIMATE * right,
         UNDERESTIMATE * left,
     )
@@ -116,6 +115,12 @@ def dual_norms(
             total += image * at_lambda**power
         out *= np.linalg.norm(total, axis=2)
     return np.sqrt(out)
+
+
+def round_off(modes: SmallModes, derivative: Complex, products: Array | float) -> Array:
+    """Round-off (P, k) of the eigenvalues, per unit condition; arguments as of `bounds_of`."""
+    scale = np.maximum(np.abs(derivative) * modes.condition, np.finfo(float).tiny)
+    return np.asarray(ROUND_OFF * modes.spread[:, None] + np.finfo(float).eps * products / scale)
 
 
 def product_sizes(projected: Projected, at: Coefficients, modes: SmallModes) -> Array:
