@@ -80,10 +80,10 @@ def column(elements: int, load: float, c: float) -> FrozenSystem:
 
 
 def fine_shaft(rng: Generator, low: int = 75, high: int = 330) -> Machine:
-    """Such a shaft, at 1e-2 to 1e-4 of its onset."""
-    offset = spread(rng, 1e-4, 1e-2) * rng.choice([-1.0, 1.0])
-    damping = spread(rng, 1e-5, 1e-3), spread(rng, 1e-2, 1.0)
-    return Machine(shaft(int(rng.integers(low, high)), 1, offset, *damping))
+    """Such a shaft, at 0.1 to 1e-3 of its onset."""
+    offset = spread(rng, 1e-3, 1e-1) * rng.choice([-1.0, 1.0])
+    b = spread(rng, 1e-4, 1e-2)
+    return Machine(shaft(int(rng.integers(low, high)), 1, offset, b, b * spread(rng, 1.0, 200.0)))
 
 
 def fine_column(rng: Generator, low: int = 150, high: int = 300) -> Machine:

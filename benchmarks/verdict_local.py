@@ -32,7 +32,7 @@ def negative_damper(rng: Generator, low: int = 310, high: int = 560) -> Machine:
     ratio = spread(rng, 1e-4, 3e-2)
     d = np.zeros(n)
     at = rng.choice(n, int(rng.integers(1, 3)), replace=False)
-    d[at] = -spread(rng, 1e-2, 3.0) * ratio * omega * M.diagonal()[at]
+    d[at] = -spread(rng, 0.5, 50.0) * ratio * omega * M.diagonal()[at]
     share = rng.random()
     D = 2.0 * ratio * (share * omega * M + (1.0 - share) / omega * K) + sp.diags(d)
     return Machine(FrozenSystem(M=M, D=sp.csr_matrix(D), K=K))
@@ -51,7 +51,12 @@ def follower_force(rng: Generator, low: int = 310, high: int = 1500) -> Machine:
     return Machine(FrozenSystem(M=M, D=sp.csr_matrix(sp.diags(d)), K=K, K_D=N))
 
 
-LOCAL = {
-    "negative dampers": negative_damper,
-    "follower forces": follower_force,
-}
+def brake(rng: Generator, low: int = 310, high: int = 1500) -> Machine:
+    """Dampers everywhere, and friction whose force falls with the speed on a patch of masses."""
+    n = int(rng.integers(low, high))
+    M, K = row_of_masses(rng, n)
+    omega = float(np.sqrt(np.median(K.diagonal() / M.diagonal())))
+    d = spread(rng, 1e-4, 1e-2) * omega * M.diagonal() * np.exp(rng.uniform(-1.0, 1.0, n))
+    start, width = int(rng.integers(0, n - 20)), int(rng.integers(2, 20))
+    d[start : start + width] *= -spread(rng, 0.1, 10.0)
+    return Machine(FrozenSystem(M=M, D=sp.csr_matrix(sp.diags(d)), K=K))
