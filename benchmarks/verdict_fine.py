@@ -67,7 +67,9 @@ def shaft(elements: int, mode: int, offset: float, b: float, c: float) -> Frozen
     M, K, _ = hermite(elements, clamped=False)
     omega = (np.pi * mode) ** 2
     spin = (omega + c / (b * omega)) * (1.0 + offset)
-    M, K, cross = (sp.csr_matrix(sp.kron(A, B)) for A, B in ((M, np.eye(2)), (K, np.eye(2)), (K, J)))
+    M, K, cross = (
+        sp.csr_matrix(sp.kron(A, B)) for A, B in ((M, np.eye(2)), (K, np.eye(2)), (K, J))
+    )
     return FrozenSystem(M=M, D=c * M + b * K, K=K, K_D=(b * spin) * cross)
 
 

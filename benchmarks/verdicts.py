@@ -151,7 +151,9 @@ def middling_table(count: int, seed: int) -> dict[str, Row]:
             print(f"  no truth in 50 digits: {name}, seed {number}, {value}")
         elif abs(true - value) > found.bounds[j]:
             rows[name].violated += 1
-            print(f"  violated: {name}, seed {number}: {value} ± {found.bounds[j]:.1e}, true {true}")
+            print(
+                f"  violated: {name}, seed {number}: {value} ± {found.bounds[j]:.1e}, true {true}"
+            )
     return rows
 
 

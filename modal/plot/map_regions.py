@@ -40,7 +40,8 @@ def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
     class_codes = classes(grid).transpose(y_name, x_name).values
     mesh = ax.pcolormesh(
         grid[x_name], grid[y_name], np.ma.masked_less(class_codes, UNDECIDED),
-        cmap=mcolors.ListedColormap(COLOURS), vmin=UNDECIDED - 0.5, vmax=UNDECIDED + 3.5, shading="nearest",
+        cmap=mcolors.ListedColormap(COLOURS), vmin=UNDECIDED - 0.5, vmax=UNDECIDED + 3.5,
+        shading="nearest",
     )  # fmt: skip
     hatch(grid, ax)
     patches = [

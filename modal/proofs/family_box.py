@@ -83,9 +83,7 @@ class PointBoxes:
         return np.asarray(W * (W + self.gyroscopic))
 
     def take(self, index: Index | slice) -> PointBoxes:
-        return PointBoxes(
-            self.gyroscopic[index], self.circulatory[index], self.dissipative[index]
-        )
+        return PointBoxes(self.gyroscopic[index], self.circulatory[index], self.dissipative[index])
 
 
 class FamilyBox:

@@ -26,7 +26,7 @@ from modal.types import Array, Index, Mask
 
 PREFIX = "proof_"  # of the names under which the bounds are stored
 REACH = 2.5  # the starting basis holds modes of K_ref up to this times W² + γW
-NOISE = 100.0  # times the round-off of an eigenvalue: a growth rate below this is zero
+NOISE = 4.0  # times the round-off of an eigenvalue: a growth rate below this is not resolved
 AXIS_MARGIN = 8.0  # times the error bounds of modes on the axis: the count is of faster growth
 OUTSIDE = 1e-9  # of W: beyond this distance a mode is outside the box
 

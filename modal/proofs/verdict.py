@@ -29,8 +29,8 @@ from modal.types import Array, Complex, Mask
 # Size up to which LAPACK finds all modes first.
 ALL_MODES = 300
 
-# Size up to which LAPACK finds all modes where nothing else decides. It takes about 1e-8 n³ s of one
-# core (measured from 100 to 1,000 degrees of freedom): half a minute here.
+# Size up to which LAPACK finds all modes where nothing else decides. It takes about 1e-8 n³ s of
+# one core (measured from 100 to 1,000 degrees of freedom): half a minute here.
 AFFORDABLE = 1500
 
 # Growth rate, relative to |λ|, that round-off can make of a mode outside the box.

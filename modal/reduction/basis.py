@@ -44,8 +44,8 @@ class Projected:
     matrices (J, r, r): VᵀA_jV. weak (J, p, r): Θ A_j V, and strong (J, p, r): Ξ A_j V. symmetry
     (J,). weak_transposed, strong_transposed: the same of A_jᵀ (equal up to sign where A_j has a
     symmetry). sizes (G, r, r), factors (J, G): the size of the terms that products with A_j sum is
-    at most Σ_g factors[j, g] sizes[g] (modal/reduction/product_sizes.py). frequency (r,): square roots of the Ritz values of K_ref, in whose M-orthonormal
-    coordinates all is. overlap (m, r): RᵀM V of the M-orthonormal rigid fields. resolved: rad/s,
+    at most Σ_g factors[j, g] sizes[g] (modal/reduction/product_sizes.py). frequency (r,): square
+    roots of the Ritz values of K_ref, in whose M-orthonormal coordinates all is. overlap (m, r): RᵀM V of the M-orthonormal rigid fields. resolved: rad/s,
     below which the basis holds every reference mode. shift σ of K_ref.
     """
 
@@ -127,8 +127,8 @@ class ReducedBasis:
         return {
             "V": self.columns.V, "MV": self.columns.MV, "theta": self.theta, "xi": self.xi,
             "resolved": np.array([self.resolved]),
-            "matrices": self.matrices, "sizes": self.sizes, "sketched": self.sketched, "transposed": self.transposed,
-            "overlap": self._overlap,
+            "matrices": self.matrices, "sizes": self.sizes, "sketched": self.sketched,
+            "transposed": self.transposed, "overlap": self._overlap,
         }  # fmt: skip
 
     @classmethod

@@ -1,7 +1,7 @@
 """How large the terms are that the product of an operator with a shape sums.
 
-In floating point yᴴAx is wrong by about ε Σ_ij |A_ij||y_i||x_j|: the stiffness of a fine mesh is many
-orders above what its terms leave for a smooth shape. With any t > 0,
+In floating point yᴴAx is wrong by about ε Σ_ij |A_ij||y_i||x_j|: the stiffness of a fine mesh is
+many orders above what its terms leave for a smooth shape. With any t > 0,
 
     Σ_ij |A_ij||y_i||x_j| ≤ ‖y‖_s ‖x‖_s,   ‖x‖_s² = Σ_i s_i |x_i|²,
     s_i = max(Σ_j |A_ij| t_j, Σ_j |A_ji| t_j) / t_i

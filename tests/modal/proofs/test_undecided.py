@@ -125,7 +125,7 @@ def test_undecided_points_of_a_hill_chart_are_not_stable(monkeypatch: pytest.Mon
     chart = modal.hill_chart(
         Swing, np.pi, stretch=np.array([0.0, 0.3]), damping=np.array([0.02, 0.3]), progress=False
     )
-    assert chart.verdict.values.tolist() == [[-1, -1], [2, -1]] 
+    assert chart.verdict.values.tolist() == [[-1, -1], [2, -1]]
 
 
 def test_a_store_with_other_codes_is_not_resumed(tmp_path: Path) -> None:
@@ -137,7 +137,9 @@ def test_a_store_with_other_codes_is_not_resumed(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("undecided stable", "stable").replace("[-1,", "[0,"))
     for name in ("zarr.json", "verdict/zarr.json"):
         text = json.loads((store / name).read_text())
-        table = text["consolidated_metadata"]["metadata"]["verdict"] if name == "zarr.json" else text
+        table = (
+            text["consolidated_metadata"]["metadata"]["verdict"] if name == "zarr.json" else text
+        )
         table["attributes"]["flag_values"] = [0, 1, 2]
         (store / name).write_text(json.dumps(text))
     with pytest.raises(StorageError, match="verdict has other codes"):
@@ -177,7 +179,7 @@ def test_beyond_reach_the_result_says_up_to_where_it_looked(
     monkeypatch.setattr(modal.proofs.verdict, "AFFORDABLE", 0)
     n = 320
     k = sp.diags([np.full(n, 2.0), np.full(n - 1, -1.0), np.full(n - 1, -1.0)], [0, 1, -1])
-    own = 1e4 * np.linspace(0.01, 1.0, n) 
+    own = 1e4 * np.linspace(0.01, 1.0, n)
     d = np.full(n, 1e-2)
     d[0], d[-1] = -0.02, -5.0
     K = sp.csr_matrix(sp.diags(own) + 10.0 * k)
