@@ -45,8 +45,9 @@ class Projected:
     (J,). weak_transposed, strong_transposed: the same of A_jᵀ (equal up to sign where A_j has a
     symmetry). sizes (G, r, r), factors (J, G): the size of the terms that products with A_j sum is
     at most Σ_g factors[j, g] sizes[g] (modal/reduction/product_sizes.py). frequency (r,): square
-    roots of the Ritz values of K_ref, in whose M-orthonormal coordinates all is. overlap (m, r): RᵀM V of the M-orthonormal rigid fields. resolved: rad/s,
-    below which the basis holds every reference mode. shift σ of K_ref.
+    roots of the Ritz values of K_ref, in whose M-orthonormal coordinates all is. overlap (m, r):
+    RᵀM V of the M-orthonormal rigid fields. resolved: rad/s, below which the basis holds every
+    reference mode.
     """
 
     matrices: Array
