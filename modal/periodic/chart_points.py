@@ -13,6 +13,7 @@ from modal.maps.grid import Grid, named
 from modal.maps.store import Slices
 from modal.maps.verdict_columns import columns
 from modal.periodic.floquet import floquet
+from modal.periodic.floquet_modes import RESOLVED
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict, judge
 from modal.provenance.fingerprint import Periodic, PointPrints
@@ -67,4 +68,6 @@ class ChartPoints:
         # Where the error is infinite the exponent is an upper bound: below zero it is not critical.
         counted = np.isfinite(found.error) | (found.exponents.real > 0.0)
         proof = COUNT if found.is_complete else MODES
-        return judge(found.exponents[counted], found.error[counted], proof)
+        # As `FloquetModes.verdict`: an undamped motion neither grows nor decays.
+        settled = found.error[counted] * T <= RESOLVED
+        return judge(found.exponents[counted], found.error[counted], proof, settled)
