@@ -35,6 +35,7 @@ from benchmarks.verdict_maps import map_points
 from benchmarks.verdict_models import ASSEMBLED
 from benchmarks.verdict_truth import Truth, refined, truth
 from benchmarks.verdict_variants import HARDER, in_other_units
+from modal.proofs.verdict import Stability
 
 UNDECIDED = 0.05  # share that may be undecided, but by a reduced basis alone
 PROVED = 0.9  # share that must be proved where damping is positive definite
@@ -112,8 +113,8 @@ def exact(machine: Machine) -> Truth:
     return truth(M, C, K, machine.zeros)
 
 
-def asked(row: Row, machine: Machine, real: Truth, name: str, seed: int) -> str:
-    """Count the verdict of `modal.stability` on one machine; the verdict, empty after an error."""
+def asked(row: Row, machine: Machine, real: Truth, name: str, seed: int) -> Stability | None:
+    """Count the verdict of `modal.stability` on one machine; None after an error."""
     try:
         found = modal.stability(machine.system)
     except FrozenMotionError as fault:
@@ -121,7 +122,7 @@ def asked(row: Row, machine: Machine, real: Truth, name: str, seed: int) -> str:
         row.undecided += 1
         row.proofs["error"] += 1
         print(f"  {name}, seed {seed}: {type(fault).__name__}: {fault}")
-        return ""
+        return None
     wrong = row.add(found.verdict, found.proof, real, is_damped(machine.system))
     if wrong:
         print(
@@ -132,16 +133,15 @@ def asked(row: Row, machine: Machine, real: Truth, name: str, seed: int) -> str:
     if found.unstable_modes and real.growth > 0.0 and not real.is_open:
         known = found.error_bound + real.resolution + 1e-12 * real.size
         row.other += abs(found.growth_rate - real.growth) > known
-    return found.verdict
+    return found
 
 
 def middling_table(count: int, seed: int) -> dict[str, Row]:
     """`modal.stability` on machines of 300 to 1,500 unknowns; critical eigenvalues in 50 digits."""
     rows = {name: Row() for name in MIDDLING}
     for name, number, machine in machines(MIDDLING, count, seed):
-        asked(rows[name], machine, exact(machine), name, number)
-        found = modal.stability(machine.system)
-        if not len(found.eigenvalues):
+        found = asked(rows[name], machine, exact(machine), name, number)
+        if found is None or not len(found.eigenvalues):
             continue
         j = int(np.abs(found.eigenvalues.real - found.growth_rate).argmin())
         system, value = machine.system, complex(found.eigenvalues[j])
@@ -175,9 +175,10 @@ def small_table(count: int, seed: int) -> dict[str, Row]:
         first = asked(rows[name], machine, real, name, number)
         other = in_other_units(np.random.default_rng(number + 7), machine)
         second = asked(Row(), other, real, f"{name} in other units", number)
-        if len({first, second} - {"", "undecided"}) == 2:
+        words = [found.verdict for found in (first, second) if found is not None]
+        if len({*words} - {"undecided"}) == 2:
             rows[name].contradicted += 1
-            print(f"  contradicted in other units: {name}, seed {number}: {first}, {second}")
+            print(f"  contradicted in other units: {name}, seed {number}: {words}")
     return rows
 
 
