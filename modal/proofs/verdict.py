@@ -179,10 +179,11 @@ def _by_all_modes(system: FrozenSystem, box: Box, k: int) -> Stability:
     direct = all_modes(system)
     if direct is not None:
         eigenvalues, bound = direct
-        if np.all(np.abs(eigenvalues.real) > SURE * bound):
-            return _conclude(eigenvalues, bound, COUNT, box)
-        if system.n > ALL_MODES:  # the refinement of every mode costs many times as much
-            return _conclude(eigenvalues, SURE * bound, COUNT, box)
+        sure = np.abs(eigenvalues.real) > SURE * bound
+        grows = bool(sure[eigenvalues.real.argmax()] and eigenvalues.real.max() > 0.0)
+        # The refinement of every mode costs many times as much.
+        if sure.all() or grows or system.n > ALL_MODES:
+            return _conclude(eigenvalues, np.where(sure, bound, SURE * bound), COUNT, box)
     try:
         modes = solve(system, k=2 * system.n, backend="dense")
     except (AccuracyError, ConvergenceError):
