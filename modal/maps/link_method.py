@@ -131,8 +131,8 @@ class LinkMethod:
             private = self.reducer.branch(max(float(needed.min()), SHARPEST))
             _, found = private.train(times, known)
             self._judged(private, found, numbers[left], verdicts)
-        known = [v for v in verdicts if v is not None]
-        decided = on_all_modes(self.grid, points, known, self._first.n, self.k)
+        lowest = [v for v in verdicts if v is not None]
+        decided = on_all_modes(self.grid, points, lowest, self._first.n, self.k)
         return columns(decided, np.zeros(len(points), dtype=np.int8))
 
     def _judged(

@@ -121,7 +121,7 @@ def product_sizes(projected: Projected, at: Coefficients, modes: SmallModes) -> 
         for total, vectors in ((right, modes.right), (left, modes.left)):
             form = np.einsum("prk,prk->pk", vectors.conj(), np.matmul(S, vectors)).real
             total += size**power * np.maximum(form, 0.0)
-    return np.sqrt(right * left)
+    return np.asarray(np.sqrt(right * left))
 
 
 def size_matrices(projected: Projected, coefficients: Array) -> Array:
