@@ -14,12 +14,13 @@ from assembly.errors import FrozenMotionError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
 from benchmarks.verdict_large import chain, random_matrices
+from benchmarks.verdict_local import negative_damper
 from benchmarks.verdict_machines import Machine, full_damping, jeffcott, pendulum_chain, spread
 from benchmarks.verdict_models import beam_model
-from modal.proofs.codes import MODES, PROOFS
+from modal.proofs.codes import PROOFS
+from modal.proofs.judge import WORDS
 
 SIDE = 5  # points of a grid along either parameter
-WORDS = ("stable", "divergence", "flutter")
 MOST = 40  # elements of a beam
 
 
@@ -67,6 +68,7 @@ MODELS: dict[str, Callable[[Generator], tuple[Any, dict[str, Any]]]] = {
     "Jeffcott rotors on films": lambda rng: loaded(jeffcott, rng),
     "pendulums, follower load": lambda rng: loaded(pendulum_chain, rng),
     "damping everywhere": lambda rng: loaded(full_damping, rng),
+    "negative dampers": lambda rng: loaded(lambda r: negative_damper(r, 60, 120), rng),
 }
 
 
@@ -87,8 +89,6 @@ def map_points(count: int, seed: int) -> Iterator[tuple[str, int, str, str, str,
             point = {dim: float(grid[dim].values[j]) for dim, j in zip(dims, index, strict=True)}
             code = int(grid["proof"].values[index])
             verdict = WORDS[int(grid["verdict"].values[index])]
-            if code == MODES and verdict == WORDS[0]:
-                verdict = "undecided"
             where = ", ".join(f"{key} = {value:.6g}" for key, value in point.items())
             yield (
                 name,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -23,6 +24,7 @@ DIGITS = 50
 SMALL = 9  # unknowns up to which mpmath finds all eigenvalues
 ROUND_OFF = 20.0 * np.finfo(float).eps  # of the norm of the scaled state matrix
 REFINED = 6  # eigenvalues of a larger system that are refined
+NULL_STEPS = 3  # of inverse iteration: two eigenvalues are apart by more than the error of one
 STEPS = 12  # of Newton's method
 SETTLED = 1e-26  # relative change at which Newton's method stops
 ZERO = 1e-20  # of |λ|: the growth rate of an undamped mode, with 50 digits
@@ -80,10 +82,10 @@ def truth(
     unclear = np.flatnonzero((values.real >= -resolution) & (values.imag >= 0.0))
     if len(unclear) > REFINED:
         return _judged(values[worst] * rate, resolution[worst] * rate, False)
-    refined = [_newton(M, C, K, complex(values[j]) * rate) for j in unclear]
-    if not refined or any(value is None for value in refined):
+    exact = [refined(M, C, K, complex(values[j]) * rate) for j in unclear]
+    if not exact or any(value is None for value in exact):
         return _judged(values[worst] * rate, resolution[worst] * rate, False)
-    best = max((value for value in refined if value is not None), key=lambda value: value.real)
+    best = max((value for value in exact if value is not None), key=lambda value: value.real)
     return _judged(complex(best), 0.0, True)
 
 
@@ -129,7 +131,7 @@ def _of_all(M: Array, C: Array, K: Array, left_out: Sequence[complex], rate: flo
         return Truth(*(float(part * rate) for part in parts), 0.0, True)
 
 
-def _newton(M: Array, C: Array, K: Array, start: complex) -> complex | None:
+def refined(M: Array, C: Array, K: Array, start: complex) -> complex | None:
     """The eigenvalue next to the start, with 30 digits; None where Newton's method does not settle.
 
     The bordered matrix [[Q(λ), Q′(λ)x], [cᴴ, 0]] is factorized once in double precision.
@@ -140,9 +142,9 @@ def _newton(M: Array, C: Array, K: Array, start: complex) -> complex | None:
         return value**2 * M + value * C + K
 
     outer = np.outer(scale, scale)
-    x = la.svd(Q(start) * outer)[2][-1].conj()
-    c = x.conj()
     n = len(M)
+    x = _nearly_null(Q(start) * outer)
+    c = x.conj()
     slope = (2.0 * start * M + C) * outer @ x
     size = np.abs(slope).max()
     bordered = np.block(
@@ -150,10 +152,7 @@ def _newton(M: Array, C: Array, K: Array, start: complex) -> complex | None:
     )
     factor = la.lu_factor(bordered)
     with mpmath.workdps(DIGITS):
-        exact = [
-            np.array([[mpmath.mpf(v) for v in row] for row in A.tolist()], dtype=object)
-            for A in (M, C, K)
-        ]
+        exact = [_entries(A) for A in (M, C, K)]
         weight = np.array([mpmath.mpf(v) for v in scale.tolist()], dtype=object)
         shape = np.array([mpmath.mpc(v) for v in x.tolist()], dtype=object)
         border = np.array([mpmath.mpc(v) for v in c.tolist()], dtype=object)
@@ -161,7 +160,8 @@ def _newton(M: Array, C: Array, K: Array, start: complex) -> complex | None:
         last = mpmath.mpf("inf")
         for _ in range(STEPS):
             y = weight * shape
-            residual = weight * (value**2 * (exact[0] @ y) + value * (exact[1] @ y) + exact[2] @ y)
+            My, Cy, Ky = (_product(entries, y) for entries in exact)
+            residual = weight * (value**2 * My + value * Cy + Ky)
             norm = border @ shape - 1
             right = np.array([*(complex(v / size) for v in residual), complex(norm)])
             largest = float(np.abs(right).max())
@@ -179,3 +179,27 @@ def _newton(M: Array, C: Array, K: Array, start: complex) -> complex | None:
                 return None
             last = abs(change)
     return None
+
+
+def _nearly_null(Q: Array) -> Array:
+    """The unit vector x of the smallest ‖Qx‖, by inverse iteration on QᴴQ."""
+    n = len(Q)
+    factor = la.lu_factor(Q + np.finfo(float).eps * np.abs(Q).max() * np.eye(n))
+    x = np.random.default_rng(1).standard_normal(n) + 0j
+    for _ in range(NULL_STEPS):
+        x = la.lu_solve(factor, la.lu_solve(factor, x / np.linalg.norm(x), trans=2))
+    return np.asarray(x / np.linalg.norm(x))
+
+
+def _entries(A: Array) -> tuple[Any, Any, Any]:
+    """Rows, columns and exact values of the entries of a matrix."""
+    rows, columns = np.nonzero(A)
+    return rows, columns, np.array([mpmath.mpf(v) for v in A[rows, columns].tolist()], dtype=object)
+
+
+def _product(entries: tuple[Any, Any, Any], y: Any) -> Any:
+    """A y with 50 digits, from the entries of A."""
+    rows, columns, values = entries
+    total = np.array([mpmath.mpc(0)] * len(y), dtype=object)
+    np.add.at(total, rows, values * y[columns])
+    return total

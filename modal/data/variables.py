@@ -29,9 +29,11 @@ class Variable:
     dims : tuple of str
         Dimensions in order; `SWEPT` stands for the swept parameters.
     flags : tuple of str
-        Meanings of the codes 0, 1, 2, … of an integer variable (CF `flag_meanings`).
+        Meanings of the codes of an integer variable, in order (CF `flag_meanings`).
     dtype : str
         Type of a variable that is stored point by point.
+    lowest : int
+        Code of the first of `flags`.
     """
 
     long_name: str
@@ -39,6 +41,7 @@ class Variable:
     dims: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     dtype: str = "float64"
+    lowest: int = 0
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -46,7 +49,8 @@ class Variable:
         out: dict[str, Any] = {} if self.units is None else {"units": self.units}
         out["long_name"] = self.long_name
         if self.flags:
-            out["flag_values"] = np.arange(len(self.flags), dtype=self.dtype)
+            codes = self.lowest + np.arange(len(self.flags))
+            out["flag_values"] = codes.astype(self.dtype)
             out["flag_meanings"] = " ".join(self.flags)
         return out
 
@@ -57,7 +61,7 @@ class Variable:
     @property
     def fill(self) -> float | int | bool:
         """Value of a point that is not computed."""
-        return {"f": np.nan, "i": 0, "b": False}[np.dtype(self.dtype).kind]
+        return {"f": np.nan, "i": self.lowest, "b": False}[np.dtype(self.dtype).kind]
 
 
 Table = Mapping[str, Variable]
@@ -128,12 +132,17 @@ EVENTS: Table = {
 }
 
 MAP: Table = {
-    "growth_rate": Variable("largest growth rate over the elastic modes", "s-1", _MAP),
+    "growth_rate": Variable("largest growth rate of the elastic modes examined", "s-1", _MAP),
     "unstable_modes": Variable(
         "elastic modes whose growth rate exceeds its error bound", "1", _MAP, dtype="int32"
     ),
     "verdict": Variable(
-        "stability of the elastic modes", "1", _MAP, ("stable", "divergence", "flutter"), "int8"
+        "stability of all elastic modes",
+        "1",
+        _MAP,
+        ("undecided", "stable", "divergence", "flutter"),
+        "int8",
+        lowest=-1,
     ),
     "proof": Variable(
         "what the verdict rests on",

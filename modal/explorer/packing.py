@@ -34,7 +34,7 @@ QUANTITIES = {  # of tracks: symlog where damping of high modes is orders above 
     "frozen_interval": ("frozen interval", "linear"),
     "mac": ("MAC", "linear"),
 }
-CLASS_COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of modal.maps.classes
+CLASS_COLOURS = {-1: STABLE, 0: STABLE, 1: DIVERGENCE, 2: FLUTTER}  # of the verdicts
 
 
 def packed(views: Sequence[ExplorerView], limit: int = LIMIT) -> str:
@@ -106,7 +106,7 @@ def _map(view: ExplorerView) -> dict[str, Any]:
     out: dict[str, Any] = dict(
         classes=code.ravel().tolist(),
         names={str(key): text for key, text in NAMES.items()} | {str(NOT_COMPUTED): "not computed"},
-        colours={str(key): colour for key, colour in enumerate(CLASS_COLOURS)},
+        colours={str(key): colour for key, colour in CLASS_COLOURS.items()},
         quantities=[
             dict(name=key, label=key.replace("_", " "), units=units_of(dataset[key]),
                  values=_numbers(dataset[key].transpose(*names).values))

@@ -21,7 +21,7 @@ from modal.explorer.mode_states import (
     matched,
 )
 from modal.explorer.placed_bodies import Geometry, Point, placed_bodies
-from modal.maps.classes import classes
+from modal.maps.classes import NOT_COMPUTED, classes
 from modal.plot.colours import plain
 from modal.types import Complex
 
@@ -193,7 +193,7 @@ def _map_states(
     code = classes(view.dataset).transpose(*names).values
     growth = view.dataset["growth_rate"].transpose(*names).values
     seen = {int(code[index]) for index in chosen}
-    for missing in set(np.unique(code).tolist()) - seen - {-1}:
+    for missing in set(np.unique(code).tolist()) - seen - {NOT_COMPUTED}:
         place = np.where(code == missing, np.nan_to_num(growth, nan=-np.inf), -np.inf)
         chosen = [*chosen, tuple(map(int, np.unravel_index(int(place.argmax()), code.shape)))]
     out = []

@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 from xarray import DataArray, Dataset
 
 from modal.proofs.codes import PROOFS
+from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, UNDECIDED
 
-NOT_COMPUTED, STABLE, UNDECIDED, DIVERGENCE, FLUTTER = range(-1, 4)
+NOT_COMPUTED = -2
 NAMES = {
     STABLE: "stable (all modes)",
-    UNDECIDED: "undecided: only the lowest modes were examined",
+    UNDECIDED: "undecided: other modes may be unstable",
     DIVERGENCE: "divergence",
     FLUTTER: "flutter",
 }
@@ -23,14 +24,13 @@ HOW = {
 
 
 def classes(grid: Dataset) -> DataArray:
-    """The class of every point: NOT_COMPUTED, or a key of NAMES.
+    """The class of every point: NOT_COMPUTED, or its verdict, a key of NAMES.
 
-    A point that is stable without a proof on all modes is undecided, and so is every stable point
-    of a map without `proof`.
+    "Stable" without a proof on all modes, as maps of earlier versions have it, is undecided.
     """
     verdict = grid["verdict"]
     proved = grid["proof"] > 0 if "proof" in grid else verdict.astype(bool) & False
-    codes = np.where(verdict > 0, verdict + UNDECIDED, np.where(proved, STABLE, UNDECIDED))
+    codes = np.where((verdict == STABLE) & ~proved, UNDECIDED, verdict)
     if "done" in grid:
         codes = np.where(grid["done"], codes, NOT_COMPUTED)
     return DataArray(codes.astype(int), dims=verdict.dims, coords=verdict.coords)

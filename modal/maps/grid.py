@@ -68,6 +68,11 @@ class Grid:
         self.names = tuple(axes)
         self.shape = tuple(len(values) for values in axes.values())
 
+    @property
+    def count(self) -> int:
+        """Number of points."""
+        return int(np.prod(self.shape))
+
     def freeze(self, point: Mapping[str, Any]) -> FrozenSystem:
         """The frozen system of a point; InputError when the model has no such parameter."""
         try:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assembly.errors import AccuracyError
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.mechanisms.mechanism_system import MechanismSystem
+from modal.maps.every_mode import on_all_modes
 from modal.maps.grid import Grid, named
 from modal.maps.store import Prints, Slices
 from modal.maps.verdict_columns import NOISE, SHARPEST, VALIDATION, columns
@@ -130,7 +131,9 @@ class LinkMethod:
             private = self.reducer.branch(max(float(needed.min()), SHARPEST))
             _, found = private.train(times, known)
             self._judged(private, found, numbers[left], verdicts)
-        return columns([v for v in verdicts if v is not None], np.zeros(len(points), dtype=np.int8))
+        lowest = [v for v in verdicts if v is not None]
+        decided = on_all_modes(self.grid, points, lowest, self._first.n, self.k)
+        return columns(decided, np.zeros(len(points), dtype=np.int8))
 
     def _judged(
         self,

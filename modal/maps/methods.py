@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
-from assembly.system.frozen import FrozenSystem
+from modal.maps.every_mode import judged, on_all_modes
 from modal.maps.grid import Grid, named
 from modal.maps.link_method import link_method
 from modal.maps.store import Prints, Slices
 from modal.maps.verdict_columns import NOISE, SHARPEST, VALIDATION, columns
-from modal.proofs.codes import MODES, PROOFS
-from modal.proofs.judge import STABLE, Verdict, judge
+from modal.proofs.codes import MODES
+from modal.proofs.judge import Verdict, judge
 from modal.proofs.proving import ProvingReducer
-from modal.proofs.verdict import ALL_MODES, UNDECIDED, WORDS, Stability, stability
 from modal.provenance.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.reducer import spread
-from modal.reduction.spot_check import full_modes, spot_check
+from modal.reduction.spot_check import spot_check
 from modal.types import Array
 
 # Verdicts, and the tolerance each point still needs (infinite: none).
@@ -100,7 +98,7 @@ class FullMethod:
         """Raises the solver's error with the point's name in front."""
         system = self.grid.freeze(point)
         try:
-            return judged(system, self.k)
+            return judged(system, self.k, self.grid.count)
         except ConvergenceError as fault:
             raise ConvergenceError(f"at {named(point)}: {fault}", fault.partial) from fault
         except (SingularSystemError, AccuracyError) as fault:
@@ -182,11 +180,9 @@ class ReducedMethod:
         full = FullMethod(self.grid, self.k)
         for p in np.flatnonzero(~seen):
             verdicts[p] = full.verdict(points[p])
-        bounded = np.isfinite(self.reducer.prover.box.at(at).circulatory)
-        for p, verdict in enumerate(verdicts):
-            if verdict is not None and verdict.proof == MODES and seen[p] and bounded[p]:
-                verdicts[p] = on_all_modes(self.grid.freeze(points[p]), verdict)
-        return columns([v for v in verdicts if v is not None], (~seen).astype(np.int8))
+        found = [v for v in verdicts if v is not None]
+        decided = on_all_modes(self.grid, points, found, self.family.n, self.k)
+        return columns(decided, (~seen).astype(np.int8))
 
     def _local(
         self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
@@ -238,7 +234,8 @@ class ReducedMethod:
             hidden = np.where((size > noise) & (size <= bounds), 0.5 * size / np.abs(lam), np.inf)
         needed = np.nanmin(np.where(np.isnan(hidden), np.inf, hidden), axis=1)
         needed = np.where(accepted, needed, np.minimum(needed, self.tolerance))
-        verdicts = [judge(*each) for each in zip(lam, bounds, proof, strict=True)]
+        beyond = np.abs(lam.imag) > reducer.prover.box.at(at).angular_frequency[:, None] + bounds
+        verdicts = [judge(*each) for each in zip(lam, bounds, proof, beyond, strict=True)]
         if proved:
             open_ = np.array([verdict.proof == MODES for verdict in verdicts])
             open_ &= reducer.prover.provable(at)
@@ -248,38 +245,6 @@ class ReducedMethod:
     def destroy(self) -> None:
         if self.reducer is not None:
             self.reducer.destroy()
-
-
-def judged(system: FrozenSystem, k: int) -> Verdict:
-    """The verdict on a system that is solved by itself: on its k lowest elastic modes, and on all
-    modes where they are stable and the system is small."""
-    result = stability(system, k) if system.n <= ALL_MODES else None
-    if result is not None and len(result.eigenvalues):
-        found = judge(result.eigenvalues[:k], result.bounds[:k])
-    else:
-        found = judge(*full_modes(system, k))
-    return found if result is None or found.unstable_modes else _extended(found, result)
-
-
-def on_all_modes(system: FrozenSystem, found: Verdict) -> Verdict:
-    """The verdict on all modes of a small system whose lowest ones are stable, where known."""
-    return found if system.n > ALL_MODES else _extended(found, stability(system))
-
-
-def _extended(found: Verdict, result: Stability) -> Verdict:
-    """The verdict on stable lowest modes, extended by that on all modes.
-
-    Where damping gives energy, as the changing mass of a mechanism does at an instant, growth of
-    higher modes is that of the instant only, and the verdict stays with the lowest modes.
-    """
-    if result.verdict == WORDS[STABLE]:
-        return replace(found, proof=PROOFS.index(result.proof))
-    if result.verdict == UNDECIDED or not result.box.dissipative:
-        return found
-    return Verdict(
-        result.growth_rate, result.error_bound, result.critical_frequency, result.unstable_modes,
-        WORDS.index(result.verdict), PROOFS.index(result.proof),
-    )  # fmt: skip
 
 
 def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:

@@ -84,8 +84,8 @@ def stability_map(
     -------
     xarray.Dataset
         Dimensions: the swept parameters. growth_rate and error_bound (1/s), unstable_modes,
-        verdict (0 stable, 1 divergence, 2 flutter), proof (0 lowest modes only, 1 energy,
-        2 count, 3 Lyapunov, 4 unstable mode), critical_frequency (Hz), source, done.
+        verdict (−1 undecided, 0 stable, 1 divergence, 2 flutter), proof (0 none, 1 energy, 2 count,
+        3 Lyapunov, 4 unstable mode), critical_frequency (Hz), source, done.
 
     Raises
     ------
@@ -102,7 +102,9 @@ def stability_map(
     Notes
     -----
     A point is unstable where a growth rate exceeds its error bound. The verdict "stable" is a
-    statement on all elastic modes where `proof` is not 0: docs/theory.md, "A verdict on all modes".
+    statement on all elastic modes, and `proof` says what it rests on: docs/theory.md, "A verdict on
+    all modes". What the lowest modes leave open is decided by LAPACK on all modes up to 300 degrees
+    of freedom, and on grids of few points up to 1,500; the rest is undecided.
 
     Examples
     --------

@@ -115,6 +115,13 @@ class MapStore:
                     f"{self.path}: holds another study ({name} is {_short(stored.get(name))}, "
                     f"asked for {_short(self.attributes.get(name))}); give another store"
                 )
+        for name, row in MAP.items():
+            codes = row.attributes.get("flag_values", np.zeros(0))
+            if not np.array_equal(group[name].attrs.get("flag_values", []), codes):
+                raise StorageError(
+                    f"{self.path}: holds a map of another version ({name} has other codes); give "
+                    "another store"
+                )
         for name, values in self.axes.items():
             if not np.array_equal(self._sound(group, name, checksums), values):
                 raise StorageError(

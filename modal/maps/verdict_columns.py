@@ -13,7 +13,7 @@ from modal.proofs.judge import Verdict
 
 VALIDATION = 60  # seeded random points that complete the training
 SHARPEST = 1e-10  # least tolerance for a growth rate near zero
-NOISE = 100.0  # growth rates below this multiple of the round-off are zero
+NOISE = 4.0  # growth rates below this multiple of the round-off are not resolved
 
 
 def columns(verdicts: Sequence[Verdict], source: NDArray[np.int8]) -> dict[str, NDArray[Any]]:

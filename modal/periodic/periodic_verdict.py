@@ -8,10 +8,8 @@ import numpy as np
 
 from modal.periodic.floquet_modes import RESOLVED
 from modal.proofs.codes import COUNT, MODES
-from modal.proofs.judge import STABLE, Verdict, judge
+from modal.proofs.judge import STABLE, UNDECIDED, Verdict, judge
 from modal.types import Array, Complex
-
-UNDECIDED = -1
 
 
 def periodic_verdict(

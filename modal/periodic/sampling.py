@@ -69,7 +69,7 @@ def sampling(
 def _instants(equations: FirstOrderModel | SecondOrderModel, t0: float) -> int:
     if isinstance(equations, FirstOrderModel):
         return CALLABLE_INSTANTS
-    n = equations.at(t0).system.n
+    n = int(equations.at(t0).system.n)
     return max(FEWEST_INSTANTS, MODEL_INSTANTS * LARGE // max(n, LARGE))
 
 

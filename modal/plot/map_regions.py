@@ -11,12 +11,13 @@ from matplotlib.path import Path
 from numpy.typing import NDArray
 from xarray import Dataset
 
-from modal.maps.classes import NAMES, UNDECIDED, classes
+from modal.maps.classes import NAMES, classes
 from modal.plot.axes import MAP, axes, check_result
 from modal.plot.colours import DIVERGENCE, FLUTTER, HATCH, STABLE
 from modal.plot.labels import axis_label
+from modal.proofs.judge import UNDECIDED
 
-COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of modal.maps.classes
+COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of the verdicts from UNDECIDED on
 
 
 def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
@@ -38,16 +39,17 @@ def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
     y_name, x_name = _axes_of(grid)
     class_codes = classes(grid).transpose(y_name, x_name).values
     mesh = ax.pcolormesh(
-        grid[x_name], grid[y_name], np.ma.masked_less(class_codes, 0),
-        cmap=mcolors.ListedColormap(COLOURS), vmin=-0.5, vmax=3.5, shading="nearest",
+        grid[x_name], grid[y_name], np.ma.masked_less(class_codes, UNDECIDED),
+        cmap=mcolors.ListedColormap(COLOURS), vmin=UNDECIDED - 0.5, vmax=UNDECIDED + 3.5,
+        shading="nearest",
     )  # fmt: skip
     hatch(grid, ax)
     patches = [
         Patch(
-            facecolor=COLOURS[code],
+            facecolor=COLOURS[code - UNDECIDED],
             edgecolor=HATCH["edgecolor"],
             hatch=HATCH["hatch"] if code == UNDECIDED else None,
-            label=name.replace(": ", ":\n").replace("modes were", "modes\nwere"),
+            label=name.replace(": ", ":\n"),
         )
         for code, name in NAMES.items()
         if np.any(class_codes == code)
@@ -104,7 +106,7 @@ def growth(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
 
 
 def hatch(grid: Dataset, ax: Axes) -> PathPatch:
-    """Hatched cells of the points where only the lowest modes were examined."""
+    """Hatched cells of the undecided points."""
     y_name, x_name = _axes_of(grid)
     undecided = classes(grid).transpose(y_name, x_name).values == UNDECIDED
     x, y = (_edges(grid[name].values) for name in (x_name, y_name))

@@ -3,7 +3,8 @@
 For the pair λ, x with the left vector y, yᴴQ′(λ)x = 1, LAPACK leaves residuals r = Q(λ)x and
 s = Q(λ)ᴴy. One two-sided Rayleigh step λ − yᴴr makes the error of λ of second order in those of x
 and y. The bound is that of `Modes.error_bound`, of first order, with the larger of the two backward
-errors: it is safe, and wide compared with the error.
+errors: it is safe, and wide compared with the error. Where the bounds of a group of eigenvalues
+reach one another, each gets the largest of them and the width of the group.
 """
 
 from __future__ import annotations
@@ -25,9 +26,8 @@ FLOOR = 4.0 * np.finfo(float).eps  # backward error that no solution is expected
 def all_modes(system: FrozenSystem) -> tuple[Complex, Array] | None:
     """All eigenvalues (m,), Im λ ≥ 0, and their error bounds (m,), rad/s.
 
-    None where a growth rate is not above its error bound, where eigenvalues are multiple, where a
-    free mobility or a singular stiffness has zero eigenvalues, or where the spectrum is symmetric
-    to the axis: modal/eigen has methods for these.
+    None where a free mobility or a singular stiffness has zero eigenvalues, or where the spectrum
+    is symmetric to the axis: modal/eigen has methods for these.
     """
     quadratic = Quadratic(system)
     if quadratic.reversible or system.rigid.shape[1] or system.null_chain is not None:
@@ -39,8 +39,6 @@ def all_modes(system: FrozenSystem) -> tuple[Complex, Array] | None:
     if found.factorization != "LU" or found.left is None or found.total != 2 * system.n:
         return None
     lam, X, Y = found.eigenvalues, found.right, found.left
-    if len(clusters(lam)) < len(lam):
-        return None
     MX, CX, _ = quadratic.images(X)
     right = quadratic.residual(lam, X)
     left = quadratic.transposed.residual(lam, Y.conj())
@@ -56,8 +54,11 @@ def all_modes(system: FrozenSystem) -> tuple[Complex, Array] | None:
         bound = bound / np.abs(pairing)
         bound = np.maximum(bound, sign_of_stiffness(quadratic, lam, X, Y, pairing))
         corrected = lam - (Y.conj() * right).sum(axis=0) / pairing
-    if not np.all(np.abs(corrected.real) > SURE * bound):
-        return None
+    for group in (members for members in clusters(lam) if len(members) > 1):
+        apart = np.abs(lam[group][:, None] - lam[group])
+        largest = bound[group].max()
+        if SURE * largest >= apart[~np.eye(len(group), dtype=bool)].min():
+            bound[group] = largest + apart.max()
     return np.where(lam.imag == 0.0, corrected.real + 0j, corrected), bound
 
 

@@ -1,4 +1,7 @@
-"""Proofs of a verdict: words for reports, integers for datasets."""
+"""Proofs of a verdict: words for reports, integers for datasets.
+
+MODES is no proof: other modes than those examined may be unstable.
+"""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.ratios import Product, lanczos
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import Projected
+from modal.reduction.error_bounds import form_round_off
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ReferenceOperator
@@ -270,6 +271,7 @@ class Completeness:
         lowest = np.linalg.eigvalsh(S)[:, 0]
         couple = self._stiffness_coupling(forms, at)
         theta = self.theta(forms, at, np.zeros(len(at)))
+        lowest = lowest - form_round_off(projected, at.stiffness)
         return np.asarray((theta < 1.0) & (lowest * (1.0 - theta) > couple**2))
 
     def complete(

@@ -62,10 +62,14 @@ def groups(table: Array, columns: Mask) -> list[Group]:
 
 @dataclass(frozen=True)
 class PointBoxes:
-    """γ and κ (P,), rad/s, of points; κ is infinite where nothing is known."""
+    """γ and κ (P,), rad/s, of points; κ is infinite where nothing is known.
+
+    dissipative (P,): whether damping is known to supply energy to no motion.
+    """
 
     gyroscopic: Array
     circulatory: Array
+    dissipative: Mask
 
     @property
     def angular_frequency(self) -> Array:
@@ -79,7 +83,7 @@ class PointBoxes:
         return np.asarray(W * (W + self.gyroscopic))
 
     def take(self, index: Index | slice) -> PointBoxes:
-        return PointBoxes(self.gyroscopic[index], self.circulatory[index])
+        return PointBoxes(self.gyroscopic[index], self.circulatory[index], self.dissipative[index])
 
 
 class FamilyBox:
@@ -179,10 +183,12 @@ class FamilyBox:
             size = np.abs(group.factor(at.stiffness))
             with np.errstate(divide="ignore", invalid="ignore"):
                 circulatory += np.where((size > 0.0) & (ratio > 0.0), size * ratio / strength, 0.0)
+        dissipative = np.ones(len(at), dtype=bool)
         for group, positive in zip(self._damping, self._dissipative, strict=True):
             acts = group.factor(at.damping)
-            known &= (acts == 0.0) | (positive & (acts > 0.0))
-        return PointBoxes(gyroscopic, np.where(known, circulatory, np.inf))
+            dissipative &= (acts == 0.0) | (positive & (acts > 0.0))
+        circulatory = np.where(known & dissipative, circulatory, np.inf)
+        return PointBoxes(gyroscopic, circulatory, dissipative)
 
     def _strength(self, table: Array) -> Array:
         """t(p) with D(p) ⪰ t(p) D of the reference factors."""

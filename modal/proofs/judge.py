@@ -1,4 +1,4 @@
-"""Stable, divergence or flutter: the verdict on the elastic modes of an instant."""
+"""Undecided, stable, divergence or flutter: the verdict on the elastic modes of an instant."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modal.proofs.codes import MODES, UNSTABLE_MODE
-from modal.types import Array, Complex
+from modal.proofs.codes import COUNT, MODES, UNSTABLE_MODE
+from modal.types import Array, Complex, Mask
 
-STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
+UNDECIDED, STABLE, DIVERGENCE, FLUTTER = range(-1, 3)
+WORDS = {
+    UNDECIDED: "undecided", STABLE: "stable", DIVERGENCE: "divergence", FLUTTER: "flutter"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The mode that grows most: growth_rate and error_bound 1/s, critical_frequency Hz.
 
-    verdict 0 (stable) is a statement on all modes where `proof` is not 0 (modal/proofs/codes.py).
+    proof: what the verdict rests on (modal/proofs/codes.py). "Stable" is a statement on all modes.
     """
 
     growth_rate: float
@@ -27,28 +30,42 @@ class Verdict:
     proof: int
 
 
-def judge(eigenvalues: Complex, error_bound: Array, proof: int = MODES) -> Verdict:
+def judge(
+    eigenvalues: Complex, error_bound: Array, proof: int = MODES, settled: Mask | None = None
+) -> Verdict:
     """The verdict on elastic eigenvalues (k,) rad/s with their error bounds (k,).
 
-    proof: what is known of the modes that are not among them.
+    proof: what is known of the modes that are not among them. settled (k,): modes that are known
+    not to grow from elsewhere, whatever their bounds.
 
-    A growth rate that does not exceed its own error bound is never called an instability. The mode
-    that grows most is a divergence when its frequency is not above its bound, else flutter. Of
-    growth rates that are equal, or zero within their bounds, the lowest frequency is
+    "Stable" needs a proof on all modes; where that is a count, the growth rate of every mode that
+    is not settled must be below zero by more than its bound. A growth rate that does not exceed its
+    own error bound is never called an instability. The mode that grows most is a divergence when
+    its frequency is not above its bound, else flutter. Of growth rates that are equal, or zero
+    within their bounds, the lowest frequency is
     critical. NaN entries are modes that do not exist.
     """
     exists = np.isfinite(eigenvalues)
     lam, bound = eigenvalues[exists], error_bound[exists]
     if lam.size == 0:
-        return Verdict(np.nan, np.nan, np.nan, 0, STABLE, int(proof))
+        code = UNDECIDED if proof == MODES else STABLE
+        return Verdict(np.nan, np.nan, np.nan, 0, code, int(proof))
     unstable = lam.real > bound
     candidates = np.flatnonzero(unstable) if unstable.any() else np.arange(lam.size)
     growth = np.where(np.abs(lam.real) <= bound, 0.0, lam.real)
     order = np.lexsort((np.abs(lam[candidates].imag), -growth[candidates]))
     worst = candidates[order[0]]
-    code = STABLE
     if unstable.any():
-        code = DIVERGENCE if abs(lam[worst].imag) <= bound[worst] else FLUTTER
+        proof, code = UNSTABLE_MODE, FLUTTER
+        if abs(lam[worst].imag) <= bound[worst]:
+            code = DIVERGENCE
+    else:
+        open_ = lam.real >= -bound
+        if settled is not None:
+            open_ &= ~settled[exists]
+        if proof == COUNT and open_.any():
+            proof = MODES
+        code = UNDECIDED if proof == MODES else STABLE
     frequency = abs(lam[worst].imag) / (2.0 * np.pi)
     return Verdict(
         float(lam[worst].real),
@@ -56,5 +73,5 @@ def judge(eigenvalues: Complex, error_bound: Array, proof: int = MODES) -> Verdi
         float(frequency),
         int(unstable.sum()),
         code,
-        UNSTABLE_MODE if unstable.any() else int(proof),
+        int(proof),
     )

@@ -57,8 +57,9 @@ def examine(system: FrozenSystem, k: int) -> Examined | None:
         )
         lowest = float(np.linalg.eigvalsh(0.5 * (symmetric + symmetric.T))[0])
         box = Box(
-            float(bounds.gyroscopic[0]), float(bounds.circulatory[0]), MARGIN * max(0.0, -lowest)
-        )
+            float(bounds.gyroscopic[0]), float(bounds.circulatory[0]), MARGIN * max(0.0, -lowest),
+            bool(bounds.dissipative[0]),
+        )  # fmt: skip
         return Examined(
             modes.eigenvalues[0, counted], certificate.error_bound[0, counted], int(proof[0]), box
         )

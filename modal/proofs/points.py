@@ -12,7 +12,13 @@ from modal.proofs.completeness import ComplementForms, Completeness
 from modal.proofs.family_box import FamilyBox, PointBoxes
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.error_bounds import ErrorBounds, derivative_pairing
+from modal.reduction.error_bounds import (
+    ErrorBounds,
+    derivative_pairing,
+    form_round_off,
+    product_sizes,
+    round_off,
+)
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ReferenceOperator
@@ -20,7 +26,7 @@ from modal.types import Array, Index, Mask
 
 PREFIX = "proof_"  # of the names under which the bounds are stored
 REACH = 2.5  # the starting basis holds modes of K_ref up to this times W² + γW
-NOISE = 100.0  # times the round-off of an eigenvalue: a growth rate below this is zero
+NOISE = 4.0  # times the round-off of an eigenvalue: a growth rate below this is not resolved
 AXIS_MARGIN = 8.0  # times the error bounds of modes on the axis: the count is of faster growth
 OUTSIDE = 1e-9  # of W: beyond this distance a mode is outside the box
 
@@ -94,8 +100,9 @@ class Prover:
         whole = self._everywhere(projected)
         bounded = np.isfinite(boxes.circulatory)
         stiffness = np.where(bounded, boxes.stiffness, 0.0)
-        out[bounded & (self._completeness.theta(whole, at, stiffness) < 1.0)] = COUNT
-        steady = self._completeness.theta(whole, at, np.zeros(len(at))) < 1.0
+        least = 1.0 - form_round_off(projected, at.padded(len(projected.matrices)).stiffness)
+        out[bounded & (self._completeness.theta(whole, at, stiffness) < least)] = COUNT
+        steady = self._completeness.theta(whole, at, np.zeros(len(at))) < least
         out[(boxes.circulatory == 0.0) & steady] = ENERGY
         return out
 
@@ -162,18 +169,16 @@ class Prover:
             residuals.append(full)
         bound, first = certificate.error_bound[index], modes.eigenvalues[:, :known]
         W = boxes.angular_frequency[:, None]
-        near = (
-            (np.abs(first.real) <= bound)
-            & (np.abs(first.imag) <= W + bound)
-            & ~prescribed[:, :known]
-        )
-        noise = NOISE * certificate.round_off[index] * modes.condition[:, :known]
+        near = (np.abs(first.real) <= bound) & (np.abs(first.imag) <= W + bound)
+        near &= ~prescribed[:, :known]
+        pairing = derivative_pairing(projected, at, modes)
+        rounded = round_off(modes, pairing, product_sizes(projected, at, modes)) * modes.condition
+        noise = NOISE * rounded[:, :known]
         hidden = near & (np.abs(first.real) > noise)
         floor = AXIS_MARGIN * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
         beyond = modes.eigenvalues[:, known:]
-        others = (beyond.real > 0.0) & (np.abs(beyond.imag) <= W * (1.0 + OUTSIDE))
-        others &= ~prescribed[:, known:]
-        pairing = derivative_pairing(projected, at, modes)
+        grows = (beyond.real > -rounded[:, known:]) & ~prescribed[:, known:]
+        others = grows & (np.abs(beyond.imag) <= W * (1.0 + OUTSIDE))
         complete = completeness.complete(
             forms,
             projected,

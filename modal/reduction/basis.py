@@ -28,6 +28,7 @@ from assembly.linalg.combination import Kronecker
 from modal.eigen.prescribed import RigidImages, mass_orthonormal
 from modal.reduction.affine import AffineFamily, Term
 from modal.reduction.mass_basis import MassBasis
+from modal.reduction.product_sizes import ProductSizes
 from modal.reduction.projection import projections
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index
@@ -42,7 +43,9 @@ class Projected:
     """What a point needs, nothing of order n.
 
     matrices (J, r, r): VᵀA_jV. sketches (J, 2, p, r): Θ A_j V and Ξ A_j V; adjoint_sketches: the
-    same of A_jᵀ (equal up to sign where A_j has a symmetry). symmetry (J,). frequency (r,): square
+    same of A_jᵀ (equal up to sign where A_j has a symmetry). symmetry (J,). sizes (G, r, r),
+    factors (J, G): the size of the terms that products with A_j sum is at most Σ_g factors[j, g]
+    sizes[g] (modal/reduction/product_sizes.py). frequency (r,): square
     roots of the Ritz values of K_ref, in whose M-orthonormal coordinates all is. overlap (m, r):
     RᵀM V of the M-orthonormal rigid fields. resolved: rad/s, below which the basis holds every
     reference mode.
@@ -52,6 +55,8 @@ class Projected:
     sketches: Array
     adjoint_sketches: Array
     symmetry: Index
+    sizes: Array
+    factors: Array
     frequency: Array
     overlap: Array
     resolved: float
@@ -66,6 +71,7 @@ class ReducedBasis:
     """V (n, r), M-orthonormal and real, with every operator projected; `grow` adds vectors.
 
     matrices (J, r, r): VᵀA_jV. sketched, transposed (J, 2, p, r): Θ and Ξ of A_jV and of A_jᵀV.
+    sizes (G, r, r): of the terms that products with groups of operators sum.
     """
 
     def __init__(
@@ -113,6 +119,8 @@ class ReducedBasis:
         count = len(family.terms)
         p = self.theta.shape[1]
         self.matrices = np.zeros((count, 0, 0))
+        self.products = ProductSizes.of(family.terms, reference.mass.diagonal())
+        self.sizes = np.zeros((len(self.products.weights), 0, 0))
         self.sketched = np.zeros((count, 2, p, 0))
         self.transposed = np.zeros((count, 2, p, 0))
         self._overlap = np.zeros((0, 0))
@@ -124,8 +132,8 @@ class ReducedBasis:
         return {
             "V": self.columns.V, "MV": self.columns.MV, "theta": self.theta, "xi": self.xi,
             "resolved": np.array([self.resolved]),
-            "matrices": self.matrices, "sketched": self.sketched, "transposed": self.transposed,
-            "overlap": self._overlap,
+            "matrices": self.matrices, "sizes": self.sizes, "sketched": self.sketched,
+            "transposed": self.transposed, "overlap": self._overlap,
         }  # fmt: skip
 
     @classmethod
@@ -137,8 +145,8 @@ class ReducedBasis:
         made._set(family, reference, arrays["theta"], arrays["xi"], float(arrays["resolved"][0]))
         made.columns.append(arrays["V"], arrays["MV"])
         made._overlap = arrays["overlap"]
-        made.matrices, made.sketched, made.transposed = (
-            arrays[name] for name in ("matrices", "sketched", "transposed")
+        made.matrices, made.sizes, made.sketched, made.transposed = (
+            arrays[name] for name in ("matrices", "sizes", "sketched", "transposed")
         )
         return made
 
@@ -204,7 +212,12 @@ class ReducedBasis:
         for j, (whole, *parts) in zip(plain, images, strict=True):
             matrices[j, old:, :old] = whole[:old].T
             transposed[j] = parts
-        self.matrices = matrices
+        sizes = np.zeros((len(self.products.weights), old + new, old + new))
+        sizes[:, :old, :old] = self.sizes
+        for size, weights in zip(sizes, self.products.weights, strict=True):
+            size[:, old:] = V.T @ (weights[:, None] * fresh)
+            size[old:, :old] = size[:old, old:].T
+        self.matrices, self.sizes = matrices, sizes
         self.sketched = np.concatenate([self.sketched, sketched], axis=3)
         self.transposed = np.concatenate([self.transposed, transposed], axis=3)
         self._overlap = self._rigid.T @ V
@@ -246,6 +259,8 @@ class ReducedBasis:
             sketched,
             transposed,
             symmetry,
+            Z.T @ self.sizes @ Z,
+            self.products.factors,
             np.sqrt(np.maximum(squares, np.finfo(float).tiny)),
             self._overlap @ Z,
             self.resolved,

@@ -12,7 +12,8 @@ Galerkin's λ is exactly its Rayleigh quotient). On that complement T(λ) is K_r
 ‖l‖‖r‖ in the K_ref⁻¹ norm, ‖r‖²_{K⁻¹} ≤ ‖K⁻¹r‖_M ‖r‖_{M⁻¹}, both of which are sketched
 (modal/reduction/basis.py). With e_i² the resulting bound of mode i alone, coupling to another mode
 j adds min(e_i e_j, e_i² e_j²/|λ_i − λ_j|); near a defective pair the square-root law takes over
-(`coupled`). Round-off of the small eigenproblem is added.
+(`coupled`). The round-off of the small eigenproblem and of the products that make its matrices is
+added (modal/reduction/product_sizes.py).
 """
 
 from __future__ import annotations
@@ -65,25 +66,32 @@ def error_bounds(projected: Projected, at: Coefficients, modes: SmallModes) -> E
     same = modes.exact.all()
     left = right if same else dual_norms(projected, at, lam, modes.left, transposed=True)
     resolved = np.inf if projected.complete else projected.resolved
-    return bounds_of(modes, right, left, derivative_pairing(projected, at, modes), resolved)
+    derivative = derivative_pairing(projected, at, modes)
+    return bounds_of(modes, right, left, derivative, resolved, product_sizes(projected, at, modes))
 
 
 def bounds_of(
-    modes: SmallModes, right: Array, left: Array, derivative: Complex, resolved: float
+    modes: SmallModes,
+    right: Array,
+    left: Array,
+    derivative: Complex,
+    resolved: float,
+    products: Array | float = 0.0,
 ) -> ErrorBounds:
     """From the sketched norms of the residuals and wᴴT′(λ)u, each (P, k).
 
     resolved: rad/s, below which the basis holds every reference mode; inf for a complete basis.
+    products (P, k): size of the terms that wᴴT(λ)u sums.
     """
     lam, pairing = modes.eigenvalues, np.abs(derivative)
     own = UNDERESTIMATE**2 * left * right / np.maximum(pairing, np.finfo(float).tiny)
     own = np.zeros_like(own) if resolved == np.inf else own * _amplification(np.abs(lam), resolved)
-    round_off = np.broadcast_to(ROUND_OFF * modes.spread[:, None], own.shape)
-    own = own + round_off * modes.condition
+    rounded = round_off(modes, derivative, products)
+    own = own + rounded * modes.condition
     return ErrorBounds(
         coupled(own, lam, modes.condition),
         own / modes.condition,
-        round_off,
+        rounded,
         UNDERESTIMATE * right,
         UNDERESTIMATE * left,
     )
@@ -96,6 +104,38 @@ def dual_norms(
     sketches = projected.adjoint_sketches if transposed else projected.sketches
     roles = roles_of_modes(lam.conj() if transposed else lam, vectors)
     return np.sqrt(dual_squares(sketched(sketches, at, roles)))
+
+
+def round_off(modes: SmallModes, derivative: Complex, products: Array | float) -> Array:
+    """Round-off (P, k) of the eigenvalues, per unit condition; arguments as of `bounds_of`."""
+    scale = np.maximum(np.abs(derivative) * modes.condition, np.finfo(float).tiny)
+    return np.asarray(ROUND_OFF * modes.spread[:, None] + np.finfo(float).eps * products / scale)
+
+
+def product_sizes(projected: Projected, at: Coefficients, modes: SmallModes) -> Array:
+    """A bound (P, k) of the sum of the moduli of all terms of wᴴT(λ)u."""
+    size = np.abs(modes.eigenvalues)
+    right, left = np.zeros(size.shape), np.zeros(size.shape)
+    for power, part in ((2, at.mass), (1, at.damping), (0, at.stiffness)):
+        S = size_matrices(projected, part)
+        for total, vectors in ((right, modes.right), (left, modes.left)):
+            form = np.einsum("prk,prk->pk", vectors.conj(), np.matmul(S, vectors)).real
+            total += size**power * np.maximum(form, 0.0)
+    return np.asarray(np.sqrt(right * left))
+
+
+def size_matrices(projected: Projected, coefficients: Array) -> Array:
+    """The sizes (P, r, r) of the terms that products with Σ_j c_j A_j sum, from c (P, J)."""
+    G, r, _ = projected.sizes.shape
+    shares = np.abs(coefficients) @ projected.factors
+    return np.asarray((shares @ projected.sizes.reshape(G, r * r)).reshape(-1, r, r))
+
+
+def form_round_off(projected: Projected, coefficients: Array) -> Array:
+    """Round-off (P,) of the quadratic forms of Σ_j c_j A_j, c (P, J), relative to K_ref."""
+    S = size_matrices(projected, coefficients)
+    scaled = S / np.outer(projected.frequency, projected.frequency)
+    return np.asarray(np.finfo(float).eps * np.abs(scaled).sum(axis=2).max(axis=1))
 
 
 def derivative_pairing(projected: Projected, at: Coefficients, modes: SmallModes) -> Complex:

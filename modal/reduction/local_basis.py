@@ -53,6 +53,7 @@ def restricted(projected: Projected, Z: Array, resolved: float) -> Projected:
         sketches=projected.sketches @ Z,
         adjoint_sketches=projected.adjoint_sketches @ Z,
         frequency=np.sqrt(squares),
+        sizes=np.matmul(Z.T, np.matmul(projected.sizes, Z)),
         overlap=projected.overlap @ Z,
         resolved=resolved,
         complete=False,

@@ -16,8 +16,8 @@ TRACKS = (
     " Events are those of the modes drawn."
 )
 MAP = (
-    "Left: the verdict on all elastic modes at each point; where it is hatched, only the lowest"
-    " modes were examined and none of them is unstable. Right: the growth rate of the mode that"
+    "Left: the verdict on all elastic modes at each point; where it is hatched, it is undecided: no"
+    " mode examined is known to be unstable, others may be. Right: the growth rate of the mode that"
     " grows most, or decays least, of those examined; the black line is the edge of the unstable"
     " points."
 )

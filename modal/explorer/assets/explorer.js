@@ -151,8 +151,9 @@ class Explorer {
     } else if (this.chart.quantity === 0) {
       for (const key of CLASSES) {
         if (!this.view.classes.includes(Number(key))) continue;
-        const swatch = make("i", { class: `fm-swatch fm-class-${key}` });
-        if (key > "1") swatch.style.background = this.view.colours[key];
+        const undecided = key === "-1" ? "fm-undecided" : "";
+        const swatch = make("i", { class: `fm-swatch ${undecided}` });
+        if (Number(key) > 0) swatch.style.background = this.view.colours[key];
         box.append(make("span", {}, swatch, ` ${this.view.names[key]}`));
       }
     } else {

@@ -1,6 +1,6 @@
 // A map: cells of two parameters, by verdict or by a number.
 
-const CLASSES = ["0", "1", "2", "3"];
+const CLASSES = ["0", "-1", "1", "2"];  // verdicts: stable, undecided, divergence, flutter
 const BINS = 12;  // colours of each sign
 const SLOW = 300;  // how much smaller than the largest a growth rate is shown in proportion
 
@@ -48,7 +48,7 @@ class MapChart extends Chart {
   verdicts() {
     return CLASSES.map((key) => {
       if (key === "0") return { key, style: "fm-stable" };
-      return { key, fill: key === "1" ? "url(#fm-hatch)" : this.view.colours[key] };
+      return { key, fill: key === "-1" ? "url(#fm-hatch)" : this.view.colours[key] };
     });
   }
 

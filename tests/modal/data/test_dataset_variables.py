@@ -279,7 +279,7 @@ def test_a_finished_map_opens_in_xarray_without_a_warning(tmp_path: Path) -> Non
             values = np.vectorize(codes.get)(values)
         np.testing.assert_array_equal(opened[name].values, values)
         assert opened[name].attrs["long_name"] == variable.attrs["long_name"]
-    assert opened["verdict"].attrs["flag_meanings"] == "stable divergence flutter"
+    assert opened["verdict"].attrs["flag_meanings"] == "undecided stable divergence flutter"
     assert opened["source"].attrs["flag_meanings"] == "reduced full"
     assert len(opened.to_dataframe()) == 12 * 11
     xr.testing.assert_identical(modal.read_dataset(store), grid)

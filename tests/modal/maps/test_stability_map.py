@@ -21,7 +21,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
 from modal.maps import stability_maps
 from modal.maps.stability_maps import stability_map
-from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, judge
+from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, UNDECIDED, judge
 from tests.support.affine_families import Planar, Remade
 from tests.support.blade_map import blade
 from tests.support.paths import REFERENCES, ROOT
@@ -94,8 +94,12 @@ def test_map_of_a_blade_equals_full_solves() -> None:
             own = judge(modes.eigenvalues, modes.error_bound)
             # LAPACK's own error on the unreduced matrices is of the order 1e-8 |λ|.
             bound = grid.error_bound.values[i, j] + 1e-8 * np.abs(modes.eigenvalues).max()
+            if not own.unstable_modes:  # of five; the map's verdict is on all modes
+                every = solve(system, k=2 * system.n, backend="dense")
+                grows = judge(every.eigenvalues, every.error_bound)
+                own = grows if grows.unstable_modes else own
             assert abs(own.growth_rate - grid.growth_rate.values[i, j]) <= bound
-            assert own.verdict == grid.verdict.values[i, j]
+            assert grid.verdict.values[i, j] == max(own.verdict, STABLE)
     assert float((grid.error_bound / np.maximum(grid.growth_rate, 1e3)).max()) < 1e-5
 
 
@@ -105,7 +109,9 @@ def test_verdicts_do_not_depend_on_the_tolerance() -> None:
     coarse, sharp = (
         stability_map(blade(), axis=(0, 0, 1), k=4, tolerance=t, **axes) for t in (1e-5, 1e-9)
     )
-    assert (sharp.verdict.values == FLUTTER).sum() > 30 and (sharp.verdict.values == 0).sum() > 30
+    # At rest nothing multiplies the velocity: modes stay on the axis. Elsewhere half of them grow.
+    assert np.all(sharp.verdict.values[0] == STABLE)
+    assert np.all(sharp.verdict.values[1:] == FLUTTER)
     np.testing.assert_array_equal(coarse.verdict.values, sharp.verdict.values)
     np.testing.assert_array_equal(coarse.unstable_modes.values, sharp.unstable_modes.values)
 
@@ -157,7 +163,7 @@ def test_an_operator_at_one_point_only_leaves_the_others_as_they_are(
 
 def test_judge_never_calls_an_uncertain_growth_an_instability() -> None:
     lam = np.array([1e-9 + 2j, -0.1 + 3j, np.nan])
-    assert judge(lam, np.full(3, 1e-8)).verdict == STABLE
+    assert judge(lam, np.full(3, 1e-8)).verdict == UNDECIDED
     assert judge(lam, np.full(3, 1e-10)).verdict == FLUTTER
     assert judge(np.array([0.5 + 1e-9j]), np.array([1e-8])).verdict == DIVERGENCE
 

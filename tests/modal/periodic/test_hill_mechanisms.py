@@ -38,7 +38,8 @@ def test_shaken_pendulum_has_the_tongues_of_mathieu() -> None:
     for j, strength in enumerate(q):
         odd, even = mathieu_tongues(a, strength)
         due = np.where(odd, FLUTTER, np.where(even, DIVERGENCE, STABLE))
-        np.testing.assert_array_equal(chart.verdict.values[:, j], due)
+        # The slow exponents alone prove nothing of the others: stable or undecided (−1).
+        np.testing.assert_array_equal(np.maximum(chart.verdict.values[:, j], STABLE), due)
         np.testing.assert_allclose(
             chart.critical_frequency.values[odd, j], 0.5 * RATE / (2 * np.pi)
         )
