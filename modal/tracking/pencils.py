@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from modal.types import Array, Complex, Index
+from modal.types import Array, Complex, Index, Mask
 
 Triple = tuple[Array, Array, Array]
 
@@ -78,8 +78,9 @@ def lowest_eigenpairs(
     Raises LinAlgError where K, or the matrix of the right vectors, is singular.
 
     One solve with T(λ) = λ²M + λC + K at a computed λ gives its vector (Peters and Wilkinson, SIAM
-    Rev. 21 (1979) 339). Instants where an eigenvalue has a near one, or a vector a large residual,
-    take all eigenvectors of LAPACK.
+    Rev. 21 (1979) 339). T is bordered, so that the solve is regular however singular T is. Instants
+    where an eigenvalue has a near one, or a vector a large residual, take all eigenvectors of
+    LAPACK.
     """
     P, m, _ = M.shape
     inverse = np.zeros((P, 2 * m, 2 * m))
@@ -92,24 +93,40 @@ def lowest_eigenpairs(
     gap = np.abs(lam[:, :, None] - values[:, None, :])
     np.put_along_axis(gap, order[:, :, None], np.inf, axis=2)
     sound = (gap.min(axis=2) > APART * np.abs(lam)).all(axis=1)
-    powers = np.stack([lam**2, lam, np.ones_like(lam)], axis=2)
-    flat = np.stack([A.reshape(P, -1) for A in (M, C, K)], axis=1)
-    T = np.empty((P, count, m, m), dtype=complex)
-    for part, weights in ((T.real, powers.real), (T.imag, powers.imag)):
-        part[:] = (weights @ flat).reshape(T.shape)
-    start = np.random.default_rng(31).standard_normal((m, 1)) + 0j
-    most = RESIDUAL * (np.abs(powers) @ np.stack([norms(A) for A in (M, C, K)], axis=1)[..., None])
-    vectors = []
-    for B in (T, T.swapaxes(2, 3)):
-        x = np.linalg.solve(B, np.broadcast_to(start / np.linalg.norm(start), (P, count, m, 1)))
-        size = np.linalg.norm(x, axis=2)
-        sound &= (1.0 <= most * size).all(axis=(1, 2))
-        vectors.append((x / size[..., None])[..., 0].swapaxes(1, 2))
-    q, u = vectors[0], vectors[1].conj()
+    alone = np.flatnonzero(sound)
+    q, u = np.empty((2, P, m, count), dtype=complex)
+    if alone.size:
+        q[alone], u[alone], sound[alone] = _of_single(M[alone], C[alone], K[alone], lam[alone])
     rest = np.flatnonzero(~sound)
     if rest.size:
         lam[rest], q[rest], u[rest] = _of_all_vectors(inverse[rest], K[rest], count)
     return lam, q, u
+
+
+def _of_single(M: Array, C: Array, K: Array, lam: Complex) -> tuple[Complex, Complex, Mask]:
+    """Right and left vectors (P, m, k) of simple eigenvalues (P, k), and the instants (P,) where
+    their residuals are small."""
+    P, m, _ = M.shape
+    powers = np.stack([lam**2, lam, np.ones_like(lam)], axis=2)
+    flat = np.stack([A.reshape(P, -1) for A in (M, C, K)], axis=1)
+    size = np.abs(powers) @ np.stack([norms(A) for A in (M, C, K)], axis=1)[..., None]
+    # [[T, sb], [sbᵀ, 0]] (x, μ) = (0, s): bᵀx = 1, and the residual of x is −sμb, |b| = 1.
+    bordered = np.zeros((*lam.shape, m + 1, m + 1), dtype=complex)
+    for part, weights in ((bordered.real, powers.real), (bordered.imag, powers.imag)):
+        part[..., :m, :m] = (weights @ flat).reshape(*lam.shape, m, m)
+    start = np.random.default_rng(31).standard_normal(m)
+    border = size * (start / np.linalg.norm(start))
+    bordered[..., :m, m], bordered[..., m, :m] = border, border
+    load = np.zeros((*lam.shape, m + 1, 1), dtype=complex)
+    load[..., m, :] = size
+    sound, vectors = np.ones(P, dtype=bool), []
+    for B in (bordered, bordered.swapaxes(2, 3)):
+        solution = np.linalg.solve(B, load)[..., 0]
+        x, residual = solution[..., :m], np.abs(solution[..., m])
+        length = np.linalg.norm(x, axis=2)
+        sound &= (residual <= RESIDUAL * length).all(axis=1)
+        vectors.append((x / length[..., None]).swapaxes(1, 2))
+    return vectors[0], vectors[1].conj(), sound
 
 
 def _lowest(reciprocal: Complex, count: int) -> tuple[Complex, Index]:
