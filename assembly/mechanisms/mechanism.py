@@ -269,7 +269,7 @@ class Mechanism(TrimmedMechanism):
 
         def without_stiffness(motions: Array) -> tuple[Array, ...]:
             pairs = zip(motions, resists, strict=True)
-            return tuple(unresisted(fields, *stiffness)[elastic.masters] for fields, stiffness in pairs)
+            return tuple(unresisted(fields, *springs)[elastic.masters] for fields, springs in pairs)
 
         rigid = without_stiffness(self.dynamics.mobility(now, elastic.held))
         parts, Q = (

@@ -202,7 +202,7 @@ class InverseDynamics:
         return self.released(now, ~held & ~self.closure.rows.gives)
 
     def released(self, now: Instant, rows: Mask) -> Array:
-        """Velocity fields (..., all DOFs, r) per unit rate of each of the chosen conditions (m,)."""
+        """Velocity fields (..., all DOFs, r) per unit rate of each chosen condition (m,)."""
         free = np.flatnonzero(rows)
         leading = now.multipliers.shape[:-1]
         if not len(free):

@@ -102,7 +102,8 @@ class Modes:
         """First-order bounds of |δλ|, shape (k,), rad/s: condition number × backward error × |λ|.
 
         A backward error counts as the round-off of the data at least, 2.2e-16: the residual that it
-        comes from has no more digits. Infinite for a defective eigenvalue, for which no first-order bound holds.
+        comes from has no more digits. Infinite for a defective eigenvalue, for which no bound of
+        first order holds.
         """
         first = np.isfinite(self.condition_number)
         condition = np.where(first, self.condition_number, 0.0)

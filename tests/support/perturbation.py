@@ -57,10 +57,12 @@ def perturb(size: float) -> None:
 
 
 def scaled(matrix: Any, by: float) -> Any:
-    """A matrix, a list or a combination times a number; what is no numbers is left for its error."""
+    """A matrix, a list or a combination times a number; what holds no numbers stays as it is."""
     if hasattr(matrix, "scaled"):
         return matrix.scaled(by)
     try:
-        return matrix * by if hasattr(matrix, "shape") else [[x * by for x in row] for row in matrix]
+        if hasattr(matrix, "shape"):
+            return matrix * by
+        return [[x * by for x in row] for row in matrix]
     except TypeError:
         return matrix

@@ -87,7 +87,7 @@ def assert_same(scaled: xr.Dataset, plain: xr.Dataset, close: float = CLOSE) -> 
             within = within + factor("s-1") * plain["error_bound"].values
         finite = np.isfinite(values)
         np.testing.assert_array_equal(found[~finite], values[~finite], err_msg=str(name))
-        apart = np.abs(found - values)[finite] - np.asarray(within)[finite]
+        apart = np.abs(found[finite] - values[finite]) - np.asarray(within)[finite]
         assert apart.max(initial=0.0) <= 0.0, name
 
 

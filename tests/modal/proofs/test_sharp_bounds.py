@@ -43,11 +43,12 @@ def test_the_height_of_the_box_is_that_of_a_softened_gyroscope() -> None:
 
 @pytest.mark.parametrize("p", [-1.0, 1.0])
 def test_theta_is_what_the_complement_of_a_basis_loses(p: float) -> None:
-    """zᵀSz ≥ (1 − θ) zᵀK_ref z, S the stiffness of the point, z orthogonal to the basis in K_ref."""
+    """zᵀSz ≥ (1 − θ) zᵀK_ref z for z orthogonal to the basis in K_ref, S the stiffness."""
     n = 30
     squares = (1.0 + np.arange(n)) ** 2
     changes = np.where(np.arange(n) % 2, 0.3, -0.15) * squares
-    M, D, K, B = (sp.csr_matrix(np.diag(d)) for d in (np.ones(n), 0.1 * np.ones(n), squares, changes))
+    unit = np.ones(n)
+    M, D, K, B = (sp.diags(d, format="csr") for d in (unit, 0.1 * unit, squares, changes))
 
     def freeze(point: Mapping[str, float]) -> FrozenSystem:
         parts = (((1.0, M),), ((1.0, D),), ((1.0, K), (point["p"], B)))
