@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 import assembly
 import modal
 from modal.checks.identification import rate_of_turns
-from modal.checks.motion_outcome import outcome_of
+from modal.checks.motion_outcome import agreement, outcome_of
 
 Array = NDArray[np.float64]
 LENGTH, MASS, INERTIA, GRAVITY = 0.4, 2.0, 0.05, 9.81
@@ -83,7 +83,7 @@ def test_out_of_range_is_a_divergence() -> None:
 LINK = dict(m=1.0, J=0.02, L=1.0, k=1.0, c=0.05, P=2.5)
 
 
-def follower_pendulum() -> assembly.Mechanism:
+def follower_pendulum(force: float = LINK["P"]) -> assembly.Mechanism:
     """Two rigid links on elastic hinges under a follower force at the end (Ziegler 1952)."""
     p = LINK
 
@@ -98,7 +98,7 @@ def follower_pendulum() -> assembly.Mechanism:
         ],
         [assembly.driver(x, 0.0, stiffness=p["k"], damping=p["c"]) for x in "AB"],
         initial={"b": (p["L"], 0, 0)},
-        loads=[assembly.Load("b", (p["L"], 0), (-p["P"], 0.0), follower=True)],
+        loads=[assembly.Load("b", (p["L"], 0), (-force, 0.0), follower=True)],
     )
 
 
@@ -134,6 +134,37 @@ def test_flutter_ends_in_a_limit_cycle() -> None:
     assert check.outcome.values.tolist() == ["limit cycle"]
     assert not check.linear_holds[0]
     assert float(check.final_amplitude[0]) == pytest.approx(end, rel=0.05)
+
+
+@pytest.mark.slow
+def test_a_small_growth_rate_is_judged_by_its_own_size() -> None:
+    """Near its onset the flutter grows by 0.0041 1/s, at the amplitude 0.1 by 6 % less: that is
+    0.03 % of |λ|, and the frequency is the linear one to 0.1 %."""
+    force = 1.9
+    check = modal.crosscheck_amplitudes(follower_pendulum(force), [0.03, 0.1], cycles=8, steps=8)
+    linear = float(check.linear_growth_rate)
+    assert linear == pytest.approx(0.004123461, rel=1e-4)  # follower_rates at P = 1.9, by LAPACK
+    change = check.growth_rate.values / linear - 1.0
+    assert abs(change[0]) < 0.02 < 0.05 < abs(change[1])
+    assert check.growth_rate_difference.values == pytest.approx(change)
+    assert check.linear_holds.values.tolist() == [True, False]
+    assert check.frequency_holds.values.tolist() == [True, True]
+    assert float(check.linear_up_to) == float(check.growth_rate_linear_up_to) == 0.03
+    assert float(check.frequency_linear_up_to) == 0.1
+
+
+@pytest.mark.parametrize(("linear", "frequency"), [(0.0406, 10.0), (-0.0406, 10.0), (-6.0, 0.5)])
+@pytest.mark.parametrize("factor", [0.49, 0.94, 0.96, 1.04, 1.06])
+def test_frequency_and_growth_are_judged_each_by_its_own_size(
+    linear: float, frequency: float, factor: float
+) -> None:
+    """The larger of the two does not excuse the smaller one, and they do not depend on another."""
+    lam, holds = complex(linear, frequency), abs(factor - 1.0) <= 0.05
+    outcome = "grows" if linear > 0.0 else "decays"
+    grown, quicker = complex(factor * linear, frequency), complex(linear, factor * frequency)
+    assert agreement(grown, lam, outcome, 0.05) == (True, holds)
+    assert agreement(quicker, lam, outcome, 0.05) == (holds, True)
+    assert agreement(lam, lam, "limit cycle", 0.05) == (True, linear > 0.0)
 
 
 @pytest.mark.parametrize(

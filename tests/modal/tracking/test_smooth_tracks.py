@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-import xarray as xr
 from numpy.testing import assert_allclose
 
 import assembly
@@ -14,8 +11,7 @@ import modal
 from assembly.errors import AccuracyError
 from assembly.gallery import four_bar
 from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
-from modal.tracking import following, smooth_source
-from modal.tracking.matching import Match
+from modal.tracking import smooth_source
 from studies import slider_crank
 
 
@@ -49,33 +45,6 @@ def test_tracks_of_one_basis_are_those_of_full_solves(machine: assembly.Mechanis
     assert_allclose(interval[0], 0.5 * (other[0] + other[-1]), rtol=1e-2)
     bound = quick.condition_number * quick.backward_error * size
     assert np.all(np.abs(quick.eigenvalue - exact.eigenvalue) <= bound + 1e-10 * size)
-
-
-def test_steps_without_events_are_found_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The track is the same where every step is followed by itself; the machine has crossings,
-    veerings and onsets, and the blade too."""
-    machine = slider_crank.model(elements=6, rayleigh=(2.0, 1e-6), speed_rpm=3000.0)
-    assert machine.period is not None
-    blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 4, clamped="start")
-    sweeps: list[tuple[Any, dict[str, Any]]] = [
-        (machine, dict(times=np.linspace(0.0, machine.period, 49), k=5)),
-        (blade, dict(omega=np.linspace(0.0, 900.0, 33), axis=(0, 0, 1), epsilon=50.0, k=4)),
-    ]
-    together = [modal.track(model, progress=False, **given) for model, given in sweeps]
-    quiet: list[int] = []
-    found = following.quiet_steps
-
-    def counted(*given: Any) -> dict[tuple[float, float], Match]:
-        quiet.append(len(found(*given)))
-        return {}
-
-    monkeypatch.setattr(following, "quiet_steps", counted)
-    alone = [modal.track(model, progress=False, **given) for model, given in sweeps]
-    assert 20 <= quiet[0] < 48
-    assert 16 <= sum(quiet[1:]) <= 32
-    for one, other in zip(together, alone, strict=True):
-        assert set(np.unique(other.event.values)) != {0}
-        xr.testing.assert_equal(one, other)
 
 
 def test_a_full_solve_finds_a_wrong_basis(monkeypatch: pytest.MonkeyPatch) -> None:
