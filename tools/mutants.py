@@ -98,9 +98,9 @@ MUTANTS = [
         (RATIOS,),
     ),
     Mutant(
-        "links: the residual of one link", "modal/reduction/link_instants.py",
-        "square += norms[:, 0] * norms[:, 1]", "square = norms[:, 0] * norms[:, 1]",
-        (f"{LINKS}::test_the_residual_is_that_of_all_links",),
+        "links: the residual of one link", "modal/reduction/link_motion.py",
+        "square += dual_squares(sketch)", "square = dual_squares(sketch)",
+        (LINKS, LINK_MOTIONS),
     ),
     Mutant(
         "slow modes: no shapes outside the basis", "modal/periodic/slow_modes.py",

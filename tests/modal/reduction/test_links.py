@@ -32,7 +32,6 @@ from tests.support.link_machines import (
     loaded_beam,
     planar_slider,
     strip,
-    two_solids,
 )
 
 SPEED = 157.0
@@ -116,21 +115,6 @@ def test_instants_of_several_mechanisms_are_solved_together() -> None:
     assert worst <= 1.0
     moved = np.abs(trained.modes.eigenvalues - chosen.modes.eigenvalues)
     assert np.all(moved <= trained.bounds.error_bound + chosen.bounds.error_bound)
-
-
-def test_the_residual_is_that_of_all_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A crank and a rod on bases: the squares of the residuals of both are added."""
-    monkeypatch.setattr(mechanisms, "LARGE_BODY", 60)
-    reducer = LinkReducer([two_solids(COARSEST)], Options(), 4, 1e-8)
-    (found,) = reducer.solve(two_solids(COARSEST), np.array([0.011]))
-    lam, vectors = found.modes.eigenvalues, found.modes.right
-    one, squares = found.instants, []
-    for name, parts in one.motions(vectors).items():
-        norms = np.linalg.norm(one.sketch(name, lam, one.of(parts, False), False), axis=2)
-        squares.append(norms[:, 0] * norms[:, 1])
-    assert len(squares) == 2 and all(np.all(square > 0.0) for square in squares)
-    whole = one.dual_norms(lam, vectors, transposed=False)
-    assert np.allclose(whole**2, sum(squares), rtol=1e-12)
 
 
 def test_joint_points_are_formed_once_a_body() -> None:
