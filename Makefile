@@ -18,6 +18,9 @@ unexport PYTHONPATH PYTHONHOME
 SOLVING := assembly/linalg assembly/bodies/test_matrices.py modal/eigen modal/reduction/test_reduction.py \
 	modal/reduction/test_spot_check.py modal/maps/test_stability_map.py modal/tracking/test_tracking.py
 
+# What depends on the last bits of dense and sparse kernels most.
+NUMERICS := modal/proofs modal/eigen modal/reduction modal/maps assembly/mechanisms
+
 # The studies of the demo, the longest first.
 DEMO := slider-crank solid-rod rotating-blade
 
@@ -29,7 +32,7 @@ in_workers = -n $(WORKERS) --dist loadgroup
 comma := ,
 space := $(subst ,, )
 
-.PHONY: help setup demo test slow complex lint types docs bench bench-large clean $(DEMO:%=study-%)
+.PHONY: help setup demo test slow complex kernels mutants lint types docs bench bench-large clean $(DEMO:%=study-%)
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -57,8 +60,14 @@ complex: ## run the tests of solving and sweeping on a complex PETSc build, in .
 	@tools/set-up .venv-complex complex
 	.venv-complex/bin/python -m pytest $(in_workers) -m "not slow" $(SOLVING:%=tests/%)
 
+kernels: setup  ## run the numerical tests under four kinds of BLAS kernels and with perturbed model data
+	tools/kernels $(python) -m pytest -q $(in_workers) -m "not slow" $(NUMERICS:%=tests/%) $(PYTEST)
+
 lint: setup  ## check the style with ruff
 	$(python) -m ruff check
+
+mutants: setup  ## break every bound once and show which test notices
+	$(python) -m tools.mutants
 
 types: setup  ## check the types with mypy
 	$(python) -m mypy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
-import time
 
 from studies.cli.stopping import stoppable
 
@@ -26,8 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
             try:
                 return run_app(arguments)
             except OSError as fault:
-                if fault.errno == errno.EIO:  # the terminal is gone: its signal is on the way
-                    time.sleep(1.0)
+                if fault.errno == errno.EIO and stop.terminal_is_gone():
+                    # The write may fail before the signal comes; an ignored one does nothing.
+                    signal.raise_signal(signal.SIGHUP)
                 raise
         except KeyboardInterrupt:
             print(f"\nfrozen-motion: {stop.reason}; what was finished is kept", file=sys.stderr)

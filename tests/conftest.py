@@ -11,10 +11,15 @@ os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.perturbation import VARIABLE, perturb
+
 # A first example pays for imports and factorizations, so no deadline of milliseconds.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+if os.environ.get(VARIABLE):
+    perturb(float(os.environ[VARIABLE]))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

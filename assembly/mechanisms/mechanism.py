@@ -266,17 +266,20 @@ class Mechanism(TrimmedMechanism):
         if K in found.joints:
             springs = [self.topology.over_all(S) for S in found.joints[K]]
             resists = [(*self._frame_stiffness, S) for S in springs]
-        mobility = self.dynamics.mobility(now, elastic.held)
-        rigid = tuple(
-            unresisted(fields, *stiffness)[elastic.masters]
-            for fields, stiffness in zip(mobility, resists, strict=True)
-        )
+
+        def without_stiffness(motions: Array) -> tuple[Array, ...]:
+            pairs = zip(motions, resists, strict=True)
+            return tuple(unresisted(fields, *springs)[elastic.masters] for fields, springs in pairs)
+
+        rigid = without_stiffness(self.dynamics.mobility(now, elastic.held))
         parts, Q = (
             found.parts,
             pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
         )
         if deflected:
-            if any(fields.shape[1] for fields in rigid):
+            # Elastic drives and bushings of no stiffness too: K is singular there, not its factor.
+            released = without_stiffness(self.dynamics.released(now, ~elastic.held))
+            if any(fields.shape[1] for fields in released):
                 raise MechanismError(FREE)
             parts, Q = (
                 first_order_parts(self.dynamics, elastic, now, T, transport, found, Q),

@@ -199,11 +199,15 @@ class InverseDynamics:
     def mobility(self, now: Instant, held: Mask) -> Array:
         """Velocity fields (..., all DOFs, free drivers) per unit rate of each driver that neither
         holds nor vibrates."""
-        free = np.flatnonzero(~held & ~self.closure.rows.gives)
+        return self.released(now, ~held & ~self.closure.rows.gives)
+
+    def released(self, now: Instant, rows: Mask) -> Array:
+        """Velocity fields (..., all DOFs, r) per unit rate of each chosen condition (m,)."""
+        free = np.flatnonzero(rows)
         leading = now.multipliers.shape[:-1]
         if not len(free):
             return np.zeros((*leading, int(self.topology.offsets[-1]), 0))
-        unit = np.zeros((len(held), len(free)))
+        unit = np.zeros((len(rows), len(free)))
         unit[free, np.arange(len(free))] = 1.0
         twists = np.zeros((*leading, 6 * len(self._fields), len(free)))
         jacobian = now.state.jacobian

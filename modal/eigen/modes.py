@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from modal.types import Array, Complex
 
+ROUND_OFF = float(np.finfo(float).eps)
+
 
 @dataclass(frozen=True)
 class Modes:
@@ -101,11 +103,14 @@ class Modes:
     def error_bound(self) -> Array:
         """First-order bounds of |δλ|, shape (k,), rad/s: condition number × backward error × |λ|.
 
-        Infinite for a defective eigenvalue, for which no first-order bound holds.
+        A backward error counts as the round-off of the data at least, 2.2e-16: the residual that it
+        comes from has no more digits. Infinite for a defective eigenvalue, for which no bound of
+        first order holds.
         """
         first = np.isfinite(self.condition_number)
         condition = np.where(first, self.condition_number, 0.0)
-        bound = condition * self.backward_error * np.abs(self.eigenvalues)
+        backward = np.maximum(self.backward_error, ROUND_OFF)
+        bound = condition * backward * np.abs(self.eigenvalues)
         return np.asarray(np.where(first, bound, np.inf))
 
     def __str__(self) -> str:

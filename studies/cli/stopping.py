@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import threading
@@ -51,6 +52,13 @@ class Stop:
         if number != signal.SIGINT and signal.Signals(number).name == "SIGHUP":
             self._leave_terminal()
         raise KeyboardInterrupt
+
+    def terminal_is_gone(self) -> bool:
+        """Whether a terminal of this process has been closed at its other end."""
+        poll = select.poll()
+        for descriptor in self._terminals:
+            poll.register(descriptor, 0)
+        return any(event & select.POLLHUP for _, event in poll.poll(0))
 
     def _leave_terminal(self) -> None:
         """The terminal is gone: a write to it would fail."""

@@ -24,7 +24,7 @@ FACTOR = {"s": 1.0 / TIME, "kg": 1.0 / MASS, "Hz": TIME, "m": 1.0, "rad": 1.0, "
 FACTOR |= {"N": TIME**2 / MASS, "J": TIME**2 / MASS}
 VELOCITY, DISPLACEMENT = ("C", "D"), ("K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 CLOSE = 1e-7
-ROUGH = 0.02  # of errors, where round-off has its share
+ROUGH = 2.0  # ratio of error bounds: the last bit may decide on the size of a basis
 PARAMETERS = {"omega", "epsilon", "stretch"}
 
 
@@ -79,8 +79,17 @@ def assert_same(scaled: xr.Dataset, plain: xr.Dataset, close: float = CLOSE) -> 
             values = values * factor(variable.attrs["units"])
         size = np.abs(values[np.isfinite(values)]).max(initial=0.0)
         size = max(size, 1e-5) if name == "backward_error" else size  # round-off is no number
-        rough = ROUGH if re.search("error|uncertainty|defect", str(name)) else close
-        np.testing.assert_allclose(found, values, rtol=rough, atol=close * size, err_msg=str(name))
+        within = close * (size + np.abs(values))
+        if re.search("error|uncertainty|defect", str(name)):
+            larger = np.maximum(np.abs(found), np.abs(values))
+            within = close * size + (1.0 - 1.0 / ROUGH) * larger
+        elif name == "growth_rate" and "error_bound" in plain:
+            within = within + factor("s-1") * plain["error_bound"].values
+        finite = np.isfinite(values)
+        np.testing.assert_array_equal(found[~finite], values[~finite], err_msg=str(name))
+        apart = np.abs(found[finite] - values[finite]) - np.asarray(within)[finite]
+        assert apart.max(initial=0.0) <= 0.0, name
+
 
 
 def lopsided(n: int) -> Chain:

@@ -405,7 +405,11 @@ def string(distance: float) -> tuple[FrozenSystem, int]:
 
 
 @pytest.mark.parametrize(
-    "distance, verdict, proof", [(-0.01, "stable", "count"), (0.01, "flutter", "mode")]
+    "distance, verdict, proof",
+    [
+        (-0.01, "stable", "count"), (-0.005, "stable", "count"), (-0.002, "stable", "count"),
+        (0.01, "flutter", "mode"),
+    ],
 )
 def test_the_way_of_large_systems(
     distance: float, verdict: str, proof: str, monkeypatch: pytest.MonkeyPatch

@@ -105,7 +105,11 @@ def test_instants_of_several_mechanisms_are_solved_together() -> None:
         assert apart.max() <= 1e-9 * np.abs(alone.modes.eigenvalues).max()
     chosen = together[0].points(np.array([1]))
     (alone,) = reducer.solve(points[0][0], chosen.instants.times)
-    assert np.allclose(chosen.bounds.left, alone.bounds.left, rtol=0.5)
+    first, second = (
+        each.bounds.left * each.bounds.right / np.abs(each.instants.pairing(each.modes))
+        for each in (chosen, alone)
+    )  # whatever the scale of the vectors
+    assert np.allclose(first, second, rtol=0.01)
     assert reducer.accepted(chosen).max() > 1.0
     worst, (trained,) = reducer.train([(points[0][0], chosen.instants.times)], [chosen])
     assert worst <= 1.0

@@ -1,0 +1,159 @@
+"""Break every factor of every bound once, and show which test notices: python -m tools.mutants.
+
+A mutant is a pattern in the source and what replaces it. The packages and the tests are copied to a
+folder of their own, the pattern is replaced there, and the tests named run until one fails. A
+pattern that is not found once is an error: the list is to follow the source. The exit code is the
+number of mutants that survive. Words as arguments choose the mutants whose names contain one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+COPIED = ("assembly", "modal", "studies", "tests")
+SHARP = "tests/modal/proofs/test_sharp_bounds.py"
+VERDICT = "tests/modal/proofs/test_stability_verdict.py"
+RATIOS = "tests/modal/proofs/test_ratio_bounds.py"
+LINKS = "tests/modal/reduction/test_links.py"
+LINK_MOTIONS = "tests/modal/reduction/test_link_motions.py"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """name, the file, the pattern and what replaces it, and the tests that must notice."""
+
+    name: str
+    path: str
+    pattern: str
+    changed: str
+    tests: tuple[str, ...]
+
+
+MUTANTS = [
+    Mutant(
+        "completeness: θ from the smaller end", "modal/proofs/completeness.py",
+        "np.maximum(-factor * low, -factor * high)", "np.minimum(-factor * low, -factor * high)",
+        (f"{SHARP}::test_theta_is_what_the_complement_of_a_basis_loses",),
+    ),
+    Mutant(
+        "box: 0.4 γ", "modal/proofs/box.py",
+        "max(0.5 * self.gyroscopic", "max(0.4 * self.gyroscopic",
+        (f"{SHARP}::test_the_height_of_the_box_is_that_of_a_softened_gyroscope",),
+    ),
+    Mutant(
+        "box of a family: 0.4 γ", "modal/proofs/family_box.py",
+        "np.maximum(0.5 * self.gyroscopic", "np.maximum(0.4 * self.gyroscopic",
+        (f"{SHARP}::test_the_height_of_the_box_is_that_of_a_softened_gyroscope",),
+    ),
+    Mutant(
+        "box: no circulatory forces", "modal/proofs/box.py",
+        "gyroscopic, self.circulatory)", "gyroscopic, 0.4 * self.circulatory)",
+        (f"{VERDICT}::test_no_unstable_eigenvalue_is_outside_the_box",),
+    ),
+    Mutant(
+        "box: no softening", "modal/proofs/box.py",
+        "+ self.gyroscopic) + self.softening", "+ self.gyroscopic)",
+        (f"{VERDICT}::test_no_unstable_eigenvalue_is_outside_the_box",),
+    ),
+    Mutant(
+        "poles: no slope between the nodes", "modal/proofs/poles.py",
+        "(largest + 0.5 * W / NODES * slope)", "largest",
+        (f"{SHARP}::test_the_sum_over_poles_between_the_nodes",),
+    ),
+    Mutant(
+        "error bounds: sketches taken as exact", "modal/reduction/error_bounds.py",
+        "UNDERESTIMATE**2 * left", "left",
+        (f"{SHARP}::test_the_error_bound_of_a_basis_that_lacks_one_shape",),
+    ),
+    Mutant(
+        "error bounds: UNDERESTIMATE once", "modal/reduction/error_bounds.py",
+        "UNDERESTIMATE**2 * left", "UNDERESTIMATE * left",
+        (f"{SHARP}::test_the_error_bound_of_a_basis_that_lacks_one_shape",),
+    ),
+    Mutant(
+        "error bounds: no 1/(1 − β)", "modal/reduction/error_bounds.py",
+        "np.asarray(1.0 / (1.0 - beta))", "np.asarray(1.0 + 0.0 * beta)",
+        (f"{SHARP}::test_the_error_bound_of_a_basis_that_lacks_one_shape",),
+    ),
+    Mutant(
+        "smooth tracks: SAFETY 0.04", "modal/tracking/smooth_source.py",
+        "SAFETY = 4.0", "SAFETY = 0.04",
+        (f"{SHARP}::test_the_bound_of_a_track_from_one_basis",),
+    ),
+    Mutant(
+        "basis: nothing is needed beyond the modes at rest", "modal/reduction/reducer.py",
+        "return float(np.sqrt(square.max()))", "return 0.0",
+        (f"{SHARP}::test_shapes_that_only_the_motion_brings_down_are_in_the_basis",),
+    ),
+    Mutant(
+        "Lanczos: not widened by what it can have missed", "modal/proofs/ratios.py",
+        "missed = 0.0 if exact[i] else _missed(done[i], n, skew, starts)", "missed = 0.0",
+        (RATIOS,),
+    ),
+    Mutant(
+        "links: the residual of one link", "modal/reduction/link_motion.py",
+        "square += dual_squares(sketch)", "square = dual_squares(sketch)",
+        (LINKS, LINK_MOTIONS),
+    ),
+    Mutant(
+        "slow modes: no shapes outside the basis", "modal/periodic/slow_modes.py",
+        "(between + outside)", "between",
+        (LINK_MOTIONS, "tests/modal/reduction/test_body_motions.py"),
+    ),
+    Mutant(
+        "closure: no guard of the branch", "assembly/mechanisms/closure.py",
+        "closed &= at_anchor.distance(poses, self.length) <= 2.0 * STRIDE", "pass",
+        ("tests/assembly/mechanisms/test_closure_parts.py",),
+    ),
+]  # fmt: skip
+
+
+def survives(mutant: Mutant, folder: Path) -> tuple[bool, str]:
+    """Whether no test notices, and the test that does."""
+    path = folder / mutant.path
+    source = path.read_text("utf-8")
+    if source.count(mutant.pattern) != 1:
+        raise SystemExit(f"{mutant.name}: {mutant.path} has {mutant.pattern!r} not once")
+    path.write_text(source.replace(mutant.pattern, mutant.changed), "utf-8")
+    try:
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "--tb=no", "-rfE"]
+        environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        run = subprocess.run(
+            [*command, "-m", "not slow", *mutant.tests],
+            cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    finally:
+        path.write_text(source, "utf-8")
+    if run.returncode not in (0, 1):
+        raise SystemExit(f"{mutant.name}: {run.stdout}{run.stderr}")
+    lines = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    by = lines[0].split("::", 1)[1].split(" - ")[0] if lines else ""
+    return run.returncode == 0, by
+
+
+def main(words: list[str]) -> int:
+    chosen = [m for m in MUTANTS if not words or any(word in m.name for word in words)]
+    alive = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for package in COPIED:
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / package, folder / package, ignore=ignored)
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        for mutant in chosen:
+            lives, by = survives(mutant, folder)
+            alive += lives
+            print(f"{'SURVIVES' if lives else 'killed':9} {mutant.name:52} {by}", flush=True)
+    print(f"{len(chosen) - alive} of {len(chosen)} killed")
+    return alive
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
