@@ -13,10 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 ROOMS = (
-    "assembly.lazy",
     "assembly.errors",
     "assembly.types",
     "assembly.arguments",
+    "assembly.boundary",
+    "assembly.lazy",
     "assembly.magnitudes",
     "assembly.kinematics",
     "assembly.parallel",

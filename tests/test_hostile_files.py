@@ -127,7 +127,7 @@ ENTRIES = "%%MatrixMarket matrix coordinate real general\n% N/m\n2 2 2\n1 1 {}\n
 
 
 def test_matrix_market_takes_exponents_of_fortran(here: Path) -> None:
-    for value in ("1.42D+08", "1.42d8", "+.142E+09", "142000000"):
+    for value in ("1.42D+08", "1.42d8", ".142E+09", "142000000"):
         (here / "odd.mtx").write_text(ENTRIES.format(value))
         body = READERS["stiffness"](here / "odd.mtx", here)
         assert body.operators.K.tocsr().diagonal().tolist() == [1.42e8, 3.5]

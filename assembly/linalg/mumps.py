@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.errors import SingularSystemError, StorageError
+from assembly.errors import MemoryLimitError, SingularSystemError, StorageError
 from assembly.types import Array, Index
 
 Structure = Literal["spd", "symmetric", "general"]
@@ -170,7 +170,10 @@ class MumpsFactor:
         if status == OUT_OF_CORE_FAULT:
             raise StorageError(f"out_of_core: the factor of {what} could not be written")
         if status in OUT_OF_MEMORY or status in TOO_LITTLE:
-            raise SingularSystemError(f"MUMPS: no memory for the factor of {what} (INFOG {status})")
+            raise MemoryLimitError(
+                f"MUMPS: out of memory: the factor of {what} does not fit (INFOG {status}); take a "
+                "coarser mesh, or factors on disk (out_of_core)"
+            )
         raise SingularSystemError(
             f"MUMPS: {what} is singular or not positive definite (INFOG {status})"
         )
