@@ -1,9 +1,9 @@
 """The boundary of the public functions: what is not an error of this suite is explained there.
 
-A public function checks what it can say best itself. Where it ends with an exception of Python or of
-another library, its arguments are compared with its signature and with the shapes in its docstring,
-and an argument that does not fit is named. Where all fit, the exception stays as it is: it is a
-fault of this suite, or of a function that the user gave.
+A public function checks its arguments itself where it can say most. Where it ends with an exception
+of Python or of another library, its arguments are compared with its signature and with the shapes
+in its docstring, and an argument that does not fit is named. Where all fit, the exception stays as
+it is: it is a fault of this suite, or of a function of the user.
 """
 
 from __future__ import annotations

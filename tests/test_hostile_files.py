@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import meshio
 import numpy as np
 import pytest
 
@@ -123,6 +124,16 @@ def test_matrix_market_of_another_kind(here: Path, header: str, entries: str, sa
     assert says.lower() in line
 
 
+@pytest.mark.parametrize("node", [8, -1, 2**40])
+def test_a_cell_with_a_node_that_is_not_there(here: Path, node: int) -> None:
+    points = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
+    cells = [("hexahedron", np.array([[0, 4, 6, 2, 1, 5, 7, node]]))]
+    meshio.Mesh(points, cells).write(here / "block.vtk")
+    assert "has a node that the file does not have" in refusal(
+        READERS["solid"], here / "block.vtk", here
+    )
+
+
 ENTRIES = "%%MatrixMarket matrix coordinate real general\n% N/m\n2 2 2\n1 1 {}\n2 2 3.5\n"
 
 
@@ -133,7 +144,9 @@ def test_matrix_market_takes_exponents_of_fortran(here: Path) -> None:
         assert body.operators.K.tocsr().diagonal().tolist() == [1.42e8, 3.5]
 
 
-@pytest.mark.parametrize("entry", ["1,42e+08", "1.42e+08 7", "1.42+08", "0x10", "1.42e", "1.4 2", ""])
+@pytest.mark.parametrize(
+    "entry", ["1,42e+08", "1.42e+08 7", "1.42+08", "0x10", "1.42e", "1.4 2", ""]
+)
 def test_matrix_market_names_a_line_that_is_no_entry(here: Path, entry: str) -> None:
     (here / "odd.mtx").write_text(ENTRIES.format(entry))
     line = refusal(READERS["mass"], here / "odd.mtx", here)

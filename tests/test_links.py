@@ -18,9 +18,9 @@ from assembly.gallery import solid_slider_crank
 from assembly.mechanisms import mechanism as mechanisms
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
+from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_check import full_link_modes
 from modal.reduction.link_instants import Options
-from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_reducer import LinkReducer
 from modal.reduction.projection import combined, projections
 from tests.support.full_mechanism import FullMechanism

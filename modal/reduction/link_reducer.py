@@ -108,7 +108,7 @@ class LinkReducer:
 
     mechanisms: those that are asked for; their bodies and joints are the same, their motions may
     differ. tolerance: relative to |λ|, or to a hundredth of the first frequency where λ is smaller.
-    The bases belong to this reducer: what it finds does not depend on other runs of the same bodies.
+    The bases belong to this reducer: its results do not depend on other runs of the same bodies.
     """
 
     def __init__(

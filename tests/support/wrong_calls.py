@@ -60,7 +60,8 @@ WRONG: dict[str, Any] = {
 
 MORE = """
 >>> steel, section = assembly.steel, assembly.rectangle(0.05, 0.02)
->>> [f(0.02) for f in (assembly.circle,)], assembly.tube(0.03, 0.02), assembly.unit_axis((0, 0, 1), "axis")
+>>> round_sections = assembly.circle(0.02), assembly.tube(0.03, 0.02)
+>>> axis = assembly.unit_axis((0, 0, 1), "axis")
 >>> assembly.i_profile(0.1, 0.05, 0.006, 0.008)
 >>> beam = assembly.beam(1.0, section, steel, 3, clamped="start")
 >>> mass = assembly.attach_mass(beam, "end", 1.0)
@@ -79,7 +80,6 @@ MORE = """
 >>> system = beam.freeze(omega=(0, 0, 10.0))
 >>> files = modal.write_matrices("k.mtx", system)
 >>> places = modal.placed_bodies(turning, {"time": 0.0}, np.zeros((system.n, 1)))
->>> modes = modal.solve(system, k=2)
 """
 
 
@@ -133,8 +133,9 @@ def _limited() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def valid_calls() -> list[Call]:
-    """Those of the examples and of MORE, one of each set of arguments; in the present folder."""
+def valid_calls(examples: bool = True) -> list[Call]:
+    """Those of the examples and of MORE, or of MORE alone, one of each set of arguments; made in
+    the present folder."""
     found: dict[tuple[str, frozenset[str]], Call] = {}
     originals = public()
 
@@ -151,7 +152,7 @@ def valid_calls() -> list[Call]:
         return recorded
 
     functions = {n: t for n, t in originals.items() if inspect.isfunction(t)}
-    texts = [inspect.getdoc(t) or "" for t in originals.values()] + [MORE]
+    texts = [inspect.getdoc(t) or "" for t in originals.values() if examples] + [MORE]
     packages = {"assembly": assembly, "modal": modal}
     try:
         for name, thing in functions.items():
@@ -175,13 +176,15 @@ def wrong_calls(calls: list[Call]) -> list[tuple[Call, str, str]]:
     return [(call, a, wrong) for call in calls for a in call.arguments for wrong in WRONG]
 
 
-def outcomes(seed: int = 0, count: int | None = None) -> list[tuple[str, str]]:
+def outcomes(
+    seed: int = 0, count: int | None = None, examples: bool = True
+) -> list[tuple[str, str]]:
     """What was called and what it said, of a seeded draw or of all; in a folder of its own."""
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            every = wrong_calls(valid_calls())
+            every = wrong_calls(valid_calls(examples))
             order = np.random.default_rng(seed).permutation(len(every))
             chosen = [every[i] for i in (order if count is None else order[:count])]
             return [
