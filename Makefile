@@ -14,9 +14,9 @@ export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 unexport PYTHONPATH PYTHONHOME
 
-# What touches PETSc and SLEPc.
-SOLVING := factorization conjugate_subspaces reference_spectra solve clusters windows certify \
-	large_beams matrices reduction stability_map tracking two_zeros ordinary_models extreme_spectra spot_check
+# Tests of what touches PETSc and SLEPc.
+SOLVING := assembly/linalg assembly/bodies/test_matrices.py modal/eigen modal/reduction/test_reduction.py \
+	modal/reduction/test_spot_check.py modal/maps/test_stability_map.py modal/tracking/test_tracking.py
 
 # The studies of the demo, the longest first.
 DEMO := slider-crank solid-rod rotating-blade
@@ -55,7 +55,7 @@ slow: setup  ## run the slow tests
 
 complex: ## run the tests of solving and sweeping on a complex PETSc build, in .venv-complex
 	@tools/set-up .venv-complex complex
-	.venv-complex/bin/python -m pytest $(in_workers) -m "not slow" $(SOLVING:%=tests/test_%.py)
+	.venv-complex/bin/python -m pytest $(in_workers) -m "not slow" $(SOLVING:%=tests/%)
 
 lint: setup  ## check the style with ruff
 	$(python) -m ruff check

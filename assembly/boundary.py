@@ -156,8 +156,8 @@ def _misfit(value: Any, hint: Any) -> str | None:
         fits, words = PLAIN[hint]
         return None if fits(value) else words
     if origin in (typing.Union, types.UnionType):
-        words = [_misfit(value, part) for part in arguments]
-        return None if None in words else " or ".join(dict.fromkeys(map(str, words)))
+        each = [_misfit(value, part) for part in arguments]
+        return None if None in each else " or ".join(dict.fromkeys(map(str, each)))
     if origin is typing.Literal:
         choices = " or ".join(repr(choice) for choice in arguments)
         return None if isinstance(value, str) and value in arguments else choices

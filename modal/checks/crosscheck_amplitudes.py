@@ -17,7 +17,7 @@ from assembly.arguments import as_number, as_numbers, check_between
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from modal.checks.identification import rate_of_turns
-from modal.checks.motion_outcome import agrees, outcome_of
+from modal.checks.motion_outcome import agreement, outcome_of, sizes
 from modal.checks.nonlinear_start import NonlinearStart
 from modal.data.datasets import described, made_from, provenance
 from modal.data.progress import shown
@@ -58,8 +58,8 @@ def crosscheck_amplitudes(
         Steps of a cycle, 8 or more; two and four times as many where a step fails.
     tolerance : float, default 0.05
         Differences of frequency and growth rate up to which the linear verdict holds, between 0
-        and 1: of the frequency relative to |λ|; of the growth rate relative to |Re λ|, or to
-        `tolerance` × |λ| where that is more.
+        and 1: of the frequency relative to |Im λ|, of the growth rate relative to |Re λ|. A mode
+        that neither grows nor decays may do so by `tolerance`² |λ|.
     progress : bool or None, default False
         Progress bar on stderr; None shows it in a terminal only.
 
@@ -67,11 +67,13 @@ def crosscheck_amplitudes(
     -------
     xarray.Dataset
         Over "amplitude": frequency (Hz) and growth_rate (1/s) of the mode's coordinate, their
-        differences from the linear ones relative to |λ|, final_amplitude (m, rad), linear_holds,
-        and outcome: "decays", "periodic", "bounded" (conservative, not periodic), "limit cycle",
-        "another equilibrium", "grows" (to the end of the transient) or "diverges" (a step fails).
-        Scalars: linear_frequency, linear_growth_rate, and linear_up_to, the largest amplitude up to
-        which the linear verdict holds at all amplitudes, NaN for none.
+        differences from the linear ones, each relative to the linear one (to |λ| where that is
+        zero), final_amplitude (m, rad), frequency_holds, growth_rate_holds (the growth rate and the
+        stability), linear_holds (all), and outcome: "decays", "periodic", "bounded" (conservative,
+        not periodic), "limit cycle", "another equilibrium", "grows" (to the end of the transient)
+        or "diverges" (a step fails). Scalars: linear_frequency, linear_growth_rate, and
+        linear_up_to, the largest amplitude up to which the linear verdict holds at all amplitudes,
+        NaN for none; frequency_linear_up_to and growth_rate_linear_up_to the same for each.
 
     Raises
     ------
@@ -100,29 +102,29 @@ def crosscheck_amplitudes(
     ([True, False], 0.1)
     """
     check_nonlinear(model, "lagrange", ())
-    sizes = as_numbers(amplitudes, "amplitudes")
-    if sizes.ndim != 1 or not sizes.size or not np.all(np.diff(sizes, prepend=0.0) > 0.0):
+    lengths = as_numbers(amplitudes, "amplitudes")
+    if lengths.ndim != 1 or not lengths.size or not np.all(np.diff(lengths, prepend=0.0) > 0.0):
         raise InputError("amplitudes: expected positive increasing numbers, m or rad")
     check_count(mode, "mode", 0)
     check_count(cycles, "cycles", 8)
     check_count(steps, "steps", 8)
     check_between(tolerance, "tolerance", 0.0, 1.0)
     start = NonlinearStart(model, as_number(t, "t"), mode)
-    start.check_steady(cycles * start.cycle, float(sizes[0]))
+    start.check_steady(cycles * start.cycle, float(lengths[0]))
     rows = [
         _row(start, a, cycles, steps, tolerance)
-        for a in shown(sizes.tolist(), "transients", "amplitude", progress)
+        for a in shown(lengths.tolist(), "transients", "amplitude", progress)
     ]
-    holds = np.array([row["linear_holds"] for row in rows])
-    first_bad = len(holds) if holds.all() else int(np.argmin(holds))
     scalars = dict(
         linear_frequency=abs(start.lam.imag) / (2.0 * np.pi),
         linear_growth_rate=start.lam.real,
-        linear_up_to=sizes[first_bad - 1] if first_bad else np.nan,
+        linear_up_to=_up_to(lengths, rows, "linear_holds"),
+        frequency_linear_up_to=_up_to(lengths, rows, "frequency_holds"),
+        growth_rate_linear_up_to=_up_to(lengths, rows, "growth_rate_holds"),
     )
     dataset = xr.Dataset(
         {name: ("amplitude", [row[name] for row in rows]) for name in rows[0]} | scalars,
-        coords={"amplitude": sizes},
+        coords={"amplitude": lengths},
         attrs=provenance(
             title="linear verdict on a mode against nonlinear transients",
             model=type(model).__name__,
@@ -135,6 +137,12 @@ def crosscheck_amplitudes(
         ),
     )
     return described(dataset, CROSSCHECK_AMPLITUDES)
+
+
+def _up_to(amplitudes: Array, rows: list[dict[str, Any]], holds: str) -> float:
+    """The largest amplitude up to which `holds` is true of all rows, NaN for none."""
+    true = int(np.logical_and.accumulate([row[holds] for row in rows]).sum())
+    return float(amplitudes[true - 1]) if true else np.nan
 
 
 def _row(
@@ -150,13 +158,17 @@ def _row(
     if not motion.failed:
         outcome = outcome_of(c, lam, cycles * start.cycle, start.conservative)
         last = float(np.abs(np.array_split(motion.displacement, 4)[3]).max())
+    of_frequency, of_growth = sizes(lam)
+    same_frequency, same_growth = agreement(found, lam, outcome, tolerance)
     return dict(
         frequency=abs(found.imag) / (2.0 * np.pi),
         growth_rate=found.real,
-        frequency_difference=(abs(found.imag) - abs(lam.imag)) / abs(lam),
-        growth_rate_difference=(found.real - lam.real) / abs(lam),
+        frequency_difference=(abs(found.imag) - abs(lam.imag)) / of_frequency,
+        growth_rate_difference=(found.real - lam.real) / of_growth,
         final_amplitude=last,
-        linear_holds=agrees(found, lam, outcome, tolerance),
+        frequency_holds=same_frequency,
+        growth_rate_holds=same_growth,
+        linear_holds=same_frequency and same_growth,
         outcome=outcome,
     )
 

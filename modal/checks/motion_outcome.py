@@ -41,12 +41,24 @@ def outcome_of(coordinate: Complex, lam: complex, span: float, conservative: boo
     return "limit cycle" if lam.real > NO_RATE * abs(lam) else "decays"
 
 
-def agrees(found: complex, lam: complex, outcome: str, tolerance: float) -> bool:
-    """Whether frequency, growth rate and stability are those of the linear verdict λ."""
+def sizes(lam: complex) -> tuple[float, float]:
+    """The sizes, 1/s, to which differences of frequency and of growth rate are relative: |Im λ| and
+    |Re λ|, each |λ| where there is none of it."""
     size = abs(lam)
-    rates = tolerance * max(abs(lam.real), tolerance * size)
-    if not abs(found.imag - lam.imag) <= tolerance * size:
-        return False
-    if not abs(found.real - lam.real) <= rates:
-        return False
-    return found.real > 0.0 if lam.real > NO_RATE * size else outcome in STABLE
+    grows = abs(lam.real) > NO_RATE * size
+    return abs(lam.imag) or size, abs(lam.real) if grows else size
+
+
+def agreement(motion: complex, lam: complex, outcome: str, tolerance: float) -> tuple[bool, bool]:
+    """Whether the frequency of a motion is the linear one, and whether growth rate and stability
+    are.
+
+    motion: growth rate and angular frequency at the start, NaN for none. A mode without growth is
+    taken to keep its amplitude where the motion's rate is below tolerance² |λ|.
+    """
+    frequency, growth = sizes(lam)
+    same_frequency = abs(motion.imag - lam.imag) <= tolerance * frequency
+    none = abs(lam.real) <= NO_RATE * abs(lam)
+    allowed = tolerance**2 * growth if none else tolerance * growth
+    stable = outcome in STABLE if lam.real <= NO_RATE * abs(lam) else motion.real > 0.0
+    return same_frequency, abs(motion.real - lam.real) <= allowed and stable

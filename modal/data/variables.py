@@ -211,13 +211,23 @@ CROSSCHECK_AMPLITUDES: Table = {
     "frequency": Variable("frequency of the mode's coordinate at the start", "Hz", _AMPLITUDE),
     "growth_rate": Variable("growth rate of the mode's coordinate at the start", "s-1", _AMPLITUDE),
     "frequency_difference": Variable(
-        "angular frequency less the linear one, of |λ|", "1", _AMPLITUDE
+        "frequency less the linear one, of the linear one (of |λ| where that is zero)",
+        "1",
+        _AMPLITUDE,
     ),
-    "growth_rate_difference": Variable("growth rate less the linear one, of |λ|", "1", _AMPLITUDE),
+    "growth_rate_difference": Variable(
+        "growth rate less the linear one, of the linear one (of |λ| where that is zero)",
+        "1",
+        _AMPLITUDE,
+    ),
     "final_amplitude": Variable(
         "displacement of the mode's largest DOF in the last quarter (rotations: rad)",
         "m",
         _AMPLITUDE,
+    ),
+    "frequency_holds": Variable("the frequency is the linear one", "1", _AMPLITUDE),
+    "growth_rate_holds": Variable(
+        "growth rate and stability are the linear ones", "1", _AMPLITUDE
     ),
     "linear_holds": Variable(
         "frequency, growth rate and stability are the linear ones", "1", _AMPLITUDE
@@ -227,6 +237,14 @@ CROSSCHECK_AMPLITUDES: Table = {
     "linear_growth_rate": Variable("growth rate of the mode, Re λ", "s-1"),
     "linear_up_to": Variable(
         "largest amplitude up to which the linear verdict holds (rotations: rad)", "m"
+    ),
+    "frequency_linear_up_to": Variable(
+        "largest amplitude up to which the frequency is the linear one (rotations: rad)", "m"
+    ),
+    "growth_rate_linear_up_to": Variable(
+        "largest amplitude up to which growth rate and stability are the linear ones "
+        "(rotations: rad)",
+        "m",
     ),
 }
 

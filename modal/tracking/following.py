@@ -4,8 +4,8 @@ event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from assembly.errors import FrozenMotionError, InputError
 from modal.tracking.encounters import Encounter, continued, examine, swapped_pairs
 from modal.tracking.inspection import Doubt, Search, inspect
 from modal.tracking.matching import Match, Overlap, align, assign
-from modal.tracking.quiet_steps import CERTAIN, quiet_steps
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Mask
 
@@ -86,35 +85,23 @@ class Follower:
     """Follows the modes of an instant to the next.
 
     solve(s): the modes at an extra instant, which is not stored. rules: thresholds of the matching.
-    span: length of the sweep. quiet: steps that are known to be clear and without events.
+    span: length of the sweep.
     """
 
     solve: Callable[[float], Snapshot]
     rules: Rules
     span: float
-    quiet: dict[tuple[float, float], Match] = field(default_factory=dict)
-
-    def foresee(self, snapshots: Sequence[Snapshot]) -> None:
-        """Find the quiet steps between successive snapshots, which are then not followed one by
-        one."""
-        if max(self.rules.clear_mac, self.rules.least_mac) <= CERTAIN:
-            self.quiet = quiet_steps(snapshots, self._search())
-
-    def _search(self) -> Search:
-        return Search(self.rules.location * self.span, self.rules.extra)
 
     def follow(self, a: Snapshot, b: Snapshot, watched: Mask) -> Step:
         """The modes of a at b.
 
         watched (Ka,): modes for which extra instants are solved; the others only guard the window.
         """
-        match = self.quiet.get((a.at, b.at))
-        if match is not None:
-            return Step(match, b, ())
         slope = np.zeros(a.size, dtype=complex)
         if a.variation is not None:
             slope = np.nan_to_num(a.variation.slope, nan=0.0)
-        return self._follow(a, b, slope, watched, self.rules.halvings, self._search())
+        search = Search(self.rules.location * self.span, self.rules.extra)
+        return self._follow(a, b, slope, watched, self.rules.halvings, search)
 
     def _follow(
         self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask, left: int, search: Search

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from assembly.errors import AccuracyError
 from modal.provenance.same_model import drawn_prints
 from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
+from modal.reduction.reduced_eigen import solve_matrices
 from modal.reduction.spot_check import full_modes, unmatched
 from modal.reduction.stacked_matrices import StackedMatrices
 from modal.tracking.pencils import (
     Triple,
-    lowest_eigenpairs,
     norms,
     pairing,
     quadratic,
@@ -48,7 +48,6 @@ WHOLE = 64  # degrees of freedom up to which the basis may be the whole space
 ROUNDS = 8  # of growth
 SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹
 PER_ROUND = 8  # directions that join the basis in one round
-KEPT = 0.1  # of √accuracy: relative size of directions that are kept
 LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
 STARTING = 1e-5  # relative singular values below which directions are left out of the first basis
 GROWING = 1e-3  # and of those that join it
@@ -139,7 +138,7 @@ class SmoothSource:
         sample = self._motion.stacked(times)
         dense = tuple(A.dense() for A in sample)
         first = _spread(len(times), TRAINING + 1)[:TRAINING]
-        M, C, K = (A[first] for A in dense)
+        M, _, K = (A[first] for A in dense)
         S = 0.5 * (K + transposed(K))
         n = M.shape[1]
         last = min(self._count, n) - 1
@@ -149,14 +148,7 @@ class SmoothSource:
         high = float(np.trace(S[0]) / np.trace(M[0]))
         self._root = la.cholesky(S[0] + (shift + 1e-8 * high) * M[0])
         self._V = np.zeros((n, 0))
-        # To first order in C and in the skew part of K the vectors change by K⁻¹ of these forces.
-        forces = [C @ (X * np.sqrt(np.abs(squares))[:, None, :]), (K - S) @ X]
-        try:
-            changes = np.linalg.solve(K, np.concatenate(forces, axis=2))
-        except np.linalg.LinAlgError:
-            raise NotSmooth("the stiffness of an instant is singular") from None
-        size = np.linalg.norm(self._root @ X, axis=1, keepdims=True)
-        shapes = np.concatenate([X / size, changes / np.tile(size, 2)], axis=2)
+        shapes = X / np.linalg.norm(self._root @ X, axis=1, keepdims=True)
         self._grow(np.hstack(list(shapes)), STARTING)
         for _ in range(ROUNDS):
             modes, missing = self._certified(sample, self._on_basis(dense))
@@ -164,8 +156,6 @@ class SmoothSource:
                 break
         else:
             raise NotSmooth("the basis does not reach the accuracy")
-        if self._V.shape[1] < n:
-            self._compress(modes)
         self._project()
 
     def _on_basis(self, dense: Sequence[Array]) -> Triple:
@@ -177,14 +167,6 @@ class SmoothSource:
         self._table = self._motion.projected(self._V)
         self._rates = self._table.derivative()
         self._curvatures = self._rates.derivative()
-
-    def _compress(self, modes: _Small) -> None:
-        """Reduce the basis to the main directions of modes: an error of their vectors of relative
-        size e costs e² in an eigenvalue."""
-        columns = np.hstack([*in_phase(modes.right), *in_phase(modes.left)])
-        U, sizes, _ = la.svd(columns, full_matrices=False)
-        kept = U[:, sizes > KEPT * np.sqrt(self._accuracy) * sizes[0]]
-        self._V = self._V @ kept
 
     def _accurate(self, modes: _Small, missing: _Missing) -> bool:
         """Whether the basis holds the modes to the accuracy; otherwise it grows by what it
@@ -228,10 +210,12 @@ class SmoothSource:
         full, small: M, C + D and K of the instants, and on the basis.
         """
         try:
-            found = lowest_eigenpairs(*small, self._count)
-            if found is None:
+            modes = solve_matrices(*small, self._count)
+            if np.isnan(modes.eigenvalues).any():
                 raise NotSmooth("an instant has fewer modes than asked for")
-            values, right, left = found
+            values = modes.eigenvalues
+            right = modes.right / np.linalg.norm(modes.right, axis=1, keepdims=True)
+            left = modes.left
             left = left / pairing(*small[:2], values, left, right).conj()[:, None, :]
             condition = _condition([norms(A) for A in small], values, right, left)
             q, u = self._V @ right, self._V @ left
@@ -322,7 +306,8 @@ class SmoothSource:
             )
             for n in range(len(times))
         ]
-        made = Snapshot.batch(times, *small[:2], found)
+        M, C, _ = small
+        made = [Snapshot.of(float(t), M[n], C[n], found[n]) for n, t in enumerate(times)]
         return [
             replace(one, variation=change)
             for one, change in zip(made, self._variations(made, small), strict=True)
@@ -360,16 +345,6 @@ class SmoothSource:
 def _spread(count: int, wanted: int) -> Index:
     """Up to `wanted` of the numbers below count, spread evenly."""
     return np.unique(np.linspace(0, count - 1, wanted).round().astype(np.intp))
-
-
-def in_phase(vectors: Complex) -> list[Array]:
-    """Real and imaginary parts (r, K) of unit vectors (P, r, K) of each instant, rotated so that
-    the real parts are largest."""
-    square = (vectors * vectors).sum(axis=1, keepdims=True)
-    size = np.sqrt(np.abs(square))
-    phase = np.sqrt(np.where(size > 0.0, square / np.where(size > 0.0, size**2, 1.0), 1.0))
-    unit = vectors / phase / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return [np.hstack(list(part)) for part in (unit.real, unit.imag)]
 
 
 def _condition(sizes: Sequence[Array], lam: Complex, Q: Complex, U: Complex) -> Array:

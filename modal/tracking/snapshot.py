@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from modal.tracking.pencils import product
 from modal.tracking.variation import Variation
 from modal.tracking.whirl import WhirlForms
 from modal.types import Array, Complex, Mask
@@ -127,82 +126,28 @@ class Snapshot:
         scaling."""
         Q, U = np.asarray(modes.right, dtype=complex), np.asarray(modes.left, dtype=complex)
         lam = np.asarray(modes.eigenvalues, dtype=complex)
-        scaled = _scaled(lam, Q, U, M @ Q, C @ Q, M.T @ U, C.T @ U)
-        return cls._from(at, scaled, modes)
-
-    @classmethod
-    def batch(cls, at: Array, M: Array, C: Array, modes: list[ModesLike]) -> list[Snapshot]:
-        """The same for P instants of equally many modes at once: M, C (P, n, n) dense."""
-        Q = np.stack([m.right for m in modes])
-        U = np.stack([m.left for m in modes])
-        lam = np.stack([m.eigenvalues for m in modes])
-        MT, CT = M.transpose(0, 2, 1), C.transpose(0, 2, 1)
-        scaled = _scaled(lam, Q, U, product(M, Q), product(C, Q), product(MT, U), product(CT, U))
-        return [cls._from(float(s), scaled.take(n), modes[n]) for n, s in enumerate(at)]
-
-    @classmethod
-    def _from(cls, at: float, scaled: _Scaled, modes: ModesLike) -> Snapshot:
+        MQ, CQ, MU, CU = M @ Q, C @ Q, M.T @ U, C.T @ U
+        square = np.abs((Q.conj() * MQ).sum(axis=0))
+        size = np.sqrt(np.where(square > 0.0, square, 1.0))
+        Q, MQ, CQ = Q / size, MQ / size, CQ / size
+        pairing = 2.0 * lam * (MU.conj() * Q).sum(axis=0) + (CU.conj() * Q).sum(axis=0)
+        bulk = 2.0 * np.abs(lam) * np.linalg.norm(MU, axis=0) + np.linalg.norm(CU, axis=0)
+        defective = np.abs(pairing) <= DEFECTIVE * bulk * np.linalg.norm(Q, axis=0)
+        scale = np.where(defective, 1.0, pairing.conj())
+        # Kq = −(λ²M + λ(C + D))q, so the energy needs no product with the stiffness.
+        mass_gram: Complex = Q.conj().T @ MQ
+        strain = -(mass_gram * lam**2 + (Q.conj().T @ CQ) * lam)
         return cls(
             at=float(at),
-            eigenvalues=scaled.eigenvalues,
-            right=np.ascontiguousarray(scaled.right),
-            left=np.ascontiguousarray(scaled.left),
-            dual=np.ascontiguousarray(scaled.dual),
-            defective=scaled.defective,
-            inertia=np.where(scaled.defective, scaled.inertia, 0.0)
-            if scaled.defective.any()
-            else None,
-            mass_gram=scaled.mass_gram,
-            energy_gram=scaled.energy_gram,
+            eigenvalues=lam,
+            right=np.ascontiguousarray(Q),
+            left=np.ascontiguousarray(U / scale),
+            dual=np.concatenate([MU / scale, CU / scale], axis=1),
+            defective=defective,
+            inertia=np.where(defective, MQ, 0.0) if defective.any() else None,
+            mass_gram=mass_gram,
+            energy_gram=np.outer(lam.conj(), lam) * mass_gram + 0.5 * (strain + strain.conj().T),
             backward_error=np.asarray(modes.backward_error, dtype=float),
             condition_number=np.asarray(modes.condition_number, dtype=float),
             kind=np.asarray(modes.kind).astype(str),
         )
-
-
-@dataclass(frozen=True)
-class _Scaled:
-    """The arrays of a snapshot, or of several with a leading axis."""
-
-    eigenvalues: Complex
-    right: Complex
-    left: Complex
-    inertia: Complex
-    dual: Complex
-    defective: Mask
-    mass_gram: Complex
-    energy_gram: Complex
-
-    def take(self, n: int) -> _Scaled:
-        return _Scaled(
-            self.eigenvalues[n],
-            self.right[n],
-            self.left[n],
-            self.inertia[n],
-            self.dual[n],
-            self.defective[n],
-            self.mass_gram[n],
-            self.energy_gram[n],
-        )
-
-
-def _scaled(
-    lam: Complex, Q: Complex, U: Complex, MQ: Complex, CQ: Complex, MU: Complex, CU: Complex
-) -> _Scaled:
-    """Mass-normalised right vectors and biorthonormal left ones; λ (…, K), the others (…, n, K)."""
-    square = np.abs((Q.conj() * MQ).sum(axis=-2, keepdims=True))
-    size = np.sqrt(np.where(square > 0.0, square, 1.0))
-    Q, MQ, CQ = Q / size, MQ / size, CQ / size
-    pairing = 2.0 * lam * (MU.conj() * Q).sum(axis=-2) + (CU.conj() * Q).sum(axis=-2)
-    bulk = 2.0 * np.abs(lam) * np.linalg.norm(MU, axis=-2) + np.linalg.norm(CU, axis=-2)
-    defective = np.abs(pairing) <= DEFECTIVE * bulk * np.linalg.norm(Q, axis=-2)
-    scale = np.where(defective, 1.0, pairing.conj())[..., None, :]
-    # Kq = −(λ²M + λ(C + D))q, so the energy needs no product with the stiffness.
-    row, column = lam[..., None, :], lam[..., :, None]
-    QH = np.swapaxes(Q.conj(), -1, -2)
-    mass_gram: Complex = np.matmul(QH, MQ)
-    strain = -(mass_gram * row**2 + (QH @ CQ) * row)
-    symmetric = 0.5 * (strain + np.swapaxes(strain.conj(), -1, -2))
-    energy_gram = column.conj() * row * mass_gram + symmetric
-    dual = np.concatenate([MU / scale, CU / scale], axis=-1)
-    return _Scaled(lam, Q, U / scale, MQ, dual, defective, mass_gram, energy_gram)

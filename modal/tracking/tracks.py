@@ -78,8 +78,7 @@ class Recorder:
         self.state, self._meetings = state, meetings
 
     def foresee(self, snapshots: Sequence[Snapshot]) -> None:
-        """Compute together what successive instants of the sweep need, before they are added."""
-        self._follower.foresee(snapshots)
+        """Compute the rates of successive instants together, before these are added."""
         self.rows.foresee(snapshots)
 
     def add(self, snapshot: Snapshot, spin: float = np.nan) -> None:

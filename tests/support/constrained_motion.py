@@ -1,7 +1,7 @@
 """The nonlinear equations of a mechanism whose joints close by Newton's method, and their
 derivatives.
 
-What tests/test_mechanism_residual.py and tests/test_spatial_residual.py have in common: material
+What test_mechanism_residual.py and test_spatial_residual.py have in common: material
 points with masses in fixed axes, a potential, joint conditions, and the masters q that the
 mechanism under test has chosen. Derivatives by complex step in q, by central differences in time.
 Nothing here knows of T, Ṫ, T̈ or of any frozen matrix.

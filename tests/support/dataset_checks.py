@@ -13,7 +13,7 @@ from modal.data.datasets import attributes_of, coordinate, row_of
 from modal.data.variables import SWEPT, Table
 
 PROVENANCE = {"Conventions", "package", "package_version", "date", "title"}
-# UDUNITS strings; tests/test_dataset_variables.py asks UDUNITS itself where cf_units is installed.
+# UDUNITS strings; test_dataset_variables.py asks UDUNITS itself where cf_units is installed.
 UNITS = {
     "m N-1",
     "1", "s", "s-1", "Hz", "rad", "rad s-1", "rad s-2", "degree", "turns", "rpm", "m", "m2",

@@ -1,0 +1,53 @@
+"""Some eigenpairs of small matrices, and solves that are done together: against LAPACK and one by
+one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from assembly.linalg.combination import Combination, Kronecker, Lazy
+from modal.eigen.hermitian import eigenpairs_in_order
+from modal.eigen.solvers.skew import largest_of_skew
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 20, 70])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_eigenpairs_of_a_range_are_those_of_all(n: int, clustered: bool) -> None:
+    """Against LAPACK's divide and conquer; half of the eigenvalues equal, or none."""
+    rng = np.random.default_rng(n)
+    Q = la.qr(rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n)))[0]
+    values = rng.uniform(-1.0, 1.0, n)
+    values[: n // 2] = 0.25 if clustered else values[: n // 2]
+    H = (Q * values) @ Q.conj().T
+    H = 0.5 * (H + H.conj().T)
+    first, last = n // 3, min(n - 1, n // 3 + 9)
+    found, vectors = eigenpairs_in_order(H, first, last)
+    np.testing.assert_allclose(found, np.sort(values)[first : last + 1], atol=1e-13)
+    np.testing.assert_allclose(H @ vectors, vectors * found, atol=1e-12)
+    np.testing.assert_allclose(vectors.conj().T @ vectors, np.eye(len(found)), atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [12, 60, 140])
+def test_largest_of_a_skew_matrix(size: int) -> None:
+    """Against all of LAPACK's eigenvalues."""
+    A = np.random.default_rng(size).standard_normal((size, size))
+    S = A - A.T
+    tau, Y = largest_of_skew(S, 5)
+    np.testing.assert_allclose(tau, np.sort(la.eigvalsh(1j * S))[::-1][:5], rtol=1e-12)
+    np.testing.assert_allclose(S @ Y, -1j * tau * Y, atol=1e-9 * tau[0])
+
+
+def test_diagonals_and_products_without_the_matrix() -> None:
+    rng = np.random.default_rng(5)
+    m = sp.random(6, 6, 0.5, format="csr", random_state=3) + sp.identity(6, format="csr")
+    kron = Kronecker(sp.csr_matrix(m), rng.standard_normal((3, 3)))
+    lazy = Lazy(kron.shape, lambda: kron)
+    total = Combination.of(18, [2.0, 1.0], [lazy, sp.identity(18, format="csr")])
+    dense = total.tocsr().toarray()
+    np.testing.assert_allclose(total.diagonal(), np.diag(dense))
+    x = rng.standard_normal((18, 2))
+    np.testing.assert_allclose(total @ x, dense @ x)
+    np.testing.assert_array_equal(Combination((18, 18)) @ x, np.zeros((18, 2)))

@@ -1,0 +1,153 @@
+"""Floquet multipliers against the tables and exact exponents of
+tests/references/A9_floquet.json."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from assembly.errors import ConvergenceError, InputError
+from assembly.system.frozen import FrozenSystem
+from modal.periodic import magnus
+from modal.periodic.balanced import Balanced
+from modal.periodic.floquet import floquet
+from modal.periodic.magnus import propagator_factors
+from tests.support.floquet_cases import (
+    Matrix,
+    TurningSprings,
+    markus_yamabe,
+    mathieu,
+    meissner,
+    vinograd,
+    wu,
+)
+from tests.support.paths import REFERENCES
+
+Array = NDArray[Any]
+
+REFERENCE = json.loads((REFERENCES / "A9_floquet.json").read_text())["values"]
+
+
+def numbers(label: str) -> list[float]:
+    return [float(part.split("=")[1]) for part in label.split(",")]
+
+
+@pytest.mark.parametrize("label", REFERENCE["mathieu_exponents"])
+def test_mathieu_growth_rates(label: str) -> None:
+    due = REFERENCE["mathieu_exponents"][label]
+    found = floquet(mathieu(*numbers(label)), np.pi)
+    assert found.growth_rate == pytest.approx(float(due["growth_rate"]), abs=1e-12)
+    assert found.is_stable == due["stable"]
+    trace = found.multipliers.sum()
+    assert trace.real == pytest.approx(float(due["trace_over_pi"]), abs=1e-11)
+
+
+BOUNDARIES = [
+    (float(label.split("=")[1]), name, float(value))
+    for label, row in REFERENCE["mathieu_characteristic"]["values"].items()
+    for name, value in row.items()
+]
+
+
+@pytest.mark.parametrize("q, name, a", BOUNDARIES)
+def test_mathieu_boundaries(q: float, name: str, a: float) -> None:
+    # On a boundary the trace is +2 (a solution of period π, even index) or −2 (odd index). The
+    # table has 14 to 15 digits and |d trace/da| reaches 1e2 at q = 10.
+    due = 2.0 if int(name[1]) % 2 == 0 else -2.0
+    trace = floquet(mathieu(a, q), np.pi).multipliers.sum().real
+    assert trace == pytest.approx(due, abs=1e-9)
+
+
+@pytest.mark.parametrize("name, outward", [("b1", -1.0), ("a1", 1.0), ("b2", -1.0), ("a2", 1.0)])
+def test_mathieu_boundary_is_found_to_1e_6_by_the_verdict(name: str, outward: float) -> None:
+    # Between b_n and a_n the tongue is unstable; bisect on the verdict alone.
+    a = float(REFERENCE["mathieu_characteristic"]["values"]["q=1"][name])
+    stable, unstable = a + 0.01 * outward, a - 0.01 * outward
+    while abs(stable - unstable) > 1e-7:
+        middle = 0.5 * (stable + unstable)
+        if floquet(mathieu(middle, 1.0), np.pi).is_stable:
+            stable = middle
+        else:
+            unstable = middle
+    assert 0.5 * (stable + unstable) == pytest.approx(a, abs=1e-6)
+
+
+@pytest.mark.parametrize("label", REFERENCE["meissner"]["values"])
+def test_meissner_growth_rates(label: str) -> None:
+    due = REFERENCE["meissner"]["values"][label]
+    found = floquet(meissner(*numbers(label)), 2.0 * np.pi, breaks=[np.pi])
+    assert found.growth_rate == pytest.approx(float(due["growth_rate"]), abs=1e-12)
+    assert found.is_stable == due["stable"]
+    assert found.multipliers.sum().real == pytest.approx(float(due["trace_over_2pi"]), abs=1e-12)
+
+
+def test_an_unannounced_jump_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    # No step ends at π when the period starts at 0.1; chance agreement does not count.
+    monkeypatch.setattr(magnus, "MOST_STEPS", 4096)
+    with pytest.raises(ConvergenceError, match="breaks"):
+        floquet(meissner(1.0, 0.6), 2.0 * np.pi, t0=0.1)
+
+
+COUNTEREXAMPLES = [
+    (markus_yamabe, np.pi, "Markus-Yamabe"),
+    (markus_yamabe, 2 * np.pi, "Markus-Yamabe"),
+    (vinograd, np.pi / 3, "Vinograd"),
+    (wu, np.pi / 6, "Wu (frozen unstable, yet stable)"),
+    (wu, np.pi, "Wu (frozen unstable, yet stable)"),
+]
+
+
+@pytest.mark.parametrize("A, period, name", COUNTEREXAMPLES)
+def test_counterexamples_have_their_exact_exponents(A: Matrix, period: float, name: str) -> None:
+    due = REFERENCE["time_varying_counterexamples"][name]["exact_exponents"]
+    found = floquet(A, period)
+    np.testing.assert_allclose(sorted(found.exponents.real), sorted(due), atol=1e-10)
+    assert found.error.max() < 1e-9
+
+
+MECHANICAL = REFERENCE["time_varying_counterexamples"][
+    "mechanical: q_tt + R(Ot) diag(a,b) R(Ot)^T q=0"
+]["cases"]
+
+
+@pytest.mark.parametrize("label", MECHANICAL)
+def test_turning_springs(label: str) -> None:
+    Omega, a, b = numbers(label)
+    due = float(MECHANICAL[label]["exact_max_growth"])
+    found = floquet(TurningSprings(Omega, a, b), np.pi / Omega)
+    assert found.growth_rate == pytest.approx(due, abs=1e-10)
+    assert found.is_stable == (due == 0.0)
+
+
+def test_propagator_factors_multiply_to_the_propagator() -> None:
+    A = mathieu(3.0, 1.0)
+    exact = solve_ivp(
+        lambda t, x: (A(t) @ x.reshape(2, 2)).ravel(), (0, np.pi), np.eye(2).ravel(),
+        method="DOP853", rtol=1e-13, atol=1e-14,
+    ).y[:, -1].reshape(2, 2)  # fmt: skip
+    plain = Balanced(A, np.eye(2), np.eye(2))
+    made = propagator_factors(plain, 0.0, np.pi)
+    whole = np.linalg.multi_dot([np.eye(2), *made.matrices[::-1], np.eye(2)])
+    np.testing.assert_allclose(whole, exact, atol=1e-12)
+
+
+def test_a_stiff_conservative_monodromy_stays_on_the_unit_circle() -> None:
+    # Frequencies of 1 and 300 rad/s with gyroscopic coupling; the group is kept at any step.
+    class Stiff:
+        def freeze(self, t: float) -> FrozenSystem:
+            K = np.diag([1.0, 9e4]) * (1.0 + 0.1 * np.cos(2 * np.pi * t))
+            return FrozenSystem(M=np.eye(2), C=np.array([[0.0, -3.0], [3.0, 0.0]]), K=K)
+
+    found = floquet(Stiff(), 1.0, tolerance=1e-8)
+    np.testing.assert_allclose(np.abs(found.multipliers), 1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "period, message", [(-1.0, "positive"), (float("nan"), "positive"), (0.5, "does not repeat")]
+)
+def test_bad_periods_are_named(period: float, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        floquet(wu, period)

@@ -1,0 +1,272 @@
+"""Mechanisms on reduced bases of their links, against the full mechanism.
+
+The full mechanism's own frozen systems, solved by `modal.solve`, and its own time integration are
+the independent route: they use none of the bases.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+
+import assembly
+import modal
+from assembly.gallery import solid_slider_crank
+from assembly.mechanisms import mechanism as mechanisms
+from assembly.mechanisms.mechanism_system import MechanismSystem
+from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
+from modal.reduction.full_order import full_order_modes, random_shapes
+from modal.reduction.link_basis import LinkBasis
+from modal.reduction.link_instants import Options
+from modal.reduction.link_reducer import LinkReducer
+from modal.reduction.projection import combined, projections
+from tests.support.full_mechanism import FullMechanism
+from tests.support.link_errors import of_eigenvalues
+from tests.support.link_machines import (
+    COARSEST,
+    FINE,
+    driven_arm,
+    loaded_beam,
+    planar_slider,
+    strip,
+)
+
+SPEED = 157.0
+
+
+@pytest.fixture(scope="module")
+def machine() -> assembly.Mechanism:
+    return solid_slider_crank((6, 1, 1))(SPEED)
+
+
+def starting_bases(machine: assembly.Mechanism) -> dict[str, LinkBasis]:
+    return LinkReducer([machine], Options(), 6, 1e-8).bases
+
+
+def test_the_reduced_mechanism_is_a_galerkin_projection_of_the_full_one(
+    machine: assembly.Mechanism,
+) -> None:
+    """WᵀXW of the full frozen system for every named matrix and the load, W constant."""
+    bases, slaves = starting_bases(machine), link_slaves(machine)
+    reduced = ReducedMechanism(machine, {"rod": bases["rod"].reduced(slaves["rod"])})
+    full, small = machine.freeze_many([0.013])[0], reduced.freeze_many([0.013])[0]
+    W = reduced.lift(np.eye(small.n))
+    for name in ("M", "damping", "stiffness"):
+        whole, own = getattr(full, name), getattr(small, name).toarray()
+        size = np.sqrt(np.abs(np.outer(np.diag(own), np.diag(own)))) + 1e-9 * np.abs(own).max()
+        assert np.abs(W.T @ (whole @ W) - own).max() <= 1e-7 * size.max(), name
+    assert np.allclose(W.T @ full.Q, small.Q, rtol=1e-9, atol=1e-9 * np.abs(small.Q).max())
+
+
+def test_joints_that_give_are_verified_at_the_finest_accuracy() -> None:
+    """The forces of springs act at the ties: the full-order check at 1e-8 accepts them."""
+    assert of_eigenvalues(driven_arm(FINE), tolerance=1e-8).covered
+
+
+def test_shared_products_are_those_of_every_operator_alone(machine: assembly.Mechanism) -> None:
+    """LᵀA_jX and Σ A_jV x_j where M, G and S share one scalar matrix, against each product."""
+    terms = starting_bases(machine)["rod"].family.terms
+    rng = np.random.default_rng(2)
+    n = terms[0].operator.shape[0]
+    left, block = (rng.standard_normal((n, columns)) for columns in (3, 2))
+    x = rng.standard_normal((len(terms), 2, 2))
+    for transposed in (False, True):
+        images = [term.apply(block, transposed) for term in terms]
+        for (own,), image in zip(
+            projections(terms, [left], block, transposed), images, strict=True
+        ):
+            assert np.allclose(own, left.T @ image, rtol=1e-12, atol=1e-12 * np.abs(image).max())
+        total = sum(image @ part for image, part in zip(images, x, strict=True))
+        found = combined(terms, block, x, transposed)
+        assert np.allclose(found, total, rtol=1e-12, atol=1e-12 * np.abs(total).max())
+
+
+def test_a_basis_that_is_not_grown_enough_says_so(machine: assembly.Mechanism) -> None:
+    """The bound is not vacuous: with the starting basis it exceeds 1e-9, and so does the error."""
+    reducer = LinkReducer([solid_slider_crank((6, 1, 1))(SPEED)], Options(), 9, 1e-9)
+    (found,) = reducer.solve(machine, np.array([0.013]))
+    assert reducer.accepted(found).max() > 1.0
+    assert reducer.train([(machine, np.array([0.013]))])[0] <= 1.0
+
+
+def test_instants_of_several_mechanisms_are_solved_together() -> None:
+    """As each mechanism alone; the bases grow from known modes of one instant of a batch."""
+    make = solid_slider_crank((6, 1, 1))
+    points = [(make(50.0), np.array([0.0, 0.03, 0.05])), (make(70.0), np.array([0.011]))]
+    reducer = LinkReducer([mechanism for mechanism, _ in points], Options(), 6, 1e-8)
+    together = reducer.solve_all(points)
+    for (mechanism, times), found in zip(points, together, strict=True):
+        (alone,) = reducer.solve(mechanism, times)
+        assert found.instants.mechanism.full is mechanism
+        apart = np.abs(found.modes.eigenvalues - alone.modes.eigenvalues)
+        assert apart.max() <= 1e-9 * np.abs(alone.modes.eigenvalues).max()
+    chosen = together[0].points(np.array([1]))
+    (alone,) = reducer.solve(points[0][0], chosen.instants.times)
+    assert np.allclose(chosen.bounds.left, alone.bounds.left, rtol=0.5)
+    assert reducer.accepted(chosen).max() > 1.0
+    worst, (trained,) = reducer.train([(points[0][0], chosen.instants.times)], [chosen])
+    assert worst <= 1.0
+    moved = np.abs(trained.modes.eigenvalues - chosen.modes.eigenvalues)
+    assert np.all(moved <= trained.bounds.error_bound + chosen.bounds.error_bound)
+
+
+def test_joint_points_are_formed_once_a_body() -> None:
+    """Mechanisms of the same bodies share what does not depend on their motion."""
+    make = solid_slider_crank((6, 1, 1))
+    first, second = make(50.0).topology, make(70.0).topology
+    for point, (_, turning) in first.fitted.items():
+        assert turning is second.fitted[point][1]
+
+
+def test_freezing_a_large_mechanism_follows_its_motion_and_solves_nothing() -> None:
+    """A time that the motion does not reach is refused by `freeze`, in the words of `state`."""
+    arm = assembly.beam(0.5, assembly.rectangle(0.02, 0.01), assembly.steel, 80, planar=True)
+    rod = assembly.beam(0.3, assembly.rectangle(0.02, 0.01), assembly.steel, 80, planar=True)
+    machine = assembly.Mechanism(
+        {"arm": arm, "rod": rod, "slider": assembly.rigid_body(0.2, 1e-4, planar=True)},
+        [
+            assembly.revolute("ground", (0, 0), "arm", "start", name="A"),
+            assembly.revolute("arm", "end", "rod", "start", name="B"),
+            assembly.revolute("rod", "end", "slider", "origin", name="C"),
+            assembly.prismatic("ground", (0, 0), "slider", "origin", axis=(1, 0), name="D"),
+        ],
+        [assembly.driver("A", 2.0)],
+        initial={"rod": (0.5, 0, 0), "slider": (0.8, 0, 0)},
+    )
+    assert not machine.closure._cache
+    machine.freeze(0.2)
+    assert not machine.closure._cache
+    with pytest.raises(assembly.SingularPositionError) as by_state:
+        machine.state(0.5)  # sin(2 t) = 0.3/0.5 at t = 0.32 s
+    with pytest.raises(assembly.SingularPositionError) as by_freeze:
+        machine.freeze(0.5)
+    assert str(by_freeze.value) == str(by_state.value)
+    with pytest.raises(assembly.MechanismError, match="finite time"):
+        machine.freeze(np.inf)
+
+
+def test_full_order_verification_finds_the_modes_of_the_full_mechanism(
+    machine: assembly.Mechanism,
+) -> None:
+    reducer = LinkReducer([machine], Options(), 6, 1e-6)
+    reducer.solve(machine, np.array([0.011]))
+    random = {name: random_shapes(link.basis) for name, link in reducer.bases.items()}
+    found = full_order_modes(reducer.without_sketches(), (machine, 0.011), 4, random)
+    exact = modal.solve(machine.freeze_many([0.011])[0], k=4)
+    apart = np.abs(found.eigenvalues - exact.eigenvalues)
+    assert np.all(apart <= found.error_bound + exact.error_bound)
+
+
+def test_large_mechanisms_form_their_matrices_when_used(machine: assembly.Mechanism) -> None:
+    system = machine.freeze(0.01)
+    assert isinstance(system, MechanismSystem)
+    assert "parts" not in vars(system)
+    assert system.M.shape == (system.n, system.n) == machine.freeze_many([0.01])[0].M.shape
+
+
+def test_bases_do_not_depend_on_earlier_runs() -> None:
+    """The same instant of links of which nothing was asked yet, and after a finer run."""
+    make = solid_slider_crank((6, 1, 1))
+    fresh, used = (make(speed) for speed in (SPEED, SPEED))
+    at = np.array([0.013])
+    (alone,) = LinkReducer([fresh], Options(), 3, 1e-6).solve(fresh, at)
+    LinkReducer([used], Options(), 9, 1e-9).train([(used, at)])
+    (again,) = LinkReducer([used], Options(), 3, 1e-6).solve(used, at)
+    assert np.array_equal(again.modes.eigenvalues, alone.modes.eigenvalues)
+    assert np.array_equal(again.bounds.error_bound, alone.bounds.error_bound)
+
+
+@pytest.mark.slow
+def test_a_track_does_not_depend_on_earlier_ones() -> None:
+    wanted = dict(times=np.linspace(0.0, 0.013, 12), k=3, tolerance=1e-6)
+    alone = modal.track(solid_slider_crank((6, 1, 1))(SPEED), **wanted)
+    used = solid_slider_crank((6, 1, 1))(SPEED)
+    modal.track(used, times=np.linspace(0.0, 0.04, 12), k=9, tolerance=1e-9)
+    again = modal.track(used, **wanted)
+    assert again.attrs["solver"] == alone.attrs["solver"]
+    assert np.array_equal(again.eigenvalue, alone.eigenvalue)
+
+
+def test_a_transient_agrees_with_that_of_the_full_mechanism(machine: assembly.Mechanism) -> None:
+    n = machine.freeze(0.0).n
+    mode = modal.solve(machine.freeze_many([0.0])[0], k=1)
+    q, v = mode.right[:, 0].real, (mode.eigenvalues[0] * mode.right[:, 0]).real
+    span, step = (0.0, 4e-4), 2e-5
+    on_links = modal.integrate(machine, span, (q, v), step=step)
+    full = modal.integrate(FullMechanism(machine), span, (q, v), step=step)
+    assert on_links.attrs["unknowns"] == n
+    assert on_links.attrs["basis"].startswith("reduced bases of links")
+    size = np.abs(full.displacement.values).max()
+    assert list(on_links.probe.values) == list(full.probe.values)
+    assert np.abs(on_links.displacement - full.displacement).max() <= 1e-4 * size
+
+
+def test_a_map_over_speed_and_position_agrees_with_full_solves() -> None:
+    make = solid_slider_crank((6, 1, 1))
+
+    class Turning:
+        def freeze(self, speed: float, turn: float) -> assembly.FrozenSystem:
+            mechanism = make(speed)
+            assert mechanism.period is not None
+            return mechanism.freeze(turn * mechanism.period)
+
+    grid = modal.stability_map(
+        Turning(), over={"speed": [60.0, 150.0], "turn": [0.1, 0.4, 0.8]}, k=3, progress=False
+    )
+    assert grid.attrs["solver"] == "reduced bases of links"
+    mechanism = make(150.0)
+    assert mechanism.period is not None
+    exact = modal.solve(mechanism.freeze_many([0.4 * mechanism.period])[0], k=3).eigenvalues
+    here = grid.sel(speed=150.0, turn=0.4)
+    assert abs(float(here.growth_rate) - exact.real.max()) <= float(here.error_bound) + 1e-6
+
+
+def test_a_stored_map_of_other_links_is_refused(tmp_path: Path) -> None:
+    """It is recognised by the links, without the matrices of the whole mechanism."""
+
+    class Turning:
+        def __init__(self, damping: float) -> None:
+            self.made = solid_slider_crank((6, 1, 1), damping=(0.0, damping))(60.0)
+
+        def freeze(self, t: float, transport: float) -> assembly.FrozenSystem:
+            return self.made.freeze(t, bool(transport))
+
+    store = tmp_path / "map.zarr"
+    points = dict(over={"t": [0.01, 0.03], "transport": [1.0, 2.0]}, k=2, progress=False)
+    first = modal.stability_map(Turning(1e-7), store=store, **points)
+    again = modal.stability_map(Turning(1e-7), store=store, resume=True, **points)
+    assert np.array_equal(first.error_bound, again.error_bound)
+    with pytest.raises(assembly.StorageError, match="model"):
+        modal.stability_map(Turning(1.0001e-7), store=store, resume=True, **points)
+
+
+def test_a_load_that_follows_its_node_is_among_the_ties() -> None:
+    basis = starting_bases(loaded_beam(FINE))["rod"]
+    dofs = basis.body.dofs
+    forced = np.abs(basis.ties).max(axis=1) > 0.0
+    assert forced[dofs.index(35, 1)]
+    assert forced[dofs.index(50, 5)]
+
+
+@pytest.mark.parametrize("smallest", [60, 200], ids=["bases of links", "one basis"])
+def test_overdamped_modes_are_solved_in_full(
+    smallest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With D = bK, modes above 2/b accumulate at −1/b with the stiffest shapes of the mesh, which
+    no basis has. Against LAPACK's eigenvalues of the whole state matrix."""
+    monkeypatch.setattr(mechanisms, "LARGE_BODY", smallest)
+    mechanism = planar_slider(strip(0.3, COARSEST).with_damping(b=1.7e-4), ("start", "end"))
+    times = np.linspace(0.0, 0.06, 8)
+    tracks = modal.track(mechanism, times=times, k=5, progress=False).isel(time=4)
+    series = mechanism.freeze_many(times[4:5])
+    M, C, K = series.mass[0], series.damping[0], series.stiffness[0]
+    exact = np.linalg.eigvals(np.block([[0.0 * M, np.eye(len(M))], [-la.solve(M, np.c_[K, C])]]))
+    found = tracks.eigenvalue.values[:4]
+    bound = (tracks.condition_number * tracks.backward_error).values[:4] * np.abs(found)
+    there = np.isfinite(found)
+    assert (found[there].imag == 0.0).sum() >= 2
+    apart = np.abs(found[there, None] - exact).min(axis=1)
+    assert np.all(apart <= bound[there] + 1e-9 * np.abs(found[there]))

@@ -1,0 +1,189 @@
+"""The check of a sweep at drawn points: what it finds out, and that it needs no factorization."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+import modal.reduction.spot_check as module
+from assembly.errors import AccuracyError
+from modal.eigen.quadratic import in_parts
+from modal.reduction.affine import AffineFamily
+from modal.reduction.basis import ReducedBasis, Sketches
+from modal.reduction.error_bounds import ErrorBounds
+from modal.reduction.full_order import SHARPER, full_order_modes, random_shapes
+from modal.reduction.mass_basis import MassBasis
+from modal.reduction.reducer import BodyPoints, Reducer
+from modal.reduction.spot_check import spot_check, unmatched
+from tests.support.affine_families import Planar
+from tests.support.chains import KINDS, Chain, exact
+from tests.support.reduced_sweep import sweep
+
+K = 6
+
+
+def reducer_of(model: Any, points: list[dict[str, float]], k: int = K) -> Reducer:
+    """A reducer trained on the points."""
+    family = AffineFamily(lambda p: model.freeze(**p), points[-1])
+    at = family.coefficients(points)
+    made = Reducer(family, at, k, 1e-6)
+    assert made.train(at)
+    return made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("given", [0, 3])
+def test_refinement_from_little_equals_lapack(kind: str, given: int) -> None:
+    """From no mode, or three, and the random start: LAPACK's eigenvalues, within sharp bounds."""
+    arguments, at = KINDS[kind]
+    model = Chain(12, **arguments)
+    points = [at(s) for s in (0.0, 0.5, 1.0)]
+    reducer = reducer_of(model, points)
+    for point in points:
+        here = reducer.family.coefficients([point])
+        modes, _, _ = reducer.solve(here)
+        shapes = np.hstack([modes.right[0][:, :given], modes.left[0][:, :given]])
+        basis = ReducedBasis.bare(reducer.family, reducer.reference)
+        basis.include(in_parts(reducer.basis.lift(shapes)))
+        poor = copy.copy(reducer)
+        poor.basis = basis
+        random = {BodyPoints.name: random_shapes(basis)}
+        found = full_order_modes(poor.without_sketches(), here, K, random)
+        expected = exact(model.freeze(**point), K)
+        error = np.abs(found.eigenvalues - expected)
+        assert np.all(error <= found.error_bound + 1e-12 * np.abs(expected))
+        assert np.all(found.error_bound <= 1.001 * SHARPER * 1e-6 * np.abs(expected))
+    reducer.destroy()
+
+
+def without(reducer: Reducer, monkeypatch: pytest.MonkeyPatch, lost: int) -> None:
+    """The reducer no longer gives one of its modes, but the next one."""
+    original = Reducer.solve
+
+    def solve(self: Reducer, at: Any) -> Any:
+        self.wanted = K + 1
+        modes, certificate, rigid = original(self, at)
+        self.wanted = K
+        index = np.delete(np.arange(K + 1), lost)[None]
+        tables = (getattr(certificate, field.name) for field in fields(ErrorBounds))
+        kept = [np.take_along_axis(table, index, 1) for table in tables]
+        return modes.take(index), ErrorBounds(*kept), np.take_along_axis(rigid, index, 1)
+
+    monkeypatch.setattr(Reducer, "solve", solve)
+
+
+@pytest.mark.parametrize("lost", range(K - 1))
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_missing_mode_is_found_out(kind: str, lost: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments, at = KINDS[kind]
+    reducer = reducer_of(Chain(13, **arguments), [at(s) for s in (0.0, 0.4, 0.9)])
+    assert spot_check(reducer, [at(0.4)], 1) == 1
+    without(reducer, monkeypatch, lost)
+    with pytest.raises(AccuracyError, match="is not within the error bound of any"):
+        spot_check(reducer, [at(0.4)], 1)
+    reducer.destroy()
+
+
+def test_half_of_a_double_mode_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round shaft at rest, λ = ±in² twice each: both halves lie within the bound of one."""
+    n4 = np.arange(1.0, 41.0) ** 4
+    reducer = reducer_of(Planar(np.column_stack([n4, n4])), [dict(omega=w) for w in (0.0, 0.5)])
+    assert spot_check(reducer, [dict(omega=0.0)], 1) == 1
+    without(reducer, monkeypatch, 2)
+    with pytest.raises(AccuracyError, match="reduced basis"):
+        spot_check(reducer, [dict(omega=0.0)], 1)
+    reducer.destroy()
+
+
+def test_a_bent_eigenvalue_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One eigenvalue off by three times the tolerance, its bound unchanged."""
+    reducer = reducer_of(Chain(14, damping=0.1), [dict(omega=s) for s in (0.1, 0.5, 0.9)])
+    original = Reducer.solve
+
+    def solve(self: Reducer, at: Any) -> Any:
+        modes, certificate, rigid = original(self, at)
+        modes.eigenvalues[0, 1] *= 1.0 + 3e-6
+        return modes, certificate, rigid
+
+    monkeypatch.setattr(Reducer, "solve", solve)
+    with pytest.raises(AccuracyError, match="reduced basis"):
+        spot_check(reducer, [dict(omega=0.5)], 1)
+    reducer.destroy()
+
+
+def test_a_wrong_projection_is_found_out() -> None:
+    """The projected stiffness off by 1e-4, as is the basis that the check starts from."""
+    reducer = reducer_of(Chain(14, damping=0.1), [dict(omega=s) for s in (0.1, 0.5, 0.9)])
+    stiffness = int(np.argmax(reducer.reference.weights))
+    reducer.basis.matrices[stiffness] *= 1.0 + 1e-4
+    reducer.projected = reducer.basis.projected()
+    with pytest.raises(AccuracyError, match="reduced basis"):
+        spot_check(reducer, [dict(omega=0.5)], 1)
+    reducer.destroy()
+
+
+@pytest.mark.parametrize("lost", range(K - 1))
+def test_a_mode_that_the_basis_lacks_is_found_out(lost: int) -> None:
+    """A basis of the lowest ten modes at the point itself but one."""
+    arguments, at = KINDS["conservative"]
+    reducer = reducer_of(Chain(40, **arguments), [at(s) for s in (0.0, 0.4, 0.9)], K + 4)
+    here = reducer.family.coefficients([at(0.4)])
+    modes = reducer.solve(here)[0].take(np.delete(np.arange(K + 4), lost)[None])
+    reducer.wanted = K
+    full = in_parts(reducer.basis.lift(modes.right[0]))
+    family, reference = reducer.family, reducer.reference
+    empty = MassBasis(reference.mass)
+    basis = ReducedBasis(family, reference, empty, Sketches(reference))
+    basis.resolved = reducer.basis.resolved
+    basis.include(full)
+    reducer.basis = basis
+    reducer.projected = reducer.basis.projected()
+    with pytest.raises(AccuracyError, match="is not within the error bound of any"):
+        spot_check(reducer, [at(0.4)], 1)
+    reducer.destroy()
+
+
+def test_operators_that_are_not_the_points_own_are_found_out() -> None:
+    """The family takes an operator that changed in place for the one it projected."""
+    model = Chain(15)
+    points = [dict(omega=s) for s in (0.1, 0.5, 0.9)]
+    reducer = reducer_of(model, points)
+    other = Chain(15)
+    other.K = other.K * 1.001
+    reducer.family.freeze = lambda p: other.freeze(**p)
+    reducer.family.coefficients = lambda p: at  # type: ignore[method-assign]
+    at = AffineFamily(lambda p: model.freeze(**p), points[0]).coefficients([points[1]])
+    with pytest.raises(AccuracyError, match="reduced basis"):
+        spot_check(reducer, [points[1]], 1)
+    reducer.destroy()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_check_of_a_sweep_needs_no_solve_of_its_own(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*_: Any) -> Any:
+        raise AssertionError("a full solve")
+
+    arguments, at = KINDS[kind]
+    model = Chain(16, **arguments)
+    points = [at(s) for s in np.linspace(0.0, 1.0, 30)]
+    monkeypatch.setattr(module, "full_modes", forbidden)
+    sweep(lambda p: model.freeze(**p), points, k=K, checks=3)
+
+
+def test_matching_is_one_to_one() -> None:
+    """Of two equal eigenvalues each needs one of its own; the last may be missing."""
+    bound = np.full(3, 1e-3)
+    double, single = np.array([1j, 1j, 2j]), np.array([1j, 2j, 3j])
+    assert unmatched(double, bound, single, bound, 0.0) is None
+    assert unmatched(single, bound, double, bound, 0.0) == 1j
+    assert unmatched(double, bound, double + 1e-3, bound, 0.0) is None
+    # Either of a pair of conjugates may have been found.
+    found = np.array([-0.1 + 1j, 2j, 3j])
+    assert unmatched(found, bound, found.conj(), bound, 0.0) is None
+    assert unmatched(found, bound, -found.conj(), bound, 0.0) == 0.1 + 1j

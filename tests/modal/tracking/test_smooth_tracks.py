@@ -1,0 +1,103 @@
+"""Tracks of small mechanisms from one basis of all instants, against full solves of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import assembly
+import modal
+from assembly.errors import AccuracyError
+from assembly.gallery import four_bar
+from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
+from modal.tracking import smooth_source
+from studies import slider_crank
+
+
+def damped() -> assembly.Mechanism:
+    return slider_crank.model(elements=14, rayleigh=(2.0, 1e-6), speed_rpm=900.0)
+
+
+def link(length: float) -> assembly.Body:
+    section = assembly.rectangle(0.02, 0.01)
+    return assembly.beam(length, section, assembly.steel, 3, planar=True)
+
+
+@pytest.mark.parametrize("machine", [damped(), four_bar(link)], ids=["slider-crank", "four bars"])
+def test_tracks_of_one_basis_are_those_of_full_solves(machine: assembly.Mechanism) -> None:
+    """Every variable of the track, by SLEPc at every instant (backend="slepc")."""
+    assert machine.period is not None
+    times = np.linspace(0.0, machine.period, 13)
+    quick = modal.track(machine, times=times, k=3, guard=1, progress=False)
+    exact = modal.track(machine, times=times, k=3, guard=1, backend="slepc", progress=False)
+    assert quick.attrs["solver"].startswith("basis of")
+    size = np.abs(exact.eigenvalue.values)
+    assert np.all(np.abs(quick.eigenvalue.values - exact.eigenvalue.values) <= 1e-8 * size)
+    sigma = np.abs(exact.growth_rate_corrected.values).max()
+    found = quick.growth_rate_corrected.values
+    assert_allclose(found, exact.growth_rate_corrected.values, atol=1e-5 * sigma)
+    assert_allclose(quick.mac.values, exact.mac.values, atol=1e-7)
+    interval, other = quick.frozen_interval.values, exact.frozen_interval.values
+    assert_allclose(interval[1:-1], other[1:-1], rtol=1e-3)
+    # At the ends the full solves have one-sided differences; the motion is periodic.
+    assert_allclose(interval[0], interval[-1], rtol=1e-6)
+    assert_allclose(interval[0], 0.5 * (other[0] + other[-1]), rtol=1e-2)
+    bound = quick.condition_number * quick.backward_error * size
+    assert np.all(np.abs(quick.eigenvalue - exact.eigenvalue) <= bound + 1e-10 * size)
+
+
+def test_a_full_solve_finds_a_wrong_basis(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = damped()
+    right = ProjectedMotion.__call__
+
+    def wrong(self: ProjectedMotion, times: np.ndarray) -> tuple[np.ndarray, ...]:
+        M, C, K = right(self, times)
+        return M, C, 1.001 * K
+
+    monkeypatch.setattr(ProjectedMotion, "__call__", wrong)
+    # The residuals show it first; without them the full solve of an instant does.
+    monkeypatch.setattr(smooth_source, "SAFETY", 0.0)
+    monkeypatch.setattr(smooth_source, "EPS", 0.0)
+    with pytest.raises(AccuracyError, match="the full problem and of the basis differ"):
+        modal.track(machine, times=np.linspace(0.0, 0.02, 9), k=3, guard=1, progress=False)
+
+
+def test_matrices_off_a_polynomial_are_those_of_the_motion() -> None:
+    """Trigonometric over a turn, Chebyshev over a part of it and where a force varies."""
+    machine = damped()
+    assert machine.matrix_period == machine.period
+    assert machine.period is not None
+    for end in (machine.period, 0.3 * machine.period):
+        smooth = InterpolatedMotion.of(machine, 0.0, end)
+        assert smooth is not None
+        for t in np.array([0.123, 0.777]) * end:
+            one, exact = smooth.freeze(float(t)), machine.freeze(float(t))
+            for name in ("M", "damping", "stiffness"):
+                A, B = getattr(one, name).toarray(), getattr(exact, name).toarray()
+                assert np.abs(A - B).max() <= 1e-12 * np.abs(B).max()
+            assert_allclose(one.Q, exact.Q, atol=1e-11 * np.abs(exact.Q).max())
+
+
+def test_a_jump_has_no_polynomial() -> None:
+    arm = assembly.Mechanism(
+        {"arm": link(1.0)},
+        [assembly.revolute("ground", (0, 0), "arm", "start", name="A")],
+        [assembly.driver("A", 30.0)],
+        loads=[assembly.Load("arm", "end", lambda t: (1e4 * float(t > 0.05), 0.0))],
+    )
+    assert arm.matrix_period is None
+    assert InterpolatedMotion.of(arm, 0.0, 0.2) is None
+
+
+def test_a_stiffness_of_time_ends_the_period_of_the_matrices() -> None:
+    def arm(stiffness: object) -> assembly.Mechanism:
+        return assembly.Mechanism(
+            {"arm": link(1.0)},
+            [assembly.revolute("ground", (0, 0), "arm", "start", name="A")],
+            [assembly.driver("A", 30.0, stiffness=stiffness)],  # type: ignore[arg-type]
+        )
+
+    steady, varied = arm(1e4), arm(lambda t: 1e4 + 1e3 * np.sin(7.0 * t))
+    assert steady.matrix_period == steady.period is not None
+    assert varied.matrix_period is None
