@@ -140,6 +140,7 @@ def test_no_module_lies_beside_the_rooms() -> None:
             "errors",
             "types",
             "arguments",
+            "boundary",
             "magnitudes",
             "kinematics",
             "dofs",
