@@ -71,6 +71,9 @@ from assembly.errors import (
     MechanismError as MechanismError,
 )
 from assembly.errors import (
+    MemoryLimitError as MemoryLimitError,
+)
+from assembly.errors import (
     MeshError as MeshError,
 )
 from assembly.errors import (

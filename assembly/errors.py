@@ -53,6 +53,10 @@ class StorageError(FrozenMotionError, OSError):
     """A result could not be written or read back."""
 
 
+class MemoryLimitError(FrozenMotionError, MemoryError):
+    """A result needs more memory than there is; the message says how much and what to do."""
+
+
 class SingularSystemError(FrozenMotionError, ArithmeticError):
     """A matrix that must be regular is singular."""
 

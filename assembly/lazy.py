@@ -33,9 +33,11 @@ def attach(
     places = names_of(folder / "__init__.pyi")
 
     def get(name: str) -> Any:
+        from assembly.boundary import at_boundary  # numpy is imported with the first name
+
         module = places.get(name)
         if module not in (None, package):
-            value = getattr(importlib.import_module(str(module)), name)
+            value = at_boundary(getattr(importlib.import_module(str(module)), name))
         elif (folder / name).is_dir() or (folder / f"{name}.py").is_file():
             value = importlib.import_module(f"{package}.{name}")
         else:

@@ -6,6 +6,8 @@ Each reader gives a Body through `from_matrices`; node numbers of the program be
 
 from __future__ import annotations
 
+import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,15 @@ from assembly.mesh.text_files import read_text, regular_file
 from assembly.types import AnyArray, Array, Index
 
 DIRECTIONS = (1, 2, 3, 4, 5, 6)
+
+# Matrix Market: banner, comments and the line of sizes; then lines that are no entries.
+HEADER = re.compile(rb"[^\n]*\n(?:[ \t\r]*(?:%[^\n]*)?\n)*[^\n]*\n?")
+NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?"
+WRONG = {
+    layout: re.compile(rb"^(?!(?:" + entry + NUMBER + rb")?[ \t\r]*$)[^\n]+$", re.MULTILINE)
+    for layout, entry in (("coordinate", rb"[ \t]*\d+[ \t]+\d+[ \t]+"), ("array", rb"[ \t]*"))
+}
+EXPONENTS = bytes.maketrans(b"dD", b"ee")
 
 
 @described
@@ -198,17 +209,37 @@ def _matrix_market(path: str | Path, n: int) -> Any:
     """A real (n, n) matrix of a Matrix Market file; InputError for any other."""
     file = regular_file(path)
     try:
-        rows, columns, entries, _, field, _ = scipy.io.mminfo(file)
+        rows, columns, entries, layout, field, _ = scipy.io.mminfo(file)
         if (rows, columns) != (n, n):
             raise ValueError(f"it is {rows} × {columns}, the dof map has {n} rows")
         if field not in ("real", "double", "integer", "unsigned-integer"):
             raise ValueError(f"its entries are {field}, expected real")
         if entries > file.stat().st_size:
             raise ValueError(f"{entries} entries are announced, the file is shorter")
-        return scipy.io.mmread(file)
+        return scipy.io.mmread(io.BytesIO(_checked_lines(file.read_bytes(), layout)))
     except (OSError, ValueError, OverflowError, MemoryError) as fault:
         reason = " ".join(str(fault).split()) or "too large for the memory"
         raise InputError(f"{path}: cannot be read as Matrix Market: {reason}") from None
+
+
+def _checked_lines(text: bytes, layout: str) -> bytes:
+    """A Matrix Market file with exponents as scipy reads them; ValueError names a wrong line.
+
+    scipy drops what follows a number: 1.42D+08 is 1.42 to it, and 1,42 is 1.
+    """
+    head = HEADER.match(text)
+    start = head.end() if head else 0
+    wrong = WRONG[layout].search(text, start)
+    if wrong is None and not text.endswith(b"\n"):
+        wrong = re.compile(rb"[^\n]*\Z").search(text, text.rfind(b"\n") + 1)
+    if wrong is not None:
+        line = text.count(b"\n", 0, wrong.start()) + 1
+        expected = "row, column and value" if layout == "coordinate" else "one value"
+        if WRONG[layout].match(wrong[0]) is None:
+            expected += " and a line end (the file may be cut off)"
+        shown = wrong[0][:80].decode("utf-8", "replace").strip()
+        raise ValueError(f"line {line}: expected {expected}, got {shown!r}")
+    return text[:start] + text[start:].translate(EXPONENTS)
 
 
 def _check_whole(labels: Array, path: str | Path) -> None:
@@ -270,7 +301,7 @@ def _whole(A: sp.csr_matrix) -> sp.csr_matrix:
 def _table(path: Path, columns: int, meaning: str) -> Array:
     """Numbers in rows, separated by blanks or commas; ** and # start comments."""
     lines = [
-        line.replace(",", " ").replace("D", "E")
+        line.replace(",", " ").replace("D", "E").replace("d", "e")
         for line in read_text(path).splitlines()
         if line.strip() and not line.lstrip().startswith(("*", "#"))
     ]

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.errors import SingularSystemError, StorageError
+from assembly.errors import MemoryLimitError, SingularSystemError, StorageError
 from assembly.types import Array, Index
 
 Structure = Literal["spd", "symmetric", "general"]
@@ -28,6 +28,7 @@ NARROWEST = 16  # columns at least: fewer cost more each
 TOGETHER = 64  # columns that MUMPS solves at a time, by default 32
 LARGE = 100_000  # DOFs from which freed memory is returned to the system
 ROOM = (50, 200)  # for pivoting, per cent of the estimate; the second where the first is too little
+PETSC_OUT_OF_MEMORY = 55  # PETSC_ERR_MEM
 TOO_LITTLE = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS: more room is needed
 OUT_OF_MEMORY, OUT_OF_CORE_FAULT = (-7, -13, -19), -90
 
@@ -155,6 +156,8 @@ class MumpsFactor:
             return int(factor.getMumpsInfog(1))
         except PETSc.Error as fault:
             self.destroy()
+            if fault.ierr == PETSC_OUT_OF_MEMORY:
+                raise self._too_large() from None
             raise SingularSystemError(
                 f"MUMPS could not factorize a {self.size}×{self.size} matrix: {fault}"
             ) from None
@@ -170,9 +173,15 @@ class MumpsFactor:
         if status == OUT_OF_CORE_FAULT:
             raise StorageError(f"out_of_core: the factor of {what} could not be written")
         if status in OUT_OF_MEMORY or status in TOO_LITTLE:
-            raise SingularSystemError(f"MUMPS: no memory for the factor of {what} (INFOG {status})")
+            raise self._too_large()
         raise SingularSystemError(
             f"MUMPS: {what} is singular or not positive definite (INFOG {status})"
+        )
+
+    def _too_large(self) -> MemoryLimitError:
+        return MemoryLimitError(
+            f"MUMPS: out of memory: the factor of a {self.size}×{self.size} matrix does not fit; "
+            "take a coarser mesh, or factors on disk (out_of_core)"
         )
 
     def solve(self, b: Array, transpose: bool) -> Array:

@@ -90,6 +90,10 @@ def read_mesh(source: str | Path | meshio.Mesh, kinds: tuple[str, ...]) -> Mesh:
     for k, block in enumerate(raw.cells):
         if block.type in kinds:
             nodes = np.asarray(block.data, dtype=np.intp)
+            if nodes.size and not (0 <= nodes.min() and nodes.max() < len(points)):
+                raise MeshError(
+                    f"{name}: a cell of type {block.type} has a node that the file does not have"
+                )
             if name.endswith(".med"):
                 nodes = _from_med(points, nodes, block.type)
             cells.setdefault(block.type, []).append(nodes)

@@ -16,7 +16,8 @@ from modal.periodic.floquet import floquet
 from modal.periodic.periodic_verdict import periodic_verdict
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict
-from modal.provenance.fingerprint import Periodic, PointPrints
+from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
+from modal.transient.equations import instants
 from modal.types import Array
 
 Period = float | Callable[..., float]
@@ -43,14 +44,16 @@ class ChartPoints:
 
     def prints(self) -> PointPrints:
         """The fingerprints of the family: its period and its matrices at a few instants of it."""
-        periodic = Periodic()
+        probe = MotionProbe()
 
         def of(point: Mapping[str, float]) -> Array:
             axes = self.grid.axes
             place = [int(np.argmax(axes[name] == value)) for name, value in point.items()]
-            return periodic.of(*self.motion(point), place)
+            model, period = self.motion(point)
+            times = period * np.random.default_rng([37, *place]).uniform(size=TIMES)
+            return probe.of(instants(model, times), period)
 
-        return PointPrints(self.grid.points, self.grid.sampled(), of, Periodic.rows)
+        return PointPrints(self.grid.points, self.grid.sampled(), of, MotionProbe.rows)
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         """The columns of the points of a tile."""

@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.reduction.affine import ROLES, AffineFamily, Coefficients, Point
-from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.types import Array
 
 Slices = tuple[slice, ...]
 
 TOLERANCE = 1e-9
 FLOOR = 1e-3  # share of its group's size that a quantity's size is at least: round-off is no change
-TIMES = 8  # instants of a period at which a periodic model is sampled
+TIMES = 8  # instants at which a motion is sampled
 ROWS = 2 + 2 * len(PARTS)  # of the fingerprint of one system
 GROUPS = {"M": 0} | dict.fromkeys(DAMPING_PARTS, 1) | dict.fromkeys(STIFFNESS_PARTS, 2)
 
@@ -39,6 +38,12 @@ def agree(one: Array, other: Array) -> bool:
         return False
     allowed = TOLERANCE * np.maximum(one[..., 1], other[..., 1])
     return bool(np.all(np.abs(one[..., 0] - other[..., 0]) <= allowed))
+
+
+def vector_rows(values: Array) -> Array:
+    """Rows (2, 2) of a vector: its products with two seeded random ones, and its length."""
+    signs = np.random.default_rng(29).choice([-1.0, 1.0], (2, len(values)))
+    return np.column_stack([signs @ values, np.full(2, np.linalg.norm(values))])
 
 
 def summed(rows: Array) -> Array:
@@ -158,8 +163,11 @@ class PointPrints:
         return summed(np.array([self.of(point) for point in self.points(tile)]))
 
 
-class Periodic:
-    """Fingerprints of models and callables A(t) that repeat after a period."""
+class MotionProbe:
+    """Fingerprints of motions by the matrices of a few instants: frozen systems, or A of x' = A x.
+
+    The first instant gives the scales of all.
+    """
 
     rows = 1 + ROWS
 
@@ -167,16 +175,13 @@ class Periodic:
         self._probe: Probe | None = None
         self._balance: Array | None = None
 
-    def of(self, model: Any, period: float, seed: Sequence[int]) -> Array:
-        """Rows of the period, s, and of the matrices at TIMES seeded instants in it."""
-        times = period * np.random.default_rng([37, *seed]).uniform(size=TIMES)
-        if is_second_order(model):
-            equations = SecondOrderModel(model)
-            samples = [self._system(equations.at(float(t)).system) for t in times]
-        else:
-            matrices = FirstOrderModel(model, 0.0)
-            samples = [self._matrix(matrices.first_order(float(t))) for t in times]
-        return np.vstack([[[period, abs(period)]], summed(np.array(samples))])
+    def of(self, instants: Sequence[FrozenSystem | Array], length: float) -> Array:
+        """Rows of the length of the motion, s, and of the instants together."""
+        samples = [
+            self._system(one) if isinstance(one, FrozenSystem) else self._matrix(one)
+            for one in instants
+        ]
+        return np.vstack([[[length, abs(length)]], summed(np.array(samples))])
 
     def _system(self, system: FrozenSystem) -> Array:
         self._probe = self._probe or Probe(system)

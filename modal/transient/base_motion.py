@@ -21,6 +21,7 @@ from assembly.errors import InputError
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.motion.moving import MovingBody
 from assembly.system.frozen import FrozenSystem
+from modal.data.integrity import checksum
 from modal.types import Array
 
 Shape = Literal["half-sine", "triangle", "sawtooth", "rectangle"]
@@ -241,7 +242,10 @@ def _history(acceleration: Any) -> _History:
 
 def _named(history: Any, direction: Any) -> str:
     if isinstance(history, _Record):
-        shown = f"record of {len(history.times)} values, checksum {hash(history.values.tobytes())}"
+        sum_of = checksum(history.times, history.values)[:12]
+        shown = f"record of {len(history.times)} values, checksum {sum_of}"
+    elif isinstance(history, _Function):
+        shown = f"function {getattr(history.function, '__qualname__', type(history.function))}"
     else:
         shown = repr(history)
     return f"BaseMotion({shown}, direction={direction!r})"

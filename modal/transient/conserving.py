@@ -57,12 +57,8 @@ class EnergyMomentum(Newton):
         for _ in range(self.ITERATIONS):
             am = (2.0 / h) * (vm - v)
             at = self.state(middle, q + 0.5 * h * vm, vm, am)
-            if self.factor is None:
-                M, C, K = at.tangents()
-                self._mass = M
-                self.factorize((2.0 / h) * M + C + (0.5 * h) * K, h)
-                fresh = True
-            assert self.factor is not None
+            fresh = fresh or self.factor is None
+            factor = self.factor or self.factorize(at, h)
             work = h * self.powers(at, force)
             unbalanced = force - at.residual
             d, more, gap, scale = None, 0.0, 0.0, 1.0
@@ -77,7 +73,7 @@ class EnergyMomentum(Newton):
                 if push > RESTING * h * scale:
                     more = -gap / push
                     unbalanced = unbalanced + more * d
-            change = np.asarray(self.factor.solve(unbalanced))
+            change = np.asarray(factor.solve(unbalanced))
             size = h * float(np.linalg.norm(change))
             if not np.isfinite(size):
                 break
@@ -100,6 +96,12 @@ class EnergyMomentum(Newton):
                 self.destroy()
             last = size
         raise ConvergenceError("Newton's method does not converge")
+
+    def matrix(self, at: Any, h: float) -> sp.csr_matrix:
+        """That of Newton's method for v_m; its mass also gives the direction of α d."""
+        M, C, K = at.tangents()
+        self._mass = M
+        return (2.0 / h) * M + C + (0.5 * h) * K
 
     def _direction(self, vm: Array, symmetries: Array) -> Array:
         """d: momentum of the motion v_m without resultant and moment."""

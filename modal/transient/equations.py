@@ -193,6 +193,15 @@ def is_second_order(model: Any) -> bool:
     )
 
 
+def instants(model: Any, times: Array) -> list[FrozenSystem | Array]:
+    """The frozen systems at times (P,), s, or A(t) of a callable."""
+    if is_second_order(model):
+        equations = SecondOrderModel(model)
+        return [equations.at(float(t)).system for t in times]
+    matrices = FirstOrderModel(model, float(times[0]))
+    return [matrices.first_order(float(t)) for t in times]
+
+
 def freezer(model: Any) -> Callable[[float], FrozenSystem]:
     """`model.freeze` as a function of time alone; InputError when it does not take a time."""
     if isinstance(model, FrozenSystem):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,23 @@ from modal.types import Array
 Force = Callable[[float], Array]
 
 
+@dataclass(frozen=True)
+class _Near:
+    """A stored guess for the displacements of all DOFs, the first row of a state's `path`."""
+
+    path: Array
+
+    @classmethod
+    def of(cls, memory: Mapping[str, Array], name: str) -> _Near | None:
+        return cls(memory[name][None]) if name in memory else None
+
+
+def _guess(name: str, near: Any) -> dict[str, Array]:
+    """The displacements that a state gives as a guess; none of a body alone."""
+    path = getattr(near, "path", None)
+    return {} if path is None else {name: path[0]}
+
+
 class Newton:
     """Newton's method in the steps of a model with `displaced`."""
 
@@ -29,11 +47,13 @@ class Newton:
         self.model, self.load = model, load
         self.factor: Factor | None = None
         self._near: Any = None
-        self._made_for = 0.0
+        self._arguments: tuple[Any, ...] = ()  # of the last state: t, q, v, a and its guess
+        self._made_for, self._made_at = 0.0, self._arguments  # the matrix: step and state
         self._ended: tuple[Array, Array, Any] | None = None
 
     def state(self, t: float, q: Array, v: Array, a: Array) -> Any:
         """The model displaced, its joints closed from the last state."""
+        self._arguments = (t, q, v, a, self._near)
         self._near = self.model.displaced(t, q, v, a, near=self._near)
         return self._near
 
@@ -74,9 +94,35 @@ class Newton:
     @abstractmethod
     def _step(self, t: float, h: float, state: State) -> tuple[State, Stages]: ...
 
-    def factorize(self, matrix: sp.csr_matrix, h: float) -> None:
-        """Take the matrix of Newton's method for steps of length h."""
-        self.factor, self._made_for = factorized(matrix), h
+    @abstractmethod
+    def matrix(self, at: Any, h: float) -> sp.csr_matrix:
+        """The matrix of Newton's method in a state, for steps of length h."""
+
+    def factorize(self, at: Any, h: float) -> Factor:
+        """The factors of the matrix of Newton's method, of the last state, for steps of length
+        h."""
+        self.factor = factorized(self.matrix(at, h))
+        self._made_for, self._made_at = h, self._arguments
+        return self.factor
+
+    def memory(self) -> dict[str, Array]:
+        """What the next step takes from earlier ones besides the state, as arrays."""
+        out = _guess("near", self._near)
+        if self.factor is not None:
+            *at, guess = self._made_at
+            out |= _guess("guess", guess) | {
+                name: np.asarray(value)
+                for name, value in zip("htqva", (self._made_for, *at), strict=True)
+            }
+        return out
+
+    def recall(self, memory: Mapping[str, Array]) -> None:
+        """Continue with what `memory` gave: the same matrix and the same guess, bit by bit."""
+        if "h" in memory:
+            self._near = _Near.of(memory, "guess")
+            at = self.state(float(memory["t"]), memory["q"], memory["v"], memory["a"])
+            self.factorize(at, float(memory["h"]))
+        self._near = _Near.of(memory, "near")
 
     def renew_for(self, h: float) -> None:
         """Drop the matrix where it belongs to another step length."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from assembly.errors import ConvergenceError, InputError
 from modal.transient.integrators.generalized_alpha import AlphaParameters
@@ -61,12 +62,9 @@ class NonlinearAlpha(Newton, AlphaParameters):
             q_new = q + h * v + h * h * ((0.5 - beta) * A + beta * A_new)
             v_new = v + h * ((1.0 - gamma) * A + gamma * A_new)
             at = self.state(t + h, q_new, v_new, a_new)
-            if self.factor is None:
-                M, C, K = at.tangents()
-                self.factorize((1.0 - am) / (1.0 - af) * M + gamma * h * C + beta * h * h * K, h)
-                fresh = True
-            assert self.factor is not None
-            change = np.asarray(self.factor.solve(force - at.residual))
+            fresh = fresh or self.factor is None
+            factor = self.factor or self.factorize(at, h)
+            change = np.asarray(factor.solve(force - at.residual))
             size = beta * h * h * float(np.linalg.norm(change))
             if not np.isfinite(size):
                 break
@@ -87,6 +85,12 @@ class NonlinearAlpha(Newton, AlphaParameters):
                 self.destroy()
             last = size
         raise ConvergenceError("Newton's method does not converge")
+
+    def matrix(self, at: Any, h: float) -> sp.csr_matrix:
+        """That of Newton's method for the accelerations A₁."""
+        M, C, K = at.tangents()
+        inertia = (1.0 - self.alpha_m) / (1.0 - self.alpha_f)
+        return inertia * M + self.gamma * h * C + self.beta * h * h * K
 
     def change_step(self, t: float, state: State, new: float) -> State:
         """The state as a step of length `new` expects it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -65,7 +64,8 @@ class ProjectedLoad:
 class ReducedTransient:
     """The reduced model that is integrated, and the way back to the full one.
 
-    model: the full one, with the loads `given` on it, of which the probes are recorded.
+    model: the full one, with the loads `given` on it, of which the probes are recorded, from the
+    displacement and velocity `start`.
     """
 
     motion: ReducedMotion
@@ -75,6 +75,7 @@ class ReducedTransient:
     given: tuple[Load, ...]
     probes: Probes
     model: Any
+    start: tuple[Array, Array]
 
     @property
     def period(self) -> float | None:
@@ -105,11 +106,10 @@ class ReducedTransient:
         """Those of several times."""
         return self.motion.freeze_many(times)
 
-    def state(self, initial: Any) -> tuple[Array, Array]:
+    @property
+    def state(self) -> tuple[Array, Array]:
         """Initial displacement and velocity (r,) in the coordinates of the reduced model."""
-        q, v = (
-            self.motion.coordinates(x[:, None])[:, 0] for x in initial_state(initial, self.full.n)
-        )
+        q, v = (self.motion.coordinates(x[:, None])[:, 0] for x in self.start)
         return q, v
 
     @property
@@ -128,13 +128,7 @@ class ReducedTransient:
 
     def settings(self) -> dict[str, Any]:
         """What tells a run on this basis from others."""
-        series = self.freeze_many(self.span)
-        digest = hashlib.sha256(series.Q.tobytes())
-        for values in series.values.values():
-            digest.update(values.tobytes())
-        return dict(
-            model=type(self.model).__name__, loads=repr(self.given), basis=digest.hexdigest()[:12]
-        )
+        return dict(model=type(self.model).__name__, loads=repr(self.given))
 
     def lifted(self, found: xr.Dataset) -> xr.Dataset:
         """The transient at the probes of the full model, and the size of what the basis misses."""
@@ -221,13 +215,14 @@ def on_basis(
     if not may_be_reduced(full):
         return None
     rows = chosen_probes(probes, full.n, full)
-    shapes = [shape for shape in initial_state(initial, full.n) if np.any(shape)]
+    start = initial_state(initial, full.n)
+    shapes = [shape for shape in start if np.any(shape)]
     forces = _directions(loads, freeze, span)
     period = getattr(model, "period", None)
     motion = motion_on_basis(freeze, span, MODES, ACCURACY, shapes, forces, period, free=True)
     if motion is None:
         return None
-    return ReducedTransient(motion, span, freeze, full, loads, rows, model)
+    return ReducedTransient(motion, span, freeze, full, loads, rows, model, start)
 
 
 def _directions(loads: tuple[Load, ...], freeze: Freeze, span: tuple[float, float]) -> list[Array]:

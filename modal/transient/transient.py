@@ -13,7 +13,6 @@ from tqdm import tqdm
 
 from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.errors import ConvergenceError, InputError
-from modal.data import checkpoint as checkpoints
 from modal.data.datasets import made_from
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.conserving import EnergyMomentum
@@ -29,7 +28,7 @@ from modal.transient.loads import Load, check_resolved, total_force
 from modal.transient.nonlinear import NonlinearAlpha, NonlinearLedger, check_nonlinear
 from modal.transient.records import Recorder, chosen_probes, run_attributes
 from modal.transient.reduced_transient import ReducedTransient, on_basis
-from modal.transient.run_checkpoint import restore_run, save_run
+from modal.transient.run_checkpoint import RunCheckpoint, run_prints, same_start
 from modal.transient.small_transient import on_shapes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import AdaptiveSteps, FixedSteps
@@ -167,7 +166,7 @@ def integrate(
         reduced = on_basis(model, span, initial, tuple(loads), probes)
         if reduced is not None:
             found = _integrated(
-                reduced, initial, displacement_tolerance, formalism=formalism, method=method,
+                reduced, displacement_tolerance, formalism=formalism, method=method,
                 step=step, rho_infinity=rho_infinity, every=every, checkpoint=checkpoint,
                 checkpoint_interval=checkpoint_interval, resume=resume, progress=progress,
             )  # fmt: skip
@@ -204,13 +203,17 @@ def integrate(
     steps = _steps(integrator, span, step, displacement_tolerance, norm, tuple(loads))
     settings |= dict(method=name, step=step, unknowns=len(first[0]), probes=list(rows.labels))
     recorder = Recorder(rows)
-    file = None if checkpoint is None else Path(checkpoint)
-    if resume and file is None:
+    if resume and checkpoint is None:
         raise InputError("resume: give checkpoint, the file of the run to continue")
+    stored = None
+    if checkpoint is not None:
+        full = model if isinstance(model, ReducedTransient) else None
+        start = same_start(*(full.start if full else first), full.given if full else loads)
+        prints = run_prints(model, span, loads, nonlinear)
+        stored = RunCheckpoint(Path(checkpoint), settings | start, prints)
     try:
-        if resume and file is not None and file.exists():
-            saved_run = checkpoints.load(file, settings)
-            state, energies = restore_run(saved_run, ledger, steps, recorder)
+        if resume and stored is not None and stored.file.exists():
+            state, energies = stored.restore(ledger, steps, recorder, integrator)
         else:
             state = integrator.start(span[0], steps.first_length, *first)
             initial_energy = ledger.energy(span[0], state.q, state.v)
@@ -229,8 +232,8 @@ def integrate(
                     t = span[1] if ended else accepted.start + accepted.length
                     now = accepted.state
                     recorder.add(t, now.q, now.v, energies.row(t, now))
-                    if file and (ended or time.monotonic() - saved >= checkpoint_interval):
-                        save_run(file, settings, accepted.state, energies, steps, recorder)
+                    if stored and (ended or time.monotonic() - saved >= checkpoint_interval):
+                        stored.save(accepted.state, energies, steps, recorder, integrator)
                         saved = time.monotonic()
                 bar.update(accepted.fraction - bar.n)
     finally:
@@ -243,7 +246,7 @@ def integrate(
 
 
 def _integrated(
-    reduced: ReducedTransient, initial: Any, displacement_tolerance: float | None, **options: Any
+    reduced: ReducedTransient, displacement_tolerance: float | None, **options: Any
 ) -> xr.Dataset | None:
     """The transient of a model on a reduced basis; None where the basis is too small for the
     tolerance and the model not too large for full order."""
@@ -252,7 +255,7 @@ def _integrated(
         _check_tolerance(allowed)
         allowed = BY_STEPS * allowed
     found = integrate(
-        reduced, reduced.span, reduced.state(initial), loads=reduced.loads, probes="all",
+        reduced, reduced.span, reduced.state, loads=reduced.loads, probes="all",
         displacement_tolerance=allowed, **options,
     )  # fmt: skip
     out = reduced.lifted(found)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assembly.boundary import out_of_memory
 from assembly.errors import FrozenMotionError, InputError, StorageError
 from assembly.materials.plausibility import PlausibilityWarning
 from studies.cli.completion import FILE, FOLDER, KIND, PARAMETER, SETTING, STUDY
@@ -315,6 +316,8 @@ def _run(arguments: list[str] | None) -> int:
         return fail(str(fault), EXIT_INPUT)
     except FrozenMotionError as fault:
         return fail(str(fault), EXIT_FAILED)
+    except MemoryError as fault:
+        return fail(str(out_of_memory("frozen-motion", fault)), EXIT_FAILED)
     except PlausibilityWarning as question:
         return fail(f"{question} (an error by --strict)", EXIT_INPUT)
     except click.Abort:

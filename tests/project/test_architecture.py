@@ -14,10 +14,11 @@ ROOT = Path(__file__).parents[2]
 
 
 ROOMS = (
-    "assembly.lazy",
     "assembly.errors",
     "assembly.types",
     "assembly.arguments",
+    "assembly.boundary",
+    "assembly.lazy",
     "assembly.magnitudes",
     "assembly.kinematics",
     "assembly.parallel",
@@ -36,11 +37,11 @@ ROOMS = (
     "modal.data",
     "modal.eigen",
     "modal.reduction",
+    "modal.provenance",
     "modal.proofs",
     "modal.transient",
     "modal.response",
     "modal.exchange",
-    "modal.provenance",
     "modal.tracking",
     "modal.maps",
     "modal.critical",
@@ -139,6 +140,7 @@ def test_no_module_lies_beside_the_rooms() -> None:
             "errors",
             "types",
             "arguments",
+            "boundary",
             "magnitudes",
             "kinematics",
             "dofs",

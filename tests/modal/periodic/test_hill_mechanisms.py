@@ -265,3 +265,17 @@ def test_modes_that_the_steps_do_not_resolve_are_not_known() -> None:
         assert np.allclose(np.sort(found.speeds), np.repeat(frequencies, 2), rtol=0.02)
         known = found.logs[np.isfinite(found.errors)]
         assert np.abs(known.real).max() <= 1e-9
+
+
+@pytest.mark.slow
+def test_a_point_of_a_chart_does_not_depend_on_the_points_before() -> None:
+    """So that a chart whose points have bases of their own is continued bit by bit."""
+
+    def chart(rod: assembly.Body) -> ChartPoints:
+        grid = Grid(lambda speed_rpm: buffered(rod, speed_rpm, 0.2), {}, {})
+        return ChartPoints(grid, lambda speed_rpm: 60.0 / speed_rpm, 2, ())
+
+    alone = chart(damped_rod(70)).verdict({"speed_rpm": 300.0})
+    after = chart(damped_rod(70))
+    after.verdict({"speed_rpm": 6000.0})
+    assert after.verdict({"speed_rpm": 300.0}) == alone

@@ -185,7 +185,7 @@ def test_resumed_run_equals_the_unbroken_one(tmp_path: Path) -> None:
 
         def freeze(self, t: float) -> FrozenSystem:
             self.calls += 1
-            if self.calls > 60:
+            if self.calls > 80:
                 raise KeyboardInterrupt
             return super().freeze(t)
 
