@@ -88,6 +88,8 @@ def inspect(
     onsets = list(_onsets(a, b, match, watched))
     if onsets and not fine and search.left > 0:
         return Doubt(_onset_place(a, b, match, onsets[0], search), onsets[0].first)
+    if fine:
+        onsets = _counted(a, b, match, onsets)
     if fine or a.variation is None or b.variation is None:
         return [*met, *onsets]
     placed: list[Encounter] = []
@@ -172,6 +174,29 @@ def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[E
         partner = -1 if second >= a.size else second
         middle = 0.5 * (a.at + b.at)
         yield Encounter(first, partner, middle, 0.0, onset.kind, newborn)
+
+
+def _counted(
+    a: Snapshot, b: Snapshot, match: Match, onsets: list[Encounter]
+) -> list[Encounter]:
+    """The onsets and ends of a step too short for two events that the numbers of growing modes
+    confirm.
+
+    Where one mode begins to grow as another ceases to, they have exchanged their names.
+    """
+    before, after = (_numbers_growing(s) for s in (a, b))
+    confirmed = {
+        "flutter onset": after[0] > before[0],
+        "divergence onset": after[1] > before[1],
+        "split": sum(after) < sum(before),
+    }
+    return [e for e in onsets if confirmed.get(e.kind, True)]
+
+
+def _numbers_growing(s: Snapshot) -> tuple[int, int]:
+    """How many elastic modes flutter, and how many diverge."""
+    oscillates, grows = regimes(*s.steady) & (s.kind == "elastic")
+    return int((grows & oscillates).sum()), int((grows & ~oscillates).sum())
 
 
 def regimes(lam: Complex, error: Array) -> Mask:
