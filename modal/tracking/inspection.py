@@ -176,9 +176,7 @@ def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[E
         yield Encounter(first, partner, middle, 0.0, onset.kind, newborn)
 
 
-def _counted(
-    a: Snapshot, b: Snapshot, match: Match, onsets: list[Encounter]
-) -> list[Encounter]:
+def _counted(a: Snapshot, b: Snapshot, match: Match, onsets: list[Encounter]) -> list[Encounter]:
     """The onsets and ends of a step too short for two events that the numbers of growing modes
     confirm.
 
@@ -270,10 +268,23 @@ def regime_changes(
     sign_each = np.where(grows, -1.0, 1.0)
     extreme = (sign_each * (along.real - level)).max(axis=0)
     reached = ((extreme + off > 0.0) & (off > level)) | (extreme > 0.0)
+    reached |= _tangents_meet(
+        [sign_each * x for x in (one.real - level, two.real - level)],
+        [sign_each * x.real for x in (slope, onward)],
+    )
     yield reached & usable & (grows == (two.real > level)), -sign_each * along.real
     curve = np.sign(one.imag) * along.imag
     reached = curve.min(axis=0) - hermite.error(*(x.imag for x in ends)) < 0.0
     yield reached & usable & (one.imag * two.imag > 0.0), curve
+
+
+def _tangents_meet(ends: list[Array], slopes: list[Array]) -> Mask:
+    """Whether the tangents at both ends meet above zero inside the step: a concave curve between
+    them, negative at both, may pass zero."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau = (ends[1] - ends[0] - slopes[1]) / (slopes[0] - slopes[1])
+        height = ends[0] + slopes[0] * tau
+    return np.asarray((slopes[0] > 0.0) & (slopes[1] < 0.0) & (height > 0.0))
 
 
 def veerings_inside(
