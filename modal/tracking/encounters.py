@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assembly.errors import FrozenMotionError
 from modal.tracking.matching import CLUSTER, Match, Overlap, align
-from modal.tracking.onsets import growth_floor
+from modal.tracking.onsets import grows
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex
 
@@ -217,8 +217,7 @@ def _agrees(least: complex, gap: float, kind: Kind) -> bool:
 
 def _growing(s: Snapshot, modes: ArrayLike) -> int:
     """How many of some modes grow."""
-    lam, error = s.steady
-    return int((lam.real > growth_floor(lam) + error)[modes].sum())
+    return int(grows(*s.steady)[modes].sum())
 
 
 def _cross_mac(match: Match, overlap: Overlap, i: int, j: int) -> float:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from modal.tracking import hermite
 from modal.tracking.encounters import Encounter
 from modal.tracking.matching import CLUSTER, Match
-from modal.tracking.onsets import find_onsets, growth_floor
+from modal.tracking.onsets import find_onsets, grows, growth_floor
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
 
@@ -199,8 +199,7 @@ def _numbers_growing(s: Snapshot) -> tuple[int, int]:
 
 def regimes(lam: Complex, error: Array) -> Mask:
     """Whether each mode oscillates, and whether it grows, (2, …): steady values and errors."""
-    floor = growth_floor(lam)
-    return np.stack([np.abs(lam.imag) > floor, lam.real > floor + error])
+    return np.stack([np.abs(lam.imag) > growth_floor(lam), grows(lam, error)])
 
 
 def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
@@ -264,15 +263,15 @@ def regime_changes(
     usable = moves & np.isfinite(slope) & np.isfinite(onward)
     along = hermite.along(hermite.coefficients(*ends))
     off = hermite.error(*(x.real for x in ends))
-    grows = one.real > level
-    sign_each = np.where(grows, -1.0, 1.0)
+    growing = one.real > level
+    sign_each = np.where(growing, -1.0, 1.0)
     extreme = (sign_each * (along.real - level)).max(axis=0)
     reached = ((extreme + off > 0.0) & (off > level)) | (extreme > 0.0)
     reached |= _tangents_meet(
         [sign_each * x for x in (one.real - level, two.real - level)],
         [sign_each * x.real for x in (slope, onward)],
     )
-    yield reached & usable & (grows == (two.real > level)), -sign_each * along.real
+    yield reached & usable & (growing == (two.real > level)), -sign_each * along.real
     curve = np.sign(one.imag) * along.imag
     reached = curve.min(axis=0) - hermite.error(*(x.imag for x in ends)) < 0.0
     yield reached & usable & (one.imag * two.imag > 0.0), curve
