@@ -36,21 +36,21 @@ def unstable_not_followed(
     if not checks or freeze(float(at[0])).n > ALL_MODES:
         return number
 
-    def examine(n: int) -> int:
-        if number[n] == UNKNOWN:
-            number[n] = _beyond(freeze(float(at[n])), eigenvalues[n], error[n])
-        return int(number[n])
-
     drawn = np.random.default_rng(13).permutation(len(at))[: checks - 1]
     places = np.unique([0, len(at) - 1, *drawn]).tolist()
-    open_steps = list(pairwise(places))
-    while open_steps:
-        first, last = open_steps.pop()
-        if last - first > 1 and examine(first) != examine(last):
-            middle = (first + last) // 2
-            open_steps += [(first, middle), (middle, last)]
-    for n in places:
-        examine(n)
+    spans = list(pairwise(places))
+    while places:
+        for n in places:
+            number[n] = _beyond(freeze(float(at[n])), eigenvalues[n], error[n])
+        differing = [
+            (a, b)
+            for a, b in spans
+            if b - a > 1 and min(number[a], number[b]) >= 0 and number[a] != number[b]
+        ]
+        places = [(a + b) // 2 for a, b in differing]
+        spans = [
+            part for (a, b), m in zip(differing, places, strict=True) for part in ((a, m), (m, b))
+        ]
     return number
 
 

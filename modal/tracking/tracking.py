@@ -244,7 +244,7 @@ def track(
             at[: recorder.count],
             values["eigenvalue"],
             values["condition_number"] * values["backward_error"] * abs(values["eigenvalue"]),
-            int(checks) if speed is None else 0,
+            int(checks) if speed is None and recorder.count == len(at) else 0,
         )
         return tracks_dataset(name, at[: recorder.count], values, attributes)
 

@@ -41,8 +41,8 @@ class Recorder:
 
     k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
     them, or grew. solve(s): the modes at an extra instant. rate: speed of the parameter, 1 for
-    time, None for a parameter that is steady at each value. span: length of the sweep. carry(snapshot): the
-    same modes in the coordinates of the latest snapshots.
+    time, None for a parameter that is steady at each value. span: length of the sweep.
+    carry(snapshot): the same modes in the coordinates of the latest snapshots.
 
     `state` is replaced in one assignment, after all of an instant is written: an interruption at
     any moment leaves the record of whole instants.
