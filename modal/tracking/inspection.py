@@ -251,8 +251,8 @@ def _hidden_onset(
 def regime_changes(
     ends: tuple[Complex, Complex, Complex, Complex], errors: tuple[Array, Array]
 ) -> Iterator[tuple[Mask, Array]]:
-    """Which modes may start and stop growing, and which oscillating, inside their steps, (…, R);
-    and the curves (PLACES, …, R) that are lowest there.
+    """Which modes may start and stop growing, and which oscillating, inside the step, (R,); and the
+    curves (PLACES, R) that are lowest there.
 
     ends: steady values at both ends, and slopes there times the length of the step; errors: of the
     values.
@@ -340,10 +340,10 @@ def veerings_inside(
 
 @dataclass(frozen=True)
 class Distances:
-    """The differences of all pairs of modes inside their steps.
+    """The differences of all pairs of modes inside a step.
 
     pairs: places of the modes of each pair. ends: at both ends, and their slopes times the length
-    of the step; size: the larger |λ|. along (PLACES, …, pairs): between the ends. passes: whether
+    of the step; size: the larger |λ|. along (PLACES, pairs): between the ends. passes: whether
     the order of frequency changes; unclear, approach: whether it may, and whether the distance has
     a least value inside.
     """
@@ -356,21 +356,9 @@ class Distances:
     unclear: Mask
     approach: Mask
 
-    def step(self, n: int) -> Distances:
-        """Those of step n, of several."""
-        return Distances(
-            self.pairs,
-            [x[n] for x in self.ends],
-            self.size[n],
-            self.along[:, n],
-            self.passes[n],
-            self.unclear[n],
-            self.approach[n],
-        )
-
 
 def distances_inside(lam: tuple[Complex, Complex], slope: tuple[Complex, Complex]) -> Distances:
-    """From λ and slopes times the length of the step at both ends, each (…, R)."""
+    """From λ and slopes times the length of the step at both ends, each (R,)."""
     p, q = np.triu_indices(lam[0].shape[-1], 1)
     d = [x[..., p] - x[..., q] for x in (*lam, *slope)]
     absolute = np.abs(lam[0])
