@@ -12,9 +12,10 @@ import numpy as np
 from assembly.arguments import as_number
 from assembly.errors import FrozenMotionError, InputError
 from modal.tracking.encounters import Encounter, continued, examine, swapped_pairs
-from modal.tracking.inspection import Doubt, Search, inspect
+from modal.tracking.inspection import inspect
 from modal.tracking.matching import Match, Overlap, align, assign
 from modal.tracking.snapshot import Snapshot
+from modal.tracking.veerings import Doubt, Search
 from modal.types import Complex, Mask
 
 # Halvings for a mode that merges with another: more do not help.
