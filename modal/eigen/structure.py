@@ -70,22 +70,19 @@ def _alone(lam: Complex) -> Mask:
 
 
 def left_vectors(
-    quadratic: Quadratic, chosen: Pairs, found: Pairs, adjoint: Callable[[], Pairs] | None
+    quadratic: Quadratic, chosen: Pairs, adjoint: Callable[[], Pairs] | None
 ) -> Complex:
-    """Left vectors (n, k) of the chosen, the first of those found, with yᴴ(2λM + C)x = 1.
+    """Left vectors (n, k) of the chosen, with yᴴ(2λM + C)x = 1.
 
-    Symmetric M, C, K: y = x̄. Conservative: y is the right vector of −λ̄, which is x itself on the
-    axis. Otherwise, or when −λ̄ is not among those `found`, those the backend has, or conjugates of
-    the right vectors of the transposed problem, which `adjoint` solves; and where these are not
-    there or poor, by inverse iteration. Raises AccuracyError when that too finds none.
+    Symmetric M, C, K: y = x̄. Conservative and on the axis: y = x. Otherwise those the backend has,
+    or conjugates of the right vectors of the transposed problem, which `adjoint` solves. Poor or
+    missing ones by inverse iteration; AccuracyError when that finds none.
     """
     if quadratic.conservative and not chosen.eigenvalues.real.any():
         return paired(quadratic, chosen, chosen.right)
     if quadratic.symmetric:
         return paired(quadratic, chosen, chosen.right.conj())
     left = chosen.left
-    if quadratic.conservative:
-        left = _mirrored(chosen, found) if left is None else left
     if left is None and adjoint is not None:
         left = _transposed(chosen, adjoint)
     if left is None:
@@ -99,15 +96,6 @@ def left_vectors(
         worst = np.where(np.isnan(error), np.inf, error).max()
         raise AccuracyError(f"a left vector has backward error {worst:.1e}")
     return paired(quadratic, chosen, left)
-
-
-def _mirrored(chosen: Pairs, found: Pairs) -> Complex | None:
-    """The right vectors of −λ̄ of a conservative instant, or None when one is not found."""
-    partner = [
-        j if value.real == 0.0 else _closest(found.eigenvalues, -value.conjugate())
-        for j, value in enumerate(chosen.eigenvalues)
-    ]
-    return found.right[:, np.array(partner)] if all(j >= 0 for j in partner) else None
 
 
 def _transposed(chosen: Pairs, adjoint: Callable[[], Pairs]) -> Complex:
@@ -153,34 +141,3 @@ def paired(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
     terms = np.abs(2.0 * lam) * np.linalg.norm(MX, axis=0) + np.linalg.norm(CX, axis=0)
     sound = np.abs(pairing) > DEFECTIVE * terms * np.linalg.norm(Y, axis=0)
     return np.asarray(Y / np.where(sound, pairing, 1.0).conj())
-
-
-def corrected(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
-    """The eigenvalues after one two-sided Rayleigh correction λ − yᴴQ(λ)x, y paired with x to one.
-
-    The error that is left is of second order in those of x and y: what a nearly defective pair
-    elsewhere costs the others in an Arnoldi process is made good. Only where the correction is
-    above the round-off of yᴴQ(λ)x itself, small, and λ stands alone; an eigenvalue on the axis of a
-    reversible instant stays there.
-    """
-    lam, X = pairs.eigenvalues, pairs.right
-    change = np.einsum("ij,ij->j", left.conj(), quadratic.residual(lam, X))
-    terms = quadratic.terms(lam, X)
-    floor = ROUNDING * np.einsum("ij,ij->j", np.abs(left), terms)
-    apply = (np.abs(change) > floor) & (np.abs(change) <= 1e-3 * np.abs(lam))
-    apply &= np.abs(quadratic.pairing(lam, left, X) - 1.0) < 1e-6
-    for group in clusters(lam):
-        if len(group) > 1:
-            apply[group] = False
-    if quadratic.reversible:
-        change = np.where(lam.real == 0.0, 1j * change.imag, change)
-    better = np.asarray(lam - np.where(apply, change, 0.0))
-    gain = quadratic.backward_error(better, X) <= quadratic.backward_error(lam, X)
-    return np.asarray(np.where(gain, better, lam))
-
-
-def _closest(eigenvalues: Complex, value: complex) -> int:
-    """The index of the eigenvalue that equals the value to 1e-8, or −1."""
-    distance = np.abs(eigenvalues - value)
-    j = int(distance.argmin())
-    return j if distance[j] <= 1e-8 * abs(value) else -1

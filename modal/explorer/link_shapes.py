@@ -18,8 +18,7 @@ ACCURACY = 1e-8  # relative, of the eigenvalues; that of modal.track
 def link_modes(first: FrozenSystem, times: tuple[float, float], count: int) -> ModesAt | None:
     """The `count` lowest modes at any time between two, s; None without bases that hold them.
 
-    first: the frozen system at one of the times. A body keeps its bases: after a track they are
-    there.
+    first: the frozen system at one of the times.
     """
     machine = linked(first)
     if machine is None:

@@ -17,9 +17,9 @@ from modal.maps.verdict_columns import NOISE, SHARPEST, VALIDATION, columns
 from modal.proofs.judge import Verdict, judge
 from modal.provenance.fingerprint import ROWS, PointPrints, Probe
 from modal.provenance.link_prints import LinkProbe
-from modal.reduction.link_check import check_links
 from modal.reduction.link_instants import Options
 from modal.reduction.link_reducer import LinkModes, LinkReducer, Points, linked
+from modal.reduction.spot_check import check_links
 from modal.types import Array, Index, Mask
 
 # Points of one mechanism: its number in the list, their numbers and times.

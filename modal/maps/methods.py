@@ -147,8 +147,6 @@ class ReducedMethod:
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the basis on the training points, complete it on random ones, check it."""
         self.reducer = ProvingReducer(self.family, self.span, self.k, self.tolerance, self.threads)
-        if self.checks and not self.family.rigid.shape[1]:
-            self.reducer.probe()
         self.reducer.train(self.training)
         self.reducer.train(self.validation)
         drawn = self.grid.drawn(4 * self.checks, seed=9)

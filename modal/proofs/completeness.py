@@ -213,15 +213,12 @@ class Completeness:
         return np.tensordot(padded(weights, projected), projected.matrices, axes=1)
 
     def _reference_image(self, projected: Projected) -> tuple[Array, Array]:
-        """Weak and strong sketches of K_ref V, (p, r) each."""
+        """Sketches Θ and Ξ of K_ref V, (p, r) each."""
         weights = padded(self.reference.weights, projected)
         weights = weights + self.reference.shift * padded(self.reference.mass_weights, projected)
-        pairs = (
-            (projected.weak, projected.weak_transposed),
-            (projected.strong, projected.strong_transposed),
-        )
-        weak, strong = (np.tensordot(weights, 0.5 * (a + b), axes=1) for a, b in pairs)
-        return weak, strong
+        symmetric = 0.5 * (projected.sketches + projected.adjoint_sketches)
+        theta, xi = np.tensordot(weights, symmetric, axes=1)
+        return theta, xi
 
     def theta(self, forms: ComplementForms, at: Coefficients, stiffness: Array) -> Array:
         """θ (P,) of the head of this file; stiffness (P,): W² + γW, (rad/s)²."""

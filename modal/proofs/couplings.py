@@ -30,29 +30,29 @@ def couple_skew(projected: Projected, image: tuple[Array, Array], weights: Array
 def images(
     projected: Projected, image: tuple[Array, Array], weights: Array
 ) -> tuple[list[Array], list[Array]]:
-    """Weak and strong sketches of BV and BᵀV without their part along K_ref V.
+    """Sketches Θ and Ξ of BV and BᵀV without their part along K_ref V.
 
     In K_ref-orthonormal coordinates.
     """
     weights = padded(weights, projected)
     small = np.tensordot(weights, projected.matrices, axes=1)
     out = []
-    for weak, strong, inside in (
-        (projected.weak, projected.strong, small),
-        (projected.weak_transposed, projected.strong_transposed, small.T),
-    ):
+    for sketches, inside in ((projected.sketches, small), (projected.adjoint_sketches, small.T)):
         share = inside / (projected.frequency**2)[:, None]
         out.append(
             [
-                (np.tensordot(weights, sketch, axes=1) - whole @ share) / projected.frequency
-                for sketch, whole in zip((weak, strong), image, strict=True)
+                (sketch - whole @ share) / projected.frequency
+                for sketch, whole in zip(
+                    np.tensordot(weights, sketches, axes=1), image, strict=True
+                )
             ]
         )
     return out[0], out[1]
 
 
-def dual_norm(weak: Array, strong: Array) -> float:
-    return UNDERESTIMATE * float(np.sqrt(np.linalg.norm(weak, 2) * np.linalg.norm(strong, 2)))
+def dual_norm(theta: Array, xi: Array) -> float:
+    """Bound of the norm dual to K_ref from the two sketches."""
+    return UNDERESTIMATE * float(np.sqrt(np.linalg.norm(theta, 2) * np.linalg.norm(xi, 2)))
 
 
 def orthonormal(reference: ReferenceOperator, V: Array) -> tuple[tuple[Array, Array], float]:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 
-from assembly.bodies.reduced import ReducedBody
+from assembly.bodies.reduced import ReducedBody, fixed_operators
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from assembly.system.frozen import FrozenSystem
-from modal.reduction.link_basis import LinkBasis
-from modal.reduction.link_reducer import link_bases
+from modal.reduction.link_reducer import LinkLoads, link_loads
 from modal.types import Index
 
 SHAPES = 4  # random ones of a link
@@ -30,8 +29,8 @@ class LinkProbe:
     def __init__(self, first: MechanismSystem) -> None:
         self._first = first.mechanism
         slaves = link_slaves(self._first, first.driven)
-        bases = link_bases(self._first)
-        self._links = {name: _sampled(basis, slaves[name]) for name, basis in bases.items()}
+        loads = link_loads(self._first)
+        self._links = {name: _sampled(link, slaves[name]) for name, link in loads.items()}
         self._small: tuple[Mechanism, ReducedMechanism] | None = None
 
     def system(self, system: FrozenSystem) -> FrozenSystem:
@@ -45,11 +44,10 @@ class LinkProbe:
         return self._small[1].freeze(system.t, system.transport, prestress, system.driven)
 
 
-def _sampled(basis: LinkBasis, slaves: Index) -> ReducedBody:
+def _sampled(link: LinkLoads, slaves: Index) -> ReducedBody:
     """The link in the unit displacements of the slaves, its rigid motions and random shapes."""
-    body, terms = basis.body, basis.family.terms
-    operators = [term.operator for term in terms]
-    M, K = (operators[basis.numbers[name, 0]] for name in "MK")
+    body, operators = link.body, fixed_operators(link.body, link.stressing, link.units)
+    M, K = operators["M", 0], operators["K", 0]
     units = np.zeros((body.size, len(slaves)))
     units[slaves, np.arange(len(slaves))] = 1.0
     random = np.random.default_rng(53).choice([-1.0, 1.0], (body.size, SHAPES))
@@ -62,5 +60,6 @@ def _sampled(basis: LinkBasis, slaves: Index) -> ReducedBody:
     # Cholesky's factor, which round-off changes little, unlike vectors of eigenvalues.
     L = la.cholesky(scale[:, None] * gram * scale, lower=True)
     V = np.asarray(la.solve_triangular(L, (X * scale).T, lower=True).T)
-    matrices = np.stack([V.T @ np.asarray(operator @ V) for operator in operators])
-    return ReducedBody.of(body, V, slaves, basis.numbers, matrices, basis.loads.shape[1])
+    matrices = np.stack([V.T @ np.asarray(operator @ V) for operator in operators.values()])
+    numbers = {key: k for k, key in enumerate(operators)}
+    return ReducedBody.of(body, V, slaves, numbers, matrices, link.stressing.shape[1])

@@ -16,7 +16,7 @@ than half its value: 6e-7 at p = 32.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,11 +25,11 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.linalg.combination import Kronecker
-from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.affine import AffineFamily, Term
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.projection import projections
 from modal.reduction.reference_operator import ReferenceOperator
-from modal.types import Array, Complex, Index
+from modal.types import Array, Index
 
 SKETCHES = 32
 LANCZOS_STEPS = 30
@@ -40,18 +40,16 @@ UNDERESTIMATE = 2.0  # by which a sketched norm may be too small (see above)
 class Projected:
     """What a point needs, nothing of order n.
 
-    matrices (J, r, r): VᵀA_jV. weak (J, p, r): Θ A_j V, and strong (J, p, r): Ξ A_j V. symmetry
-    (J,). weak_transposed, strong_transposed: the same of A_jᵀ (equal up to sign where A_j has a
-    symmetry). frequency (r,): square roots of the Ritz values of K_ref, in whose M-orthonormal
-    coordinates all is. overlap (m, r): RᵀM V of the M-orthonormal rigid fields. resolved: rad/s,
-    below which the basis holds every reference mode. shift σ of K_ref.
+    matrices (J, r, r): VᵀA_jV. sketches (J, 2, p, r): Θ A_j V and Ξ A_j V; adjoint_sketches: the
+    same of A_jᵀ (equal up to sign where A_j has a symmetry). symmetry (J,). frequency (r,): square
+    roots of the Ritz values of K_ref, in whose M-orthonormal coordinates all is. overlap (m, r):
+    RᵀM V of the M-orthonormal rigid fields. resolved: rad/s, below which the basis holds every
+    reference mode.
     """
 
     matrices: Array
-    weak: Array
-    strong: Array
-    weak_transposed: Array
-    strong_transposed: Array
+    sketches: Array
+    adjoint_sketches: Array
     symmetry: Index
     frequency: Array
     overlap: Array
@@ -139,13 +137,36 @@ class ReducedBasis:
         return made
 
     @property
+    def terms(self) -> Sequence[Term]:
+        """The operators A_j."""
+        return self.family.terms
+
+    @property
+    def V(self) -> Array:
+        """The vectors, (n, r)."""
+        return self.columns.V
+
+    @property
+    def sketches(self) -> Array:
+        """Θ and Ξ, (2, p, n)."""
+        return np.stack([self.theta.T, self.xi.T])
+
+    @property
     def complete(self) -> bool:
         """True when V spans everything: the reduced problem is the problem."""
         return self.columns.size == self.family.n
 
+    def free(self, residuals: Array) -> Array:
+        """Residuals (n, q) less what constraints take: nothing of a body."""
+        return residuals
+
+    def solve(self, block: Array) -> Array:
+        """K_ref⁻¹ block, (n, q)."""
+        return self.reference.solve(block)
+
     def grow(self, residuals: Array) -> int:
         """Add K_ref⁻¹ residuals (n, q); returns how many directions were new."""
-        return self.include(self.reference.solve(residuals))
+        return self.include(self.solve(residuals))
 
     def include(self, vectors: Array) -> int:
         """Add what the vectors (n, q) bring; returns how many directions were new."""
@@ -196,10 +217,8 @@ class ReducedBasis:
         self.rotation = Z
         return Projected(
             matrices,
-            sketched[:, 0],
-            sketched[:, 1],
-            transposed[:, 0],
-            transposed[:, 1],
+            sketched,
+            transposed,
             symmetry,
             np.sqrt(np.maximum(squares, np.finfo(float).tiny)),
             self._overlap @ Z,
@@ -223,10 +242,7 @@ def rigid_fields(rigid: Array, reference: ReferenceOperator) -> Array:
 
 
 class Sketches:
-    """Θᵀ and Ξᵀ (n, SKETCHES): see the head of this file. Seeded: a sweep repeats bit by bit.
-
-    The solves for Θ are done along with the next ones of the reference operator.
-    """
+    """Θᵀ and Ξᵀ (n, SKETCHES): see the head of this file. Seeded: a sweep repeats bit by bit."""
 
     def __init__(self, reference: ReferenceOperator) -> None:
         n = reference.family.n
@@ -238,14 +254,9 @@ class Sketches:
             low, high = mass_bounds(mass, diagonal)
         random = rng.standard_normal((n, SKETCHES))
         random *= np.sqrt(high * diagonal / SKETCHES)[:, None]
-        self._theta = reference.later(random)
+        self.theta = reference.solve(random)
         self.xi = rng.standard_normal((n, SKETCHES))
         self.xi *= np.sqrt(1.0 / (low * diagonal * SKETCHES))[:, None]
-
-    @property
-    def theta(self) -> Array:
-        """Θᵀ."""
-        return self._theta.solutions()[0]
 
 
 def mass_bounds(mass: Any, diagonal: Array) -> tuple[float, float]:
@@ -267,11 +278,3 @@ def mass_bounds(mass: Any, diagonal: Array) -> tuple[float, float]:
         q, found = image[:, k].copy(), k + 1
     theta = la.eigvalsh(Q[:, :found].T @ image[:, :found])
     return max(0.9 * float(theta[0]), 1e-6), 1.1 * float(theta[-1])
-
-
-def stacked(at: Coefficients, eigenvalues: Complex) -> Complex:
-    """γ_j = λ²m_j + λc_j + k_j of every eigenpair, (P, k, J)."""
-    lam = eigenvalues[..., None]
-    return np.asarray(
-        lam**2 * at.mass[:, None, :] + lam * at.damping[:, None, :] + at.stiffness[:, None, :]
-    )

@@ -16,11 +16,19 @@ from assembly.linalg.combination import Pattern
 from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from assembly.types import Inexact
-from modal.reduction.affine import ROLES, AffineFamily, Point, multipliers, shares_operators
+from modal.reduction.affine import (
+    ROLES,
+    AffineFamily,
+    Coefficients,
+    Point,
+    multipliers,
+    shares_operators,
+)
 from modal.reduction.basis import UNDERESTIMATE
 from modal.reduction.projection import projections
 from modal.reduction.reduced_motion import ReducedMotion
 from modal.reduction.reducer import Reducer
+from modal.reduction.residuals import dual_squares, sketched
 from modal.types import Array
 
 PROBED = 3  # instants whose matrices tell whether they share their operators
@@ -38,7 +46,7 @@ class BodyMotion(ReducedMotion):
         found = reducer.projected  # without the operators that other motions of the basis brought
         # By operator: VᵀA_jV (J, r, r), and the sketches Θ A_j V and Ξ A_j V (J, 2, p, r).
         self._matrices = found.matrices
-        self._sketches = np.stack([found.weak, found.strong], axis=1)
+        self._sketches = found.sketches
         r = found.size
         self._pattern = Pattern(r, np.tile(np.arange(r), r), np.arange(0, r * r + 1, r))
         self._description = f"reduced basis of {r} vectors, accuracy {reducer.tolerance:g}"
@@ -104,18 +112,14 @@ class BodyMotion(ReducedMotion):
         of the mass, √kg m. q, v, a: displacement, velocity and acceleration (P, r, k); f: forces
         on the full model (P, n, k)."""
         systems = [self._frozen(float(t)) for t in times]
-        J, _, p, r = self._sketches.shape
-        flat = self._sketches.reshape(J, -1)
-        residual = np.zeros((len(times), 2 * p, q.shape[2]), dtype=np.result_type(q, v, a))
-        for names, x in zip(ROLES, (a, v, q), strict=True):
-            table = multipliers([self._family.row(system, names) for system in systems], J)
-            residual = residual + (table @ flat).reshape(-1, 2 * p, r) @ x
+        rows = ([self._family.row(system, names) for system in systems] for names in ROLES)
+        at = Coefficients(*(multipliers(row, len(self._sketches)) for row in rows))
+        residual = sketched(self._sketches, at, (a, v, q))
         if f is not None:
-            whole = np.concatenate([self._basis.theta.T, self._basis.xi.T])
-            residual = residual - whole @ f
-        norms = np.linalg.norm(residual.reshape(len(times), 2, p, -1), axis=2)
-        energy = np.sqrt(norms[:, 0] * norms[:, 1])
-        return UNDERESTIMATE * energy, UNDERESTIMATE * norms[:, 0]
+            residual = np.asarray(residual - self._basis.sketches @ f[:, None])
+        return UNDERESTIMATE * np.sqrt(dual_squares(residual)), UNDERESTIMATE * np.linalg.norm(
+            residual[:, 0], axis=1
+        )
 
     def round_off(self, sizes: Array) -> Array:
         """Of eigenvalues of some sizes |λ|, rad/s, per unit condition."""

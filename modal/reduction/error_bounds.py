@@ -25,6 +25,7 @@ from modal.reduction.affine import Coefficients
 from modal.reduction.basis import UNDERESTIMATE, Projected
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ROUND_OFF
+from modal.reduction.residuals import dual_squares, roles_of_modes, sketched
 from modal.types import Array, Complex, Index
 
 AMPLIFICATION = 8.0  # largest value of 1/(1 − β) that is used
@@ -92,21 +93,9 @@ def dual_norms(
     projected: Projected, at: Coefficients, lam: Complex, vectors: Complex, transposed: bool
 ) -> Array:
     """√(‖K_ref⁻¹r‖_M ‖r‖_{M⁻¹}) ≥ ‖r‖ in the K_ref⁻¹ norm, (P, k), from the sketches."""
-    weak = projected.weak_transposed if transposed else projected.weak
-    strong = projected.strong_transposed if transposed else projected.strong
-    at_lambda = (lam.conj() if transposed else lam)[..., None]
-    out = np.ones(lam.shape)
-    for sketch in (weak, strong):
-        J, p, r = sketch.shape
-        flat = sketch.reshape(J, p * r)
-        total = np.zeros((*lam.shape, p), dtype=complex)
-        for power, part in ((2, at.mass), (1, at.damping), (0, at.stiffness)):
-            if not np.any(part):
-                continue
-            image = np.matmul((part @ flat).reshape(-1, p, r), vectors).transpose(0, 2, 1)
-            total += image * at_lambda**power
-        out *= np.linalg.norm(total, axis=2)
-    return np.sqrt(out)
+    sketches = projected.adjoint_sketches if transposed else projected.sketches
+    roles = roles_of_modes(lam.conj() if transposed else lam, vectors)
+    return np.sqrt(dual_squares(sketched(sketches, at, roles)))
 
 
 def derivative_pairing(projected: Projected, at: Coefficients, modes: SmallModes) -> Complex:

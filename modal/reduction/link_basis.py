@@ -10,7 +10,7 @@ first elastic frequency, is factorized once.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
 from assembly.bodies.reduced import Key, ReducedBody, fixed_operators
-from modal.reduction.affine import AffineFamily, Coefficients
+from modal.reduction.affine import AffineFamily, Coefficients, Term
 from modal.reduction.basis import ReducedBasis, Sketches
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index
@@ -34,15 +34,33 @@ class LinkBasis:
 
     loads (n, k): unit forces and moments of joints and loads, each with its geometric stiffness.
     ties (n, m): loads by which joints and applied forces may act in the equations of the vibration.
-    units: the unit kinematics that occur. `version` counts how often the basis has grown.
+    units: the unit kinematics that occur. rotations: matrices (n, n) of unit moments on best-fit
+    rotations, by the numbers of joint points. `version` counts how often the basis has grown.
     """
 
-    def __init__(self, body: Body, loads: Array, ties: Array, units: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        body: Body,
+        loads: Array,
+        ties: Array,
+        units: tuple[int, ...],
+        rotations: Mapping[int, tuple[Any, ...]],
+    ) -> None:
         self.body, self.loads, self.version = body, loads, 0
         operators = fixed_operators(body, loads, units)
+        operators |= {
+            (f"rotation {point}", axis): matrix
+            for point, matrices in rotations.items()
+            for axis, matrix in enumerate(matrices)
+        }
         self.numbers: dict[Key, int] = {key: k for k, key in enumerate(operators)}
+        # Number of the matrix of a unit moment, by joint point and axis.
+        self.rotations = {
+            (point, axis): self.numbers[f"rotation {point}", axis]
+            for point in rotations
+            for axis in range(3)
+        }
         self._held = np.zeros(0, dtype=np.intp)
-        self._turning: dict[bytes, Array] = {}
         fields = body.dofs.rigid_fields()
         fields = fields[:, np.abs(fields).max(axis=0) > 0.0]
         self.family = AffineFamily.of_operators(list(operators.values()), fields, body.dofs)
@@ -71,6 +89,21 @@ class LinkBasis:
         return float(np.mean(np.abs(K.diagonal()) / M.diagonal()))
 
     @property
+    def terms(self) -> Sequence[Term]:
+        """The fixed matrices."""
+        return self.family.terms
+
+    @property
+    def V(self) -> Array:
+        """The shapes, (n, r)."""
+        return self.basis.V
+
+    @property
+    def rotation(self) -> Array:
+        """Its coordinates are those of V."""
+        return np.eye(self.size)
+
+    @property
     def size(self) -> int:
         """Number of shapes."""
         return self.basis.columns.size
@@ -81,23 +114,33 @@ class LinkBasis:
         self._forget(added)
         return added
 
+    def free(self, residuals: Array) -> Array:
+        """Residuals (n, q) less the forces at the ties in them."""
+        return np.asarray(residuals - self.ties @ (self._balance @ (self.V.T @ residuals)))
+
+    def solve(self, block: Array) -> Array:
+        """K_ref⁻¹ block, (n, q)."""
+        return self.reference.solve(block)
+
     def grow(self, residuals: Array) -> int:
         """Add K_ref⁻¹ residuals (n, q), less the forces at the ties in them."""
-        shares = self._balance @ (self.basis.columns.V.T @ residuals)
-        added = self.basis.grow(residuals - self.ties @ shares)
-        self._forget(added)
-        return added
+        return self.include(self.solve(self.free(residuals)))
 
     def _forget(self, added: int) -> None:
         if added:
             self.version += 1
             self.__dict__.pop("sketched", None)
-            self._turning.clear()
 
     def branch(self) -> LinkBasis:
         """A basis that grows on its own from here; this one stays as it is."""
         other = copy.copy(self)
-        other.basis, other._turning = copy.copy(self.basis), dict(self._turning)
+        other.basis = copy.copy(self.basis)
+        return other
+
+    def without_sketches(self) -> LinkBasis:
+        """A copy that grows on its own, without sketches."""
+        other = self.branch()
+        other.basis = self.basis.without_sketches()
         return other
 
     def restored(self, arrays: Mapping[str, NDArray[Any]]) -> LinkBasis:
@@ -144,17 +187,6 @@ class LinkBasis:
         return self._free(sketches, basis.sketched, basis.matrices), self._free(
             sketches, basis.transposed, basis.matrices.transpose(0, 2, 1)
         )
-
-    def sketched_turning(self, dofs: Index, second: Array) -> Array:
-        """Θ and Ξ of symmetric matrices (3, k, k) on some DOFs (k,), (3, 2, p, r)."""
-        key = dofs.tobytes()
-        if key not in self._turning:
-            basis, V = self.basis, self.basis.columns.V[dofs]
-            sketches = np.stack([basis.theta[dofs].T, basis.xi[dofs].T])
-            images = np.einsum("spk,ekr->espr", sketches, second @ V)
-            whole = np.stack([basis.theta.T, basis.xi.T])
-            self._turning[key] = self._free(whole, images, V.T @ (second @ V))
-        return self._turning[key]
 
     def sketched_forces(self, forces: Array) -> Array:
         """Θ and Ξ of forces (P, n, k), less those at the ties in them, (P, 2, p, k)."""

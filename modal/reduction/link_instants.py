@@ -31,9 +31,11 @@ from assembly.mechanisms.joint_assembly import body_terms
 from assembly.mechanisms.reactions import Instant
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism
 from assembly.system.frozen_series import FrozenSeries
+from assembly.types import Inexact
 from modal.reduction.affine import Coefficients
 from modal.reduction.link_basis import LinkBasis
 from modal.reduction.reduced_eigen import SmallModes
+from modal.reduction.residuals import Roles, dual_squares, roles_of_modes, sketched
 from modal.types import Array, Complex, Index
 
 
@@ -49,24 +51,6 @@ class Options:
     def prestress(self) -> Prestress:
         """The argument of `freeze`."""
         return "linear" if self.stressed else None
-
-
-@dataclass(frozen=True)
-class Motions:
-    """δ, δ₁, δ₂ of modes in the shapes of a link, (P, r, k) each."""
-
-    first: Complex
-    rate: Complex
-    second: Complex
-
-    def roles(self, lam: Complex) -> tuple[Complex, Complex, Complex]:
-        """What mass, damping and stiffness multiply, λ (P, k)."""
-        lam = lam[:, None, :]
-        return (
-            lam**2 * self.first + 2.0 * lam * self.rate + self.second,
-            lam * self.first + self.rate,
-            self.first,
-        )
 
 
 class LinkInstants:
@@ -99,12 +83,8 @@ class LinkInstants:
         other.mass, other.damping, other.stiffness = (
             A[index] for A in (self.mass, self.damping, self.stiffness)
         )
-        other.transformation = Taylor(self.transformation.data[:, index])
+        other.jets = {name: jet[:, index] for name, jet in self.jets.items()}
         other.coefficients = {name: at.take(index) for name, at in self.coefficients.items()}
-        other.turning = {
-            name: [(moments[index], dofs, second) for moments, dofs, second in parts]
-            for name, parts in self.turning.items()
-        }
         return other
 
     @cached_property
@@ -113,27 +93,30 @@ class LinkInstants:
         return self.mechanism.instants(self.times)
 
     @cached_property
-    def transformation(self) -> Taylor:
-        """The jet of T over the constrained DOFs."""
-        T = self.mechanism.elastic(self.options.driven).transform(self.now)
-        return T if self.options.transport else Taylor.constant(T.value)
-
-    def motions(self, vectors: Complex) -> dict[str, Motions]:
-        """The motions of every link in modes (P, n, k)."""
+    def jets(self) -> dict[str, Array]:
+        """T, Ṫ and T̈ of every link, (3, P, r, n): δ = T q in the shapes of the link."""
         elastic, topology = self.mechanism.elastic(self.options.driven), self.mechanism.topology
-        size = int(topology.offsets[-1])
-        touched = topology.touched
-        whole = np.zeros((3, len(vectors), size, vectors.shape[2]), dtype=complex)
-        whole[0][:, elastic.masters] = vectors
-        held = whole[0][:, touched[elastic.partition.masters]]
-        for k, T in enumerate(self.transformation.data):
-            whole[k][:, touched] = T @ held
-        out = {}
+        T = elastic.transform(self.now)
+        jet = (T if self.options.transport else Taylor.constant(T.value)).data
+        touched, n = topology.touched, len(elastic.masters)
+        whole = np.zeros((3, len(self.times), int(topology.offsets[-1]), n))
+        whole[0][:, elastic.masters, np.arange(n)] = 1.0
+        masters = whole[0, 0, touched[elastic.partition.masters]]
+        for out, part in zip(whole, jet, strict=True):
+            out[:, touched] = part @ masters
+        jets = {}
         for name in self.bases:
             number, body = self._link(name)
             span = slice(topology.offsets[number], topology.offsets[number + 1])
-            out[name] = Motions(*(body.turn @ part[:, span] for part in whole))
-        return out
+            jets[name] = body.turn @ whole[:, :, span]
+        return jets
+
+    def roles(self, name: str, q: Inexact, v: Inexact, a: Inexact, adjoint: bool = False) -> Roles:
+        """What the operators of a link multiply, of q, q̇ and q̈ (P, n, k) of the mechanism."""
+        T, rate, curvature = self.jets[name]
+        if adjoint:
+            return T @ a, T @ v, T @ q
+        return T @ a + 2.0 * (rate @ v) + curvature @ q, T @ v + rate @ q, T @ q
 
     def _link(self, name: str) -> tuple[int, ReducedBody]:
         body = self.mechanism.bodies[name]
@@ -158,6 +141,9 @@ class LinkInstants:
                 if isinstance(term.matrix, SmallOperator):
                     role = {MASS: 0, CORIOLIS: 1, DAMPING: 1}.get(term.part, 2)
                     tables[role][:, term.matrix.number] += term.factor * numbers[:, term.place]
+            for (point, axis), number in basis.rotations.items() if self.options.stressed else ():
+                unit = (topology.units == (point, axis + 3)).all(axis=1)
+                tables[2][:, number] = -self._reactions[:, unit].sum(axis=1)
             out[name] = Coefficients(*tables)
         return out
 
@@ -168,77 +154,19 @@ class LinkInstants:
         on_units = self.mechanism.topology.on_units(now.wrench)
         return np.asarray(-(now.multipliers[:, None] @ on_units)[:, 0])
 
-    @cached_property
-    def turning(self) -> dict[str, list[tuple[Array, Index, Array]]]:
-        """For each link, moments (P, 3) on best-fit rotations of node sets, the DOFs (k,) of these
-        and the second derivatives (3, k, k)."""
-        topology, full = self.mechanism.topology, self.mechanism.full.topology
-        out: dict[str, list[tuple[Array, Index, Array]]] = {name: [] for name in self.bases}
-        names = list(self.mechanism.bodies)
-        for point, (slots, second) in full.fitted.items() if self.options.stressed else ():
-            number = full.points[point].body
-            if names[number] in out:
-                mine = (topology.units[:, 0] == point) & (topology.units[:, 1] >= 3)
-                moments = np.zeros((len(self.times), 3))
-                moments[:, topology.units[mine, 1] - 3] = -self._reactions[:, mine]
-                dofs = full.touched[slots] - full.offsets[number]
-                out[names[number]].append((moments, dofs, second))
-        return out
-
     def dual_norms(self, lam: Complex, vectors: Complex, transposed: bool) -> Array:
         """Norms (P, k) of the residuals of modes, dual to the K_ref of the links, sketched."""
-        if transposed:
-            lam = lam.conj()
-        square = np.zeros(lam.shape)
-        for name, motions in self.motions(vectors).items():
-            sketch = self.sketch(name, lam, self.of(motions, transposed), transposed)
-            norms = np.linalg.norm(sketch, axis=2)
-            square += norms[:, 0] * norms[:, 1]
+        motions = roles_of_modes(lam.conj() if transposed else lam, vectors)[::-1]
+        square = sum(
+            dual_squares(self.sketch(name, self.roles(name, *motions, transposed), transposed))
+            for name in self.bases
+        )
         return np.sqrt(square)
 
-    @staticmethod
-    def of(motions: Motions, transposed: bool) -> Motions:
-        """What the residual of the problem, or of the adjoint one, is made of."""
-        if not transposed:
-            return motions
-        rest = np.zeros_like(motions.first)
-        return Motions(motions.first, rest, rest)
-
-    def sketch(self, name: str, lam: Complex, motions: Motions, transposed: bool) -> Complex:
+    def sketch(self, name: str, roles: Roles, transposed: bool = False) -> Inexact:
         """Θ and Ξ of the residuals of one link, (P, 2, p, k)."""
-        basis, at = self.bases[name], self.coefficients[name]
-        r = motions.first.shape[1]
-        images = basis.sketched[1 if transposed else 0][..., :r]
-        J, _, p, _ = images.shape
-        flat = images.reshape(J, -1)
-        out = np.zeros((len(lam), 2 * p, lam.shape[1]), dtype=complex)
-        for part, x in zip((at.mass, at.damping, at.stiffness), motions.roles(lam), strict=True):
-            if np.any(part):
-                out = out + (part @ flat).reshape(len(lam), 2 * p, r) @ x
-        for moments, dofs, second in self.turning[name]:
-            images = basis.sketched_turning(dofs, second)[..., :r]
-            out = (
-                out + (moments @ images.reshape(3, -1)).reshape(len(lam), 2 * p, r) @ motions.first
-            )
-        return out.reshape(len(lam), 2, p, -1)
-
-    def residual_columns(
-        self, name: str, lam: Complex, motions: Motions, transposed: bool
-    ) -> tuple[Array, list[tuple[Index, Array]]]:
-        """Coordinates (J, r, k) of the residuals of one instant by the fixed matrices of a link,
-        and what best-fit rotations add: DOFs (m,) and values (m, k). All are complex."""
-        at, r = self.coefficients[name], motions.first.shape[1]
-        roles = motions.roles(lam)
-        tables = (at.mass, at.damping, at.stiffness)
-        columns = sum(
-            table[0][:, None, None] * x[0][None] for table, x in zip(tables, roles, strict=True)
-        )
-        V = self.bases[name].basis.columns.V[:, :r]
-        extra = [
-            (dofs, np.tensordot(moments[0], second, 1) @ (V[dofs] @ motions.first[0]))
-            for moments, dofs, second in self.turning[name]
-        ]
-        return np.asarray(columns), extra
+        sketches = self.bases[name].sketched[1 if transposed else 0]
+        return sketched(sketches[..., : roles[0].shape[1]], self.coefficients[name], roles)
 
     def pairing(self, modes: SmallModes) -> Complex:
         """wᴴ(2λM + E)u, (P, k)."""

@@ -14,10 +14,11 @@ from assembly.mechanisms.reduced_mechanism import ReducedMechanism
 from assembly.system.frozen_series import FrozenSeries
 from assembly.types import Inexact
 from modal.reduction.basis import UNDERESTIMATE
-from modal.reduction.link_instants import LinkInstants, Motions, Options
+from modal.reduction.link_instants import LinkInstants, Options
 from modal.reduction.link_reducer import LinkReducer
 from modal.reduction.reduced_motion import TRAINING, ReducedMotion
-from modal.types import Array, Complex
+from modal.reduction.residuals import dual_squares
+from modal.types import Array
 
 
 @dataclass(frozen=True)
@@ -91,25 +92,19 @@ class LinkMotion(ReducedMotion):
         the mass, √kg m. q, v, a: displacement, velocity and acceleration (P, n, k); f: forces on
         the full mechanism (P, N, k)."""
         instants = LinkInstants(self.mechanism, self.reducer.bases, times, self.reducer.options)
-        parts = [instants.motions(np.asarray(x, dtype=complex)) for x in (q, v, a)]
         square, weak = np.zeros((2, len(times), q.shape[2]))
         loads = {} if f is None else self.mechanism.on_bodies(f)
         for name, basis in self.reducer.bases.items():
-            on_q, on_v, on_a = (part[name] for part in parts)
-            mass = on_a.first + 2.0 * on_v.rate + on_q.second
-            damping = on_v.first + on_q.rate
-            roles = _Roles(on_q.first, mass, damping)
-            sketch = instants.sketch(name, np.ones(square.shape, dtype=complex), roles, False)
+            sketch = instants.sketch(name, instants.roles(name, q, v, a))
             if name in loads:
-                sketch = sketch - basis.sketched_forces(loads[name])
-            norms = np.linalg.norm(sketch, axis=2)
-            square += norms[:, 0] * norms[:, 1]
-            weak += norms[:, 0] ** 2
+                sketch = np.asarray(sketch - basis.sketched_forces(loads[name]))
+            square += dual_squares(sketch)
+            weak += np.linalg.norm(sketch[:, 0], axis=1) ** 2
         return UNDERESTIMATE * np.sqrt(square), UNDERESTIMATE * np.sqrt(weak)
 
     def round_off(self, sizes: Array) -> Array:
         """Of eigenvalues of some sizes |λ|, rad/s, per unit condition."""
-        return self.reducer.round_off(sizes)
+        return self.reducer.quotient_round_off(sizes)
 
 
 def on_links(system: MechanismSystem, vectors: Sequence[Array]) -> dict[str, Array]:
@@ -122,13 +117,3 @@ def on_links(system: MechanismSystem, vectors: Sequence[Array]) -> dict[str, Arr
     whole[elastic.masters] = np.stack(vectors, axis=1)
     parts = zip(mechanism.bodies, np.split(whole, offsets[1:-1]), strict=True)
     return {name: part for name, part in parts if mechanism.is_large(name) and np.any(part)}
-
-
-class _Roles(Motions):
-    """What mass and damping multiply, given as they are."""
-
-    def __init__(self, first: Complex, mass: Complex, damping: Complex) -> None:
-        super().__init__(first, damping, mass)
-
-    def roles(self, lam: Complex) -> tuple[Complex, Complex, Complex]:
-        return self.second, self.rate, self.first

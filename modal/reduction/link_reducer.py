@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from assembly.bodies.body import Body
 from assembly.bodies.reduced import ReducedBody
 from assembly.errors import SingularSystemError
 from assembly.mechanisms.elastic_reduction import ALL_UNITS, PLANAR_UNITS
@@ -23,18 +25,15 @@ from assembly.mechanisms.mechanism import Mechanism
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.quadratic import in_parts
 from modal.reduction.error_bounds import ErrorBounds, bounds_of
+from modal.reduction.full_order import Examined
+from modal.reduction.growth import grown
 from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import LinkInstants, Options
-from modal.reduction.projection import combined
-from modal.reduction.reduced_eigen import SmallModes, solve_matrices
-from modal.reduction.reducer import FAR_BELOW, ROUNDS, WIDEST
+from modal.reduction.reduced_eigen import SmallModes, coordinate_frequencies, solve_matrices
+from modal.reduction.reducer import FAR_BELOW, ROUNDS
 from modal.reduction.reference_operator import quotient_round_off
-from modal.types import Array, Complex, Index
-
-# Residuals by the fixed matrices of a link (J, r, k), and what is added on some DOFs.
-Coordinates = tuple[Complex, list[tuple[Index, Complex]]]
+from modal.types import Array, Index
 
 Points = tuple[Mechanism, Array]  # a mechanism and times, s
 
@@ -73,25 +72,47 @@ def linked(system: FrozenSystem) -> MechanismSystem | None:
     return system if gives or held.all() else None
 
 
-def link_bases(mechanism: Mechanism) -> dict[str, LinkBasis]:
-    """The bases of the large bodies of a mechanism; the same object for the same body and loads.
+@dataclass(frozen=True)
+class LinkLoads:
+    """Unit forces and moments on a large body of a mechanism.
 
-    A body keeps its bases, so that a mechanism asked again at another speed finds them.
+    stressing (n, k): of joints and loads, each with its geometric stiffness. ties (n, m): by which
+    joints and applied forces may act in the equations of the vibration. units: the unit kinematics
+    that occur. rotations: stiffness (3 of (n, n)) of unit moments on the best-fit rotation of the
+    nodes of a joint point, by its number.
     """
-    topology, out = mechanism.topology, {}
+
+    body: Body
+    stressing: Array
+    ties: Array
+    units: tuple[int, ...]
+    rotations: Mapping[int, tuple[sp.csr_matrix, ...]]
+
+
+def link_loads(mechanism: Mechanism) -> dict[str, LinkLoads]:
+    """Those of the large bodies of a mechanism, by name."""
+    topology, applied = mechanism.topology, mechanism.topology.applied
     units = PLANAR_UNITS if topology.planar else ALL_UNITS
-    for number, name in enumerate(mechanism.bodies):
-        body = mechanism.bodies[name]
-        if not mechanism.is_large(name):
-            continue
-        applied = topology.applied
-        stressing = np.hstack([topology.unit_loads(number), applied.unit_loads(number)])
-        ties = np.hstack([topology.unit_loads(number), applied.ties(number)])
-        key = (stressing.tobytes(), ties.tobytes(), units)
-        if key not in body.bases:
-            body.bases[key] = LinkBasis(body, stressing, ties, units)
-        out[name] = body.bases[key]
+    out = {}
+    for number, (name, body) in enumerate(mechanism.bodies.items()):
+        if mechanism.is_large(name):
+            joints = topology.unit_loads(number)
+            stressing = np.hstack([joints, applied.unit_loads(number)])
+            ties = np.hstack([joints, applied.ties(number)])
+            rotations = {
+                point: _scattered(topology.touched[slots] - topology.offsets[number], second, body)
+                for point, (slots, second) in topology.fitted.items()
+                if topology.points[point].body == number
+            }
+            out[name] = LinkLoads(body, stressing, ties, units, rotations)
     return out
+
+
+def _scattered(dofs: Index, blocks: Array, body: Body) -> tuple[sp.csr_matrix, ...]:
+    """Blocks (3, k, k) on some DOFs (k,) of a body as matrices (n, n)."""
+    rows, columns = (index.ravel() for index in np.meshgrid(dofs, dofs, indexing="ij"))
+    shape = (body.size, body.size)
+    return tuple(sp.csr_matrix((block.ravel(), (rows, columns)), shape=shape) for block in blocks)
 
 
 class LinkReducer:
@@ -99,6 +120,7 @@ class LinkReducer:
 
     mechanisms: those that are asked for; their bodies and joints are the same, their motions may
     differ. tolerance: relative to |λ|, or to a hundredth of the first frequency where λ is smaller.
+    The bases belong to this reducer: its results do not depend on other runs of the same bodies.
     """
 
     def __init__(
@@ -106,7 +128,10 @@ class LinkReducer:
     ) -> None:
         self.options, self.wanted, self.tolerance = options, k, tolerance
         self.floor = 0.0  # below this |λ| the tolerance is absolute, rad/s
-        self.bases = link_bases(mechanisms[0])
+        self.bases = {
+            name: LinkBasis(link.body, link.stressing, link.ties, link.units, link.rotations)
+            for name, link in link_loads(mechanisms[0]).items()
+        }
         self._first = mechanisms[0]  # whose choice of eliminated DOFs serves all
         for name, slaves in link_slaves(self._first, options.driven).items():
             if name in self.bases:
@@ -163,13 +188,13 @@ class LinkReducer:
             return []
         if any(each.free for each in group):
             raise SingularSystemError("links: the mechanism is free to move")
-        turn, frequency = _coordinates(group[0])
         M, E, K = (
-            np.concatenate([turn.T @ getattr(each, name) @ turn for each in group])
+            np.concatenate([getattr(each, name) for each in group])
             for name in ("mass", "damping", "stiffness")
         )
-        every = solve_matrices(M, E, K, frequency, self.wanted).lifted(turn)
-        self.floor = 0.01 * float(frequency[0])
+        every = solve_matrices(M, E, K, self.wanted)
+        squares = la.eigvalsh(0.5 * (K[0] + K[0].T), M[0])
+        self.floor = 0.01 * float(coordinate_frequencies(squares)[0])
         out, start = [], 0
         for each in group:
             modes = every.points(slice(start, start + len(each.times)))
@@ -185,14 +210,14 @@ class LinkReducer:
 
     def with_round_off(self, bounds: ErrorBounds, modes: SmallModes) -> ErrorBounds:
         """With the round-off of the matrices."""
-        noise = self.round_off(np.abs(modes.eigenvalues))
+        noise = self.quotient_round_off(np.abs(modes.eigenvalues))
         return replace(
             bounds,
             error_bound=bounds.error_bound + noise * modes.condition,
             round_off=bounds.round_off + noise,
         )
 
-    def round_off(self, sizes: Array) -> Array:
+    def quotient_round_off(self, sizes: Array) -> Array:
         """Of eigenvalues of some sizes |λ|, rad/s, per unit condition, by products K v."""
         stiffest = max(basis.stiffest for basis in self.bases.values())
         return quotient_round_off(stiffest, np.maximum(sizes, self.floor))
@@ -221,6 +246,32 @@ class LinkReducer:
                 if key.startswith(f"{name}:")
             }
             self.bases[name] = basis.restored(own)
+
+    @property
+    def parts(self) -> Mapping[str, LinkBasis]:
+        """The bases by the names of the links."""
+        return self.bases
+
+    @property
+    def complete(self) -> bool:
+        """The bases span everything."""
+        return all(basis.basis.complete for basis in self.bases.values())
+
+    def without_sketches(self) -> LinkReducer:
+        """A reducer whose bases grow on their own, without sketches."""
+        other = self.branch(self.tolerance)
+        other.bases = {name: basis.without_sketches() for name, basis in self.bases.items()}
+        return other
+
+    def examined(self, point: tuple[Mechanism, float], count: int) -> Examined:
+        """The lowest modes of a mechanism at one time, s, in the present bases."""
+        mechanism, t = point
+        at = LinkInstants(self.reduced(mechanism), self.bases, np.array([t]), self.options)
+        modes = solve_matrices(at.mass, at.damping, at.stiffness, count)
+        modes = modes.take(np.flatnonzero(np.isfinite(modes.eigenvalues[0]))[None])
+        inertia = (modes.right[0].conj() * (at.mass[0] @ modes.right[0])).sum(axis=0).real
+        energy = np.abs(modes.eigenvalues[0]) * np.sqrt(2.0 * np.maximum(inertia, 0.0))
+        return Examined(at, modes, energy, at.pairing(modes)[0])
 
     def branch(self, tolerance: float) -> LinkReducer:
         """A reducer whose bases grow on their own from here; this one keeps its own."""
@@ -252,80 +303,5 @@ class LinkReducer:
 
     def _grow(self, found: Sequence[LinkModes]) -> bool:
         """One round: the dominant residuals of the failing modes, right and left, of each link."""
-        added = 0
-        for name, basis in self.bases.items():
-            sketches, columns = [], []
-            for each in found:
-                ratio = self.accepted(each)
-                for p in np.flatnonzero(ratio.max(axis=1) > 1.0):
-                    sketch, full = self._columns(name, each, int(p), ratio[p])
-                    sketches.append(sketch)
-                    columns.append(full)
-            if not sketches:
-                continue
-            _, sizes, Wt = la.svd(np.hstack(sketches), full_matrices=False)
-            count = int(min((sizes > 0.7).sum(), WIDEST))
-            if count:
-                residuals = self._combined(basis, columns, Wt[:count].T)
-                added += basis.grow(residuals)
-        return added > 0
-
-    def _columns(
-        self, name: str, found: LinkModes, p: int, ratio: Array
-    ) -> tuple[Array, list[Coordinates]]:
-        """Real sketches of the failing residuals of a link at one instant, and their coordinates,
-        scaled so that a column of norm 1 just meets the tolerance."""
-        chosen = np.flatnonzero(ratio > 1.0)
-        one = found.instants.taken(np.array([p]))
-        sketches, columns = [], []
-        for transposed in (False, True):
-            vectors = (found.modes.left if transposed else found.modes.right)[p : p + 1, :, chosen]
-            lam = found.modes.eigenvalues[p : p + 1, chosen]
-            lam = lam.conj() if transposed else lam
-            motions = one.motions(vectors)
-            whole = 0.0
-            for other, parts in motions.items():
-                sketch = one.sketch(other, lam, one.of(parts, transposed), transposed)[0, 0]
-                whole = whole + (np.abs(sketch) ** 2).sum(axis=0)
-                if other == name:
-                    own = sketch
-            scale = np.sqrt(ratio[chosen]) / np.sqrt(np.maximum(whole, np.finfo(float).tiny))
-            parts = one.of(motions[name], transposed)
-            coordinates, extra = one.residual_columns(name, lam, parts, transposed)
-            columns.append((coordinates * scale, [(dofs, x * scale) for dofs, x in extra]))
-            sketches.append(in_parts(own * scale))
-        return np.hstack(sketches), columns
-
-    def _combined(self, basis: LinkBasis, columns: list[list[Coordinates]], mix: Array) -> Array:
-        """Residuals (n, count) from the coordinates of all columns and their combinations."""
-        n, V = basis.body.size, basis.basis.columns.V
-        out = np.zeros((n, mix.shape[1]))
-        start = 0
-        blocks: dict[bool, Array] = {}
-        for pair in columns:
-            for transposed, (coordinates, extra) in zip((False, True), pair, strict=True):
-                width = 2 * coordinates.shape[2]
-                part = mix[start : start + width]
-                start += width
-                blocks[transposed] = (
-                    blocks.get(transposed, 0.0)
-                    + np.concatenate([coordinates.real, coordinates.imag], axis=2) @ part
-                )
-                for dofs, values in extra:
-                    out[dofs] += np.hstack([values.real, values.imag]) @ part
-        right, left = blocks[False], blocks[True]
-        terms, V = basis.family.terms[: len(right)], V[:, : right.shape[1]]
-        symmetry = np.array([term.symmetry for term in terms])[:, None, None]
-        # Symmetric and skew matrices multiply both kinds of residuals at once.
-        out += combined(terms, V, right + symmetry * left)
-        out += combined(terms, V, np.where(symmetry == 0, left, 0.0), transposed=True)
-        return out
-
-
-def _coordinates(instants: LinkInstants) -> tuple[Array, Array]:
-    """Mass-orthonormal coordinates (n, n) with diagonal stiffness at the first of the instants, and
-    the frequencies there."""
-    K, M = instants.stiffness[0], instants.mass[0]
-    squares, turn = la.eigh(0.5 * (K + K.T), M)
-    least = 1e-6 * abs(float(squares[min(3, len(squares) - 1)]))
-    return turn, np.sqrt(np.maximum(np.abs(squares), least))
+        failing = [(each.instants, each.modes, self.accepted(each)) for each in found]
+        return grown(self.bases, failing) > 0

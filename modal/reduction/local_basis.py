@@ -50,10 +50,8 @@ def restricted(projected: Projected, Z: Array, resolved: float) -> Projected:
     return replace(
         projected,
         matrices=np.matmul(Z.T, np.matmul(projected.matrices, Z)),
-        weak=projected.weak @ Z,
-        strong=projected.strong @ Z,
-        weak_transposed=projected.weak_transposed @ Z,
-        strong_transposed=projected.strong_transposed @ Z,
+        sketches=projected.sketches @ Z,
+        adjoint_sketches=projected.adjoint_sketches @ Z,
         frequency=np.sqrt(squares),
         overlap=projected.overlap @ Z,
         resolved=resolved,

@@ -24,6 +24,7 @@ from modal.types import Array, Complex, Index, Mask
 
 BATCH = 25  # points whose matrices are formed together: a few megabytes
 FEW = 0.5  # modes for each vector of the basis up to which vectors are found one by one
+LEAST_SQUARE = 1e-6  # of the fourth eigenvalue of (K, M): least square of a frequency that scales
 
 
 @dataclass(frozen=True)
@@ -127,13 +128,23 @@ def _solve_batch(
     return modes if N is None else _unscaled(modes, N)
 
 
-def solve_matrices(M: Array, E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
+def solve_matrices(M: Array, E: Array, K: Array, k: int) -> SmallModes:
     """The k eigenpairs of smallest |λ| of P problems (P, r, r) of their own, of any structure.
 
-    frequency (r,): square roots of the diagonal of about K, in coordinates in which M is about I.
+    Solved in the coordinates in which M is I and the symmetric part of K diagonal at the first.
     """
+    squares, Z = la.eigh(0.5 * (K[0] + K[0].T), M[0])
+    frequency = coordinate_frequencies(squares)
+    M, E, K = (Z.T @ A @ Z for A in (M, E, K))
     N = np.linalg.cholesky(M)
-    return _unscaled(_general(_congruence(N, E), _congruence(N, K), frequency, k), N)
+    modes = _general(_congruence(N, E), _congruence(N, K), frequency, k)
+    return _unscaled(modes, N).lifted(Z)
+
+
+def coordinate_frequencies(squares: Array) -> Array:
+    """Square roots of the moduli of ascending eigenvalues (r,) of (K, M), none next to zero."""
+    least = LEAST_SQUARE * abs(float(squares[min(3, len(squares) - 1)]))
+    return np.asarray(np.sqrt(np.maximum(np.abs(squares), least)))
 
 
 def _mass_factors(projected: Projected, at: Coefficients, flat: Array) -> Array | None:

@@ -10,30 +10,58 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
-import scipy.linalg as la
 from numpy.typing import NDArray
 
+from assembly.types import Inexact
 from modal.eigen.checked_modes import most_rigid
-from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily, Coefficients
-from modal.reduction.basis import ReducedBasis, Sketches, stacked
-from modal.reduction.error_bounds import ErrorBounds, error_bounds
-from modal.reduction.full_order_refinement import Probe
+from modal.reduction.basis import Projected, ReducedBasis, Sketches
+from modal.reduction.error_bounds import ErrorBounds, derivative_pairing, error_bounds, mass_norm
+from modal.reduction.full_order import Examined
+from modal.reduction.growth import grown
 from modal.reduction.local_basis import local
-from modal.reduction.projection import summed
 from modal.reduction.reduced_eigen import SmallModes, solve_points
 from modal.reduction.reference_operator import ReferenceOperator
+from modal.reduction.residuals import Roles, sketched
 from modal.types import Array, Index, Mask
 
 ROUNDS = 30  # of growth at most
-WIDEST = 20  # vectors added in one round
 FAR_BELOW = 1e-4  # of the tolerance
 REACH = 200  # largest number of reference modes computed to extend the reach
 FURTHER = 8  # reference modes of the starting basis beyond those wanted, at most
 SOUNDINGS = 24  # points at which the reach of the starting basis is examined
+
+
+@dataclass(frozen=True)
+class BodyPoints:
+    """Points of a body, which is one part, in the coordinates of its basis."""
+
+    projected: Projected
+    at: Coefficients
+    name: ClassVar[str] = "body"
+
+    @property
+    def coefficients(self) -> Mapping[str, Coefficients]:
+        """The multipliers of the operators."""
+        return {self.name: self.at}
+
+    def taken(self, index: Index) -> BodyPoints:
+        """Some of the points."""
+        return replace(self, at=self.at.take(index))
+
+    def roles(self, name: str, q: Inexact, v: Inexact, a: Inexact, adjoint: bool) -> Roles:
+        """What the operators multiply, of displacement, velocity and acceleration (P, r, k)."""
+        return a, v, q
+
+    def sketch(self, name: str, roles: Roles, transposed: bool) -> Inexact:
+        """Θ and Ξ of the residuals, (P, 2, p, k)."""
+        projected = self.projected
+        sketches = projected.adjoint_sketches if transposed else projected.sketches
+        return sketched(sketches, self.at, roles)
 
 
 class Reducer:
@@ -46,7 +74,6 @@ class Reducer:
 
     wanted: int
     coordinates: Array  # of a local basis in the shared one, (r, s)
-    _probe: Probe | None = None
 
     def __init__(
         self,
@@ -75,18 +102,6 @@ class Reducer:
             self.start = self.reference.start(count)
             self.basis.include(self.start.V)
             self._resolve(count)
-
-    def probe(self) -> Probe:
-        """The random shapes of the spot check.
-
-        Asked for before the basis grows, they are solved for along with its new vectors.
-        """
-        if self._probe is None:
-            self._probe = Probe(self.basis)
-        return self._probe
-
-    def forget_probe(self) -> None:
-        self._probe = None
 
     def _resolve(self, count: int) -> None:
         """The basis holds the `count` lowest reference modes: note up to which frequency."""
@@ -185,45 +200,10 @@ class Reducer:
         """One round: dominant combinations of the failing residuals, right and left."""
         if self.basis.complete:
             return False
-        blocks = [self._columns(at, modes, ratio, transposed=False)]
-        if not modes.exact.all():
-            blocks.append(self._columns(at, modes, ratio, transposed=True))
-        sketch = np.hstack([block[0] for block in blocks])
-        _, sizes, Wt = la.svd(sketch, full_matrices=False)
-        count = int(np.clip((sizes > 0.7).sum(), 1, WIDEST))
-        residuals = np.zeros((self.family.n, count))
-        offset = 0
-        for (block, coefficients), transposed in zip(blocks, (False, True), strict=False):
-            mix = Wt[:count, offset : offset + block.shape[1]].T
-            offset += block.shape[1]
-            lifted = (self.basis.lift(x @ mix) if np.any(x) else None for x in coefficients)
-            residuals += summed(self.family.terms, lifted, (self.family.n, count), transposed)
-        added = self.basis.grow(residuals)
+        points = BodyPoints(self.projected, at)
+        added = grown({BodyPoints.name: self.basis}, [(points, modes, ratio)])
         self.projected = self.basis.projected()
         return added > 0
-
-    def _columns(
-        self, at: Coefficients, modes: SmallModes, ratio: Array, transposed: bool
-    ) -> tuple[Array, Array]:
-        """Real residual columns of the failing modes: Θ sketches (p, c), coordinates (J, r, c).
-
-        Scaled so that a column of norm 1 just meets the tolerance (the bound goes with the square).
-        """
-        points, index = np.nonzero(ratio > 1.0)
-        vectors = (modes.left if transposed else modes.right)[points, :, index].T
-        lam = modes.eigenvalues[points, index]
-        gamma = stacked(at.take(points), (lam.conj() if transposed else lam)[:, None])[:, 0]
-        weak = self.projected.weak_transposed if transposed else self.projected.weak
-        complex_coordinates = gamma.T[:, None, :] * vectors[None]
-        sketch = np.einsum("jpr,jrc->pc", weak, complex_coordinates, optimize=True)
-        scale = np.sqrt(ratio[points, index]) / np.maximum(
-            np.linalg.norm(sketch, axis=0), np.finfo(float).tiny
-        )
-        sketch, coordinates = sketch * scale, complex_coordinates * scale
-        return (
-            in_parts(sketch),
-            np.concatenate([coordinates.real, coordinates.imag], axis=2),
-        )
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """All that `restored` needs to go on bit by bit where this reducer stands."""
@@ -264,6 +244,36 @@ class Reducer:
         other = copy.copy(self)
         other.projected, other.coordinates = local(self.projected, modes, self.tolerance)
         return other
+
+    @property
+    def parts(self) -> Mapping[str, ReducedBasis]:
+        """The basis by the name of its part."""
+        return {BodyPoints.name: self.basis}
+
+    @property
+    def complete(self) -> bool:
+        """The basis spans everything."""
+        return self.basis.complete
+
+    def without_sketches(self) -> Self:
+        """A copy whose basis grows on its own, without sketches."""
+        other = copy.copy(self)
+        other.basis = self.basis.without_sketches()
+        return other
+
+    def examined(self, at: Coefficients, count: int) -> Examined:
+        """The lowest modes of one point in the present basis."""
+        projected = self.basis.projected()
+        conservative = self.family.conservative(at)
+        modes = solve_points(projected, at, conservative, min(count, 2 * projected.size))
+        modes = modes.take(np.flatnonzero(np.isfinite(modes.eigenvalues[0]))[None])
+        energy = np.sqrt(2.0) * np.abs(modes.eigenvalues) * mass_norm(projected, at, modes.right)
+        pairing = derivative_pairing(projected, at, modes)
+        return Examined(BodyPoints(projected, at), modes, energy[0], pairing[0])
+
+    def quotient_round_off(self, sizes: Array) -> Array:
+        """Round-off of eigenvalues of some sizes |λ|, rad/s, per unit condition."""
+        return self.reference.round_off(sizes)
 
     def branch(self, tolerance: float) -> Self:
         """A reducer that grows on its own from here; this one keeps its basis."""

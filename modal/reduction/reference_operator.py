@@ -7,7 +7,7 @@ turns residuals into new basis vectors and the norm in which residuals are measu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -25,38 +25,6 @@ BLOCK = 8  # right-hand sides a solve of the starting Krylov space takes togethe
 SINGULAR = 1e-14  # of the mean of |K_jj|/M_jj: eigenvalues below are round-off
 ROUND_OFF = 8.0 * np.finfo(float).eps  # of a product, relative to the norms of its factors
 SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
-
-
-class Later:
-    """Solutions K_ref⁻¹ load that are computed with other right-hand sides, or when asked for.
-
-    Reading the factor costs as much as ten right-hand sides. onward: the next load of a sequence,
-    from the solution for the last one.
-    """
-
-    def __init__(
-        self,
-        reference: ReferenceOperator,
-        load: Array,
-        onward: Callable[[Array], Array] | None,
-        steps: int,
-    ) -> None:
-        self._reference, self._onward, self._steps = reference, onward, steps
-        self.load: Array | None = load
-        self._solutions: list[Array] = []
-
-    def take(self, solution: Array) -> None:
-        """Receive the solution for the present load."""
-        self._solutions.append(solution)
-        self.load = None
-        if self._onward is not None and len(self._solutions) < self._steps:
-            self.load = self._onward(solution)
-
-    def solutions(self) -> list[Array]:
-        """The solutions of all steps."""
-        while self.load is not None:
-            self._reference.solve(self.load[:, :0])
-        return self._solutions
 
 
 class ReferenceOperator:
@@ -77,7 +45,6 @@ class ReferenceOperator:
         self.solves = 0
         self._factor: Factorization | None = None
         self._first: Array | None = None
-        self._waiting: list[Later] = []
         if not float(self.mass.diagonal().min()) > 0.0:
             raise SingularSystemError(
                 "M: must be positive definite, and has a diagonal entry that is not positive"
@@ -162,26 +129,9 @@ class ReferenceOperator:
         return self._factor
 
     def solve(self, block: Array) -> Array:
-        """K_ref⁻¹ block, (n, k); what waits is solved with it."""
-        count = block.shape[1]
-        waiting = [(later, later.load) for later in self._waiting if later.load is not None]
-        if waiting:
-            block = np.hstack([block, *(load for _, load in waiting)])
+        """K_ref⁻¹ block, (n, k)."""
         self.solves += block.shape[1]
-        solution = np.asarray(self.factor.solve(block))
-        first = count
-        for later, load in waiting:
-            later.take(solution[:, first : first + load.shape[1]])
-            first += load.shape[1]
-        self._waiting = [later for later in self._waiting if later.load is not None]
-        return solution[:, :count]
-
-    def later(
-        self, load: Array, onward: Callable[[Array], Array] | None = None, steps: int = 1
-    ) -> Later:
-        """K_ref⁻¹ load, (n, k), with the next block that is solved, and so on for its steps."""
-        self._waiting.append(Later(self, load, onward, steps))
-        return self._waiting[-1]
+        return np.asarray(self.factor.solve(block))
 
     def start(self, count: int) -> MassBasis:
         """Approximate lowest modes of (K_ref, M_ref), `count` of them.
@@ -215,7 +165,7 @@ class ReferenceOperator:
         return kept
 
     def destroy(self) -> None:
-        self._first, self._waiting = None, []
+        self._first = None
         if self._factor is not None:
             self._factor.destroy()
             self._factor = None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
+from assembly.mechanisms.mechanism import Mechanism
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.solve import solve
 from modal.reduction.affine import Coefficients, Point
-from modal.reduction.full_order_refinement import refined
-from modal.reduction.reducer import Reducer
+from modal.reduction.full_order import full_order_modes, random_shapes
+from modal.reduction.link_reducer import LinkReducer
+from modal.reduction.reducer import BodyPoints, Reducer
 from modal.types import Array, Complex
 
 SAME = 1e-12  # relative difference of products with the point's own matrices and with the family's
@@ -30,13 +33,13 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
 
     k: how many of smallest |λ|, by default all that the basis is made for.
 
-    The full ones come from the sweep's own factorization, by refinement from the basis and a
-    random start (modal/reduction/full_order_refinement.py). Where that does not converge, or the
-    model has rigid motions, they come from a separate solve of the point. A point whose solve fails
-    (a stiffness that is singular there) is skipped. Returns the number of points compared. Raises
-    AccuracyError when the two sets of eigenvalues differ by more than the bounds.
+    The full ones come from the sweep's own factorization (modal/reduction/full_order.py). Where
+    that does not converge, or the model has rigid motions, they come from a separate solve. A point
+    whose solve fails (a stiffness that is singular there) is skipped. Returns the number of points
+    compared. Raises AccuracyError when the two sets of eigenvalues differ by more than the bounds.
     """
     compared = 0
+    random = cache(partial(random_shapes, reducer.basis))
     count = reducer.wanted if k is None else min(k, reducer.wanted)
     for point in points:
         if compared == wanted:
@@ -46,38 +49,78 @@ def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | 
             continue  # has an operator of its own: it is solved in full anyway
         modes, certificate, rigid = reducer.solve(at)
         elastic = np.flatnonzero(~rigid[0] & np.isfinite(modes.eigenvalues[0]))[: reducer.wanted]
-        found, bound = modes.eigenvalues[0, elastic], certificate.error_bound[0, elastic]
+        values, bound = modes.eigenvalues[0, elastic], certificate.error_bound[0, elastic]
         try:
-            exact, exact_bound = _full(reducer, point, at, count)
+            exact, exact_bound = _full(reducer, point, at, count, random)
         except (SingularSystemError, ConvergenceError, AccuracyError):
             continue
-        floor = reducer.floor * reducer.tolerance
         where = ", ".join(f"{name} = {value}" for name, value in point.items())
-        missing = unmatched(found, bound, exact, exact_bound, floor)
-        if missing is not None:
-            raise AccuracyError(
-                f"reduced basis: at {where} λ = {missing:.8g} rad/s of the full problem is not "
-                "within the error bound of any reduced eigenvalue"
-            )
-        invented = unmatched(exact, exact_bound, found[:count], bound[:count], floor)
-        if invented is not None:
-            raise AccuracyError(
-                f"reduced basis: at {where} no eigenvalue of the full problem is within the error "
-                f"bound of λ = {invented:.8g} rad/s"
-            )
+        floor = reducer.floor * reducer.tolerance
+        check_same((values, bound), (exact, exact_bound), count, floor, where)
         compared += 1
-    reducer.forget_probe()
     return compared
 
 
-def _full(reducer: Reducer, point: Point, at: Coefficients, k: int) -> tuple[Complex, Array]:
+def check_links(
+    reducer: LinkReducer,
+    points: Iterable[tuple[Mechanism, float]],
+    wanted: int,
+    k: int | None = None,
+) -> int:
+    """As `spot_check`, of mechanisms whose links have bases at times, s.
+
+    A point whose full modes do not settle is skipped.
+    """
+    compared = 0
+    count = reducer.wanted if k is None else min(k, reducer.wanted)
+    random: dict[str, Array] = {}
+    for mechanism, t in points:
+        if compared == wanted:
+            break
+        (found,) = reducer.solve(mechanism, np.array([t]))
+        there = np.isfinite(found.modes.eigenvalues[0])
+        reduced = found.modes.eigenvalues[0, there], found.bounds.error_bound[0, there]
+        random = random or {name: random_shapes(b.basis) for name, b in reducer.bases.items()}
+        try:
+            full = full_order_modes(reducer.without_sketches(), (mechanism, t), count, random)
+        except ConvergenceError:
+            continue
+        exact = full.eigenvalues, full.error_bound
+        check_same(reduced, exact, count, reducer.floor * reducer.tolerance, f"t = {t:.6g} s")
+        compared += 1
+    return compared
+
+
+def check_same(
+    reduced: tuple[Complex, Array], full: tuple[Complex, Array], k: int, floor: float, where: str
+) -> None:
+    """Raise AccuracyError where eigenvalues and their bounds exclude one another."""
+    missing = unmatched(*reduced, *full, floor)
+    if missing is not None:
+        raise AccuracyError(
+            f"reduced basis: at {where} λ = {missing:.8g} rad/s of the full problem is not "
+            "within the error bound of any reduced eigenvalue"
+        )
+    values, bound = reduced
+    invented = unmatched(*full, values[:k], bound[:k], floor)
+    if invented is not None:
+        raise AccuracyError(
+            f"reduced basis: at {where} no eigenvalue of the full problem is within the error "
+            f"bound of λ = {invented:.8g} rad/s"
+        )
+
+
+def _full(
+    reducer: Reducer, point: Point, at: Coefficients, k: int, random: Callable[[], Array]
+) -> tuple[Complex, Array]:
     """The k lowest elastic eigenvalues of the point and their bounds, in full order."""
     family, reference = reducer.family, reducer.reference
     system = family.freeze(point)
     known = at.mass.shape[1] == len(reference.weights)
     if known and not system.rigid.shape[1] and same_operators(system, reducer, at):
         try:
-            exact = refined(reducer.basis, at, k, reducer.tolerance, reducer.probe(), reducer.floor)
+            shapes = {BodyPoints.name: random()}
+            exact = full_order_modes(reducer.without_sketches(), at, k, shapes)
             return exact.eigenvalues, exact.error_bound
         except ConvergenceError:
             pass  # a point far from the reference: a factorization of its own decides

@@ -14,10 +14,10 @@ from assembly.mechanisms.mechanism_system import MechanismSystem
 from modal.provenance.link_prints import LinkProbe
 from modal.provenance.same_model import drawn_prints
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.reduction.link_check import check_links
 from modal.reduction.link_instants import Options
 from modal.reduction.link_reducer import BATCH, LinkModes, LinkReducer
 from modal.reduction.reducer import spread
+from modal.reduction.spot_check import check_links
 from modal.tracking.pencils import Triple
 from modal.tracking.snapshot import Snapshot
 from modal.tracking.source import BasisError

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from modal.types import Array, Complex, Index
+from modal.types import Array, Complex
 
 Triple = tuple[Array, Array, Array]
 
@@ -16,10 +16,6 @@ class Applied(Protocol):
     """Matrices of P instants that are multiplied with columns (P, m, K)."""
 
     def __matmul__(self, X: Array) -> Array: ...
-
-
-APART = 1e-6  # of |λ|: other eigenvalues are at least so far from one whose vector is solved for
-RESIDUAL = 1e-11  # of |λ|²‖M‖ + |λ|‖C‖ + ‖K‖: largest residual of a vector that is solved for
 
 
 def product(A: Applied, X: Complex) -> Complex:
@@ -67,69 +63,3 @@ def norms(A: Array) -> Array:
     """Frobenius norms (P,)."""
     flat = A.reshape(len(A), -1)
     return np.asarray(np.sqrt(np.einsum("pi,pi->p", flat, flat)))
-
-
-def lowest_eigenpairs(
-    M: Array, C: Array, K: Array, count: int
-) -> tuple[Complex, Complex, Complex] | None:
-    """The `count` eigenpairs of smallest |λ|, Im λ ≥ 0, of each instant: values (P, count), right
-    vectors of unit norm and left ones (P, m, count); None where an instant has fewer.
-
-    Raises LinAlgError where K, or the matrix of the right vectors, is singular.
-
-    One solve with T(λ) = λ²M + λC + K at a computed λ gives its vector (Peters and Wilkinson, SIAM
-    Rev. 21 (1979) 339). Instants where an eigenvalue has a near one, or a vector a large residual,
-    take all eigenvectors of LAPACK.
-    """
-    P, m, _ = M.shape
-    inverse = np.zeros((P, 2 * m, 2 * m))
-    inverse[:, :m] = -np.linalg.solve(K, np.concatenate([C, M], axis=2))
-    inverse[:, m:, :m] = np.eye(m)
-    values, order = _lowest(np.asarray(np.linalg.eigvals(inverse), dtype=complex), count)
-    lam = np.take_along_axis(values, order, 1)
-    if not np.all(np.isfinite(lam)) or (lam.imag < 0.0).any():
-        return None
-    gap = np.abs(lam[:, :, None] - values[:, None, :])
-    np.put_along_axis(gap, order[:, :, None], np.inf, axis=2)
-    sound = (gap.min(axis=2) > APART * np.abs(lam)).all(axis=1)
-    powers = np.stack([lam**2, lam, np.ones_like(lam)], axis=2)
-    flat = np.stack([A.reshape(P, -1) for A in (M, C, K)], axis=1)
-    T = np.empty((P, count, m, m), dtype=complex)
-    for part, weights in ((T.real, powers.real), (T.imag, powers.imag)):
-        part[:] = (weights @ flat).reshape(T.shape)
-    start = np.random.default_rng(31).standard_normal((m, 1)) + 0j
-    most = RESIDUAL * (np.abs(powers) @ np.stack([norms(A) for A in (M, C, K)], axis=1)[..., None])
-    vectors = []
-    for B in (T, T.swapaxes(2, 3)):
-        x = np.linalg.solve(B, np.broadcast_to(start / np.linalg.norm(start), (P, count, m, 1)))
-        size = np.linalg.norm(x, axis=2)
-        sound &= (1.0 <= most * size).all(axis=(1, 2))
-        vectors.append((x / size[..., None])[..., 0].swapaxes(1, 2))
-    q, u = vectors[0], vectors[1].conj()
-    rest = np.flatnonzero(~sound)
-    if rest.size:
-        lam[rest], q[rest], u[rest] = _of_all_vectors(inverse[rest], K[rest], count)
-    return lam, q, u
-
-
-def _lowest(reciprocal: Complex, count: int) -> tuple[Complex, Index]:
-    """The eigenvalues (P, 2m) from their reciprocals, and the places of those of smallest |λ|, Im λ
-    ≥ 0: the largest of the inverse problem."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where(reciprocal != 0.0, 1.0 / reciprocal, np.inf)
-    size = np.where(values.imag < 0.0, np.inf, np.abs(values))
-    return values, np.argsort(size, axis=1, kind="stable")[:, :count]
-
-
-def _of_all_vectors(inverse: Array, K: Array, count: int) -> tuple[Complex, Complex, Complex]:
-    """As `lowest_eigenpairs`, from all eigenvectors of [[−K⁻¹C, −K⁻¹M], [I, 0]]."""
-    m = K.shape[1]
-    reciprocal, X = (np.asarray(part, dtype=complex) for part in np.linalg.eig(inverse))
-    values, order = _lowest(reciprocal, count)
-    # Rows of X⁻¹ are left vectors yᴴ: u = K⁻ᵀ y₁.
-    unit = np.zeros((*X.shape[:2], count))
-    np.put_along_axis(unit, order[:, None], 1.0, axis=1)
-    rows = np.linalg.solve(transposed(X), unit.astype(complex))
-    q = np.take_along_axis(X[:, :m], order[:, None], 2)
-    u = solved(transposed(K), rows[:, :m].conj())
-    return np.take_along_axis(values, order, 1), q / np.linalg.norm(q, axis=1, keepdims=True), u

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from assembly.errors import AccuracyError
 from modal.provenance.same_model import drawn_prints
 from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
+from modal.reduction.reduced_eigen import solve_matrices
 from modal.reduction.spot_check import full_modes, unmatched
 from modal.reduction.stacked_matrices import StackedMatrices
 from modal.tracking.pencils import (
     Triple,
-    lowest_eigenpairs,
     norms,
     pairing,
     quadratic,
@@ -210,10 +210,12 @@ class SmoothSource:
         full, small: M, C + D and K of the instants, and on the basis.
         """
         try:
-            found = lowest_eigenpairs(*small, self._count)
-            if found is None:
+            modes = solve_matrices(*small, self._count)
+            if np.isnan(modes.eigenvalues).any():
                 raise NotSmooth("an instant has fewer modes than asked for")
-            values, right, left = found
+            values = modes.eigenvalues
+            right = modes.right / np.linalg.norm(modes.right, axis=1, keepdims=True)
+            left = modes.left
             left = left / pairing(*small[:2], values, left, right).conj()[:, None, :]
             condition = _condition([norms(A) for A in small], values, right, left)
             q, u = self._V @ right, self._V @ left

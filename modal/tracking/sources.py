@@ -14,7 +14,6 @@ from modal.eigen.modes import Modes
 from modal.eigen.zero_modes import with_zeros
 from modal.provenance.same_model import drawn_prints, family_prints
 from modal.reduction.affine import AffineFamily, Coefficients, Point, shares_operators
-from modal.reduction.coefficient_polynomial import CoefficientPolynomials
 from modal.reduction.coefficient_table import BLOCK, CoefficientTable
 from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.reduced_eigen import SmallModes
@@ -164,8 +163,6 @@ class ReducedSource:
         self._table = CoefficientTable(self._family, name, freeze, at)
         self._at = at[: self._table.count]
         self._block: dict[float, Snapshot] = {}
-        every = self._table.take(np.arange(len(self._at)))
-        self._polynomials = CoefficientPolynomials.through(self._at, every)
         self._sample = sample = self._table.take(spread(len(self._at), SAMPLE))
         self.growths = 0
         if kept is not None:
@@ -175,8 +172,6 @@ class ReducedSource:
             self._reducer = Reducer(self._family, sample, count, accuracy)
         try:
             if kept is None:
-                if checks and not self._family.rigid.shape[1]:
-                    self._reducer.probe()
                 self._reducer.train(sample.take(spread(len(sample), TRAINING)))
                 self._train(sample)
                 drawn = np.random.default_rng(13).permutation(len(self._at))[: 4 * checks]
@@ -347,8 +342,6 @@ class ReducedSource:
         return out
 
     def _near(self, values: Array) -> Coefficients:
-        if self._polynomials is not None:
-            return self._polynomials.at(values).padded(len(self._flat))
         points = [{self._name: float(s)} for s in values]
         return self._family.coefficients(points).padded(len(self._flat))
 

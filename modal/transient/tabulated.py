@@ -61,21 +61,6 @@ class Windows:
         angle = math.acos(min(max(place, -1.0), 1.0))
         return np.asarray(first + np.cos(angle * self._degrees) @ table)
 
-    def many(self, times: Array) -> Array:
-        """The values at times (P,), s: (P, values)."""
-        out = np.empty((len(times), self.interpolant.table[0].size))
-        windows = np.floor((times - self.t0) / self.width)
-        for number in np.unique(windows):
-            mine = np.flatnonzero(windows == number)
-            window = self._window(0, int(number))
-            if window is None:  # it is halved where the values change fast
-                out[mine] = [self(t) for t in times[mine]]
-            else:
-                first, table = window
-                places = 2.0 * ((times[mine] - self.t0) / self.width - number) - 1.0
-                out[mine] = first + self._basis(places) @ table
-        return out
-
     def _basis(self, places: Array) -> Array:
         angles = np.arccos(np.clip(places, -1.0, 1.0))
         return np.asarray(np.cos(angles[:, None] * self._degrees))
@@ -175,16 +160,6 @@ class TabulatedModel(SecondOrderModel):
             if len(self._instants) > INSTANTS:
                 self._instants.popitem(last=False)
         return found
-
-    def dense(self, times: Array) -> Array:
-        """The matrices of ROLES at times (P,), s: (roles, P, n, n)."""
-        n, pattern = self.pattern.shape[0], self.pattern
-        values = self.windows.many(times).reshape(len(times), len(ROLES), -1).swapaxes(0, 1)
-        if values.shape[2] < n * n:
-            out = np.zeros((*values.shape[:2], n * n))
-            out[:, :, pattern.rows * n + pattern.columns] = values
-            values = out
-        return np.ascontiguousarray(values).reshape(len(ROLES), len(times), n, n)
 
     @property
     def deviation(self) -> float:

@@ -17,7 +17,6 @@ from modal.data import checkpoint as checkpoints
 from modal.data.datasets import made_from
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.conserving import EnergyMomentum
-from modal.transient.dense_alpha import dense_alpha
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
 from modal.transient.energy import Energies, EnergyLedger, FirstOrderLedger
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
@@ -217,15 +216,11 @@ def integrate(
             initial_energy = ledger.energy(span[0], state.q, state.v)
             energies = Energies(ledger, initial_energy, ledger.nothing)
             recorder.add(span[0], state.q, state.v, energies.row(span[0], state))
-        plain = isinstance(model, ReducedTransient) and not loads and file is None
-        every_step = dense_alpha(integrator, steps, state) if plain else None
-        if every_step is not None:
-            recorder.restore(every_step.rows(rows.indices, every))
         saved = time.monotonic()
         bar = tqdm(total=1.0, desc=name, disable=not progress, bar_format="{l_bar}{bar}| {elapsed}")
         since = 0
         with bar:
-            for accepted in steps.run(state) if every_step is None else ():
+            for accepted in steps.run(state):
                 energies.add(accepted)
                 since += 1
                 ended = accepted.fraction >= 1.0

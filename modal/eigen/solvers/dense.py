@@ -21,8 +21,6 @@ from modal.eigen.solvers.skew import largest_of_skew
 from modal.types import Array, Complex
 
 SINGULAR = 1e-14  # reciprocal condition below which 1/λ is not formed
-MEND = 1e-10  # residual of a pair of 1/λ, relative, from which QZ is asked too
-GAP = 1e-3  # relative distance of both spectra to the radius where they are joined
 COUPLED = 1e-12  # of its terms' size: VᵀCV that is not round-off
 
 
@@ -116,8 +114,7 @@ def _general(
 ) -> Pairs:
     """All eigenpairs of the pencil, left vectors too, by LAPACK.
 
-    For 1/λ, which is accurate for the small λ, as far as its pairs are any good; beyond, and for a
-    singular K, by QZ, which is for the large.
+    For 1/λ, which is accurate for the small λ; for a singular K by QZ.
     """
     n = len(d)
     A, B = companion(M, C, K)
@@ -137,16 +134,7 @@ def _general(
         return Pairs(lam, X, how, "dense LAPACK", left=Y[-n:])
 
     inverse = _inverse(M, C, K) if deflated is None else _inverse_of_pencil(A, B)
-    if inverse is None:
-        found = pairs(_qz(A, B), "none")
-    else:
-        found = pairs(inverse, "LU")
-        error = _residual(M, C, K, found)
-        if not np.all(error <= MEND):
-            try:
-                found = _spliced(found, pairs(_qz(A, B), "none"), error)
-            except ConvergenceError:
-                pass  # the pairs at hand are refined, and checked, by modal/finish.py
+    found = pairs(_qz(A, B), "none") if inverse is None else pairs(inverse, "LU")
     return found.rescaled(gamma, d)
 
 
@@ -185,41 +173,3 @@ def _qz(A: Array, B: Array) -> tuple[Complex, Complex, Complex]:
         raise ConvergenceError(f"dense LAPACK: {fault}", None) from fault
     finite = np.isfinite(eigenvalues)
     return eigenvalues[finite], Y[:, finite], Z[:, finite]
-
-
-def _residual(M: Array, C: Array, K: Array, pairs: Pairs) -> Array:
-    """‖Q(λ)x‖/((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖) with Frobenius norms."""
-    lam, X = pairs.eigenvalues, pairs.right
-    m, c, k = (np.linalg.norm(A) for A in (M, C, K))
-    size = np.abs(lam)
-    wide = in_parts(X)
-    MX, CX, KX = (from_parts(A @ wide) for A in (M, C, K))
-    residual = np.linalg.norm(MX * lam**2 + CX * lam + KX, axis=0)
-    return np.asarray(residual / ((size**2 * m + size * c + k) * np.linalg.norm(X, axis=0)))
-
-
-def _spliced(small: Pairs, large: Pairs, error: Array) -> Pairs:
-    """Those of `small` (of the errors given) below a radius, those of `large` above it.
-
-    The radius is in a gap of both spectra, below the first of `small` that is poor, with as many
-    of either inside; zero when there is none.
-    """
-    few, many = np.abs(small.eigenvalues), np.abs(large.eigenvalues)
-    poor = few[~(error <= MEND)].min()
-    edges = np.append(np.sort(few[few < poor]), poor)
-    for inner, outer in zip(edges[-2::-1], edges[:0:-1], strict=True):
-        radius = np.sqrt(inner * outer)
-        clear = np.abs(many / radius - 1.0).min() > GAP and outer > (1.0 + 4.0 * GAP) * inner
-        if clear and (few < radius).sum() == (many < radius).sum():
-            a, b = (
-                small.take(np.flatnonzero(few < radius)),
-                large.take(np.flatnonzero(many > radius)),
-            )
-            return Pairs(
-                np.concatenate([a.eigenvalues, b.eigenvalues]),
-                np.hstack([a.right, b.right]),
-                small.factorization,
-                small.method,
-                left=np.hstack([np.asarray(a.left), np.asarray(b.left)]),
-            )
-    return large

@@ -19,8 +19,7 @@ from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.types import Complex
 
-ASIDE = 1e-5  # relative step aside when the target is an eigenvalue
-CLOSE = 1e7  # growth of a random state from which it is one: other eigenvalues would drown
+ASIDE = 1e-5  # relative distance of the shift from the target, which may be an eigenvalue
 WIDE = 0.35  # d/b from which there are more ω with |θ| above the bound than below b + d, about
 WIDEST = 0.9  # d/b from which it must be from zero, K regular or not
 MORE = 1.1  # of the number of modes that are expected to be enough
@@ -39,7 +38,7 @@ class Window:
         method: str,
     ) -> None:
         self.target, self.engine, self.method = target, engine, method
-        shifted = _shifted(quadratic, chain, target)
+        shifted = ShiftInvert(quadratic, chain, target * (1.0 + ASIDE))
         self.operator = shifted
         self.aside = abs(shifted.tau - target)
         self.height = abs(shifted.tau.imag) or np.inf  # b; T about a real τ ranks by distance
@@ -102,16 +101,3 @@ class Window:
 def least_gain(d: float, b: float) -> float:
     """The least |θ| of the λ no farther than d from τ, d < b = |Im τ|; b infinite: of a real τ."""
     return (b - d) / (d * (2.0 * b - d)) if np.isfinite(b) else 1.0 / d
-
-
-def _shifted(quadratic: Quadratic, chain: NullChain | None, target: complex) -> ShiftInvert:
-    """T about the target, or a little above it when the target is an eigenvalue."""
-    aside = target * (1.0 + ASIDE)
-    try:
-        operator = ShiftInvert(quadratic, chain, target)
-    except SingularSystemError:
-        return ShiftInvert(quadratic, chain, aside)
-    if np.linalg.norm(operator.start(0)) < CLOSE * np.sqrt(operator.size):
-        return operator
-    operator.destroy()
-    return ShiftInvert(quadratic, chain, aside)

@@ -11,10 +11,6 @@ import scipy.sparse as sp
 from assembly.linalg.combination import Combination, Kronecker, Lazy
 from modal.eigen.hermitian import eigenpairs_in_order
 from modal.eigen.solvers.skew import largest_of_skew
-from modal.reduction.affine import AffineFamily
-from modal.reduction.basis import Sketches
-from modal.reduction.reference_operator import ReferenceOperator
-from tests.support.chains import Chain
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 20, 70])
@@ -36,34 +32,12 @@ def test_eigenpairs_of_a_range_are_those_of_all(n: int, clustered: bool) -> None
 
 @pytest.mark.parametrize("size", [12, 60, 140])
 def test_largest_of_a_skew_matrix(size: int) -> None:
-    """Both ways, the complex one and that by the square, against all of LAPACK's eigenvalues."""
+    """Against all of LAPACK's eigenvalues."""
     A = np.random.default_rng(size).standard_normal((size, size))
     S = A - A.T
     tau, Y = largest_of_skew(S, 5)
     np.testing.assert_allclose(tau, np.sort(la.eigvalsh(1j * S))[::-1][:5], rtol=1e-12)
     np.testing.assert_allclose(S @ Y, -1j * tau * Y, atol=1e-9 * tau[0])
-
-
-def test_solves_done_together_are_those_done_alone() -> None:
-    model = Chain(15)
-    family = AffineFamily(lambda p: model.freeze(**p), {"omega": 0.0})
-    reference = ReferenceOperator(family, family.coefficients([dict(omega=0.1)]))
-    rng = np.random.default_rng(2)
-    one, other, block = (rng.standard_normal((model.n, count)) for count in (3, 2, 4))
-    alone = [reference.solve(load) for load in (one, other, block)]
-    first = reference.later(one, lambda x: 2.0 * x, steps=2)
-    second = reference.later(other)
-    before = reference.solves
-    np.testing.assert_allclose(reference.solve(block), alone[2], rtol=1e-12)
-    assert reference.solves == before + 9  # all of them at once
-    np.testing.assert_allclose(second.solutions()[0], alone[1], rtol=1e-12)
-    x, y = first.solutions()  # the second step now, since nothing else is solved
-    np.testing.assert_allclose(x, alone[0], rtol=1e-12)
-    np.testing.assert_allclose(y, reference.solve(2.0 * x), rtol=1e-12)
-    assert reference.solves == before + 15
-    theta = Sketches(reference).theta
-    assert theta.shape == (model.n, 32) and np.isfinite(theta).all()
-    reference.destroy()
 
 
 def test_diagonals_and_products_without_the_matrix() -> None:

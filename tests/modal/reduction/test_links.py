@@ -18,9 +18,10 @@ from assembly.gallery import solid_slider_crank
 from assembly.mechanisms import mechanism as mechanisms
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
-from modal.reduction.link_check import full_link_modes
+from modal.reduction.full_order import full_order_modes, random_shapes
+from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import Options
-from modal.reduction.link_reducer import LinkReducer, link_bases
+from modal.reduction.link_reducer import LinkReducer
 from modal.reduction.projection import combined, projections
 from tests.support.full_mechanism import FullMechanism
 from tests.support.link_errors import of_eigenvalues
@@ -41,13 +42,15 @@ def machine() -> assembly.Mechanism:
     return solid_slider_crank((6, 1, 1))(SPEED)
 
 
+def starting_bases(machine: assembly.Mechanism) -> dict[str, LinkBasis]:
+    return LinkReducer([machine], Options(), 6, 1e-8).bases
+
+
 def test_the_reduced_mechanism_is_a_galerkin_projection_of_the_full_one(
     machine: assembly.Mechanism,
 ) -> None:
     """WᵀXW of the full frozen system for every named matrix and the load, W constant."""
-    bases = link_bases(machine)
-    slaves = link_slaves(machine)
-    bases["rod"].hold(slaves["rod"])
+    bases, slaves = starting_bases(machine), link_slaves(machine)
     reduced = ReducedMechanism(machine, {"rod": bases["rod"].reduced(slaves["rod"])})
     full, small = machine.freeze_many([0.013])[0], reduced.freeze_many([0.013])[0]
     W = reduced.lift(np.eye(small.n))
@@ -65,7 +68,7 @@ def test_joints_that_give_are_verified_at_the_finest_accuracy() -> None:
 
 def test_shared_products_are_those_of_every_operator_alone(machine: assembly.Mechanism) -> None:
     """LᵀA_jX and Σ A_jV x_j where M, G and S share one scalar matrix, against each product."""
-    terms = link_bases(machine)["rod"].family.terms
+    terms = starting_bases(machine)["rod"].family.terms
     rng = np.random.default_rng(2)
     n = terms[0].operator.shape[0]
     left, block = (rng.standard_normal((n, columns)) for columns in (3, 2))
@@ -149,7 +152,9 @@ def test_full_order_verification_finds_the_modes_of_the_full_mechanism(
     machine: assembly.Mechanism,
 ) -> None:
     reducer = LinkReducer([machine], Options(), 6, 1e-6)
-    found = full_link_modes(reducer, machine, 0.011, 4)
+    reducer.solve(machine, np.array([0.011]))
+    random = {name: random_shapes(link.basis) for name, link in reducer.bases.items()}
+    found = full_order_modes(reducer.without_sketches(), (machine, 0.011), 4, random)
     exact = modal.solve(machine.freeze_many([0.011])[0], k=4)
     apart = np.abs(found.eigenvalues - exact.eigenvalues)
     assert np.all(apart <= found.error_bound + exact.error_bound)
@@ -162,10 +167,27 @@ def test_large_mechanisms_form_their_matrices_when_used(machine: assembly.Mechan
     assert system.M.shape == (system.n, system.n) == machine.freeze_many([0.01])[0].M.shape
 
 
-def test_another_speed_finds_the_bases_of_the_first() -> None:
+def test_bases_do_not_depend_on_earlier_runs() -> None:
+    """The same instant of links of which nothing was asked yet, and after a finer run."""
     make = solid_slider_crank((6, 1, 1))
-    first = link_bases(make(50.0))["rod"]
-    assert link_bases(make(70.0))["rod"] is first
+    fresh, used = (make(speed) for speed in (SPEED, SPEED))
+    at = np.array([0.013])
+    (alone,) = LinkReducer([fresh], Options(), 3, 1e-6).solve(fresh, at)
+    LinkReducer([used], Options(), 9, 1e-9).train([(used, at)])
+    (again,) = LinkReducer([used], Options(), 3, 1e-6).solve(used, at)
+    assert np.array_equal(again.modes.eigenvalues, alone.modes.eigenvalues)
+    assert np.array_equal(again.bounds.error_bound, alone.bounds.error_bound)
+
+
+@pytest.mark.slow
+def test_a_track_does_not_depend_on_earlier_ones() -> None:
+    wanted = dict(times=np.linspace(0.0, 0.013, 12), k=3, tolerance=1e-6)
+    alone = modal.track(solid_slider_crank((6, 1, 1))(SPEED), **wanted)
+    used = solid_slider_crank((6, 1, 1))(SPEED)
+    modal.track(used, times=np.linspace(0.0, 0.04, 12), k=9, tolerance=1e-9)
+    again = modal.track(used, **wanted)
+    assert again.attrs["solver"] == alone.attrs["solver"]
+    assert np.array_equal(again.eigenvalue, alone.eigenvalue)
 
 
 def test_a_transient_agrees_with_that_of_the_full_mechanism(machine: assembly.Mechanism) -> None:
@@ -222,7 +244,7 @@ def test_a_stored_map_of_other_links_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_load_that_follows_its_node_is_among_the_ties() -> None:
-    basis = link_bases(loaded_beam(FINE))["rod"]
+    basis = starting_bases(loaded_beam(FINE))["rod"]
     dofs = basis.body.dofs
     forced = np.abs(basis.ties).max(axis=1) > 0.0
     assert forced[dofs.index(35, 1)]

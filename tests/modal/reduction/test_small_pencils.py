@@ -9,8 +9,8 @@ import scipy.linalg as la
 from numpy.testing import assert_allclose
 
 from assembly.linalg.combination import Pattern
+from modal.reduction.reduced_eigen import solve_matrices
 from modal.reduction.stacked_matrices import StackedMatrices
-from modal.tracking.pencils import lowest_eigenpairs
 from modal.tracking.variation import Derivatives, variations
 
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -33,6 +33,15 @@ def pencils(seed: int, count: int = 5, n: int = 7) -> Triple:
 def first_order(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> np.ndarray:
     n = len(M)
     return np.block([[np.zeros((n, n)), np.eye(n)], [-la.solve(M, K), -la.solve(M, C)]])
+
+
+def lowest_eigenpairs(
+    M: np.ndarray, C: np.ndarray, K: np.ndarray, count: int
+) -> tuple[np.ndarray, ...]:
+    """Eigenvalues, right vectors of unit norm, left vectors."""
+    modes = solve_matrices(M, C, K, count)
+    unit = modes.right / np.linalg.norm(modes.right, axis=1, keepdims=True)
+    return modes.eigenvalues, unit, modes.left
 
 
 def check(M: np.ndarray, C: np.ndarray, K: np.ndarray, count: int, rtol: float) -> None:

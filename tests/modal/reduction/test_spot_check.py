@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import fields
 from typing import Any
 
@@ -14,9 +15,9 @@ from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily
 from modal.reduction.basis import ReducedBasis, Sketches
 from modal.reduction.error_bounds import ErrorBounds
-from modal.reduction.full_order_refinement import SHARPER, Probe, refined
+from modal.reduction.full_order import SHARPER, full_order_modes, random_shapes
 from modal.reduction.mass_basis import MassBasis
-from modal.reduction.reducer import Reducer
+from modal.reduction.reducer import BodyPoints, Reducer
 from modal.reduction.spot_check import spot_check, unmatched
 from tests.support.affine_families import Planar
 from tests.support.chains import KINDS, Chain, exact
@@ -48,7 +49,10 @@ def test_refinement_from_little_equals_lapack(kind: str, given: int) -> None:
         shapes = np.hstack([modes.right[0][:, :given], modes.left[0][:, :given]])
         basis = ReducedBasis.bare(reducer.family, reducer.reference)
         basis.include(in_parts(reducer.basis.lift(shapes)))
-        found = refined(basis, here, K, 1e-6, Probe(basis))
+        poor = copy.copy(reducer)
+        poor.basis = basis
+        random = {BodyPoints.name: random_shapes(basis)}
+        found = full_order_modes(poor.without_sketches(), here, K, random)
         expected = exact(model.freeze(**point), K)
         error = np.abs(found.eigenvalues - expected)
         assert np.all(error <= found.error_bound + 1e-12 * np.abs(expected))

@@ -135,7 +135,6 @@ def test_a_mechanism_goes_on_across_a_growth_of_its_basis(
     times = np.concatenate([np.linspace(0.0, 1e-5, batch), np.linspace(0.01, 0.03, batch)])
 
     def given() -> dict[str, Any]:
-        # A body keeps its bases: every run has its own.
         model = solid_slider_crank((6, 1, 1))(157.0) if case == "links" else CRANK
         return dict(model=model, times=times[: 2 * 35], k=3, tolerance=tolerance)
 
