@@ -25,11 +25,14 @@ def tracks_dataset(
     variables: Mapping[str, NDArray[Any]],
     attributes: Mapping[str, Any],
 ) -> xr.Dataset:
-    """A tracks dataset with dimensions (name, "mode") from variables (T, R) and (T,)."""
-    rows = next(iter(variables.values())).shape[1]
+    """A tracks dataset with dimensions (name, "mode") from variables (T, R); those of the swept
+    values alone, (T,), are coordinates."""
+    tables = {key: ((name, "mode"), values) for key, values in variables.items() if values.ndim > 1}
+    of_values = {key: (name, values) for key, values in variables.items() if values.ndim == 1}
+    rows = next(iter(tables.values()))[1].shape[1]
     dataset = xr.Dataset(
-        {key: ((name, "mode")[: values.ndim], values) for key, values in variables.items()},
-        coords={name: at, "mode": np.arange(rows)},
+        tables,
+        coords={name: at, "mode": np.arange(rows), **of_values},
         attrs=dict(attributes),
     )
     return described(dataset, TRACKS)

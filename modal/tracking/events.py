@@ -147,6 +147,8 @@ def _exact_crossings(
             rates = [float(x) if np.isfinite(x) else 0.0 for x in rates]
             ends = float(difference[p].imag), float(difference[q].imag)
             place = float(at[n] + hermite.root(*ends, *rates) * step)
-        index = int(n) + 1 + int(np.searchsorted(direction * at[n + 1 : m], direction * place))
+        index = (
+            int(n) + 1 + int(np.searchsorted(direction * at[n + 1 : m], direction * place, "right"))
+        )
         found.append(Meeting(index, i, j, place, 0.0, "crossing"))
     return found

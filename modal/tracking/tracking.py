@@ -152,8 +152,8 @@ def track(
         Dimensions (name of the sweep, "mode"): eigenvalue (rad/s), frequency (Hz), damping_ratio,
         growth_rate and growth_rate_corrected (1/s), frozen_interval (s), mac, certainty, event,
         event_at, partner, gap (rad/s), coupling, kind, backward_error, condition_number; whirl
-        and whirl_number where displacements and an axis are known; over the sweep alone
-        unstable_not_followed, the number of unstable modes that no track follows (−1: not known).
+        and whirl_number where displacements and an axis are known; the coordinate
+        unstable_not_followed over the sweep, the number of unstable modes that no track follows (−1: not known).
         `modal.events` lists all events. A row is a mode; it is NaN where the mode is outside the
         window. A mode of the guard that grows is reported too.
 
