@@ -153,9 +153,9 @@ def track(
         growth_rate and growth_rate_corrected (1/s), frozen_interval (s), mac, certainty, event,
         event_at, partner, gap (rad/s), coupling, kind, backward_error, condition_number; whirl
         and whirl_number where displacements and an axis are known; the coordinate
-        unstable_not_followed over the sweep, the number of unstable modes that no track follows (−1: not known).
-        `modal.events` lists all events. A row is a mode; it is NaN where the mode is outside the
-        window. A mode of the guard that grows is reported too.
+        unstable_not_followed over the sweep, the number of unstable modes that no track follows
+        (−1: not known). `modal.events` lists all events. A row is a mode; it is NaN where the mode
+        is outside the window. A mode of the guard that grows is reported too.
 
     Raises
     ------
