@@ -101,6 +101,9 @@ TRACKS: Table = {
     "event_at": Variable(
         "place of the event, between the previous instant and this one", SWEPT, _TRACK
     ),
+    "unstable_not_followed": Variable(
+        "number of unstable modes that no track follows, −1 where it is not known", "1", (SWEPT,)
+    ),
     "whirl_number": Variable(
         "whirl about the axis: +1 circular, positive sense; −1 circular, negative sense; 0 planar",
         "1",
@@ -125,7 +128,9 @@ MODES: Table = {
 
 EVENTS: Table = {
     "event": Variable("kind of the event", None, _EVENT),
-    "event_mode": Variable("number of the track", "1", _EVENT),
+    "event_mode": Variable(
+        "number of the track, −1 for a mode that is not followed", "1", _EVENT
+    ),
     "partner": Variable("number of the other track, −1 for none", "1", _EVENT),
     "event_at": Variable("place of the event", SWEPT, _EVENT),
     "gap": Variable("least distance of the two eigenvalues of a veering", "rad s-1", _EVENT),

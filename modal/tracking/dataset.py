@@ -14,6 +14,7 @@ from assembly.errors import InputError
 from modal.data.datasets import described
 from modal.data.variables import EVENTS, TRACKS
 
+BEYOND = "unstable_not_followed"
 CELL = ("event", "partner", "gap", "event_at")  # what a cell holds of an event
 COLUMNS = ("event", "event_mode", "partner", "event_at", "gap")
 
@@ -24,11 +25,14 @@ def tracks_dataset(
     variables: Mapping[str, NDArray[Any]],
     attributes: Mapping[str, Any],
 ) -> xr.Dataset:
-    """A tracks dataset with dimensions (name, "mode") from variables (T, R)."""
-    rows = next(iter(variables.values())).shape[1]
+    """A tracks dataset with dimensions (name, "mode") from variables (T, R); those of the swept
+    values alone, (T,), are coordinates."""
+    tables = {key: ((name, "mode"), values) for key, values in variables.items() if values.ndim > 1}
+    of_values = {key: (name, values) for key, values in variables.items() if values.ndim == 1}
+    rows = next(iter(tables.values()))[1].shape[1]
     dataset = xr.Dataset(
-        {key: ((name, "mode"), values) for key, values in variables.items()},
-        coords={name: at, "mode": np.arange(rows)},
+        tables,
+        coords={name: at, "mode": np.arange(rows), **of_values},
         attrs=dict(attributes),
     )
     return described(dataset, TRACKS)
@@ -46,8 +50,8 @@ def events(tracks: xr.Dataset) -> xr.Dataset:
     -------
     xarray.Dataset
         Over "occurrence": event (its kind), event_mode and partner (numbers of the tracks, −1 for
-        no partner), event_at (place, in the unit of the swept parameter), gap (rad/s, of
-        veerings). ``events(tracks).to_dataframe()`` is a table.
+        no partner and for a mode that no track follows), event_at (place, in the unit of the swept
+        parameter), gap (rad/s, of veerings). ``events(tracks).to_dataframe()`` is a table.
 
     Raises
     ------
@@ -58,7 +62,8 @@ def events(tracks: xr.Dataset) -> xr.Dataset:
     -----
     A cell of `tracks` holds the most severe event since the previous value in `event`, `event_at`,
     `partner` and `gap`; further events of the same cell are in `event_2`, `event_at_2` and so on.
-    An event of two tracks is in the cells of both.
+    An event of two tracks is in the cells of both. A step over which `unstable_not_followed`
+    changes is an "unresolved" event of the mode −1: follow more modes.
 
     Examples
     --------
@@ -95,6 +100,10 @@ def events(tracks: xr.Dataset) -> xr.Dataset:
             kind = str(kinds[i, j])
             rows[i, place, first, second, kind] = (kind, first, second, place, gap)
     order = -1.0 if len(at) > 1 and at[-1] < at[0] else 1.0
+    beyond = tracks[BEYOND].values if BEYOND in tracks else np.zeros(0)
+    for i in 1 + np.flatnonzero((beyond[:-1] >= 0) & (beyond[1:] >= 0) & (np.diff(beyond) != 0)):
+        middle = 0.5 * float(at[i - 1] + at[i])
+        rows[i, middle] = ("unresolved", -1, -1, middle, np.nan)
     listed = sorted(rows.values(), key=lambda row: (order * row[3], row[1], row[2]))
     types = (str, np.int32, np.int32, float, float)
     dataset = xr.Dataset(

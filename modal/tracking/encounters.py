@@ -9,7 +9,8 @@ the cases:
 - roots on both sides of the real axis: λ_i − λ_j keeps its sign; the branches veer and exchange
   shapes, and the least distance is √|Δ| at the real part of (z₀ + z₁)/2;
 - both on one side: the frequencies cross while the damping tells the modes apart;
-- two real roots: between them the frequencies lock and one mode grows.
+- two real roots: between them the frequencies lock, and one mode may grow. Whether it does is asked
+  of the modes there, as of any other onset (modal/tracking/inspection.py).
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from assembly.errors import FrozenMotionError
 from modal.tracking.matching import CLUSTER, Match, Overlap, align
+from modal.tracking.onsets import grows
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex
 
 Kind = Literal[
+    "locked",
     "crossing",
     "veering",
     "flutter onset",
@@ -57,7 +60,8 @@ AGREED = 0.1
 class Encounter:
     """What happens to mode `first`, with mode `second` or −1: where (parameter), the least
     |λ_i − λ_j| of a veering (rad/s), what it is. newborn: the mode of the instant after it that
-    begins there as the other root, −1 for none.
+    begins there as the other root, −1 for none. "locked" asks for an extra instant at the place,
+    where one of the two grows and not at both ends; it is no event.
     """
 
     first: int
@@ -71,7 +75,7 @@ class Encounter:
 @dataclass(frozen=True)
 class _Pair:
     """Two modes of instant a and what continues them at b; differences of their eigenvalues at both
-    ends.
+    ends, and how many of them grow there.
     """
 
     i: int
@@ -79,6 +83,7 @@ class _Pair:
     at_a: complex
     at_b: complex
     size: float
+    growing: tuple[int, int]
 
 
 def swapped_pairs(
@@ -142,8 +147,13 @@ def examine(
         a.eigenvalues[first] - a.eigenvalues[second],
         lam_b[first] - lam_b[second],
         size,
+        (_growing(a, [first, second]), _growing(b, match.target[[first, second]])),
     )
     length = b.at - a.at
+    # The difference does not reverse: only its imaginary part passes through zero.
+    if (np.conj(pair.at_a) * pair.at_b).real > 0.0:
+        part = pair.at_a.imag / (pair.at_a.imag - pair.at_b.imag)
+        return Encounter(first, second, a.at + part * length, 0.0, "crossing")
     centre = a.at + _zero(pair.at_a, pair.at_b) * length
     slope = abs(pair.at_b - pair.at_a) / abs(length)
     # Far from a veering the shapes have turned by g / (2 |λ_i − λ_j|) on each side of it.
@@ -162,9 +172,9 @@ def examine(
         samples = [
             _sampled(a, b, match, pair, solve, s) for s in (centre - width, centre, centre + width)
         ]
-        if any(d is None for d in samples):
+        if any(sample is None for sample in samples):
             return None
-        squares = np.array(samples, dtype=complex) ** 2
+        squares = np.array([sample[0] for sample in samples if sample], dtype=complex) ** 2
         c = 0.5 * (squares[0] + squares[2]) - squares[1]
         roots = (
             np.roots([c, 0.5 * (squares[2] - squares[0]), squares[1]]) if c != 0.0 else np.zeros(2)
@@ -178,11 +188,14 @@ def examine(
             break
         width *= float(np.clip(max(half, 0.1 * abs(shift)), SHRINK, WIDEN))
         width = float(np.clip(width, finest, WIDE * abs(length)))
+    centre = float(np.clip(centre, low, high))
     gap, kind = _verdict(roots, gap, tolerance * size)
     if kind != "crossing":
         least = _sampled(a, b, match, pair, solve, centre)
-        if least is None or not _agrees(least, gap, kind):
+        if least is None or not _agrees(least[0], gap, kind):
             return None
+        if kind == "locked" and pair.growing == (least[1], least[1]):
+            kind = "crossing"
     return Encounter(first, second, centre, gap, kind)
 
 
@@ -192,14 +205,19 @@ def _verdict(roots: NDArray[Any], gap: float, tolerance: float) -> tuple[float, 
     if gap < tolerance or apart == 0.0:
         return 0.0, "crossing"
     if np.all(np.abs(roots.imag) < 0.02 * apart):
-        return gap, "flutter onset"
+        return gap, "locked"
     return gap, "veering" if roots[0].imag * roots[1].imag < 0.0 else "crossing"
 
 
 def _agrees(least: complex, gap: float, kind: Kind) -> bool:
-    """Whether the least difference has the parabola's size, and is real where a mode grows."""
-    grows = abs(least.real) > abs(least.imag)
-    return abs(abs(least) - gap) <= AGREED * gap and (kind != "flutter onset" or grows)
+    """Whether the least difference has the parabola's size, and is real where two modes lock."""
+    locked = abs(least.real) > abs(least.imag)
+    return abs(abs(least) - gap) <= AGREED * gap and (kind != "locked" or locked)
+
+
+def _growing(s: Snapshot, modes: ArrayLike) -> int:
+    """How many of some modes grow."""
+    return int(grows(*s.steady)[np.asarray(modes, dtype=np.intp)].sum())
 
 
 def _cross_mac(match: Match, overlap: Overlap, i: int, j: int) -> float:
@@ -215,8 +233,9 @@ def _sampled(
     pair: _Pair,
     solve: Callable[[float], Snapshot],
     at: float,
-) -> complex | None:
-    """The difference of the pair at an extra instant, None if unclear or without modes there."""
+) -> tuple[complex, int] | None:
+    """The difference of the pair at an extra instant and how many of it grow there, None if unclear
+    or without modes there."""
     try:
         return _difference(a, b, match, pair, solve(at))
     except FrozenMotionError:  # a defective instant: other steps go round it
@@ -225,9 +244,9 @@ def _sampled(
 
 def _difference(
     a: Snapshot, b: Snapshot, match: Match, pair: _Pair, middle: Snapshot
-) -> complex | None:
-    """λ_p − λ_q, of either sign, of the two modes between a and b that span what the pair spans;
-    None if unclear.
+) -> tuple[complex, int] | None:
+    """λ_p − λ_q, of either sign, of the two modes between a and b that span what the pair spans,
+    and how many of the two grow; None if unclear.
     """
     middle = align(middle, a)
     ahead, back = Overlap.between(a, middle), Overlap.between(middle, b)
@@ -240,4 +259,4 @@ def _difference(
     if share[p] + share[q] < CAPTURED or (others and share[others[0]] > THIRD * share[q]):
         return None
     lam = np.where(mirror > direct + 1e-9, middle.eigenvalues.conj(), middle.eigenvalues)
-    return complex(lam[p] - lam[q])
+    return complex(lam[p] - lam[q]), _growing(middle, [p, q])

@@ -119,6 +119,7 @@ def _exact_crossings(
     j: int,
 ) -> list[Meeting]:
     """Crossings of two tracks that meet at an instant: their order changes over it."""
+    direction = 1.0 if at[-1] >= at[0] else -1.0
     both = np.flatnonzero(np.isfinite(eigenvalues[:, i]) & np.isfinite(eigenvalues[:, j]))
     if len(both) < 2:
         return []
@@ -146,5 +147,8 @@ def _exact_crossings(
             rates = [float(x) if np.isfinite(x) else 0.0 for x in rates]
             ends = float(difference[p].imag), float(difference[q].imag)
             place = float(at[n] + hermite.root(*ends, *rates) * step)
-        found.append(Meeting(int(m), i, j, place, 0.0, "crossing"))
+        index = (
+            int(n) + 1 + int(np.searchsorted(direction * at[n + 1 : m], direction * place, "right"))
+        )
+        found.append(Meeting(index, i, j, place, 0.0, "crossing"))
     return found

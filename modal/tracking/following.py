@@ -12,9 +12,10 @@ import numpy as np
 from assembly.arguments import as_number
 from assembly.errors import FrozenMotionError, InputError
 from modal.tracking.encounters import Encounter, continued, examine, swapped_pairs
-from modal.tracking.inspection import Doubt, Search, inspect
+from modal.tracking.inspection import inspect
 from modal.tracking.matching import Match, Overlap, align, assign
 from modal.tracking.snapshot import Snapshot
+from modal.tracking.veerings import Doubt, Search
 from modal.types import Complex, Mask
 
 # Halvings for a mode that merges with another: more do not help.
@@ -127,6 +128,11 @@ class Follower:
                 if found is None and left > 0:
                     middle = self._between(a, b, HALVES)
                     return self._through(a, middle, b, slope, watched, left - 1, search)
+                if found is not None and found.kind == "locked":
+                    step = self._cut(a, b, found.at, slope, watched, left, search)
+                    if step is not None:
+                        return step
+                    found = replace(found, kind="unresolved")
                 p, q = (int(np.flatnonzero(curve == m)[0]) for m in (i, j))
                 if found is None:  # no smaller step tells: the shapes go on as they are
                     found = Encounter(p, q, 0.5 * (a.at + b.at), 0.0, "unresolved")
@@ -141,15 +147,33 @@ class Follower:
             match = Match(target, mirrored, mac, certainty)
         events = inspect(a, b, match, watched, met, search)
         if isinstance(events, Doubt):
-            search.left -= 1
-            part = (events.at - a.at) / (b.at - a.at)
-            try:
-                middle = self._between(a, b, (part, 0.9 * part, 0.1 + 0.9 * part))
-            except FrozenMotionError:
-                events = [*met, events.unresolved()]
-            else:
-                return self._through(a, middle, b, slope, watched, left, search)
+            step = self._cut(a, b, events.at, slope, watched, left, search)
+            if step is not None:
+                return step
+            events = [*met, events.unresolved()]
         return Step(match, b, tuple(events))
+
+    def _cut(
+        self,
+        a: Snapshot,
+        b: Snapshot,
+        at: float,
+        slope: Complex,
+        watched: Mask,
+        left: int,
+        search: Search,
+    ) -> Step | None:
+        """The modes of a at b by way of an extra instant near `at`, where an event is expected;
+        None where no instant is left, or none has modes there."""
+        if search.left <= 0:
+            return None
+        search.left -= 1
+        part = (at - a.at) / (b.at - a.at)
+        try:
+            middle = self._between(a, b, (part, 0.9 * part, 0.1 + 0.9 * part))
+        except FrozenMotionError:
+            return None
+        return self._through(a, middle, b, slope, watched, left, search)
 
     def _between(self, a: Snapshot, b: Snapshot, parts: Iterable[float]) -> Snapshot:
         """The modes part of the way from a to b, at the first part where they can be found (a

@@ -57,7 +57,7 @@ def tracks_of_callable(matrix: Any, at: Array) -> xr.Dataset:
             rows[name].append(value)
     eigenvalue = np.array(rows["eigenvalue"])
     slope, curvature = np.array(rows["slope"]), np.array(rows["curvature"])
-    interval = drift_interval(eigenvalue, slope, curvature, TOLERANCE)
+    interval = drift_interval(at, eigenvalue, slope, curvature, TOLERANCE)
     interval = np.where(np.array(rows["coupling"]) > TOLERANCE, 0.0, interval)
     variables = dict(
         eigenvalue=eigenvalue,

@@ -5,10 +5,6 @@ event can lie inside it, or when the event is located: an onset between two inst
 apart than the tolerance, a veering at the least distance of its two eigenvalues. Otherwise the step
 is cut where the event is expected, and both parts are examined again. When the extra instants run
 out, the event is reported as "unresolved".
-
-A veering is distinguished from an approach of two modes by the rate at which the shapes turn into
-each other at the least distance g. A pure veering has Δ = (λ_i − λ_j)² = g² + c²s², the angle
-½ atan(cs/g) and the rate c/2g.
 """
 
 from __future__ import annotations
@@ -22,45 +18,14 @@ from numpy.typing import NDArray
 
 from modal.tracking import hermite
 from modal.tracking.encounters import Encounter
-from modal.tracking.matching import CLUSTER, Match
-from modal.tracking.onsets import find_onsets, growth_floor
+from modal.tracking.matching import Match
+from modal.tracking.onsets import find_onsets, grows, growth_floor
 from modal.tracking.snapshot import Snapshot
-from modal.types import Array, Complex, Index, Mask
+from modal.tracking.veerings import Doubt, Search, distances_inside, veerings_inside
+from modal.types import Array, Complex, Mask
 
-# Fraction of the turning rate of a pure veering from which an approach is a veering.
-TURN = 0.6
-# Fraction of it, predicted from a distance, from which an approach is followed to its end.
-SUSPECTED = 0.25
-# A veering is closer than this fraction of the frequency.
-WIDEST = 0.25
-# A veering is located to this part of its width.
-OF_WIDTH = 1e-2
-# The error of the cubic may be this part of a distance to an event.
-CLEAR = 0.5
 # An onset predicted by the cubic is bracketed by this part of the tolerance on either side.
 BRACKET = 0.45
-
-
-@dataclass
-class Search:
-    """tolerance: to which an onset is located, in units of the swept value. left: extra instants
-    that may still be spent on the step.
-    """
-
-    tolerance: float
-    left: int
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """A step that is not accepted: where to cut it, and the modes of the expected event."""
-
-    at: float
-    first: int
-    second: int = -1
-
-    def unresolved(self) -> Encounter:
-        return Encounter(self.first, self.second, self.at, 0.0, "unresolved")
 
 
 @dataclass(frozen=True)
@@ -88,6 +53,8 @@ def inspect(
     onsets = list(_onsets(a, b, match, watched))
     if onsets and not fine and search.left > 0:
         return Doubt(_onset_place(a, b, match, onsets[0], search), onsets[0].first)
+    if fine:
+        onsets = _counted(a, b, match, onsets)
     if fine or a.variation is None or b.variation is None:
         return [*met, *onsets]
     placed: list[Encounter] = []
@@ -174,10 +141,30 @@ def _onsets(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Iterator[E
         yield Encounter(first, partner, middle, 0.0, onset.kind, newborn)
 
 
+def _counted(a: Snapshot, b: Snapshot, match: Match, onsets: list[Encounter]) -> list[Encounter]:
+    """The onsets and ends of a step too short for two events that the numbers of growing modes
+    confirm.
+
+    Where one mode begins to grow as another ceases to, they have exchanged their names.
+    """
+    before, after = (_numbers_growing(s) for s in (a, b))
+    confirmed = {
+        "flutter onset": after[0] > before[0],
+        "divergence onset": after[1] > before[1],
+        "split": sum(after) < sum(before),
+    }
+    return [e for e in onsets if confirmed.get(e.kind, True)]
+
+
+def _numbers_growing(s: Snapshot) -> tuple[int, int]:
+    """How many modes flutter, and how many diverge."""
+    oscillates, grows = regimes(*s.steady) & (s.kind != "prescribed")
+    return int((grows & oscillates).sum()), int((grows & ~oscillates).sum())
+
+
 def regimes(lam: Complex, error: Array) -> Mask:
     """Whether each mode oscillates, and whether it grows, (2, …): steady values and errors."""
-    floor = growth_floor(lam)
-    return np.stack([np.abs(lam.imag) > floor, lam.real > floor + error])
+    return np.stack([np.abs(lam.imag) > growth_floor(lam), grows(lam, error)])
 
 
 def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
@@ -229,8 +216,8 @@ def _hidden_onset(
 def regime_changes(
     ends: tuple[Complex, Complex, Complex, Complex], errors: tuple[Array, Array]
 ) -> Iterator[tuple[Mask, Array]]:
-    """Which modes may start and stop growing, and which oscillating, inside their steps, (…, R);
-    and the curves (PLACES, …, R) that are lowest there.
+    """Which modes may start and stop growing, and which oscillating, inside the step, (R,); and the
+    curves (PLACES, R) that are lowest there.
 
     ends: steady values at both ends, and slopes there times the length of the step; errors: of the
     values.
@@ -241,162 +228,24 @@ def regime_changes(
     usable = moves & np.isfinite(slope) & np.isfinite(onward)
     along = hermite.along(hermite.coefficients(*ends))
     off = hermite.error(*(x.real for x in ends))
-    grows = one.real > level
-    sign_each = np.where(grows, -1.0, 1.0)
+    growing = one.real > level
+    sign_each = np.where(growing, -1.0, 1.0)
     extreme = (sign_each * (along.real - level)).max(axis=0)
     reached = ((extreme + off > 0.0) & (off > level)) | (extreme > 0.0)
-    yield reached & usable & (grows == (two.real > level)), -sign_each * along.real
+    reached |= _tangents_meet(
+        [sign_each * x for x in (one.real - level, two.real - level)],
+        [sign_each * x.real for x in (slope, onward)],
+    )
+    yield reached & usable & (growing == (two.real > level)), -sign_each * along.real
     curve = np.sign(one.imag) * along.imag
     reached = curve.min(axis=0) - hermite.error(*(x.imag for x in ends)) < 0.0
     yield reached & usable & (one.imag * two.imag > 0.0), curve
 
 
-def veerings_inside(
-    a: Snapshot,
-    b: Snapshot,
-    number: NDArray[Any],
-    near: Distances,
-    match: Match,
-    settled: set[frozenset[int]],
-    search: Search,
-) -> Doubt | list[Encounter]:
-    """The least distances of two modes inside the step that are veerings, or where to cut.
-
-    number (R,): modes of a whose distances are `near`. settled: pairs whose events are known.
-    """
-    length, found = b.at - a.at, []
-    p, q = near.pairs
-    d, size, between, passes, unclear = near.ends, near.size, near.along, near.passes, near.unclear
-    approach = near.approach
-    for n in np.flatnonzero(approach | unclear):
-        i, j = int(number[p[n]]), int(number[q[n]])
-        if frozenset((i, j)) in settled:
-            continue
-        ends = [x[n] for x in d]
-        dip = _dip(ends) if approach[n] and not passes[n] else None
-        if dip is not None and not unclear[n]:
-            if dip.gap > 2.0 * WIDEST * size[n] or not _suspected(a, b, match, i, j, ends, dip):
-                continue
-        if dip is None:
-            if not unclear[n]:
-                continue
-            # Two crossings inside the step have the other order between them.
-            order = between[:, n].imag * np.sign(ends[0].imag)
-            tau = hermite.lowest(order if passes[n] else np.abs(between[:, n]))
-            tau = tau if 0.02 < tau < 0.98 else 0.5
-            doubt = Doubt(a.at + tau * length, i, j)
-        else:
-            width = dip.gap / max(abs(ends[2]), abs(ends[3]), 1e-300)
-            edge = max(search.tolerance / abs(length), OF_WIDTH * width)
-            if min(dip.tau, 1.0 - dip.tau) <= edge:
-                at_b = dip.tau > 0.5
-                turn = _turn(b if at_b else a, *(_numbers(match, i, j) if at_b else (i, j)))
-                place = a.at + dip.tau * length
-                narrow = dip.gap <= WIDEST * size[n]
-                if narrow and 2.0 * turn * abs(length) * dip.gap >= TURN * dip.speed:
-                    found.append(Encounter(i, j, place, dip.gap, "veering"))
-                continue
-            doubt = Doubt(a.at + dip.tau * length, i, j)
-        if search.left > 0:
-            return doubt
-        found.append(doubt.unresolved())
-    return found
-
-
-@dataclass(frozen=True)
-class Distances:
-    """The differences of all pairs of modes inside their steps.
-
-    pairs: places of the modes of each pair. ends: at both ends, and their slopes times the length
-    of the step; size: the larger |λ|. along (PLACES, …, pairs): between the ends. passes: whether
-    the order of frequency changes; unclear, approach: whether it may, and whether the distance has
-    a least value inside.
-    """
-
-    pairs: tuple[Index, Index]
-    ends: list[Complex]
-    size: Array
-    along: Complex
-    passes: Mask
-    unclear: Mask
-    approach: Mask
-
-    def step(self, n: int) -> Distances:
-        """Those of step n, of several."""
-        return Distances(
-            self.pairs,
-            [x[n] for x in self.ends],
-            self.size[n],
-            self.along[:, n],
-            self.passes[n],
-            self.unclear[n],
-            self.approach[n],
-        )
-
-
-def distances_inside(lam: tuple[Complex, Complex], slope: tuple[Complex, Complex]) -> Distances:
-    """From λ and slopes times the length of the step at both ends, each (…, R)."""
-    p, q = np.triu_indices(lam[0].shape[-1], 1)
-    d = [x[..., p] - x[..., q] for x in (*lam, *slope)]
-    absolute = np.abs(lam[0])
-    size = np.maximum(absolute[..., p], absolute[..., q])
-    usable = (np.abs(d[0]) > CLUSTER * size) & (np.abs(d[1]) > CLUSTER * size)
-    for x in lam:
-        moving = np.abs(x.imag)
-        usable &= np.minimum(moving[..., p], moving[..., q]) > CLUSTER * size
-    usable &= np.isfinite(d[2]) & np.isfinite(d[3]) & (d[0].imag * d[1].imag > 0.0)
-    approach = ((d[0].conj() * d[2]).real < 0.0) & ((d[1].conj() * d[3]).real >= 0.0)
-    along = hermite.along(hermite.coefficients(*d))
-    nearest = np.abs(along).min(axis=0)
-    passes = (along.imag * np.sign(d[0].imag)).min(axis=0) < 0.0
-    unclear = usable & (passes | (hermite.error(*d) > CLEAR * nearest))
-    return Distances((p, q), d, size, along, passes, unclear, usable & approach)
-
-
-@dataclass(frozen=True)
-class _Dip:
-    """Least distance of two eigenvalues: τ, rad/s, and √(Δ″/2) there, per length of the step."""
-
-    tau: float
-    gap: float
-    speed: float
-
-
-def _dip(ends: list[complex]) -> _Dip:
-    """From the cubic of Δ = (λ_i − λ_j)² over the step."""
-    start, end, slope, onward = ends
-    squares = start**2, end**2, 2.0 * start * slope, 2.0 * end * onward
-    c = hermite.coefficients(*(np.asarray(x) for x in squares))
-    tau = hermite.lowest(np.abs(hermite.along(c)))
-    bend = abs(complex(c[2] + 3.0 * c[3] * tau))
-    return _Dip(tau, float(np.sqrt(np.abs(hermite.value(c, tau)))), float(np.sqrt(bend)))
-
-
-def _numbers(match: Match, i: int, j: int) -> tuple[int, int]:
-    return int(match.target[i]), int(match.target[j])
-
-
-def _turn(s: Snapshot, i: int, j: int) -> float:
-    """Rate at which the shapes of two modes turn into each other, rad per unit of the sweep."""
-    assert s.variation is not None
-    change = s.variation.change[0]
-    distance = abs(s.eigenvalues[i] - s.eigenvalues[j])
-    return float(np.sqrt(abs(change[i, j] * change[j, i])) / max(distance, 1e-300))
-
-
-def _suspected(
-    a: Snapshot, b: Snapshot, match: Match, i: int, j: int, ends: list[complex], dip: _Dip
-) -> bool:
-    """Whether the shapes turn, at either end, as they do on the way to a veering of this gap.
-
-    At distance D a veering of gap g turns by 2θ′ = g √(D² − g²)/D² × |d|D|/ds| … and g follows.
-    """
-    length = abs(b.at - a.at)
-    one, two = _turn(a, i, j), _turn(b, *_numbers(match, i, j))
-    for turn, distance, slope in ((one, ends[0], ends[2]), (two, ends[1], ends[3])):
-        wide = 4.0 * (turn * length) ** 2 * abs(distance) ** 2
-        along = abs((np.conj(distance) * slope).real) / abs(distance)
-        predicted = abs(distance) * np.sqrt(wide / max(along**2 + wide, 1e-300))
-        if predicted >= SUSPECTED * dip.gap:
-            return True
-    return False
+def _tangents_meet(ends: list[Array], slopes: list[Array]) -> Mask:
+    """Whether the tangents at both ends meet above zero inside the step: a concave curve between
+    them, negative at both, may pass zero."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau = (ends[1] - ends[0] - slopes[1]) / (slopes[0] - slopes[1])
+        height = ends[0] + slopes[0] * tau
+    return np.asarray((slopes[0] > 0.0) & (slopes[1] < 0.0) & (height > 0.0))

@@ -80,6 +80,11 @@ def growth_floor(eigenvalues: Complex) -> Array:
     return np.asarray(ROUND_OFF * np.abs(eigenvalues))
 
 
+def grows(eigenvalues: Complex, error: Array) -> Mask:
+    """Which eigenvalues grow by more than their error and round-off."""
+    return np.asarray(eigenvalues.real > growth_floor(eigenvalues) + error)
+
+
 def _growing_twin(eigenvalues: Complex, now: _Regimes, n: int, r: int) -> int:
     """The track that begins at n as the growing root of the pair whose other root r goes on as; −1
     for none. The two of them add up to twice the pair's damping, so they are nearly opposite.

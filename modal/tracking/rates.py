@@ -165,11 +165,12 @@ def _of_clusters(
 class History:
     """T instants of R tracks over time; NaN where a track has no value.
 
-    eigenvalues (T, R), rad/s. speed, curvature (T, R): dλ/dt, d²λ/dt². energy (T, R): twice the
-    energy at qᴴMq = 1.
+    time (T,), s. eigenvalues (T, R), rad/s. speed, curvature (T, R): dλ/dt, d²λ/dt². energy (T, R):
+    twice the energy at qᴴMq = 1.
     by_energy, by_amplitude, mixing (T, R): of `InstantRates`, per second.
     """
 
+    time: Array
     eigenvalues: Complex
     speed: Complex
     curvature: Complex

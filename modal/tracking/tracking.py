@@ -28,9 +28,10 @@ from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.link_reducer import linked
-from modal.tracking.dataset import tracks_dataset
+from modal.tracking.dataset import BEYOND, tracks_dataset
 from modal.tracking.following import Rules
 from modal.tracking.link_source import LinkSource
+from modal.tracking.not_followed import unstable_not_followed
 from modal.tracking.run import Run
 from modal.tracking.smooth_source import LARGEST, NotSmooth, SmoothSource
 from modal.tracking.snapshot import ModesLike
@@ -133,7 +134,9 @@ def track(
         model: the shaft of a rotor.
     checks : int, default 1
         Number of values, drawn with a fixed seed, where a reduced basis is compared with a full
-        solve.
+        solve. Over a steady parameter, up to 300 degrees of freedom, also of those where all
+        modes are examined (the first and the last value, and `checks` − 1 more), and the step is
+        sought over which an unstable mode appears that no track follows; 0 for neither.
     store : path, optional
         Folder that receives the finished values every ten seconds.
     resume : bool, default False
@@ -149,8 +152,10 @@ def track(
         Dimensions (name of the sweep, "mode"): eigenvalue (rad/s), frequency (Hz), damping_ratio,
         growth_rate and growth_rate_corrected (1/s), frozen_interval (s), mac, certainty, event,
         event_at, partner, gap (rad/s), coupling, kind, backward_error, condition_number; whirl
-        and whirl_number where displacements and an axis are known. `modal.events` lists all
-        events. A row is a mode; it is NaN where the mode is outside the window.
+        and whirl_number where displacements and an axis are known; the coordinate
+        unstable_not_followed over the sweep, the number of unstable modes that no track follows
+        (−1: not known). `modal.events` lists all events. A row is a mode; it is NaN where the mode
+        is outside the window. A mode of the guard that grows is reported too.
 
     Raises
     ------
@@ -234,6 +239,13 @@ def track(
             **{f"rules_{key}": value for key, value in asdict(rules).items()},
         )
         values = variables(recorder, interval_change)
+        values[BEYOND] = unstable_not_followed(
+            sweep.freeze,
+            at[: recorder.count],
+            values["eigenvalue"],
+            values["condition_number"] * values["backward_error"] * abs(values["eigenvalue"]),
+            int(checks) if speed is None and recorder.count == len(at) else 0,
+        )
         return tracks_dataset(name, at[: recorder.count], values, attributes)
 
     try:

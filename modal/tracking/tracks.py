@@ -14,6 +14,7 @@ import numpy as np
 from modal.tracking.events import Meeting
 from modal.tracking.following import Follower, Rules, Step
 from modal.tracking.matching import Overlap, align, clusters
+from modal.tracking.onsets import grows
 from modal.tracking.rows import Rows
 from modal.tracking.snapshot import Snapshot
 from modal.types import Index, Mask
@@ -39,9 +40,9 @@ class Recorder:
     """Takes the snapshots of successive instants and follows every mode of the window.
 
     k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
-    them. solve(s): the modes at an extra instant. rate: speed of the parameter, 1 for time, None
-    for a parameter that is steady at each value. span: length of the sweep. carry(snapshot): the
-    same modes in the coordinates of the latest snapshots.
+    them, or grew. solve(s): the modes at an extra instant. rate: speed of the parameter, 1 for
+    time, None for a parameter that is steady at each value. span: length of the sweep.
+    carry(snapshot): the same modes in the coordinates of the latest snapshots.
 
     `state` is replaced in one assignment, after all of an instant is written: an interruption at
     any moment leaves the record of whole instants.
@@ -85,7 +86,7 @@ class Recorder:
         """Record the next instant. spin: of the rotation there, rad/s."""
         if not self.count:
             self.rows.put(0, snapshot, spin, np.arange(snapshot.size))
-            self.state = State(1, (snapshot,), {}, self._lowest(snapshot))
+            self.state = State(1, (snapshot,), {}, self._reported(snapshot))
             return
         self.bring(len(snapshot.right))
         del self._meetings[self.state.meetings :]
@@ -103,8 +104,8 @@ class Recorder:
         watched = np.zeros(a.size, dtype=bool)
         watched[index[present]] = self.state.visible[present]
         step = self._follower.follow(a, snapshot, watched)
-        onward, lowest = step.match.target, self._lowest(step.b)
-        entering = (track >= 0) & ~watched & (onward >= 0) & lowest[onward]
+        onward, reported = step.match.target, self._reported(step.b)
+        entering = (track >= 0) & ~watched & (onward >= 0) & reported[onward]
         if entering.any():  # what happens to them on the way in is reported too
             step = self._follower.follow(a, snapshot, watched | entering)
         self._extend(a, step, spin, index, track)
@@ -117,10 +118,13 @@ class Recorder:
             ended = {row: self._carry(s) for row, s in state.ended.items()}
             self.state = replace(state, recent=recent, ended=ended)
 
-    def _lowest(self, snapshot: Snapshot) -> Mask:
-        """The k lowest elastic modes and the rigid ones below them, prescribed or not, (K,)."""
-        elastic = np.cumsum(snapshot.kind == "elastic")
-        return np.asarray((elastic <= self.k) & ((elastic < self.k) | (snapshot.kind == "elastic")))
+    def _reported(self, snapshot: Snapshot) -> Mask:
+        """The k lowest elastic modes, those below them that are none, and modes that grow, (K,)."""
+        elastic = snapshot.kind == "elastic"
+        number = np.cumsum(elastic)
+        lowest = (number <= self.k) & ((number < self.k) | elastic)
+        counts = snapshot.kind != "prescribed"
+        return np.asarray(lowest | (counts & grows(*snapshot.steady)))
 
     def _extra(self, at: float) -> Snapshot:
         self._extras += 1
@@ -149,7 +153,7 @@ class Recorder:
                 self._meetings.append(Meeting(n, first, second, e.at, e.gap, e.kind))
         self.rows.put(n, b, spin, there, match)
         visible = np.concatenate([state.visible, np.zeros(len(new), dtype=bool)])
-        visible |= (there >= 0) & self._lowest(b)[there]
+        visible |= (there >= 0) & self._reported(b)[there]
         self.state = State(n + 1, (a, b), ended, visible, self._extras, len(self._meetings))
 
     def _returned(

@@ -88,6 +88,7 @@ def _rates(recorder: Recorder, index: Index, lam: Complex, tolerance: float) -> 
         return Rates(lam.real.copy(), lam.real.copy(), endless, nothing)
     coupled = np.abs(rate) * rows.of_modes("coupling", index)
     history = History(
+        rows.single("at", recorder.count) / rate,
         lam,
         np.asarray(rate * rows.of_modes("slope", index), dtype=complex),
         np.asarray(rate**2 * rows.of_modes("curvature", index), dtype=complex),

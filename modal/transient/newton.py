@@ -109,7 +109,7 @@ class Newton:
         """What the next step takes from earlier ones besides the state, as arrays."""
         out = _guess("near", self._near)
         if self.factor is not None:
-            *at, guess = self._made_at
+            at, guess = self._made_at[:-1], self._made_at[-1]
             out |= _guess("guess", guess) | {
                 name: np.asarray(value)
                 for name, value in zip("htqva", (self._made_for, *at), strict=True)

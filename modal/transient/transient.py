@@ -208,7 +208,8 @@ def integrate(
     stored = None
     if checkpoint is not None:
         full = model if isinstance(model, ReducedTransient) else None
-        start = same_start(*(full.start if full else first), full.given if full else loads)
+        q, v = full.start if full else first
+        start = same_start(q, v, full.given if full else loads)
         prints = run_prints(model, span, loads, nonlinear)
         stored = RunCheckpoint(Path(checkpoint), settings | start, prints)
     try:
