@@ -48,7 +48,8 @@ class Newton:
         self.factor: Factor | None = None
         self._near: Any = None
         self._arguments: tuple[Any, ...] = ()  # of the last state: t, q, v, a and its guess
-        self._made_for, self._made_at = 0.0, self._arguments  # the matrix: step and state
+        self._made_for = 0.0  # step of the matrix
+        self._made_at: tuple[Any, ...] = ()  # and its state
         self._ended: tuple[Array, Array, Any] | None = None
 
     def state(self, t: float, q: Array, v: Array, a: Array) -> Any:
@@ -109,7 +110,7 @@ class Newton:
         """What the next step takes from earlier ones besides the state, as arrays."""
         out = _guess("near", self._near)
         if self.factor is not None:
-            at, guess = self._made_at[:-1], self._made_at[-1]
+            *at, guess = self._made_at
             out |= _guess("guess", guess) | {
                 name: np.asarray(value)
                 for name, value in zip("htqva", (self._made_for, *at), strict=True)
