@@ -18,7 +18,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg as la
@@ -95,7 +95,7 @@ class ReducedBasis:
         made._set(family, reference, np.zeros((family.n, 0)), np.zeros((family.n, 0)), 0.0)
         return made
 
-    def without_sketches(self) -> ReducedBasis:
+    def without_sketches(self) -> Self:
         """A copy that grows on its own, without sketches."""
         made = copy.copy(self)
         none = np.zeros((self.family.n, 0))
@@ -142,7 +142,13 @@ class ReducedBasis:
     ) -> ReducedBasis:
         """The basis whose `arrays` were kept, bit by bit."""
         made = cls.__new__(cls)
-        made._set(family, reference, arrays["theta"], arrays["xi"], float(arrays["resolved"][0]))
+        made.family, made.reference = family, reference
+        return made.with_arrays(arrays)
+
+    def with_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """A copy with the vectors that were kept."""
+        made, resolved = copy.copy(self), float(arrays["resolved"][0])
+        made._set(self.family, self.reference, arrays["theta"], arrays["xi"], resolved)
         made.columns.append(arrays["V"], arrays["MV"])
         made._overlap = arrays["overlap"]
         made.matrices, made.sizes, made.sketched, made.transposed = (
@@ -179,8 +185,8 @@ class ReducedBasis:
         return self.reference.solve(block)
 
     def grow(self, residuals: Array) -> int:
-        """Add K_ref⁻¹ residuals (n, q); returns how many directions were new."""
-        return self.include(self.solve(residuals))
+        """Add K_ref⁻¹ of `free` residuals (n, q); returns how many directions were new."""
+        return self.include(self.solve(self.free(residuals)))
 
     def include(self, vectors: Array) -> int:
         """Add what the vectors (n, q) bring; returns how many directions were new."""
@@ -242,10 +248,15 @@ class ReducedBasis:
             for sketches in (self.sketched, self.transposed):
                 sketches[j] -= sketches[j] @ inside
 
-    def projected(self) -> Projected:
-        """The projections in the coordinates of the Ritz vectors of K_ref."""
+    def ritz(self) -> tuple[Array, Array]:
+        """Ritz values (r,) of (K_ref, M), ascending, and their vectors (r, r)."""
         K = np.tensordot(self.reference.weights, self._symmetric(), axes=1)
         squares, Z = la.eigh(K + self.reference.shift * np.eye(len(K)))
+        return squares, Z
+
+    def projected(self) -> Projected:
+        """The projections in the coordinates of the Ritz vectors of K_ref."""
+        squares, Z = self.ritz()
         sketched, transposed = (
             np.einsum("jspr,rt->jspt", S, Z) for S in (self.sketched, self.transposed)
         )

@@ -165,7 +165,7 @@ class LinkInstants:
 
     def sketch(self, name: str, roles: Roles, transposed: bool = False) -> Inexact:
         """Θ and Ξ of the residuals of one link, (P, 2, p, k)."""
-        sketches = self.bases[name].sketched[1 if transposed else 0]
+        sketches = self.bases[name].free_sketches(transposed)
         return sketched(sketches[..., : roles[0].shape[1]], self.coefficients[name], roles)
 
     def pairing(self, modes: SmallModes) -> Complex:

@@ -151,15 +151,15 @@ class LinkReducer:
 
     def reduced(self, mechanism: Mechanism) -> ReducedMechanism:
         """The mechanism with the present bases."""
-        versions = tuple(basis.version for basis in self.bases.values())
+        sizes = tuple(basis.size for basis in self.bases.values())
         made = self._made.get(id(mechanism))
-        if made is None or made[0] != versions or made[1].full is not mechanism:
-            if self._links is None or self._links[0] != versions:
+        if made is None or made[0] != sizes or made[1].full is not mechanism:
+            if self._links is None or self._links[0] != sizes:
                 slaves = link_slaves(self._first, self.options.driven)
                 links = {name: basis.reduced(slaves[name]) for name, basis in self.bases.items()}
-                self._links = versions, links
+                self._links = sizes, links
             driven, first = self.options.driven, self._first
-            made = versions, ReducedMechanism(mechanism, self._links[1], driven, first)
+            made = sizes, ReducedMechanism(mechanism, self._links[1], driven, first)
             self._made[id(mechanism)] = made
         return made[1]
 
@@ -234,7 +234,7 @@ class LinkReducer:
         return {
             f"{name}:{part}": array
             for name, basis in self.bases.items()
-            for part, array in basis.basis.arrays().items()
+            for part, array in basis.arrays().items()
         }
 
     def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
@@ -245,7 +245,7 @@ class LinkReducer:
                 for key, array in arrays.items()
                 if key.startswith(f"{name}:")
             }
-            self.bases[name] = basis.restored(own)
+            self.bases[name] = basis.with_arrays(own)
 
     @property
     def parts(self) -> Mapping[str, LinkBasis]:
@@ -255,7 +255,7 @@ class LinkReducer:
     @property
     def complete(self) -> bool:
         """The bases span everything."""
-        return all(basis.basis.complete for basis in self.bases.values())
+        return all(basis.complete for basis in self.bases.values())
 
     def without_sketches(self) -> LinkReducer:
         """A reducer whose bases grow on their own, without sketches."""
@@ -277,7 +277,7 @@ class LinkReducer:
         """A reducer whose bases grow on their own from here; this one keeps its own."""
         other = copy.copy(self)
         other.tolerance = tolerance
-        other.bases = {name: basis.branch() for name, basis in self.bases.items()}
+        other.bases = {name: copy.copy(basis) for name, basis in self.bases.items()}
         other._made, other._links = {}, None
         return other
 

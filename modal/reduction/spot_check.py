@@ -85,7 +85,7 @@ def check_links(
         (found,) = reducer.solve(mechanism, np.array([t]))
         there = np.isfinite(found.modes.eigenvalues[0])
         reduced = found.modes.eigenvalues[0, there], found.bounds.error_bound[0, there]
-        random = random or {name: random_shapes(b.basis) for name, b in reducer.bases.items()}
+        random = random or {name: random_shapes(basis) for name, basis in reducer.bases.items()}
         try:
             full = full_order_modes(reducer.without_sketches(), (mechanism, t), count, random)
         except ConvergenceError:

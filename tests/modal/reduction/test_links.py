@@ -157,7 +157,7 @@ def test_full_order_verification_finds_the_modes_of_the_full_mechanism(
 ) -> None:
     reducer = LinkReducer([machine], Options(), 6, 1e-6)
     reducer.solve(machine, np.array([0.011]))
-    random = {name: random_shapes(link.basis) for name, link in reducer.bases.items()}
+    random = {name: random_shapes(link) for name, link in reducer.bases.items()}
     found = full_order_modes(reducer.without_sketches(), (machine, 0.011), 4, random)
     exact = modal.solve(machine.freeze_many([0.011])[0], k=4)
     apart = np.abs(found.eigenvalues - exact.eigenvalues)
