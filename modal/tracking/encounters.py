@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from assembly.errors import FrozenMotionError
 from modal.tracking.matching import CLUSTER, Match, Overlap, align
 from modal.tracking.onsets import grows
 from modal.tracking.snapshot import Snapshot
-from modal.types import Complex
+from modal.types import Complex, Index
 
 Kind = Literal[
     "locked",
@@ -215,7 +215,7 @@ def _agrees(least: complex, gap: float, kind: Kind) -> bool:
     return abs(abs(least) - gap) <= AGREED * gap and (kind != "locked" or locked)
 
 
-def _growing(s: Snapshot, modes: ArrayLike) -> int:
+def _growing(s: Snapshot, modes: Index | list[int]) -> int:
     """How many of some modes grow."""
     return int(grows(*s.steady)[np.asarray(modes, dtype=np.intp)].sum())
 
