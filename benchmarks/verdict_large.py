@@ -7,9 +7,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from assembly.system.frozen import PARTS, FrozenSystem
-from benchmarks.verdict_machines import Machine, definite, skew, spread
+from benchmarks.verdict_machines import definite, skew
 from benchmarks.verdict_models import rotor, turning_beam
 from benchmarks.verdict_variants import OFFSETS, growth
+from tests.support.machines import Machine, spread
 
 Array = NDArray[np.float64]
 J = np.array([[0.0, 1.0], [-1.0, 0.0]])

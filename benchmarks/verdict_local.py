@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.random import Generator
 
 from assembly.system.frozen import FrozenSystem
-from benchmarks.verdict_machines import Machine, spread
+from tests.support.machines import Machine, spread
 
 J = np.array([[0.0, 1.0], [-1.0, 0.0]])
 

@@ -7,7 +7,6 @@ mass, stiffness and damping are drawn over several orders.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as la
@@ -15,23 +14,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
+from tests.support.machines import Machine, spread
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A frozen system, how many zero eigenvalues its rigid motions have, and all eigenvalues that
-    the kinematics of its frame prescribe where these are not zero."""
-
-    system: FrozenSystem
-    zeros: int = 0
-    prescribed: tuple[complex, ...] = ()
-
-
-def spread(rng: Generator, low: float, high: float) -> float:
-    """A number from low to high, uniform in its logarithm."""
-    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
 def definite(rng: Generator, n: int, condition: float = 1e3) -> Array:

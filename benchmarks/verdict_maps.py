@@ -15,10 +15,11 @@ from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
 from benchmarks.verdict_large import chain, random_matrices
 from benchmarks.verdict_local import negative_damper
-from benchmarks.verdict_machines import Machine, full_damping, jeffcott, pendulum_chain, spread
+from benchmarks.verdict_machines import full_damping, jeffcott, pendulum_chain
 from benchmarks.verdict_models import beam_model
 from modal.proofs.codes import PROOFS
 from modal.proofs.judge import WORDS
+from tests.support.machines import Machine, spread
 
 SIDE = 5  # points of a grid along either parameter
 MOST = 40  # elements of a beam

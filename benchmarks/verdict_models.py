@@ -10,7 +10,7 @@ from numpy.random import Generator
 import assembly
 from assembly.bodies.rotor_parts import Bearing, Disc
 from assembly.system.frozen import PARTS
-from benchmarks.verdict_machines import Machine, spread
+from tests.support.machines import Machine, spread
 
 
 def rotor(rng: Generator, elements: int = 0) -> Machine:

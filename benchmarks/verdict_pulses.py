@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import modal
 from assembly.system.frozen import FrozenSystem
-from benchmarks.verdict_machines import spread
+from tests.support.machines import spread
 
 Array = NDArray[np.float64]
 CALLABLE, MODEL = "pulses, callable", "pulses, model"

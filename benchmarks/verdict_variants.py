@@ -8,7 +8,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from assembly.system.frozen import PARTS, FrozenSystem
-from benchmarks.verdict_machines import DERIVED, Machine, definite, skew, spread
+from benchmarks.verdict_machines import DERIVED, definite, skew
+from tests.support.machines import Machine, spread
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ reduced basis and the count beside it alone, which the benchmark reaches by sett
 `ALL_MODES` and `AFFORDABLE` of modal/proofs/verdict.py to zero; every point of
 `modal.stability_map` over small grids; and `modal.floquet` of oscillators with pulses, whose truth
 are products of exponentials. Each other verdict is compared with the truth of
-benchmarks/verdict_truth.py, that of a small machine with the verdict in other units, and the
+tests/support/verdict_truth.py, that of a small machine with the verdict in other units, and the
 critical eigenvalue of a middling machine with 50 digits. The exit code is 1 unless no machine is
 called stable or unstable falsely, no error exceeds its bound, and less than 5 % are undecided.
 """
@@ -28,17 +28,18 @@ import modal
 import modal.proofs.verdict
 from assembly.errors import FrozenMotionError
 from assembly.system.frozen import FrozenSystem
-from benchmarks.verdict_fine import fine_column, fine_shaft
-from benchmarks.verdict_free import FREE
 from benchmarks.verdict_large import LARGER
 from benchmarks.verdict_local import brake, follower_force, negative_damper
-from benchmarks.verdict_machines import DERIVED, Machine
+from benchmarks.verdict_machines import DERIVED
 from benchmarks.verdict_maps import map_points
 from benchmarks.verdict_models import ASSEMBLED
 from benchmarks.verdict_pulses import pulse_points
-from benchmarks.verdict_truth import Truth, refined, truth
 from benchmarks.verdict_variants import HARDER, in_other_units
 from modal.proofs.verdict import Stability
+from tests.support.fine_meshes import fine_column, fine_shaft
+from tests.support.free_machines import FREE
+from tests.support.machines import Machine
+from tests.support.verdict_truth import Truth, refined, truth
 
 UNDECIDED = 0.05  # share that may be undecided, but by a reduced basis alone
 PROVED = 0.9  # share that must be proved where damping is positive definite

@@ -21,6 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
             # Dense kernels of this size lose more than they gain by threads on few cores; a value
             # the user has set stands. It must be in place before numpy is imported.
             os.environ.setdefault("OMP_NUM_THREADS", "1")
+            # PETSc's own handler of SIGHUP would take the place of that of `stoppable`.
+            options = os.environ.get("PETSC_OPTIONS", "")
+            os.environ["PETSC_OPTIONS"] = f"{options} -no_signal_handler".strip()
             from studies.cli.commands import run_app
 
             try:

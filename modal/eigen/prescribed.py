@@ -285,12 +285,16 @@ def rigid_images(system: FrozenSystem) -> RigidImages:
     return RigidImages(system.M, system.rigid, [getattr(system, name) for name in PARTS])
 
 
+def frame_rate(system: FrozenSystem) -> float:
+    """The angular velocity of the frame of a body, rad/s; zero where it is not known."""
+    omega = np.asarray(system.parameters.get("omega", 0.0), dtype=float)
+    return float(np.linalg.norm(omega)) if omega.shape == (3,) else 0.0
+
+
 def prescribed_motion(system: FrozenSystem, images: RigidImages | None = None) -> PrescribedMotion:
     """The prescribed fields of one system."""
     images = images or rigid_images(system)
-    omega = np.asarray(system.parameters.get("omega", 0.0), dtype=float)
-    rates = [float(np.linalg.norm(omega))] if omega.shape == (3,) else []
-    motion = images.prescribed(VELOCITY, 1.0 - VELOCITY, EULER, rates)
+    motion = images.prescribed(VELOCITY, 1.0 - VELOCITY, EULER, [frame_rate(system)])
     return motion.counted(system.M, system.damping, system.stiffness, images.fields)
 
 

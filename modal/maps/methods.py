@@ -168,7 +168,8 @@ class ReducedMethod:
         known = self.reducer.projected.matrices.shape[0]
         tables = (at.mass, at.damping, at.stiffness)
         seen = ~np.any([table[:, known:].any(axis=1) for table in tables], axis=0)
-        at = Coefficients(*(table[:, :known] for table in tables))
+        M, C, K = (table[:, :known] for table in tables)
+        at = Coefficients(M, C, K, at.rate)
         verdicts: list[Verdict | None] = [None] * len(points)
         needed = np.where(seen, self.tolerance, np.inf)
         for stage in (self._local, self._shared, self._private):

@@ -102,6 +102,7 @@ class MapStore:
             group = zarr_group(self.path, "r")
             stored: dict[str, Any] = dict(group.attrs)
             checksums = dict(stored[CHECKSUMS])
+            codes = {name: list(group[name].attrs.get("flag_values", [])) for name in MAP}
         except Exception as fault:  # damaged files raise exceptions of any kind
             raise StorageError(
                 f"{self.path}: exists and is not a stability map, or its zarr.json is damaged "
@@ -116,8 +117,7 @@ class MapStore:
                     f"asked for {_short(self.attributes.get(name))}); give another store"
                 )
         for name, row in MAP.items():
-            codes = row.attributes.get("flag_values", np.zeros(0))
-            if not np.array_equal(group[name].attrs.get("flag_values", []), codes):
+            if not np.array_equal(codes[name], row.attributes.get("flag_values", [])):
                 raise StorageError(
                     f"{self.path}: holds a map of another version ({name} has other codes); give "
                     "another store"

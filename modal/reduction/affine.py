@@ -24,6 +24,7 @@ from assembly.linalg.combination import Combination, Kronecker, within_range
 from assembly.linalg.mirror import symmetry_of
 from assembly.linalg.symmetric import Symmetric, upper_triangle
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from modal.eigen.prescribed import frame_rate
 from modal.types import Array, Mask
 
 Point = Mapping[str, Any]
@@ -61,17 +62,22 @@ class Term:
 
 @dataclass(frozen=True)
 class Coefficients:
-    """The multipliers of every operator at P points: mass, damping, stiffness, each (P, J)."""
+    """The multipliers of every operator at P points: mass, damping, stiffness, each (P, J).
+
+    rate (P,): of the frame, rad/s; None where it is not known.
+    """
 
     mass: Array
     damping: Array
     stiffness: Array
+    rate: Array | None = None
 
     def __len__(self) -> int:
         return len(self.mass)
 
     def take(self, index: Any) -> Coefficients:
-        return Coefficients(self.mass[index], self.damping[index], self.stiffness[index])
+        rate = None if self.rate is None else self.rate[index]
+        return Coefficients(self.mass[index], self.damping[index], self.stiffness[index], rate)
 
     def padded(self, count: int) -> Coefficients:
         """With zero columns up to `count` operators: later ones do not act at earlier points."""
@@ -79,7 +85,8 @@ class Coefficients:
         if missing == 0:
             return self
         parts = (self.mass, self.damping, self.stiffness)
-        return Coefficients(*(np.pad(part, ((0, 0), (0, missing))) for part in parts))
+        M, C, K = (np.pad(part, ((0, 0), (0, missing))) for part in parts)
+        return Coefficients(M, C, K, self.rate)
 
 
 class AffineFamily:
@@ -126,6 +133,7 @@ class AffineFamily:
     def coefficients(self, points: Sequence[Point]) -> Coefficients:
         """The multipliers at the points. Raises InputError when the model changes its size."""
         rows: list[list[dict[int, float]]] = []
+        rates = []
         for point in points:
             system = self.freeze(point)
             if system.n != self.n:
@@ -134,8 +142,10 @@ class AffineFamily:
                 )
             self.register(system)
             rows.append([self.row(system, names) for names in ROLES])
+            rates.append(frame_rate(system))
         count = len(self.terms)
-        return Coefficients(*(multipliers(role, count) for role in zip(*rows, strict=True)))
+        M, C, K = (multipliers(role, count) for role in zip(*rows, strict=True))
+        return Coefficients(M, C, K, np.array(rates))
 
     def extended(self, points: Sequence[Point]) -> tuple[AffineFamily, Coefficients]:
         """The multipliers at the points, and the family with the operators that are new there.

@@ -170,7 +170,8 @@ class Reducer:
         for p in np.flatnonzero(same):
             lam, q = modes.eigenvalues[p], modes.right[p]
             there = np.isfinite(lam)
-            motion = images.prescribed(at.damping[p], at.stiffness[p], euler[p])
+            rates = [] if at.rate is None else [float(at.rate[p])]
+            motion = images.prescribed(at.damping[p], at.stiffness[p], euler[p], rates)
             if motion.zeros is None:
                 M, E, K = (np.tensordot(c[p], self.projected.matrices, 1) for c in tables)
                 motion = motion.counted(M, E, K, self.projected.overlap.T)

@@ -12,20 +12,17 @@ from assembly.errors import AccuracyError
 from assembly.mechanisms.mechanism import Mechanism
 from modal import floquet, solve
 from modal.maps.grid import Grid
-from modal.periodic.balanced import Balanced
 from modal.periodic.chart_bases import with_bases
 from modal.periodic.chart_method import SharedShapes
 from modal.periodic.chart_panel import Panel
 from modal.periodic.chart_points import ChartPoints
-from modal.periodic.collocation import monodromy
 from modal.periodic.hill import hill_chart
 from modal.periodic.second_order_steps import refinements
 from modal.periodic.slow_motion import slow_motion
-from modal.reduction.interpolation import periodic_interpolant
-from modal.transient.equations import SecondOrderModel
 from modal.types import Array
 from studies.slider_crank.machine import model
 from tests.support.floquet_cases import mathieu_tongues
+from tests.support.full_growth import full_growth
 from tests.support.shaken_pendulum import RATE, pendulum
 
 STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
@@ -53,15 +50,6 @@ def slider_crank(speed_rpm: float, damping: float) -> Mechanism:
 
 def turning(speed_rpm: float, damping: float) -> float:
     return 60.0 / speed_rpm
-
-
-def full_growth(mechanism: Mechanism, period: float, steps: int) -> float:
-    """Largest growth rate, 1/s, from Gauss steps of all degrees of freedom, in first-order form."""
-    equations = SecondOrderModel(mechanism)
-    smooth = periodic_interpolant(equations.first_orders, 0.0, period)
-    assert smooth is not None
-    P = monodromy(Balanced.energy(smooth, equations.at(0.0)), 0.0, period, steps)
-    return float(np.log(np.abs(np.linalg.eigvals(P)).max()) / period)
 
 
 def worst_ratio(chart: Any, family: Any, points: list[tuple[int, int]]) -> float:

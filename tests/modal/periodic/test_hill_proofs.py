@@ -15,7 +15,7 @@ from modal.periodic.periodic_verdict import periodic_verdict
 from modal.proofs.codes import COUNT, MODES, UNSTABLE_MODE
 from studies.slider_crank.machine import model as slider_crank
 from studies.slider_crank.study import chart_reading
-from tests.modal.periodic.test_hill_mechanisms import full_growth
+from tests.support.full_growth import full_growth
 
 UNDECIDED, STABLE, FLUTTER = -1, 0, 2
 

@@ -9,7 +9,7 @@ import assembly
 import modal
 from assembly.system.frozen import FrozenSystem
 from studies.slider_crank.machine import model
-from tests.modal.periodic.test_hill_mechanisms import full_growth
+from tests.support.full_growth import full_growth
 
 
 @pytest.mark.slow

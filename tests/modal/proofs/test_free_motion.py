@@ -13,9 +13,9 @@ import assembly
 import modal
 import modal.proofs.verdict
 from assembly.system.frozen import FrozenSystem
-from benchmarks.verdict_free import dual_spin, energy_sink
 from modal.eigen.prescribed import prescribed_motion
 from studies.reporting.frozen_verdicts import verdicts
+from tests.support.free_machines import dual_spin, energy_sink
 
 AXES = {"largest": (0.0, 0.0, 1.0), "middle": (0.0, 1.0, 0.0), "smallest": (1.0, 0.0, 0.0)}
 PRINCIPAL = np.array([1.0, 2.0, 2.8])

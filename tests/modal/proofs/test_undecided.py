@@ -21,12 +21,12 @@ import modal.proofs.verdict
 from assembly.errors import StorageError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
-from benchmarks.verdict_fine import column, hermite, shaft
-from benchmarks.verdict_truth import refined
 from modal.maps import every_mode
 from modal.proofs.codes import COUNT, ENERGY, MODES
 from modal.proofs.judge import STABLE, UNDECIDED, judge
 from modal.proofs.one_state import examine
+from tests.support.fine_meshes import column, hermite, shaft
+from tests.support.verdict_truth import refined
 
 
 def spectrum(system: FrozenSystem) -> Any:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.random import Generator
 
 from assembly.system.frozen import FrozenSystem
-from benchmarks.verdict_machines import Machine, spread
+from tests.support.machines import Machine, spread
 
 J = np.array([[0.0, 1.0], [-1.0, 0.0]])
 BECK = 20.05  # of EI/L²: Beck's load of flutter without damping

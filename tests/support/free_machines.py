@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import assembly
 from assembly.system.frozen import FrozenSystem
-from benchmarks.verdict_machines import Machine, spread
+from tests.support.machines import Machine, spread
 
 Array = NDArray[np.float64]
 
