@@ -15,8 +15,12 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 unexport PYTHONPATH PYTHONHOME
 
 # Tests of what touches PETSc and SLEPc.
-SOLVING := assembly/linalg assembly/bodies/test_matrices.py modal/eigen modal/reduction/test_reduction.py \
-	modal/reduction/test_spot_check.py modal/maps/test_stability_map.py modal/tracking/test_tracking.py
+SOLVING := assembly/linalg/test_factorization.py assembly/bodies/test_matrices.py \
+	assembly/elements/test_large_beams.py \
+	$(foreach name,conjugate_subspaces reference_spectra solve clusters windows certify two_zeros \
+	ordinary_models extreme_spectra,modal/eigen/test_$(name).py) \
+	modal/reduction/test_reduction.py modal/reduction/test_spot_check.py \
+	modal/maps/test_stability_map.py modal/tracking/test_tracking.py
 
 # What depends on the last bits of dense and sparse kernels most.
 NUMERICS := modal/proofs modal/eigen modal/reduction modal/maps assembly/mechanisms
