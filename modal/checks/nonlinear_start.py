@@ -19,7 +19,6 @@ from modal.transient.transient import integrate
 from modal.types import Array, Complex
 
 PIECES = 8  # of a cycle 2π/|λ|, λ real: such a motion may leave the range within a cycle
-REFINED = (1, 2, 4)  # steps of a cycle, in turn, where a step fails
 STEADY = 1e-3  # of the amplitude and of |λ|: what changes with time by less is steady
 SYMMETRIC = 1e-9  # of the matrix: a smaller dissipative or circulatory part is none
 ITERATIONS, SETTLED = 20, 1e-9  # Newton steps of a start, the last one against the displacement
@@ -112,17 +111,15 @@ class NonlinearStart:
         )
 
     def motion(self, amplitude: float, cycles: int, steps: int) -> Motion:
-        """The transient over `cycles` with `steps` a cycle or, where a step fails, more.
+        """The transient over `cycles` with `steps` a cycle.
 
-        Where all fail it is integrated piece by piece, up to the one that fails.
+        Where a step fails, however it is divided, it is integrated piece by piece up to there.
         """
         start = self.initial(amplitude)
-        for finer in REFINED:
-            step = self.cycle / (finer * steps)
-            try:
-                return self._integrated(start, amplitude, [cycles * self.cycle], step)
-            except ConvergenceError:
-                continue
+        try:
+            return self._integrated(start, amplitude, [cycles * self.cycle], self.cycle / steps)
+        except ConvergenceError:
+            pass
         pieces = 1 if self.oscillates else PIECES
         ends = self.cycle / pieces * np.arange(1, cycles * pieces + 1)
         return self._integrated(start, amplitude, ends, self.cycle / pieces / -(-steps // pieces))

@@ -123,7 +123,7 @@ def test_flutter_ends_in_a_limit_cycle() -> None:
         [(follower_rates(0.0, e) - follower_rates(0.0, -e)) / 2e-6 for e in 1e-6 * np.eye(4)]
     )
     lam = max(np.linalg.eigvals(A.T), key=lambda value: (value.real, value.imag))
-    check = modal.crosscheck_amplitudes(follower_pendulum(), [0.6], cycles=12, steps=16)
+    check = modal.crosscheck_amplitudes(follower_pendulum(), [0.6], cycles=12, steps=24)
     assert float(check.linear_growth_rate) == pytest.approx(lam.real, rel=1e-5)
     assert float(check.linear_frequency) == pytest.approx(lam.imag / (2.0 * np.pi), rel=1e-6)
     motion = solve_ivp(
