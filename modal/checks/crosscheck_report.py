@@ -53,7 +53,7 @@ class CrossCheck:
     def headline(self) -> str:
         """The verdict on a periodic motion, of its Floquet exponents; else that there is none."""
         if self.floquet is None:
-            return "no verdict over periods: no period is given; the rates are means over the instants"
+            return "no verdict over periods: no period is given; rates are means over the instants"
         return f"verdict: {floquet_verdict(self.floquet)}"
 
     def __str__(self) -> str:
@@ -82,8 +82,7 @@ def rates_table(compared: CrossCheck) -> str:
     names = f"{'frozen':>11} {'corrected':>11} {'transient':>11} {'Floquet':>11}"
     lines = [
         "frozen, corrected: mean rates of the instants; transient, Floquet: rates of the motion",
-        f"{'':4}  {'mean':>11} {'mean growth rate, 1/s':^47}   "
-        f"{'shortest':>11} {'vibration':>11}",
+        f"{'':4}  {'mean':>11} {'mean growth rate, 1/s':^47}   {'shortest':>11} {'vibration':>11}",
         f"mode  {'freq., Hz':>11} {names}   {'interval, s':>11} {'period, s':>11}",
     ]
     d = compared.dataset

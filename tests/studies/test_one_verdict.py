@@ -32,9 +32,7 @@ SMALL: dict[str, dict[str, Any]] = {
         elements=2, duration=0.004, step=1e-4, timing_repeats=1, timing_duration=4e-4
     ),
     "rotating-blade": dict(blade="beam", speeds=5, map_points=3, modes=3),
-    "slider-crank": dict(
-        elements=1, modes=2, instants=17, turns=1, map_points=2, chart_points=2
-    ),
+    "slider-crank": dict(elements=2, modes=2, instants=17, turns=1, map_points=2, chart_points=2),
     "solid-rod": dict(cells=12, across=1, instants=5, modes=2),
     "two-zeros": dict(modes=3, instants=12, large_elements=40),
     "wind-pump": dict(instants=13),
@@ -171,7 +169,9 @@ def test_a_steady_motion_has_the_verdict_of_its_instants() -> None:
 
 def test_contradictions_are_seen() -> None:
     """The rules themselves, on reports that are wrong."""
-    grows = "flutter (proof: mode): 1 unstable of 9 modes found\n  largest growth rate {} ± 1e-9 1/s"
+    grows = (
+        "flutter (proof: mode): 1 unstable of 9 modes found\n  largest growth rate {} ± 1e-9 1/s"
+    )
     none = "  all 18 multipliers of the model: none grows; largest growth rate -1 ± 1e-9 1/s"
     table = "map of 2 x = 2 points\n  stable (all modes)  {} points (100.0 %)\n{}"
     rates = "  largest growth rate {} 1/s at x = 1\n  largest error bound 1e-9"

@@ -29,7 +29,7 @@ def contradictions(text: str) -> list[str]:
 
 
 def _headline(text: str) -> list[str]:
-    """Of a periodic motion: one headline, of the Floquet exponents, and no verdict of an instant."""
+    """Of a periodic motion: one headline, of the Floquet exponents, and no verdict on instants."""
     lines = text.splitlines()
     headlines = [line for line in lines if line.startswith("verdict:")]
     floquet = [line for line in lines if "multipliers of the" in line]
