@@ -202,3 +202,16 @@ def test_springs_below_the_round_off_of_a_stiff_body_decide_nothing() -> None:
     for node in (0, 10):
         firm = assembly.attach_spring(firm, node, stiffness=1e6 * np.eye(3))
     assert modal.stability(firm.freeze()).verdict in ("stable", "undecided")
+
+
+@pytest.mark.xfail(reason="by a reduced basis the nutation is not among the modes", strict=True)
+@pytest.mark.parametrize("seed", [2019, 2023])
+def test_a_weak_energy_sink_by_a_reduced_basis(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Growth of 2e-5 of the rate: LAPACK and the small way have it."""
+    rng = np.random.default_rng(seed)
+    system = energy_sink(rng).system
+    weak = system.only("C", "K", "K_omega2", D=system.D * 10.0 ** rng.uniform(-13.0, 0.0))
+    assert modal.stability(weak).unstable_modes == 1
+    monkeypatch.setattr(modal.proofs.verdict, "ALL_MODES", 0)
+    monkeypatch.setattr(modal.proofs.verdict, "AFFORDABLE", 0)
+    assert modal.stability(weak).verdict != "stable"
