@@ -258,6 +258,14 @@ class FrozenSystem:
         """Whether every term of M is symmetric."""
         return self.parts["M"].is_symmetric
 
+    @property
+    def mass_changes(self) -> bool:
+        """Whether the mass changes with time, as at an instant of a mechanism that moves.
+
+        Transport terms are there, and Ṁ = ½ (C + Cᵀ) is not zero. Damping belongs into D.
+        """
+        return not self.parts["K_transport"].is_zero and not self.parts["C"].is_skew
+
     @cached_property
     def symmetric_damping(self) -> bool:
         """Whether there are no gyroscopic terms: C and D are symmetric, or zero."""

@@ -117,9 +117,11 @@ def eigen_truth(values: Complex, system: assembly.FrozenSystem, frequency: float
     near = np.sort_complex(values[values.imag >= 0.0])
     near = near[np.argsort(np.abs(near))][: 200 if dense else None]
     kept = np.append(near, values[np.argmax(values.real)]) if len(values) else near
+    rates = [system.parameters.get(name) for name in ("omega", "epsilon")]
+    frame = [float(np.linalg.norm(rate)) for rate in rates if np.shape(rate) == (3,)]
     return dict(
         eigenvalues=pairs(kept), all=dense, largest=largest, frequency=frequency,
-        free=int(system.rigid.shape[1]),
+        free=int(system.rigid.shape[1]), frame=frame,
     )  # fmt: skip
 
 

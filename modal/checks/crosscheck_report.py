@@ -49,32 +49,61 @@ class CrossCheck:
         Where it is shorter, the modes change within one cycle of the vibration."""
         return np.asarray(self.dataset.frozen_share.values == 1.0)
 
+    @property
+    def headline(self) -> str:
+        """The verdict on a periodic motion, of its Floquet exponents; else that there is none."""
+        if self.floquet is None:
+            return "no verdict over periods: no period is given; rates are means over the instants"
+        return f"verdict: {floquet_verdict(self.floquet)}"
+
     def __str__(self) -> str:
-        names = f"{'frozen':>11} {'corrected':>11} {'transient':>11} {'Floquet':>11}"
-        lines = [
-            f"{'':4}  {'mean':>11} {'mean growth rate, 1/s':^47}   "
-            f"{'shortest':>11} {'vibration':>11}",
-            f"mode  {'freq., Hz':>11} {names}   {'interval, s':>11} {'period, s':>11}",
+        return f"{self.headline}\n{rates_table(self)}"
+
+
+def floquet_verdict(floquet: FloquetModes) -> str:
+    """The verdict on a periodic motion in words."""
+    if floquet.verdict == "unstable":
+        return (
+            f"unstable, a vibration grows at {floquet.growth_rate:+.4g} 1/s over the periods "
+            "(Floquet)"
+        )
+    if floquet.verdict == "undecided":
+        return "undecided, a growth over the periods is within its error (Floquet)"
+    if floquet.method == "dense":
+        return "stable, no vibration grows over the periods (Floquet)"
+    return (
+        "no vibration of the slowest modes grows over the periods (Floquet); undecided for faster "
+        "modes"
+    )
+
+
+def rates_table(compared: CrossCheck) -> str:
+    """Rates and outcome of every mode; the headline is not part of it."""
+    names = f"{'frozen':>11} {'corrected':>11} {'transient':>11} {'Floquet':>11}"
+    lines = [
+        "frozen, corrected: mean rates of the instants; transient, Floquet: rates of the motion",
+        f"{'':4}  {'mean':>11} {'mean growth rate, 1/s':^47}   {'shortest':>11} {'vibration':>11}",
+        f"mode  {'freq., Hz':>11} {names}   {'interval, s':>11} {'period, s':>11}",
+    ]
+    d = compared.dataset
+    for i, diagnosis in enumerate(compared.diagnoses):
+        rates = [
+            f"{float(d[name][i]):+11.4g}" if np.isfinite(d[name][i]) else "          –"
+            for name in ("frozen_rate", "corrected_rate", "transient_rate", "floquet_rate")
         ]
-        d = self.dataset
-        for i, diagnosis in enumerate(self.diagnoses):
-            rates = [
-                f"{float(d[name][i]):+11.4g}" if np.isfinite(d[name][i]) else "          –"
-                for name in ("frozen_rate", "corrected_rate", "transient_rate", "floquet_rate")
-            ]
-            frequency, interval = float(d.mean_frequency[i]), float(d.frozen_interval[i])
-            period = float(d.vibration_period[i])
+        frequency, interval = float(d.mean_frequency[i]), float(d.frozen_interval[i])
+        period = float(d.vibration_period[i])
+        lines.append(
+            f"{int(d.mode[i]) + 1:4d}  {frequency:11.6g} {' '.join(rates)}   {interval:11.3g}"
+            f" {period:11.3g}"
+        )
+        lines.append(f"      growth rate {diagnosis}")
+        if not compared.stands[i]:
             lines.append(
-                f"{int(d.mode[i]) + 1:4d}  {frequency:11.6g} {' '.join(rates)}   {interval:11.3g}"
-                f" {period:11.3g}"
+                f"      frozen mode changes within one of its own periods in "
+                f"{100.0 * (1.0 - float(d.frozen_share[i])):.0f} % of the motion"
             )
-            lines.append(f"      growth rate {diagnosis}")
-            if not self.stands[i]:
-                lines.append(
-                    f"      frozen mode changes within one of its own periods in "
-                    f"{100.0 * (1.0 - float(d.frozen_share[i])):.0f} % of the motion"
-                )
-        return "\n".join(lines)
+    return "\n".join(lines)
 
 
 class CrossCheckInterrupted(KeyboardInterrupt):

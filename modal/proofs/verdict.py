@@ -65,6 +65,9 @@ class Stability:
         Eigenvalues examined, rad/s, those of smallest |λ| first.
     bounds : ndarray, shape (m,)
         Their error bounds, rad/s.
+    mass_changes : bool
+        Whether the mass changes with time (`FrozenSystem.mass_changes`). The verdict is then on the
+        equation of the instant, whose growth rates hold while it lasts, and none on the motion.
     """
 
     verdict: str
@@ -77,6 +80,7 @@ class Stability:
     box: Box
     eigenvalues: Complex
     bounds: Array
+    mass_changes: bool = False
 
     def _inside(self) -> int:
         """Modes within the height of the box."""
@@ -99,13 +103,32 @@ class Stability:
             f"undecided above {self.examined_to:.6g} Hz",
         }
         lines = [f"{self.verdict} (proof: {self.proof}): {how[self.proof]}"]
-        if np.isfinite(self.growth_rate):
+        if self.mass_changes:
+            lines = [
+                "rate of an instant whose mass changes with time, no verdict on the motion: "
+                + largest_rate(self),
+                f"  {how[self.proof]}",
+            ]
+        elif np.isfinite(self.growth_rate):
             lines.append(
                 f"  largest growth rate {self.growth_rate:.6g} ± {self.error_bound:.1e} 1/s "
                 f"at {self.critical_frequency:.6g} Hz"
             )
         lines.append(f"  {self.box}")
         return "\n".join(lines)
+
+
+def largest_rate(result: Stability) -> str:
+    """The largest growth rate in words, with the frequency up to which it is the largest."""
+    if not np.isfinite(result.growth_rate):
+        return "no mode grows"
+    words = (
+        f"{result.growth_rate:+.6g} ± {result.error_bound:.1e} 1/s at "
+        f"{result.critical_frequency:.6g} Hz"
+    )
+    if np.isfinite(result.examined_to):
+        words += f"; modes above {result.examined_to:.6g} Hz were not examined"
+    return words
 
 
 def stability(system: FrozenSystem, k: int = 10) -> Stability:
@@ -142,6 +165,10 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     said where a growth rate is within its error bound. Motions that the kinematics of a free body's
     frame prescribe do not count; its other motions as a whole do.
 
+    The mass of a mechanism changes as it moves, Ṁ = ½ (C + Cᵀ), and every instant of an undamped
+    one grows or decays. The result is then that of the instant alone (`Stability.mass_changes`);
+    over a period the Floquet exponents are the verdict on the motion.
+
     Examples
     --------
     Two masses of 1 kg on springs, coupled by circulatory forces. They flutter where n exceeds half
@@ -160,8 +187,13 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     check_count(k, "k")
     if not (system.symmetric_mass and is_definite(_scalar_mass(system))):
         raise InputError("M: expected a symmetric positive definite matrix")
+    return replace(_decided(system, int(k)), mass_changes=system.mass_changes)
+
+
+def _decided(system: FrozenSystem, k: int) -> Stability:
+    """The verdict on the equation of the instant."""
     if system.n > ALL_MODES:
-        result = _large(system, int(k))
+        result = _large(system, k)
         if not result._is_partial() or system.n > AFFORDABLE:
             return result
     small, zeros = _balanced(system), 0
@@ -171,13 +203,13 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
             return _without_modes(ENERGY, Box(0.0, 0.0, 0.0))
         small, zeros = free
     if system.n > ALL_MODES:
-        decided = _by_all_modes(small, zeros, result.box, int(k))
+        decided = _by_all_modes(small, zeros, result.box, k)
         return result if decided.verdict == WORDS[UNDECIDED] else decided
     forms = Forms.of(small)
     box = _box(forms)
     if box.circulatory == 0.0 and _is_resisted(small, forms):
         return _without_modes(ENERGY, box)
-    return _by_all_modes(small, zeros, box, int(k))
+    return _by_all_modes(small, zeros, box, k)
 
 
 def _by_all_modes(system: FrozenSystem, zeros: int, box: Box, k: int) -> Stability:

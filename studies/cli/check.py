@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import modal
 from assembly.errors import ModelFileError
 from modal.checks.balance import energy_balance
+from modal.checks.crosscheck_report import rates_table
 from modal.data.progress import hidden, phase
 from studies.cli.check_verdict import floquet_lines, verdict_lines
 from studies.model_files.loading import load_model
@@ -51,7 +52,7 @@ def run_check(
     show(str(modal.PropertyReport((balance,))).splitlines()[-1] + "\n")
     tracks = _tracked(model.motion, at, k, show)
     compared = _compared(model.motion, tracks, show)
-    show(f"frozen against unfrozen\n{compared}\n")
+    show(f"frozen against unfrozen\n{rates_table(compared)}\n")
     if compared.floquet is not None:
         show("\n".join(["Floquet exponents of the periodic motion", *floquet_lines(compared), ""]))
     show(f"{verdicts(tracks, model.motion.freeze, k)}\n")

@@ -76,7 +76,7 @@ def verdict_lines(
         return [*lines, f"  {_frozen(compared)}", "", f"verdict: {steady}"]
     if compared.floquet is None:
         return [*lines, "", f"verdict: {_frozen(compared)}"]
-    return [*lines, f"  {_frozen(compared)}", "", _verdict(compared.floquet)]
+    return [*lines, f"  {_frozen(compared)}", "", compared.headline]
 
 
 def _frozen(compared: modal.CrossCheck) -> str:
@@ -91,23 +91,6 @@ def _frozen(compared: modal.CrossCheck) -> str:
             "these modes are confirmed"
         )
     return "the frozen eigenvalues stand for the motion"
-
-
-def _verdict(floquet: modal.FloquetModes) -> str:
-    """The verdict on a periodic motion."""
-    if floquet.verdict == "unstable":
-        return (
-            f"verdict: unstable, a vibration grows at {floquet.growth_rate:+.4g} 1/s over the "
-            "periods (Floquet)"
-        )
-    if floquet.verdict == "undecided":
-        return "verdict: undecided, a growth over the periods is within its error (Floquet)"
-    if floquet.method == "dense":
-        return "verdict: stable, no vibration grows over the periods (Floquet)"
-    return (
-        "verdict: no vibration of the slowest modes grows over the periods (Floquet); undecided "
-        "for faster modes"
-    )
 
 
 def _named(modes: Iterable[int]) -> str:

@@ -16,6 +16,7 @@ import modal
 from assembly.errors import FrozenMotionError
 from assembly.system.frozen import FrozenSystem
 from modal.data.units import units_of
+from modal.proofs.verdict import largest_rate
 from modal.types import Array
 
 HEAD = "verdict of modal.stability on all modes of the frozen system"
@@ -65,15 +66,9 @@ def verdict(system: FrozenSystem, k: int) -> str:
 def rate_of_instant(system: FrozenSystem, k: int) -> str:
     """Largest growth rate of the modes of an instant in one line; why there is none else."""
     try:
-        result = modal.stability(system, k)
+        return largest_rate(modal.stability(system, k))
     except FrozenMotionError as fault:
         return f"not known: {fault}"
-    if not np.isfinite(result.growth_rate):
-        return "no mode grows"
-    return (
-        f"{result.growth_rate:+.6g} ± {result.error_bound:.1e} 1/s at "
-        f"{result.critical_frequency:.6g} Hz"
-    )
 
 
 def is_steady(freeze: Callable[[float], FrozenSystem], values: Array) -> bool:

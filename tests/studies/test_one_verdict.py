@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import runpy
 from typing import Any
 
 import numpy as np
@@ -16,27 +17,27 @@ from assembly.gallery import four_bar
 from modal.checks.diagnosis import Diagnosis
 from studies import slider_crank
 from studies.cli.check_verdict import floquet_lines, verdict_lines
+from studies.registry import MODULES, study
 from studies.reporting.frozen_verdicts import verdicts
+from studies.reporting.protocol import Remark
+from tests.support.contradictions import contradictions
+from tests.support.paths import ROOT
 
-# The words of the Floquet exponents and the beginnings of the one verdict that goes with them.
-AGREEING = {
-    "none grows": ("verdict: stable", "verdict: no vibration of the slowest modes grows"),
-    "one grows": ("verdict: unstable",),
-    "undecided, the error is larger than the growth": ("verdict: undecided",),
+# Settings with which a study takes the least time.
+SMALL: dict[str, dict[str, Any]] = {
+    "helicopter": dict(speeds=2, min_rpm=240.0, max_rpm=260.0),
+    "measured-motion": dict(instants=7, repeats=2, modes=1, response_turn=0.05),
+    "robot-arm": dict(elements=1, modes=2, instants=7),
+    "rotating-bar": dict(
+        elements=2, duration=0.004, step=1e-4, timing_repeats=1, timing_duration=4e-4
+    ),
+    "rotating-blade": dict(blade="beam", speeds=5, map_points=3, modes=3),
+    "slider-crank": dict(elements=2, modes=2, instants=17, turns=1, map_points=2, chart_points=2),
+    "solid-rod": dict(cells=12, across=1, instants=5, modes=2),
+    "two-zeros": dict(modes=3, instants=12, large_elements=40),
+    "wind-pump": dict(instants=13),
+    "wind-turbine": dict(speeds=2, modes=4, tower_elements=2),
 }
-FROZEN = re.compile(r"\b(stable|flutter|divergence|undecided) \(proof: ")
-
-
-def contradictions(text: str) -> list[str]:
-    """What is wrong with the report on a periodic motion."""
-    lines = text.splitlines()
-    wrong = [line for line in lines if FROZEN.search(line)]
-    headlines = [line for line in lines if line.startswith("verdict:")]
-    if len(headlines) != 1:
-        return [*wrong, *headlines, f"{len(headlines)} verdicts"]
-    floquet = next(line for line in lines if "multipliers of the" in line)
-    starts = next(starts for words, starts in AGREEING.items() if words in floquet)
-    return wrong if headlines[0].startswith(starts) else [*wrong, floquet, *headlines]
 
 
 def printed(machine: Any, tracks: xr.Dataset, compared: modal.CrossCheck, k: int) -> str:
@@ -68,6 +69,7 @@ def test_no_outcome_of_a_cross_check_contradicts_its_floquet_verdict(
         report = modal.PropertyReport(())
         text = "\n".join([*floquet_lines(compared), *verdict_lines(report, compared)])
         assert not contradictions(text), text
+        assert compared.headline in text
 
 
 def random_mechanism(seed: int) -> tuple[assembly.Mechanism, float]:
@@ -115,6 +117,45 @@ def test_an_instant_of_a_mechanism_has_a_rate_and_no_verdict() -> None:
     assert all(re.search(r": [+-][\d.e-]+ ± [\d.e-]+ 1/s at [\d.]+ Hz$", x) for x in lines[1:])
 
 
+def test_the_printed_result_on_an_instant_of_a_mechanism_is_no_verdict() -> None:
+    """The mass has the rate ½ (C + Cᵀ): that of M at neighbouring times, by differences."""
+    machine, period = random_mechanism(0)
+    t, step = 0.3 * period, 1e-6 * period
+    system = machine.freeze(t)
+    before, after = (machine.freeze(t + s).M.toarray() for s in (-step, step))
+    rate = 0.5 * (system.C + system.C.T).toarray()
+    np.testing.assert_allclose(rate, (after - before) / (2.0 * step), atol=1e-6 * abs(rate).max())
+    assert system.mass_changes
+    result = modal.stability(system, k=2)
+    lines = str(result).splitlines()
+    assert result.mass_changes and result.verdict == "flutter"
+    assert lines[0].startswith(
+        "rate of an instant whose mass changes with time, no verdict on the motion: +"
+    )
+    assert "(proof:" not in str(result)
+    # The equation without the rates, and a link that only turns: their verdicts stand.
+    held = machine.freeze(t, transport=False)
+    assert not held.mass_changes and " (proof: " in str(modal.stability(held))
+    arm = assembly.beam(1.0, assembly.rectangle(0.02, 0.03), assembly.steel, 1, planar=True)
+    hinge = assembly.revolute("ground", (0, 0), "arm", (0, 0), name="hinge")
+    turning = assembly.Mechanism({"arm": arm}, [hinge], [assembly.driver("hinge", 50.0)])
+    assert not turning.freeze(0.37).mass_changes
+
+
+def test_the_printed_cross_check_begins_with_the_floquet_verdict() -> None:
+    class Swing:
+        period = np.pi
+
+        def freeze(self, t: float) -> assembly.FrozenSystem:
+            K = 1.0 + 0.3 * np.cos(2.0 * t)
+            return assembly.FrozenSystem(M=[[1.0]], D=[[0.02]], K=[[K]])
+
+    tracks = modal.track(Swing(), times=np.linspace(0.0, np.pi, 33), k=1, progress=False)
+    lines = str(modal.crosscheck(Swing(), tracks)).splitlines()
+    assert lines[0].startswith("verdict: unstable, a vibration grows at +0.06")
+    assert lines[1].startswith("frozen, corrected: mean rates of the instants")
+
+
 def test_a_steady_motion_has_the_verdict_of_its_instants() -> None:
     """The equations do not change: the frozen verdict is that of the motion."""
     beam = assembly.beam(
@@ -124,3 +165,69 @@ def test_a_steady_motion_has_the_verdict_of_its_instants() -> None:
     tracks = modal.track(turning, times=np.linspace(0.0, 0.1, 5), k=1, progress=False)
     lines = verdicts(tracks, turning.freeze, 1).splitlines()
     assert "time = 0 s: stable (proof: energy)" in lines[1]
+
+
+def test_contradictions_are_seen() -> None:
+    """The rules themselves, on reports that are wrong."""
+    grows = (
+        "flutter (proof: mode): 1 unstable of 9 modes found\n  largest growth rate {} ± 1e-9 1/s"
+    )
+    none = "  all 18 multipliers of the model: none grows; largest growth rate -1 ± 1e-9 1/s"
+    table = "map of 2 x = 2 points\n  stable (all modes)  {} points (100.0 %)\n{}"
+    rates = "  largest growth rate {} 1/s at x = 1\n  largest error bound 1e-9"
+    for wrong in (
+        f"{none}\nverdict: unstable, a vibration grows",
+        f"{none}\nverdict: stable\n  time = 0 s: {grows.format(1.0)}",
+        "verdict: stable\nverdict: undecided",
+        f"omega = 1: stable (proof: count)\nomega = 1: {grows.format(2.0)}",
+        grows.format(-3.0),
+        grows.format(3.0).replace("flutter", "stable"),
+        table.format(2, rates.format(0.5)),
+    ):
+        assert contradictions(wrong), wrong
+    for right in (
+        f"{none}\nverdict: stable, no vibration grows",
+        grows.format(3.0),
+        table.format(2, rates.format(-0.5)),
+    ):
+        assert not contradictions(right), right
+
+
+def report_of(name: str) -> str:
+    """What a study prints, without its files."""
+    chosen = study(name)
+    settings = chosen.settings | SMALL[name]
+    outputs = chosen.main.__wrapped__(**settings, progress=False)  # type: ignore[attr-defined]
+    remarks = []
+    while True:
+        try:
+            output = next(outputs)
+        except StopIteration as end:
+            return "\n".join([chosen.report(end.value), *remarks])
+        if isinstance(output, Remark):
+            remarks.append(output.text)
+
+
+def test_every_study_is_read() -> None:
+    assert set(SMALL) == set(MODULES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_studies_print_no_contradiction(name: str) -> None:
+    text = report_of(name)
+    assert not contradictions(text), text
+
+
+GALLERY = sorted(path.stem for path in (ROOT / "docs" / "gallery").glob("*.py"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GALLERY)
+def test_the_gallery_prints_no_contradiction(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    runpy.run_path(str(ROOT / "docs" / "gallery" / f"{name}.py"))
+    text = capsys.readouterr().out
+    assert not contradictions(text), text

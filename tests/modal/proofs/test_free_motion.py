@@ -128,6 +128,23 @@ def test_families_against_all_eigenvalues(make: Any, seed: int, way: str) -> Non
         assert way == "large" or result.verdict == "stable"
 
 
+@pytest.mark.slow  # what draws the models takes long to import
+@pytest.mark.parametrize("seed, index, growth", [(3, 1, 8.52559), (4, 1, 0.0), (1, 12, 0.371344)])
+def test_drawn_rings_that_turn_freely(seed: int, index: int, growth: float) -> None:
+    """Damped inside: LAPACK and, in 50 digits, Newton's method on the full matrices."""
+    from benchmarks.anywhere.running import in_process
+    from benchmarks.anywhere.verbs import draw
+
+    record = in_process(seed, index, tiny=True)
+    assert "ring" in record["words"] and not record["wrong"]
+    drawn = draw(seed, index, tiny=True).call()
+    if growth > 0.0:
+        assert drawn["verdict"] == "flutter"
+        assert drawn["growth"] == pytest.approx(growth, rel=1e-5)
+    else:
+        assert drawn["verdict"] == "stable"
+
+
 def test_the_growth_of_rigid_motion_in_maps_and_tracks() -> None:
     class Body:
         def freeze(self, third: float, speed: float) -> FrozenSystem:
@@ -185,3 +202,16 @@ def test_springs_below_the_round_off_of_a_stiff_body_decide_nothing() -> None:
     for node in (0, 10):
         firm = assembly.attach_spring(firm, node, stiffness=1e6 * np.eye(3))
     assert modal.stability(firm.freeze()).verdict in ("stable", "undecided")
+
+
+@pytest.mark.xfail(reason="by a reduced basis the nutation is not among the modes", strict=True)
+@pytest.mark.parametrize("seed", [2019, 2023])
+def test_a_weak_energy_sink_by_a_reduced_basis(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Growth of 2e-5 of the rate: LAPACK and the small way have it."""
+    rng = np.random.default_rng(seed)
+    system = energy_sink(rng).system
+    weak = system.only("C", "K", "K_omega2", D=system.D * 10.0 ** rng.uniform(-13.0, 0.0))
+    assert modal.stability(weak).unstable_modes == 1
+    monkeypatch.setattr(modal.proofs.verdict, "ALL_MODES", 0)
+    monkeypatch.setattr(modal.proofs.verdict, "AFFORDABLE", 0)
+    assert modal.stability(weak).verdict != "stable"
