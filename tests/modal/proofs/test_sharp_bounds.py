@@ -35,7 +35,9 @@ def test_the_height_of_the_box_is_that_of_a_softened_gyroscope() -> None:
     assert found.verdict == "flutter"
     assert found.growth_rate == pytest.approx(np.sqrt(s - g**2 / 4.0), rel=1e-12)
     height = 2.0 * np.pi * found.critical_frequency
-    of_family = PointBoxes(np.array([g]), np.array([0.0])).angular_frequency.item()
+    of_family = PointBoxes(
+        np.array([g]), np.array([0.0]), np.array([True])
+    ).angular_frequency.item()
     for bound in (found.box.angular_frequency, of_family):
         assert height * (1.0 - 1e-12) <= bound <= height * (1.0 + 1e-12)
     assert found.growth_rate <= found.box.growth
