@@ -8,16 +8,22 @@ number of mutants that survive. Words as arguments choose the mutants whose name
 
 from __future__ import annotations
 
+import importlib
+import multiprocessing
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 COPIED = ("assembly", "modal", "studies", "tests")
+# Every mutant is tested in a fork of this process, which has read these already.
+READ_ONCE = ("numpy", "scipy.linalg", "scipy.sparse.linalg", "scipy.spatial", "xarray", "hypothesis")
+FORK = multiprocessing.get_context("fork")
 SHARP = "tests/modal/proofs/test_sharp_bounds.py"
 VERDICT = "tests/modal/proofs/test_stability_verdict.py"
 RATIOS = "tests/modal/proofs/test_ratio_bounds.py"
@@ -169,25 +175,39 @@ def survives(mutant: Mutant, folder: Path) -> tuple[bool, str]:
     if source.count(mutant.pattern) != 1:
         raise SystemExit(f"{mutant.name}: {mutant.path} has {mutant.pattern!r} not once")
     path.write_text(source.replace(mutant.pattern, mutant.changed), "utf-8")
-    try:
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "--tb=no", "-rfE"]
-        environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        run = subprocess.run(
-            [*command, "-m", "not slow", *mutant.tests],
-            cwd=folder, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-    finally:
-        path.write_text(source, "utf-8")
-    if run.returncode not in (0, 1):
-        raise SystemExit(f"{mutant.name}: {run.stdout}{run.stderr}")
-    lines = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    by = lines[0].split("::", 1)[1].split(" - ")[0] if lines else ""
-    return run.returncode == 0, by
+    with tempfile.TemporaryFile("w+") as output:
+        try:
+            run = FORK.Process(target=tested, args=(folder, mutant.tests, output.fileno()))
+            run.start()
+            run.join()
+        finally:
+            path.write_text(source, "utf-8")
+        output.seek(0)
+        text = output.read()
+    if run.exitcode not in (0, 1):
+        raise SystemExit(f"{mutant.name}: {text}")
+    lines = [line for line in text.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    by = lines[0].split("::", 1)[-1].split(" - ")[0] if lines else ""
+    return run.exitcode == 0, by
+
+
+def tested(folder: Path, tests: tuple[str, ...], output: int) -> None:
+    """The tests in a folder, in a process of their own; the exit code is that of pytest."""
+    for stream in (1, 2):
+        os.dup2(output, stream)
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    options = ["-x", "-q", "-n", "0", "--tb=no", "-rfE", "-p", "no:cacheprovider"]
+    os._exit(pytest.main([*options, "-m", "not slow", *tests]))
 
 
 def main(words: list[str]) -> int:
     chosen = [m for m in MUTANTS if not words or any(word in m.name for word in words)]
     alive = 0
+    os.environ |= {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    sys.dont_write_bytecode = True
+    for module in READ_ONCE:
+        importlib.import_module(module)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for package in COPIED:

@@ -50,7 +50,8 @@ def test_bounds_beside_known_vectors_contain_all_ratios(seed: int, starts: int, 
     factor = la.cho_factor(dense)
     found = lanczos(
         lambda b: la.cho_solve(factor, b), dense.__matmul__, [M.__matmul__, B.__matmul__],
-        np.sqrt(M.diagonal()), semidefinite=[True, False], without=(X, dense @ X), starts=starts, steps=steps,
+        np.sqrt(M.diagonal()), semidefinite=[True, False], without=(X, dense @ X), starts=starts,
+        steps=steps,
     )  # fmt: skip
     for (low, high), (first, last) in zip(found, ends, strict=True):
         assert low <= first and last <= high
