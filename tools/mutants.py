@@ -22,7 +22,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 COPIED = ("assembly", "modal", "studies", "tests")
 # Every mutant is tested in a fork of this process, which has read these already.
-READ_ONCE = ("numpy", "scipy.linalg", "scipy.sparse.linalg", "scipy.spatial", "xarray", "hypothesis")
+READ_ONCE = ("numpy", "scipy.linalg", "scipy.sparse.linalg", "scipy.spatial", "xarray", "pytest")
 FORK = multiprocessing.get_context("fork")
 SHARP = "tests/modal/proofs/test_sharp_bounds.py"
 VERDICT = "tests/modal/proofs/test_stability_verdict.py"
