@@ -114,7 +114,7 @@ MUTANTS = [
     Mutant(
         "Lanczos: an invariant space without its residual", "modal/proofs/ratios.py",
         "residual = INVARIANT * np.sqrt(size) if exact[i] and k else 0.0", "residual = 0.0",
-        (f"{SHARP}::test_lanczos_of_clusters_beside_known_vectors",),
+        (f"{SHARP}::test_an_invariant_space_of_lanczos_adds_its_residual",),
     ),
     Mutant(
         "all modes: FORMED / 2", "modal/proofs/all_modes.py", "FORMED = 4e-14", "FORMED = 2e-14",

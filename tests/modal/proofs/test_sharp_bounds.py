@@ -176,6 +176,15 @@ def test_lanczos_of_clusters_beside_known_vectors() -> None:
     assert true[1] - 1e-13 <= high <= true[1] + width
 
 
+def test_an_invariant_space_of_lanczos_adds_its_residual() -> None:
+    """Equal ratios, coupled just below what counts as invariant: 1 ± c, of which the space has 1."""
+    c = 0.9e-10
+    B = np.array([[1.0, c], [c, 1.0]])
+    ((low, high),) = lanczos(lambda b: b, lambda x: x, [B.__matmul__], np.array([1.0, 0.0]))
+    assert c * (1.0 - 1e-5) <= 1.0 - low <= 2.0 * c
+    assert c * (1.0 - 1e-5) <= high - 1.0 <= 2.0 * c
+
+
 @pytest.mark.parametrize(("lost", "verdict"), [(6e-14, "undecided"), (2e-13, "divergence")])
 def test_a_stiffness_below_what_its_sums_lose_has_no_sign(lost: float, verdict: str) -> None:
     """A free motion whose springs do not cancel: the sum of 5,000 times 0.7 loses 8e-14."""
