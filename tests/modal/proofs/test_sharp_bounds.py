@@ -177,7 +177,7 @@ def test_lanczos_of_clusters_beside_known_vectors() -> None:
 
 
 def test_an_invariant_space_of_lanczos_adds_its_residual() -> None:
-    """Equal ratios, coupled just below what counts as invariant: 1 ± c, of which the space has 1."""
+    """Equal ratios, coupled just below what counts as invariant: 1 ± c. The space has 1 alone."""
     c = 0.9e-10
     B = np.array([[1.0, c], [c, 1.0]])
     ((low, high),) = lanczos(lambda b: b, lambda x: x, [B.__matmul__], np.array([1.0, 0.0]))
