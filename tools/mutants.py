@@ -129,7 +129,7 @@ MUTANTS = [
         "products: rows alone", "modal/reduction/product_sizes.py",
         "sums = [absolute @ t] if term.symmetry else [absolute @ t, absolute.T @ t]",
         "sums = [absolute @ t]",
-        (f"{SHARP}::test_the_size_of_products_is_that_of_their_terms",),
+        (f"{SHARP}::test_the_size_of_an_operator_of_one_entry_is_that_entry",),
     ),
     Mutant(
         "products: no weights of the masses", "modal/reduction/product_sizes.py",

@@ -237,6 +237,13 @@ def test_the_size_of_products_is_that_of_their_terms() -> None:
         assert true * (1.0 - 1e-12) <= stated < 1.5 * true
 
 
+def test_the_size_of_an_operator_of_one_entry_is_that_entry() -> None:
+    operator = sp.csr_matrix(([-7.0], ([0], [1])), shape=(2, 2))
+    sizes = ProductSizes.of([Term(operator)], np.array([2.0, 5.0]))
+    s = sizes.factors[0] @ sizes.weights
+    assert np.sqrt(s[0] * s[1]) == pytest.approx(7.0)
+
+
 def test_round_off_is_that_of_the_products() -> None:
     """ε times the sum of the moduli of all terms over |wᴴT′(λ)u|, whatever the condition."""
     modes = replace(small(np.array([1j])), condition=np.array([[3.0]]), spread=np.array([1e-9]))
