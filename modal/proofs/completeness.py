@@ -24,11 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.linalg as la
 
-from modal.proofs.couplings import couple_skew, coupling, orthonormal, padded
+from modal.proofs.couplings import couple_skew, coupling, image, orthonormal, padded
 from modal.proofs.family_box import Group, PointBoxes, groups
 from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.ratios import Product, lanczos
@@ -120,8 +121,8 @@ class Completeness:
         scale = np.sqrt(reference.mass.diagonal() * square)
         enough = [HARMLESS / factor if factor > 0.0 else np.inf for factor in factors]
         ends = lanczos(
-            reference.solve, products, scale, semidefinite=positive, without=(X, KX), steps=STEPS,
-            enough=enough,
+            reference.solve, partial(image, reference), products, scale, semidefinite=positive,
+            without=(X, KX), steps=STEPS, enough=enough,
         )  # fmt: skip
         coupling = [0.0]
         for A in matrices:

@@ -55,12 +55,18 @@ def dual_norm(theta: Array, xi: Array) -> float:
     return UNDERESTIMATE * float(np.sqrt(np.linalg.norm(theta, 2) * np.linalg.norm(xi, 2)))
 
 
-def orthonormal(reference: ReferenceOperator, V: Array) -> tuple[tuple[Array, Array], float]:
-    """X (n, c) of the span of V with XᵀK_refX = I, and K_refX; the median of xᵀK_refx of V's."""
+def image(reference: ReferenceOperator, V: Array) -> Array:
+    """K_ref V."""
     KV = reference.shift * (reference.mass @ V)
     for weight, term in zip(reference.weights, reference.family.terms, strict=False):
         if weight != 0.0:
             KV = KV + 0.5 * weight * (term.apply(V) + term.apply(V, transposed=True))
+    return np.asarray(KV)
+
+
+def orthonormal(reference: ReferenceOperator, V: Array) -> tuple[tuple[Array, Array], float]:
+    """X (n, c) of the span of V with XᵀK_refX = I, and K_refX; the median of xᵀK_refx of V's."""
+    KV = image(reference, V)
     squares, U = la.eigh(V.T @ KV)
     half = U / np.sqrt(squares)
     return (V @ half, KV @ half), float(np.median(squares))

@@ -55,8 +55,9 @@ def skew_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
     with Factorization(A, "spd") as factor:
         scale = np.sqrt(A.diagonal())
         return lanczos(
-            factor.solve, [lambda x: B @ x], scale, skew=True, starts=STARTS, steps=STARTED_STEPS
-        )[0][1]
+            factor.solve, A.__matmul__, [lambda x: B @ x], scale,
+            skew=True, starts=STARTS, steps=STARTED_STEPS,
+        )[0][1]  # fmt: skip
 
 
 def _dense_skew_ratio(B: Array, A: Array) -> float:
@@ -97,7 +98,8 @@ def lowest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
             la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=[0, 0])[0]
         )
     with Factorization(A, "spd") as factor:
-        return lanczos(factor.solve, [lambda x: B @ x], np.sqrt(A.diagonal()))[0][0]
+        scale = np.sqrt(A.diagonal())
+        return lanczos(factor.solve, A.__matmul__, [lambda x: B @ x], scale)[0][0]
 
 
 def largest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
@@ -108,7 +110,9 @@ def largest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
         return float(la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=last)[0])
     with Factorization(A, "spd") as factor:
         scale = np.sqrt(A.diagonal())
-        return lanczos(factor.solve, [lambda x: B @ x], scale, semidefinite=[True])[0][1]
+        return lanczos(
+            factor.solve, A.__matmul__, [lambda x: B @ x], scale, semidefinite=[True]
+        )[0][1]
 
 
 def is_semidefinite(A: sp.csr_matrix) -> bool:
@@ -155,6 +159,7 @@ def _has_cholesky(A: Array | sp.csr_matrix) -> bool:
 
 def lanczos(
     solve: Product,
+    energy: Product,
     products: list[Product],
     scale: Array,
     *,
@@ -173,6 +178,9 @@ def lanczos(
     ----------
     solve : callable
         A⁻¹ times the columns (n, k).
+    energy : callable
+        A times the columns (n, 1). The images of the vectors are formed with it, not recurred: the
+        errors of a recurrence multiply where vectors are nearly dependent.
     products : list of callable
         B times columns (n, 1), one callable for each B.
     scale : ndarray, shape (n,)
@@ -209,12 +217,11 @@ def lanczos(
         if not active.size:
             break
         for i, x in zip(active, np.asarray(solve(image[:, active])).T, strict=True):
-            Ax = image[:, i]
-            size = float(x @ Ax)
+            size = float(x @ image[:, i])
             for _ in range(2):
                 for vectors, images in (excluded, (X[i][:, :k], AX[i][:, :k])):
-                    share = images.T @ x
-                    x, Ax = x - vectors @ share, Ax - images @ share
+                    x = x - vectors @ (images.T @ x)
+            Ax = energy(x[:, None])[:, 0]
             remainder = float(x @ Ax)
             exact[i] = not remainder > (INVARIANT * INVARIANT) * size
             if not exact[i]:
@@ -225,7 +232,8 @@ def lanczos(
                 done[i] = k + 1
             T = ritz[i, : done[i], : done[i]]
             missed = 0.0 if exact[i] else _missed(done[i], n, skew, starts)
-            bounds[i] = _widened(T, skew, positive[i], missed)
+            residual = INVARIANT * np.sqrt(size) if exact[i] and k else 0.0
+            bounds[i] = _widened(T, skew, positive[i], missed, residual)
             sure = LARGEST_MISS if skew or positive[i] else SURE
             if missed < sure and max(np.abs(bounds[i])) <= limits[i]:
                 done[i] = -1
@@ -245,8 +253,13 @@ def _missed(k: int, n: int, skew: bool, starts: int) -> float:
     return float(min(ratio**2, LARGEST_MISS))
 
 
-def _widened(T: Array, skew: bool, semidefinite: bool, missed: float) -> tuple[float, float]:
-    """Bounds from the Ritz matrix T of k steps that can have missed so much."""
+def _widened(
+    T: Array, skew: bool, semidefinite: bool, missed: float, residual: float
+) -> tuple[float, float]:
+    """Bounds from the Ritz matrix T of k steps that can have missed so much.
+
+    residual: of an invariant space, at most; its Ritz values are no further from eigenvalues.
+    """
     k = len(T)
     if k == 0:
         return 0.0, 0.0
@@ -255,7 +268,7 @@ def _widened(T: Array, skew: bool, semidefinite: bool, missed: float) -> tuple[f
     else:
         values = la.eigvalsh(0.5 * (T + T.T))[[0, -1]]
     if missed == 0.0:
-        return float(values[0]), float(values[1])
+        return float(values[0] - residual), float(values[1] + residual)
     if skew:
         return 0.0, float(values[1] / np.sqrt(1.0 - missed))
     low, high = min(values[0], 0.0), max(values[1], 0.0)

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+import assembly
 from assembly.linalg.combination import Combination, Pattern, Patterned
 from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.rigid_state import Pose, RigidState, between
@@ -107,3 +108,29 @@ def test_values_on_one_pattern_are_summed_with_other_terms() -> None:
     assert_allclose(total @ np.eye(3), expected)
     assert second.tocsr().nnz == 2  # zeros are not kept
     assert_allclose(Combination((3, 3), ((3.0, first),)).tocsr().toarray(), 3.0 * A)
+
+
+@pytest.mark.parametrize("height", [2.0, 2.5, -2.0])
+def test_a_position_on_another_branch_is_not_taken(height: float) -> None:
+    """A pulse of the crank angle that the anchors do not see: Newton from between them closes the
+    loop with the rod folded over. By the motion itself x = r cos θ + √(l² − r² sin² θ)."""
+    crank, rod, peak, width = 0.15, 0.2, 0.0131, 1e-5
+
+    def law(t: float) -> tuple[float, float, float]:
+        pulse, slope = height * np.exp(-(((t - peak) / width) ** 2)), -2.0 * (t - peak) / width**2
+        return 10.0 * t + pulse, 10.0 + pulse * slope, pulse * (slope**2 - 2.0 / width**2)
+
+    machine = assembly.Mechanism(
+        {name: assembly.rigid_body(1.0, 0.01, planar=True) for name in ("crank", "rod", "slider")},
+        [
+            assembly.revolute("ground", (0, 0), "crank", (0, 0), name="A"),
+            assembly.revolute("crank", (crank, 0), "rod", (0, 0), name="B"),
+            assembly.revolute("rod", (rod, 0), "slider", (0, 0), name="C"),
+            assembly.prismatic("ground", (0, 0), "slider", (0, 0), axis=(1, 0), name="D"),
+        ],
+        [assembly.driver("A", law)],
+        initial={"rod": (crank, 0, 0), "slider": (crank + rod, 0, 0)},
+    )
+    found = machine.closure.states(np.array([peak, 0.05])).pose.r[:, 2, 0]
+    theta = np.array([law(t)[0] for t in (peak, 0.05)])
+    assert_allclose(found, crank * np.cos(theta) + np.sqrt(rod**2 - (crank * np.sin(theta)) ** 2))

@@ -49,8 +49,9 @@ def test_bounds_beside_known_vectors_contain_all_ratios(seed: int, starts: int, 
     ends = [la.eigh(rest.T @ A @ rest, inner, eigvals_only=True)[[0, -1]] for A in (M, B)]
     factor = la.cho_factor(dense)
     found = lanczos(
-        lambda b: la.cho_solve(factor, b), [M.__matmul__, B.__matmul__], np.sqrt(M.diagonal()),
-        semidefinite=[True, False], without=(X, dense @ X), starts=starts, steps=steps,
+        lambda b: la.cho_solve(factor, b), dense.__matmul__, [M.__matmul__, B.__matmul__],
+        np.sqrt(M.diagonal()), semidefinite=[True, False], without=(X, dense @ X), starts=starts,
+        steps=steps,
     )  # fmt: skip
     for (low, high), (first, last) in zip(found, ends, strict=True):
         assert low <= first and last <= high
@@ -69,12 +70,15 @@ def test_an_iteration_ends_where_its_bound_is_harmless() -> None:
 
     true = la.eigh(M.toarray(), K.toarray(), eigvals_only=True)[-1]
     scale = np.sqrt(K.diagonal())
-    ((_, whole),) = lanczos(solve, [M.__matmul__], scale, semidefinite=[True], steps=30)
+    ((_, whole),) = lanczos(
+        solve, K.__matmul__, [M.__matmul__], scale, semidefinite=[True], steps=30
+    )
     assert len(solves) == 30
     solves.clear()
     ((_, early),) = lanczos(
-        solve, [M.__matmul__], scale, semidefinite=[True], steps=30, enough=[20.0 * true]
-    )
+        solve, K.__matmul__, [M.__matmul__], scale, semidefinite=[True], steps=30,
+        enough=[20.0 * true],
+    )  # fmt: skip
     assert len(solves) < 20
     assert true <= whole <= early <= 20.0 * true
 
@@ -89,7 +93,7 @@ def test_a_bound_is_as_wide_as_the_theorem_demands(n: int, starts: int, steps: i
     """
     values = np.concatenate([np.linspace(0.01, 0.02, n - 1), [1.0]])
     ((low, high),) = lanczos(
-        lambda b: b, [lambda x: values[:, None] * x], np.ones(n),
+        lambda b: b, lambda x: x, [lambda x: values[:, None] * x], np.ones(n),
         semidefinite=[True], starts=starts, steps=steps,
     )  # fmt: skip
     missed = 1.0 - 1.0 / high

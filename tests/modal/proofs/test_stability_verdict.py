@@ -328,7 +328,7 @@ def test_a_weak_negative_direction_is_within_the_bounds_of_lanczos() -> None:
     # In the strains, A = EᵀkE and B = Eᵀ(k s)E with E square: the ratios are the shares.
     solve = sp.linalg.factorized(sp.csc_matrix(A))
     low, high = lanczos(
-        lambda x: np.column_stack([solve(c) for c in x.T]), [lambda x: B @ x],
+        lambda x: np.column_stack([solve(c) for c in x.T]), A.__matmul__, [lambda x: B @ x],
         np.sqrt(A.diagonal()), steps=6,
     )[0]  # fmt: skip
     assert low <= share.min() and share.max() <= high
