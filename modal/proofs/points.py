@@ -91,14 +91,11 @@ class Prover:
     def without_modes(self, projected: Projected, at: Coefficients) -> NDArray[np.int8]:
         """The proofs of points (P,) that need no modes: energy, or a box too small for any.
 
-        Where the symmetric stiffness exceeds W² + γW times the mass, no mode can be unstable. How a
-        free body moves as a whole is below the round-off of its stiffness, so that its modes count.
+        Where the symmetric stiffness exceeds W² + γW times the mass, no mode can be unstable.
         """
         boxes = self.box.at(at)
         out = np.full(len(at), MODES, dtype=np.int8)
-        if self.family.rigid.shape[1] or self._completeness is None:
-            return out
-        if not np.isfinite(boxes.circulatory).any():
+        if self._completeness is None or not np.isfinite(boxes.circulatory).any():
             return out
         whole = self._everywhere(projected)
         bounded = np.isfinite(boxes.circulatory)

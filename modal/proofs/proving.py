@@ -62,6 +62,9 @@ class ProvingReducer(Reducer):
     def proved(self, at: Coefficients) -> tuple[SmallModes, ErrorBounds, Mask, NDArray[np.int8]]:
         """As `solve`, with what proves that no other mode is unstable (modal/proofs/codes.py)."""
         at = at.padded(len(self.projected.matrices))
+        if self.family.rigid.shape[1]:
+            # Vectors next to defective zeros do not tell which modes the frame prescribes.
+            return *self.solve(at), np.full(len(at), MODES, dtype=np.int8)
         shared = self.projected if self._parent is None else self._parent
         proof = self.prover.without_modes(shared, at)
         if not np.any((proof == MODES) & self.prover.provable(at)):

@@ -204,7 +204,6 @@ def test_springs_below_the_round_off_of_a_stiff_body_decide_nothing() -> None:
     assert modal.stability(firm.freeze()).verdict in ("stable", "undecided")
 
 
-@pytest.mark.xfail(reason="by a reduced basis the nutation is not among the modes", strict=True)
 @pytest.mark.parametrize("seed", [2019, 2023])
 def test_a_weak_energy_sink_by_a_reduced_basis(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Growth of 2e-5 of the rate: LAPACK and the small way have it."""
