@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
+import scipy.sparse.linalg as spla
 
 from assembly.system.frozen import FrozenSystem
 from modal.reduction.affine import AffineFamily
@@ -39,12 +40,11 @@ from modal.reduction.reference_operator import ReferenceOperator
 from modal.response.direct import singular
 from modal.types import Array, Complex, Index, Mask
 
-ROUNDS = 20
 WIDEST = 16  # vectors added in one round
 MARGIN = 1.5  # ω_c over the largest frequency, in the first basis
 FEWEST = 12  # modes of the first basis
 SHIFT = 0.1  # √σ over the largest frequency, at least, where a shift is needed
-ROUND_OFF = 1e-15  # of the largest entry: a half of a matrix below it is not there
+ROUND_OFF = 1e-15  # of its norm: a half of a matrix below it is not there
 NOISE = 10.0  # round-off of a solve over what one step of refinement shows
 DECAY = 0.15  # of the error by each static response: conjugate gradients with θ ≤ 1/MARGIN²
 COARSE = 32  # frequencies on which the basis grows before all are solved
@@ -52,10 +52,29 @@ BLOCK = 2e6  # entries of a stack of reduced matrices
 TRIAL = 0.2  # of the time of all direct solves: what the modes of a basis may take
 
 
+@dataclass
+class ForcedResponse:
+    """Displacements (F, P) and bounds of their errors (F, P), at F frequencies and P probes.
+
+    finished (F,): which of them are there. size: vectors of the basis.
+    """
+
+    displacement: Complex
+    error_bound: Array
+    finished: Mask
+    size: int = 0
+    solves: int = 0
+
+    def enter(self, index: Index, values: Complex, bounds: Array | float) -> None:
+        """Those of some frequencies."""
+        self.displacement[index], self.error_bound[index] = values, bounds
+        self.finished[index] = True
+
+
 @dataclass(frozen=True)
 class _Points:
     """At F frequencies: y (F, r), residual in Z (F, q), and bounds (F,) of ‖e_V‖, ‖e_Z‖ and
-    ‖e‖/‖y‖. Where the bounds are infinite, `relative` is κ/α ≥ 1, or ρ/α‖y‖ > accuracy."""
+    ‖e‖/‖y‖. Where κ > α leaves no bound, `relative` is κ/α."""
 
     y: Complex
     residual: Complex
@@ -85,7 +104,7 @@ class ForcedBasis:
         halves = {"G": (E - E.T, E), "D": (E + E.T, E), "N": (K - K.T, K)}
         self.parts = {"M": sp.csr_matrix(mass)}
         for name, (A, of) in halves.items():
-            if _size(A) > ROUND_OFF * _size(of):
+            if spla.norm(A) > ROUND_OFF * spla.norm(of):
                 self.parts[name] = sp.csr_matrix(0.5 * A)
         self.gyroscopic = _mass_norm(self.parts["G"], mass) if "G" in self.parts else 0.0
         self.largest = np.abs(self.factors(np.array([highest]))[0])
@@ -152,50 +171,30 @@ class ForcedBasis:
         gram = (scaled.T @ scaled).reshape(len(self.parts), r, len(self.parts), r)
         self.coupling = np.einsum("iris->rs", gram)  # Q
 
-    def at(self, w: Array, accuracy: float) -> _Points:
-        """The Galerkin solutions at angular frequencies (F,), and bounds of their errors.
-
-        The bounds are evaluated where ρ/α allows the accuracy, relative to the response.
-        """
-        size = max(1, int(BLOCK / self.basis.size**2))
-        blocks = [self._stack(w[k : k + size], accuracy) for k in range(0, len(w), size)]
-        fields = zip(*(vars(block).values() for block in blocks), strict=True)
-        return _Points(*(np.concatenate(field) for field in fields))
-
-    def _stack(self, w: Array, accuracy: float) -> _Points:
-        c, r = self.factors(w), self.basis.size
-        H = np.eye(r) + np.tensordot(c, self.reduced, axes=1)
+    def at(self, w: Array) -> _Points:
+        """The Galerkin solutions at angular frequencies (F,), and bounds of their errors."""
+        c, Q = self.factors(w), self.coupling
+        H = np.eye(self.basis.size) + np.tensordot(c, self.reduced, axes=1)
         try:
-            y = np.linalg.solve(H, self.load[None, :, None])[..., 0]
+            inverse = np.linalg.inv(H)
         except np.linalg.LinAlgError:
             singular(float(w[np.abs(np.linalg.det(H)).argmin()]))
+        y = inverse @ self.load
         residual = -(c[:, :, None] * y[:, None, :]).reshape(len(w), -1) @ self.coordinates.T
-        rho, size = np.linalg.norm(residual, axis=1), np.linalg.norm(y, axis=1)
-        alpha = 1.0 - (w**2 + self.shift + w * self.gyroscopic) / self.cutoff**2
-        relative = rho / (alpha * size)
-        in_basis, outside = np.full((2, len(w)), np.inf)
-        near = np.flatnonzero(relative <= accuracy)
-        inverse, Q = np.linalg.inv(H[near]), self.coupling
         image = inverse @ Q
-        gamma = np.linalg.norm(c[near] / self.largest, axis=1)
+        gamma = np.linalg.norm(c / self.largest, axis=1)
         tau = gamma * np.sqrt(np.einsum("fij,fij->f", image, inverse.conj()).real)
         kappa = gamma**2 * np.sqrt(np.einsum("fij,fij->f", Q @ image, inverse.conj()).real)
-        terms = np.abs(c[near]) * np.linalg.norm(
-            np.einsum("irs,fs->fir", self.reduced, y[near]), axis=2
-        )
-        noise = self.round_off * np.linalg.norm(inverse, axis=(1, 2))
-        noise *= size[near] + terms.sum(axis=1)
-        room = alpha[near] - kappa
-        bounded = room > 0.0
-        relative[near] = kappa / alpha[near]
-        beyond = rho[near][bounded] / room[bounded]
-        near, noise = near[bounded], noise[bounded]
-        outside[near] = beyond + noise
-        in_basis[near] = tau[bounded] * beyond + noise
-        relative[near] = np.hypot(in_basis, outside)[near] / size[near]
+        alpha = 1.0 - (w**2 + self.shift + w * self.gyroscopic) / self.cutoff**2
+        bounded, size = kappa < alpha, np.linalg.norm(y, axis=1)
+        terms = np.abs(c) * np.linalg.norm(self.reduced @ y.T, axis=1).T
+        noise = self.round_off * np.linalg.norm(inverse, axis=(1, 2)) * (size + terms.sum(axis=1))
+        beyond = np.linalg.norm(residual, axis=1) / np.where(bounded, alpha - kappa, np.nan)
+        in_basis, outside = tau * beyond + noise, beyond + noise
+        relative = np.where(bounded, np.hypot(in_basis, outside) / size, kappa / alpha)
         return _Points(y, residual, in_basis, outside, relative)
 
-    def grow(self, points: _Points, worse: Index) -> None:
+    def grow(self, points: _Points, worse: Mask) -> None:
         """Add the dominant combinations of some points' residuals, relative to the responses.
 
         Where κ leaves no bound, also the dominant directions of the coupling of V with Z.
@@ -213,8 +212,8 @@ class ForcedBasis:
         """Give the memory of the factor back."""
         self.reference.destroy()
 
-    def at_probes(self, points: _Points, probes: Index) -> tuple[Complex, Array]:
-        """Displacements (F, P) and bounds of their errors, |cᵀe| ≤ ‖c_V‖‖e_V‖ + ‖c_Z‖‖e_Z‖."""
+    def at_probes(self, points: _Points, good: Mask, probes: Index) -> tuple[Complex, Array]:
+        """At some points: displacements (F, P) and bounds of their errors, |cᵀe| ≤ ‖c_V‖‖e_V‖ + ‖c_Z‖‖e_Z‖."""
         V = self.basis.V[probes]
         if self.compliance is None:  # of the probes, eᵀK_ref⁻¹e
             unit = np.zeros((self.n, len(probes)))
@@ -222,27 +221,8 @@ class ForcedBasis:
             self.compliance = self.reference.solve(unit)[probes, np.arange(len(probes))]
         inside = np.linalg.norm(V, axis=1)
         outside = np.sqrt(np.maximum(self.compliance - inside**2, 0.0))
-        return points.y @ V.T, np.outer(points.in_basis, inside) + np.outer(points.outside, outside)
-
-
-@dataclass
-class ForcedResponse:
-    """Displacements (F, P) and bounds of their errors (F, P), at F frequencies and P probes.
-
-    finished (F,): which of them are there. size: vectors of the basis; solves: right-hand sides.
-    """
-
-    displacement: Complex
-    error_bound: Array
-    finished: Mask
-    size: int = 0
-    solves: int = 0
-
-    @classmethod
-    def empty(cls, frequencies: int, probes: int) -> ForcedResponse:
-        """With nothing in it; errors of what is entered are zero unless they are entered too."""
-        zero = np.zeros((frequencies, probes))
-        return cls(zero + 0j, zero, np.zeros(frequencies, dtype=bool))
+        bounds = np.outer(points.in_basis, inside) + np.outer(points.outside, outside)
+        return points.y[good] @ V.T, bounds[good]
 
 
 def respond_on_basis(
@@ -252,13 +232,13 @@ def respond_on_basis(
     force: Complex,
     probes: Index,
     accuracy: float,
-    direct_seconds: float = np.inf,
+    direct_seconds: float,
 ) -> None:
     """Enter the response at angular frequencies (F,), rad/s, to ‖e‖ ≤ accuracy ‖q‖ in the energy
     norm.
 
-    probes (P,): numbers of degrees of freedom. It ends when all is finished, or as soon as the
-    frequencies that are left take less time at `direct_seconds` each, s.
+    probes (P,): numbers of degrees of freedom. It ends when all is finished, when the error falls
+    no more, or as soon as the frequencies left take less time at `direct_seconds` each, s.
     """
     w, clock = angular_frequencies, time.process_time
     start = clock()
@@ -269,46 +249,31 @@ def respond_on_basis(
                 return
             basis.more_modes()
         basis.begin(max(1, int(np.log(accuracy) / np.log(DECAY))))
-        group = np.unique(np.linspace(0, len(w) - 1, COARSE).astype(int))
-        everywhere, before = np.inf, np.inf
-        for _ in range(ROUNDS):
-            begun = clock()
-            basis.project()
-            projected = clock()
-            points = basis.at(w[group], everywhere)
-            each = (clock() - projected) / len(group)
-            good = (points.relative <= accuracy) & np.isfinite(points.outside)
-            values, bounds = basis.at_probes(points, probes)
-            out.displacement[group[good]] = values[good]
-            out.error_bound[group[good]] = bounds[good]
-            out.finished[group[good]] = True
-            out.size, out.solves = basis.basis.size, basis.reference.solves
-            worse, left = np.flatnonzero(~good), np.flatnonzero(~out.finished)
-            if not left.size:
-                return
-            if not worse.size:
-                group, everywhere, before = left, accuracy, np.inf
-                continue
-            error = float(points.relative[worse].max())
-            rounds = _rounds_left(accuracy, error, before)
-            seconds = rounds * (projected - begun + each * worse.size) + each * left.size
-            if not seconds <= direct_seconds * left.size:
-                return
-            basis.grow(points, worse)
-            group, before = group[worse], error
+        some = np.unique(np.linspace(0, len(w) - 1, COARSE).astype(int))
+        blocks = int(np.ceil(len(w) * basis.basis.size**2 / BLOCK))
+        for block in (some, *np.array_split(np.arange(len(w)), blocks)):
+            group, before = block[~out.finished[block]], np.inf
+            while group.size:
+                begun = clock()
+                basis.project()
+                projected = clock()
+                points = basis.at(w[group])
+                good = points.relative <= accuracy
+                out.enter(group[good], *basis.at_probes(points, good, probes))
+                out.size, out.solves = basis.basis.size, basis.reference.solves
+                each, group = (clock() - projected) / len(group), group[~good]
+                if not group.size:
+                    break
+                error = float(points.relative[~good].max())
+                rounds = max(1.0, np.log(accuracy / error) / min(np.log(error / before), -1e-9))
+                left = np.count_nonzero(~out.finished)
+                seconds = rounds * (projected - begun + each * group.size) + each * left
+                if not (error < before and seconds <= direct_seconds * left):
+                    return
+                basis.grow(points, ~good)
+                before = error
     finally:
         basis.destroy()
-
-
-def _rounds_left(accuracy: float, error: float, before: float) -> float:
-    """Rounds until an error is below `accuracy`, if it goes on to fall as it did from `before`."""
-    if before == np.inf or error <= accuracy:
-        return 1.0
-    return max(1.0, np.log(accuracy / error) / np.log(error / before)) if error < before else np.inf
-
-
-def _size(A: sp.spmatrix) -> float:
-    return float(abs(A).max()) if A.nnz else 0.0
 
 
 def _mass_norm(G: sp.csr_matrix, mass: sp.csr_matrix) -> float:
