@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
@@ -41,7 +39,7 @@ class DirectSolver:
         """q (n,). Raises InputError where the dynamic stiffness is singular."""
         w, (K, C, M) = angular_frequency, self.entries
         if w == 0.0 and self.system.null_chain is not None:
-            singular(w)
+            raise singular(w)
         H, load = K + 1j * w * C - w**2 * M, force[self.order]
         matrix = sp.csc_matrix((H, self.pattern.indices, self.pattern.indptr))
         try:
@@ -49,19 +47,19 @@ class DirectSolver:
                 matrix, "NATURAL", diag_pivot_thresh=PIVOT, options={"SymmetricMode": True}
             ).solve(load)
         except RuntimeError:
-            singular(w)
+            raise singular(w) from None
         # The work |f|ᵀ|q| ≥ |qᴴHq| below round-off of the terms that qᴴHq sums: H is singular.
         terms = np.abs(H[self.diagonal]) @ np.abs(q) ** 2
         if not np.finfo(float).eps * terms < np.abs(load) @ np.abs(q):
-            singular(w)
+            raise singular(w)
         out = np.empty_like(q)
         out[self.order] = q
         return out
 
 
-def singular(angular_frequency: float) -> NoReturn:
-    """Raises InputError."""
-    raise InputError(
+def singular(angular_frequency: float) -> InputError:
+    """The error of a frequency without a response."""
+    return InputError(
         "frequencies: the dynamic stiffness is singular at "
         f"{angular_frequency / (2 * np.pi):.6g} Hz (a free body at 0 Hz, or an undamped resonance)"
     )

@@ -178,7 +178,7 @@ class ForcedBasis:
         try:
             inverse = np.linalg.inv(H)
         except np.linalg.LinAlgError:
-            singular(float(w[np.abs(np.linalg.det(H)).argmin()]))
+            raise singular(float(w[np.abs(np.linalg.det(H)).argmin()])) from None
         y = inverse @ self.load
         residual = -(c[:, :, None] * y[:, None, :]).reshape(len(w), -1) @ self.coordinates.T
         image = inverse @ Q
@@ -213,7 +213,7 @@ class ForcedBasis:
         self.reference.destroy()
 
     def at_probes(self, points: _Points, good: Mask, probes: Index) -> tuple[Complex, Array]:
-        """At some points: displacements (F, P) and bounds of their errors, |cᵀe| ≤ ‖c_V‖‖e_V‖ + ‖c_Z‖‖e_Z‖."""
+        """Displacements and bounds |cᵀe| ≤ ‖c_V‖‖e_V‖ + ‖c_Z‖‖e_Z‖ of some points, (F, P)."""
         V = self.basis.V[probes]
         if self.compliance is None:  # of the probes, eᵀK_ref⁻¹e
             unit = np.zeros((self.n, len(probes)))
@@ -265,10 +265,14 @@ def respond_on_basis(
                 if not group.size:
                     break
                 error = float(points.relative[~good].max())
-                rounds = max(1.0, np.log(accuracy / error) / min(np.log(error / before), -1e-9))
+                if not error < before:
+                    return
+                # It falls on as it did so far, in the first round to the accuracy.
+                fall = error / before or accuracy / error
+                rounds = max(1.0, np.log(accuracy / error) / np.log(fall))
                 left = np.count_nonzero(~out.finished)
                 seconds = rounds * (projected - begun + each * group.size) + each * left
-                if not (error < before and seconds <= direct_seconds * left):
+                if seconds > direct_seconds * left:
                     return
                 basis.grow(points, ~good)
                 before = error

@@ -21,7 +21,6 @@ from modal.response.sweeps import frozen_at, swept_values
 from modal.types import Array
 
 
-
 def frequency_response(
     model: Any,
     frequencies: ArrayLike,
