@@ -15,6 +15,7 @@ from modal.types import Array, Complex, Index
 
 Method = Literal["direct", "modal"]
 LARGE = 15_000  # DOFs of a solid from which one direct solve takes longer than a basis
+STACK = 100  # frequencies whose matrices are in memory together
 SOLVES, OVERHEAD = 40, 0.03  # direct solves and seconds besides that the smallest basis costs
 
 
@@ -34,7 +35,7 @@ def response(
     if not in_basis:
         direct = DirectSolver(system)
         start = time.process_time()
-        out.enter(np.array([0]), direct(float(w[0]), force)[probes], 0.0)
+        out.enter(np.array([0]), direct(w[:1], force)[:, probes], 0.0)
         seconds = time.process_time() - start
         in_basis = method is None and seconds * (len(w) - SOLVES) > OVERHEAD
     if in_basis:
@@ -47,6 +48,6 @@ def response(
         )
     if left.size and seconds == np.inf:
         direct = DirectSolver(system)
-    for k in left:
-        out.enter(np.array([k]), direct(float(w[k]), force)[probes], 0.0)
+    for some in np.array_split(left, len(left) // STACK + 1):
+        out.enter(some, direct(w[some], force)[:, probes], 0.0)
     return out

@@ -8,8 +8,9 @@ import scipy.sparse.linalg as spla
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
-from modal.types import Complex
+from modal.types import Array, Complex
 
+DENSE = 40  # DOFs up to which full matrices are faster than SuperLU
 PIVOT = 0.1  # of a column: least size of a diagonal entry that stays the pivot, against fill
 
 
@@ -20,40 +21,46 @@ class DirectSolver:
     """
 
     def __init__(self, system: FrozenSystem) -> None:
-        self.system = system
+        self.system, n = system, system.n
         parts = (system.stiffness, system.damping, system.M)
-        pattern = sum(map(abs, parts)) + sp.identity(system.n)
-        dominant = sp.csc_matrix(pattern + sp.diags(pattern @ np.ones(system.n)))
-        order = spla.splu(dominant, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-        self.order = np.argsort(order.perm_c)
+        if n <= DENSE:
+            self.order, self.diagonal = np.arange(n), np.arange(n) * (n + 1)
+            self.entries = [A.toarray().ravel() for A in parts]
+            return
+        pattern = sum(map(abs, parts)) + sp.identity(n)
+        dominant = sp.csc_matrix(pattern + sp.diags(pattern @ np.ones(n)))
+        factor = spla.splu(dominant, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+        self.order = np.argsort(factor.perm_c)
         # The imaginary part makes room for all entries of the pattern.
         aligned = [sp.csc_matrix(A + 1j * pattern)[self.order][:, self.order] for A in parts]
         for A in aligned:
             A.sort_indices()
-        self.pattern, self.entries = aligned[0], [A.data.real for A in aligned]
-        self.diagonal = self.pattern.indices == np.repeat(
-            np.arange(system.n), np.diff(self.pattern.indptr)
-        )
+        self.matrix, self.entries = aligned[0], [A.data.real for A in aligned]
+        columns = np.repeat(np.arange(n), np.diff(self.matrix.indptr))
+        self.diagonal = np.flatnonzero(self.matrix.indices == columns)
 
-    def __call__(self, angular_frequency: float, force: Complex) -> Complex:
-        """q (n,). Raises InputError where the dynamic stiffness is singular."""
-        w, (K, C, M) = angular_frequency, self.entries
-        if w == 0.0 and self.system.null_chain is not None:
-            raise singular(w)
-        H, load = K + 1j * w * C - w**2 * M, force[self.order]
-        matrix = sp.csc_matrix((H, self.pattern.indices, self.pattern.indptr))
+    def __call__(self, angular_frequencies: Array, force: Complex) -> Complex:
+        """q (F, n). Raises InputError where the dynamic stiffness is singular."""
+        w, (K, C, M) = angular_frequencies[:, None], self.entries
+        q, load = np.full((len(w), self.system.n), np.nan + 0j), force[self.order]
+        H = K + 1j * w * C - w**2 * M
         try:
-            q = spla.splu(
-                matrix, "NATURAL", diag_pivot_thresh=PIVOT, options={"SymmetricMode": True}
-            ).solve(load)
-        except RuntimeError:
-            raise singular(w) from None
+            for k, values in enumerate(H):
+                if self.system.n <= DENSE:
+                    q[k] = np.linalg.solve(values.reshape(len(load), -1), load)
+                    continue
+                self.matrix.data = values
+                factor = spla.splu(self.matrix, "NATURAL", PIVOT, options={"SymmetricMode": True})
+                q[k] = factor.solve(load)
+        except (np.linalg.LinAlgError, RuntimeError):
+            pass  # named below
         # The work |f|ᵀ|q| ≥ |qᴴHq| below round-off of the terms that qᴴHq sums: H is singular.
-        terms = np.abs(H[self.diagonal]) @ np.abs(q) ** 2
-        if not np.finfo(float).eps * terms < np.abs(load) @ np.abs(q):
-            raise singular(w)
+        terms = np.einsum("fn,fn->f", np.abs(H[:, self.diagonal]), np.abs(q) ** 2)
+        regular = np.finfo(float).eps * terms < np.abs(q) @ np.abs(load)
+        if not regular.all():
+            raise singular(float(angular_frequencies[np.argmin(regular)]))
         out = np.empty_like(q)
-        out[self.order] = q
+        out[:, self.order] = q
         return out
 
 

@@ -85,7 +85,7 @@ def unbalance_response(
     for spin in spins.tolist():
         system = rotor.freeze(spin)
         load = spin**2 * _unit_load(system, nodes, unbalances) + rotor.excitation(spin)
-        rows.append(DirectSolver(system)(spin, load)[places.numbers])
+        rows.append(DirectSolver(system)(np.array([spin]), load)[0, places.numbers])
     response = xr.Dataset(
         {"displacement": (("speed", "probe"), rows)},
         coords={"speed": spins, "probe": list(places.names)},
