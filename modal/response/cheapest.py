@@ -48,6 +48,7 @@ def response(
         )
     if left.size and seconds == np.inf:
         direct = DirectSolver(system)
-    for some in np.array_split(left, len(left) // STACK + 1):
+    for k in range(0, len(left), STACK):
+        some = left[k : k + STACK]
         out.enter(some, direct(w[some], force)[:, probes], 0.0)
     return out

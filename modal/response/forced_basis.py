@@ -111,7 +111,7 @@ class ForcedBasis:
         self.force = force
         self.basis = MassBasis(self.K_ref)
         self.responses = {name: np.zeros((self.n, 0)) for name in self.parts}  # K_ref⁻¹ A V
-        self.count, self.cutoff = FEWEST // 2, 0.0
+        self.count, self.cutoff, self.complete = FEWEST // 2, np.inf, False
         self.compliance: Array | None = None
 
     def factors(self, w: Array) -> Complex:
@@ -119,18 +119,19 @@ class ForcedBasis:
         of = {"M": -(w**2 + self.shift) + 0j, "G": 1j * w, "D": 1j * w, "N": np.ones_like(w)}
         return np.stack([of[name] for name in self.parts], axis=1)
 
-    @property
-    def complete(self) -> bool:
-        """Whether the lowest modes reach far enough above the largest frequency."""
-        w = self.highest
-        return self.cutoff >= MARGIN * np.sqrt(w**2 + self.shift + w * self.gyroscopic)
-
     def more_modes(self) -> None:
-        """Twice as many of the lowest modes of (K_ref, M) as before."""
-        self.count = min(2 * self.count, self.n)
-        self.modes = self.reference.start(self.count).V
-        values = np.einsum("ij,ij->j", self.modes, self.K_ref @ self.modes)
-        self.cutoff = float(np.sqrt(values.max())) if self.count < self.n else np.inf
+        """Twice as many of the lowest modes of (K_ref, M) as before; `complete` with those up to
+        the first that is far enough above the largest frequency."""
+        self.count, w = min(2 * self.count, self.n), self.highest
+        modes = self.reference.start(self.count).V
+        values = np.einsum("ij,ij->j", modes, self.K_ref @ modes)
+        order = np.argsort(values)
+        goal = MARGIN**2 * (w**2 + self.shift + w * self.gyroscopic)
+        needed = int(np.searchsorted(values[order], goal)) + 1
+        self.complete = needed <= self.count or self.count == self.n
+        self.modes = modes[:, order[:needed]]
+        if needed <= len(order):
+            self.cutoff = float(np.sqrt(values[order[needed - 1]]))
 
     def begin(self, responses: int) -> None:
         """The modes and static responses."""
@@ -222,7 +223,7 @@ class ForcedBasis:
         inside = np.linalg.norm(V, axis=1)
         outside = np.sqrt(np.maximum(self.compliance - inside**2, 0.0))
         bounds = np.outer(points.in_basis, inside) + np.outer(points.outside, outside)
-        return points.y[good] @ V.T, bounds[good]
+        return np.asarray(points.y[good] @ V.T, dtype=complex), np.asarray(bounds[good])
 
 
 def respond_on_basis(
