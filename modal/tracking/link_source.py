@@ -19,9 +19,9 @@ from modal.reduction.link_reducer import BATCH, LinkModes, LinkReducer
 from modal.reduction.reducer import spread
 from modal.reduction.spot_check import check_links
 from modal.tracking.pencils import Triple
-from modal.tracking.snapshot import Snapshot
+from modal.tracking.snapshot import Snapshot, small_snapshots
 from modal.tracking.source import BasisError
-from modal.tracking.sources import Freeze, Kept, SmallInstant
+from modal.tracking.sources import Freeze, Kept
 from modal.tracking.stencil import Neighbourhood, Stencil
 from modal.tracking.variation import Variation, variation, window_space
 from modal.types import Array
@@ -183,24 +183,10 @@ class LinkSource:
         return series.mass, series.damping, series.stiffness
 
     def _snapshots(self, found: LinkModes) -> list[Snapshot]:
-        small, instants = found.modes, found.instants
-        lam = small.eigenvalues
-        size = np.abs(lam)
-        scale = small.condition * np.where(size > 0.0, size, 1.0)
-        error = found.bounds.error_bound / scale
-        snapshots = []
-        for n, t in enumerate(instants.times):
-            there = np.isfinite(lam[n])  # fewer real eigenvalues or modes than asked for
-            modes = SmallInstant(
-                lam[n, there],
-                small.right[n][:, there],
-                small.left[n][:, there],
-                error[n, there],
-                small.condition[n, there],
-                np.full(int(there.sum()), "elastic"),
-            )
-            M, C = instants.mass[n], instants.damping[n]
-            snapshots.append(Snapshot.of(float(t), M, C, modes))
+        instants = found.instants
+        matrices = instants.mass, instants.damping
+        modes, bound = found.modes, found.bounds.error_bound
+        snapshots = small_snapshots(instants.times, matrices, modes, bound, modes.condition)
         return self._varied(snapshots)
 
     def _varied(self, snapshots: list[Snapshot]) -> list[Snapshot]:

@@ -35,9 +35,9 @@ from modal.tracking.pencils import (
     solved,
     transposed,
 )
-from modal.tracking.snapshot import ModesLike, Snapshot
+from modal.tracking.snapshot import Snapshot, small_snapshots
 from modal.tracking.source import BasisError
-from modal.tracking.sources import Freeze, Kept, SmallInstant
+from modal.tracking.sources import Freeze, Kept
 from modal.tracking.stencil import Neighbourhood
 from modal.tracking.variation import Derivatives, Variation, variations
 from modal.types import Array, Complex, Index
@@ -293,21 +293,7 @@ class SmoothSource:
         self._block = dict(zip(times.tolist(), made, strict=True))
 
     def _snapshots(self, times: Array, modes: _Small, small: Triple) -> list[Snapshot]:
-        size = np.abs(modes.eigenvalues)
-        error = modes.bound / (modes.condition * np.where(size > 0.0, size, 1.0))
-        found: list[ModesLike] = [
-            SmallInstant(
-                modes.eigenvalues[n],
-                modes.right[n],
-                modes.left[n],
-                error[n],
-                modes.condition[n],
-                np.full(modes.eigenvalues.shape[1], "elastic"),
-            )
-            for n in range(len(times))
-        ]
-        M, C, _ = small
-        made = [Snapshot.of(float(t), M[n], C[n], found[n]) for n, t in enumerate(times)]
+        made = small_snapshots(times, small, modes, modes.bound, modes.condition)
         return [
             replace(one, variation=change)
             for one, change in zip(made, self._variations(made, small), strict=True)

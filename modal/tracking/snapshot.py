@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeAlias
@@ -36,6 +37,56 @@ class ModesLike(Protocol):
     def condition_number(self) -> Array: ...
     @property
     def kind(self) -> NDArray[np.str_]: ...
+
+
+@dataclass(frozen=True)
+class SmallInstant:
+    """The modes of one instant in the coordinates of a basis."""
+
+    eigenvalues: Complex
+    right: Complex
+    left: Complex
+    backward_error: Array
+    condition_number: Array
+    kind: NDArray[np.str_]
+
+
+class Pairs(Protocol):
+    """Eigenvalues (P, K), right and left vectors (P, n, K) of P instants; NaN where there is no
+    mode."""
+
+    @property
+    def eigenvalues(self) -> Complex: ...
+    @property
+    def right(self) -> Complex: ...
+    @property
+    def left(self) -> Complex: ...
+
+
+def small_snapshots(
+    at: Array, matrices: Sequence[Array], pairs: Pairs, bound: Array, condition: Array
+) -> list[Snapshot]:
+    """The snapshots of instants (P,) from their elastic modes in a basis.
+
+    matrices: M and C + D, (P, n, n), on the basis. bound (P, K): of the errors of eigenvalues,
+    rad/s; the backward error is defined so that condition × backward error × |λ| is it.
+    """
+    lam = pairs.eigenvalues
+    size = np.abs(lam)
+    error = bound / (condition * np.where(size > 0.0, size, 1.0))
+    out = []
+    for n, s in enumerate(at):
+        there = np.isfinite(lam[n])
+        modes = SmallInstant(
+            lam[n, there],
+            pairs.right[n][:, there],
+            pairs.left[n][:, there],
+            error[n, there],
+            condition[n, there],
+            np.full(int(there.sum()), "elastic"),
+        )
+        out.append(Snapshot.of(float(s), matrices[0][n], matrices[1][n], modes))
+    return out
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,12 @@ from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reducer import Reducer, spread
 from modal.reduction.spot_check import spot_check
 from modal.tracking.multiplier_changes import derivatives, multiplier_changes
-from modal.tracking.snapshot import ModesLike, Snapshot
+from modal.tracking.snapshot import ModesLike, Snapshot, small_snapshots
 from modal.tracking.source import BasisError
 from modal.tracking.stencil import Neighbourhood
 from modal.tracking.variation import Variation, projected, variation, variations, window_space
 from modal.tracking.whirl import ReducedWhirl, Whirl
-from modal.types import Array, Complex
+from modal.types import Array
 
 Freeze = Callable[[float], FrozenSystem]
 Solver = Callable[[FrozenSystem, int], ModesLike]
@@ -111,18 +111,6 @@ class FullSource:
 
     def close(self) -> None:
         pass
-
-
-@dataclass(frozen=True)
-class SmallInstant:
-    """The modes of one instant in the coordinates of the basis."""
-
-    eigenvalues: Complex
-    right: Complex
-    left: Complex
-    backward_error: Array
-    condition_number: Array
-    kind: NDArray[np.str_]
 
 
 class ReducedSource:
@@ -288,26 +276,11 @@ class ReducedSource:
         solver: Reducer,
     ) -> list[Snapshot]:
         """From the modes of instants in the basis of `solver`: the shared one, or one inside it."""
-        lam = small.eigenvalues
-        size = np.abs(lam)
-        error = certificate.error_bound / (small.condition * np.where(size > 0.0, size, 1.0))
         shared = small if solver is self._reducer else small.lifted(solver.coordinates)
-        modes: list[ModesLike] = []
-        for n in range(len(at)):
-            there = np.isfinite(lam[n])  # fewer real eigenvalues or modes than asked for
-            modes.append(
-                SmallInstant(
-                    lam[n, there],
-                    shared.right[n][:, there],
-                    shared.left[n][:, there],
-                    error[n, there],
-                    small.condition[n, there],
-                    np.full(int(there.sum()), "elastic"),
-                )
-            )
-        M, C = self._matrices(coefficients)
-        alike = bool(np.isfinite(lam).all())
-        found = [Snapshot.of(float(s), M[n], C[n], modes[n]) for n, s in enumerate(at)]
+        alike = bool(np.isfinite(small.eigenvalues).all())
+        found = small_snapshots(
+            at, self._matrices(coefficients), shared, certificate.error_bound, small.condition
+        )
         groups = [np.arange(len(at))] if alike else [np.array([n]) for n in range(len(at))]
         for index in groups:
             some = [found[n] for n in index]
