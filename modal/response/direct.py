@@ -2,38 +2,71 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
-from modal.types import Complex
+from modal.types import Array, Complex
 
-DENSE = 200  # DOFs up to which the dynamic stiffness is factorized as a full matrix
+DENSE = 40  # DOFs up to which full matrices are faster than SuperLU
+PIVOT = 0.1  # of a column: least size of a diagonal entry that stays the pivot, against fill
 
 
-def solved(system: FrozenSystem, angular_frequency: float, force: Complex) -> Complex:
-    """q (n,) of (K + iω(C + D) − ω²M) q = f, with all stiffness in K.
+class DirectSolver:
+    """q of (K + iω(C + D) − ω²M) q = f, with all stiffness in K.
 
-    Raises InputError where the dynamic stiffness is singular.
+    The matrices share one sparsity pattern, which is ordered once.
     """
-    w = angular_frequency
-    H = sp.csc_matrix(system.stiffness + (1j * w) * system.damping - w**2 * system.M)
-    q = np.full(system.n, np.nan + 0j)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", la.LinAlgWarning)
-            if w != 0.0 or system.null_chain is None:
-                q = la.solve(H.toarray(), force) if system.n <= DENSE else spla.splu(H).solve(force)
-    except (la.LinAlgError, la.LinAlgWarning, RuntimeError):
-        pass  # named below
-    if not np.all(np.isfinite(q)):
-        raise InputError(
-            f"frequencies: the dynamic stiffness is singular at {w / (2 * np.pi):.6g} Hz "
-            "(a free body at 0 Hz, or an undamped resonance)"
-        )
-    return np.asarray(q, dtype=complex)
+
+    def __init__(self, system: FrozenSystem) -> None:
+        self.system, n = system, system.n
+        parts = (system.stiffness, system.damping, system.M)
+        if n <= DENSE:
+            self.order, self.diagonal = np.arange(n), np.arange(n) * (n + 1)
+            self.entries = [A.toarray().ravel() for A in parts]
+            return
+        pattern = sum(map(abs, parts)) + sp.identity(n)
+        dominant = sp.csc_matrix(pattern + sp.diags(pattern @ np.ones(n)))
+        factor = spla.splu(dominant, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+        self.order = np.argsort(factor.perm_c)
+        # The imaginary part makes room for all entries of the pattern.
+        aligned = [sp.csc_matrix(A + 1j * pattern)[self.order][:, self.order] for A in parts]
+        for A in aligned:
+            A.sort_indices()
+        self.matrix, self.entries = aligned[0], [A.data.real for A in aligned]
+        columns = np.repeat(np.arange(n), np.diff(self.matrix.indptr))
+        self.diagonal = np.flatnonzero(self.matrix.indices == columns)
+
+    def __call__(self, angular_frequencies: Array, force: Complex) -> Complex:
+        """q (F, n). Raises InputError where the dynamic stiffness is singular."""
+        w, (K, C, M) = angular_frequencies[:, None], self.entries
+        q, load = np.full((len(w), self.system.n), np.nan + 0j), force[self.order]
+        H = K + 1j * w * C - w**2 * M
+        try:
+            for k, values in enumerate(H):
+                if self.system.n <= DENSE:
+                    q[k] = np.linalg.solve(values.reshape(len(load), -1), load)
+                    continue
+                self.matrix.data = values
+                factor = spla.splu(self.matrix, "NATURAL", PIVOT, options={"SymmetricMode": True})
+                q[k] = factor.solve(load)
+        except (np.linalg.LinAlgError, RuntimeError):
+            pass  # named below
+        # The work |f|ᵀ|q| ≥ |qᴴHq| below round-off of the terms that qᴴHq sums: H is singular.
+        terms = np.einsum("fn,fn->f", np.abs(H[:, self.diagonal]), np.abs(q) ** 2)
+        regular = np.finfo(float).eps * terms < np.abs(q) @ np.abs(load)
+        if not regular.all():
+            raise singular(float(angular_frequencies[np.argmin(regular)]))
+        out = np.empty_like(q)
+        out[:, self.order] = q
+        return out
+
+
+def singular(angular_frequency: float) -> InputError:
+    """The error of a frequency without a response."""
+    return InputError(
+        "frequencies: the dynamic stiffness is singular at "
+        f"{angular_frequency / (2 * np.pi):.6g} Hz (a free body at 0 Hz, or an undamped resonance)"
+    )

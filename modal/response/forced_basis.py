@@ -4,67 +4,83 @@ H(ω) = S − ω²M + iω(G + D) + N with symmetric S and D, skew G and N. In th
 K_ref = S + σM, with V orthonormal and Z its complement, the Galerkin solution V y of H q = f leaves
 a residual in Z alone, of norm ρ. Z is coercive above the modes that V holds:
 
-    Re zᴴHz ≥ 1 − (ω² + σ + ωg)/ω_c² = 1/a    for zᴴK_ref z = 1,
+    Re zᴴHz ≥ 1 − (ω² + σ + ωg)/ω_c² = α    for zᴴK_ref z = 1,
 
-ω_c² the least zᴴK_ref z / zᴴMz on Z and g ≥ |xᴴGx| / xᴴMx. With the Schur complement of the block
-of Z, and τ = ‖H_VV⁻¹H_VZ‖, δ = ‖H_ZV‖, the error e has
+ω_c² the least zᴴK_ref z / zᴴMz on Z and g ≥ |xᴴGx| / xᴴMx. The Schur complement of the block of V
+gives with κ ≥ ‖H_ZV H_VV⁻¹H_VZ‖ and τ ≥ ‖H_VV⁻¹H_VZ‖ the error e:
 
-    ‖e_V‖ ≤ τaρ / (1 − τaδ),   ‖e_Z‖ ≤ a(ρ + δ‖e_V‖)    where τaδ < 1,
+    ‖e_Z‖ ≤ ρ / (α − κ),   ‖e_V‖ ≤ τ ‖e_Z‖    where κ < α,
 
-and round-off is added to both: that of one solve, measured, times the condition number of H_VV.
+and round-off is added to both. The operators of H are P_i, c_i(ω) their factors and R_i the
+coordinates of K_ref⁻¹P_iV in Z. With μ_i the largest |c_i| and Q = Σ μ_i² R_iᵀR_i
 
-V starts from the lowest modes of (K_ref, M) and the static response K_ref⁻¹f, and grows by
-K_ref⁻¹ × residual.
+    H_VZ H_VZᴴ, H_ZVᴴH_ZV ≼ γ²Q,   γ² = Σ |c_i/μ_i|²
+
+so that κ and τ are Frobenius norms of γ²Q^½H_VV⁻¹Q^½ and γH_VV⁻¹Q^½, of the order of V.
+
+V starts from the lowest modes of (K_ref, M) and the static responses (K_ref⁻¹M)^j K_ref⁻¹f, and
+grows by K_ref⁻¹ × residual.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
+import scipy.sparse.linalg as spla
 
-from assembly.errors import ConvergenceError
 from assembly.system.frozen import FrozenSystem
 from modal.reduction.affine import AffineFamily
 from modal.reduction.basis import mass_bounds
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reference_operator import ReferenceOperator
-from modal.types import Array, Complex, Index
+from modal.response.direct import singular
+from modal.types import Array, Complex, Index, Mask
 
-ROUNDS = 20
 WIDEST = 16  # vectors added in one round
 MARGIN = 1.5  # ω_c over the largest frequency, in the first basis
 FEWEST = 12  # modes of the first basis
 SHIFT = 0.1  # √σ over the largest frequency, at least, where a shift is needed
-ROUND_OFF = 1e-15  # of the largest entry: a half of a matrix below it is not there
+ROUND_OFF = 1e-15  # of its norm: a half of a matrix below it is not there
 NOISE = 10.0  # round-off of a solve over what one step of refinement shows
-SKEW = ("G", "N")
+DECAY = 0.15  # of the error by each static response: conjugate gradients with θ ≤ 1/MARGIN²
+COARSE = 32  # frequencies on which the basis grows before all are solved
+BLOCK = 2e6  # entries of a stack of reduced matrices
+TRIAL = 0.2  # of the time of all direct solves: what the modes of a basis may take
 
 
-@dataclass(frozen=True)
+@dataclass
 class ForcedResponse:
-    """Displacements (F, P) and bounds of their errors (F, P), at F frequencies and P probes."""
+    """Displacements (F, P) and bounds of their errors (F, P), at F frequencies and P probes.
+
+    finished (F,): which of them are there. size: vectors of the basis.
+    """
 
     displacement: Complex
     error_bound: Array
-    size: int
-    solves: int
+    finished: Mask
+    size: int = 0
+    solves: int = 0
+
+    def enter(self, index: Index, values: Complex, bounds: Array | float) -> None:
+        """Those of some frequencies."""
+        self.displacement[index], self.error_bound[index] = values, bounds
+        self.finished[index] = True
 
 
 @dataclass(frozen=True)
-class _Point:
-    """At one frequency: y (r,), residual in Z (q,), ρ, and the bounds of e_V and e_Z."""
+class _Points:
+    """At F frequencies: y (F, r), residual in Z (F, q), and bounds (F,) of ‖e_V‖, ‖e_Z‖ and
+    ‖e‖/‖y‖. Where κ > α leaves no bound, `relative` is κ/α."""
 
     y: Complex
     residual: Complex
-    in_basis: float
-    outside: float
-
-    def relative(self) -> float:
-        """Bound of ‖e‖ over ‖V y‖."""
-        return float(np.hypot(self.in_basis, self.outside) / np.linalg.norm(self.y))
+    in_basis: Array
+    outside: Array
+    relative: Array
 
 
 class ForcedBasis:
@@ -72,10 +88,9 @@ class ForcedBasis:
 
     def __init__(self, system: FrozenSystem, force: Complex, highest: float) -> None:
         """highest: the largest angular frequency, rad/s."""
-        self.system = FrozenSystem(
-            M=system.M, C=system.damping, K=system.stiffness, rigid=system.rigid
-        )
-        family = AffineFamily(lambda _: self.system, {})
+        self.n, self.highest = system.n, highest
+        whole = FrozenSystem(M=system.M, C=system.damping, K=system.stiffness, rigid=system.rigid)
+        family = AffineFamily(lambda _: whole, {})
         at = family.coefficients([{}])
         self.reference = ReferenceOperator(family, at)
         weights, self.shift = self.reference.weights, self.reference.shift
@@ -85,38 +100,52 @@ class ForcedBasis:
             self.reference, self.shift = ReferenceOperator(family, at, (weights, least)), least
         mass = self.reference.mass
         self.K_ref = sp.csr_matrix(family.symmetric_part(weights) + self.shift * mass)
-        E, K = self.system.damping, self.system.stiffness
+        E, K = whole.damping, whole.stiffness
         halves = {"G": (E - E.T, E), "D": (E + E.T, E), "N": (K - K.T, K)}
         self.parts = {"M": sp.csr_matrix(mass)}
         for name, (A, of) in halves.items():
-            if _size(A) > ROUND_OFF * _size(of):
+            if spla.norm(A) > ROUND_OFF * spla.norm(of):
                 self.parts[name] = sp.csr_matrix(0.5 * A)
         self.gyroscopic = _mass_norm(self.parts["G"], mass) if "G" in self.parts else 0.0
+        self.largest = np.abs(self.factors(np.array([highest]))[0])
         self.force = force
         self.basis = MassBasis(self.K_ref)
-        self.responses = {name: np.zeros((system.n, 0)) for name in self.parts}  # K_ref⁻¹ A V
-        goal = MARGIN * np.sqrt(highest**2 + self.shift + highest * self.gyroscopic)
-        self.count, self.cutoff = FEWEST // 2, 0.0
-        while self.cutoff < goal:
-            modes = self._more_modes()
-        self._include(modes)
-        static = self.reference.solve(_parts_of(force))
-        self.round_off = self._correction(static, _parts_of(force))
-        self._include(static)
+        self.responses = {name: np.zeros((self.n, 0)) for name in self.parts}  # K_ref⁻¹ A V
+        self.count, self.cutoff, self.complete = FEWEST // 2, np.inf, False
+        self.compliance: Array | None = None
 
-    def _correction(self, solution: Array, load: Array) -> float:
-        """Relative size, in the energy norm, of one step of iterative refinement: round-off."""
-        step = self.reference.solve(load - self.K_ref @ solution)
-        energies = [float(np.einsum("ij,ij->", X, self.K_ref @ X)) for X in (step, solution)]
-        return float(np.sqrt(energies[0] / energies[1])) + float(np.finfo(float).eps)
+    def factors(self, w: Array) -> Complex:
+        """c_i(ω), (F, parts)."""
+        of = {"M": -(w**2 + self.shift) + 0j, "G": 1j * w, "D": 1j * w, "N": np.ones_like(w)}
+        return np.stack([of[name] for name in self.parts], axis=1)
 
-    def _more_modes(self) -> Array:
-        """Twice as many of the lowest modes of (K_ref, M) as before, (n, count)."""
-        self.count = min(2 * self.count, self.system.n)
+    def more_modes(self) -> None:
+        """Twice as many of the lowest modes of (K_ref, M) as before; `complete` with those up to
+        the first that is far enough above the largest frequency."""
+        self.count, w = min(2 * self.count, self.n), self.highest
         modes = self.reference.start(self.count).V
         values = np.einsum("ij,ij->j", modes, self.K_ref @ modes)
-        self.cutoff = float(np.sqrt(values.max())) if self.count < self.system.n else np.inf
-        return modes
+        order = np.argsort(values)
+        goal = MARGIN**2 * (w**2 + self.shift + w * self.gyroscopic)
+        needed = int(np.searchsorted(values[order], goal)) + 1
+        self.complete = needed <= self.count or self.count == self.n
+        self.modes = modes[:, order[:needed]]
+        if needed <= len(order):
+            self.cutoff = float(np.sqrt(values[order[needed - 1]]))
+
+    def begin(self, responses: int) -> None:
+        """The modes and static responses."""
+        self._include(self.modes)
+        load = np.column_stack([part for part in (self.force.real, self.force.imag) if part.any()])
+        for k in range(responses):
+            static = self.reference.solve(load)
+            if k == 0:
+                step = self.reference.solve(load - self.K_ref @ static)
+                energies = [np.einsum("ij,ij->", X, self.K_ref @ X) for X in (step, static)]
+                refined = float(np.sqrt(energies[0] / energies[1]))
+                self.round_off = NOISE * (refined + float(np.finfo(float).eps))
+            self._include(static)
+            load = self.parts["M"] @ (static / np.linalg.norm(static, axis=0))
 
     def _include(self, vectors: Array) -> None:
         self.basis.append(*self.basis.directions(vectors.copy()))
@@ -124,118 +153,132 @@ class ForcedBasis:
     def project(self) -> None:
         """Everything that a frequency needs, nothing of order n."""
         V, KV = self.basis.V, self.basis.MV
-        r, known = self.basis.size, self.responses["M"].shape[1]
+        r, before = self.basis.size, self.responses["M"].shape[1]
         self.load = V.T @ self.force
-        self.reduced, outside = {}, []
         for name, A in self.parts.items():
-            fresh = self.reference.solve(A @ V[:, known:])
-            self.responses[name] = np.hstack([self.responses[name], fresh])
-            inside = KV.T @ self.responses[name]
-            self.reduced[name] = inside
-            outside.append(self.responses[name] - V @ inside)
-        stacked = np.hstack(outside)
+            new = self.reference.solve(A @ V[:, before:])
+            self.responses[name] = np.hstack([self.responses[name], new])
+        stacked = np.hstack(list(self.responses.values()))
+        inside = KV.T @ stacked
+        self.reduced = np.stack(np.split(inside, len(self.parts), axis=1))
+        stacked = stacked - V @ inside
         stacked -= V @ (KV.T @ stacked)
         complement = MassBasis(self.K_ref)
-        complement.append(*complement.directions(stacked.copy()))
-        coordinates = complement.MV.T @ stacked
+        if r < self.n:
+            complement.append(*complement.directions(stacked.copy()))
         self.complement = complement.V
-        self.outer = {
-            name: coordinates[:, k * r : (k + 1) * r] for k, name in enumerate(self.parts)
-        }
+        self.coordinates = complement.MV.T @ stacked
+        scaled = self.coordinates * np.repeat(self.largest, r)
+        gram = (scaled.T @ scaled).reshape(len(self.parts), r, len(self.parts), r)
+        self.coupling = np.einsum("iris->rs", gram)  # Q
 
-    def at(self, w: float) -> _Point:
-        """The Galerkin solution at an angular frequency, and bounds of its error."""
-        r, q = self.basis.size, self.complement.shape[1]
-        H, lower, upper = np.eye(r) + 0j, np.zeros((q, r)) + 0j, np.zeros((r, q)) + 0j
-        for name in self.parts:
-            factor = -(w**2 + self.shift) if name == "M" else 1.0 if name == "N" else 1j * w
-            H += factor * self.reduced[name]
-            lower += factor * self.outer[name]
-            upper += (-factor if name in SKEW else factor) * self.outer[name].T
-        solved = la.solve(H, np.column_stack([self.load, upper]))
-        y = solved[:, 0]
-        residual = -lower @ y
-        noise = NOISE * self.round_off * float(np.linalg.cond(H) * np.linalg.norm(y))
-        if r == self.system.n:
-            return _Point(y, residual, noise, 0.0)
-        room = 1.0 - (w**2 + self.shift + w * self.gyroscopic) / self.cutoff**2
-        tau, delta = (float(la.norm(A, 2)) if q else 0.0 for A in (solved[:, 1:], lower))
-        feedback = tau * delta / room
-        if not (room > 0.0 and feedback < 1.0):
-            return _Point(y, residual, np.inf, np.inf)
-        size = float(np.linalg.norm(residual))
-        in_basis = tau * size / room / (1.0 - feedback)
-        outside = (size + delta * in_basis) / room
-        return _Point(y, residual, in_basis + noise, outside + noise)
+    def at(self, w: Array) -> _Points:
+        """The Galerkin solutions at angular frequencies (F,), and bounds of their errors."""
+        c, Q = self.factors(w), self.coupling
+        H = np.eye(self.basis.size) + np.tensordot(c, self.reduced, axes=1)
+        try:
+            inverse = np.linalg.inv(H)
+        except np.linalg.LinAlgError:
+            raise singular(float(w[np.abs(np.linalg.det(H)).argmin()])) from None
+        y = inverse @ self.load
+        residual = -(c[:, :, None] * y[:, None, :]).reshape(len(w), -1) @ self.coordinates.T
+        image = inverse @ Q
+        gamma = np.linalg.norm(c / self.largest, axis=1)
+        tau = gamma * np.sqrt(np.einsum("fij,fij->f", image, inverse.conj()).real)
+        kappa = gamma**2 * np.sqrt(np.einsum("fij,fij->f", Q @ image, inverse.conj()).real)
+        alpha = 1.0 - (w**2 + self.shift + w * self.gyroscopic) / self.cutoff**2
+        bounded, size = kappa < alpha, np.linalg.norm(y, axis=1)
+        terms = np.abs(c) * np.linalg.norm(self.reduced @ y.T, axis=1).T
+        noise = self.round_off * np.linalg.norm(inverse, axis=(1, 2)) * (size + terms.sum(axis=1))
+        beyond = np.linalg.norm(residual, axis=1) / np.where(bounded, alpha - kappa, np.nan)
+        in_basis, outside = tau * beyond + noise, beyond + noise
+        relative = np.where(bounded, np.hypot(in_basis, outside) / size, kappa / alpha)
+        return _Points(y, residual, in_basis, outside, relative)
 
-    def grow(self, points: list[_Point]) -> None:
-        """Add the dominant combinations of the points' residuals, each relative to its response."""
-        columns = [p.residual / np.linalg.norm(p.y) for p in points]
-        block = np.column_stack([part for c in columns for part in (c.real, c.imag)])
-        U, sizes, _ = la.svd(block, full_matrices=False)
-        chosen = U[:, : min(WIDEST, int((sizes > 1e-8 * sizes[0]).sum()))]
-        self._include(self.complement @ chosen)
+    def grow(self, points: _Points, worse: Mask) -> None:
+        """Add the dominant combinations of some points' residuals, relative to the responses.
 
-    def extend(self) -> None:
-        """Twice as many modes."""
-        self._include(self._more_modes())
+        Where κ leaves no bound, also the dominant directions of the coupling of V with Z.
+        """
+        columns = (points.residual[worse] / np.linalg.norm(points.y[worse], axis=1)[:, None]).T
+        blocks = [np.hstack([columns.real, columns.imag])]
+        if (points.relative[worse] >= 1.0).any():
+            blocks.append(self.coordinates * np.repeat(self.largest, self.basis.size))
+        for block in blocks if len(self.coordinates) else ():
+            U, sizes, _ = la.svd(block, full_matrices=False)
+            chosen = U[:, : min(WIDEST, int((sizes > 1e-8 * sizes[0]).sum()))]
+            self._include(self.complement @ chosen)
 
     def destroy(self) -> None:
+        """Give the memory of the factor back."""
         self.reference.destroy()
 
+    def at_probes(self, points: _Points, good: Mask, probes: Index) -> tuple[Complex, Array]:
+        """Displacements and bounds |cᵀe| ≤ ‖c_V‖‖e_V‖ + ‖c_Z‖‖e_Z‖ of some points, (F, P)."""
+        V = self.basis.V[probes]
+        if self.compliance is None:  # of the probes, eᵀK_ref⁻¹e
+            unit = np.zeros((self.n, len(probes)))
+            unit[probes, np.arange(len(probes))] = 1.0
+            self.compliance = self.reference.solve(unit)[probes, np.arange(len(probes))]
+        inside = np.linalg.norm(V, axis=1)
+        outside = np.sqrt(np.maximum(self.compliance - inside**2, 0.0))
+        bounds = np.outer(points.in_basis, inside) + np.outer(points.outside, outside)
+        return np.asarray(points.y[good] @ V.T, dtype=complex), np.asarray(bounds[good])
 
-def forced_response(
+
+def respond_on_basis(
+    out: ForcedResponse,
     system: FrozenSystem,
     angular_frequencies: Array,
     force: Complex,
     probes: Index,
     accuracy: float,
-) -> ForcedResponse:
-    """Response at all angular frequencies (F,), rad/s, to ‖e‖ ≤ accuracy ‖q‖ in the energy norm.
+    direct_seconds: float,
+) -> None:
+    """Enter the response at angular frequencies (F,), rad/s, to ‖e‖ ≤ accuracy ‖q‖ in the energy
+    norm.
 
-    probes (P,): numbers of degrees of freedom. Raises ConvergenceError when the accuracy is not
-    reached.
+    probes (P,): numbers of degrees of freedom. It ends when all is finished, when the error falls
+    no more, or as soon as the frequencies left take less time at `direct_seconds` each, s.
     """
-    basis = ForcedBasis(system, force, float(angular_frequencies.max()))
+    w, clock = angular_frequencies, time.process_time
+    start = clock()
+    basis = ForcedBasis(system, force, float(w.max()))
     try:
-        for _ in range(ROUNDS):
-            basis.project()
-            points = [basis.at(float(w)) for w in angular_frequencies]
-            errors = np.array([p.relative() for p in points])
-            if errors.max() <= accuracy:
-                return _at_probes(basis, points, probes)
-            if np.isinf(errors).any():
-                basis.extend()
-            worse = [p for p, e in zip(points, errors, strict=True) if e > accuracy]
-            basis.grow(worse)
+        while not basis.complete:
+            if clock() - start > TRIAL * direct_seconds * len(w):
+                return
+            basis.more_modes()
+        basis.begin(max(1, int(np.log(accuracy) / np.log(DECAY))))
+        some = np.unique(np.linspace(0, len(w) - 1, COARSE).astype(int))
+        blocks = int(np.ceil(len(w) * basis.basis.size**2 / BLOCK))
+        for block in (some, *np.array_split(np.arange(len(w)), blocks)):
+            group, before = block[~out.finished[block]], np.inf
+            while group.size:
+                begun = clock()
+                basis.project()
+                projected = clock()
+                points = basis.at(w[group])
+                good = points.relative <= accuracy
+                out.enter(group[good], *basis.at_probes(points, good, probes))
+                out.size, out.solves = basis.basis.size, basis.reference.solves
+                each, group = (clock() - projected) / len(group), group[~good]
+                if not group.size:
+                    break
+                error = float(points.relative[~good].max())
+                if not error < before:
+                    return
+                # It falls on as it did so far, in the first round to the accuracy.
+                fall = error / before or accuracy / error
+                rounds = max(1.0, np.log(accuracy / error) / np.log(fall))
+                left = np.count_nonzero(~out.finished)
+                seconds = rounds * (projected - begun + each * group.size) + each * left
+                if seconds > direct_seconds * left:
+                    return
+                basis.grow(points, ~good)
+                before = error
     finally:
         basis.destroy()
-    raise ConvergenceError(
-        f"frequency response: error bound {errors.max():.3g} after {ROUNDS} rounds with "
-        f'{basis.basis.size} basis vectors; allowed is {accuracy:g}. Use method="direct"'
-    )
-
-
-def _at_probes(basis: ForcedBasis, points: list[_Point], probes: Index) -> ForcedResponse:
-    V = basis.basis.V
-    unit = np.zeros((basis.system.n, len(probes)))
-    unit[probes, np.arange(len(probes))] = 1.0
-    total = np.einsum("ij,ij->j", unit, basis.reference.solve(unit))
-    inside = np.linalg.norm(V[probes], axis=1)
-    outside = np.sqrt(np.maximum(total - inside**2, 0.0))
-    y = np.array([p.y for p in points])
-    in_basis, beyond = np.array([(p.in_basis, p.outside) for p in points]).T
-    bound = in_basis[:, None] * inside + beyond[:, None] * outside
-    return ForcedResponse(y @ V[probes].T, bound, basis.basis.size, basis.reference.solves)
-
-
-def _parts_of(force: Complex) -> Array:
-    """Real and imaginary part, those that are not zero, (n, 1) or (n, 2)."""
-    return np.column_stack([part for part in (force.real, force.imag) if np.any(part)])
-
-
-def _size(A: sp.spmatrix) -> float:
-    return float(abs(A).max()) if A.nnz else 0.0
 
 
 def _mass_norm(G: sp.csr_matrix, mass: sp.csr_matrix) -> float:

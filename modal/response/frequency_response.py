@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -15,14 +15,10 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, provenance
 from modal.data.progress import shown
 from modal.data.variables import RESPONSE, RESPONSE_SWEPT
-from modal.response.direct import solved
-from modal.response.forced_basis import ForcedResponse, forced_response
+from modal.response.cheapest import Method, response
 from modal.response.probes import Force, Probe, Probes, force_vector
 from modal.response.sweeps import frozen_at, swept_values
-from modal.types import Array, Complex, Index
-
-Method = Literal["direct", "modal"]
-DIRECT_LIMIT = 500  # DOFs up to which a factorization at each frequency is the default
+from modal.types import Array
 
 
 def frequency_response(
@@ -59,7 +55,8 @@ def frequency_response(
     method : {"direct", "modal"}, optional
         "direct" factorizes the dynamic stiffness at each frequency. "modal" uses the lowest modes,
         the static response and as many corrections as `accuracy` needs, with one factorization for
-        all frequencies. Default: "direct" up to 500 degrees of freedom.
+        all frequencies. Default: the one that takes less time, by a direct solve that is timed; a
+        basis that takes longer than expected leaves the remaining frequencies to "direct".
     accuracy : float, default 1e-6
         Largest error of "modal", relative to the response in the energy norm.
     progress : bool or None, default False
@@ -131,11 +128,7 @@ def _of_system(
     load = force_vector(system, force)
     wanted = np.flatnonzero(load).tolist() if probes is None else probes
     places = Probes.of(system, wanted, "probes")
-    chosen = method or ("direct" if system.n <= DIRECT_LIMIT else "modal")
-    if chosen == "direct":
-        found = _direct(system, hertz, load, places.numbers)
-    else:
-        found = forced_response(system, 2.0 * np.pi * hertz, load, places.numbers, accuracy)
+    found = response(system, 2.0 * np.pi * hertz, load, places.numbers, method, accuracy)
     dims = ("frequency", "probe")
     return xr.Dataset(
         {
@@ -144,11 +137,9 @@ def _of_system(
         },
         coords={"frequency": hertz, "probe": list(places.names)},
         attrs=provenance(
-            title="frequency response", solver=chosen, basis_size=found.size, solves=found.solves
+            title="frequency response",
+            solver="modal" if found.size else "direct",
+            basis_size=found.size,
+            solves=found.solves,
         ),
     )
-
-
-def _direct(system: FrozenSystem, hertz: Array, load: Complex, probes: Index) -> ForcedResponse:
-    rows = [solved(system, 2.0 * np.pi * float(f), load)[probes] for f in hertz]
-    return ForcedResponse(np.array(rows), np.zeros((len(hertz), len(probes))), 0, len(hertz))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import scipy.linalg as la
 
 from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import FrozenSystem
@@ -120,12 +121,8 @@ def _rigid_block(system: FrozenSystem, chain: NullChain, acting: Index, read: In
 
 
 def joined(blocks: list[Block]) -> Block:
-    sizes = [len(A) for A, _, _ in blocks]
-    A = np.zeros((sum(sizes), sum(sizes)))
-    start = 0
-    for block, size in zip(blocks, sizes, strict=True):
-        A[start : start + size, start : start + size] = block[0]
-        start += size
+    """One model with the states of all."""
+    A = np.asarray(la.block_diag(*(A for A, _, _ in blocks)))
     return A, np.vstack([B for _, B, _ in blocks]), np.hstack([C for _, _, C in blocks])
 
 

@@ -13,7 +13,7 @@ from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, made_from, provenance
 from modal.data.variables import UNBALANCE
-from modal.response.direct import solved
+from modal.response.direct import DirectSolver
 from modal.response.probes import Probe, Probes
 from modal.types import Complex
 
@@ -85,7 +85,7 @@ def unbalance_response(
     for spin in spins.tolist():
         system = rotor.freeze(spin)
         load = spin**2 * _unit_load(system, nodes, unbalances) + rotor.excitation(spin)
-        rows.append(solved(system, spin, load)[places.numbers])
+        rows.append(DirectSolver(system)(np.array([spin]), load)[0, places.numbers])
     response = xr.Dataset(
         {"displacement": (("speed", "probe"), rows)},
         coords={"speed": spins, "probe": list(places.names)},
