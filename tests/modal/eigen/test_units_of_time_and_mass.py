@@ -24,7 +24,7 @@ FACTOR = {"s": 1.0 / TIME, "kg": 1.0 / MASS, "Hz": TIME, "m": 1.0, "rad": 1.0, "
 FACTOR |= {"N": TIME**2 / MASS, "J": TIME**2 / MASS}
 VELOCITY, DISPLACEMENT = ("C", "D"), ("K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 CLOSE = 1e-7
-ROUGH = 4.0  # ratio of error bounds: the last bit may decide on the size of a basis
+ROUGH = 20.0  # ratio of error bounds: the last bit may decide on the size of a basis
 PARAMETERS = {"omega", "epsilon", "stretch"}
 
 
