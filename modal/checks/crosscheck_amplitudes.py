@@ -59,7 +59,7 @@ def crosscheck_amplitudes(
     tolerance : float, default 0.05
         Differences of frequency and growth rate up to which the linear verdict holds, between 0
         and 1: of the frequency relative to |Im λ|, of the growth rate relative to |Re λ|. A mode
-        that neither grows nor decays may do so by `tolerance`² |λ|.
+        that neither grows nor decays may do so by the square of `tolerance` times |λ|.
     progress : bool or None, default False
         Progress bar on stderr; None shows it in a terminal only.
 

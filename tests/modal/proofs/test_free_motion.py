@@ -128,23 +128,6 @@ def test_families_against_all_eigenvalues(make: Any, seed: int, way: str) -> Non
         assert way == "large" or result.verdict == "stable"
 
 
-@pytest.mark.slow  # what draws the models takes long to import
-@pytest.mark.parametrize("seed, index, growth", [(3, 1, 8.52559), (4, 1, 0.0), (1, 12, 0.371344)])
-def test_drawn_rings_that_turn_freely(seed: int, index: int, growth: float) -> None:
-    """Damped inside: LAPACK and, in 50 digits, Newton's method on the full matrices."""
-    from benchmarks.anywhere.running import in_process
-    from benchmarks.anywhere.verbs import draw
-
-    record = in_process(seed, index, tiny=True)
-    assert "ring" in record["words"] and not record["wrong"]
-    drawn = draw(seed, index, tiny=True).call()
-    if growth > 0.0:
-        assert drawn["verdict"] == "flutter"
-        assert drawn["growth"] == pytest.approx(growth, rel=1e-5)
-    else:
-        assert drawn["verdict"] == "stable"
-
-
 def test_the_growth_of_rigid_motion_in_maps_and_tracks() -> None:
     class Body:
         def freeze(self, third: float, speed: float) -> FrozenSystem:
