@@ -396,7 +396,8 @@ def test_every_starter_solves_and_responds(
     assert main(["solve", str(model), "--modes", "2", "--out", str(out / "a")]) == 0
     assert main(["response", str(model), *options, "--out", str(out / "b")]) == 0
     shown = capsys.readouterr().out
-    assert "2 modes by" in shown and ("proof" in shown or "rate of an instant" in shown) and "largest amplitude" in shown
+    assert "2 modes by" in shown and "largest amplitude" in shown
+    assert "proof" in shown or "rate of an instant" in shown
     modes = modal.read_dataset(out / "a" / "modes.nc")
     assert modes["mode"].values.tolist() == [0, 1]
     table = (out / "a" / "modes.csv").read_text().splitlines()
