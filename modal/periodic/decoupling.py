@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -251,7 +251,8 @@ class _Decoupling:
             h = self.period / (steps * parts)
             for step in range(steps):
                 factors = step_factors(waves, h * (step * parts + np.arange(parts)), h)
-                yield np.linalg.multi_dot([*factors[::-1], np.eye(len(waves.root))]).__matmul__
+                product = reduce(lambda done, factor: factor @ done, factors)
+                yield product.__matmul__
 
         group = Propagation(
             maps, modes.vectors, lambda z: z, np.ones(len(modes.logs)), 0.0, count
