@@ -17,6 +17,7 @@ ROOMS = (
     "assembly.errors",
     "assembly.types",
     "assembly.arguments",
+    "assembly.optional",
     "assembly.boundary",
     "assembly.lazy",
     "assembly.magnitudes",
