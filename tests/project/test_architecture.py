@@ -138,6 +138,7 @@ def test_no_module_lies_beside_the_rooms() -> None:
         "assembly": {
             "__init__",
             "lazy",
+            "optional",
             "errors",
             "types",
             "arguments",

@@ -2,8 +2,8 @@
 
 SuperLU on real and complex PETSc builds alike: MUMPS of a real build has no complex arithmetic, and
 the determinant of the real form of size 2n is |det Q|², without the phase. Large matrices are
-eliminated in PETSc's nested-dissection order, where it is installed, which halves the time at 28,000
-DOFs; it moves rows and columns together, so the determinant stays what it is.
+eliminated in PETSc's nested-dissection order where it is installed, which halves the time at
+28,000 DOFs; it moves rows and columns together, so the determinant stays what it is.
 """
 
 from __future__ import annotations
