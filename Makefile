@@ -65,7 +65,7 @@ complex: ## run the tests of solving and sweeping on a complex PETSc build, in .
 	.venv-complex/bin/python -m pytest $(in_workers) -m "not slow" $(SOLVING:%=tests/%)
 
 wheel: setup  ## build sdist and wheel, check them, and try the wheel where PETSc is not installed
-	@$(call needs,build twine,publish)
+	@$(call needs,twine,publish)
 	$(python) tools/try_wheel.py
 
 kernels: setup  ## run the numerical tests under four kinds of BLAS kernels and with perturbed model data

@@ -42,8 +42,9 @@ def main(readme: str, commands: str) -> None:
     assert not {"petsc4py", "slepc4py"} & set(sys.modules), "the import brings PETSc with it"
     names: dict[str, object] = {}
     exec(block(readme, "python"), names)
-    import studies
     import xarray as xr
+
+    import studies
 
     machine = studies.slider_crank.model(crank=0.15, rod=0.30, speed_rpm=1500)
     turn = modal.track(machine, **TRACK)
@@ -51,7 +52,8 @@ def main(readme: str, commands: str) -> None:
     Path("blade.toml").write_text(block(commands, "toml"), encoding="utf-8")
     command("map", "blade.toml", *MAP, "--out", "map")
     grid = xr.open_dataset("map/map.nc")
-    growth = re.findall(r"^ +\d+ +([\d.]+) +([-\d.]+) +[-\d.]+", command("check", "blade.toml"), re.M)
+    checked = command("check", "blade.toml")
+    growth = re.findall(r"^ +\d+ +([\d.]+) +([-\d.]+) +[-\d.]+", checked, re.M)
     numbers = {
         "README": names["tracks"]["frequency"].values.tolist(),  # type: ignore[index]
         "slider-crank": turn["frequency"].values.tolist(),

@@ -37,11 +37,12 @@ def built(folder: Path) -> Path:
     return wheel
 
 
-def first_numbers(python: Path, folder: Path) -> dict[str, object]:
+def first_numbers(python: Path, folder: Path, **variables: str) -> dict[str, object]:
     """What `first_numbers.py` prints with an interpreter."""
     folder.mkdir()
     pages = [str(ROOT / "README.md"), str(ROOT / "docs" / "commands.md")]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    environment |= {"PYTHONNOUSERSITE": "1", **variables}
     done = subprocess.run(
         [str(python), str(ROOT / "tools" / "first_numbers.py"), *pages],
         cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True,
@@ -56,11 +57,10 @@ def main(folder: Path) -> int:
     venv.create(folder / "bare", with_pip=True)
     bare = folder / "bare" / "bin" / "python"
     pins = str(ROOT / "constraints.txt")
-    subprocess.run(
-        [str(bare), "-m", "pip", "install", "-q", "--no-compile", "-c", pins, str(wheel)], check=True
-    )
+    install = [str(bare), "-m", "pip", "install", "-q", "--no-compile", "-c", pins, str(wheel)]
+    subprocess.run(install, check=True)
     without = first_numbers(bare, folder / "without")
-    here = first_numbers(Path(sys.executable), folder / "with")
+    here = first_numbers(Path(sys.executable), folder / "with", PYTHONPATH=str(ROOT))
     assert here["petsc"] and not without["petsc"]
     for name, expected in here["numbers"].items():  # type: ignore[attr-defined]
         numbers = without["numbers"][name]  # type: ignore[index]

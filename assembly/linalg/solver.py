@@ -104,7 +104,7 @@ def linear_solver(
         with agreed(several):
             _check(method, least)
             if method == "iterative" or out_of_core is not None or several is not None:
-                check_installed("petsc4py", "linear_solver: factors on disk or over ranks, and conjugate gradients")
+                check_installed("petsc4py", "linear_solver: more than one factor in memory")
             if out_of_core is not None:
                 stack.enter_context(scratch(Path(out_of_core)))
         team = None if several is None else Team(several)
