@@ -20,6 +20,8 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("assembly", "frozen_motion", "modal", "studies")
+ALONE = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+ALONE["PYTHONNOUSERSITE"] = "1"
 SAME = 1e-9  # relative: what rounding of other kernels may change in a frequency
 
 
@@ -41,11 +43,9 @@ def first_numbers(python: Path, folder: Path, **variables: str) -> dict[str, obj
     """What `first_numbers.py` prints with an interpreter."""
     folder.mkdir()
     pages = [str(ROOT / "README.md"), str(ROOT / "docs" / "commands.md")]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    environment |= {"PYTHONNOUSERSITE": "1", **variables}
     done = subprocess.run(
         [str(python), str(ROOT / "tools" / "first_numbers.py"), *pages],
-        cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True,
+        cwd=folder, env={**ALONE, **variables}, stdout=subprocess.PIPE, text=True, check=True,
     )  # fmt: skip
     printed: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
     return printed
@@ -58,7 +58,7 @@ def main(folder: Path) -> int:
     bare = folder / "bare" / "bin" / "python"
     pins = str(ROOT / "constraints.txt")
     install = [str(bare), "-m", "pip", "install", "-q", "--no-compile", "-c", pins, str(wheel)]
-    subprocess.run(install, check=True)
+    subprocess.run(install, check=True, env=ALONE)
     without = first_numbers(bare, folder / "without")
     here = first_numbers(Path(sys.executable), folder / "with", PYTHONPATH=str(ROOT))
     assert here["petsc"] and not without["petsc"]
