@@ -49,7 +49,7 @@ def _signals_held() -> Iterator[None]:
     """Signals that Python handles are handled after the block: an exception raised by a handler
     while PETSc calls back leaves PETSc in a state that ends the process by a fault later."""
     held: list[tuple[int, FrameType | None]] = []
-    handlers = {}
+    handlers: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         numbers = (n for n in signal.Signals if callable(signal.getsignal(n)))
         for number in numbers:
