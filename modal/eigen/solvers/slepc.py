@@ -57,8 +57,8 @@ def _signals_held() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        for handled, handler in handlers.items():
+            signal.signal(handled, handler)
     for received in held:
         handlers[received[0]](*received)
 
