@@ -1,4 +1,4 @@
-"""The conda recipe and the conda environment ask for what pyproject.toml asks for, and for PETSc."""
+"""The conda recipe asks for what pyproject.toml asks for and for PETSc; links on the index."""
 
 from __future__ import annotations
 
