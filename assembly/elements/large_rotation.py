@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import bernoulli
 
 from assembly.elements.section_inertia import SectionInertia
-from assembly.elements.taylor import Taylor, cross
+from assembly.elements.taylor import Taylor, cross, value_of
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, skew
 from assembly.types import AnyArray, Array
 
@@ -44,7 +44,7 @@ def series(phi: AnyArray, derivative: bool = False) -> tuple[AnyArray, ...]:
 def _square(phi: Any) -> tuple[Any, int]:
     """θ² (..., 1), and how many terms of the series it needs."""
     q: Any = np.sum(phi * phi, axis=-1, keepdims=True)
-    largest = np.abs(q.value if isinstance(q, Taylor) else q).max(initial=0.0)
+    largest = np.abs(value_of(q)).max(initial=0.0)
     return q, 4 + int(np.searchsorted(_REACH, largest))
 
 
@@ -126,7 +126,7 @@ def relative_turn(frame: AnyArray, phi: AnyArray) -> AnyArray:
     (a, b), (c, d) = _quaternion(-frame), _quaternion(phi)
     v = a * d + c * b + cross(b, d)
     square: Any = np.sum(v * v, axis=-1, keepdims=True)
-    largest = np.abs(square.value if isinstance(square, Taylor) else square).max(initial=0.0)
+    largest = np.abs(value_of(square)).max(initial=0.0)
     count = 4 + int(-40.0 / np.log(np.clip(largest, 1e-30, 0.5)))  # terms down to round-off
     turn: AnyArray = 2.0 * _horner(_ARCSINE[:count], square) * v
     return turn
@@ -137,47 +137,35 @@ def _quaternion(phi: AnyArray) -> tuple[AnyArray, AnyArray]:
     return _horner(_COSINE, q), 0.5 * _horner(_SERIES[0], q) * phi
 
 
-def acceleration_form(coefficients: Array) -> tuple[AnyArray, AnyArray]:
-    """ε̃ + ω̃ω̃ (3, 3) and a_O (3,) of the 12 coefficients of a motion."""
-    return np.einsum("k,kij->ij", coefficients[:9], _FORMS), coefficients[9:]
-
-
 def inertia_gradient(
     inertia: SectionInertia,
-    X: AnyArray,
-    u: AnyArray,
-    turns: Sequence[AnyArray],
-    coefficients: Array,
+    x: Any,
+    turns: Sequence[Any],
+    coefficients: Array | None,
+    drag: Array | None = None,
 ) -> tuple[AnyArray, list[AnyArray]]:
-    """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O) dm of points x = X + u + R s, (..., 3) for u and each φ.
+    """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O + ẍ + W ẋ) dm of points x + R s, (..., 3) for x and each φ.
 
     R = exp(φ̃₁) exp(φ̃₂) … of the parts of the rotation vectors `turns` that move mass
-    (`SectionInertia.parts`).
+    (`SectionInertia.parts`). coefficients (..., 12): of the motion; None without its terms. drag
+    (..., 3, 3): W, 2ω̃ and the damping in proportion to mass (1/s) times I; with it x and the turns
+    are `Taylor`, without it there are no rates.
     """
-    A, a_O = acceleration_form(coefficients)
-    at = (X + u) @ A.T + a_O
+    values = [value_of(turn) for turn in turns]
+    form = None if coefficients is None else np.tensordot(coefficients[..., :9], _FORMS, 1)
+
+    def accelerations(points: Any) -> Any:
+        """Of points (..., 3, k), one a column."""
+        total: Any = 0.0 if form is None else np.matmul(form, value_of(points))
+        return total if drag is None else total + points.second + np.matmul(drag, points.rate)
+
+    of_point = accelerations(x[..., None])[..., 0]
+    if coefficients is not None:
+        of_point = of_point + coefficients[..., 9:]
 
     def work(part: SectionInertia) -> tuple[AnyArray, list[AnyArray]]:
         R = section_rotation(part, turns)
-        return _inertia_work(part, turns, R, at, A @ R)
-
-    return _sum_of_works([work(part) for part in inertia.parts])
-
-
-def rate_gradient(
-    inertia: SectionInertia, moved: Any, turns: Sequence[Any], omega: Array, a: float = 0.0
-) -> tuple[AnyArray, list[AnyArray]]:
-    """∫ (∂x/∂(u, φ))ᵀ (ẍ + 2 ω̃ẋ + a ẋ) dm of the same points in motion relative to the frame.
-
-    moved, turns: X + u and the rotation vectors as `Taylor`. a: damping in proportion to mass, 1/s.
-    """
-    first = moved.second + cross(2.0 * omega, moved.rate) + a * moved.rate
-    values = [turn.value for turn in turns]
-
-    def work(part: SectionInertia) -> tuple[AnyArray, list[AnyArray]]:
-        R = section_rotation(part, turns)
-        columns = R.second + (2.0 * skew(omega) + a * np.eye(3)) @ R.rate
-        return _inertia_work(part, values, R.value, first, columns)
+        return _inertia_work(part, values, value_of(R), of_point, accelerations(R))
 
     return _sum_of_works([work(part) for part in inertia.parts])
 

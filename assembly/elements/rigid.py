@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
-from assembly.elements.large_rotation import STEP, inertia_gradient, jacobian, rate_gradient
+from assembly.elements.large_rotation import STEP, inertia_gradient, jacobian
 from assembly.elements.moments import section_moments
 from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.elements.section_inertia import SectionInertia
@@ -56,65 +56,81 @@ class RigidFamily(ElementFamily):
         turn[:, 3:, 3:] = self.inertia.load_work(self.points, unit)
         return self.map.matrix(turn)
 
-    def _gradient(self, y: AnyArray, coefficients: Array) -> AnyArray:
-        force, (moment,) = inertia_gradient(
-            self.inertia, self.points, y[..., :3], [y[..., 3:]], coefficients
-        )
+    @property
+    def kind(self) -> object:
+        return RigidFamily, len(self.inertia.parts)
+
+    def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:
+        nodes = [f.map.connectivity[:, 0] + k for f, k in zip(families, first, strict=True)]  # type: ignore[attr-defined]
+        inertia = SectionInertia.joined([f.inertia for f in families])  # type: ignore[attr-defined]
+        return RigidFamily(dofs, np.concatenate(nodes), inertia)
+
+    def _forces(
+        self, state: AnyArray, coefficients: Array | None, drag: Array | None = None
+    ) -> AnyArray:
+        """Inertia forces (..., E, 6), of `coefficients` and of rates (`inertia_gradient`).
+
+        state (..., E, 6): displacements; with drag, their velocities and accelerations, too.
+        """
+        path: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
+        moved, turn = self.points + path[..., :3], path[..., 3:]
+        force, (moment,) = inertia_gradient(self.inertia, moved, [turn], coefficients, drag)
         return np.concatenate([force, moment], axis=-1)
 
     def _linear(self, coefficients: Array) -> Array:
-        return np.asarray(np.einsum("ekij,k->eij", self.inertia.forms()[:, 1:], coefficients[:9]))
+        forms = self.inertia.forms()[:, 1:]
+        c = np.broadcast_to(coefficients[..., :9], (len(forms), 9))
+        return np.asarray(np.einsum("ekij,ek->eij", forms, c))
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
         """The inertia of the rotated bodies beyond the linear one."""
         y = self.map.gather(u)
-        forces = self._gradient(y, coefficients)
-        forces = forces + self.inertia.loads(self.points) @ coefficients
+        forces = self._forces(y, coefficients)
+        forces = forces + (self.inertia.loads(self.points) @ coefficients[..., None])[..., 0]
         return self.map.vector(forces - (self._linear(coefficients) @ y[..., None])[..., 0])
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        y = self.map.gather(u)
-        J = jacobian(lambda state: self._gradient(state, coefficients), y)
+        J = jacobian(lambda y: self._forces(y, coefficients), self.map.gather(u))
         return self.map.matrix(J - self._linear(coefficients))
 
     def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+        return np.asarray(self.element_moments(u, v, coefficients).sum(axis=0))
+
+    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
         y, rate = self.map.gather(u), self.map.gather(v)
         path: Any = Taylor.of(y, rate, 0.0 * rate)
         moved, turn = self.points + path[..., :3], path[..., 3:]
         return section_moments(self.inertia, np.ones(len(y)), moved, [turn])
 
-    def _rates(self, state: AnyArray, omega: Array, a: float = 0.0) -> AnyArray:
-        """Inertia forces (E, 6) of velocities and accelerations; state (..., E, 18)."""
-        path: Any = Taylor.of(*np.split(state, 3, axis=-1))
-        moved, turn = self.points + path[..., :3], path[..., 3:]
-        force, (moment,) = rate_gradient(self.inertia, moved, [turn], omega, a)
-        return np.concatenate([force, moment], axis=-1)
-
-    def rate_force(self, passage: Passage) -> Array:
-        u, v, a = (self.map.gather(x) for x in (passage.u, passage.v, passage.a))
-        forms, omega = self.inertia.forms(), passage.omega
-        C = np.einsum("ekij,k->eij", forms[:, 7:10], 2.0 * omega)
-        forces = self._rates(np.concatenate([u, v, a], axis=-1), omega, passage.rayleigh[0])
-        linear = forms[:, 0] @ a[..., None] + C @ v[..., None]
-        return self.map.vector(forces - linear[..., 0])
-
-    def rate_tangents(self, passage: Passage) -> Beyond:
-        at = np.concatenate(
+    def _path(self, passage: Passage) -> Array:
+        return np.concatenate(
             [self.map.gather(x) for x in (passage.u, passage.v, passage.a)], axis=-1
         )
-        omega, a = passage.omega, passage.rayleigh[0]
+
+    def _linear_rates(self, omega: Array) -> tuple[Array, Array]:
+        """M and 2G(ω), (E, 6, 6)."""
         forms = self.inertia.forms()
-        J = jacobian(lambda state: self._rates(state, omega), at)
-        M, C = J[..., 12:], J[..., 6:12]
+        omega = np.broadcast_to(2.0 * omega, (len(forms), 3))
+        return forms[:, 0], np.einsum("ekij,ek->eij", forms[:, 7:10], omega)
+
+    def rate_force(self, passage: Passage) -> Array:
+        state = self._path(passage)
+        _, v, a = np.split(state, 3, axis=-1)
+        M, C = self._linear_rates(passage.omega)
+        linear = M @ a[..., None] + C @ v[..., None]
+        return self.map.vector(self._forces(state, None, passage.drag) - linear[..., 0])
+
+    def rate_tangents(self, passage: Passage) -> Beyond:
+        at, a = self._path(passage), np.asarray(passage.rayleigh[0])[..., None, None]
+        linear_M, linear_C = self._linear_rates(passage.omega)
+        J = jacobian(lambda state: self._forces(state, None, passage.drag), at)
+        K, C, M = np.split(J, 3, axis=-1)
+        M = 0.5 * (M + M.transpose(0, 2, 1))
+        D = a * M  # the damping in proportion to mass has the velocities' M
+        C = C - D
         if passage.rests:
-            C = 0.5 * (C - C.transpose(0, 2, 1))
-        K, D = np.zeros_like(M) if passage.rests else J[..., :6], np.zeros_like(M)
-        if a:
-            drag = jacobian(lambda state: self._rates(state, 0.0 * omega, a), at)
-            drag = drag - jacobian(lambda state: self._rates(state, 0.0 * omega), at)
-            D, K = drag[..., 6:12], K + (0.0 if passage.rests else drag[..., :6])
-        C = C - np.einsum("ekij,k->eij", forms[:, 7:10], 2.0 * omega)
-        matrices = (0.5 * (M + M.transpose(0, 2, 1)) - forms[:, 0], C, D, K)
+            C, K = 0.5 * (C - C.transpose(0, 2, 1)), np.zeros_like(M)
+        matrices = (M - linear_M, C - linear_C, D, K)
         return Beyond(*(self.map.matrix(matrix) for matrix in matrices))
 
     def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
@@ -122,6 +138,6 @@ class RigidFamily(ElementFamily):
         y, units = self.map.gather(u), np.eye(6)[:, None]
         turned = np.broadcast_to(1j * STEP * y, (6, *y.shape))
         state = np.concatenate([turned, 0.0 * turned, units + 0.0 * turned], axis=-1)
-        forces = self._rates(state, np.zeros(3)).imag / STEP
+        forces = self._forces(state, None, np.zeros((3, 3))).imag / STEP
         M = self.map.matrix(np.moveaxis(forces, 0, -1))
         return Displaced(None, M, rayleigh[0] * M if rayleigh[0] else None)

@@ -89,6 +89,14 @@ class ElasticReduction:
             self._patterns[key] = stacks, pattern
         return self._patterns[key]
 
+    @cached_property
+    def moving_pattern(self) -> ReducedPattern:
+        """Where the values of bodies at finite displacements go."""
+        topology, bodies = self.topology, self.topology.moving
+        return ReducedPattern(
+            bodies.size, bodies.rows, bodies.cols, topology.touched, self.partition
+        )
+
     def numbers_an_instant(self, stressed: bool, deflected: bool = False) -> int:
         """The numbers in the largest arrays that the matrices of one instant take."""
         stacks, pattern = self.pattern(stressed, deflected)

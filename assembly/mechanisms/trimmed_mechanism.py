@@ -7,17 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.errors import FrozenMotionError, InputError, MechanismError
-from assembly.linalg.combination import Pattern
 from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.deformed_joints import DeformedJoints
 from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.mechanisms.elastic_mechanism import ElasticMechanism
 from assembly.mechanisms.trim import equilibrium
 from assembly.mechanisms.trim_result import Trim
+from assembly.system.frozen import PARTS
 from assembly.system.frozen_series import FrozenSeries
 from assembly.types import Array
 
@@ -197,29 +196,19 @@ class TrimmedMechanism(ElasticMechanism):
                 'prestress: "nonlinear" has the transport terms; transport=False is for "linear"'
             )
         trims = self.trims(times, driven=driven)
-        systems = [trim.system for trim in trims]
-        names = dict.fromkeys(
-            name for s in systems for name, part in s.parts.items() if not part.is_zero
-        )
-        n = systems[0].n
-        every = sp.csr_matrix((n, n))
-        for system in systems:
-            for name in names:
-                A = getattr(system, name)
-                every = every + sp.csr_matrix((np.ones(A.nnz), A.indices, A.indptr), shape=(n, n))
-        every.sort_indices()
-        keys = np.repeat(np.arange(n), np.diff(every.indptr)) * n + every.indices
-        values = {name: np.zeros((len(systems), len(keys))) for name in names}
-        for i, system in enumerate(systems):
-            for name in names:
-                A = getattr(system, name).tocoo()
-                np.add.at(values[name][i], np.searchsorted(keys, A.row * n + A.col), A.data)
+        parts, n = [trim.state.parts() for trim in trims], len(trims[0].q)
+        sparsity, elastic = trims[0].state.sparsity, trims[0].state.motion.elastic
+        zero = np.zeros(len(sparsity.indices))
         return FrozenSeries(
             times,
-            Pattern(n, every.indices, every.indptr),
-            values,
-            Q=np.zeros((len(systems), n)),
-            rigid=tuple(np.zeros((n, 0)) for _ in systems),
-            dofs=systems[0].dofs,
-            frame=systems[0].frame,
+            sparsity,
+            {
+                name: np.stack([own.get(name, zero) for own in parts])
+                for name in PARTS
+                if any(name in own for own in parts)
+            },
+            Q=np.zeros((len(trims), n)),
+            rigid=tuple(np.zeros((n, 0)) for _ in trims),
+            dofs=elastic.dofs,
+            frame=elastic.frame,
         )
