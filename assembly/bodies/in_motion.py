@@ -28,6 +28,13 @@ from assembly.system.frozen import PARTS
 from assembly.types import Array, Index
 
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT = range(len(PARTS))
+# Part of each fixed matrix of a body, and which number of the motion multiplies it, of 1, ω (3),
+# the products ω_iω_j (6) and ε (3).
+FACTORS = 13
+FIXED = (
+    (M, D, K, *3 * (C,), *3 * (K_D,), *6 * (K_OMEGA2,), *3 * (K_EPSILON,)),
+    (0, 0, 0, 1, 2, 3, *range(1, FACTORS)),
+)
 
 
 class MovingBodies:
@@ -42,48 +49,46 @@ class MovingBodies:
         self.offsets = np.cumsum([0, *(body.size for body in self.bodies)])
         self.size = int(self.offsets[-1])
         self.body_of = np.repeat(np.arange(len(self.bodies)), np.diff(self.offsets))
+        self.dofs = DofMap.joined([body.dofs for body in self.bodies])
         self.families = list(self._joined())
         self.rayleigh = np.array([body.rayleigh for body in self.bodies])
         self.inertia_loads, self.damper_loads = (
             np.concatenate([getattr(body.operators, name) for body in self.bodies])
             for name in ("inertia_loads", "damper_loads")
         )
-        # Fixed matrices: the number of the body, the part, and the place of what multiplies them
-        # in a row of 1, ω (3), and the products ω_iω_j and ε (9) of the motion.
-        terms = []
-        for i, ops in enumerate(body.operators for body in self.bodies):
-            fixed = [(M, 0, ops.M, 1.0), (D, 0, ops.dampers, 1.0), (K, 0, ops.K, 1.0)]
-            fixed += [(C, 1 + k, A, 2.0) for k, A in enumerate(ops.G)]
-            fixed += [(K_D, 1 + k, A, 1.0) for k, A in enumerate(ops.circulatory)]
-            fixed += [(K_OMEGA2, 4 + k, A, 1.0) for k, A in enumerate(ops.S)]
-            fixed += [(K_EPSILON, 10 + k, A, 1.0) for k, A in enumerate(ops.G)]
-            terms += [(i, part, 13 * i + k, f * A.tocsr()) for part, k, A, f in fixed]
-        # Entries of all pairs of DOFs of nodes that a matrix couples.
-        edges = [(i, abs(A)) for i, _, _, A in terms]
-        blocks = [sum(A for k, A in edges if k == i) for i in range(len(self.bodies))]
-        pairs = [_by_nodes(A, b.dofs) for A, b in zip(blocks, self.bodies, strict=True)]
-        whole = sp.csr_matrix(sp.block_diag(pairs, "csr"))
+        fixed = [
+            (o.M, o.dampers, o.K, *(2.0 * A.tocsr() for A in o.G), *o.circulatory, *o.S, *o.G)
+            for o in (body.operators for body in self.bodies)
+        ]
+        blocks = [
+            sp.csr_matrix(sp.block_diag([A.tocsr() for A in each]))
+            for each in zip(*fixed, strict=True)
+        ]
+        # Entries: all pairs of DOFs of nodes that a matrix couples.
+        at = sp.csr_matrix((np.ones(self.size), (np.arange(self.size), self.dofs.node)))
+        coupled = at.T @ sum(abs(A) + abs(A.T) for A in blocks) @ at
+        whole = sp.csr_matrix(at @ (coupled + sp.identity(at.shape[1])) @ at.T)
         whole.sort_indices()
         self.rows = np.repeat(np.arange(self.size), np.diff(whole.indptr)).astype(np.intp)
         self.cols, self._indptr = whole.indices.astype(np.intp), whole.indptr
         self._keys = self.rows * self.size + self.cols
         self.mirror = np.searchsorted(self._keys, self.cols * self.size + self.rows)
-        columns = [self.spread(A, self.offsets[i]) for i, _, _, A in terms]
-        places = [(part * len(self.rows) + slots, k) for (_, part, k, _), (slots, _) in zip(terms, columns, strict=True)]
-        entries = (
-            np.concatenate([data for _, data in columns]),
-            (
-                np.concatenate([row for row, _ in places]),
-                np.concatenate([np.full(len(row), k) for row, k in places]),
-            ),
+        spread = [self.spread(A) for A in blocks]
+        self._values = np.concatenate([values for _, values in spread])
+        self._slots, self._factors = (
+            np.concatenate(arrays)
+            for arrays in zip(
+                *(
+                    (part * len(self.rows) + slots, FACTORS * self.body_of[self.rows[slots]] + k)
+                    for part, k, (slots, _) in zip(*FIXED, spread, strict=True)
+                ),
+                strict=True,
+            )
         )
-        shape = (len(PARTS) * len(self.rows), 13 * len(self.bodies))
-        self._terms = sp.csr_matrix(entries, shape=shape)
 
     def _joined(self) -> Iterator[tuple[ElementFamily, slice, Index | int]]:
         """Families, those of one kind as one."""
-        maps = [body.dofs for body in self.bodies]
-        first = np.cumsum([0, *(len(m.coordinates) for m in maps)])
+        first = np.cumsum([0, *(len(body.dofs.coordinates) for body in self.bodies)])
         kinds: dict[object, list[tuple[ElementFamily, int]]] = {}
         for i, body in enumerate(self.bodies):
             for family in body.families:
@@ -94,12 +99,7 @@ class MovingBodies:
                 (i,) = numbers.tolist()
                 yield families[0], slice(self.offsets[i], self.offsets[i + 1]), i
                 continue
-            dofs = DofMap(
-                np.concatenate([m.coordinates for m in maps]),
-                np.concatenate([m.node + k for m, k in zip(maps, first[:-1], strict=True)]),
-                np.concatenate([m.component for m in maps]),
-            )
-            joint = families[0].joined(families, dofs, first[numbers])
+            joint = families[0].joined(families, self.dofs, first[numbers])
             counts = [len(f.map.connectivity) for f in families]  # type: ignore[attr-defined]
             yield joint, slice(None), np.repeat(numbers, counts)
 
@@ -115,19 +115,12 @@ class MovingBodies:
         twist (B, 6), motion (B, 12): of the bodies.
         """
         numbers = np.concatenate([np.ones((len(twist), 1)), twist[:, 3:], motion[:, :9]], axis=1)
-        return np.asarray((self._terms @ numbers.ravel()).reshape(len(PARTS), -1))
+        values, size = self._values * numbers.ravel()[self._factors], len(PARTS) * len(self.rows)
+        return np.bincount(self._slots, values, size).reshape(len(PARTS), -1)
 
     def matrix(self, values: Array) -> sp.csr_matrix:
         """The matrix (size, size) of values (entries,)."""
         return sp.csr_matrix((values, self.cols, self._indptr), shape=(self.size, self.size))
-
-
-def _by_nodes(A: sp.csr_matrix, dofs: DofMap) -> sp.csr_matrix:
-    """Ones for all pairs of DOFs of nodes that A couples, and of each node."""
-    n = len(dofs)
-    at = sp.csr_matrix((np.ones(n), (np.arange(n), dofs.node)))
-    A = sp.csr_matrix((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
-    return sp.csr_matrix(at @ (at.T @ (A + A.T) @ at + sp.identity(at.shape[1])) @ at.T)
 
 
 @dataclass(frozen=True)

@@ -234,12 +234,6 @@ class BeamFamily(ElementFamily):
     def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
         return self._large.moments(self.map.gather(u), self.map.gather(v), coefficients)
 
-    def _path(self, passage: Passage) -> Array:
-        """Displacements, velocities and accelerations of the nodes, (E, 36)."""
-        return np.concatenate(
-            [self.map.gather(x) for x in (passage.u, passage.v, passage.a)], axis=-1
-        )
-
     def _linear_rates(self, omega: Array) -> tuple[Array, Array]:
         """M and 2G(ω) of the elements, (E, 12, 12)."""
         forms = self._inertia[:, :, 7:]
@@ -253,7 +247,7 @@ class BeamFamily(ElementFamily):
         return self._rate_force(passage, static=True)
 
     def _rate_force(self, passage: Passage, static: bool) -> Array:
-        state, c = self._path(passage), passage.coefficients
+        state, c = self.map.path(passage), passage.coefficients
         d, v, a = np.split(state, 3, axis=-1)
         self._large.check_range(d)
         M, C = self._linear_rates(passage.omega)
@@ -266,7 +260,7 @@ class BeamFamily(ElementFamily):
         return self.tangents(passage)[0]
 
     def tangents(self, passage: Passage) -> tuple[Beyond, sp.csr_matrix]:
-        state, c, large = self._path(passage), passage.coefficients, self._large
+        state, c, large = self.map.path(passage), passage.coefficients, self._large
         M, C = self._linear_rates(passage.omega)
         resistance = self._resistance(passage.rayleigh[1])
         undamped = replace(passage, rayleigh=(0.0, 0.0)).drag

@@ -234,9 +234,7 @@ class LargeBeam:
     def _strain(self, seen: AnyArray, y: AnyArray, coefficients: AnyArray) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
         strain = self._strains(y)
-        load = np.einsum(
-            "eij,...ej->...ei", self.shapes.rigidity, self._generalized(seen, strain)
-        )
+        load = np.einsum("eij,...ej->...ei", self.shapes.rigidity, self._generalized(seen, strain))
         return self._of_load(load, _under(self.shapes.own_resultants, coefficients), strain)
 
     def _strains(self, y: Any) -> Strain:

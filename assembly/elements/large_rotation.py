@@ -15,7 +15,7 @@ from scipy.special import bernoulli
 
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor, cross, value_of
-from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, skew
+from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS
 from assembly.types import AnyArray, Array
 
 _TERMS = 14  # of the series in θ²: exact to round-off for turns up to π

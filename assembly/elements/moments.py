@@ -46,7 +46,8 @@ def section_moments(
         first = (Z @ part.eta[..., None])[..., 0]
         mixed = point[..., :, None] * first[..., None, :]
         total = total + mixed + mixed.swapaxes(-1, -2) + Z @ part.J @ Z.swapaxes(-1, -2)
-    return np.asarray((weights[..., None, None] * total).reshape(len(weights), -1, SIZE, SIZE).sum(axis=1))
+    total = (weights[..., None, None] * total).reshape(len(weights), -1, SIZE, SIZE)
+    return np.asarray(total.sum(axis=1))
 
 
 def placed_moments(A: Array, r: Array, R: Array) -> Array:

@@ -102,11 +102,6 @@ class RigidFamily(ElementFamily):
         moved, turn = self.points + path[..., :3], path[..., 3:]
         return section_moments(self.inertia, np.ones(len(y)), moved, [turn])
 
-    def _path(self, passage: Passage) -> Array:
-        return np.concatenate(
-            [self.map.gather(x) for x in (passage.u, passage.v, passage.a)], axis=-1
-        )
-
     def _linear_rates(self, omega: Array) -> tuple[Array, Array]:
         """M and 2G(ω), (E, 6, 6)."""
         forms = self.inertia.forms()
@@ -114,14 +109,14 @@ class RigidFamily(ElementFamily):
         return forms[:, 0], np.einsum("ekij,ek->eij", forms[:, 7:10], omega)
 
     def rate_force(self, passage: Passage) -> Array:
-        state = self._path(passage)
+        state = self.map.path(passage)
         _, v, a = np.split(state, 3, axis=-1)
         M, C = self._linear_rates(passage.omega)
         linear = M @ a[..., None] + C @ v[..., None]
         return self.map.vector(self._forces(state, None, passage.drag) - linear[..., 0])
 
     def rate_tangents(self, passage: Passage) -> Beyond:
-        at, a = self._path(passage), np.asarray(passage.rayleigh[0])[..., None, None]
+        at, a = self.map.path(passage), np.asarray(passage.rayleigh[0])[..., None, None]
         linear_M, linear_C = self._linear_rates(passage.omega)
         J = jacobian(lambda state: self._forces(state, None, passage.drag), at)
         K, C, M = np.split(J, 3, axis=-1)

@@ -121,13 +121,7 @@ class ElasticReduction:
 
 def all_dofs(topology: Topology) -> DofMap:
     """The DOFs and nodes of all bodies, numbered in sequence; body axes."""
-    maps = [body.dofs for body in topology.bodies.values()]
-    first = np.cumsum([0, *(len(m.coordinates) for m in maps)])
-    return DofMap(
-        np.concatenate([m.coordinates for m in maps]),
-        np.concatenate([m.node + k for m, k in zip(maps, first[:-1], strict=True)]),
-        np.concatenate([m.component for m in maps]),
-    )
+    return DofMap.joined([body.dofs for body in topology.bodies.values()])
 
 
 def frame_stiffness(topology: Topology) -> tuple[sp.csr_matrix, ...]:

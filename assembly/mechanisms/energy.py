@@ -83,8 +83,9 @@ def power_on_masters(at: DeformedState, force: Array) -> float:
     whole = np.zeros(m.size)
     whole[m.masters] = force
     inner = m.topology.offsets[1:-1]
+    bodies, twists = m.topology.bodies.values(), at.bodies.twist
     parts = (np.split(x, inner) for x in (at.path[0], whole))
-    for body, u, own, twist in zip(m.topology.bodies.values(), *parts, at.bodies.twist, strict=True):
+    for body, u, own, twist in zip(bodies, *parts, twists, strict=True):
         if np.any(own):
             power += frame_power(body, u, own, twist)
     return power

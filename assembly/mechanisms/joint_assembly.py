@@ -228,9 +228,10 @@ class ReducedPattern:
     ) -> dict[str, Array]:
         """The named matrices over the masters at P instants, as values (P, entries) of `sparsity`.
 
-        values of all bodies (8, P, entries), or (9, P, entries) with a K_transport; T (P, J, m) with rates; joint_parts: what joints,
-        springs and loads add to a part over the constrained DOFs, (P, J, J). C gets 2TᵀMṪ, and the
-        stiffness Tᵀ[(C + D)Ṫ + M T̈] (docs/theory.md, "Mechanisms") goes to K_transport, except
+        values of all bodies (8, P, entries), or 9 with a K_transport; T (P, J, m) with rates;
+        joint_parts: what joints, springs and loads add to a part over the constrained DOFs,
+        (P, J, J). C gets 2TᵀMṪ, and the stiffness Tᵀ[(C + D)Ṫ + M T̈] (docs/theory.md,
+        "Mechanisms") goes to K_transport, except
         TᵀDṪ, which has no potential and is part of K_D. Parts that are zero are left out.
         """
         P, J, N = values.shape[1], len(self.touched), len(self.neighbours)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assembly.arguments import as_number, check_kind
-from assembly.bodies.in_motion import MovingBodies
 from assembly.bodies.body import Body, Prestress
+from assembly.bodies.in_motion import MovingBodies
 from assembly.bodies.made_from import in_words
 from assembly.bodies.nonlinear import equilibrium
 from assembly.bodies.turning_checks import check_rotation, check_support
