@@ -109,11 +109,21 @@ class RigidFamily(ElementFamily):
         return forms[:, 0], np.einsum("ekij,ek->eij", forms[:, 7:10], omega)
 
     def rate_force(self, passage: Passage) -> Array:
+        return self._beyond(passage, None)
+
+    def force(self, passage: Passage) -> Array:
+        return self._beyond(passage, passage.coefficients)
+
+    def _beyond(self, passage: Passage, coefficients: Array | None) -> Array:
+        """All forces, less what the body itself counts."""
         state = self.map.path(passage)
-        _, v, a = np.split(state, 3, axis=-1)
+        d, v, a = (x[..., None] for x in np.split(state, 3, axis=-1))
         M, C = self._linear_rates(passage.omega)
-        linear = M @ a[..., None] + C @ v[..., None]
-        return self.map.vector(self._forces(state, None, passage.drag) - linear[..., 0])
+        linear = M @ a + C @ v
+        if coefficients is not None:
+            load = self.inertia.loads(self.points) @ coefficients[..., None]
+            linear = linear + self._linear(coefficients) @ d - load
+        return self.map.vector(self._forces(state, coefficients, passage.drag) - linear[..., 0])
 
     def rate_tangents(self, passage: Passage) -> Beyond:
         at, a = self.map.path(passage), np.asarray(passage.rayleigh[0])[..., None, None]

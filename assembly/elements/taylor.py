@@ -63,8 +63,8 @@ class Taylor:
         """The arrays indexed along an axis, counted from the last one."""
         return Taylor(self.data.take(index, axis=axis))
 
-    def polynomial(self, coefficients: Sequence[float]) -> Taylor:
-        """Σ c_k f^k, the lowest power first."""
+    def polynomial(self, coefficients: Sequence[Any]) -> Taylor:
+        """Σ c_k f^k, the lowest power first; each c_k a number or an array that f broadcasts with."""
         f, df, ddf = self.data
         p, slope, half = 0.0 * f, 0.0 * f, 0.0 * f  # p, p′, ½p″ by Horner's scheme
         for c in reversed(coefficients):

@@ -120,7 +120,7 @@ class DeformedMotion:
         path[1, self.slaves] -= self._solved(at, at.evaluated.value.rate)
         at = self.rows(path)
         path[2, self.slaves] -= self._solved(at, at.evaluated.value.second)
-        return DeformedState(self, path, self.rows(path))
+        return DeformedState(self, path, at)
 
     def _solved(self, at: DeformedRows, gap: Array) -> Array:
         """Changes of the eliminated DOFs that change the held conditions by gap (m,)."""
@@ -144,7 +144,7 @@ class DeformedState:
         Displacements and rotation vectors of all bodies in their own axes, m and rad, and their
         first two rates.
     rows : DeformedRows
-        Conditions of joints and deflections of springs.
+        Conditions of joints and deflections of springs, with their first rates.
     """
 
     motion: DeformedMotion
@@ -165,10 +165,12 @@ class DeformedState:
     @cached_property
     def transform(self) -> Taylor:
         """The jet of T over the constrained DOFs."""
+        return self._transform(self.motion.rows(self.path))
+
+    def _transform(self, rows: DeformedRows) -> Taylor:
         m = self.motion
-        J = Taylor(self.rows.G[:, m.held][:, None])
-        T = m.elastic.partition.transform(J, np.array([m.state.t]))
-        return Taylor(T.data[:, 0])
+        J = Taylor(rows.G[:, m.held][:, None])
+        return m.elastic.partition.transform(J, np.array([m.state.t]))
 
     @cached_property
     def row_forces(self) -> Array:
@@ -191,7 +193,8 @@ class DeformedState:
     def residual(self) -> Array:
         """What is out of balance, R = TᵀF (n,), N and N·m."""
         pattern = self.motion.elastic.moving_pattern
-        return np.asarray(pattern.reduce_vector(self.force[None], self.transform.value[None])[0])
+        T = self._transform(self.rows).value
+        return np.asarray(pattern.reduce_vector(self.force[None], T)[0])
 
     @cached_property
     def multipliers(self) -> Array:
@@ -264,9 +267,8 @@ class DeformedState:
             at = np.searchsorted(topology.touched, numbers)
             joints[K_G][0][np.ix_(at, at)] += 0.5 * (block + block.T)
             joints[K_D][0][np.ix_(at, at)] += 0.5 * (block - block.T)
-        T = Taylor(self.transform.data[:, None])
         values = self.bodies.parts(exact)[:, None]
-        found = m.elastic.moving_pattern.reduce(values, T, joints)
+        found = m.elastic.moving_pattern.reduce(values, self.transform, joints)
         return {name: part[0] for name, part in found.items()}
 
     @property

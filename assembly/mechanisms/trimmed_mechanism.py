@@ -161,8 +161,10 @@ class TrimmedMechanism(ElasticMechanism):
         if any(x.shape != (n,) for x in values):
             raise InputError(f"q, velocity, acceleration: expected {n} numbers each")
         guess = np.zeros(int(self.topology.offsets[-1])) if near is None else near.path[0]
-        now = self.dynamics.at(self.state(float(t)))
-        motion = DeformedMotion(self.dynamics, elastic, self._deformed_joints, now)
+        motion = getattr(near, "motion", None)
+        if motion is None or motion.share != 1.0 or motion.state.t != t or motion.elastic is not elastic:
+            now = self.dynamics.at(self.state(float(t)))
+            motion = DeformedMotion(self.dynamics, elastic, self._deformed_joints, now)
         return motion.closed(values[0], values[1], values[2], guess)
 
     def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
