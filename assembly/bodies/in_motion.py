@@ -42,13 +42,15 @@ class MovingBodies:
 
     families: element families, each with its DOFs and the number of the body, or of each element's
     body, whose motion counts. rows, cols: of the entries that matrices over all DOFs can have.
+    together: for each load, its body and its nodes, which it couples.
     """
 
-    def __init__(self, bodies: Iterable[Body]) -> None:
+    def __init__(self, bodies: Iterable[Body], together: Iterable[tuple[int, Index]] = ()) -> None:
         self.bodies = tuple(bodies)
         self.offsets = np.cumsum([0, *(body.size for body in self.bodies)])
         self.size = int(self.offsets[-1])
         self.body_of = np.repeat(np.arange(len(self.bodies)), np.diff(self.offsets))
+        self.first_node = np.cumsum([0, *(len(body.dofs.coordinates) for body in self.bodies)])
         self.dofs = DofMap.joined([body.dofs for body in self.bodies])
         self.families = list(self._joined())
         self.rayleigh = np.array([body.rayleigh for body in self.bodies])
@@ -66,13 +68,17 @@ class MovingBodies:
         ]
         # Entries: all pairs of DOFs of nodes that a matrix couples.
         at = sp.csr_matrix((np.ones(self.size), (np.arange(self.size), self.dofs.node)))
-        coupled = at.T @ sum(abs(A) + abs(A.T) for A in blocks) @ at
-        whole = sp.csr_matrix(at @ (coupled + sp.identity(at.shape[1])) @ at.T)
+        coupled = at.T @ sum(abs(A) + abs(A.T) for A in blocks) @ at + sp.identity(at.shape[1])
+        for body, nodes in together:
+            row = np.zeros((1, at.shape[1]))
+            row[:, self.first_node[body] + nodes] = 1.0
+            coupled = coupled + sp.csr_matrix(row).T @ sp.csr_matrix(row)
+        whole = sp.csr_matrix(at @ coupled @ at.T)
         whole.sort_indices()
         self.rows = np.repeat(np.arange(self.size), np.diff(whole.indptr)).astype(np.intp)
         self.cols, self._indptr = whole.indices.astype(np.intp), whole.indptr
         self._keys = self.rows * self.size + self.cols
-        self.mirror = np.searchsorted(self._keys, self.cols * self.size + self.rows)
+        self.mirror = self.places(self.cols, self.rows)
         spread = [self.spread(A) for A in blocks]
         self._values = np.concatenate([values for _, values in spread])
         self._slots, self._factors = (
@@ -88,7 +94,6 @@ class MovingBodies:
 
     def _joined(self) -> Iterator[tuple[ElementFamily, slice, Index | int]]:
         """Families, those of one kind as one."""
-        first = np.cumsum([0, *(len(body.dofs.coordinates) for body in self.bodies)])
         kinds: dict[object, list[tuple[ElementFamily, int]]] = {}
         for i, body in enumerate(self.bodies):
             for family in body.families:
@@ -99,7 +104,7 @@ class MovingBodies:
                 (i,) = numbers.tolist()
                 yield families[0], slice(self.offsets[i], self.offsets[i + 1]), i
                 continue
-            joint = families[0].joined(families, self.dofs, first[numbers])
+            joint = families[0].joined(families, self.dofs, self.first_node[numbers])
             counts = [len(f.map.connectivity) for f in families]  # type: ignore[attr-defined]
             yield joint, slice(None), np.repeat(numbers, counts)
 
@@ -107,7 +112,11 @@ class MovingBodies:
         """Places among the entries, and values, of a matrix over DOFs from number `first` on."""
         A.sum_duplicates()
         rows = np.repeat(np.arange(A.shape[0]) + first, np.diff(A.indptr))
-        return np.searchsorted(self._keys, rows * self.size + A.indices + first), A.data
+        return self.places(rows, A.indices + first), A.data
+
+    def places(self, rows: Index, cols: Index) -> Index:
+        """Where the entries of a matrix are among all."""
+        return np.searchsorted(self._keys, rows * self.size + cols)
 
     def fixed(self, twist: Array, motion: Array) -> Array:
         """Values (parts, entries) of the matrices about the undeformed bodies, without prestress.

@@ -149,9 +149,11 @@ class LargeBeam:
 
     def __init__(self, shapes: BeamShapes) -> None:
         self.shapes = shapes
-        self._weighted = shapes.stations.rule.weights[:, None, None] * shapes.fields
+        weights = shapes.stations.rule.weights[:, None, None]
         self._lengths = shapes.lengths[..., None]
-        self._balance = shapes.lengths[..., None, None] * shapes.balance
+        self._on_strains = _across(weights * shapes.fields[..., 3:, :])
+        self._averaged = _across(shapes.lengths[..., None, None] * shapes.balance)
+        self._on_fields, self._relative = _across(shapes.N), _across(shapes.relative[:, None])
 
     def check_range(self, d: Array) -> None:
         """ConvergenceError for rotations beyond what the elements describe."""
@@ -182,7 +184,7 @@ class LargeBeam:
         on_seen: Any = 0.0
         if resistance is not None:
             rate = self._generalized(seen, self._strains(y)).rate
-            load = np.einsum("eij,...ej->...ei", resistance, rate)
+            load = element_product(resistance, rate)
             on_seen = self._of_load(load, 0.0 * load[..., None, :], self._strains(at))
         if static:
             on_seen = on_seen + self._strain(still, at, coefficients)
@@ -198,12 +200,12 @@ class LargeBeam:
         shapes, c = self.shapes, 1j * STEP * coefficients
         path: Any = Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12))
         seen: Any = in_turned_frame(shapes.ends, path)
-        y: Any = np.einsum("eqij,...ej->...eqi", shapes.fields, seen) + shapes.own_fields @ c
+        y: Any = element_product(shapes.fields, seen) + shapes.own_fields @ c
         forces: Any = from_turned_frame(shapes.ends, path, seen, self._strain(seen, y, c))
 
         def inertia(x: AnyArray) -> AnyArray:
             own = in_turned_frame(shapes.ends, x)
-            fields = np.einsum("eqij,...ej->...eqi", shapes.fields, own)
+            fields = element_product(shapes.fields, own)
             return self._with_inertia(x, 0.0, own, fields, coefficients)
 
         elastic = np.moveaxis(forces.rate.imag, 0, -1) / STEP
@@ -234,7 +236,7 @@ class LargeBeam:
     def _strain(self, seen: AnyArray, y: AnyArray, coefficients: AnyArray) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
         strain = self._strains(y)
-        load = np.einsum("eij,...ej->...ei", self.shapes.rigidity, self._generalized(seen, strain))
+        load = element_product(self.shapes.rigidity, self._generalized(seen, strain))
         return self._of_load(load, _under(self.shapes.own_resultants, coefficients), strain)
 
     def _strains(self, y: Any) -> Strain:
@@ -244,18 +246,17 @@ class LargeBeam:
 
     def _generalized(self, seen: Any, strain: Strain) -> Any:
         """ρ (E, 6), the deformations that the strain energy ½ ρᵀHρ counts."""
-        moved: Any = np.einsum("eij,...ej->...ei", self.shapes.relative, seen)
-        second = strain.second_order()
-        return moved + np.einsum("eqji,...eqj->...ei", self._balance, second)
+        moved = element_product(self.shapes.relative, seen)
+        return moved + element_product(self._averaged, strain.second_order(), points=True)
 
     def _of_load(self, load: AnyArray, own: AnyArray, strain: Strain) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of Hρ and the element's own load."""
         shapes, j = self.shapes, self.shapes.jacobian[..., None]
-        resultants = np.einsum("eqij,...ej->...eqi", shapes.balance, load) + own
+        resultants = element_product(shapes.balance, load) + own
         by_phi, by_du, by_dphi = strain.second_order_gradient(resultants)
         gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
-        forces = np.einsum("eqji,...eqj->...ei", self._weighted[..., 3:, :], gradient)
-        on_seen: AnyArray = forces + np.einsum("eji,...ej->...ei", shapes.relative, load)
+        forces = element_product(self._on_strains, gradient, points=True)
+        on_seen: AnyArray = forces + element_product(self._relative, load)
         return on_seen
 
     def _with_inertia(
@@ -282,7 +283,7 @@ class LargeBeam:
         arm = st.X - shapes.ends[:, None, 0] + at[..., :3]
         own = turned_by(-frame, force)
         on_fields = self._lengths * np.concatenate([own, moment], axis=-1)
-        on_seen = on_seen + np.einsum("eqji,...eqj->...ei", shapes.N, on_fields)
+        on_seen = on_seen + element_product(self._on_fields, on_fields, points=True)
         torque = (self._lengths * cross(arm, own)).sum(axis=-2)
         total = from_turned_frame(shapes.ends, d, value_of(seen), on_seen, torque)
         both = 0.5 * (self._lengths * on_frame).sum(axis=-2)
@@ -317,7 +318,7 @@ class LargeBeam:
     def _seen(self, d: Any, coefficients: AnyArray) -> tuple[Any, Any]:
         """Nodes' motion (E, 12) and fields (E, Q, 12) as seen from the elements' frames."""
         seen: Any = in_turned_frame(self.shapes.ends, d)
-        y: Any = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
+        y: Any = element_product(self.shapes.fields, seen)
         return seen, y + _under(self.shapes.own_fields, coefficients)
 
     def resultants(self, d: Array, coefficients: Array) -> AnyArray:
@@ -332,3 +333,20 @@ class LargeBeam:
 def _under(fields: Array, coefficients: AnyArray) -> AnyArray:
     """Fields (E, Q, i) of the unit kinematics (E, Q, i, 12) times coefficients (12,) or (E, 12)."""
     return np.asarray((fields @ coefficients[..., None, :, None])[..., 0])
+
+
+def _across(A: Array) -> Array:
+    """Aᵀ (E, i, Q j) of matrices (E, Q, j, i), for sums over the points."""
+    return np.ascontiguousarray(A.reshape(len(A), -1, A.shape[-1]).swapaxes(-1, -2))
+
+
+def element_product(A: Array, x: Any, points: bool = False) -> Any:
+    """A x, A (E, ..., j) and x (..., E, j), with points (..., E, Q, j / Q): real matrices, all
+    leading axes of x as columns of one product."""
+    if isinstance(x, Taylor):
+        return Taylor(element_product(A, x.data, points))
+    E, j = len(A), A.shape[-1]
+    leading = x.shape[: -3 if points else -2]
+    columns = np.ascontiguousarray(x.reshape(-1, E, j).transpose(1, 2, 0))
+    wide = np.matmul(A.reshape(E, -1, j), columns.view(float)).view(columns.dtype)
+    return wide.transpose(2, 0, 1).reshape(*leading, *A.shape[:-1])

@@ -64,7 +64,7 @@ class Taylor:
         return Taylor(self.data.take(index, axis=axis))
 
     def polynomial(self, coefficients: Sequence[Any]) -> Taylor:
-        """Σ c_k f^k, the lowest power first; each c_k a number or an array that f broadcasts with."""
+        """Σ c_k f^k, the lowest power first; c_k numbers or arrays to broadcast with."""
         f, df, ddf = self.data
         p, slope, half = 0.0 * f, 0.0 * f, 0.0 * f  # p, p′, ½p″ by Horner's scheme
         for c in reversed(coefficients):

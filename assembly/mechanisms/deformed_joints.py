@@ -195,8 +195,8 @@ class DeformedJoints:
 
     @cached_property
     def _slots(self) -> list[tuple[Index, Index, Index, Index]]:
-        """Of each point of joints and bushings: its units, their components of its frame's motion,
-        the places of its nodes' DOFs among the constrained ones, and which of its DOFs these are."""
+        """Of each point of joints and bushings: its units, which components of its frame's motion
+        they are, the places of its DOFs among the constrained ones, and which DOFs these are."""
         units, touched, out = self.topology.units, self.topology.touched, []
         for number, (dofs, _) in enumerate(self._dofs[: len(self.topology.points)]):
             chosen = np.flatnonzero(units[:, 0] == number)

@@ -263,11 +263,11 @@ class DeformedState:
             joints[K] += springs.stiffness
             joints[D] += springs.damping
             joints[K_D] += springs.transport
+        values, stack = self.bodies.parts(exact)[:, None], topology.moving
         for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces):
-            at = np.searchsorted(topology.touched, numbers)
-            joints[K_G][0][np.ix_(at, at)] += 0.5 * (block + block.T)
-            joints[K_D][0][np.ix_(at, at)] += 0.5 * (block - block.T)
-        values = self.bodies.parts(exact)[:, None]
+            slots = stack.places(np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers)))
+            values[K_G, 0, slots] += 0.5 * (block + block.T).ravel()
+            values[K_D, 0, slots] += 0.5 * (block - block.T).ravel()
         found = m.elastic.moving_pattern.reduce(values, self.transform, joints)
         return {name: part[0] for name, part in found.items()}
 

@@ -117,7 +117,8 @@ class Topology:
     @cached_property
     def moving(self) -> MovingBodies:
         """The bodies at finite displacements."""
-        return MovingBodies(self.bodies.values())
+        loaded = [(point.body, point.nodes) for point in self.applied.points]
+        return MovingBodies(self.bodies.values(), loaded)
 
     @cached_property
     def _read(self) -> Mask:
