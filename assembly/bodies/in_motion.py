@@ -118,12 +118,11 @@ class MovingBodies:
         """Where the entries of a matrix are among all."""
         return np.searchsorted(self._keys, rows * self.size + cols)
 
-    def fixed(self, twist: Array, motion: Array) -> Array:
+    def fixed(self, numbers: Array) -> Array:
         """Values (parts, entries) of the matrices about the undeformed bodies, without prestress.
 
-        twist (B, 6), motion (B, 12): of the bodies.
+        numbers (B, 13): of the motion, what multiplies the fixed matrices.
         """
-        numbers = np.concatenate([np.ones((len(twist), 1)), twist[:, 3:], motion[:, :9]], axis=1)
         values, size = self._values * numbers.ravel()[self._factors], len(PARTS) * len(self.rows)
         return np.bincount(self._slots, values, size).reshape(len(PARTS), -1)
 
@@ -149,7 +148,8 @@ class BodiesMotion:
     @cached_property
     def fixed(self) -> Array:
         """Values (parts, entries) of the matrices about the undeformed bodies."""
-        return self.stack.fixed(self.twist, self.motion)
+        one = np.ones((len(self.twist), 1))
+        return self.stack.fixed(np.hstack([one, self.twist[:, 3:], self.motion[:, :9]]))
 
     @cached_property
     def moments(self) -> Array:

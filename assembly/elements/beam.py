@@ -13,7 +13,7 @@ Iz)/A. The second-order work of the inertia load on the section's turn comes on 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -23,14 +23,14 @@ from assembly.dofs import DofMap
 from assembly.elements.beam_shapes import BeamShapes, Stations, beyond, over, symmetric
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
+from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_beam import LargeBeam
-from assembly.elements.large_rotation import jacobian
-from assembly.elements.passage import Beyond, Displaced, Passage
+from assembly.elements.passage import Displaced
 from assembly.kinematics import skew
-from assembly.types import Array, Index
+from assembly.types import AnyArray, Array, Index
 
 
-class BeamFamily(ElementFamily):
+class BeamFamily(FiniteMotion):
     """Beam elements between nodes connectivity (E, 2) of a body with DOFs `dofs`."""
 
     def __init__(self, dofs: DofMap, connectivity: Index, stations: Stations) -> None:
@@ -151,6 +151,21 @@ class BeamFamily(ElementFamily):
     def _large(self) -> LargeBeam:
         return LargeBeam(self.shapes)
 
+    @property
+    def _forms(self) -> Array:  # type: ignore[override]
+        return self._inertia.transpose(0, 2, 1, 3)
+
+    @property
+    def _unit_loads(self) -> Array:  # type: ignore[override]
+        return self.shapes.loads
+
+    def check_range(self, d: Array) -> None:
+        self._large.check_range(d)
+
+    @property
+    def element_forces(self) -> Callable[..., AnyArray]:  # type: ignore[override]
+        return self._large.forces
+
     def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:
         stations = [f.stations for f in families]  # type: ignore[attr-defined]
         nodes = [f.map.connectivity + k for f, k in zip(families, first, strict=True)]  # type: ignore[attr-defined]
@@ -160,36 +175,6 @@ class BeamFamily(ElementFamily):
     def kind(self) -> tuple[object, ...]:
         st = self.stations
         return BeamFamily, st.X.shape[1], len(st.inertia.parts), st.viscous is None
-
-    def _linear_inertia(self, coefficients: Array) -> Array:
-        """What the body itself counts as inertia stiffness, (E, 12, 12)."""
-        forms = self._inertia[:, :, 1:]
-        c = np.broadcast_to(coefficients[..., :9], (len(forms), 9))
-        return np.asarray(np.einsum("eikj,ek->eij", forms, c))
-
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """Forces of the geometrically exact beam, and the inertia of rotated sections beyond the
-        linear one. Rotation vectors must stay below π, an element's own bend below 1 rad.
-        """
-        d = self.map.gather(u)
-        self._large.check_range(d)
-        return self.map.vector(self._large.forces(d, coefficients) - self._linear(d, coefficients))
-
-    def _linear(self, d: Array, coefficients: Array) -> Array:
-        """What the body itself counts of the inertia load, (E, 12)."""
-        load = (self.shapes.loads @ coefficients[..., None])[..., 0]
-        return np.asarray((self._linear_inertia(coefficients) @ d[..., None])[..., 0] - load)
-
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        def force(d: Array) -> Array:
-            return self._large.forces(d, coefficients)
-
-        return self._tangent(jacobian(force, self.map.gather(u)), coefficients)
-
-    def _tangent(self, K: Array, coefficients: Array) -> sp.csr_matrix:
-        """Of elements (E, 12, 12), less what the body itself counts."""
-        K = K - self._linear_inertia(coefficients)
-        return self.map.matrix(K if np.any(coefficients[..., 6:9]) else symmetric(K))
 
     def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
         """Of the elements' own tangent, less what `geometric` has, and M and D of bent elements."""
@@ -228,61 +213,5 @@ class BeamFamily(ElementFamily):
     def strain_energy(self, u: Array, coefficients: Array) -> float:
         return self._large.strain_energy(self.map.gather(u), coefficients)
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        return np.asarray(self.element_moments(u, v, coefficients).sum(axis=0))
-
     def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
         return self._large.moments(self.map.gather(u), self.map.gather(v), coefficients)
-
-    def _linear_rates(self, omega: Array) -> tuple[Array, Array]:
-        """M and 2G(ω) of the elements, (E, 12, 12)."""
-        forms = self._inertia[:, :, 7:]
-        G = np.einsum("eikj,ek->eij", forms, np.broadcast_to(2.0 * omega, (len(forms), 3)))
-        return self._inertia[:, :, 0], 0.5 * (G - G.transpose(0, 2, 1))
-
-    def rate_force(self, passage: Passage) -> Array:
-        return self._rate_force(passage, static=False)
-
-    def force(self, passage: Passage) -> Array:
-        return self._rate_force(passage, static=True)
-
-    def _rate_force(self, passage: Passage, static: bool) -> Array:
-        state, c = self.map.path(passage), passage.coefficients
-        d, v, a = np.split(state, 3, axis=-1)
-        self._large.check_range(d)
-        M, C = self._linear_rates(passage.omega)
-        resistance = self._resistance(passage.rayleigh[1])
-        forces = self._large.forces(state, c, passage.drag, resistance, static)
-        forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
-        return self.map.vector(forces - self._linear(d, c) if static else forces)
-
-    def rate_tangents(self, passage: Passage) -> Beyond:
-        return self.tangents(passage)[0]
-
-    def tangents(self, passage: Passage) -> tuple[Beyond, sp.csr_matrix]:
-        state, c, large = self.map.path(passage), passage.coefficients, self._large
-        M, C = self._linear_rates(passage.omega)
-        resistance = self._resistance(passage.rayleigh[1])
-        undamped = replace(passage, rayleigh=(0.0, 0.0)).drag
-        by_d, by_v, by_a = np.split(
-            jacobian(lambda at: large.forces(at, c, undamped), state), 3, axis=-1
-        )
-        D, K, static = np.zeros_like(M), np.zeros_like(M), by_d
-        if passage.rests:
-            by_v = 0.5 * (by_v - by_v.transpose(0, 2, 1))
-        else:
-            static = jacobian(lambda d: large.forces(d, c), state[:, :12])
-            K = by_d - static
-        if resistance is not None or np.any(passage.rayleigh[0]):
-            mass_damping = replace(passage, omega=0.0 * passage.omega).drag
-
-            def damping(at: Array) -> Array:
-                at = np.concatenate([at, 0.0 * at[..., :12]], axis=-1)
-                drag = large.forces(at, c, mass_damping, resistance, static=False)
-                return np.asarray(drag - large.forces(at, c, 0.0 * mass_damping, static=False))
-
-            by_both = jacobian(damping, state[:, :24])
-            D, K = symmetric(by_both[..., 12:]), K + by_both[..., :12]
-        matrices = (symmetric(by_a) - symmetric(M), by_v - C, D - self._damping, K)
-        beyond = Beyond(*(self.map.matrix(matrix) for matrix in matrices))
-        return beyond, self._tangent(static, c)

@@ -10,7 +10,7 @@ that is how positions of a mechanism are found. Arrays may have leading axes, of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ class Taylor:
         """The arrays indexed along an axis, counted from the last one."""
         return Taylor(self.data.take(index, axis=axis))
 
-    def polynomial(self, coefficients: Sequence[Any]) -> Taylor:
+    def polynomial(self, coefficients: Any) -> Taylor:
         """Σ c_k f^k, the lowest power first; c_k numbers or arrays to broadcast with."""
         f, df, ddf = self.data
         p, slope, half = 0.0 * f, 0.0 * f, 0.0 * f  # p, p′, ½p″ by Horner's scheme

@@ -59,14 +59,9 @@ class DeformedBody:
         return BodiesMotion(self.stack, self.now.twist()[None], c, c, path)
 
     @property
-    def force(self) -> Array:
-        """Forces (all,) of the body: at fixed degrees of freedom the reactions."""
-        return self.motion.force
-
-    @property
     def residual(self) -> Array:
         """What is out of balance (n,), N and N·m."""
-        return np.asarray(self.force[self.body.free])
+        return np.asarray(self.motion.force[self.body.free])
 
     @cached_property
     def energies(self) -> Energies:
@@ -90,7 +85,7 @@ class DeformedBody:
         """What moves the frame supplies through the supports, and dampers take."""
         at, twist, drives = self.motion, self.motion.twist[0], 0.0
         if np.any(twist) and self.body.fixed.any():
-            reactions = np.where(self.body.fixed, self.force, 0.0)
+            reactions = np.where(self.body.fixed, self.motion.force, 0.0)
             drives = frame_power(self.body, at.path[0], reactions, twist)
         return Powers(0.0, drives, at.damping_power)
 
