@@ -9,7 +9,6 @@ import numpy as np
 from assembly.types import Array, Mask
 
 SINGULAR = 1e-8  # smallest over largest singular value of the scaled Jacobian
-SURELY_REGULAR = 1e-4  # 1/‖S‖₁‖S⁻¹‖₁, n times larger at most than that ratio
 
 
 class Jacobian:
@@ -33,19 +32,7 @@ class Jacobian:
 
     @cached_property
     def is_singular(self) -> Mask:
-        """Whether the singular values show a singular position, (...); most are cleared by the
-        1-norms."""
-        try:
-            inverse = np.linalg.inv(self.scaled)
-        except np.linalg.LinAlgError:
-            return self._judged
-        size, other = (np.abs(A).sum(axis=-2).max(axis=-1) for A in (self.scaled, inverse))
-        if np.all(size * other * SURELY_REGULAR < 1.0):
-            return np.zeros(self.scaled.shape[:-2], dtype=bool)
-        return self._judged
-
-    @property
-    def _judged(self) -> Mask:
+        """Whether the singular values show a singular position, (...)."""
         sizes = np.linalg.svd(self.scaled, compute_uv=False)
         return np.asarray(~(sizes[..., -1] > SINGULAR * sizes[..., 0]))
 
