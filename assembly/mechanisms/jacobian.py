@@ -36,13 +36,17 @@ class Jacobian:
         """Whether the singular values show a singular position, (...); most are cleared by the
         1-norms."""
         try:
-            inverse = np.linalg.inv(self.scaled)
+            pair = self.scaled, self._inverse
         except np.linalg.LinAlgError:
             return self._judged
-        size, other = (np.abs(A).sum(axis=-2).max(axis=-1) for A in (self.scaled, inverse))
+        size, other = (np.abs(A).sum(axis=-2).max(axis=-1) for A in pair)
         if np.all(size * other * SURELY_REGULAR < 1.0):
             return np.zeros(self.scaled.shape[:-2], dtype=bool)
         return self._judged
+
+    @cached_property
+    def _inverse(self) -> Array:
+        return np.asarray(np.linalg.inv(self.scaled))
 
     @property
     def _judged(self) -> Mask:
@@ -58,6 +62,14 @@ class Jacobian:
     def solve(self, rhs: Array) -> Array:
         """J⁻¹ of a vector (..., m) at each position."""
         return self.solve_columns(rhs[..., None])[..., 0]
+
+    def largest(self, speeds: Array, rates: Array) -> Array:
+        """|J⁻¹| of the terms of Φ̈ that are products of velocities, (..., m).
+
+        speeds: moduli of the velocities (..., m); rates: of the frames of each condition (..., m).
+        """
+        terms = rates[..., None] * (np.abs(self.scaled) @ (speeds / self._columns)[..., None])
+        return np.asarray((np.abs(self._inverse) @ terms)[..., 0] * self._columns)
 
     def solve_columns(self, rhs: Array) -> Array:
         """J⁻¹ of columns (..., m, k)."""

@@ -113,14 +113,20 @@ def test_a_weak_force_on_the_spin_counts(damper: float) -> None:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("make", [energy_sink, dual_spin])
 def test_families_against_all_eigenvalues(make: Any, seed: int, way: str) -> None:
-    """The growth of machines derived apart from the package, by LAPACK on the full matrices."""
+    """The growth of machines derived apart from the package, by LAPACK on the full matrices.
+
+    The translations and the angle about the spin, which decouple, are left out: their eigenvalues
+    ±iΩ and 0 are defective, and relative changes ε of the matrices make growth √ε Ω of them.
+    """
     machine = make(np.random.default_rng(seed))
     system = machine.system
-    M, C, K = (A.toarray() for A in (system.M, system.damping, system.stiffness))
+    rest = np.delete(np.arange(system.n), [0, 1, 2, 5])
+    M, C, K = (A.toarray()[np.ix_(rest, rest)] for A in (system.M, system.damping, system.stiffness))
     lower = -la.solve(M, np.hstack([K, C]))
-    growth = la.eigvals(np.vstack([np.eye(len(M), 2 * len(M), len(M)), lower])).real.max()
+    values = la.eigvals(np.vstack([np.eye(len(M), 2 * len(M), len(M)), lower]))
+    growth = values.real.max()
     result = modal.stability(system)
-    if growth > 1e-5:  # defective zeros at the round-off of LAPACK
+    if growth > 1e-10 * np.abs(values).max():  # of the prescribed ±iΩ, at the round-off of LAPACK
         assert result.unstable_modes
         assert result.growth_rate == pytest.approx(growth, rel=1e-5)
     else:
