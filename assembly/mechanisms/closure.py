@@ -62,6 +62,9 @@ class Closure:
         self.active = self.equations.active
         start = assembled(self.equations, initial)
         check_rank(self.equations, start)
+        # To round-off, as at all other times: an error of the position is one of accelerations.
+        near = Pose(start.r[None].copy(), start.R[None].copy())
+        start = self._newton_all(np.zeros(1), near, np.ones(1, dtype=bool))[0].at(0)
         self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}
         self._step = {1: FIRST_STEP, -1: FIRST_STEP}
         self._walls: dict[int, _Wall] = {}
