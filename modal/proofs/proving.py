@@ -75,7 +75,8 @@ class ProvingReducer(Reducer):
         counted = self.prover.proofs(
             self._complement(), self.projected, at, every, certificate, prescribed
         )
-        return modes, certificate, prescribed[:, : self.wanted], np.where(proof != MODES, proof, counted)
+        proof = np.where(proof != MODES, proof, counted)
+        return modes, certificate, prescribed[:, : self.wanted], proof
 
     def local(self, at: Coefficients, guard: int = 1) -> Self:
         other = super().local(at, guard)

@@ -123,7 +123,8 @@ def test_families_against_all_eigenvalues(make: Any, seed: int, way: str) -> Non
     machine = make(np.random.default_rng(seed))
     system = machine.system
     rest = np.delete(np.arange(system.n), [0, 1, 2, 5])
-    M, C, K = (A.toarray()[np.ix_(rest, rest)] for A in (system.M, system.damping, system.stiffness))
+    matrices = (system.M, system.damping, system.stiffness)
+    M, C, K = (A.toarray()[np.ix_(rest, rest)] for A in matrices)
     lower = -la.solve(M, np.hstack([K, C]))
     values = la.eigvals(np.vstack([np.eye(len(M), 2 * len(M), len(M)), lower]))
     growth = values.real.max()
