@@ -17,7 +17,7 @@ import modal.proofs.verdict
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.prescribed import prescribed_motion
 from studies.reporting.frozen_verdicts import verdicts
-from tests.support.free_machines import dual_spin, energy_sink
+from tests.support.free_machines import dual_spin, energy_sink, weak_energy_sink
 
 AXES = {"largest": (0.0, 0.0, 1.0), "middle": (0.0, 1.0, 0.0), "smallest": (1.0, 0.0, 0.0)}
 PRINCIPAL = np.array([1.0, 2.0, 2.8])
@@ -203,9 +203,7 @@ def test_a_weak_energy_sink_by_a_reduced_basis(seed: int, monkeypatch: pytest.Mo
     The vectors of the whole small pencil, next to its defective zeros, made a "stable" of it: every
     mode seemed to be a translation.
     """
-    rng = np.random.default_rng(seed)
-    system = energy_sink(rng).system
-    weak = system.only("C", "K", "K_omega2", D=system.D * 10.0 ** rng.uniform(-13.0, 0.0))
+    weak = weak_energy_sink(np.random.default_rng(seed)).system
     growth = modal.stability(weak).growth_rate
     monkeypatch.setattr(modal.proofs.verdict, "ALL_MODES", 0)
     monkeypatch.setattr(modal.proofs.verdict, "AFFORDABLE", 0)
