@@ -46,6 +46,18 @@ class Jacobian:
         """J⁻¹ of a vector (..., m) at each position."""
         return self.solve_columns(rhs[..., None])[..., 0]
 
+    @cached_property
+    def _inverse(self) -> Array:
+        return np.asarray(np.linalg.inv(self.scaled))
+
+    def largest(self, speeds: Array, rates: Array) -> Array:
+        """|J⁻¹| of the terms of Φ̈ that are products of velocities, (..., m).
+
+        speeds: moduli of the velocities (..., m); rates: of the frames of each condition (..., m).
+        """
+        terms = rates[..., None] * (np.abs(self.scaled) @ (speeds / self._columns)[..., None])
+        return np.asarray((np.abs(self._inverse) @ terms)[..., 0] * self._columns)
+
     def solve_columns(self, rhs: Array) -> Array:
         """J⁻¹ of columns (..., m, k)."""
         return np.asarray(
