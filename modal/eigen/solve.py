@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ from modal.eigen.prescribed import prescribed_modes
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
-from modal.eigen.solvers.krylov import solve_krylov
+from modal.eigen.solvers.krylov import Engine, solve_krylov
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.scipy import arnoldi
 from modal.eigen.solvers.shift_invert import ShiftInvert
@@ -41,16 +42,15 @@ from modal.types import Array
 Backend = Literal["slepc", "scipy", "dense"]
 ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "ARPACK Arnoldi")}
 
-# A Krylov space for k modes of fewer DOFs than this would be most of the state space.
-DENSE_BELOW = 20
+# The model of cost, processor time in seconds: LAPACK's eigensolution of n DOFs takes LAPACK n³, a
+# Krylov method takes APPLICATION (the call of its operator) 4k + 40 times, twice where left
+# vectors need a run of their own. The cheaper one serves up to SMALL DOFs; a Krylov method that has
+# spent what LAPACK takes is stopped there. Beyond BLOCK DOFs the block method costs less than one
+# vector at a time, whatever the damping (crossing between 750 and 1,300 DOFs).
+LAPACK, APPLICATION = 2e-8, 1.2e-4
+SMALL, BLOCK = 500, 1000
 
-# Up to this size a Krylov method on one vector costs less than the block method, which then serves
-# only undamped systems at rest: its modes of them are real, in clusters too. LAPACK is used where a
-# Krylov space would be most of the state space, or does not converge.
-SMALL = 500
-
-# Of the backward error allowed: what the block method stops at.
-AIM, SMALL_AIM = 0.1, 0.005
+AIM = 0.1  # of the backward error allowed: what the block method stops at
 
 # |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
@@ -143,19 +143,17 @@ def solve(
         problem = ModeProblem(free, quadratic, chain, k, backend, backward_error, point, certify)
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
-        if point == 0.0 and backend == "slepc":
-            at_rest = quadratic.conservative and quadratic.C.nnz == 0
-            modes = None
-            if at_rest or frozen.n > SMALL:
-                modes = _block(problem, seed)
-                if modes is None and frozen.n > SMALL:
-                    _refuse_crowd(problem, seed)
+        crowded = point == 0.0 and _is_crowded(problem, seed)
+        if crowded and frozen.n <= SMALL:
+            return _dense(problem)
+        if point == 0.0 and backend == "slepc" and frozen.n > BLOCK:
+            modes = _block(problem, seed)
             if modes is not None:
                 return modes
         try:
             return _krylov(problem, seed) if point == 0.0 else _window(problem, seed)
         except (AccuracyError, ConvergenceError):
-            # Clusters that accumulate, as of overdamped modes, can stall a Krylov method.
+            # Eigenvalues that accumulate can stall a Krylov method.
             if frozen.n > SMALL:
                 raise
             return _dense(problem)
@@ -190,10 +188,14 @@ def _with_prescribed(system: FrozenSystem, modes: Modes) -> Modes:
 
 
 def _is_small(problem: ModeProblem) -> bool:
-    """Whether LAPACK is to find all modes: there are hardly more than a Krylov space would span."""
-    n, k = problem.quadratic.n, problem.k
+    """Whether LAPACK is to find all modes: it costs less, or a Krylov space would span them all."""
+    n, k, quadratic = problem.quadratic.n, problem.k, problem.quadratic
     there = 2 * n - (0 if problem.chain is None else problem.chain.count)
-    return bool(n < max(DENSE_BELOW, k + 2) or (there <= 4 * k + 4 and n <= SMALL) or there == 0)
+    if n < k + 2 or there == 0:
+        return True
+    runs = 1 if quadratic.conservative or quadratic.symmetric else 2
+    cheaper = LAPACK * n**3 <= runs * APPLICATION * (4 * k + 40)
+    return n <= SMALL and (cheaper or there <= 4 * k + 4)
 
 
 def _with_found_null_space(
@@ -267,13 +269,9 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
     solver: BlockSolver | None = None
     try:
         solver = BlockSolver(quadratic, chain)
-        aim = (AIM if quadratic.n > SMALL else SMALL_AIM) * problem.tolerance
+        aim = AIM * problem.tolerance
         found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
-    except SingularSystemError:
-        if quadratic.symmetric_stiffness:
-            raise
-        return None
     except (AccuracyError, ConvergenceError):
         return None
     finally:
@@ -281,17 +279,31 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
             solver.destroy()
 
 
-def _refuse_crowd(problem: ModeProblem, seed: int) -> None:
-    """Raise ConvergenceError with the modes below a crowd where more are asked for."""
-    crowd = crowd_of(problem.quadratic)
-    if crowd is not None and crowd.below < problem.k:
+def _is_crowded(problem: ModeProblem, seed: int) -> bool:
+    """Whether overdamped modes crowd below the k-th; of large systems these are refused.
+
+    Raises ConvergenceError with the modes below the crowd.
+    """
+    crowd = crowd_of(problem.quadratic, problem.chain)
+    if crowd is None or crowd.below >= problem.k:
+        return False
+    if problem.quadratic.n > SMALL:
         apart = _block(replace(problem, k=crowd.below), seed) if crowd.below else None
         raise ConvergenceError(str(crowd), apart)
+    return True
+
+
+def _engine(problem: ModeProblem) -> tuple[Engine, str]:
+    """The Krylov method of the backend, which stops where LAPACK costs less, and its name."""
+    engine, method = ENGINES[problem.backend]
+    n = problem.quadratic.n
+    most = LAPACK * n**3 / APPLICATION if n <= SMALL else np.inf
+    return partial(engine, applications=most), method
 
 
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
     operator = ShiftInvert(problem.quadratic, problem.chain)
-    engine, method = ENGINES[problem.backend]
+    engine, method = _engine(problem)
 
     def adjoint() -> Pairs:
         return solve_krylov(operator.transposed(), problem.k + 1, engine, method, seed)
@@ -303,13 +315,15 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
         found = search(problem, find)
         return checked_modes(problem, found, adjoint, problem.certify or None)
     except ConvergenceError as stopped:
+        if problem.quadratic.n <= SMALL:
+            raise
         raise _with_modes(stopped, problem, adjoint) from None
     finally:
         operator.destroy()
 
 
 def _window(problem: ModeProblem, seed: int) -> Modes:
-    engine, method = ENGINES[problem.backend]
+    engine, method = _engine(problem)
     window = Window(problem.quadratic, problem.chain, problem.target, engine, method)
     count = problem.k + 2
 
@@ -324,6 +338,8 @@ def _window(problem: ModeProblem, seed: int) -> Modes:
         count = len(found.eigenvalues)
         return checked_modes(problem, found, adjoint, problem.certify or None)
     except ConvergenceError as stopped:
+        if problem.quadratic.n <= SMALL:
+            raise
         raise _with_modes(stopped, problem, adjoint) from None
     finally:
         window.destroy()
@@ -336,13 +352,13 @@ def _with_modes(
 
     The transposed problem may stop short too: then the modes that both sides have.
     """
-    partial = stopped.partial
-    if not isinstance(partial, Pairs):
+    found = stopped.partial
+    if not isinstance(found, Pairs):
         return ConvergenceError(str(stopped), None)
 
-    for count in range(len(partial.eigenvalues), 0, -1):
+    for count in range(len(found.eigenvalues), 0, -1):
         try:
-            modes = checked_modes(replace(problem, k=count), partial, adjoint)
+            modes = checked_modes(replace(problem, k=count), found, adjoint)
             return ConvergenceError(str(stopped), modes)
         except AccuracyError:
             continue

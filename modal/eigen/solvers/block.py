@@ -2,8 +2,8 @@
 
 The basis V starts as a block Krylov space of K_ref⁻¹M and grows by K_ref⁻¹ × residual of every
 unfinished Ritz vector, right and left, all in one block: MUMPS solves a block of right-hand sides
-several times faster than one after the other. K_ref is the symmetric part of the stiffness, made
-positive definite where it is not (symmetric_stiffness.py).
+several times faster than one after the other. K_ref is the symmetric part of the stiffness, or the
+elastic stiffness, with mass (symmetric_stiffness.py).
 Displacement and velocity are both free in span V, so the projected problem is a quadratic of the
 same structure: conservative with a positive definite stiffness, its eigenvalues are exactly
 imaginary. V holds right and left vectors, so the eigenvalues of other instants are accurate to
@@ -49,7 +49,7 @@ class BlockSolver:
     """The search for the lowest modes of one instant; owns its factorization: call `destroy()`.
 
     chain: the zero eigenvalues to remove; its null fields are those of the symmetric part of K too.
-    Raises SingularSystemError and ConvergenceError as `SymmetricStiffness`.
+    Raises ConvergenceError as `SymmetricStiffness`.
     """
 
     def __init__(self, quadratic: Quadratic, chain: NullChain | None = None) -> None:
@@ -128,10 +128,10 @@ class _Search:
         """A block Krylov space of K_ref⁻¹M, so wide that no mode of a cluster is missed.
 
         Where a step gives fewer new shapes, random ones take the place of the others. Shapes of
-        zero eigenvalues and of negative stiffness come first.
+        zero eigenvalues come first.
         """
         for shapes in self._special():
-            self.basis.add(shapes, self.reference.apply(shapes))
+            self.basis.add(shapes, self.reference.matrix @ shapes)
         self.basis.verify()  # so that they stay first, whatever is recomputed later
         special = self.basis.m
         n, rng = self.quadratic.n, np.random.default_rng(seed)
@@ -140,7 +140,7 @@ class _Search:
             loads = self.basis.image("mass")[:, self.basis.m - new :]
             if new < width:
                 random = rng.standard_normal((n, width - new))
-                loads = np.hstack([loads, self.basis.operators.matrices["mass"] @ random])
+                loads = np.hstack([loads, self.quadratic.M @ random])
             new = self.basis.grow(loads)
             if new == 0:
                 break
@@ -148,7 +148,7 @@ class _Search:
             raise ConvergenceError("block Rayleigh–Ritz: the stiffness is zero to round-off", None)
 
     def _special(self) -> Iterator[Array]:
-        """Null fields, the second vectors of their chains, and shapes of negative stiffness."""
+        """Null fields, and the second vectors of their chains."""
         n, reference = self.quadratic.n, self.reference
         if self.chain is not None:
             m = reference.null.shape[1]
@@ -156,8 +156,6 @@ class _Search:
             yield reference.null
             if second.any():
                 yield second
-        if not reference.definite:
-            yield reference.negative
 
     def _ritz(self) -> tuple[Complex, Complex, Complex]:
         M, C, K = self.basis.projected()
