@@ -21,7 +21,7 @@ from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import NullChain, null_fields
 from modal.eigen.checked_modes import ModeProblem, checked_modes
-from modal.eigen.crowd import crowd_of
+from modal.eigen.crowd import Crowd, crowd_of
 from modal.eigen.deflation import with_null_space, without_stiffness
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
@@ -143,10 +143,12 @@ def solve(
         problem = ModeProblem(free, quadratic, chain, k, backend, backward_error, point, certify)
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
-        crowded = point == 0.0 and _is_crowded(problem, seed)
-        if crowded and frozen.n <= SMALL:
-            return _dense(problem)
-        if point == 0.0 and backend == "slepc" and frozen.n > BLOCK:
+        crowd = crowd_of(quadratic, chain) if point == 0.0 else None
+        if crowd is not None and crowd.below < k:
+            if frozen.n <= SMALL:
+                return _dense(problem)
+            raise ConvergenceError(str(crowd), _below(crowd, problem, seed))
+        if point == 0.0 and backend == "slepc" and frozen.n > (BLOCK if crowd is None else SMALL):
             modes = _block(problem, seed)
             if modes is not None:
                 return modes
@@ -268,29 +270,20 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
         return None
     solver: BlockSolver | None = None
     try:
-        solver = BlockSolver(quadratic, chain)
+        solver = BlockSolver(quadratic, chain, problem.rigid)
         aim = AIM * problem.tolerance
         found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
-    except (AccuracyError, ConvergenceError):
+    except (AccuracyError, ConvergenceError, SingularSystemError):
         return None
     finally:
         if solver is not None:
             solver.destroy()
 
 
-def _is_crowded(problem: ModeProblem, seed: int) -> bool:
-    """Whether overdamped modes crowd below the k-th; of large systems these are refused.
-
-    Raises ConvergenceError with the modes below the crowd.
-    """
-    crowd = crowd_of(problem.quadratic, problem.chain)
-    if crowd is None or crowd.below >= problem.k:
-        return False
-    if problem.quadratic.n > SMALL:
-        apart = _block(replace(problem, k=crowd.below), seed) if crowd.below else None
-        raise ConvergenceError(str(crowd), apart)
-    return True
+def _below(crowd: Crowd, problem: ModeProblem, seed: int) -> Modes | None:
+    """The modes below a crowd."""
+    return _block(replace(problem, k=crowd.below), seed) if crowd.below else None
 
 
 def _engine(problem: ModeProblem) -> tuple[Engine, str]:

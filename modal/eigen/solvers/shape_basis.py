@@ -39,7 +39,7 @@ class Operator:
 
 
 def operators_of(quadratic: Quadratic, reference: SymmetricStiffness) -> dict[str, Operator]:
-    """Q(λ) less K_ref as a sum, without what is zero."""
+    """Q(λ) less the factorized A (symmetric_stiffness.py) as a sum, without what is zero."""
     damping, stiffness = quadratic.damping_parts, quadratic.stiffness_parts
     every = {
         "mass": Operator(quadratic.M, 1, 2),
@@ -47,8 +47,8 @@ def operators_of(quadratic: Quadratic, reference: SymmetricStiffness) -> dict[st
         "gyroscopic": Operator(damping[1], -1, 1),
         "circulatory": Operator(stiffness[1], -1, 0),
     }
-    if reference.added is not None:
-        every["added"] = Operator(reference.added, 1, 0, -1.0)
+    if reference.softening is not None:
+        every["softening"] = Operator(reference.softening, 1, 0, -1.0)
     return {name: A for name, A in every.items() if name == "mass" or A.matrix.nnz}
 
 
@@ -95,7 +95,8 @@ class ShapeBasis:
         """VᵀMV, VᵀCV and VᵀKV, (m, m)."""
         m, a = self.m, self._in_projection
         totals = np.zeros((3, m, m))
-        totals[0] = np.eye(m)
+        seen = self.reference.mass_null.T @ self.V
+        totals[0] = np.eye(m) - self.reference.d * (seen.T @ seen)
         for name, operator in self.operators.items():
             A = self._projected[name]
             if a < m:
@@ -122,7 +123,7 @@ class ShapeBasis:
         What the basis has is removed from the load: a small shape next to it keeps all its digits.
         """
         load = load - lift(self.KV, self.V.T @ load)
-        return self.add(self.reference.solve(load), load)
+        return self.add(*self.reference.solve(load))
 
     def add(self, q: Array, load: Array) -> int:
         """Take in the shapes q with K_ref q = load, (n, p); returns how many are new."""
@@ -170,7 +171,7 @@ class ShapeBasis:
             self.m = a
             self._with_image = {name: min(b, a) for name, b in self._with_image.items()}
             self._in_projection = min(self._in_projection, a)
-            self.add(q, self.reference.matrix @ q)
+            self.add(q, self.reference.apply(q))
         self._verified = self.m
         return not drifted
 
@@ -178,7 +179,7 @@ class ShapeBasis:
         """Whether the stored K_ref q has become inaccurate, tested on one random combination."""
         w = np.random.default_rng(self.m).standard_normal(q.shape[1])
         combined, expected = q @ w, load @ w
-        error = np.linalg.norm(self.reference.matrix @ combined - expected)
+        error = np.linalg.norm(self.reference.apply(combined[:, None])[:, 0] - expected)
         noise = NOISE * self.quadratic.norms[2] * np.linalg.norm(combined)
         return bool(error > max(DRIFT * np.linalg.norm(expected), noise))
 
@@ -189,10 +190,11 @@ class ShapeBasis:
     def residual(self, lam: Complex, Y: Complex, transposed: Mask) -> tuple[Array, Array, Array]:
         """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖Sx‖ and ‖x‖, (k,)."""
         wide = in_parts(Y)
-        shapes, total = lift(self.V, wide), lift(self.KV, wide)
+        shapes = lift(self.V, wide)
+        total = lift(self.KV, wide) - self.reference.held(shapes)
         images = {name: lift(self.image(name), wide) for name in self.operators}
-        if "added" in images:
-            total -= images.pop("added")
+        if "softening" in images:
+            total -= images.pop("softening")
         elastic = lengths(total)
         for name, image in images.items():
             _add_product(total, image, self.operators[name].weight(lam, transposed))

@@ -1,26 +1,25 @@
 """The one operator that the block method factorizes: a positive definite stiffness K_ref.
 
-K_ref is S = ½(K + Kᵀ) where that is positive definite. Where it has null fields, mass is added. Where
-it is not definite still (spin beyond a critical speed, a free body that spins), K_ref is the elastic
-stiffness with mass: two factorizations at most. `added` is K_ref − S. It belongs to the projection and
-to the residuals, not to the factorization.
+    K_ref = A + Z d Zᵀ
+
+A is S = ½(K + Kᵀ) where that is positive semidefinite, else the elastic stiffness, without what
+motion and loads add: two factorizations at most. Null fields V of A, mass-orthonormal, enter with
+Z = MV: a few degrees of freedom of A are held by springs, which loads without resultant (VᵀF = 0)
+leave at rest.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.linalg.factorization import Factorization
-from assembly.system.null_chain import NullChain
+from assembly.system.null_chain import NullChain, pinned_dofs
 from modal.eigen.quadratic import Quadratic
 from modal.types import Array
 
-# Mass, of the mean of K_jj/M_jj: above the round-off of K, below the elastic frequencies squared.
-SHIFT = 1e-9
 HELD = 1e-11  # of ‖|S||V|‖: forces of S above it hold a motion
 
 
@@ -36,38 +35,76 @@ def has_symmetric_null_space(quadratic: Quadratic, chain: NullChain | None) -> b
 class SymmetricStiffness:
     """K_ref of an instant, with its one factorization. `solves` counts right-hand sides.
 
-    null (n, m): null fields of S. matrix: K_ref; added: K_ref − S, or None where that is zero;
-    definite: S is positive definite, but for its null fields. Raises ConvergenceError where no
-    K_ref is positive definite. Owns its factor: call `destroy()`.
+    null (n, m): null fields of S; rigid (n, r): of the elastic stiffness. definite: A is S. Raises
+    SingularSystemError when A has more null fields. Owns its factor: call `destroy()`.
     """
 
     name = "Cholesky"
 
-    def __init__(self, quadratic: Quadratic, null: Array | None = None) -> None:
-        self.solves, n = 0, quadratic.n
-        self.null = np.zeros((n, 0)) if null is None else null
+    def __init__(self, quadratic: Quadratic, null: Array, rigid: Array) -> None:
+        self.solves = 0
         S, elastic = quadratic.stiffness_parts[0], quadratic.elastic_stiffness
-        inertia = np.maximum(quadratic.M.diagonal(), np.finfo(float).tiny)
-        mass = SHIFT * float(np.mean(np.abs(elastic.diagonal()) / inertia)) * quadratic.M
-        self.factor: Factorization
-        for self.definite, self.matrix in (
-            (True, S if null is None else sp.csr_matrix(S + mass)),
-            (False, sp.csr_matrix(elastic + mass)),
-        ):
+        for self.definite, self.matrix, fields in ((True, S, null), (False, elastic, rigid)):
+            self.null = mass_orthonormal(quadratic, fields)
             try:
-                self.factor = Factorization(self.matrix, "spd")
+                self.factor = Factorization(self._held(), "spd")
                 break
             except SingularSystemError:
                 if not self.definite:
-                    raise ConvergenceError(
-                        "the elastic stiffness is not positive semidefinite", None
-                    ) from None
-        self.added: Any = None if self.matrix is S else sp.csr_matrix(self.matrix - S)
+                    raise
+        self.mass_null = quadratic.M @ self.null
+        self.softening = None if self.definite else sp.csr_matrix(elastic - S)
+        self.d = 0.0
+        if self.null.shape[1]:
+            try:
+                self.d = self._frequency_squared(quadratic)
+            except SingularSystemError:
+                self.destroy()
+                raise
 
-    def solve(self, load: Array) -> Array:
-        """K_ref⁻¹ load, (n, p)."""
+    def _held(self) -> sp.csr_matrix:
+        """A with springs at as many degrees of freedom as there are null fields."""
+        if self.null.shape[1] == 0:
+            return self.matrix
+        springs, diagonal = np.zeros(len(self.null)), self.matrix.diagonal()
+        pins = pinned_dofs(self.null)
+        springs[pins] = np.where(diagonal[pins] > 0.0, diagonal[pins], np.abs(diagonal).max())
+        return sp.csr_matrix(self.matrix + sp.diags(springs))
+
+    def solve(self, load: Array) -> tuple[Array, Array]:
+        """Shapes q with A q = load, but for what the null fields take, and K_ref q, (n, p)."""
         self.solves += load.shape[1]
-        return np.asarray(self.factor.solve(load))
+        if self.null.shape[1]:
+            load = load - self.mass_null @ (self.null.T @ load)
+        q = self._elastic(np.asarray(self.factor.solve(load)))
+        return q, load + self.held(q)
+
+    def _elastic(self, q: Array) -> Array:
+        return q - self.null @ (self.mass_null.T @ q) if self.null.shape[1] else q
+
+    def apply(self, q: Array) -> Array:
+        """K_ref q; A V, zero but for round-off, is left out of it."""
+        return np.asarray(self.matrix @ self._elastic(q) + self.held(q))
+
+    def held(self, q: Array) -> Array:
+        """Z d Zᵀq."""
+        return np.asarray(self.mass_null @ (self.d * (self.mass_null.T @ q)))
+
+    def _frequency_squared(self, quadratic: Quadratic) -> float:
+        """About the lowest elastic |λ|² of A and M alone, (rad/s)²."""
+        x = np.random.default_rng(1).standard_normal((quadratic.n, 1))
+        q, load = self.solve(quadratic.M @ x)
+        energy, mass = float(np.vdot(q, load)), float(np.vdot(q, quadratic.M @ q))
+        if not (np.isfinite(energy) and np.isfinite(mass) and mass > 0.0):
+            raise SingularSystemError("the stiffness has more null fields than those known")
+        return abs(energy) / mass or 1.0
 
     def destroy(self) -> None:
         self.factor.destroy()
+
+
+def mass_orthonormal(quadratic: Quadratic, fields: Array) -> Array:
+    """Combinations (n, m) of fields of unit mass, orthogonal in M."""
+    gram = fields.T @ (quadratic.M @ fields)
+    back = la.solve_triangular(la.cholesky(gram, lower=True), fields.T, lower=True)
+    return np.ascontiguousarray(back.T)
