@@ -75,9 +75,9 @@ class Quadratic:
     def _mirror_parts(
         self, names: tuple[str, ...], matrix: sp.csr_matrix
     ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        known = self._system
-        terms = Combination.wrap(matrix, self.n, "matrix") if known is None else known.combined(names)
-        return mirror_parts(terms, matrix)
+        if self._system is None:
+            return mirror_parts(Combination.wrap(matrix, self.n, "matrix"), matrix)
+        return mirror_parts(self._system.combined(names), matrix)
 
     @classmethod
     def of(

@@ -38,7 +38,6 @@ def general_modes(
 
     null: number of null fields, the first coordinates; zeros: of zero eigenvalues, left out.
     """
-    m = len(M)
     T, frequency = _coordinates(M, K)
     E, S = T.T @ C @ T, T.T @ K @ T
     # States (Ωp, v), q = T p: skew but for damping, circulatory forces and what is unstable.
@@ -82,9 +81,8 @@ def _null_chain(V: Array, C: Array, K: Array, zeros: int) -> Array:
 
     K w = −C V c, for the combinations c of the null fields V with VᵀCV c = 0.
     """
-    m, null = V.shape
     _, _, Zt = la.svd(V.T @ C @ V)
-    c = Zt[2 * null - zeros :].T
+    c = Zt[2 * V.shape[1] - zeros :].T
     w = -np.linalg.solve(K + np.linalg.norm(K) * V @ V.T, C @ V @ c)  # M is I: V is orthonormal
     return np.vstack([np.hstack([V, w]), np.hstack([0.0 * V, V @ c])])
 

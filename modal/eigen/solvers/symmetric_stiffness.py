@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.errors import ConvergenceError, SingularSystemError
+from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.system.null_chain import NullChain, pinned_dofs
 from modal.eigen.quadratic import Quadratic
