@@ -11,7 +11,7 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 from numpy.typing import NDArray
 from scipy.interpolate import RegularGridInterpolator
-from scipy.ndimage import distance_transform_edt, maximum_filter
+from scipy.ndimage import distance_transform_edt, generate_binary_structure, maximum_filter
 from xarray import Dataset
 
 from modal.maps.classes import NAMES, classes
@@ -93,7 +93,8 @@ def _field(grid: Dataset) -> NDArray[np.float64]:
     rates = np.where(unstable, np.maximum(rates, np.finfo(float).tiny), rates)
     if not unstable.any():
         return np.full(codes.shape, -1.0)
-    beside = maximum_filter(np.where(unstable, rates, 0.0), size=3)
+    cross = generate_binary_structure(2, 1)
+    beside = maximum_filter(np.where(unstable, rates, 0.0), footprint=cross)
     least = 1e-9 * float(rates[unstable].max())
     opposite = -np.maximum(beside, least)
     resolved = rates < -np.maximum(error, least)
