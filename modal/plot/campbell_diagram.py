@@ -167,7 +167,8 @@ def _marks(
     for kind in MARKED:
         places = []
         chosen = listed.isel(occurrence=np.flatnonzero(listed["event"].values == kind))
-        for label, place in zip(chosen["event_mode"].values, chosen["event_at"].values, strict=True):
+        columns = (chosen[name].values for name in ("event_mode", "event_at"))
+        for label, place in zip(*columns, strict=True):
             if label < 0:  # of a mode that no track follows
                 continue
             mode = numbers.index(label)

@@ -82,8 +82,9 @@ def beside_points(ax: Axes, labels: Sequence[tuple[float, float, str]]) -> None:
     size = _font_size()
     curves = [_dense(_points(ax, np.column_stack(line.get_data()))) for line in ax.get_lines()]
     obstacles = np.concatenate([c for c in curves if len(c)])
-    frame = _points(ax, [(ax.get_xlim()[0], ax.get_ylim()[0]), (ax.get_xlim()[1], ax.get_ylim()[1])])
+    frame = np.sort(_points(ax, np.column_stack([ax.get_xlim(), ax.get_ylim()])), axis=0)
     background = ax.get_facecolor()
+    raster = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 9)] * 2), -1).reshape(-1, 2)
     for (x, y, text), spot in zip(labels, _points(ax, [p[:2] for p in labels]), strict=True):
         half = 0.5 * np.array([WIDTH * len(text), LINE]) * size
         best = None
@@ -101,7 +102,7 @@ def beside_points(ax: Axes, labels: Sequence[tuple[float, float, str]]) -> None:
             va="center", fontsize="small", zorder=4,
             path_effects=[withStroke(linewidth=2.0, foreground=background)],
         )  # fmt: skip
-        box = best[1] + half * np.stack(np.meshgrid(*[np.linspace(-1, 1, 9)] * 2), -1).reshape(-1, 2)
+        box = best[1] + half * raster
         obstacles = np.concatenate([obstacles, np.repeat(box, 5, axis=0)])
 
 

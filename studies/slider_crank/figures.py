@@ -88,7 +88,7 @@ def of_growth(chart: xr.Dataset, rates: xr.Dataset) -> Drawing:
         upper, lower = axes
         plot.verdict(chart, upper)
         upper.axhline(damping, color="black", lw=0.9, ls="--")
-        upper.set_title("where is the slider-crank unstable?")
+        upper.set(xlabel="", ylabel="damping ratio", title="where is the slider-crank unstable?")
         speed = rates["speed_rpm"]
         lower.plot(speed, rates["growth_floquet"], color=colour(1), label="Floquet")
         some = rates.dropna("speed_rpm", subset=["growth_integrated"])
@@ -101,4 +101,5 @@ def of_growth(chart: xr.Dataset, rates: xr.Dataset) -> Drawing:
         lower.set_title(f"can it be believed? On the dashed line, damping ratio {damping:.3g}")
         lower.legend(loc="upper left")
 
-    return Drawing("growth.png", first_look(chart, rates), draw, rows=2, width=7.0, height=6.4, sharex=True)
+    caption = first_look(chart, rates)
+    return Drawing("growth.png", caption, draw, rows=2, width=7.0, height=6.4, sharex=True)

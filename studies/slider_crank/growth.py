@@ -98,13 +98,16 @@ def agreement(compared: xr.Dataset) -> str:
     speeds = there["speed_rpm"].values
     misled = speeds[sigma * integrated < 0.0]
     words = (
-        f"can it be believed? At {len(speeds)} speeds time integration grows at Floquet's rate"
+        f"at {len(speeds)} speeds time integration grows at Floquet's rate"
         f" within {np.abs(floquet - integrated).max():.2g} 1/s"
     )
     if not misled.size:
         return words + "; the mean of σ of the first mode has no other sign"
     at = ", ".join(f"{speed:.0f}" for speed in misled)
-    return words + f"; the mean of σ of the first mode, of frozen instants, has the wrong sign at {at} rpm (parametric resonance)"
+    return (
+        f"{words}; the mean of σ of the first mode, from frozen instants, has the wrong sign"
+        f" at {at} rpm (parametric resonance)"
+    )
 
 
 NAMES = ("floquet", "corrected", "integrated")
@@ -115,9 +118,8 @@ def first_look(chart: xr.Dataset, compared: xr.Dataset) -> str:
     verdict = chart["verdict"].values
     damping = float(compared["first_damping"])
     return (
-        "A slider-crank with an elastic rod, over its speed. Top: the Floquet verdict over speed and"
-        f" damping, {(verdict >= 0).sum()} of {verdict.size} points decided,"
+        "A slider-crank with an elastic rod. Top: the Floquet verdict over speed and damping,"
+        f" {(verdict >= 0).sum()} of {verdict.size} points decided,"
         f" {(verdict > 0).sum()} unstable. Bottom, at damping ratio {damping:.3g}: "
-        + agreement(compared).removeprefix("can it be believed? ")
-        + "."
+        f"{agreement(compared)}."
     )
