@@ -219,9 +219,10 @@ def pulse_table(count: int, seed: int) -> dict[str, Row]:
         size = float(np.abs(found.exponents).max())
         verdict = "flutter" if found.verdict == "unstable" else found.verdict
         wrong = row.add(verdict, "count", Truth(due, size, 0.0, RESOLVED * size, False), False)
-        row.violated += abs(found.growth_rate - due) > found.error.max() + RESOLVED * size
+        growth = found.growth_rate.max()
+        row.violated += abs(growth - due) > found.error.max() + RESOLVED * size
         if wrong:
-            print(f"  {wrong}: {name}, seed {number}: {found.growth_rate:.6g}, true {due:.6g}")
+            print(f"  {wrong}: {name}, seed {number}: {growth:.6g}, true {due:.6g}")
     return rows
 
 

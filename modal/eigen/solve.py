@@ -17,6 +17,7 @@ from assembly.errors import (
     SingularSystemError,
 )
 from assembly.magnitudes import check_count
+from assembly.optional import installed
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import NullChain, null_fields
 from modal.eigen.checked_modes import ModeProblem, checked_modes
@@ -28,7 +29,7 @@ from modal.eigen.prescribed import prescribed_modes
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
-from modal.eigen.solvers.krylov import solve_krylov
+from modal.eigen.solvers.krylov import Engine, solve_krylov
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.scipy import arnoldi
 from modal.eigen.solvers.shift_invert import ShiftInvert
@@ -77,8 +78,9 @@ def solve(
         Number of modes, one of each conjugate pair; fewer are returned where there are fewer.
     backend : {"slepc", "scipy", "dense"}
         "slepc": block Rayleigh–Ritz on a factorization by PETSc, and SLEPc's Krylov–Schur where
-        that does not apply. "scipy": ARPACK. "dense": the reference by LAPACK, which solves small
-        problems with every backend. `Modes.solver` says what computed the modes.
+        that does not apply; scipy's factors and ARPACK where PETSc and SLEPc are not installed.
+        "scipy": ARPACK. "dense": the reference by LAPACK, which solves small problems with every
+        backend. `Modes.solver` says what computed the modes.
     certify : bool
         Confirm by a count of eigenvalues that no mode is missing near zero or near the target.
     target : complex, optional
@@ -179,6 +181,11 @@ def solve(
             raise ConvergenceError(str(stopped), scaled.restored(stopped.partial)) from None
         raise
     return _with_prescribed(original, modes if scaled is None else scaled.restored(modes))
+
+
+def engine_of(backend: str) -> tuple[Engine, str]:
+    """The Krylov method of a backend, and its name: ARPACK where SLEPc is not installed."""
+    return ENGINES[backend if installed("slepc4py") else "scipy"]
 
 
 def _with_prescribed(system: FrozenSystem, modes: Modes) -> Modes:
@@ -291,7 +298,7 @@ def _refuse_crowd(problem: ModeProblem, seed: int) -> None:
 
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
     operator = ShiftInvert(problem.quadratic, problem.chain)
-    engine, method = ENGINES[problem.backend]
+    engine, method = engine_of(problem.backend)
 
     def adjoint() -> Pairs:
         return solve_krylov(operator.transposed(), problem.k + 1, engine, method, seed)
@@ -309,7 +316,7 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
 
 
 def _window(problem: ModeProblem, seed: int) -> Modes:
-    engine, method = ENGINES[problem.backend]
+    engine, method = engine_of(problem.backend)
     window = Window(problem.quadratic, problem.chain, problem.target, engine, method)
     count = problem.k + 2
 

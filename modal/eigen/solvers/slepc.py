@@ -6,6 +6,11 @@ is one too, so their real and imaginary parts together span a real invariant sub
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -37,6 +42,25 @@ class _Shell:
             y.setArray(self.apply(values.real.copy()).astype(complex))
         else:
             y.setArray(self.apply(np.array(values)))
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Signals that Python handles are handled after the block: an exception raised by a handler
+    while PETSc calls back leaves PETSc in a state that ends the process by a fault later."""
+    held: list[tuple[int, FrameType | None]] = []
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        numbers = (n for n in signal.Signals if callable(signal.getsignal(n)))
+        for number in numbers:
+            handlers[number] = signal.signal(number, lambda *received: held.append(received))
+    try:
+        yield
+    finally:
+        for handled, handler in handlers.items():
+            signal.signal(handled, handler)
+    for received in held:
+        handlers[received[0]](*received)
 
 
 def krylov_schur(apply: Apply, start: Array, count: int, tolerance: float) -> Invariant:
@@ -84,7 +108,8 @@ def _krylov_schur(apply: Apply, start: Array, count: int, tolerance: float, ncv:
         eps.setDimensions(nev=count, ncv=min(n, ncv))
         eps.setTolerances(tolerance, RESTARTS)
         eps.setInitialSpace([first])
-        eps.solve()
+        with _signals_held():
+            eps.solve()
         converged = eps.getConverged()
         space = eps.getInvariantSubspace() if converged else []
         basis = np.zeros((n, 0))
