@@ -144,8 +144,9 @@ def _solve_batch(
             same = np.flatnonzero(counts == count)
             Z, frequency = _outside(np.stack([prescribed[p] for p in same]), projected.frequency)
             Zt = Z.transpose(0, 2, 1)
-            inside = (Zt @ A[same] @ Z for A in (E, K))
-            found = _structured(*inside, frequency, conservative[same], k, wide).lifted(Z)
+            found = _structured(
+                Zt @ E[same] @ Z, Zt @ K[same] @ Z, frequency, conservative[same], k, wide
+            ).lifted(Z)
             for i, p in enumerate(same):
                 out[p] = found.points(slice(i, i + 1))
         modes = SmallModes.joined([one for one in out if one is not None])

@@ -113,7 +113,7 @@ def track(
         modes are those about its states, at `times` or at all its records.
     guard : int, optional
         Number of further modes that are solved, so that a mode may leave the window of k modes
-        and return. Default 2 + k // 4. Of up to 16 degrees of freedom all modes guard the window.
+        and return. Default: all modes of up to 16 degrees of freedom; else 2 + k // 4.
     backend : {"auto", "reduced", "slepc", "scipy", "dense"}, default "auto"
         "slepc", "scipy" and "dense" solve every value separately. "reduced" takes all values
         from one certified reduced basis. "auto" does that where the values share their operators
@@ -188,6 +188,7 @@ def track(
     {'omega': 5, 'mode': 2}
     """
     check_count(k, "k")
+    every = guard is None
     guard = 2 + k // 4 if guard is None else guard
     _check(guard, checks, tolerance, interval_change, rules)
     rules = rules or Rules()
@@ -205,7 +206,8 @@ def track(
     held = None
     if store is not None:
         named = backend if solver is None else _solver_name(solver)
-        settings = run_settings(sweep, int(k), int(guard), named, tolerance, speed, rules)
+        guards = -1 if every else int(guard)
+        settings = run_settings(sweep, int(k), guards, named, tolerance, speed, rules)
         held = TrackStore(Path(store), settings)
     elif resume:
         raise InputError("resume: give store, the folder of the run to continue")
@@ -213,7 +215,10 @@ def track(
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
         verified = (int(checks), int(k))
-        return _source(sweep, count, backend, solver, tolerance, whirl, speed, verified, stored)
+        return _source(
+            sweep, count, backend, solver, tolerance, whirl, speed, verified, stored,
+            SMALL if every else 0,
+        )  # fmt: skip
 
     def record(source: Source) -> Recorder:
         return Recorder(int(k), source.snapshot, rules, speed, sweep.span, source.carried)
@@ -319,10 +324,12 @@ def _source(
     rate: float | None,
     checks: tuple[int, int],
     stored: TrackStore | None,
+    small: int,
 ) -> Source:
     """The source of modes that `backend` and `solver` select, or that of a stored run.
 
-    checks: number of values at which a basis is verified, and number of modes.
+    checks: number of values at which a basis is verified, and number of modes. small: DOFs up to
+    which all modes of a value are taken.
     """
     freeze, at = sweep.freeze, sweep.at
     around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
@@ -347,7 +354,7 @@ def _source(
             if asked or stored is not None:
                 raise
     if first is not None and possible(ReducedSource):
-        usable = reducible(freeze, at, first) and (asked or first.n > SMALL)
+        usable = reducible(freeze, at, first) and (asked or first.n > small)
         if asked and stored is None and not usable:
             raise InputError(
                 "backend: a reduced basis needs instants that share their operators and no free "
@@ -371,7 +378,7 @@ def _source(
     chosen = "slepc" if backend == "auto" else backend
 
     def full(system: FrozenSystem, wanted: int) -> ModesLike:
-        every = system.n if system.n <= SMALL else 0
+        every = system.n if system.n <= small else 0
         return solve_instant(system, max(wanted, every), backend=cast(Backend, chosen))
 
     return FullSource(freeze, at, count, full, chosen, whirl, around, kept)
