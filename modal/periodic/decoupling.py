@@ -87,8 +87,8 @@ class _Decoupling:
     ) -> None:
         self.accuracy = accuracy
         self.period, self.rate = period, 2.0 * np.pi / period
-        self.A_at = lambda times: A.many(t0 + times)
-        self.A = self.A_at(period * np.arange(samples) / samples)
+        self.model, self.start = A, t0
+        self.A = A.many(t0 + period * np.arange(samples) / samples)
         values, shapes = np.linalg.eig(self.A)
         order, closing = _followed(values)
         values = np.take_along_axis(values, order, 1)
@@ -168,7 +168,7 @@ class _Decoupling:
         half[count // 2] = waves[count // 2] = 0.0
         terms = half * np.fft.fft(self.X, axis=0)
         X, rate = np.fft.ifft(terms, axis=0), np.fft.ifft(waves * terms, axis=0)
-        A = self.A_at(self.period * (np.arange(count) + 0.5) / count)
+        A = self.model.many(self.start + self.period * (np.arange(count) + 0.5) / count)
         B = np.fft.ifft(half * np.fft.fft(self.B, axis=0), axis=0)
         self.unresolved = np.linalg.solve(X, A @ X - rate) - B
         return bool(np.abs(self.unresolved).max() * self.period <= TAIL)
