@@ -207,7 +207,7 @@ def _is_small(problem: ModeProblem) -> bool:
         return True
     runs = 1 if quadratic.conservative or quadratic.symmetric else 2
     cheaper = LAPACK * n**3 <= runs * APPLICATION * (4 * k + 40)
-    return n <= SMALL and (cheaper or there <= 4 * k + 4)
+    return bool(n <= SMALL and (cheaper or there <= 4 * k + 4))
 
 
 def _with_found_null_space(
@@ -280,11 +280,15 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
         return None
     solver: BlockSolver | None = None
     try:
-        solver = BlockSolver(quadratic, chain, problem.rigid)
+        solver = BlockSolver(quadratic, chain)
         aim = AIM * problem.tolerance
         found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
-    except (AccuracyError, ConvergenceError, SingularSystemError):
+    except SingularSystemError:
+        if quadratic.symmetric_stiffness:
+            raise
+        return None
+    except (AccuracyError, ConvergenceError):
         return None
     finally:
         if solver is not None:
