@@ -26,7 +26,7 @@ SOLVING := assembly/linalg/test_factorization.py assembly/bodies/test_matrices.p
 NUMERICS := modal/proofs modal/eigen modal/reduction modal/maps assembly/mechanisms
 
 # The studies of the demo, the longest first.
-DEMO := slider-crank solid-rod rotating-blade
+DEMO := slider-crank rotating-blade solid-rod
 
 # $(call needs,MODULES,EXTRA): install an extra of pyproject.toml unless its modules are there
 needs = $(python) -c 'import $(subst $(space),$(comma),$(1))' 2>/dev/null \

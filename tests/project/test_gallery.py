@@ -20,6 +20,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 import assembly
+import modal
 from tests.support.paths import REFERENCES, ROOT
 
 # Real machines: no value of them is questioned.
@@ -215,3 +216,16 @@ def test_rotor_damper_out() -> None:
     assert total == pytest.approx(-float(np.mean(traces)) * broken.period, rel=1e-9)
     at = example["verdict"].sel(omega=example["speed"], method="nearest")["growth_rate"]
     assert at.sel(analysis="floquet") > 0.3 and (at.drop_sel(analysis="floquet") < 0.0).all()
+
+
+def test_figures() -> None:
+    """A shaft clamped at one end diverges from its lower to its higher bending frequency at rest
+    (Dimentberg 1961), and flutters above by its internal damping."""
+    example = run("figures")
+    onsets = example["onsets"]
+    still = np.abs(modal.solve(example["shaft"].freeze(), k=2).eigenvalues.imag)
+    found = [
+        float(onsets["event_at"].values[onsets["event"].values == f"{kind} onset"].min())
+        for kind in ("divergence", "flutter")
+    ]
+    assert_allclose(found, np.sort(still), rtol=2e-3)

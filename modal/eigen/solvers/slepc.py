@@ -63,7 +63,9 @@ def _signals_held() -> Iterator[None]:
         handlers[received[0]](*received)
 
 
-def krylov_schur(apply: Apply, start: Array, count: int, tolerance: float) -> Invariant:
+def krylov_schur(
+    apply: Apply, start: Array, count: int, tolerance: float, applications: float = np.inf
+) -> Invariant:
     """The invariant subspace of the `count` eigenvalues of largest modulus (see
     `krylov.Engine`).
 
@@ -75,9 +77,10 @@ def krylov_schur(apply: Apply, start: Array, count: int, tolerance: float) -> In
     n = len(start)
     for attempt in range(ATTEMPTS):
         try:
-            return _krylov_schur(
-                apply, start, count, tolerance, max(2 * count, count + 16) + attempt
-            )
+            ncv = max(2 * count, count + 16) + attempt
+            # A restart keeps half of the space.
+            restarts = int(min(RESTARTS, max(2.0, 2.0 * applications / ncv)))
+            return _krylov_schur(apply, start, count, tolerance, ncv, restarts)
         except PETSc.Error as fault:
             if fault.ierr != PETSC_ERR_LIB:
                 raise
@@ -87,7 +90,9 @@ def krylov_schur(apply: Apply, start: Array, count: int, tolerance: float) -> In
     )
 
 
-def _krylov_schur(apply: Apply, start: Array, count: int, tolerance: float, ncv: int) -> Invariant:
+def _krylov_schur(
+    apply: Apply, start: Array, count: int, tolerance: float, ncv: int, restarts: int
+) -> Invariant:
     from petsc4py import PETSc
     from slepc4py import SLEPc
 
@@ -106,7 +111,7 @@ def _krylov_schur(apply: Apply, start: Array, count: int, tolerance: float, ncv:
         eps.setWhichEigenpairs(SLEPc.EPS.Which.LARGEST_MAGNITUDE)
         count = min(count, n)
         eps.setDimensions(nev=count, ncv=min(n, ncv))
-        eps.setTolerances(tolerance, RESTARTS)
+        eps.setTolerances(tolerance, restarts)
         eps.setInitialSpace([first])
         with _signals_held():
             eps.solve()
