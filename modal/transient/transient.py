@@ -336,7 +336,7 @@ def _second_order(
         accepted = " or ".join(f'"{m}"' for m in METHODS[formalism])
         raise InputError(f"method: {formalism} takes {accepted}, got {method!r}")
     smooth = InterpolatedMotion.of(model, *span)
-    equations = SecondOrderModel(model) if smooth is None else TabulatedModel(smooth, *span)
+    equations = SecondOrderModel(model) if smooth is None else TabulatedModel(smooth)
     start = equations.at(span[0]).system
     force = total_force(loads, lambda t: equations.at(t).system, start.n)
     integrator: Integrator
@@ -395,5 +395,5 @@ def _accuracy(ledger: Any, steps: FixedSteps | AdaptiveSteps) -> dict[str, Any]:
         known["displacement_error_estimate"] = steps.error + steps.unresolved
     if isinstance(ledger, EnergyLedger) and isinstance(ledger.equations, TabulatedModel):
         known["interpolated"] = str(ledger.equations.motion.interpolant)
-        known["interpolation_deviation"] = ledger.equations.deviation
+        known["interpolation_deviation"] = ledger.equations.motion.interpolant.deviation
     return known
