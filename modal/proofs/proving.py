@@ -40,6 +40,9 @@ class ProvingReducer(Reducer):
         self.prover = Prover(family, span.padded(len(family.terms)))
         super().__init__(family, span, k, tolerance, threads, self.prover.reach())
         self.prover.start(self.reference, self.start)
+        if self.extra:
+            self.basis.grow(self.prover.loads(self.basis.images.fields))
+            self.projected = self.basis.projected()
         self._cover(span.take(spread(len(span), SOUNDINGS)))
 
     def _set(self, family: AffineFamily, k: int, tolerance: float, threads: int) -> None:
@@ -62,21 +65,18 @@ class ProvingReducer(Reducer):
     def proved(self, at: Coefficients) -> tuple[SmallModes, ErrorBounds, Mask, NDArray[np.int8]]:
         """As `solve`, with what proves that no other mode is unstable (modal/proofs/codes.py)."""
         at = at.padded(len(self.projected.matrices))
-        if self.family.rigid.shape[1]:
-            # Vectors next to defective zeros do not tell which modes the frame prescribes.
-            return *self.solve(at), np.full(len(at), MODES, dtype=np.int8)
         shared = self.projected if self._parent is None else self._parent
         proof = self.prover.without_modes(shared, at)
         if not np.any((proof == MODES) & self.prover.provable(at)):
             return *self.solve(at), proof
         every, prescribed = self.solved(at, every=True)
-        count = self.wanted + self.extra
-        modes = every.first(count)
+        modes = every.first(self.wanted)
         certificate = error_bounds(self.projected, at, modes)
         counted = self.prover.proofs(
             self._complement(), self.projected, at, every, certificate, prescribed
         )
-        return modes, certificate, prescribed[:, :count], np.where(proof != MODES, proof, counted)
+        proof = np.where(proof != MODES, proof, counted)
+        return modes, certificate, prescribed[:, : self.wanted], proof
 
     def local(self, at: Coefficients, guard: int = 1) -> Self:
         other = super().local(at, guard)

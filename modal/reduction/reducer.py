@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.types import Inexact
+from modal.eigen.prescribed import PrescribedMotion
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected, ReducedBasis, Sketches
 from modal.reduction.error_bounds import ErrorBounds, derivative_pairing, error_bounds, mass_norm
@@ -118,8 +119,7 @@ class Reducer:
         """
         r = self.projected.size
         modes, _, _ = self.solve(at)
-        sizes = np.abs(modes.eigenvalues[:, : self.wanted])
-        last = np.nan_to_num(sizes).max(axis=1)
+        last = np.nan_to_num(np.abs(modes.eigenvalues)).max(axis=1)
         flat = self.projected.matrices.reshape(-1, r * r)
         at = at.padded(len(flat))
         E, K = ((part @ flat).reshape(-1, r, r) for part in (at.damping, at.stiffness))
@@ -141,52 +141,66 @@ class Reducer:
         return 0.01 * float(self.projected.frequency[min(m, self.projected.size - 1)])
 
     def solve(self, at: Coefficients) -> tuple[SmallModes, ErrorBounds, Mask]:
-        """Modes of the points in the present basis; which are prescribed (P, k′): they are last."""
+        """Modes of the points in the present basis; which are prescribed (P, k): they are last."""
         at = at.padded(len(self.projected.matrices))
         modes, prescribed = self.solved(at)
         return modes, error_bounds(self.projected, at, modes), prescribed
 
     def solved(self, at: Coefficients, every: bool = False) -> tuple[SmallModes, Mask]:
-        """The lowest modes of the points, or all of them, and which are prescribed (P, k′)."""
-        at = at.padded(len(self.projected.matrices))
-        conservative = self.family.conservative(at)
-        modes = solve_points(
-            self.projected, at, conservative, self.wanted + self.extra, self.threads, every
-        )
-        prescribed = self._prescribed(at, modes)
-        return self._trimmed(modes, prescribed) if self.extra else (modes, prescribed)
+        """The modes wanted of the points, or all of them, and which are prescribed (P, k′).
 
-    def _prescribed(self, at: Coefficients, modes: SmallModes) -> Mask:
-        """Modes (P, k) that the kinematics of the frame prescribe."""
-        out = np.zeros(modes.eigenvalues.shape, dtype=bool)
+        Translations that the frame prescribes are not among them; the others are last.
+        """
+        at = at.padded(len(self.projected.matrices))
+        conservative, count = self.family.conservative(at), self.wanted + self.extra
+        motions, overlap = self._motions(at), self.projected.overlap
+        modes = solve_points(
+            self.projected, at, conservative, count, self.threads, every,
+            self._translations(motions),
+        )  # fmt: skip
         if not self.extra:
-            return out
+            return modes, np.zeros(modes.eigenvalues.shape, dtype=bool)
+        prescribed = np.zeros(modes.eigenvalues.shape, dtype=bool)
+        for p, motion in enumerate(motions):
+            there = np.isfinite(modes.eigenvalues[p])
+            q = modes.right[p][:, there]
+            shares = overlap @ q / np.linalg.norm(q, axis=0)
+            rest = motion.without_translations()
+            prescribed[p, there] = rest.mask(modes.eigenvalues[p, there], shares)
+        modes = modes.without(prescribed)  # whose values are exact
+        index = np.argsort(prescribed, axis=1, kind="stable")
+        index = index if every else index[:, : self.wanted]
+        return modes.take(index), np.take_along_axis(prescribed, index, 1)
+
+    def _translations(self, motions: list[PrescribedMotion]) -> list[Array]:
+        """The prescribed translations of each point in the coordinates of the basis."""
+        return [self.projected.overlap.T @ motion.translations for motion in motions]
+
+    def _motions(self, at: Coefficients) -> list[PrescribedMotion]:
+        """What the kinematics of the frame prescribe at each point of a free body."""
+        if not self.extra:
+            return []
         images = self.basis.images
         count = at.stiffness.shape[1]
         euler = np.where(self.family.is_euler[:count], at.stiffness, 0.0)
         weights = self.reference.mass_weights
         tables = (at.mass, at.damping, at.stiffness)
         same = (at.mass == np.pad(weights, (0, count - len(weights)))).all(axis=1)
-        for p in np.flatnonzero(same):
-            lam, q = modes.eigenvalues[p], modes.right[p]
-            there = np.isfinite(lam)
+        motions = []
+        for p in range(len(at)):
+            if not same[p]:
+                motions.append(PrescribedMotion.none(len(self.projected.overlap)))
+                continue
             rates = [] if at.rate is None else [float(at.rate[p])]
             motion = images.prescribed(at.damping[p], at.stiffness[p], euler[p], rates)
             if motion.zeros is None:
                 M, E, K = (np.tensordot(c[p], self.projected.matrices, 1) for c in tables)
                 motion = motion.counted(M, E, K, self.projected.overlap.T)
-            shares = self.projected.overlap @ q[:, there] / np.linalg.norm(q[:, there], axis=0)
-            out[p, there] = motion.mask(lam[there], shares)
-        return out
-
-    def _trimmed(self, modes: SmallModes, prescribed: Mask) -> tuple[SmallModes, Mask]:
-        """The prescribed modes last, without values, which are exact; the others by |λ|."""
-        modes = modes.without(prescribed)
-        index = np.argsort(prescribed, axis=1, kind="stable")
-        return modes.take(index), np.take_along_axis(prescribed, index, 1)
+            motions.append(motion)
+        return motions
 
     def accepted(self, modes: SmallModes, certificate: ErrorBounds, prescribed: Mask) -> Array:
-        """error_bound / allowed (P, k′) of the wanted modes, at most 1 where it holds.
+        """error_bound / allowed (P, k), at most 1 where it holds.
 
         An eigenvalue so ill-conditioned (about to coalesce with another, or with its negative at
         zero) that no basis can reach the tolerance counts as accepted when the perturbation behind
@@ -196,7 +210,6 @@ class Reducer:
         small = np.maximum(FAR_BELOW * allowed, 4.0 * certificate.round_off)
         ratio = np.fmin(certificate.error_bound / allowed, certificate.perturbation / small)
         ratio[prescribed | np.isnan(ratio)] = 0.0
-        ratio[:, self.wanted :] = 0.0
         return np.asarray(ratio)
 
     def train(self, at: Coefficients) -> bool:
@@ -256,7 +269,10 @@ class Reducer:
         """
         at = at.padded(len(self.projected.matrices))
         count = min(self.wanted + self.extra + guard + 1, self.projected.size)
-        modes = solve_points(self.projected, at, self.family.conservative(at), count)
+        modes = solve_points(
+            self.projected, at, self.family.conservative(at), count,
+            prescribed=self._translations(self._motions(at)),
+        )  # fmt: skip
         other = copy.copy(self)
         other.projected, other.coordinates = local(self.projected, modes, self.tolerance)
         return other

@@ -114,7 +114,7 @@ def test_slider_crank() -> None:
     """σ predicts the amplitude at least three times as well as Re λ."""
     example = run("slider_crank")
     assert example["corrected"] < 0.015 and example["frozen"] > 3.0 * example["corrected"]
-    assert example["mean"] == pytest.approx(example["exponents"].growth_rate, rel=0.03)
+    assert example["mean"] == pytest.approx(example["exponents"].growth_rate.max(), rel=0.03)
 
 
 def test_spin_up() -> None:
@@ -204,7 +204,7 @@ def test_rotor_damper_out() -> None:
     example = run("rotor_damper_out")
     assert example["found"] == pytest.approx(example["exact"], abs=1e-9)
     assert_allclose(
-        [example["found"], example["modes"].growth_rate], [-0.329525, 0.322031], atol=1e-6
+        [example["found"], example["modes"].growth_rate.max()], [-0.329525, 0.322031], atol=1e-6
     )
     broken = example["broken"]
     times = broken.period * np.arange(32) / 32

@@ -143,6 +143,7 @@ def changes(mechanism: Mechanism, prestress: object) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::assembly.PlausibilityWarning")
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_is_the_derivative_of_nonlinear_by_the_loads(name: str) -> None:
@@ -160,6 +161,7 @@ def test_is_the_derivative_of_nonlinear_by_the_loads(name: str) -> None:
             np.tensordot(weights, [values[part] for values in series], 1)
             for series in (nonlinear, first)
         )
+        # The weights of both series sum to 1,012, of differences of two matrices to one ε each.
         round_off = 1e-12 * abs(getattr(rest, part)).max()
         atol = 1e-6 * abs(slope).max() + round_off
         np.testing.assert_allclose(found, slope, rtol=0.0, atol=atol)
@@ -298,6 +300,7 @@ def test_error_estimate_is_that_of_the_same_beam_as_a_body() -> None:
         soft_arm(40.0).freeze(0.0, prestress="first-order")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drive", [{"held": False}, {"stiffness": 0.0, "damping": 1.0}])
 def test_a_mechanism_that_is_free_to_move_is_refused(drive: dict[str, float]) -> None:
     """Whatever round-off makes of the last pivot of its stiffness: twelve machines."""

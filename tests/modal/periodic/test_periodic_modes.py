@@ -99,6 +99,7 @@ def test_decaying_modes_are_not_lost_in_the_growing_ones() -> None:
     assert found.participation.max("harmonic").min() > 1.0 - 1e-7
 
 
+@pytest.mark.slow
 def test_tracks_of_an_unstable_rotor() -> None:
     """The growth rates are those of single analyses, and the modes go on through crossings."""
     speeds = np.linspace(20.0, 32.0, 5)
@@ -112,7 +113,7 @@ def test_tracks_of_an_unstable_rotor() -> None:
         model = rotor(speed)
         found = modal.floquet(model, model.period)
         largest = tracks["growth_rate"].values[n].max()
-        assert largest == pytest.approx(found.growth_rate, abs=1e-8)
+        assert largest == pytest.approx(found.growth_rate.max(), abs=1e-8)
         np.testing.assert_allclose(
             np.sort(tracks["growth_rate"].values[n]), np.sort(found.exponents.real)[::2], atol=1e-7
         )
