@@ -108,12 +108,18 @@ def beside_points(ax: Axes, labels: Sequence[tuple[float, float, str]]) -> None:
 
 
 def _points(ax: Axes, data: object) -> NDArray[np.float64]:
-    """Places on the figure in points of 1/72 inch, after its layout."""
+    """Places on the figure in points of 1/72 inch."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    places = np.asarray(data, dtype=float).reshape(-1, 2)
+    return np.asarray(ax.transData.transform(places)) * 72.0 / figure.dpi
+
+
+def lay_out(ax: Axes) -> None:
+    """Give the axes the place that they have in the figure so far."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
-    places = np.asarray(data, dtype=float).reshape(-1, 2)
-    return np.asarray(ax.transData.transform(places)) * 72.0 / figure.dpi
 
 
 def _dense(curve: NDArray[np.float64]) -> NDArray[np.float64]:
