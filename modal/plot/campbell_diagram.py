@@ -15,7 +15,7 @@ from assembly.errors import InputError
 from modal.plot.axes import TRACKS, axes, check_result, distinct, key, legend_below, styles
 from modal.plot.colours import FLUTTER, ink
 from modal.plot.labels import axis_label
-from modal.plot.placement import End, beside_ends, beside_points
+from modal.plot.placement import End, beside_ends, beside_points, lay_out
 from modal.plot.track_curves import EVENT_MARKERS, label_of, rigid_modes
 from modal.tracking.dataset import events
 from modal.tracking.onsets import growth_floor
@@ -104,6 +104,7 @@ def campbell(
     for kind, spots in marks.items():
         marker, name = MARKED.get(kind, ("o", kind))
         drawn += ax.plot(*np.transpose(spots), marker, label=name, color=ink(), **MARK)
+    lay_out(ax)
     beside_ends(ax, ends)
     beside_points(ax, [(x, y, f"{x:.0f}") for spots in marks.values() for x, y in spots if y < top])
     if legend:

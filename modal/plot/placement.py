@@ -72,7 +72,8 @@ def spread(centres: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
             before, size = blocks.pop()
             mean, count = (mean * count + before * size) / (count + size), count + size
         blocks.append((mean, count))
-    return np.repeat([b[0] for b in blocks], [b[1] for b in blocks]) + gap * np.arange(len(centres))
+    means, counts = np.transpose(blocks) if blocks else np.zeros((2, 0))
+    return np.asarray(np.repeat(means, counts.astype(int)) + gap * np.arange(len(centres)))
 
 
 def beside_points(ax: Axes, labels: Sequence[tuple[float, float, str]]) -> None:
@@ -107,10 +108,18 @@ def beside_points(ax: Axes, labels: Sequence[tuple[float, float, str]]) -> None:
 
 
 def _points(ax: Axes, data: object) -> NDArray[np.float64]:
-    """Places on the figure in points of 1/72 inch, after its layout."""
-    ax.figure.draw_without_rendering()
+    """Places on the figure in points of 1/72 inch."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
     places = np.asarray(data, dtype=float).reshape(-1, 2)
-    return np.asarray(ax.transData.transform(places)) * 72.0 / ax.figure.dpi
+    return np.asarray(ax.transData.transform(places)) * 72.0 / figure.dpi
+
+
+def lay_out(ax: Axes) -> None:
+    """Give the axes the place that they have in the figure so far."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
 
 
 def _dense(curve: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -118,10 +127,10 @@ def _dense(curve: NDArray[np.float64]) -> NDArray[np.float64]:
     steps = np.hypot(*np.diff(curve, axis=0).T)
     at = np.concatenate([[0.0], np.cumsum(np.nan_to_num(steps))])
     if len(curve) < 2 or at[-1] == 0.0:
-        return curve[np.isfinite(curve).all(axis=1)]
+        return np.asarray(curve[np.isfinite(curve).all(axis=1)])
     fine = np.linspace(0.0, at[-1], 1 + min(2000, int(at[-1] / 2.0)))
     dense = np.column_stack([np.interp(fine, at, curve[:, k]) for k in range(2)])
-    return dense[np.isfinite(dense).all(axis=1)]
+    return np.asarray(dense[np.isfinite(dense).all(axis=1)])
 
 
 def _font_size() -> float:
