@@ -145,8 +145,10 @@ def solve(
         problem = ModeProblem(free, quadratic, chain, k, backend, backward_error, point, certify)
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
-        # The count that finds a crowd costs a factor: beyond BLOCK DOFs what the block method does.
-        block = point == 0.0 and backend == "slepc" and frozen.n > BLOCK
+        # The block method's modes of an undamped system at rest are real, in clusters too. The count
+        # that finds a crowd costs a factor: beyond BLOCK DOFs what the block method does.
+        at_rest = quadratic.conservative and quadratic.C.nnz == 0
+        block = point == 0.0 and backend == "slepc" and (at_rest or frozen.n > BLOCK)
         modes = _block(problem, seed) if block else None
         crowd = crowd_of(quadratic, chain) if point == 0.0 and modes is None else None
         if crowd is not None and frozen.n > SMALL:
