@@ -22,6 +22,7 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
+from assembly.system.frozen import FrozenSystem
 from modal.provenance.same_model import drawn_prints
 from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
 from modal.reduction.reduced_eigen import solve_matrices
@@ -39,6 +40,7 @@ from modal.tracking.snapshot import Snapshot, small_snapshots
 from modal.tracking.source import BasisError
 from modal.tracking.sources import Freeze, Kept
 from modal.tracking.stencil import Neighbourhood
+from modal.tracking.sweep import Sweep
 from modal.tracking.variation import Derivatives, Variation, variations
 from modal.types import Array, Complex, Index
 
@@ -53,10 +55,6 @@ STARTING = 1e-5  # relative singular values below which directions are left out 
 GROWING = 1e-3  # and of those that join it
 BLOCK_NUMBERS = 1 << 21  # entries of the matrices that are solved with together
 EPS = float(np.finfo(float).eps)
-
-
-class NotSmooth(Exception):
-    """The motion has no accurate polynomial, or the basis none of the accuracy."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +86,8 @@ class SmoothSource:
     around: the neighbourhood of the instants. checks, checked: instants and modes that a full solve
     verifies. kept(prints): the stored run that is continued, without training and checks. The
     instants are solved in blocks; where a block does not reach the accuracy, the basis grows, and
-    `carried` transforms earlier snapshots. Raises NotSmooth where the motion is of another kind,
-    AccuracyError when a full solve differs, BasisError at an instant that no basis holds."""
+    `carried` transforms earlier snapshots. Raises AccuracyError when a full solve differs,
+    BasisError where no basis holds the modes."""
 
     kind = "smooth motion"
     _table: ProjectedMotion
@@ -155,7 +153,7 @@ class SmoothSource:
             if self._accurate(modes, missing):
                 break
         else:
-            raise NotSmooth("the basis does not reach the accuracy")
+            raise BasisError("track: the basis does not reach the accuracy")
         self._project()
 
     def _on_basis(self, dense: Sequence[Array]) -> Triple:
@@ -198,7 +196,7 @@ class SmoothSource:
         W = np.hstack([W, U[:, sizes > least * sizes[0]][:, :most]])
         if 2 * W.shape[1] > len(W):
             if len(W) > WHOLE:
-                raise NotSmooth("the basis is no smaller than the model")
+                raise BasisError("track: the basis is no smaller than the model")
             W = np.eye(len(W))
         self._V = np.asarray(la.solve_triangular(self._root, W))
 
@@ -212,7 +210,7 @@ class SmoothSource:
         try:
             modes = solve_matrices(*small, self._count)
             if np.isnan(modes.eigenvalues).any():
-                raise NotSmooth("an instant has fewer modes than asked for")
+                raise BasisError("track: an instant has fewer modes than asked for")
             values = modes.eigenvalues
             right = modes.right / np.linalg.norm(modes.right, axis=1, keepdims=True)
             left = modes.left
@@ -223,7 +221,7 @@ class SmoothSource:
             dual, K = quadratic([A.T for A in full], values.conj(), u), full[2].dense()
             missing = _Missing(solved(K, residual), dual, K)
         except np.linalg.LinAlgError:
-            raise NotSmooth("the stiffness of an instant is singular") from None
+            raise BasisError("track: the stiffness of an instant is singular") from None
         by_basis = SAFETY * np.abs((missing.dual.conj() * missing.response).sum(axis=1))
         scale = _scale([A.norms() for A in full], np.abs(values))
         round_off = EPS * scale * np.linalg.norm(q, axis=1) * np.linalg.norm(u, axis=1)
@@ -251,7 +249,7 @@ class SmoothSource:
             ):
                 if lam is not None and lam.imag == 0.0:
                     # Those of D = bK accumulate at −1/b with the stiffest shapes of the mesh.
-                    raise NotSmooth("the basis misses overdamped modes")
+                    raise BasisError("track: the basis misses overdamped modes")
                 if lam is not None:
                     raise AccuracyError(
                         f"reduced basis: at t = {t:g} s the eigenvalues of the full problem and of "
@@ -276,16 +274,13 @@ class SmoothSource:
         ends = np.cumsum([len(block) for block in blocks])
         times = blocks[int(np.searchsorted(ends, place, side="right"))]
         before = self._V
-        try:
-            for _ in range(ROUNDS):
-                modes, missing, small = self._at_times(times)
-                if self._accurate(modes, missing):
-                    break
-                self._project()
-            else:
-                raise NotSmooth("the basis does not reach the accuracy")
-        except NotSmooth as fault:
-            raise BasisError(f"track: {fault}") from None
+        for _ in range(ROUNDS):
+            modes, missing, small = self._at_times(times)
+            if self._accurate(modes, missing):
+                break
+            self._project()
+        else:
+            raise BasisError("track: the basis does not reach the accuracy")
         if self._V is not before:
             self._embedding = (self._root @ self._V).T @ (self._root @ before)
             self.growths += 1
@@ -344,3 +339,17 @@ def _scale(sizes: Sequence[Array], size: Array) -> Array:
     """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ from the norms (P,) and sizes |λ| (P, K)."""
     mass, damping, stiffness = (each[:, None] for each in sizes)
     return np.asarray(mass * size**2 + damping * size + stiffness)
+
+
+def smooth_source(sweep: Sweep, first: FrozenSystem, *arguments: Any) -> SmoothSource | None:
+    """All instants of a small model on one basis; None where its motion is not of that kind.
+
+    first: the first instant. arguments: of SmoothSource, after `freeze`.
+    """
+    count = arguments[1]
+    if not hasattr(sweep.model, "freeze_many"):
+        return None
+    if not 2 * count <= first.n <= LARGEST or first.rigid.shape[1]:
+        return None
+    motion = InterpolatedMotion.of(sweep.model, *sweep.ends, summed=True, **sweep.constant)
+    return None if motion is None else SmoothSource(motion, sweep.freeze, *arguments)
