@@ -90,7 +90,7 @@ MUTANTS = [
         (f"{SHARP}::test_the_error_bound_of_a_basis_that_lacks_one_shape",),
     ),
     Mutant(
-        "smooth tracks: SAFETY 0.04", "modal/tracking/smooth_source.py",
+        "smooth tracks: SAFETY 0.04", "modal/tracking/smooth_space.py",
         "SAFETY = 4.0", "SAFETY = 0.04",
         (f"{SHARP}::test_the_bound_of_a_track_from_one_basis",),
     ),

@@ -10,38 +10,53 @@ from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
+import scipy.linalg as la
 
 from assembly.types import Inexact
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.reduced_eigen import SmallModes
+from modal.reduction.reduced_eigen import SmallModes, coordinate_frequencies
 from modal.reduction.residuals import Roles, dual_squares, roles_of_modes, sketched
 from modal.types import Array, Complex, Index
 
 
-class Instants(ABC):
-    """P points of a model on r coordinates.
-
-    mass, damping, stiffness (P, r, r). coefficients: of the operators of every part, by its name.
-    floor: below this |λ| a tolerance of eigenvalues is absolute, rad/s. resolved: rad/s, below
-    which the bases hold every reference mode; inf where they span everything.
-    """
+class SmallMatrices(ABC):
+    """The matrices (P, r, r) of P points on r coordinates."""
 
     mass: Array
     damping: Array
     stiffness: Array
+
+    @cached_property
+    def floor(self) -> float:
+        """Below this |λ| a tolerance of eigenvalues is absolute, rad/s: a hundredth of the first
+        frequency of the first point."""
+        K = self.stiffness[0]
+        squares = la.eigvalsh(0.5 * (K + K.T), self.mass[0])
+        return 0.01 * float(coordinate_frequencies(squares)[0])
+
+    @abstractmethod
+    def taken(self, index: Index) -> Self:
+        """Some of the points."""
+
+    def __len__(self) -> int:
+        return len(self.mass)
+
+
+class Instants(SmallMatrices):
+    """Points whose residuals are sketched.
+
+    coefficients: of the operators of every part, by its name. resolved: rad/s, below which the
+    bases hold every reference mode; inf where they span everything.
+    """
+
     coefficients: Mapping[str, Coefficients]
-    floor: float
     resolved: float
 
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
         """The parts that have bases."""
-
-    @abstractmethod
-    def taken(self, index: Index) -> Self:
-        """Some of the points."""
 
     @abstractmethod
     def roles(self, name: str, q: Inexact, v: Inexact, a: Inexact, adjoint: bool = False) -> Roles:
@@ -55,9 +70,6 @@ class Instants(ABC):
     @abstractmethod
     def sizes(self, name: str) -> tuple[Array, Array]:
         """`sizes` and `factors` of the products of a part (modal/reduction/product_sizes.py)."""
-
-    def __len__(self) -> int:
-        return len(self.mass)
 
     def dual_norms(self, lam: Complex, vectors: Complex, transposed: bool) -> Array:
         """√Σ_parts ‖K_ref⁻¹ρ‖_M ‖ρ‖_{M⁻¹} ≥ ‖ρ‖ dual to K_ref, (P, k), of modes, sketched."""
@@ -114,7 +126,7 @@ class BodyInstants(Instants):
         return {self.name: self.at}
 
     @property
-    def floor(self) -> float:  # type: ignore[override]
+    def floor(self) -> float:
         """A hundredth of the first elastic reference frequency."""
         rigid = self.projected.overlap.shape[0]
         return 0.01 * float(self.projected.frequency[min(rigid, self.projected.size - 1)])

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg as la
 
 from assembly.bodies.body import Prestress
 from assembly.bodies.reduced import ReducedBody, SmallOperator
@@ -38,7 +37,6 @@ from assembly.types import Inexact
 from modal.reduction.affine import Coefficients
 from modal.reduction.instants import Instants
 from modal.reduction.link_basis import LinkBasis
-from modal.reduction.reduced_eigen import coordinate_frequencies
 from modal.reduction.residuals import Roles, sketched
 from modal.types import Array, Index
 
@@ -154,13 +152,6 @@ class LinkInstants(Instants):
     def names(self) -> tuple[str, ...]:
         """The reduced links."""
         return tuple(self.bases)
-
-    @cached_property
-    def floor(self) -> float:  # type: ignore[override]
-        """A hundredth of the first frequency of the first instant."""
-        K = self.stiffness[0]
-        squares = la.eigvalsh(0.5 * (K + K.T), self.mass[0])
-        return 0.01 * float(coordinate_frequencies(squares)[0])
 
     @property
     def resolved(self) -> float:  # type: ignore[override]

@@ -23,7 +23,7 @@ from modal.reduction.affine import Freeze, Point
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import ErrorBounds, error_bounds
 from modal.reduction.growth import grown
-from modal.reduction.instants import Instants
+from modal.reduction.instants import Instants, SmallMatrices
 from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array, Complex, Index, Mask
 
@@ -51,7 +51,7 @@ class CertifiedModes:
     prescribed (P, k): the kinematics of the frame prescribe the mode; these are last.
     """
 
-    instants: Instants
+    instants: SmallMatrices
     modes: SmallModes
     bounds: ErrorBounds
     prescribed: Mask
@@ -153,6 +153,7 @@ class Space(ABC):
         """One round: dominant combinations of the failing residuals, right and left."""
         if self.complete:
             return False
+        assert isinstance(found.instants, Instants)
         added = grown(self.parts, found.instants, found.modes, self.accepted(found))
         self.refresh()
         return added > 0

@@ -17,7 +17,7 @@ from modal.eigen.zero_modes import with_zeros
 from modal.provenance.same_model import drawn_prints, family_prints
 from modal.reduction.affine import AffineFamily, Coefficients, Point, shares_operators
 from modal.reduction.body_space import BodySpace
-from modal.reduction.instants import Instants
+from modal.reduction.instants import SmallMatrices
 from modal.reduction.space import CertifiedModes, Family, Space, spread
 from modal.reduction.spot_check import spot_check
 from modal.tracking.snapshot import ModesLike, Snapshot, small_snapshots
@@ -210,9 +210,9 @@ class SpaceSource(ABC):
     def _embedding_of(self, before: Any) -> Array:
         """The vectors of an earlier space in the present coordinates."""
 
-    @abstractmethod
     def _near(self, values: Array) -> Array:
         """What depends on the value, of which differences are taken, (P, 3, ...)."""
+        raise NotImplementedError
 
     def _changes(self, order: Array, space: Space) -> Array:
         """Changes (3, P, m, m) of M, C + D and K in a space from those of what `_near` gives."""
@@ -323,29 +323,36 @@ class SpaceSource(ABC):
         return [replace(one, whirling=self._whirl.forms(one.right)) for one in made]
 
     def _variations(
-        self, made: list[Snapshot], at: Instants, space: Space
+        self, made: list[Snapshot], at: SmallMatrices, space: Space
     ) -> Sequence[Variation | None]:
         """Of instants with equally many modes; None where the model cannot be frozen next to
         one."""
-        stencils = [self._around.stencil(one.at, one.eigenvalues) for one in made]
-        changes = differences(stencils, self._near)
         out: list[Variation | None] = [None] * len(made)
-        index = [n for n, change in enumerate(changes) if change is not None]
-        if not index:
+        index, of_value = self._derivatives(made, at, space)
+        if of_value is None:
             return out
-        here = at.taken(np.array(index))
-        orders = np.stack([c for c in changes if c is not None], axis=2)
         lam = np.stack([made[n].eigenvalues for n in index])
         right, left = (np.stack([getattr(made[n], s) for n in index]) for s in ("right", "left"))
-        inside = space.coordinates
-        if inside is not None:
-            right, left = (inside.T @ vectors for vectors in (right, left))
-        value = np.stack([here.mass, here.damping, here.stiffness])
-        of_value = Derivatives.of(value, *(self._changes(order, space) for order in orders))
+        if space.coordinates is not None:
+            right, left = (space.coordinates.T @ vectors for vectors in (right, left))
         found = variations(of_value, lam, right, left, self._around.rate)
         for n, one in zip(index, found, strict=True):
             out[n] = one
         return out
+
+    def _derivatives(
+        self, made: list[Snapshot], at: SmallMatrices, space: Space
+    ) -> tuple[list[int], Derivatives | None]:
+        """The matrices of instants and their derivatives, and of which of them."""
+        stencils = [self._around.stencil(one.at, one.eigenvalues) for one in made]
+        changes = differences(stencils, self._near)
+        index = [n for n, change in enumerate(changes) if change is not None]
+        if not index:
+            return [], None
+        here = at.taken(np.array(index))
+        orders = np.stack([c for c in changes if c is not None], axis=2)
+        value = np.stack([here.mass, here.damping, here.stiffness])
+        return index, Derivatives.of(value, *(self._changes(order, space) for order in orders))
 
 
 class ReducedSource(SpaceSource):

@@ -126,8 +126,8 @@ def test_a_mechanism_goes_on_across_a_growth_of_its_basis(
     case: str, tmp_path: Path, stopping: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A basis of the first instants only grows at the second batch; stopped there and after it."""
-    monkeypatch.setattr(smooth_source, "_spread", lambda count, wanted: np.arange(2))
-    monkeypatch.setattr(smooth_source, "BLOCK_NUMBERS", 1 << 19)  # two blocks
+    n = CRANK.freeze(0.0).n
+    monkeypatch.setattr(smooth_source, "BLOCK_NUMBERS", 35 * n**2)  # two blocks
     monkeypatch.setattr(sources, "spread", lambda count, wanted: np.arange(1))
     batch, tolerance = {"smooth": (35, 1e-5), "links": (50, 1e-7)}[case]
     times = np.concatenate([np.linspace(0.0, 1e-5, batch), np.linspace(0.01, 0.03, batch)])
