@@ -32,7 +32,7 @@ APART = 16.0  # distance of two groups, in rates of the motion 2π/T, from which
 ROUNDS = 30
 FALLING = 0.7  # of the coupling, from one round to the next
 ACCURACY = 1e-10  # of log μ
-TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may have
+TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may have; of log μ: of B
 WORST_CONDITION = 1e6  # of the projected reference shapes
 LARGEST_GROUP = 40
 EPS = float(np.finfo(float).eps)
@@ -71,7 +71,10 @@ def decoupled_modes(
         if not found.usable:
             return None
         if found.smooth:
-            return found.modes() if found.settle() else None
+            if not found.settle():
+                return None
+            if found.resolved():
+                return found.modes()
         samples *= 2
     return None
 
@@ -84,7 +87,8 @@ class _Decoupling:
     ) -> None:
         self.accuracy = accuracy
         self.period, self.rate = period, 2.0 * np.pi / period
-        self.A = A.many(t0 + period * np.arange(samples) / samples)
+        self.A_at = lambda times: A.many(t0 + times)
+        self.A = self.A_at(period * np.arange(samples) / samples)
         values, shapes = np.linalg.eig(self.A)
         order, closing = _followed(values)
         values = np.take_along_axis(values, order, 1)
@@ -154,6 +158,21 @@ class _Decoupling:
             self.X = self.X + self.X @ (V @ W @ inverse)
         return False
 
+    def resolved(self) -> bool:
+        """Whether B of the polynomials X, halfway between the instants, is that of the polynomial
+        through B: the exponents are those of the second, for the motion of the first."""
+        count = len(self.X)
+        waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)[:, None, None]
+        half = np.exp(waves * self.period / (2 * count))
+        # The highest wave is a cosine: zero halfway, and its slope too small to matter if resolved.
+        half[count // 2] = waves[count // 2] = 0.0
+        terms = half * np.fft.fft(self.X, axis=0)
+        X, rate = np.fft.ifft(terms, axis=0), np.fft.ifft(waves * terms, axis=0)
+        A = self.A_at(self.period * (np.arange(count) + 0.5) / count)
+        B = np.fft.ifft(half * np.fft.fft(self.B, axis=0), axis=0)
+        self.unresolved = np.linalg.solve(X, A @ X - rate) - B
+        return bool(np.abs(self.unresolved).max() * self.period <= TAIL)
+
     def _same(self) -> Array:
         """Which pairs of columns are of one group (N, N)."""
         label = np.empty(self.X.shape[2], dtype=np.intp)
@@ -202,6 +221,7 @@ class _Decoupling:
         half = np.abs(diagonal.mean(axis=0) - diagonal[::2].mean(axis=0))
         spread = np.maximum(np.ptp(np.abs(diagonal), axis=0), np.finfo(float).tiny)
         error = error + T * half * np.minimum(half / spread, 1.0)
+        error += T * np.abs(np.diagonal(self.unresolved, axis1=1, axis2=2).mean(axis=0))
         for group in self.groups:
             B = self.B[np.ix_(np.arange(len(self.B)), group, group)]
             middle = np.trace(B.mean(axis=0)) / len(group)
@@ -214,7 +234,9 @@ class _Decoupling:
                 own = propagator_factors(waves, 0.0, T, self.accuracy)
             except ConvergenceError:
                 return None
-            found = product_modes(own.matrices, own.errors)
+            block = self.unresolved[np.ix_(np.arange(len(B)), group, group)]
+            unresolved = T * np.linalg.norm(block, 2, axis=(1, 2)).mean() / len(own.errors)
+            found = product_modes(own.matrices, own.errors + unresolved)
             logs[group] = found.logs + middle * T
             error[group] += found.error
             vectors[:, group] = vectors[:, group] @ found.vectors

@@ -28,7 +28,7 @@ DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 APART = ("mistakes", "roles")  # have tests of their own
 PRINTED = re.compile(r"^```text\n", re.MULTILINE)
-LONG = "tutorial"  # of the pages, the one that takes more than ten seconds
+LONG = ("tutorial", "own_model", "mechanisms")  # of the pages, those that take many seconds
 PAGES = [
     path
     for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
@@ -86,7 +86,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str,
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(page.stem, marks=pytest.mark.slow if page.stem == LONG else ())
+        pytest.param(page.stem, marks=pytest.mark.slow if page.stem in LONG else ())
         for page in PAGES
     ],
 )

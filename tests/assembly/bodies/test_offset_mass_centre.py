@@ -70,6 +70,7 @@ def test_a_turning_blade_without_rotary_inertia_keeps_its_first_moments() -> Non
     np.testing.assert_allclose((4.0 * fine - coarse) / 3.0, truth, rtol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theory", ["timoshenko", "euler-bernoulli"])
 @pytest.mark.parametrize("prestress", ["linear", "first-order", "nonlinear"])
 def test_mass_lumped_at_its_centre_has_no_rotary_inertia_to_leave_out(

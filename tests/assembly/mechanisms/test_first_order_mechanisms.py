@@ -143,6 +143,7 @@ def changes(mechanism: Mechanism, prestress: object) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::assembly.PlausibilityWarning")
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_is_the_derivative_of_nonlinear_by_the_loads(name: str) -> None:
@@ -298,6 +299,7 @@ def test_error_estimate_is_that_of_the_same_beam_as_a_body() -> None:
         soft_arm(40.0).freeze(0.0, prestress="first-order")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drive", [{"held": False}, {"stiffness": 0.0, "damping": 1.0}])
 def test_a_mechanism_that_is_free_to_move_is_refused(drive: dict[str, float]) -> None:
     """Whatever round-off makes of the last pivot of its stiffness: twelve machines."""

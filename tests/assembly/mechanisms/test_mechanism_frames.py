@@ -138,6 +138,7 @@ def turning_slider_crank(coordinates: dict[str, str], held: bool) -> assembly.Me
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held", [True, False])
 def test_floquet_multipliers_do_not_depend_on_the_frame(held: bool) -> None:
     """T repeats after a period, so the monodromies of two frames are similar.

@@ -81,6 +81,7 @@ def test_mass_and_damping_about_the_trim(exact: Deflected, trim: assembly.Trim) 
     assert_allclose(trim.system.damping.toarray(), C, atol=1e-8 * np.abs(C).max())
 
 
+@pytest.mark.slow
 def test_stiffness_about_the_trim_is_the_tangent_there(
     exact: Deflected, trim: assembly.Trim
 ) -> None:

@@ -200,6 +200,7 @@ def test_rate_of_turns_ignores_harmonics() -> None:
     assert np.isnan(rate_of_turns(t[:20], c[:20], 2))
 
 
+@pytest.mark.slow
 def test_a_moving_body_about_its_stretched_shape() -> None:
     """The trim is in equilibrium, its modes are those of prestress="nonlinear"; the amplitude is
     the largest displacement of the shape, and the axial vibration is not started."""

@@ -116,6 +116,7 @@ def test_inertia_next_to_a_cluster(gap: float) -> None:
     assert inertia_count(quadratic, omega[6] * (1.0 + gap)) == 3 + 6 + 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INSTANTS)
 def test_contour_counts_every_eigenvalue_inside(name: str) -> None:
     """Nothing known beforehand, everything known, and half of it: always LAPACK's number."""
@@ -149,6 +150,7 @@ def oscillators(eigenvalues: Complex) -> Quadratic:
     return Quadratic.of(M, C, sp.diags(np.abs(eigenvalues) ** 2, format="csr"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [1e-1, 1e-3, 1e-5])
 def test_members_of_a_cluster_at_the_circle_do_not_hide(gap: float) -> None:
     """One, two or three of five equal eigenvalues missed just inside the circle: each is counted.

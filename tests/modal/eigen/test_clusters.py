@@ -47,6 +47,7 @@ def clustered(seed: int) -> tuple[FrozenSystem, np.ndarray]:
     ), expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_no_mode_of_a_cluster_is_missed_or_doubled(backend: str) -> None:
     """Random gyroscopic problems, clusters down to 1e-8 relative: every frequency, once."""

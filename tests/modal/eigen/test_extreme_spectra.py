@@ -56,6 +56,7 @@ def test_overdamped_systems_have_two_real_modes_for_every_unknown(backend: str) 
     np.testing.assert_allclose(np.abs(around - (-5.0 + 0.5j)), nearest, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("nulls", [1, 16, 17, 40])
 def test_a_null_space_of_any_size_is_found(backend: str, nulls: int) -> None:

@@ -18,6 +18,7 @@ from modal.eigen.solvers.window import least_gain
 from tests.support.quadratics import STRUCTURES, free, gyroscopic
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["scipy", "slepc"])
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_modes_nearest_a_target_are_those_of_the_whole_spectrum(name: str, backend: str) -> None:
@@ -76,6 +77,7 @@ def test_wide_windows_take_few_solves() -> None:
         assert modes.solves <= 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["dense", "scipy", "slepc"])
 @pytest.mark.parametrize("coupled", [False, True])
 def test_zeros_of_imported_matrices_are_not_modes_near_a_target(

@@ -159,6 +159,7 @@ def shown_shape(page: Any, body: str) -> np.ndarray:
     return np.array([moved[node == n].mean(axis=0) for n in np.unique(node)])
 
 
+@pytest.mark.slow
 def test_the_page_asks_for_nothing(running: Any, page_file: Path) -> None:
     with opened(running, page_file, **STILL) as page:
         page.wait_for_selector(".fm-values dd")
@@ -168,6 +169,7 @@ def test_the_page_asks_for_nothing(running: Any, page_file: Path) -> None:
         assert page.faults == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("instant", "mode"), [(3, 0), (8, 2), (11, 1)])
 def test_pointing_at_a_curve_shows_its_values(
     page: Any, tracks: xr.Dataset, instant: int, mode: int

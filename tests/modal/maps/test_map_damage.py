@@ -107,7 +107,10 @@ CHUNKS = {
 DAMAGES = (truncated, emptied, deleted, flipped, zero_filled, longer, another, a_folder)
 # The chunk of another tile does no damage where tiles are alike, and has another size at the end.
 CASES = [
-    pytest.param(chunk, damage, id=f"{damage.__name__}-{name}")
+    pytest.param(
+        chunk, damage, id=f"{damage.__name__}-{name}",
+        marks=() if damage is flipped else pytest.mark.slow,
+    )
     for damage in DAMAGES
     for name, chunk in CHUNKS.items()
     if damage is not another or not ("2/2" in chunk or name == "done")

@@ -220,6 +220,7 @@ def test_a_chart_of_another_period_or_breaks_is_refused(tmp_path: Path) -> None:
         hill_chart(mathieu, np.pi, breaks=[1.0], **CHART, **options)
 
 
+@pytest.mark.slow
 def test_a_chart_of_a_model_that_freezes_is_known_by_its_matrices(tmp_path: Path) -> None:
     class Pendulum:
         def __init__(self, a: float, q: float, c: float) -> None:

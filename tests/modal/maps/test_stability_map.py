@@ -103,6 +103,7 @@ def test_map_of_a_blade_equals_full_solves() -> None:
     assert float((grid.error_bound / np.maximum(grid.growth_rate, 1e3)).max()) < 1e-5
 
 
+@pytest.mark.slow
 def test_verdicts_do_not_depend_on_the_tolerance() -> None:
     """Growth rates of 1e-9 |λ| (undamped blade, Euler term) are not lost in coarse bounds."""
     axes = dict(omega=np.linspace(0.0, 300.0, 11), epsilon=np.linspace(-3e3, 3e3, 12))

@@ -128,6 +128,7 @@ def test_an_error_larger_than_the_growth_decides_nothing() -> None:
     assert open_ended.verdict == "stable" and open_ended.growth_bound == pytest.approx(-0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instants, k", [([0.0], 2), ([0.0], 3), ([0.0, 0.3], 1), (None, 1)])
 def test_the_error_of_a_reduced_model_holds_what_the_basis_leaves_out(
     instants: list[float] | None, k: int

@@ -63,6 +63,7 @@ def worst_ratio(chart: Any, family: Any, points: list[tuple[int, int]]) -> float
     return max(ratios)
 
 
+@pytest.mark.slow
 def test_speed_by_damping_agrees_with_full_floquet_within_the_bounds() -> None:
     speeds, dampings = np.linspace(1500.0, 9000.0, 6), np.linspace(0.2, 3.0, 4)
     chart = hill_chart(slider_crank, turning, k=2, speed_rpm=speeds, damping=dampings)
@@ -71,6 +72,7 @@ def test_speed_by_damping_agrees_with_full_floquet_within_the_bounds() -> None:
     assert worst_ratio(chart, slider_crank, [(0, 1), (3, 0), (5, 3)]) <= 1.0
 
 
+@pytest.mark.slow
 def test_crank_ratio_agrees_with_full_floquet_within_the_bounds() -> None:
     def family(crank: float, slider: float) -> Mechanism:
         return model(
@@ -91,6 +93,7 @@ def elastic(speed_rpm: float, damping: float) -> Mechanism:
     return model(speed_rpm=speed_rpm, elements=3, rayleigh=(0.0, 1e-6 * damping))
 
 
+@pytest.mark.slow
 def test_panels_with_fast_shapes_eliminated_agree_with_all_shapes() -> None:
     speeds, dampings = np.linspace(300.0, 1200.0, 4), np.linspace(0.5, 4.0, 4)
     grid = Grid(elastic, dict(speed_rpm=speeds, damping=dampings), {})
@@ -133,6 +136,7 @@ class Beats:
         return assembly.FrozenSystem(M=np.eye(2), D=0.05 * np.eye(2), K=K)
 
 
+@pytest.mark.slow
 def test_unfinished_chart_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     axes: dict[str, Any] = dict(a=np.linspace(0.3, 4.6, 4), q=np.linspace(0.2, 1.4, 4))
     whole = hill_chart(Beats, 2.0 * np.pi, **axes)

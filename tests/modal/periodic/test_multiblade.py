@@ -29,6 +29,7 @@ HAMMOND = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rpm", sorted(HAMMOND))
 def test_four_columns_of_hammonds_rotor(rpm: float) -> None:
     whole, floquet, averaged, frozen = HAMMOND[rpm]
@@ -47,6 +48,7 @@ def test_four_columns_of_hammonds_rotor(rpm: float) -> None:
     assert ("multiblade: stable" in said and "frozen: stable" in said) == (floquet > 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, 4, 5, 6])
 def test_multiblade_modes_are_floquet_modes_where_the_blades_are_alike(count: int) -> None:
     """Also of a support that is not isotropic: constant in multiblade coordinates."""

@@ -99,6 +99,7 @@ def test_decaying_modes_are_not_lost_in_the_growing_ones() -> None:
     assert found.participation.max("harmonic").min() > 1.0 - 1e-7
 
 
+@pytest.mark.slow
 def test_tracks_of_an_unstable_rotor() -> None:
     """The growth rates are those of single analyses, and the modes go on through crossings."""
     speeds = np.linspace(20.0, 32.0, 5)

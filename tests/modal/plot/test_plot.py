@@ -106,6 +106,7 @@ def test_growth_rates_of_many_modes_look_as_their_frequencies(rotor: assembly.Ro
     assert looks[0] == looks[1] and len(set(looks[0])) == 10
 
 
+@pytest.mark.slow
 def test_many_modes_get_a_colour_bar_in_place_of_a_legend() -> None:
     at = np.linspace(0.0, 1.0, 5)
     many = xr.Dataset(

@@ -36,6 +36,7 @@ def test_a_skew_ratio_is_bounded_closely(seed: int) -> None:
     assert true <= bound <= 1.3 * true
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("starts, steps", [(1, 24), (STARTS, STARTED_STEPS)])
 def test_bounds_beside_known_vectors_contain_all_ratios(seed: int, starts: int, steps: int) -> None:

@@ -42,6 +42,7 @@ def test_a_track_is_made_again_from_its_dataset_alone(
     assert main(["rerun", "again/tracks.nc", "--out", "third"]) == 0
 
 
+@pytest.mark.slow
 def test_maps_and_studies_are_made_again(blade: Path) -> None:
     axes = ["--x", "omega=0:90:3", "--y", "epsilon=-9:9:3", "--modes", "1"]
     assert main(["map", "blade.toml", *axes, "--out", "m"]) == 0

@@ -72,6 +72,7 @@ def shapes(model: MovingBody) -> tuple[Array, Array]:
     return 1e-5 * q.real, 1e-5 * v.real
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name", "clamped"),
     [
@@ -107,6 +108,7 @@ def test_a_transient_on_a_basis_states_its_error(
     assert work <= 0.01 * full.energy.max()
 
 
+@pytest.mark.slow
 def test_a_tolerance_holds_for_steps_and_basis_together(in_full_order: Any) -> None:
     model, span = moving("ramp"), (0.0, 1e-3)
     start = shapes(model)
@@ -186,6 +188,7 @@ class Series:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (20.0, 1e-6)])
 def test_exponents_of_a_swinging_body_agree_with_full_order(
     damping: tuple[float, float], in_full_order: Any
@@ -202,6 +205,7 @@ def test_exponents_of_a_swinging_body_agree_with_full_order(
     assert found.error.max() <= 1e-5 * np.abs(found.eigenvalues).max()
 
 
+@pytest.mark.slow
 def test_operators_that_appear_later_are_projected(in_full_order: Any) -> None:
     """The Euler terms of a motion that accelerates between two instants of the training."""
 
@@ -229,6 +233,7 @@ def test_operators_that_appear_later_are_projected(in_full_order: Any) -> None:
     assert error <= 1e-3 * size(moving("spin"), full.displacement)
 
 
+@pytest.mark.slow
 def test_a_chart_of_a_body_agrees_with_its_points(in_full_order: Any) -> None:
     """Fast shapes, which the chart knows badly, do not spoil the bounds of the slow ones."""
     body = block(6, 1, 1, size=(1.0, 0.05, 0.05)).with_damping(5.0, 1e-6)

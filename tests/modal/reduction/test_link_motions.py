@@ -16,6 +16,7 @@ K = 2
 SMALLEST = -18.0  # log |μ| that the full monodromy still resolves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("speed", "damping"),
     [
@@ -42,6 +43,7 @@ def test_exponents_of_a_solid_rod_agree_with_full_order_within_their_errors(
     assert found.is_stable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (50.0, 2e-6)])
 def test_a_transient_from_a_bent_rod_states_its_error_by_the_basis(
     damping: tuple[float, float], monkeypatch: pytest.MonkeyPatch

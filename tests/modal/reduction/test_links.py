@@ -199,6 +199,7 @@ def test_a_track_does_not_depend_on_earlier_ones() -> None:
     assert np.array_equal(again.eigenvalue, alone.eigenvalue)
 
 
+@pytest.mark.slow
 def test_a_transient_agrees_with_that_of_the_full_mechanism(machine: assembly.Mechanism) -> None:
     n = machine.freeze(0.0).n
     mode = modal.solve(machine.freeze_many([0.0])[0], k=1)
@@ -213,6 +214,7 @@ def test_a_transient_agrees_with_that_of_the_full_mechanism(machine: assembly.Me
     assert np.abs(on_links.displacement - full.displacement).max() <= 1e-4 * size
 
 
+@pytest.mark.slow
 def test_a_map_over_speed_and_position_agrees_with_full_solves() -> None:
     make = solid_slider_crank((6, 1, 1))
 

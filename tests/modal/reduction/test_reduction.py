@@ -39,6 +39,7 @@ def assert_bounded(found: Sweep, point: int, reference: np.ndarray, k: int, nois
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-7])
 @pytest.mark.parametrize("kind", KINDS)
 def test_error_bounds_hold_on_random_families(kind: str, tolerance: float) -> None:

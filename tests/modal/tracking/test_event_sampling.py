@@ -63,6 +63,7 @@ def assert_same(found: list[Any], expected: list[Any], span: float) -> None:
         assert one[2] == pytest.approx(other[2], abs=2e-4 * span)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [7, 200])
 def test_undamped_slider_crank_of_the_manual(manual_slider_crank: Any, count: int) -> None:
     """Nothing is damped, so nothing grows: every change of energy is breathing."""
@@ -75,6 +76,7 @@ def test_undamped_slider_crank_of_the_manual(manual_slider_crank: Any, count: in
     assert np.nanmax(np.abs(tracks["growth_rate"].values)) > 5.0  # Re λ breathes all the same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [7, 81])
 def test_undamped_slider_crank_of_two_elements_a_link(count: int) -> None:
     """Modes 4 and 5 veer four times a turn, as 400 instants show; nothing flutters."""
@@ -206,6 +208,7 @@ def test_growth_that_begins_and_ends_inside_one_step(count: int) -> None:
     assert_same(listed(tracks), expected, 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.0, 1e-3, 3e-2])
 @pytest.mark.parametrize("seed", range(4))
 def test_families_of_oscillators(gap: float, seed: int) -> None:
@@ -229,6 +232,7 @@ def ziegler(damping: float, p: float) -> FrozenSystem:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [7, 100])
 @pytest.mark.parametrize("up", [True, False])
 def test_flutter_and_divergence_of_the_damped_column(count: int, up: bool) -> None:
@@ -258,6 +262,7 @@ def test_flutter_and_divergence_of_the_damped_column(count: int, up: bool) -> No
         assert where["flutter onset"] == pytest.approx(diverges, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [7, 100])
 def test_campbell_diagram_of_a_blade(count: int) -> None:
     """The reduced basis: crossings of flap and chord bending where 400 speeds have them."""

@@ -145,6 +145,7 @@ def family(seed: int) -> tuple[Callable[[float], Matrices], float, int]:
     return arrays, 2.0 * np.pi / rate, n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_smooth_families(seed: int) -> None:
     """Never longer than 1.1 times the true time, as far as the record reaches."""
@@ -174,6 +175,7 @@ def cubed(t: float) -> Matrices:
 AFTER, BEFORE = np.arcsin(np.cbrt(2.0 * (1.05**2 - 1.0))), np.arcsin(np.cbrt(2.0 * (1 - 0.95**2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [7, 21, 101])
 @pytest.mark.parametrize(("low", "high", "due"), [(0.0, 4.0, AFTER), (-2.0, 1.0, BEFORE)])
 def test_where_two_derivatives_vanish(low: float, high: float, due: float, count: int) -> None:

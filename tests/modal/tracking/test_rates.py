@@ -264,6 +264,7 @@ class Periodic(Model):
         return np.eye(2), C, np.diag([4.0, 9.0]) + rate * J - speed**2 * np.eye(2)
 
 
+@pytest.mark.slow
 def test_mean_over_a_period_is_the_floquet_exponent() -> None:
     """Multipliers of the monodromy matrix by scipy; the mean of σ agrees to second order in the
     rate."""

@@ -24,6 +24,7 @@ def link(length: float) -> assembly.Body:
     return assembly.beam(length, section, assembly.steel, 3, planar=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", [damped(), four_bar(link)], ids=["slider-crank", "four bars"])
 def test_tracks_of_one_basis_are_those_of_full_solves(machine: assembly.Mechanism) -> None:
     """Every variable of the track, by SLEPc at every instant (backend="slepc")."""

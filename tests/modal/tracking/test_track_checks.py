@@ -134,6 +134,7 @@ def test_checks_that_are_no_number() -> None:
         modal.track(Shaft(), omega=SPEEDS, checks=-1)
 
 
+@pytest.mark.slow
 def test_a_basis_that_grows_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """From two speeds only: later blocks add vectors, and the tracks are those of full solves."""
     monkeypatch.setattr(sources, "TRAINING", 2)

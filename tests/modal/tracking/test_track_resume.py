@@ -70,6 +70,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, type[BaseExcepti
     return at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_that_goes_on_equals_an_unbroken_one(
     case: str, tmp_path: Path, stopping: Callable[..., None]
@@ -86,6 +87,7 @@ def test_a_run_that_goes_on_equals_an_unbroken_one(
         equal(modal.track(**CASES[case], store=store, resume=True), whole)  # finished already
 
 
+@pytest.mark.slow
 def test_it_goes_on_across_a_growth_of_the_basis(
     tmp_path: Path, stopping: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +123,7 @@ def test_it_goes_on_across_a_growth_of_the_basis(
         equal(modal.track(**given, store=tmp_path / str(count), resume=True), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["smooth", "links"])
 def test_a_mechanism_goes_on_across_a_growth_of_its_basis(
     case: str, tmp_path: Path, stopping: Callable[..., None], monkeypatch: pytest.MonkeyPatch
@@ -175,6 +178,7 @@ def finished(store: Path) -> int:
         return 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_another_run_is_refused_in_one_line(
     case: str, tmp_path: Path, stopping: Callable[..., None]
@@ -207,6 +211,7 @@ def test_another_run_is_refused_in_one_line(
     assert {p.name: p.read_bytes() for p in store.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_damaged_files_are_refused_in_one_line(
     tmp_path: Path, stopping: Callable[..., None]
 ) -> None:
@@ -256,6 +261,7 @@ def test_a_folder_of_something_else_stays(tmp_path: Path) -> None:
         modal.track(**CASES["reduced"], store=tmp_path / "thesis.txt")
 
 
+@pytest.mark.slow
 def test_without_resume_a_run_begins_again(tmp_path: Path, stopping: Callable[..., None]) -> None:
     stopping(60, KeyboardInterrupt)
     with pytest.raises(modal.TrackingInterrupted):

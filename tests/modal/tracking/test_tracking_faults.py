@@ -140,6 +140,7 @@ modes = 2
 )
 
 
+@pytest.mark.slow
 def test_command_line_writes_what_was_finished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ class Wandering:
         return FrozenSystem(M=np.eye(12), K=X @ np.diag(self.frequencies(s) ** 2) @ X.T)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("points", [15, 40])
 def test_a_row_is_one_branch_through_the_window_and_back(seed: int, points: int) -> None:

@@ -25,6 +25,7 @@ from tests.support.varying_model import VaryingModel, end_state, reference
 Array = NDArray[Any]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "formalism, method, tolerance",
     [("lagrange", None, 1e-4), ("hamilton", "midpoint", 1e-4), ("hamilton", "gauss4", 1e-8)],
