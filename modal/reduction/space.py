@@ -18,6 +18,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from assembly.errors import StorageError
 from assembly.system.frozen import FrozenSystem
 from modal.reduction.affine import Freeze, Point
 from modal.reduction.basis import ReducedBasis
@@ -212,9 +213,12 @@ class Space(ABC):
 
 
 def of_part(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The arrays of one part of a space."""
+    """The arrays of one part of a space. Raises StorageError where there are none."""
     start = f"{name}:"
-    return {k.removeprefix(start): value for k, value in arrays.items() if k.startswith(start)}
+    out = {k.removeprefix(start): value for k, value in arrays.items() if k.startswith(start)}
+    if not out:
+        raise StorageError("the stored run is of an earlier version; start it anew")
+    return out
 
 
 def spread(count: int, wanted: int) -> Index:
