@@ -18,13 +18,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.errors import StorageError
 from assembly.system.frozen import FrozenSystem
 from modal.reduction.affine import Freeze, Point
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import ErrorBounds, error_bounds
 from modal.reduction.growth import grown
-from modal.reduction.instants import Instants, SmallMatrices
+from modal.reduction.instants import BodyInstants, Instants, SmallMatrices
 from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array, Complex, Index, Mask
 
@@ -203,7 +202,7 @@ class Space(ABC):
         """All that another space of the same model needs to go on bit by bit from here."""
         arrays: dict[str, NDArray[np.generic]] = {"wanted": np.array([self.wanted])}
         for name, basis in self.parts.items():
-            arrays |= {f"{name}:{key}": array for key, array in basis.arrays().items()}
+            arrays |= {_start(name) + key: array for key, array in basis.arrays().items()}
         return arrays
 
     def destroy(self) -> None:
@@ -213,12 +212,14 @@ class Space(ABC):
 
 
 def of_part(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The arrays of one part of a space. Raises StorageError where there are none."""
-    start = f"{name}:"
-    out = {k.removeprefix(start): value for k, value in arrays.items() if k.startswith(start)}
-    if not out:
-        raise StorageError("the stored run is of an earlier version; start it anew")
-    return out
+    """The arrays of one part of a space."""
+    start = _start(name)
+    return {k.removeprefix(start): value for k, value in arrays.items() if k.startswith(start)}
+
+
+def _start(name: str) -> str:
+    """What the names of the arrays of a part begin with: nothing for a body."""
+    return "" if name == BodyInstants.name else f"{name}:"
 
 
 def spread(count: int, wanted: int) -> Index:

@@ -248,14 +248,16 @@ class SpaceSource(ABC):
         here = self._space.on(self._space.family.coefficients([{self._name: snapshot.at}]))
         return snapshot.carried(self._embedding, here.mass[0], here.damping[0])
 
-    def _train(self, points: Any, found: CertifiedModes | None = None) -> None:
+    def _train(self, points: Any, found: CertifiedModes | None = None) -> CertifiedModes:
         space = self._space
-        worst = space.worst(space.train(points, found))
+        found = space.train(points, found)
+        worst = space.worst(found)
         if worst > 1.0:
             raise BasisError(
                 f"track: an error bound stays {worst:.3g} times above the accuracy "
                 f"{self._accuracy:g} with a {space.description}"
             )
+        return found
 
     def _check(self, checks: int, checked: int | None) -> None:
         """Full-order verification of values of a seeded draw."""
@@ -283,24 +285,28 @@ class SpaceSource(ABC):
         size = self._block_size()
         index = np.arange(number * size, min((number + 1) * size, len(self._values)))
         values, points = self._values[index], self._points.take(index)
-        made = self._accurate(values, points)
+        made, found = self._accurate(values, points)
         if made is None:
             before = self._frame()
-            self._train(points)
+            found = self._train(points, found)
             self._settle()
             self._embedding = self._embedding_of(before)
             self.growths += 1
-            made = self._accurate(values, points)
+            made, _ = self._accurate(values, points, found)
             assert made is not None
         self._block = dict(zip(values.tolist(), made, strict=True))
 
-    def _accurate(self, values: Array, points: Any) -> list[Snapshot] | None:
-        """The snapshots of a block, by the smallest space that is accurate enough, if any is."""
+    def _accurate(
+        self, values: Array, points: Any, shared: CertifiedModes | None = None
+    ) -> tuple[list[Snapshot] | None, CertifiedModes | None]:
+        """The snapshots of a block, by the smallest space that is accurate enough, if any is, and
+        the modes on the shared space where they were needed. shared: these, if they are known."""
         for space in self._spaces(points):
-            found = space.solve(points)
+            known = shared if space is self._space else None
+            found = space.solve(points) if known is None else known
             if space.worst(found) <= 1.0:
-                return self._snapshots(values, points, space, found)
-        return None
+                return self._snapshots(values, points, space, found), None
+        return None, found
 
     def _snapshots(
         self, at: Array, points: Any, space: Space, found: CertifiedModes | None = None

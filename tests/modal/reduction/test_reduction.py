@@ -8,7 +8,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 import assembly
-from assembly.errors import SingularSystemError, StorageError
+from assembly.errors import SingularSystemError
 from assembly.linalg.mirror import symmetry_of
 from assembly.system.frozen import FrozenSystem
 from modal.proofs.couplings import orthonormal
@@ -318,15 +318,11 @@ def test_shapes_are_orthonormal_in_the_reference_stiffness() -> None:
     assert median == pytest.approx(np.median(la.eigvalsh(V.T @ K @ V)))
 
 
-def test_the_arrays_of_another_version_are_refused() -> None:
-    """In one line, by the error of stores."""
+def test_a_stored_space_goes_on_bit_by_bit() -> None:
     model = Chain(5)
     family = AffineFamily(lambda p: model.freeze(**p), dict(omega=0.1))
     at = family.coefficients([dict(omega=0.1), dict(omega=0.5)])
     space = BodySpace(family, at, 2)
     space.destroy()
-    earlier = {name.removeprefix("body:"): array for name, array in space.arrays().items()}
-    with pytest.raises(StorageError, match="earlier version"):
-        BodySpace(family, at, 2, stored=earlier)
     again = BodySpace(family, at, 2, stored=space.arrays())
     assert np.array_equal(again.solve(at).modes.eigenvalues, space.solve(at).modes.eigenvalues)
