@@ -26,7 +26,7 @@ SOLVING := assembly/linalg/test_factorization.py assembly/bodies/test_matrices.p
 NUMERICS := modal/proofs modal/eigen modal/reduction modal/maps assembly/mechanisms
 
 # The studies of the demo, the longest first.
-DEMO := slider-crank solid-rod rotating-blade
+DEMO := slider-crank rotating-blade solid-rod
 
 # $(call needs,MODULES,EXTRA): install an extra of pyproject.toml unless its modules are there
 needs = $(python) -c 'import $(subst $(space),$(comma),$(1))' 2>/dev/null \
@@ -36,7 +36,7 @@ in_workers = -n $(WORKERS) --dist loadgroup
 comma := ,
 space := $(subst ,, )
 
-.PHONY: help setup demo test slow complex kernels mutants lint types docs bench bench-large clean $(DEMO:%=study-%)
+.PHONY: help setup demo test slow complex wheel kernels mutants lint types docs bench bench-large clean $(DEMO:%=study-%)
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -63,6 +63,10 @@ slow: setup  ## run the slow tests
 complex: ## run the tests of solving and sweeping on a complex PETSc build, in .venv-complex
 	@tools/set-up .venv-complex complex
 	.venv-complex/bin/python -m pytest $(in_workers) -m "not slow" $(SOLVING:%=tests/%)
+
+wheel: setup  ## build sdist and wheel, check them, and try the wheel where PETSc is not installed
+	@$(call needs,twine,publish)
+	$(python) tools/try_wheel.py
 
 kernels: setup  ## run the numerical tests under four kinds of BLAS kernels and with perturbed model data
 	tools/kernels $(python) -m pytest -q $(in_workers) -m "not slow" $(NUMERICS:%=tests/%) $(PYTEST)

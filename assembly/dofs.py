@@ -56,6 +56,25 @@ class DofMap:
         component = np.tile(np.asarray(components, dtype=np.intp), count)
         return cls(coordinates, node, component)
 
+    @classmethod
+    def joined(cls, maps: Sequence[DofMap]) -> DofMap:
+        """Nodes and degrees of freedom of several, numbered in sequence.
+
+        Parameters
+        ----------
+        maps : sequence of DofMap
+
+        Returns
+        -------
+        DofMap
+        """
+        first = np.cumsum([0, *(len(m.coordinates) for m in maps)])
+        return cls(
+            np.concatenate([m.coordinates for m in maps]),
+            np.concatenate([m.node + k for m, k in zip(maps, first[:-1], strict=True)]),
+            np.concatenate([m.component for m in maps]),
+        )
+
     def __len__(self) -> int:
         return len(self.node)
 

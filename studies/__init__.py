@@ -9,6 +9,9 @@ import importlib
 from pathlib import Path
 from types import ModuleType
 
+from frozen_motion import check_names
+
+check_names()
 STUDIES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/study.py")))
 
 

@@ -10,7 +10,7 @@ IMPORT_NAMES = {"scikit-fem": "skfem"}
 
 
 def requirements(pyproject: Path) -> list[str]:
-    """The names of the project's run-time dependencies."""
+    """The names of the project's run-time dependencies, without PETSc and SLEPc."""
     project = tomllib.loads(pyproject.read_text())["project"]
     return [requirement.split(">=")[0] for requirement in project["dependencies"]]
 
@@ -40,7 +40,7 @@ def solve_with_mumps() -> float:
 
 def main() -> int:
     names = requirements(Path(__file__).parents[1] / "pyproject.toml")
-    for name in names:
+    for name in [*names, "petsc4py", "slepc4py"]:
         importlib.import_module(IMPORT_NAMES.get(name, name))
     residual = solve_with_mumps()
     if residual > 1e-12:

@@ -51,6 +51,7 @@ def main() -> None:
         "tracks-light": ((0, 24, 1), {**WIDE, "color_scheme": "light"}),
         "map-dark": ((1, 35 * 41 + 8, None), {**WIDE, "color_scheme": "dark"}),
         "phone": ((0, 12, 2), {**PHONE, "color_scheme": "light"}),
+        "phone-dark": ((1, 35 * 41 + 8, None), {**PHONE, "color_scheme": "dark"}),
     }
     with tempfile.TemporaryDirectory() as folder, browser() as running:
         page = modal.write_explorer(Path(folder) / "page.html", views())
@@ -60,7 +61,7 @@ def main() -> None:
                 shown.evaluate(POINT, list(chosen))
                 shown.wait_for_timeout(500)
                 picture = IMAGES / f"explorer-{name}.png"
-                if name == "phone":
+                if name.startswith("phone"):
                     shown.screenshot(path=picture)
                 else:
                     shown.locator(".fm").screenshot(path=picture)

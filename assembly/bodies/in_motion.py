@@ -5,11 +5,13 @@ In the frame of a body, which moves by the rigid motion,
     F(d, v, a) = f(d) + inertia of (d, v, a) + damping of v − loads of the motion,
 
 f of the elements at large displacement (`ElementFamily.internal_force`), inertia of the points
-where finite rotations carry them (`ElementFamily.rate_force`).
+where finite rotations carry them (`ElementFamily.rate_force`). The elements of one kind of all
+bodies are evaluated in one pass, each with the motion of its own body.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,124 +19,229 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.bodies.body import Body
+from assembly.dofs import DofMap
+from assembly.elements.family import ElementFamily
 from assembly.elements.large_rotation import spin_of
-from assembly.elements.moments import kinetic_energy, velocity_map
+from assembly.elements.moments import SIZE, kinetic_energy, velocity_map
 from assembly.elements.passage import Passage
-from assembly.types import Array
+from assembly.system.frozen import PARTS
+from assembly.types import Array, Index
+
+M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT = range(len(PARTS))
+# Part of each fixed matrix of a body, and which number of the motion multiplies it, of 1, ω (3),
+# the products ω_iω_j (6) and ε (3).
+FACTORS = 13
+FIXED = (
+    (M, D, K, *3 * (C,), *3 * (K_D,), *6 * (K_OMEGA2,), *3 * (K_EPSILON,)),
+    (0, 0, 0, 1, 2, 3, *range(1, FACTORS)),
+)
+
+
+class MovingBodies:
+    """Bodies of which each has a frame in motion, and their DOFs in sequence.
+
+    families: element families, each with its DOFs and the number of the body, or of each element's
+    body, whose motion counts. rows, cols: of the entries that matrices over all DOFs can have.
+    together: for each load, its body and its nodes, which it couples.
+    """
+
+    def __init__(self, bodies: Iterable[Body], together: Iterable[tuple[int, Index]] = ()) -> None:
+        self.bodies = tuple(bodies)
+        self.offsets = np.cumsum([0, *(body.size for body in self.bodies)])
+        self.size = int(self.offsets[-1])
+        self.body_of = np.repeat(np.arange(len(self.bodies)), np.diff(self.offsets))
+        self.first_node = np.cumsum([0, *(len(body.dofs.coordinates) for body in self.bodies)])
+        self.dofs = DofMap.joined([body.dofs for body in self.bodies])
+        self.families = list(self._joined())
+        self.rayleigh = np.array([body.rayleigh for body in self.bodies])
+        self.inertia_loads, self.damper_loads = (
+            np.concatenate([getattr(body.operators, name) for body in self.bodies])
+            for name in ("inertia_loads", "damper_loads")
+        )
+        fixed = [
+            (o.M, o.dampers, o.K, *(2.0 * A.tocsr() for A in o.G), *o.circulatory, *o.S, *o.G)
+            for o in (body.operators for body in self.bodies)
+        ]
+        blocks = [
+            sp.csr_matrix(sp.block_diag([A.tocsr() for A in each]))
+            for each in zip(*fixed, strict=True)
+        ]
+        # Entries: all pairs of DOFs of nodes that a matrix couples.
+        at = sp.csr_matrix((np.ones(self.size), (np.arange(self.size), self.dofs.node)))
+        coupled = at.T @ sum(abs(A) + abs(A.T) for A in blocks) @ at + sp.identity(at.shape[1])
+        for body, nodes in together:
+            row = np.zeros((1, at.shape[1]))
+            row[:, self.first_node[body] + nodes] = 1.0
+            coupled = coupled + sp.csr_matrix(row).T @ sp.csr_matrix(row)
+        whole = sp.csr_matrix(at @ coupled @ at.T)
+        whole.sort_indices()
+        self.rows = np.repeat(np.arange(self.size), np.diff(whole.indptr)).astype(np.intp)
+        self.cols, self._indptr = whole.indices.astype(np.intp), whole.indptr
+        self._keys = self.rows * self.size + self.cols
+        self.mirror = self.places(self.cols, self.rows)
+        spread = [self.spread(A) for A in blocks]
+        self._values = np.concatenate([values for _, values in spread])
+        self._slots, self._factors = (
+            np.concatenate(arrays)
+            for arrays in zip(
+                *(
+                    (part * len(self.rows) + slots, FACTORS * self.body_of[self.rows[slots]] + k)
+                    for part, k, (slots, _) in zip(*FIXED, spread, strict=True)
+                ),
+                strict=True,
+            )
+        )
+
+    def _joined(self) -> Iterator[tuple[ElementFamily, slice, Index | int]]:
+        """Families, those of one kind as one."""
+        kinds: dict[object, list[tuple[ElementFamily, int]]] = {}
+        for i, body in enumerate(self.bodies):
+            for family in body.families:
+                kinds.setdefault(family.kind, []).append((family, i))
+        for alike in kinds.values():
+            families, numbers = [f for f, _ in alike], np.array([i for _, i in alike])
+            if len(alike) == 1:
+                (i,) = numbers.tolist()
+                yield families[0], slice(self.offsets[i], self.offsets[i + 1]), i
+                continue
+            joint = families[0].joined(families, self.dofs, self.first_node[numbers])
+            counts = [len(f.map.connectivity) for f in families]  # type: ignore[attr-defined]
+            yield joint, slice(None), np.repeat(numbers, counts)
+
+    def spread(self, A: sp.csr_matrix, first: int = 0) -> tuple[Index, Array]:
+        """Places among the entries, and values, of a matrix over DOFs from number `first` on."""
+        A.sum_duplicates()
+        rows = np.repeat(np.arange(A.shape[0]) + first, np.diff(A.indptr))
+        return self.places(rows, A.indices + first), A.data
+
+    def places(self, rows: Index, cols: Index) -> Index:
+        """Where the entries of a matrix are among all."""
+        return np.searchsorted(self._keys, rows * self.size + cols)
+
+    def fixed(self, numbers: Array) -> Array:
+        """Values (parts, entries) of the matrices about the undeformed bodies, without prestress.
+
+        numbers (B, 13): of the motion, what multiplies the fixed matrices.
+        """
+        values, size = self._values * numbers.ravel()[self._factors], len(PARTS) * len(self.rows)
+        return np.bincount(self._slots, values, size).reshape(len(PARTS), -1)
+
+    def matrix(self, values: Array) -> sp.csr_matrix:
+        """The matrix (size, size) of values (entries,)."""
+        return sp.csr_matrix((values, self.cols, self._indptr), shape=(self.size, self.size))
 
 
 @dataclass(frozen=True)
-class BodyMotion:
-    """How a body's frame moves, and how its DOFs move in it.
+class BodiesMotion:
+    """How the frames of bodies move, and how their DOFs move in them.
 
-    twist (6,): v_O, ω. motion, loading (12,): coefficients of the motion and, weight included, of
-    what loads the body. path (3, n): displacements, velocities, accelerations.
+    twist (B, 6): v_O, ω. motion, loading (B, 12): coefficients of the motion and, weight included,
+    of what loads the bodies. path (3, n): displacements, velocities, accelerations.
     """
 
-    body: Body
+    stack: MovingBodies
     twist: Array
     motion: Array
     loading: Array
     path: Array
 
     @cached_property
+    def fixed(self) -> Array:
+        """Values (parts, entries) of the matrices about the undeformed bodies."""
+        one = np.ones((len(self.twist), 1))
+        return self.stack.fixed(np.hstack([one, self.twist[:, 3:], self.motion[:, :9]]))
+
+    @cached_property
     def moments(self) -> Array:
-        """Second moments (7, 7) of the mass: energy and momentum (`assembly.elements.moments`)."""
-        u, v, _ = self.path
-        parts = [f.inertia_moments(u, v, self.loading) for f in self.body.families]
-        return np.asarray(np.sum(parts, axis=0))
+        """Second moments (B, 7, 7) of the masses: energy and momentum
+        (`assembly.elements.moments`)."""
+        return self._moments(np.ones(len(self.stack.bodies)), 0.0)
+
+    def _moments(self, weights: Array, damping: float) -> Array:
+        """Σ over elements of their moments times the weight (B,) of their body and `damping` times
+        their family's damping in proportion to mass."""
+        out = np.zeros((len(self.stack.bodies), SIZE, SIZE))
+        for family, where, body in self.stack.families:
+            own = family.element_moments(*self.path[:2, where], self.loading[body])
+            share = weights[body] + damping * family.mass_damping
+            np.add.at(out, np.broadcast_to(body, len(own)), np.multiply(own.T, share).T)
+        return out
 
     @property
     def strain_energy(self) -> float:
         """J."""
-        families = self.body.families
-        return float(sum(f.strain_energy(self.path[0], self.loading) for f in families))
+        families = self.stack.families
+        return float(sum(f.strain_energy(self.path[0, s], self.loading[b]) for f, s, b in families))
 
-    @property
-    def passage(self) -> Passage:
-        u, v, a = self.path
-        return Passage(u, v, a, self.twist[3:], self.loading, self.body.rayleigh)
-
-
-def body_force(at: BodyMotion) -> Array:
-    """F (n,), N and N·m."""
-    body, ops, (u, v, a) = at.body, at.body.operators, at.path
-    force = ops.M @ a + ops.dampers @ v
-    for w, G, circulatory in zip(at.twist[3:], ops.G, ops.circulatory, strict=True):
-        if w:
-            force = force + w * (2.0 * (G @ v) + circulatory @ u)
-    for c, A in zip(at.motion[:9], (*ops.S, *ops.G), strict=True):
-        if c:
-            force = force + c * (A @ u)
-    passage = at.passage
-    for family in body.families:
-        force = force + family.internal_force(u, at.loading) + family.rate_force(passage)
-    return np.asarray(force - ops.inertia_loads @ at.loading - ops.damper_loads @ at.twist)
-
-
-def body_parts(at: BodyMotion, exact: bool = True) -> dict[str, sp.csr_matrix]:
-    """Named matrices (n, n): the derivatives of F by a (M), v (C, D) and u (all others).
-
-    K is that of the undeformed body and K_G what the tangent adds to it; its skew part, of inertia
-    loads that turn with their sections, is in K_epsilon. K_transport: of forces that v and a cause.
-    exact: without it M, C, D of the undeformed body, in a fraction of the time.
-    """
-    body, ops = at.body, at.body.operators
-    zero = sp.csr_matrix((body.size, body.size))
-    beyond = [family.rate_tangents(at.passage) for family in body.families if exact]
-    M, C, D, K_rates = (sum((b[k] for b in beyond), zero) for k in range(4))
-    K = ops.K.tocsr()
-    tangent = zero
-    for family in body.families:
-        tangent = tangent + family.tangent_stiffness(at.path[0], at.loading).tocsr()
-    extra = tangent - K
-    parts = dict(
-        M=ops.M.tocsr() + M,
-        C=C,
-        D=ops.dampers + D,
-        K=K,
-        K_epsilon=0.5 * (extra - extra.T) if np.any(at.loading[6:9]) else zero,
-        K_omega2=zero,
-        K_G=0.5 * (extra + extra.T),
-        K_D=zero,
-        K_transport=K_rates,
-    )
-    for w, G, A in zip(at.twist[3:], ops.G, ops.circulatory, strict=True):
-        parts["C"] = parts["C"] + 2.0 * w * G.tocsr()
-        parts["K_D"] = parts["K_D"] + w * A
-    for c, S in zip(at.motion[:6], ops.S, strict=True):
-        parts["K_omega2"] = parts["K_omega2"] + c * S.tocsr()
-    for c, G in zip(at.motion[6:9], ops.G, strict=True):
-        parts["K_epsilon"] = parts["K_epsilon"] + c * G.tocsr()
-    return {name: sp.csr_matrix(part) for name, part in parts.items()}
-
-
-def damping_power(at: BodyMotion) -> float:
-    """What the dampers of a body take from the absolute motion, W; it is never positive.
-
-    The forces of dampers are the part of F that is odd in the velocities relative to the frame,
-    apart from Coriolis forces, which do no work in it. Dampers against the surroundings and
-    damping in proportion to mass also do work on the motion of the frame.
-    """
-    body, (u, v, a) = at.body, at.path
-    if not body.dissipates:
-        return 0.0
-    here, back = (
-        body_force(replace(at, path=np.stack([u, sign * v, 0.0 * a]))) for sign in (1.0, -1.0)
-    )
-    power = -0.5 * float(v @ (here - back))
-    rigid = velocity_of_nodes(body, u, at.twist)
-    d = body.operators.d.tocsr()
-    power -= float(rigid @ (d @ (rigid + v)) + v @ (d @ rigid))
-    for family in body.families:
-        share = body.rayleigh[0] + family.mass_damping
-        if share:
-            A = family.inertia_moments(u, v, at.loading)
-            B = velocity_map(at.twist)
-            power -= share * float(np.sum((B @ A)[:, 4:] * np.eye(3))) - 2.0 * share * (
-                kinetic_energy(A, np.zeros(6))
+    def _passages(self) -> Iterator[tuple[ElementFamily, slice, Passage]]:
+        for family, where, body in self.stack.families:
+            rayleigh = self.stack.rayleigh[body].T
+            passage = Passage(
+                *self.path[:, where], self.twist[body, 3:], self.loading[body], tuple(rayleigh)
             )
-    return power
+            yield family, where, passage
+
+    @cached_property
+    def force(self) -> Array:
+        """F (n,), N and N·m."""
+        stack, (u, v, a), parts = self.stack, self.path, self.fixed
+        total = stack.matrix(parts[M]) @ a + stack.matrix(parts[C] + parts[D]) @ v
+        total = total + stack.matrix(parts[K_EPSILON] + parts[K_OMEGA2] + parts[K_D]) @ u
+        total -= np.einsum("nk,nk->n", stack.inertia_loads, self.loading[stack.body_of])
+        total -= np.einsum("nk,nk->n", stack.damper_loads, self.twist[stack.body_of])
+        for family, where, passage in self._passages():
+            total[where] += family.force(passage)
+        return np.asarray(total)
+
+    def parts(self, exact: bool = True) -> Array:
+        """Values (parts, entries): the derivatives of F by a (M), v (C, D) and u (all others).
+
+        K is that of the undeformed bodies and K_G what the tangent adds to it; its skew part, of
+        inertia loads that turn with their sections, is in K_epsilon. K_transport: of forces that v
+        and a cause. exact: without it M, C, D of the undeformed bodies, in a fraction of the time.
+        """
+        stack, values = self.stack, self.fixed.copy()
+        tangent = np.zeros(values.shape[1])
+        for family, where, passage in self._passages():
+            first = where.start or 0
+            if exact:
+                beyond, own = family.tangents(passage)
+                for part, A in zip((M, C, D, K_TRANSPORT), beyond, strict=True):
+                    slots, data = stack.spread(A, first)
+                    values[part, slots] += data
+            else:
+                own = family.tangent_stiffness(passage.u, passage.coefficients)
+            slots, data = stack.spread(own.tocsr(), first)
+            tangent[slots] += data
+        extra = tangent - values[K]
+        values[K_G] = 0.5 * (extra + extra[stack.mirror])
+        if np.any(self.loading[:, 6:9]):
+            values[K_EPSILON] += 0.5 * (extra - extra[stack.mirror])
+        return values
+
+    @cached_property
+    def damping_power(self) -> float:
+        """What the dampers of the bodies take from the absolute motion, W; it is never positive.
+
+        The forces of dampers are the part of F that is odd in the velocities relative to the frame,
+        apart from Coriolis forces, which do no work in it. Dampers against the surroundings and
+        damping in proportion to mass also do work on the motion of the frame.
+        """
+        stack, (u, v, a) = self.stack, self.path
+        if not any(body.dissipates for body in stack.bodies):
+            return 0.0
+        here, back = (
+            replace(self, path=np.stack([u, sign * v, 0.0 * a])).force for sign in (1.0, -1.0)
+        )
+        power = -0.5 * float(v @ (here - back))
+        shares = self._moments(stack.rayleigh[:, 0], 1.0)
+        for i, (body, A, twist) in enumerate(zip(stack.bodies, shares, self.twist, strict=True)):
+            own = slice(stack.offsets[i], stack.offsets[i + 1])
+            rigid, d = velocity_of_nodes(body, u[own], twist), body.operators.d.tocsr()
+            power -= float(rigid @ (d @ (rigid + v[own])) + v[own] @ (d @ rigid))
+            power -= float(np.sum((velocity_map(twist) @ A)[:, 4:] * np.eye(3)))
+            power += 2.0 * kinetic_energy(A, np.zeros(6))
+        return power
 
 
 def velocity_of_nodes(body: Body, u: Array, twist: Array) -> Array:

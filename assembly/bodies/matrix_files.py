@@ -21,6 +21,7 @@ from assembly.bodies.matrices import from_matrices
 from assembly.errors import InputError
 from assembly.mesh.abaqus_deck import node_table
 from assembly.mesh.text_files import read_text, regular_file
+from assembly.optional import optional
 from assembly.types import AnyArray, Array, Index
 
 DIRECTIONS = (1, 2, 3, 4, 5, 6)
@@ -136,10 +137,8 @@ def from_nastran(
     InputError
         For a file that cannot be used, or when pyyeti is not installed.
     """
-    try:
-        from pyyeti.nastran import bulk, op4 as reader  # noqa: I001
-    except ImportError:
-        raise InputError("Nastran OP4 files need the package pyyeti: pip install pyyeti") from None
+    nastran = [optional(f"pyyeti.nastran.{name}", "Nastran OP4 files") for name in ("bulk", "op4")]
+    bulk, reader = nastran
     op4, deck = regular_file(op4), regular_file(deck)
     try:
         stored = reader.load(str(op4), into="dct", sparse=True)

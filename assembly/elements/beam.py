@@ -23,14 +23,14 @@ from assembly.dofs import DofMap
 from assembly.elements.beam_shapes import BeamShapes, Stations, beyond, over, symmetric
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
+from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_beam import LargeBeam
-from assembly.elements.large_rotation import jacobian
-from assembly.elements.passage import Beyond, Displaced, Passage
+from assembly.elements.passage import Displaced
 from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index
 
 
-class BeamFamily(ElementFamily):
+class BeamFamily(FiniteMotion):
     """Beam elements between nodes connectivity (E, 2) of a body with DOFs `dofs`."""
 
     def __init__(self, dofs: DofMap, connectivity: Index, stations: Stations) -> None:
@@ -78,12 +78,13 @@ class BeamFamily(ElementFamily):
     def damping(self) -> sp.csr_matrix:
         return self.zero() if self.shapes.resistance is None else self.map.matrix(self._damping)
 
-    def _resistance(self, b: float) -> Array | None:
+    def _resistance(self, b: float | Array) -> Array | None:
         """Of the sections' damping and of b times their stiffness, (E, 6, 6); None without."""
         own = self.shapes.resistance
-        if not b:
+        if not np.any(b):
             return own
-        return b * self.shapes.rigidity + (0.0 if own is None else own)
+        stiff = np.asarray(b)[..., None, None] * self.shapes.rigidity
+        return np.asarray(stiff + (0.0 if own is None else own))
 
     def frame_stiffness(self) -> sp.csr_matrix:
         """Nothing: the elements strain in no rigid motion."""
@@ -150,24 +151,30 @@ class BeamFamily(ElementFamily):
     def _large(self) -> LargeBeam:
         return LargeBeam(self.shapes)
 
-    def _linear_inertia(self, coefficients: Array) -> Array:
-        """What the body itself counts as inertia stiffness, (E, 12, 12)."""
-        return np.asarray(np.einsum("eikj,k->eij", self._inertia[:, :, 1:], coefficients[:9]))
+    @property
+    def _forms(self) -> Array:  # type: ignore[override]
+        return self._inertia.transpose(0, 2, 1, 3)
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """Forces of the geometrically exact beam, and the inertia of rotated sections beyond the
-        linear one. Rotation vectors must stay below π, an element's own bend below 1 rad.
-        """
-        d = self.map.gather(u)
-        forces = self._large.forces(d, coefficients) + self.shapes.loads @ coefficients
-        return self.map.vector(forces - (self._linear_inertia(coefficients) @ d[..., None])[..., 0])
+    @property
+    def _unit_loads(self) -> Array:  # type: ignore[override]
+        return self.shapes.loads
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        tangent = self._large.tangent(self.map.gather(u), coefficients)
-        tangent = tangent - self._linear_inertia(coefficients)
-        if not np.any(coefficients[6:9]):
-            tangent = symmetric(tangent)
-        return self.map.matrix(tangent)
+    def check_range(self, d: Array) -> None:
+        self._large.check_range(d)
+
+    @property
+    def element_forces(self) -> Callable[..., AnyArray]:  # type: ignore[override]
+        return self._large.forces
+
+    def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:
+        stations = [f.stations for f in families]  # type: ignore[attr-defined]
+        nodes = [f.map.connectivity + k for f, k in zip(families, first, strict=True)]  # type: ignore[attr-defined]
+        return BeamFamily(dofs, np.concatenate(nodes), Stations.joined(stations))
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        st = self.stations
+        return BeamFamily, st.X.shape[1], len(st.inertia.parts), st.viscous is None
 
     def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
         """Of the elements' own tangent, less what `geometric` has, and M and D of bent elements."""
@@ -206,65 +213,5 @@ class BeamFamily(ElementFamily):
     def strain_energy(self, u: Array, coefficients: Array) -> float:
         return self._large.strain_energy(self.map.gather(u), coefficients)
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
         return self._large.moments(self.map.gather(u), self.map.gather(v), coefficients)
-
-    def _path(self, passage: Passage) -> tuple[Array, Array, Array]:
-        u, v, a = (self.map.gather(x) for x in (passage.u, passage.v, passage.a))
-        return u, v, a
-
-    def _linear_rates(self, omega: Array) -> tuple[Array, Array]:
-        """M and 2G(ω) of the elements, (E, 12, 12)."""
-        G = np.einsum("eikj,k->eij", self._inertia[:, :, 7:], 2.0 * omega)
-        return self._inertia[:, :, 0], 0.5 * (G - G.transpose(0, 2, 1))
-
-    def rate_force(self, passage: Passage) -> Array:
-        u, v, a = self._path(passage)
-        mass_damping, b = passage.rayleigh
-        M, C = self._linear_rates(passage.omega)
-        state = np.concatenate([u, v, a], axis=-1)
-        c = passage.coefficients
-        forces = self._large.rate_forces(state, passage.omega, c, mass_damping)
-        forces = forces - (M @ a[..., None] + C @ v[..., None])[..., 0]
-        resistance = self._resistance(b)
-        if resistance is not None:
-            forces = forces + self._large.viscous_forces(state[..., :24], c, resistance)
-            forces = forces - (self._damping @ v[..., None])[..., 0]
-        return self.map.vector(forces)
-
-    def rate_tangents(self, passage: Passage) -> Beyond:
-        u, v, a = self._path(passage)
-        mass_damping, b = passage.rayleigh
-        M, C = self._linear_rates(passage.omega)
-        omega, c = passage.omega, passage.coefficients
-        at, large = np.concatenate([u, v, a], axis=-1), self._large
-
-        def by(start: int, stop: int, work: Callable[[AnyArray], AnyArray]) -> Array:
-            def shifted(x: AnyArray) -> AnyArray:
-                still = np.broadcast_to(at, (*x.shape[:-1], at.shape[-1]))
-                return work(np.concatenate([still[..., :start], x, still[..., stop:]], axis=-1))
-
-            return jacobian(shifted, at[..., start:stop])
-
-        def inertia(state: AnyArray) -> AnyArray:
-            return large.rate_forces(state, omega, c)
-
-        D, resistance = np.zeros_like(M), self._resistance(b)
-        if mass_damping or resistance is not None:
-
-            def damping(state: AnyArray) -> AnyArray:
-                drag = large.rate_forces(state, 0.0 * omega, c, mass_damping)
-                drag = drag - large.rate_forces(state, 0.0 * omega, c)
-                if resistance is not None:
-                    drag = drag + large.viscous_forces(state[..., :24], c, resistance)
-                return np.asarray(drag)
-
-            D = symmetric(by(12, 24, damping))
-        by_a, by_v = symmetric(by(24, 36, inertia)), by(12, 24, inertia)
-        K = np.zeros_like(M)
-        if passage.rests:
-            by_v = 0.5 * (by_v - by_v.transpose(0, 2, 1))
-        else:
-            K = by(0, 12, inertia) + (by(0, 12, damping) if np.any(D) else 0.0)
-        matrices = (by_a - symmetric(M), by_v - C, D - self._damping, K)
-        return Beyond(*(self.map.matrix(matrix) for matrix in matrices))

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
+from assembly.elements.passage import Passage
 from assembly.types import Array, Index
 
 
@@ -50,3 +51,7 @@ class ElementMap:
     def gather(self, u: Array) -> Array:
         """The element values (E, d) of a global vector (size,), zero for absent DOFs."""
         return np.where(self._present, u[np.where(self._present, self.index, 0)], 0.0)
+
+    def path(self, passage: Passage) -> Array:
+        """Displacements, velocities and accelerations of the elements, (E, 3 d)."""
+        return np.concatenate([self.gather(x) for x in (passage.u, passage.v, passage.a)], axis=-1)

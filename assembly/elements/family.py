@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.dofs import DofMap
 from assembly.elements.moments import SIZE as MOMENTS
 from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.errors import InputError
@@ -125,6 +126,33 @@ class ElementFamily:
         See `assembly.elements.moments`.
         """
         return np.zeros((MOMENTS, MOMENTS))
+
+    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+        """Those of the elements apart, (E, 7, 7), where each can belong to another body."""
+        return self.inertia_moments(u, v, coefficients)[None]
+
+    @property
+    def kind(self) -> object:
+        """Families of equal kinds are evaluated as one (`joined`); by default each by itself."""
+        return id(self)
+
+    def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:
+        """One family of the elements of several of its kind, on the DOFs of all their bodies.
+
+        first: number of the first node of each family's body. Its laws take an `omega`,
+        coefficients and damping for each element.
+        """
+        raise NotImplementedError
+
+    def force(self, passage: Passage) -> Array:
+        """The sum (size,) of `internal_force` and `rate_force`."""
+        static = self.internal_force(passage.u, passage.coefficients)
+        return np.asarray(static + self.rate_force(passage))
+
+    def tangents(self, passage: Passage) -> tuple[Beyond, Any]:
+        """`rate_tangents` and `tangent_stiffness`."""
+        tangent = self.tangent_stiffness(passage.u, passage.coefficients)
+        return self.rate_tangents(passage), tangent
 
     def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
         """The derivatives of the matrices by s at the displacement s u, s = 0, u (size,).

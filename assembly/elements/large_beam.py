@@ -38,7 +38,6 @@ from assembly.elements.large_rotation import (
     inertia_gradient,
     jacobian,
     moved_by,
-    rate_gradient,
     relative_turn,
     spin_inverse_transposed,
     spin_of,
@@ -47,7 +46,7 @@ from assembly.elements.large_rotation import (
     turned_by,
 )
 from assembly.elements.moments import section_moments
-from assembly.elements.taylor import Taylor, cross
+from assembly.elements.taylor import Taylor, cross, value_of
 from assembly.errors import ConvergenceError
 from assembly.types import AnyArray, Array
 
@@ -150,28 +149,47 @@ class LargeBeam:
 
     def __init__(self, shapes: BeamShapes) -> None:
         self.shapes = shapes
-        self._weighted = shapes.stations.rule.weights[:, None, None] * shapes.fields
+        weights = shapes.stations.rule.weights[:, None, None]
         self._lengths = shapes.lengths[..., None]
-        self._balance = shapes.lengths[..., None, None] * shapes.balance
+        self._on_strains = _across(weights * shapes.fields[..., 3:, :])
+        self._averaged = _across(shapes.lengths[..., None, None] * shapes.balance)
+        self._on_fields, self._relative = _across(shapes.N), _across(shapes.relative[:, None])
 
-    def forces(self, d: Array, coefficients: Array) -> AnyArray:
-        """Of the strains, and of the inertia load on the moved points."""
+    def check_range(self, d: Array) -> None:
+        """ConvergenceError for rotations beyond what the elements describe."""
         phi = d.reshape(-1, 2, 6)[..., 3:]
         if np.linalg.norm(phi, axis=-1).max() > np.pi:
             raise ConvergenceError("a beam has rotated by more than π")
         if np.linalg.norm(phi[:, 1] - phi[:, 0], axis=-1).max() > MOST_BENT:
             raise ConvergenceError("a beam element has bent by more than 1 rad: use more of them")
-        return self._forces(d, coefficients)
 
-    def tangent(self, d: Array, coefficients: Array) -> AnyArray:
-        """The derivative of `forces` by d."""
-        return jacobian(lambda state: self._forces(state, coefficients), d)
+    def forces(
+        self,
+        state: AnyArray,
+        coefficients: AnyArray,
+        drag: Array | None = None,
+        resistance: Array | None = None,
+        static: bool = True,
+    ) -> AnyArray:
+        """Of the strains, and of the inertia load on the moved points; all elements in one pass.
 
-    def _forces(self, d: AnyArray, coefficients: Array) -> AnyArray:
-        seen, y = self._seen(d, coefficients)
-        on_seen = self._strain(seen, y, coefficients)
-        elastic = from_turned_frame(self.shapes.ends, d, seen, on_seen)
-        return elastic + self._inertia(d, seen, y, coefficients)
+        state (..., E, 12): displacements of the nodes; with drag, W (..., 3, 3) of
+        `inertia_gradient`, their velocities and accelerations too, (..., E, 36). resistance
+        (E, 6, 6): damping of strain rates, against ρ̇ of ½ ρᵀHρ. static: without it only what rates
+        cause. coefficients (12,) or (E, 12).
+        """
+        path: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
+        seen, y = self._seen(path, coefficients)
+        still, at = value_of(seen), value_of(y)
+        on_seen: Any = 0.0
+        if resistance is not None:
+            rate = self._generalized(seen, self._strains(y)).rate
+            load = element_product(resistance, rate)
+            on_seen = self._of_load(load, 0.0 * load[..., None, :], self._strains(at))
+        if static:
+            on_seen = on_seen + self._strain(still, at, coefficients)
+        motion = coefficients if static else None
+        return self._with_inertia(path, on_seen, seen, y, motion, drag)
 
     def tangent_slope(self, d: Array, coefficients: Array) -> Array:
         """The derivative (E, 12, 12) by s of the tangent at s d, under s coefficients, at s = 0.
@@ -182,13 +200,13 @@ class LargeBeam:
         shapes, c = self.shapes, 1j * STEP * coefficients
         path: Any = Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12))
         seen: Any = in_turned_frame(shapes.ends, path)
-        y: Any = np.einsum("eqij,...ej->...eqi", shapes.fields, seen) + shapes.own_fields @ c
+        y: Any = element_product(shapes.fields, seen) + shapes.own_fields @ c
         forces: Any = from_turned_frame(shapes.ends, path, seen, self._strain(seen, y, c))
 
         def inertia(x: AnyArray) -> AnyArray:
             own = in_turned_frame(shapes.ends, x)
-            fields = np.einsum("eqij,...ej->...eqi", shapes.fields, own)
-            return self._inertia(x, own, fields, coefficients)
+            fields = element_product(shapes.fields, own)
+            return self._with_inertia(x, 0.0, own, fields, coefficients)
 
         elastic = np.moveaxis(forces.rate.imag, 0, -1) / STEP
         return np.asarray(elastic + jacobian(inertia, 0.0 * d))
@@ -207,18 +225,19 @@ class LargeBeam:
         bent = np.broadcast_to(1j * STEP * d, (12, *d.shape))
         units, c = np.eye(12)[:, None] + 0.0 * bent, 1j * STEP * coefficients
         moving = np.concatenate([bent, 0.0 * bent, units], axis=-1)
-        mass = np.moveaxis(self.rate_forces(moving, np.zeros(3), c).imag, 0, -1) / STEP
+        none = np.zeros((3, 3))
+        mass = np.moveaxis(self.forces(moving, c, none, static=False).imag, 0, -1) / STEP
         if resistance is None:
             return mass, 0.0 * mass
-        state = np.concatenate([bent, units], axis=-1)
-        drag = np.moveaxis(self.viscous_forces(state, c, resistance).imag, 0, -1) / STEP
-        return mass, drag
+        state = np.concatenate([bent, units, 0.0 * bent], axis=-1)
+        both = (self.forces(state, c, none, R, static=False).imag for R in (resistance, None))
+        return mass, np.moveaxis(np.subtract(*both), 0, -1) / STEP
 
     def _strain(self, seen: AnyArray, y: AnyArray, coefficients: AnyArray) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
-        load = self._generalized(seen, self._strains(y))
-        load = np.einsum("eij,...ej->...ei", self.shapes.rigidity, load)
-        return self._of_load(load, self.shapes.own_resultants @ coefficients, y)
+        strain = self._strains(y)
+        load = element_product(self.shapes.rigidity, self._generalized(seen, strain))
+        return self._of_load(load, _under(self.shapes.own_resultants, coefficients), strain)
 
     def _strains(self, y: Any) -> Strain:
         shapes, st, j = self.shapes, self.shapes.stations, self.shapes.jacobian[..., None]
@@ -227,26 +246,49 @@ class LargeBeam:
 
     def _generalized(self, seen: Any, strain: Strain) -> Any:
         """ρ (E, 6), the deformations that the strain energy ½ ρᵀHρ counts."""
-        moved: Any = np.einsum("eij,...ej->...ei", self.shapes.relative, seen)
-        second = strain.second_order()
-        return moved + np.einsum("eqji,...eqj->...ei", self._balance, second)
+        moved = element_product(self.shapes.relative, seen)
+        return moved + element_product(self._averaged, strain.second_order(), points=True)
 
-    def _of_load(self, load: AnyArray, own: AnyArray, y: AnyArray) -> AnyArray:
+    def _of_load(self, load: AnyArray, own: AnyArray, strain: Strain) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of Hρ and the element's own load."""
-        shapes, j, strain = self.shapes, self.shapes.jacobian[..., None], self._strains(y)
-        resultants = np.einsum("eqij,...ej->...eqi", shapes.balance, load) + own
+        shapes, j = self.shapes, self.shapes.jacobian[..., None]
+        resultants = element_product(shapes.balance, load) + own
         by_phi, by_du, by_dphi = strain.second_order_gradient(resultants)
         gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
-        forces = np.einsum("eqji,...eqj->...ei", self._weighted[..., 3:, :], gradient)
-        on_seen: AnyArray = forces + np.einsum("eji,...ej->...ei", shapes.relative, load)
+        forces = element_product(self._on_strains, gradient, points=True)
+        on_seen: AnyArray = forces + element_product(self._relative, load)
         return on_seen
 
-    def _inertia(self, d: AnyArray, seen: AnyArray, y: AnyArray, coefficients: Array) -> AnyArray:
-        """Forces (E, 12) on the nodes, of the inertia load on what moves by y in the frames."""
-        st = self.shapes.stations
-        moved, turns = self._moved(d, y)
-        force, moments = inertia_gradient(st.inertia, st.X, moved, turns, coefficients)
-        return self._on_nodes(d, seen, y, force, moments)
+    def _with_inertia(
+        self,
+        path: Any,
+        on_seen: Any,
+        seen: Any,
+        y: Any,
+        coefficients: AnyArray | None,
+        drag: Array | None = None,
+    ) -> AnyArray:
+        """Forces (E, 12) on the nodes, of `on_seen` and of the inertia of what moves by y."""
+        shapes, st, whole = self.shapes, self.shapes.stations, (..., None, slice(None))
+        moved, turns = self._moved(path, y)
+        force, (on_frame, moment) = inertia_gradient(
+            st.inertia,
+            st.X + moved,
+            turns,
+            None if coefficients is None else coefficients[whole],
+            None if drag is None else drag[..., None, :, :],
+        )
+        d, at = value_of(path), value_of(y)
+        frame = 0.5 * (d[..., None, 3:6] + d[..., None, 9:])
+        arm = st.X - shapes.ends[:, None, 0] + at[..., :3]
+        own = turned_by(-frame, force)
+        on_fields = self._lengths * np.concatenate([own, moment], axis=-1)
+        on_seen = on_seen + element_product(self._on_fields, on_fields, points=True)
+        torque = (self._lengths * cross(arm, own)).sum(axis=-2)
+        total = from_turned_frame(shapes.ends, d, value_of(seen), on_seen, torque)
+        both = 0.5 * (self._lengths * on_frame).sum(axis=-2)
+        first = (self._lengths * force).sum(axis=-2)
+        return np.asarray(total + np.concatenate([first, both, 0.0 * first, both], axis=-1))
 
     def _moved(self, d: Any, y: Any) -> tuple[Any, list[Any]]:
         """Displacements of the stations, rotation vectors of the frames and in the frames."""
@@ -255,33 +297,18 @@ class LargeBeam:
         moved = d[..., None, :3] + u + moved_by(frame, st.X - self.shapes.ends[:, None, 0] + u)
         return moved, [frame + 0.0 * moved, y[..., 3:6]]
 
-    def _on_nodes(
-        self, d: AnyArray, seen: AnyArray, y: AnyArray, force: AnyArray, moments: list[AnyArray]
-    ) -> AnyArray:
-        """Forces (E, 12) on the nodes of forces and moments on the stations."""
-        shapes, (on_frame, moment) = self.shapes, moments
-        frame = 0.5 * (d[..., None, 3:6] + d[..., None, 9:])
-        arm = shapes.stations.X - shapes.ends[:, None, 0] + y[..., :3]
-        own = turned_by(-frame, force)
-        on_fields = self._lengths * np.concatenate([own, moment], axis=-1)
-        on_seen = np.einsum("eqji,...eqj->...ei", shapes.N, on_fields)
-        torque = (self._lengths * cross(arm, own)).sum(axis=-2)
-        total = from_turned_frame(shapes.ends, d, seen, on_seen, torque)
-        both = 0.5 * (self._lengths * on_frame).sum(axis=-2)
-        first = (self._lengths * force).sum(axis=-2)
-        return np.asarray(total + np.concatenate([first, both, 0.0 * first, both], axis=-1))
-
     def strain_energy(self, d: Array, coefficients: Array) -> float:
         """½ ρᵀHρ + ∫ S₀·(Γ₂, κ₂), J, of all elements."""
         seen, y = self._seen(d, coefficients)
         strain = self._strains(y)
         rho = self._generalized(seen, strain)
         bent = 0.5 * np.einsum("ei,eij,ej->", rho, self.shapes.rigidity, rho)
-        own = np.sum((self.shapes.own_resultants @ coefficients) * strain.second_order(), axis=-1)
+        own = _under(self.shapes.own_resultants, coefficients)
+        own = np.sum(own * strain.second_order(), axis=-1)
         return float(bent + np.sum(self.shapes.lengths * own))
 
     def moments(self, d: Array, v: Array, coefficients: Array) -> Array:
-        """Second moments (7, 7) of the mass (`assembly.elements.moments`)."""
+        """Second moments (E, 7, 7) of the mass (`assembly.elements.moments`)."""
         path: Any = Taylor.of(d, v, 0.0 * v)
         _, y = self._seen(path, coefficients)
         moved, turns = self._moved(path, y)
@@ -291,8 +318,8 @@ class LargeBeam:
     def _seen(self, d: Any, coefficients: AnyArray) -> tuple[Any, Any]:
         """Nodes' motion (E, 12) and fields (E, Q, 12) as seen from the elements' frames."""
         seen: Any = in_turned_frame(self.shapes.ends, d)
-        y: Any = np.einsum("eqij,...ej->...eqi", self.shapes.fields, seen)
-        return seen, y + self.shapes.own_fields @ coefficients
+        y: Any = element_product(self.shapes.fields, seen)
+        return seen, y + _under(self.shapes.own_fields, coefficients)
 
     def resultants(self, d: Array, coefficients: Array) -> AnyArray:
         """Forces and moments (E, Q, 6) of the sections, in their rotated axes."""
@@ -302,34 +329,24 @@ class LargeBeam:
         own = shapes.own_resultants @ coefficients
         return np.asarray(np.einsum("eqij,ej->eqi", shapes.balance, load) + own)
 
-    # Motion relative to the frame of the body.
 
-    def rate_forces(
-        self, state: AnyArray, omega: Array, coefficients: AnyArray, a: float = 0.0
-    ) -> AnyArray:
-        """Inertia forces (E, 12) of velocities and accelerations of the nodes, Coriolis included.
+def _under(fields: Array, coefficients: AnyArray) -> AnyArray:
+    """Fields (E, Q, i) of the unit kinematics (E, Q, i, 12) times coefficients (12,) or (E, 12)."""
+    return np.asarray((fields @ coefficients[..., None, :, None])[..., 0])
 
-        state (..., E, 36): displacements, velocities and accelerations. a: damping in proportion to
-        mass, 1/s.
-        """
-        path: Any = Taylor.of(*np.split(state, 3, axis=-1))
-        seen, y = self._seen(path, coefficients)
-        moved, turns = self._moved(path, y)
-        st = self.shapes.stations
-        force, moments = rate_gradient(st.inertia, st.X + moved, turns, omega, a)
-        return self._on_nodes(path.value, seen.value, y.value, force, moments)
 
-    def viscous_forces(
-        self, state: AnyArray, coefficients: AnyArray, resistance: Array
-    ) -> AnyArray:
-        """Forces (E, 12) of strain rates: resistance (E, 6, 6) times ρ̇, on ρ of ½ ρᵀHρ.
+def _across(A: Array) -> Array:
+    """Aᵀ (E, i, Q j) of matrices (E, Q, j, i), for sums over the points."""
+    return np.ascontiguousarray(A.reshape(len(A), -1, A.shape[-1]).swapaxes(-1, -2))
 
-        state (..., E, 24): displacements and velocities of the nodes.
-        """
-        d, v = np.split(state, 2, axis=-1)
-        path: Any = Taylor.of(d, v, 0.0 * v)
-        seen, y = self._seen(path, coefficients)
-        rate = self._generalized(seen, self._strains(y)).rate
-        load = np.einsum("eij,...ej->...ei", resistance, rate)
-        own = self._of_load(load, 0.0 * load[..., None, :], y.value)
-        return from_turned_frame(self.shapes.ends, d, seen.value, own)
+
+def element_product(A: Array, x: Any, points: bool = False) -> Any:
+    """A x, A (E, ..., j) and x (..., E, j), with points (..., E, Q, j / Q): real matrices, all
+    leading axes of x as columns of one product."""
+    if isinstance(x, Taylor):
+        return Taylor(element_product(A, x.data, points))
+    E, j = len(A), A.shape[-1]
+    leading = x.shape[: -3 if points else -2]
+    columns = np.ascontiguousarray(x.reshape(-1, E, j).transpose(1, 2, 0))
+    wide = np.matmul(A.reshape(E, -1, j), columns.view(float)).view(columns.dtype)
+    return wide.transpose(2, 0, 1).reshape(*leading, *A.shape[:-1])

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.special import bernoulli
 
 from assembly.elements.section_inertia import SectionInertia
-from assembly.elements.taylor import Taylor, cross
-from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, skew
+from assembly.elements.taylor import Taylor, cross, value_of
+from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS
 from assembly.types import AnyArray, Array
 
 _TERMS = 14  # of the series in θ²: exact to round-off for turns up to π
@@ -27,32 +27,27 @@ _SLOPES = _SERIES[:, 1:] * np.arange(1.0, _TERMS)
 _REACH = np.array([(1e-18 * factorial(2 * n + 1)) ** (1.0 / n) for n in range(2, _TERMS - 2)])
 _FORMS = np.stack([*CENTRIPETAL_UNITS, *SKEW_UNITS])
 _SKEWS = np.stack(SKEW_UNITS)
-# cos θ in θ²; asin x/x in x²; (1 − ½θ cot ½θ)/θ² = Σ |B_2k|/(2k)! θ^(2k−2) in θ².
-_COSINE = np.array([(-1.0) ** k / factorial(2 * k) for k in range(_TERMS)])
+# cos θ and sin θ/θ in θ²; asin x/x in x²; (1 − ½θ cot ½θ)/θ² = Σ |B_2k|/(2k)! θ^(2k−2) in θ².
+_HALF_TURN = np.array([[(-1.0) ** k / factorial(2 * k) for k in range(_TERMS)], _SERIES[0]])
 _ARCSINE = np.array([comb(2 * k, k) / 4.0**k / (2 * k + 1) for k in range(28)])
 _COTANGENT = np.array([abs(bernoulli(24)[2 * k]) / factorial(2 * k) for k in range(1, 12)])
 STEP = 1e-30
 
 
-def series(phi: AnyArray, derivative: bool = False) -> tuple[AnyArray, ...]:
-    """sin θ/θ, (1 − cos θ)/θ² and (θ − sin θ)/θ³, or their derivatives by θ², (..., 1) each."""
-    q, count = _square(phi)
-    coefficients = _SLOPES if derivative else _SERIES
-    return tuple(_horner(row[:count], q) for row in coefficients)
-
-
-def _square(phi: Any) -> tuple[Any, int]:
-    """θ² (..., 1), and how many terms of the series it needs."""
+def _series(rows: Array, phi: Any) -> Any:
+    """Σ c_k θ^(2k) (..., 1) of each row of coefficients."""
     q: Any = np.sum(phi * phi, axis=-1, keepdims=True)
-    largest = np.abs(q.value if isinstance(q, Taylor) else q).max(initial=0.0)
-    return q, 4 + int(np.searchsorted(_REACH, largest))
+    largest = np.abs(value_of(q)).max(initial=0.0)
+    return _horner(rows[:, : 4 + int(np.searchsorted(_REACH, largest))], q)
 
 
-def _horner(row: Array, q: Any) -> Any:
+def _horner(rows: Array, q: Any) -> Any:
+    """Σ c_k q^k of each row of coefficients, in a leading axis."""
+    columns = rows.T.reshape(*rows.shape[::-1], *(1,) * np.ndim(value_of(q)))
     if isinstance(q, Taylor):
-        return q.polynomial(row.tolist())
-    total = np.zeros_like(q)
-    for c in row[::-1]:
+        return q.polynomial(columns)
+    total = columns[-1] + 0.0 * q
+    for c in columns[-2::-1]:
         total *= q
         total += c
     return total
@@ -60,8 +55,7 @@ def _horner(row: Array, q: Any) -> Any:
 
 def moved_by(phi: AnyArray, v: AnyArray) -> AnyArray:
     """exp(φ̃) v − v, without cancellation."""
-    q, count = _square(phi)
-    f1, f2 = (_horner(row[:count], q) for row in _SERIES[:2])
+    f1, f2 = _series(_SERIES[:2], phi)
     across = cross(phi, v)
     moved: AnyArray = f1 * across + f2 * cross(phi, across)
     return moved
@@ -69,18 +63,16 @@ def moved_by(phi: AnyArray, v: AnyArray) -> AnyArray:
 
 def rotation(phi: Any) -> Any:
     """R = exp(φ̃) (..., 3, 3)."""
-    q, count = _square(phi)
-    f1, f2 = (_horner(row[:count], q)[..., None] for row in _SERIES[:2])
+    f1, f2 = _series(_SERIES[:2], phi)
     wide: Any = np.einsum("kij,...k->...ij", _SKEWS, phi)
-    return np.eye(3) + f1 * wide + f2 * np.matmul(wide, wide)
+    return np.eye(3) + f1[..., None] * wide + f2[..., None] * np.matmul(wide, wide)
 
 
 def spin_matrix(phi: Any) -> Any:
     """T (..., 3, 3) of `spin_of`."""
-    q, count = _square(phi)
-    f2, f3 = (_horner(row[:count], q)[..., None] for row in _SERIES[1:])
+    f2, f3 = _series(_SERIES[1:], phi)
     wide: Any = np.einsum("kij,...k->...ij", _SKEWS, phi)
-    return np.eye(3) - f2 * wide + f3 * np.matmul(wide, wide)
+    return np.eye(3) - f2[..., None] * wide + f3[..., None] * np.matmul(wide, wide)
 
 
 def turned_by(phi: AnyArray, v: AnyArray) -> AnyArray:
@@ -90,7 +82,7 @@ def turned_by(phi: AnyArray, v: AnyArray) -> AnyArray:
 
 def spin_of(phi: AnyArray, rate: AnyArray) -> AnyArray:
     """T φ̇ = axial(Rᵀ Ṙ) = φ̇ − f₂ φ × φ̇ + f₃ φ × (φ × φ̇), in the rotated axes."""
-    _, f2, f3 = series(phi)
+    f2, f3 = _series(_SERIES[1:], phi)
     across = cross(phi, rate)
     spin: AnyArray = rate - f2 * across + f3 * cross(phi, across)
     return spin
@@ -103,8 +95,8 @@ def spin_transposed(phi: AnyArray, moment: AnyArray) -> AnyArray:
 
 def spin_rate_transposed(phi: AnyArray, rate: AnyArray, moment: AnyArray) -> AnyArray:
     """(dT/ds)ᵀ m where dφ/ds = rate."""
-    _, f2, f3 = series(phi)
-    _, g2, g3 = series(phi, derivative=True)
+    f2, f3 = _series(_SERIES[1:], phi)
+    g2, g3 = _series(_SLOPES[1:], phi)
     grow = 2.0 * np.sum(phi * rate, axis=-1, keepdims=True)
     across = cross(phi, moment)
     by_factor = grow * (g2 * across + g3 * cross(phi, across))
@@ -115,7 +107,7 @@ def spin_rate_transposed(phi: AnyArray, rate: AnyArray, moment: AnyArray) -> Any
 
 def spin_inverse_transposed(phi: AnyArray, moment: AnyArray) -> AnyArray:
     """T⁻ᵀ m, with T⁻¹ = 1 + ½ φ̃ + g φ̃φ̃, g = (1 − ½θ cot ½θ)/θ² by its series: turns below 1."""
-    g = _horner(_COTANGENT, np.sum(phi * phi, axis=-1, keepdims=True))
+    (g,) = _horner(_COTANGENT[None], np.sum(phi * phi, axis=-1, keepdims=True))
     across = cross(phi, moment)
     out: AnyArray = moment - 0.5 * across + g * cross(phi, across)
     return out
@@ -126,58 +118,48 @@ def relative_turn(frame: AnyArray, phi: AnyArray) -> AnyArray:
     (a, b), (c, d) = _quaternion(-frame), _quaternion(phi)
     v = a * d + c * b + cross(b, d)
     square: Any = np.sum(v * v, axis=-1, keepdims=True)
-    largest = np.abs(square.value if isinstance(square, Taylor) else square).max(initial=0.0)
+    largest = np.abs(value_of(square)).max(initial=0.0)
     count = 4 + int(-40.0 / np.log(np.clip(largest, 1e-30, 0.5)))  # terms down to round-off
-    turn: AnyArray = 2.0 * _horner(_ARCSINE[:count], square) * v
+    (half,) = _horner(_ARCSINE[None, :count], square)
+    turn: AnyArray = 2.0 * half * v
     return turn
 
 
 def _quaternion(phi: AnyArray) -> tuple[AnyArray, AnyArray]:
     q = 0.25 * np.sum(phi * phi, axis=-1, keepdims=True)
-    return _horner(_COSINE, q), 0.5 * _horner(_SERIES[0], q) * phi
-
-
-def acceleration_form(coefficients: Array) -> tuple[AnyArray, AnyArray]:
-    """ε̃ + ω̃ω̃ (3, 3) and a_O (3,) of the 12 coefficients of a motion."""
-    return np.einsum("k,kij->ij", coefficients[:9], _FORMS), coefficients[9:]
+    cosine, sine = _horner(_HALF_TURN, q)
+    return cosine, 0.5 * sine * phi
 
 
 def inertia_gradient(
     inertia: SectionInertia,
-    X: AnyArray,
-    u: AnyArray,
-    turns: Sequence[AnyArray],
-    coefficients: Array,
+    x: Any,
+    turns: Sequence[Any],
+    coefficients: Array | None,
+    drag: Array | None = None,
 ) -> tuple[AnyArray, list[AnyArray]]:
-    """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O) dm of points x = X + u + R s, (..., 3) for u and each φ.
+    """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O + ẍ + W ẋ) dm of points x + R s, (..., 3) for x and each φ.
 
     R = exp(φ̃₁) exp(φ̃₂) … of the parts of the rotation vectors `turns` that move mass
-    (`SectionInertia.parts`).
+    (`SectionInertia.parts`). coefficients (..., 12): of the motion; None without its terms. drag
+    (..., 3, 3): W, 2ω̃ and the damping in proportion to mass (1/s) times I; with it x and the turns
+    are `Taylor`, without it there are no rates.
     """
-    A, a_O = acceleration_form(coefficients)
-    at = (X + u) @ A.T + a_O
+    values = [value_of(turn) for turn in turns]
+    form = None if coefficients is None else np.tensordot(coefficients[..., :9], _FORMS, 1)
+
+    def accelerations(points: Any) -> Any:
+        """Of points (..., 3, k), one a column."""
+        total: Any = 0.0 if form is None else np.matmul(form, value_of(points))
+        return total if drag is None else total + points.second + np.matmul(drag, points.rate)
+
+    of_point = accelerations(x[..., None])[..., 0]
+    if coefficients is not None:
+        of_point = of_point + coefficients[..., 9:]
 
     def work(part: SectionInertia) -> tuple[AnyArray, list[AnyArray]]:
         R = section_rotation(part, turns)
-        return _inertia_work(part, turns, R, at, A @ R)
-
-    return _sum_of_works([work(part) for part in inertia.parts])
-
-
-def rate_gradient(
-    inertia: SectionInertia, moved: Any, turns: Sequence[Any], omega: Array, a: float = 0.0
-) -> tuple[AnyArray, list[AnyArray]]:
-    """∫ (∂x/∂(u, φ))ᵀ (ẍ + 2 ω̃ẋ + a ẋ) dm of the same points in motion relative to the frame.
-
-    moved, turns: X + u and the rotation vectors as `Taylor`. a: damping in proportion to mass, 1/s.
-    """
-    first = moved.second + cross(2.0 * omega, moved.rate) + a * moved.rate
-    values = [turn.value for turn in turns]
-
-    def work(part: SectionInertia) -> tuple[AnyArray, list[AnyArray]]:
-        R = section_rotation(part, turns)
-        columns = R.second + (2.0 * skew(omega) + a * np.eye(3)) @ R.rate
-        return _inertia_work(part, values, R.value, first, columns)
+        return _inertia_work(part, values, value_of(R), of_point, accelerations(R))
 
     return _sum_of_works([work(part) for part in inertia.parts])
 

@@ -33,7 +33,7 @@ def point_moments(mass: Any, x: Array, v: Array) -> Array:
 def section_moments(
     inertia: SectionInertia, weights: Array, moved: Any, turns: Sequence[Any]
 ) -> Array:
-    """A of rigid sections (or bodies) with the weights (...,).
+    """A (E, 7, 7) of rigid sections (or bodies) with the weights (E, ...), summed over each E.
 
     moved: X + u (..., 3) and turns: rotation vectors, as `Taylor`, with their rates.
     """
@@ -46,7 +46,8 @@ def section_moments(
         first = (Z @ part.eta[..., None])[..., 0]
         mixed = point[..., :, None] * first[..., None, :]
         total = total + mixed + mixed.swapaxes(-1, -2) + Z @ part.J @ Z.swapaxes(-1, -2)
-    return np.asarray((weights[..., None, None] * total).reshape(-1, SIZE, SIZE).sum(axis=0))
+    total = (weights[..., None, None] * total).reshape(len(weights), -1, SIZE, SIZE)
+    return np.asarray(total.sum(axis=1))
 
 
 def placed_moments(A: Array, r: Array, R: Array) -> Array:

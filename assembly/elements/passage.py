@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.kinematics import skew
 from assembly.types import Array
 
 
@@ -16,7 +17,8 @@ class Passage:
     """Displacements u, velocities v and accelerations a (size,) of all DOFs relative to the frame.
 
     omega (3,): of the frame, rad/s. coefficients (12,): of what the inertia load comes from.
-    rayleigh (a, b): internal damping in proportion to mass (1/s) and to stiffness (s).
+    rayleigh (a, b): internal damping in proportion to mass (1/s) and to stiffness (s). Of elements
+    of several bodies, each of these has a first axis of elements.
     """
 
     u: Array
@@ -24,7 +26,13 @@ class Passage:
     a: Array
     omega: Array
     coefficients: Array
-    rayleigh: tuple[float, float] = (0.0, 0.0)
+    rayleigh: tuple[Any, Any] = (0.0, 0.0)
+
+    @property
+    def drag(self) -> Array:
+        """2ω̃ + a I (..., 3, 3): the acceleration by the velocity relative to the frame."""
+        share = np.asarray(self.rayleigh[0])[..., None, None]
+        return np.asarray(2.0 * skew(self.omega) + share * np.eye(3))
 
     @property
     def rests(self) -> bool:

@@ -42,6 +42,12 @@ class SectionInertia:
     J: Array
     turning: Array
 
+    @classmethod
+    def joined(cls, inertias: list[SectionInertia]) -> SectionInertia:
+        """Several in one batch."""
+        each = ((i.m, i.eta, i.J, i.turning) for i in inertias)
+        return cls(*(np.concatenate(arrays) for arrays in zip(*each, strict=True)))
+
     @cached_property
     def parts(self) -> tuple[SectionInertia, ...]:
         """Inertias whose η and J move with one `turning`; they add up to this one.

@@ -10,7 +10,7 @@ that is how positions of a mechanism are found. Arrays may have leading axes, of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,8 +63,8 @@ class Taylor:
         """The arrays indexed along an axis, counted from the last one."""
         return Taylor(self.data.take(index, axis=axis))
 
-    def polynomial(self, coefficients: Sequence[float]) -> Taylor:
-        """Σ c_k f^k, the lowest power first."""
+    def polynomial(self, coefficients: Any) -> Taylor:
+        """Σ c_k f^k, the lowest power first; c_k numbers or arrays to broadcast with."""
         f, df, ddf = self.data
         p, slope, half = 0.0 * f, 0.0 * f, 0.0 * f  # p, p′, ½p″ by Horner's scheme
         for c in reversed(coefficients):
@@ -185,6 +185,11 @@ def _of_pairs(terms: AnyArray) -> Taylor:
         out[1] += terms[1, 0]
         out[2] += 2.0 * terms[1, 1] + terms[2, 0]
     return Taylor(out)
+
+
+def value_of(a: Any) -> Any:
+    """f of a Taylor; an array is its own value."""
+    return a.value if isinstance(a, Taylor) else a
 
 
 def cross(a: Any, b: Any) -> Any:

@@ -1,11 +1,12 @@
-"""One factorization behind one call: PETSc's MUMPS for large matrices, scipy's SuperLU for small
-ones.
+"""One factorization behind one call: PETSc's MUMPS for large matrices, scipy's for small ones and
+wherever PETSc is not installed.
 
 The structure decides the method: Cholesky ("spd"), LDLᵀ ("symmetric") or LU ("general"). All
-matrices are real. On a complex PETSc build MUMPS works in complex arithmetic, where pivots have no
-sign: what depends on signs, positive definiteness and inertia, is then SuperLU's, in PETSc's
-nested-dissection order. The object owns its PETSc objects: call `destroy()` or use it as a context
-manager.
+matrices are real. Without PETSc a Cholesky factorization is CHOLMOD's where scikit-sparse is
+installed, and all others are SuperLU's, up to `REACH`. On a complex PETSc build MUMPS works in
+complex arithmetic, where pivots have no sign: what depends on signs, positive definiteness and
+inertia, is then SuperLU's, in PETSc's nested-dissection order. The object owns its PETSc objects:
+call `destroy()` or use it as a context manager.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from types import TracebackType
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.linalg.cholmod import CholmodFactor
 from assembly.linalg.multigrid import MultigridSolver, RigidMotions
 from assembly.linalg.mumps import (
     MumpsFactor,
@@ -24,17 +26,30 @@ from assembly.linalg.mumps import (
     nested_dissection,
 )
 from assembly.linalg.solver import active
-from assembly.linalg.superlu import SuperLUFactor, unpivoted_inertia
+from assembly.linalg.superlu import SuperLUFactor, inertia
 from assembly.linalg.symmetric import Symmetric
 from assembly.linalg.team import SharedFactor
+from assembly.optional import check_installed, installed
 from assembly.types import AnyArray
 
 __all__ = ["Factorization", "SMALL", "Structure"]
 
-Factor = MumpsFactor | SuperLUFactor | MultigridSolver | SharedFactor
+Factor = MumpsFactor | SuperLUFactor | CholmodFactor | MultigridSolver | SharedFactor
 
 # Below this many DOFs SuperLU beats the start-up of a PETSc factorization.
 SMALL = 1500
+
+# DOFs up to which a matrix is factorized without PETSc: a solid of 57,000 takes SuperLU minutes.
+REACH = 50_000
+
+
+def without_petsc(A: sp.csr_matrix, structure: Structure) -> Factor:
+    """The factor of a matrix by scipy, or CHOLMOD. Raises InputError above its reach."""
+    if A.shape[0] > REACH:
+        check_installed("petsc4py", f"a system of {A.shape[0]} degrees of freedom")
+    if structure == "spd" and installed("sksparse"):
+        return CholmodFactor(A)
+    return SuperLUFactor(A, structure)
 
 
 class Factorization:
@@ -68,6 +83,8 @@ class Factorization:
                 self._factor = MultigridSolver(data, n, near.block)
         elif n <= small and not large:
             self._factor = SuperLUFactor(A.tocsr(), structure)
+        elif not installed("petsc4py"):
+            self._factor = without_petsc(A.tocsr(), structure)
         elif structure == "spd" and complex_build():
             self._factor = SuperLUFactor(A.tocsr(), structure, nested_dissection(A.tocsr()))
         else:
@@ -101,13 +118,13 @@ class Factorization:
     def negative_pivots(self) -> int:
         """The negative inertia of a symmetric A (Sylvester), from MUMPS's LDLᵀ on a real build.
 
-        Raises ValueError for a factorization that was not made with structure="symmetric" by PETSc
-        (pass small=0 to have it so), SingularSystemError when a complex build cannot tell.
+        Raises ValueError for a factorization that was not made with structure="symmetric",
+        SingularSystemError when one without MUMPS's pivots cannot tell.
         """
-        if isinstance(self._factor, SuperLUFactor) or self.structure != "symmetric":
-            raise ValueError("inertia needs structure='symmetric' and small=0")
+        if self.structure != "symmetric":
+            raise ValueError("inertia needs structure='symmetric'")
         if self._signless is not None:
-            return unpivoted_inertia(self._signless, nested_dissection(self._signless))
+            return inertia(self._signless, nested_dissection(self._signless))
         return self._factor.negative_pivots()
 
     def destroy(self) -> None:

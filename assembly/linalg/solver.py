@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 from assembly.errors import InputError
 from assembly.linalg.scratch import scratch
 from assembly.linalg.team import Team
+from assembly.optional import check_installed
 from assembly.parallel.ranks import agreed, give_up
 
 Method = Literal["direct", "iterative"]
@@ -102,6 +103,8 @@ def linear_solver(
     with ExitStack() as stack:
         with agreed(several):
             _check(method, least)
+            if method == "iterative" or out_of_core is not None or several is not None:
+                check_installed("petsc4py", "linear_solver: more than one factor in memory")
             if out_of_core is not None:
                 stack.enter_context(scratch(Path(out_of_core)))
         team = None if several is None else Team(several)

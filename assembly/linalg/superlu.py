@@ -1,4 +1,4 @@
-"""SuperLU (scipy) where it serves better than MUMPS: small matrices, and signs on complex builds.
+"""SuperLU (scipy): small matrices, signs on complex builds, and whatever PETSc is missing for.
 
 Without row exchanges LU of a symmetric matrix is LDLᵀ, with D the diagonal of U: the matrix is
 positive definite when all of D is, and by Sylvester's law of inertia it has as many negative
@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from assembly.errors import SingularSystemError
 from assembly.types import Array, Index
 
+DENSE = 3000  # DOFs up to which LAPACK counts, in about a second
 UNPIVOTED = dict(diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 BACKWARD = 1e-12  # ‖LDLᵀ − A‖ / ‖A‖ up to which the signs of D are trusted
 
@@ -24,7 +26,7 @@ class SuperLUFactor:
     """A = LU in real arithmetic; order: the DOFs' order to eliminate in, SuperLU's if None."""
 
     def __init__(self, A: sp.spmatrix, structure: str, order: Index | None = None) -> None:
-        self.order = order
+        self.order, self.matrix = order, A
         unpivoted = structure == "spd"
         try:
             self.lu = _unpivoted(A, order) if unpivoted else spla.splu(sp.csc_matrix(A))
@@ -44,8 +46,26 @@ class SuperLUFactor:
         x[self.order] = self.lu.solve(np.ascontiguousarray(b[self.order]), trans=trans)
         return x
 
+    def negative_pivots(self) -> int:
+        """The number of negative eigenvalues of a symmetric A. Raises as `inertia` does."""
+        return inertia(self.matrix, self.order)
+
     def destroy(self) -> None:
         """Python gives the memory back with the object."""
+
+
+def inertia(A: sp.spmatrix, order: Index | None = None) -> int:
+    """The number of negative eigenvalues of a symmetric A: of small ones by LAPACK's pivoted LDLᵀ.
+
+    Raises SingularSystemError when a pivot is zero, or as `unpivoted_inertia` does.
+    """
+    if A.shape[0] > DENSE:
+        return unpivoted_inertia(A, order)
+    lower, pivots, fault = la.lapack.dsytrf(A.toarray(), lower=1, lwork=64 * A.shape[0])
+    if fault:
+        raise SingularSystemError(f"a {A.shape[0]}×{A.shape[0]} matrix is singular")
+    single = pivots > 0  # a pivot of 2 × 2, marked twice, has one eigenvalue of each sign
+    return int(np.count_nonzero(lower.diagonal()[single] < 0.0) + np.count_nonzero(~single) // 2)
 
 
 def unpivoted_inertia(A: sp.spmatrix, order: Index | None = None) -> int:

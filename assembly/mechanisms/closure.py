@@ -28,6 +28,7 @@ NEWTON_STEPS = 12
 STRIDE = 0.2  # rad (or characteristic lengths) that no body may exceed between two anchors
 FIRST_STEP = 1e-3  # s
 SHORTEST_STEP = 1e-9  # of the longest step taken: below it the mechanism is stuck
+ROUND_OFF = 64.0 * np.finfo(float).eps  # of the terms of an acceleration
 
 
 class _Wall(SingularPositionError):
@@ -61,6 +62,9 @@ class Closure:
         self.active = self.equations.active
         start = assembled(self.equations, initial)
         check_rank(self.equations, start)
+        # To round-off, as at all other times: an error of the position is one of accelerations.
+        near = Pose(start.r[None].copy(), start.R[None].copy())
+        start = self._newton_all(np.zeros(1), near, np.ones(1, dtype=bool))[0].at(0)
         self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}
         self._step = {1: FIRST_STEP, -1: FIRST_STEP}
         self._walls: dict[int, _Wall] = {}
@@ -301,7 +305,15 @@ class Closure:
         J = self._regular(e, t)
         twist = -self.equations.expand(J.solve(self.rows.drift(e, t)))
         e = self.rows.evaluate(moving_frames(pose, twist, np.zeros_like(twist)), t)
-        return RigidState(t, pose, twist, -self.equations.expand(J.solve(e.value.second)), J)
+        rate = -self.equations.expand(J.solve(e.value.second))
+        # Uniform rotation has no angular acceleration: what is left of its terms is round-off, and
+        # would be a circulatory force.
+        speeds = np.abs(twist).reshape(*twist.shape[:-2], -1)[..., self.active]
+        rotation = np.zeros((*twist.shape[:-2], self.count + 1))
+        rotation[..., :-1] = np.linalg.norm(twist[..., 3:], axis=-1)
+        terms = J.largest(speeds, rotation[..., self.rows.bodies].sum(axis=-1))
+        clear = np.abs(rate) > ROUND_OFF * self.equations.expand(terms)
+        return RigidState(t, pose, twist, np.where(clear, rate, 0.0), J)
 
 
 def _check_finite(times: Array) -> None:

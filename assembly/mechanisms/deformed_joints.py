@@ -187,21 +187,23 @@ class DeformedJoints:
 
     def _seen(self, carried: list[Carried]) -> Array:
         """Motions of the frames' units by the constrained DOFs, (3, units, J)."""
-        topology = self.topology
-        out = np.zeros((3, len(topology.units), len(topology.touched)))
-        for number, carrier in enumerate(carried[: len(topology.points)]):
-            mine = np.flatnonzero(topology.units[:, 0] == number)
-            if len(mine):
-                slots, known = self._slots(number)
-                W = carrier.W.data[:, topology.units[mine, 1]][:, :, known]
-                out[:, mine[:, None], slots] = W
+        out = np.zeros((3, len(self.topology.units), len(self.topology.touched)))
+        for number, (units, components, slots, places) in enumerate(self._slots):
+            W = carried[number].W.data
+            out[:, units[:, None], slots] = W[:, components[:, None], places]
         return out
 
-    def _slots(self, number: int) -> tuple[Index, Index]:
-        """Places among the constrained DOFs of those of a point's, and which of these they are."""
-        numbers, touched = self._dofs[number][0], self.topology.touched
-        known = np.flatnonzero(np.isin(numbers, touched))
-        return np.searchsorted(touched, numbers[known]).astype(np.intp), known
+    @cached_property
+    def _slots(self) -> list[tuple[Index, Index, Index, Index]]:
+        """Of each point of joints and bushings: its units, which components of its frame's motion
+        they are, the places of its DOFs among the constrained ones, and which DOFs these are."""
+        units, touched, out = self.topology.units, self.topology.touched, []
+        for number, (dofs, _) in enumerate(self._dofs[: len(self.topology.points)]):
+            chosen = np.flatnonzero(units[:, 0] == number)
+            places = np.flatnonzero(np.isin(dofs, touched))
+            slots = np.searchsorted(touched, dofs[places]).astype(np.intp)
+            out.append((chosen, units[chosen, 1], slots, places))
+        return out
 
     def curvature(self, at: DeformedRows, factors: Array) -> Array:
         """Σ factor_k ∇²x_k over the constrained DOFs, (J, J); factors (rows,)."""
@@ -214,13 +216,11 @@ class DeformedJoints:
         seen = self._seen(at.carried)[0]
         out = seen.T @ out @ seen
         wrench = factors @ topology.on_units(at.wrench)
-        for number, carrier in enumerate(at.carried[: len(topology.points)]):
-            mine = np.flatnonzero(topology.units[:, 0] == number)
+        for number, (units, components, slots, places) in enumerate(self._slots):
             turning = np.zeros(6)
-            turning[topology.units[mine, 1]] = wrench[mine]
+            turning[components] = wrench[units]
             if np.any(turning[3:]):
-                slots, known = self._slots(number)
-                own = carrier.curvature(turning)[np.ix_(known, known)]
+                own = at.carried[number].curvature(turning)[np.ix_(places, places)]
                 out[np.ix_(slots, slots)] += own
         for row in self._angles.tolist():
             # x = asin(s): x″ ∇s ∇sᵀ, ∇s = ∇x/x′.

@@ -23,17 +23,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.bodies.balance import Energies, Momenta, Powers
-from assembly.bodies.in_motion import BodyMotion, body_force, body_parts
+from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, K
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
 from assembly.kinematics import unit_coefficients
+from assembly.linalg.combination import Pattern
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
 from assembly.mechanisms.energy import energies_of, momenta_of, power_on_masters, powers_of
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.mechanisms.rigid_state import RigidState
-from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
-from assembly.types import Array, Index
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.types import Array
 
 CLOSING_STEPS = 30
 CLOSED = 1e-13  # of a characteristic length, or rad: the last step that closes the joints
@@ -119,7 +120,7 @@ class DeformedMotion:
         path[1, self.slaves] -= self._solved(at, at.evaluated.value.rate)
         at = self.rows(path)
         path[2, self.slaves] -= self._solved(at, at.evaluated.value.second)
-        return DeformedState(self, path, self.rows(path))
+        return DeformedState(self, path, at)
 
     def _solved(self, at: DeformedRows, gap: Array) -> Array:
         """Changes of the eliminated DOFs that change the held conditions by gap (m,)."""
@@ -143,7 +144,7 @@ class DeformedState:
         Displacements and rotation vectors of all bodies in their own axes, m and rad, and their
         first two rates.
     rows : DeformedRows
-        Conditions of joints and deflections of springs.
+        Conditions of joints and deflections of springs, with their first rates.
     """
 
     motion: DeformedMotion
@@ -156,27 +157,20 @@ class DeformedState:
         return np.asarray(self.path[0, self.motion.masters])
 
     @cached_property
-    def bodies(self) -> list[BodyMotion]:
+    def bodies(self) -> BodiesMotion:
         """The bodies in motion at these displacements."""
-        m, offsets = self.motion, self.motion.topology.offsets
-        return [
-            BodyMotion(
-                body,
-                m.state.twist[i],
-                m._motion[i],
-                m._loading[i],
-                self.path[:, offsets[i] : offsets[i + 1]],
-            )
-            for i, body in enumerate(m.topology.bodies.values())
-        ]
+        m = self.motion
+        return BodiesMotion(m.topology.moving, m.state.twist, m._motion, m._loading, self.path)
 
     @cached_property
     def transform(self) -> Taylor:
         """The jet of T over the constrained DOFs."""
+        return self._transform(self.motion.rows(self.path))
+
+    def _transform(self, rows: DeformedRows) -> Taylor:
         m = self.motion
-        J = Taylor(self.rows.G[:, m.held][:, None])
-        T = m.elastic.partition.transform(J, np.array([m.state.t]))
-        return Taylor(T.data[:, 0])
+        J = Taylor(rows.G[:, m.held][:, None])
+        return m.elastic.partition.transform(J, np.array([m.state.t]))
 
     @cached_property
     def row_forces(self) -> Array:
@@ -190,7 +184,7 @@ class DeformedState:
     def force(self) -> Array:
         """F (all,): zero at the independent DOFs in equilibrium, Gᵀλ at the others."""
         m = self.motion
-        total = np.concatenate([body_force(body) for body in self.bodies])
+        total = self.bodies.force.copy()
         total -= m.joints.load(self.rows.carried, m._forces)
         total[m.topology.touched] += self.row_forces @ self.rows.G[0]
         return total
@@ -198,8 +192,9 @@ class DeformedState:
     @cached_property
     def residual(self) -> Array:
         """What is out of balance, R = TᵀF (n,), N and N·m."""
-        pattern = self.motion.elastic.pattern(True)[1]
-        return np.asarray(pattern.reduce_vector(self.force[None], self.transform.value[None])[0])
+        pattern = self.motion.elastic.moving_pattern
+        T = self._transform(self.rows).value
+        return np.asarray(pattern.reduce_vector(self.force[None], T)[0])
 
     @cached_property
     def multipliers(self) -> Array:
@@ -245,8 +240,8 @@ class DeformedState:
         """
         return power_on_masters(self, force)
 
-    def parts(self, exact: bool = True) -> dict[str, sp.csr_matrix]:
-        """The named matrices of the frozen system.
+    def parts(self, exact: bool = True) -> dict[str, Array]:
+        """The named matrices of the frozen system, as values on `sparsity`.
 
         Parameters
         ----------
@@ -255,40 +250,31 @@ class DeformedState:
 
         Returns
         -------
-        dict of str to scipy.sparse.csr_matrix
-            Over the independent degrees of freedom, (n, n).
+        dict of str to ndarray
+            Over the independent degrees of freedom, (entries,); those that are zero are left out.
         """
         m, topology = self.motion, self.motion.topology
-        own = [body_parts(body, exact) for body in self.bodies]
-        whole = {name: sp.block_diag([p[name] for p in own], "csr") for name in own[0]}
-        touched = topology.touched
-
-        def add(name: str, numbers: Index, block: Array) -> None:
-            entries = (
-                block.ravel(),
-                (np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))),
-            )
-            whole[name] = whole[name] + sp.csr_matrix(entries, shape=whole[name].shape)
-
+        J = len(topology.touched)
+        joints = {part: np.zeros((1, J, J)) for part in (K, D, K_D, K_G)}
         curvature = m.joints.curvature(self.rows, self.multipliers)
-        add("K_G", touched, 0.5 * (curvature + curvature.T))
+        joints[K_G] += 0.5 * (curvature + curvature.T)
         if not topology.compliance.is_empty:
             springs = topology.compliance.terms(np.array([m.state.t]), self.rows.G[:2, None])
-            add("K", touched, springs.stiffness[0])
-            add("D", touched, springs.damping[0])
-            add("K_D", touched, springs.transport[0])
+            joints[K] += springs.stiffness
+            joints[D] += springs.damping
+            joints[K_D] += springs.transport
+        values, stack = self.bodies.parts(exact)[:, None], topology.moving
         for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces):
-            add("K_G", numbers, 0.5 * (block + block.T))
-            add("K_D", numbers, 0.5 * (block - block.T))
-        pattern = m.elastic.pattern(True)[1]
-        T, rate, second = (
-            pattern.matrix(data, rate=k > 0) for k, data in enumerate(self.transform.data)
-        )
-        out = {name: T.T @ part @ T for name, part in whole.items()}
-        out["C"] = out["C"] + 2.0 * T.T @ whole["M"] @ rate
-        out["K_D"] = out["K_D"] + T.T @ whole["D"] @ rate
-        out["K_transport"] = out["K_transport"] + T.T @ (whole["C"] @ rate + whole["M"] @ second)
-        return {name: sp.csr_matrix(out[name]) for name in PARTS if out[name].nnz or name == "M"}
+            slots = stack.places(np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers)))
+            values[K_G, 0, slots] += 0.5 * (block + block.T).ravel()
+            values[K_D, 0, slots] += 0.5 * (block - block.T).ravel()
+        found = m.elastic.moving_pattern.reduce(values, self.transform, joints)
+        return {name: part[0] for name, part in found.items()}
+
+    @property
+    def sparsity(self) -> Pattern:
+        """Where the entries of all matrices are."""
+        return self.motion.elastic.moving_pattern.sparsity
 
     def system(self) -> FrozenSystem:
         """The frozen system about this state.
@@ -300,7 +286,7 @@ class DeformedState:
         """
         elastic = self.motion.elastic
         return FrozenSystem(
-            **self.parts(),
+            **{name: self.sparsity.tocsr(part) for name, part in self.parts().items()},
             Q=-self.residual,
             dofs=elastic.dofs,
             frame=elastic.frame,
@@ -321,11 +307,10 @@ class DeformedState:
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
-        parts = self.parts(exact)
-        n = len(self.motion.masters)
-
-        def total(names: tuple[str, ...]) -> sp.csr_matrix:
-            zero = sp.csr_matrix((n, n))
-            return sp.csr_matrix(sum((parts[x] for x in names if x in parts), zero))
-
-        return parts["M"], total(DAMPING_PARTS), total(STIFFNESS_PARTS)
+        parts, sparsity = self.parts(exact), self.sparsity
+        zero = np.zeros(len(sparsity.indices))
+        M, damping, stiffness = (
+            sparsity.tocsr(sum((parts[name] for name in names if name in parts), zero))
+            for names in (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
+        )
+        return M, damping, stiffness

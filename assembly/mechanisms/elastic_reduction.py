@@ -89,6 +89,14 @@ class ElasticReduction:
             self._patterns[key] = stacks, pattern
         return self._patterns[key]
 
+    @cached_property
+    def moving_pattern(self) -> ReducedPattern:
+        """Where the values of bodies at finite displacements go."""
+        topology, bodies = self.topology, self.topology.moving
+        return ReducedPattern(
+            bodies.size, bodies.rows, bodies.cols, topology.touched, self.partition
+        )
+
     def numbers_an_instant(self, stressed: bool, deflected: bool = False) -> int:
         """The numbers in the largest arrays that the matrices of one instant take."""
         stacks, pattern = self.pattern(stressed, deflected)
@@ -113,13 +121,7 @@ class ElasticReduction:
 
 def all_dofs(topology: Topology) -> DofMap:
     """The DOFs and nodes of all bodies, numbered in sequence; body axes."""
-    maps = [body.dofs for body in topology.bodies.values()]
-    first = np.cumsum([0, *(len(m.coordinates) for m in maps)])
-    return DofMap(
-        np.concatenate([m.coordinates for m in maps]),
-        np.concatenate([m.node + k for m, k in zip(maps, first[:-1], strict=True)]),
-        np.concatenate([m.component for m in maps]),
-    )
+    return DofMap.joined([body.dofs for body in topology.bodies.values()])
 
 
 def frame_stiffness(topology: Topology) -> tuple[sp.csr_matrix, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assembly.bodies.balance import Energies, Momenta, Powers
-from assembly.bodies.in_motion import damping_power, frame_power
+from assembly.bodies.in_motion import frame_power
 from assembly.elements.moments import kinetic_energy, momenta
 from assembly.types import Array
 
@@ -26,21 +26,21 @@ def energies_of(at: DeformedState) -> Energies:
     m = at.motion
     compliance, gravity = m.topology.compliance, m.dynamics.gravity
     kinetic = weight = 0.0
-    for body, r, R in zip(at.bodies, m.state.pose.r, m.state.pose.R, strict=True):
-        A = body.moments
-        kinetic += kinetic_energy(A, body.twist)
+    pose, twists = m.state.pose, at.bodies.twist
+    for A, twist, r, R in zip(at.bodies.moments, twists, pose.r, pose.R, strict=True):
+        kinetic += kinetic_energy(A, twist)
         weight -= float(gravity @ (A[0, 0] * r + R @ A[0, 1:4]))
-    strain = sum(body.strain_energy for body in at.bodies)
+    strain = at.bodies.strain_energy
     strain += compliance.energy(m.state.t, at.rows.x[0])
     return Energies(kinetic, float(strain), weight)
 
 
 def momenta_of(at: DeformedState) -> Momenta:
     """Of all bodies."""
-    pose = at.motion.state.pose
+    pose, twists = at.motion.state.pose, at.bodies.twist
     linear, angular = np.zeros((2, 3))
-    for body, r, R in zip(at.bodies, pose.r, pose.R, strict=True):
-        p, h = (R @ part for part in momenta(body.moments, body.twist))
+    for A, twist, r, R in zip(at.bodies.moments, twists, pose.r, pose.R, strict=True):
+        p, h = (R @ part for part in momenta(A, twist))
         linear, angular = linear + p, angular + h + np.cross(r, p)
     return Momenta(linear, angular)
 
@@ -56,7 +56,7 @@ def powers_of(at: DeformedState) -> Powers:
     forces = np.where(np.isin(np.arange(len(x)), m.held), at.multipliers, compliance.springs(t, x))
     driven = forces[:count] @ moved[:count] + m._motors @ (moved - rate)
     driven += compliance.parametric_power(t, x)
-    dampers = sum(damping_power(body) for body in at.bodies) - compliance.dissipation(t, rate)
+    dampers = at.bodies.damping_power - compliance.dissipation(t, rate)
     return Powers(_load_power(at), float(driven), float(dampers))
 
 
@@ -82,9 +82,10 @@ def power_on_masters(at: DeformedState, force: Array) -> float:
     power = float(force @ at.path[1, m.masters])
     whole = np.zeros(m.size)
     whole[m.masters] = force
-    offsets = m.topology.offsets
-    for k, body in enumerate(at.bodies):
-        own = whole[offsets[k] : offsets[k + 1]]
+    inner = m.topology.offsets[1:-1]
+    bodies, twists = m.topology.bodies.values(), at.bodies.twist
+    parts = (np.split(x, inner) for x in (at.path[0], whole))
+    for body, u, own, twist in zip(bodies, *parts, twists, strict=True):
         if np.any(own):
-            power += frame_power(body.body, body.path[0], own, body.twist)
+            power += frame_power(body, u, own, twist)
     return power

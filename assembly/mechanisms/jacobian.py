@@ -9,7 +9,6 @@ import numpy as np
 from assembly.types import Array, Mask
 
 SINGULAR = 1e-8  # smallest over largest singular value of the scaled Jacobian
-SURELY_REGULAR = 1e-4  # 1/‖S‖₁‖S⁻¹‖₁, n times larger at most than that ratio
 
 
 class Jacobian:
@@ -33,19 +32,7 @@ class Jacobian:
 
     @cached_property
     def is_singular(self) -> Mask:
-        """Whether the singular values show a singular position, (...); most are cleared by the
-        1-norms."""
-        try:
-            inverse = np.linalg.inv(self.scaled)
-        except np.linalg.LinAlgError:
-            return self._judged
-        size, other = (np.abs(A).sum(axis=-2).max(axis=-1) for A in (self.scaled, inverse))
-        if np.all(size * other * SURELY_REGULAR < 1.0):
-            return np.zeros(self.scaled.shape[:-2], dtype=bool)
-        return self._judged
-
-    @property
-    def _judged(self) -> Mask:
+        """Whether the singular values show a singular position, (...)."""
         sizes = np.linalg.svd(self.scaled, compute_uv=False)
         return np.asarray(~(sizes[..., -1] > SINGULAR * sizes[..., 0]))
 
@@ -58,6 +45,18 @@ class Jacobian:
     def solve(self, rhs: Array) -> Array:
         """J⁻¹ of a vector (..., m) at each position."""
         return self.solve_columns(rhs[..., None])[..., 0]
+
+    @cached_property
+    def _inverse(self) -> Array:
+        return np.asarray(np.linalg.inv(self.scaled))
+
+    def largest(self, speeds: Array, rates: Array) -> Array:
+        """|J⁻¹| of the terms of Φ̈ that are products of velocities, (..., m).
+
+        speeds: moduli of the velocities (..., m); rates: of the frames of each condition (..., m).
+        """
+        terms = rates[..., None] * (np.abs(self.scaled) @ (speeds / self._columns)[..., None])
+        return np.asarray((np.abs(self._inverse) @ terms)[..., 0] * self._columns)
 
     def solve_columns(self, rhs: Array) -> Array:
         """J⁻¹ of columns (..., m, k)."""

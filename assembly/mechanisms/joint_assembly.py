@@ -25,9 +25,9 @@ from assembly.elements.passage import Displaced
 from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
 from assembly.mechanisms.transformation import Partition
+from assembly.system.frozen import PARTS
 from assembly.types import Array, Index, Inexact
 
-PART_NAMES = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D")
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D = range(8)
 # What deflections change of M, D and the tangent, and of which matrices.
 M_CHANGE, D_CHANGE, K_CHANGE = CHANGES = range(8, 11)
@@ -228,9 +228,10 @@ class ReducedPattern:
     ) -> dict[str, Array]:
         """The named matrices over the masters at P instants, as values (P, entries) of `sparsity`.
 
-        values (8, P, entries) of all bodies; T (P, J, m) with rates; joint_parts: what joints,
-        springs and loads add to a part over the constrained DOFs, (P, J, J). C gets 2TᵀMṪ, and the
-        stiffness Tᵀ[(C + D)Ṫ + M T̈] (docs/theory.md, "Mechanisms") goes to K_transport, except
+        values of all bodies (8, P, entries), or 9 with a K_transport; T (P, J, m) with rates;
+        joint_parts: what joints, springs and loads add to a part over the constrained DOFs,
+        (P, J, J). C gets 2TᵀMṪ, and the stiffness Tᵀ[(C + D)Ṫ + M T̈] (docs/theory.md,
+        "Mechanisms") goes to K_transport, except
         TᵀDṪ, which has no potential and is part of K_D. Parts that are zero are left out.
         """
         P, J, N = values.shape[1], len(self.touched), len(self.neighbours)
@@ -241,17 +242,18 @@ class ReducedPattern:
         XJJ = _dense(values, self._jj, (J, J))
         for part, added in joint_parts.items():
             XJJ[part] += added
-        NJ, JJ = np.zeros((9, P, N, m)), np.zeros((9, P, J, m))
-        NJ[:8], JJ[:8] = XNJ @ T0, XJJ @ T0
+        count = len(values)
+        NJ, JJ = np.zeros((len(PARTS), P, N, m)), np.zeros((len(PARTS), P, J, m))
+        NJ[:count], JJ[:count] = XNJ @ T0, XJJ @ T0
         if np.any(T1) or np.any(T2):
             for out, X in ((NJ, XNJ), (JJ, XJJ)):
-                out[8] = X[C] @ T1 + X[M] @ T2
+                out[-1] += X[C] @ T1 + X[M] @ T2
                 out[K_D] += X[D] @ T1
                 out[C] += 2.0 * X[M] @ T1
-        JN = np.concatenate([Tt @ XJN, np.zeros((1, P, m, N))])
+        JN = np.zeros((len(PARTS), P, m, N))
+        JN[:count] = Tt @ XJN
         data = self._placed(values, NJ, JN, Tt @ JJ)
-        names = (*PART_NAMES, "K_transport")
-        return {name: data[k] for k, name in enumerate(names) if np.any(data[k])}
+        return {name: data[k] for k, name in enumerate(PARTS) if np.any(data[k])}
 
     def reduce_changes(
         self,

@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from assembly.arguments import as_numbers
 from assembly.bodies.body import Body
+from assembly.bodies.in_motion import MovingBodies
 from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
 from assembly.mechanisms.applied_loads import AppliedLoads, Load
@@ -112,6 +113,12 @@ class Topology:
     def offsets(self) -> Index:
         """First DOF of each body among all, and their number at the end."""
         return np.cumsum([0, *(body.size for body in self.bodies.values())])
+
+    @cached_property
+    def moving(self) -> MovingBodies:
+        """The bodies at finite displacements."""
+        loaded = [(point.body, point.nodes) for point in self.applied.points]
+        return MovingBodies(self.bodies.values(), loaded)
 
     @cached_property
     def _read(self) -> Mask:

@@ -73,18 +73,15 @@ def choose_partition(samples: Array, preference: Array) -> Partition:
     if rows == 0:
         return Partition(np.zeros(0, dtype=np.intp), np.arange(touched))
     J = samples / np.maximum(np.linalg.norm(samples, axis=2, keepdims=True), np.finfo(float).tiny)
-    found = []
-    for weight in (preference, np.ones(touched), 1.0 / preference):
-        chosen = _greedy(J, weight)
-        for slaves in (chosen, _exchanged(J, chosen)):
-            found.append((np.sort(slaves), worst_condition(J, slaves)))
-    best = min(condition for _, condition in found)
-    if not best < WORST_CONDITION:
+    chosen = _greedy(J, preference)
+    choices = (np.sort(chosen), np.sort(_exchanged(J, chosen)))
+    conditions = [worst_condition(J, slaves) for slaves in choices]
+    if not min(conditions) < WORST_CONDITION:
         raise MechanismError(
             f"the {rows} joint conditions on elastic DOFs are not independent: a joint repeats "
             f"what others impose"
         )
-    slaves = next(chosen for chosen, condition in found if condition <= GOOD_ENOUGH * best)
+    slaves = choices[int(conditions[0] > GOOD_ENOUGH * conditions[1])]
     return Partition(slaves, np.setdiff1d(np.arange(touched), slaves))
 
 

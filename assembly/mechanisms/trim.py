@@ -1,9 +1,9 @@
-"""Equilibrium of an elastic mechanism at an instant: Newton's method with continuation in the load.
+"""Equilibrium of an elastic mechanism at an instant: Newton's method with continuation.
 
-R(q, 0, 0, t) = 0 (`deformed_motion`) is solved from the deflections of the linear equations, or of
-a neighbouring instant; where that fails, along a growing share of all loads with steps that adapt.
-Where the path ends, the stiffness there tells buckling, at a limit point, from a failure to
-converge.
+R(q, 0, 0, t) = 0 (`deformed_motion`) is solved along a path of equilibria: from no loads to all,
+predicted by the deflections of the linear equations, or from the equilibria of earlier instants.
+The steps adapt; the first tries the whole path. Where the path ends, the stiffness there tells
+buckling, at a limit point, from a failure to converge.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ ITERATIONS = 15
 STEP_TOLERANCE = 1e-9  # of the last Newton step against q; the error is then about its square
 SLOW = 0.05  # ratio of two Newton steps from which the tangent is formed exactly
 ROUND_OFF = 1e-13  # of the largest force: a smaller residual is zero
-FIRST_SHARE, SMALLEST_SHARE = 0.25, 2.0**-9
+SMALLEST_SHARE = 2.0**-9  # of the path: below it, it ends
 LIMIT_POINT = 0.2  # of the first smallest eigenvalue of the stiffness: below it, it vanishes
 DENSE = 1500  # DOFs up to which these eigenvalues are computed
 
-AtShare = Callable[[float], DeformedMotion]
+Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), all DOFs (all,)
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,6 @@ class Equilibrium:
 
     state: DeformedState
     iterations: int
-
-
-def equilibrium(at_share: AtShare, q: Array, guess: Array) -> Equilibrium:
-    """The equilibrium under all loads.
-
-    at_share: the equations under a share of the loads. q (n,), guess (all,): an estimate of the
-    independent and of all DOFs. Raises ConvergenceError (`partial`: the DOFs (all,) of the last
-    equilibrium reached) with the share of the loads at which the path ends.
-    """
-    try:
-        return newton(at_share(1.0), q, guess)
-    except (ConvergenceError, SingularSystemError, MechanismError):
-        return _continued(at_share, 0.0 * q, 0.0 * guess)
 
 
 def newton(motion: DeformedMotion, q: Array, guess: Array) -> Equilibrium:
@@ -72,28 +59,33 @@ def newton(motion: DeformedMotion, q: Array, guess: Array) -> Equilibrium:
     raise ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
 
 
-def _continued(at_share: AtShare, q: Array, guess: Array) -> Equilibrium:
-    """The equilibrium along a growing share of the loads."""
-    share, step, iterations = 0.0, FIRST_SHARE, 0
-    reached: DeformedState | None = None
-    before: tuple[float, Array, Array] = (0.0, q, guess)
+def equilibrium(at: Callable[[float], DeformedMotion], before: Point, here: Point) -> Equilibrium:
+    """The equilibrium at the end of a path.
+
+    at: the equations at a share of the path, from 0 to 1. here: the equilibrium at 0; before: one
+    at a negative share, or `here` again. The next is sought along the secant of the last two.
+    Raises ConvergenceError (`partial`: the DOFs (all,) of the last equilibrium reached) with the
+    share at which the path ends.
+    """
+    step, iterations = 1.0, 0
     first: DeformedState | None = None
-    while share < 1.0:
+    reached: DeformedState | None = None
+    while here[0] < 1.0:
+        share, q, guess = here
         target = min(1.0, share + step)
-        start_q, start = q, guess
-        if share > before[0]:  # along the secant of the last two
-            ahead = (target - share) / (share - before[0])
-            start_q, start = q + ahead * (q - before[1]), guess + ahead * (guess - before[2])
+        ahead = (target - share) / (share - before[0]) if share > before[0] else 0.0
         try:
-            found = newton(at_share(target), start_q, start)
+            found = newton(
+                at(target), q + ahead * (q - before[1]), guess + ahead * (guess - before[2])
+            )
         except (ConvergenceError, SingularSystemError, MechanismError) as failure:
             step *= 0.5
             if step < SMALLEST_SHARE:
                 raise _path_ends(share, first, reached, failure) from failure
             continue
         iterations += found.iterations
-        before, share = (share, q, guess), target
-        reached, q, guess = found.state, found.state.q, found.state.path[0]
+        reached = found.state
+        before, here = here, (target, reached.q, reached.path[0])
         first = reached if first is None else first
         step *= 2.0 if found.iterations <= 5 else 1.0
     assert reached is not None

@@ -128,8 +128,9 @@ class Trim:
         MechanismError
             For an unknown body, or one without beam elements.
         """
-        at = self._state.bodies[self._state.motion.topology.number(body)]
-        tables = [f.section_resultants(at.path[0], at.loading) for f in at.body.families]
+        at = self._state.bodies.loading[self._state.motion.topology.number(body)]
+        u, families = self.displacements[body], self._state.motion.topology.bodies[body].families
+        tables = [f.section_resultants(u, at) for f in families]
         tables = [table for table in tables if len(table)]
         if not tables:
             raise MechanismError(f"resultants: body {body!r} has no beam elements")

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from assembly.errors import FrozenMotionError, InputError, MechanismError
-from assembly.linalg.combination import Pattern
+from assembly.errors import ConvergenceError, InputError, MechanismError
 from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.deformed_joints import DeformedJoints
 from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.mechanisms.elastic_mechanism import ElasticMechanism
 from assembly.mechanisms.trim import equilibrium
 from assembly.mechanisms.trim_result import Trim
+from assembly.system.frozen import PARTS
 from assembly.system.frozen_series import FrozenSeries
 from assembly.types import Array
 
@@ -85,26 +85,32 @@ class TrimmedMechanism(ElasticMechanism):
         >>> print(f"{droop:.3f}")
         -0.130
         """
-        state = self.state(t)
-        elastic = self.elastic(driven)
-        now = self.dynamics.at(state)
-        q, guess = np.zeros(len(elastic.masters)), np.zeros(int(self.topology.offsets[-1]))
-        if start is not None and len(start.q) == len(q):
-            q, guess = start.q, start.state.path[0]
-        else:
-            system = self._linear(t, driven)
-            try:
-                with Factorization(system.stiffness, "general") as factor:
-                    q = np.asarray(factor.solve(system.Q))
-                T = elastic.transform(now).value
-                guess = np.asarray(elastic.pattern(True)[1].expand(q, T), dtype=float)
-            except FrozenMotionError:
-                q = np.zeros_like(q)
+        return self._trimmed(t, driven, () if start is None else (start,))
 
-        def at_share(share: float) -> DeformedMotion:
+    def _trimmed(self, t: float, driven: bool | None, recent: Sequence[Trim]) -> Trim:
+        """With the equilibria at up to two earlier times, the last one nearest to t."""
+        elastic = self.elastic(driven)
+        recent = [trim for trim in recent if len(trim.q) == len(elastic.masters)]
+
+        def motion(at: float, share: float) -> DeformedMotion:
+            now = self.dynamics.at(self.state(at))
             return DeformedMotion(self.dynamics, elastic, self._deformed_joints, now, share)
 
-        found = equilibrium(at_share, q, guess)
+        if recent and recent[-1].t != t:
+            start, span = recent[-1].t, t - recent[-1].t
+            path = [((trim.t - start) / span, trim.q, trim.state.path[0]) for trim in recent]
+            try:
+                found = equilibrium(lambda x: motion(start + x * span, 1.0), path[0], path[-1])
+                return Trim(found.state, found.iterations)
+            except ConvergenceError:  # the equilibria end before t: others may be under the loads
+                pass
+        system = self._linear(t, driven)
+        with Factorization(system.stiffness, "general") as factor:
+            q = np.asarray(factor.solve(system.Q))
+        T = elastic.transform(self.instant(t)).value
+        guess = np.asarray(elastic.moving_pattern.expand(q, T), dtype=float)
+        origin = (0.0, 0.0 * q, 0.0 * guess)
+        found = equilibrium(lambda share: motion(t, share), (-1.0, -q, -guess), origin)
         return Trim(found.state, found.iterations)
 
     @cached_property
@@ -162,12 +168,14 @@ class TrimmedMechanism(ElasticMechanism):
         if any(x.shape != (n,) for x in values):
             raise InputError(f"q, velocity, acceleration: expected {n} numbers each")
         guess = np.zeros(int(self.topology.offsets[-1])) if near is None else near.path[0]
-        now = self.dynamics.at(self.state(float(t)))
-        motion = DeformedMotion(self.dynamics, elastic, self._deformed_joints, now)
+        motion = getattr(near, "motion", None)
+        if motion is None or (motion.state.t, motion.share, motion.elastic) != (t, 1.0, elastic):
+            now = self.dynamics.at(self.state(float(t)))
+            motion = DeformedMotion(self.dynamics, elastic, self._deformed_joints, now)
         return motion.closed(values[0], values[1], values[2], guess)
 
     def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
-        """The equilibria at several times, each started from the one before.
+        """The equilibria at several times, each started from the ones before.
 
         Parameters
         ----------
@@ -187,7 +195,7 @@ class TrimmedMechanism(ElasticMechanism):
         """
         out: list[Trim] = []
         for t in np.asarray(times, dtype=float):
-            out.append(self.trim(float(t), driven=driven, start=out[-1] if out else None))
+            out.append(self._trimmed(float(t), driven, out[-2:]))
         return out
 
     def _freeze_trimmed(self, times: Array, transport: bool, driven: bool | None) -> FrozenSeries:
@@ -197,29 +205,19 @@ class TrimmedMechanism(ElasticMechanism):
                 'prestress: "nonlinear" has the transport terms; transport=False is for "linear"'
             )
         trims = self.trims(times, driven=driven)
-        systems = [trim.system for trim in trims]
-        names = dict.fromkeys(
-            name for s in systems for name, part in s.parts.items() if not part.is_zero
-        )
-        n = systems[0].n
-        every = sp.csr_matrix((n, n))
-        for system in systems:
-            for name in names:
-                A = getattr(system, name)
-                every = every + sp.csr_matrix((np.ones(A.nnz), A.indices, A.indptr), shape=(n, n))
-        every.sort_indices()
-        keys = np.repeat(np.arange(n), np.diff(every.indptr)) * n + every.indices
-        values = {name: np.zeros((len(systems), len(keys))) for name in names}
-        for i, system in enumerate(systems):
-            for name in names:
-                A = getattr(system, name).tocoo()
-                np.add.at(values[name][i], np.searchsorted(keys, A.row * n + A.col), A.data)
+        parts, n = [trim.state.parts() for trim in trims], len(trims[0].q)
+        sparsity, elastic = trims[0].state.sparsity, trims[0].state.motion.elastic
+        zero = np.zeros(len(sparsity.indices))
         return FrozenSeries(
             times,
-            Pattern(n, every.indices, every.indptr),
-            values,
-            Q=np.zeros((len(systems), n)),
-            rigid=tuple(np.zeros((n, 0)) for _ in systems),
-            dofs=systems[0].dofs,
-            frame=systems[0].frame,
+            sparsity,
+            {
+                name: np.stack([own.get(name, zero) for own in parts])
+                for name in PARTS
+                if any(name in own for own in parts)
+            },
+            Q=np.zeros((len(trims), n)),
+            rigid=tuple(np.zeros((n, 0)) for _ in trims),
+            dofs=elastic.dofs,
+            frame=elastic.frame,
         )

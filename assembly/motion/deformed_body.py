@@ -10,19 +10,12 @@ import scipy.sparse as sp
 
 from assembly.bodies.balance import Energies, Momenta, Powers
 from assembly.bodies.body import Body
-from assembly.bodies.in_motion import (
-    BodyMotion,
-    body_force,
-    body_parts,
-    damping_power,
-    frame_power,
-    rigid_velocities,
-)
+from assembly.bodies.in_motion import BodiesMotion, MovingBodies, frame_power, rigid_velocities
 from assembly.elements.moments import kinetic_energy, momenta
 from assembly.errors import InputError
 from assembly.kinematics import Kinematics
 from assembly.motion.motion import Motion
-from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
 from assembly.types import Array
 
 
@@ -32,8 +25,8 @@ class DeformedBody:
 
     Parameters
     ----------
-    body : Body
-        The body.
+    stack : MovingBodies
+        The body alone.
     law : Motion
         Of the frame.
     now : Kinematics
@@ -44,7 +37,7 @@ class DeformedBody:
         Free degrees of freedom and their rates, in the frame.
     """
 
-    body: Body
+    stack: MovingBodies
     law: Motion
     now: Kinematics
     t: float
@@ -52,29 +45,29 @@ class DeformedBody:
     v: Array
     a: Array
 
+    @property
+    def body(self) -> Body:
+        """The body."""
+        return self.stack.bodies[0]
+
     @cached_property
-    def motion(self) -> BodyMotion:
+    def motion(self) -> BodiesMotion:
         """The body in motion."""
         path = np.zeros((3, self.body.size))
         path[:, self.body.free] = self.q, self.v, self.a
-        c = self.now.coefficients()
-        return BodyMotion(self.body, self.now.twist(), c, c, path)
-
-    @cached_property
-    def force(self) -> Array:
-        """Forces (all,) of the body: at fixed degrees of freedom the reactions."""
-        return body_force(self.motion)
+        c = self.now.coefficients()[None]
+        return BodiesMotion(self.stack, self.now.twist()[None], c, c, path)
 
     @property
     def residual(self) -> Array:
         """What is out of balance (n,), N and N·m."""
-        return np.asarray(self.force[self.body.free])
+        return np.asarray(self.motion.force[self.body.free])
 
     @cached_property
     def energies(self) -> Energies:
         """Kinetic energy and potentials."""
         at = self.motion
-        return Energies(kinetic_energy(at.moments, at.twist), at.strain_energy, 0.0)
+        return Energies(kinetic_energy(at.moments[0], at.twist[0]), at.strain_energy, 0.0)
 
     @property
     def momenta(self) -> Momenta:
@@ -84,17 +77,17 @@ class DeformedBody:
         """
         place = getattr(self.law, "frame", None)
         r, R = (np.zeros(3), np.eye(3)) if place is None else place(self.t)
-        p, h = (R @ part for part in momenta(self.motion.moments, self.motion.twist))
+        p, h = (R @ part for part in momenta(self.motion.moments[0], self.motion.twist[0]))
         return Momenta(p, h + np.cross(r, p))
 
     @cached_property
     def powers(self) -> Powers:
         """What moves the frame supplies through the supports, and dampers take."""
-        at, drives = self.motion, 0.0
-        if np.any(at.twist) and self.body.fixed.any():
-            reactions = np.where(self.body.fixed, self.force, 0.0)
-            drives = frame_power(self.body, at.path[0], reactions, at.twist)
-        return Powers(0.0, drives, damping_power(at))
+        at, twist, drives = self.motion, self.motion.twist[0], 0.0
+        if np.any(twist) and self.body.fixed.any():
+            reactions = np.where(self.body.fixed, self.motion.force, 0.0)
+            drives = frame_power(self.body, at.path[0], reactions, twist)
+        return Powers(0.0, drives, at.damping_power)
 
     def power(self, force: Array) -> float:
         """The power of forces on the free degrees of freedom.
@@ -111,7 +104,7 @@ class DeformedBody:
         """
         whole = np.zeros(self.body.size)
         whole[self.body.free] = force
-        on_frame = frame_power(self.body, self.motion.path[0], whole, self.motion.twist)
+        on_frame = frame_power(self.body, self.motion.path[0], whole, self.motion.twist[0])
         return float(force @ self.v) + on_frame
 
     @cached_property
@@ -130,10 +123,9 @@ class DeformedBody:
         FrozenSystem
             Its load Q is what is out of balance, with the opposite sign.
         """
-        free = self.body.free
-        parts = body_parts(self.motion)
+        parts = dict(zip(PARTS, self.motion.parts(), strict=True))
         return FrozenSystem(
-            **{name: part[free][:, free] for name, part in parts.items() if part.nnz},
+            **{name: self._free(values) for name, values in parts.items() if np.any(values)},
             Q=-self.residual,
             dofs=self.body.free_dofs,
             frame=self.body.name,
@@ -153,13 +145,18 @@ class DeformedBody:
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
-        parts, free = body_parts(self.motion, exact), self.body.free
+        parts = dict(zip(PARTS, self.motion.parts(exact), strict=True))
+        by_v, by_q = (
+            sum(parts[name] for name in names) for names in (DAMPING_PARTS, STIFFNESS_PARTS)
+        )
+        return self._free(parts["M"]), self._free(by_v), self._free(by_q)
 
-        def total(names: tuple[str, ...]) -> sp.csr_matrix:
-            whole = sum((parts[name] for name in names), sp.csr_matrix(parts["M"].shape))
-            return sp.csr_matrix(whole[free][:, free])
-
-        return total(("M",)), total(DAMPING_PARTS), total(STIFFNESS_PARTS)
+    def _free(self, values: Array) -> sp.csr_matrix:
+        """The matrix (n, n) of values (entries,)."""
+        free = self.body.free
+        matrix = sp.csr_matrix(self.stack.matrix(values)[free][:, free])
+        matrix.eliminate_zeros()
+        return matrix
 
 
 def check_body(body: Body) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import as_number, check_kind
 from assembly.bodies.body import Body, Prestress
+from assembly.bodies.in_motion import MovingBodies
 from assembly.bodies.made_from import in_words
 from assembly.bodies.nonlinear import equilibrium
 from assembly.bodies.turning_checks import check_rotation, check_support
@@ -120,7 +121,7 @@ class MovingBody:
             if len(self._recent) == RECENT:
                 del self._recent[next(iter(self._recent))]
             self._recent[at] = self.motion.at(at)
-        return DeformedBody(self.body, self.motion, self._recent[at], at, *values)
+        return DeformedBody(self._stack, self.motion, self._recent[at], at, *values)
 
     def trim(self, t: float) -> DeformedBody:
         """The equilibrium of the body at rest in its moving frame, at finite displacements.
@@ -146,6 +147,10 @@ class MovingBody:
         at = as_number(t, "t", MotionError)
         q = equilibrium(self.body, self.motion.at(at)).displacement[self.body.free]
         return self.displaced(at, q, 0.0 * q, 0.0 * q)
+
+    @cached_property
+    def _stack(self) -> MovingBodies:
+        return MovingBodies([self.body])
 
     @cached_property
     def _recent(self) -> dict[float, Kinematics]:

@@ -15,13 +15,14 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.errors import FrozenMotionError, InputError
+from assembly.errors import FrozenMotionError
+from assembly.optional import installed, optional
 
 # Set by mpiexec and srun for every rank they start.
 LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS")
@@ -40,19 +41,17 @@ def world() -> Any | None:
     started = [os.environ[name] for name in LAUNCHERS if name in os.environ]
     if not started or set(started) == {"1"}:
         return None
-    try:
-        from mpi4py import MPI
-    except ImportError:
-        raise InputError("mpiexec: several ranks need the Python package mpi4py") from None
-    comm = MPI.COMM_WORLD
+    comm = optional("mpi4py.MPI", "mpiexec with several ranks").COMM_WORLD
     return comm if comm.size > 1 else None
 
 
 def start_petsc() -> None:
-    """Start PETSc and SLEPc: all ranks of MPI.COMM_WORLD have to start and end them together."""
-    importlib.import_module("petsc4py.PETSc")
-    with suppress(ImportError):
-        importlib.import_module("slepc4py.SLEPc")
+    """Start PETSc and SLEPc where they are installed: all ranks of MPI.COMM_WORLD have to start and
+    end them together.
+    """
+    for package, module in (("petsc4py", "PETSc"), ("slepc4py", "SLEPc")):
+        if installed(package):
+            importlib.import_module(f"{package}.{module}")
 
 
 def wait(ready: Callable[[], bool]) -> None:

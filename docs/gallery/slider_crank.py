@@ -38,7 +38,7 @@ print(f"amplitude by σ within {100 * corrected:.2f} %, by Re λ alone within {1
 exponents = modal.floquet(mechanism, mechanism.period, k=4)
 print(exponents)
 mean = float(np.mean(tracks["growth_rate_corrected"].values[:-1, 0]))
-print(f"first mode: mean σ {mean:.3f} 1/s; Floquet, slowest {exponents.growth_rate:.3f} 1/s")
+print(f"first mode: mean σ {mean:.3f} 1/s; Floquet, slowest {exponents.growth_rate.max():.3f} 1/s")
 
 fig, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(7, 5))
 first = tracks.isel(mode=0)

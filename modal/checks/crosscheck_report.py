@@ -64,7 +64,7 @@ def floquet_verdict(floquet: FloquetModes) -> str:
     """The verdict on a periodic motion in words."""
     if floquet.verdict == "unstable":
         return (
-            f"unstable, a vibration grows at {floquet.growth_rate:+.4g} 1/s over the periods "
+            f"unstable, a vibration grows at {floquet.growth_rate.max():+.4g} 1/s over the periods "
             "(Floquet)"
         )
     if floquet.verdict == "undecided":

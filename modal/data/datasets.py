@@ -39,6 +39,9 @@ def described(dataset: xr.Dataset, table: Table) -> xr.Dataset:
     for name, values in dataset.coords.items():
         kind = values.dtype.kind
         values.attrs = attributes_of(coordinate(str(name), table), kind)
+    for words in dataset.variables.values():
+        if words.dtype.kind == "U":  # of any length, which Zarr specifies, in a store
+            words.encoding["dtype"] = object
     return dataset
 
 

@@ -1,6 +1,6 @@
-"""The folder of a map: it appears complete, and one process writes it.
+"""Files and folders that appear complete, and the folder of a map, which one process writes.
 
-A new map is made in a hidden folder beside its place, `.NAME.HOST.PID.partial`, and moved when it
+A new one is made in a hidden folder beside its place, `.NAME.HOST.PID.partial`, and moved when it
 is complete. The folder of a process that is gone is removed at the next start; that of a living
 process, or of another host, stays.
 """
@@ -20,23 +20,23 @@ from assembly.errors import StorageError
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A new folder that takes the place of `path` when the block ends without an exception."""
+    """A new file or folder that takes the place of `path` when the block ends well."""
     remove_stale(path)
     temporary = path.with_name(f".{path.name}.{_host()}.{os.getpid()}.partial")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         temporary.mkdir(parents=True)
-        made = temporary / "new"
+        made = temporary / path.name
         yield made
-        if path.exists():
+        if path.is_dir():
             path.rename(temporary / "old")
-        made.rename(path)
+        made.replace(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def remove_stale(path: Path) -> None:
-    """Remove the unfinished folders that processes of this host left when they were killed."""
+    """Remove what processes of this host left unfinished of `path` when they were killed."""
     prefix, suffix = f".{path.name}.", ".partial"
     if not path.parent.is_dir():
         return
@@ -45,6 +45,15 @@ def remove_stale(path: Path) -> None:
             host, _, pid = entry.name[len(prefix) : -len(suffix)].rpartition(".")
             if host in ("", _host()) and pid.isdigit() and not _alive(int(pid)):
                 shutil.rmtree(entry, ignore_errors=True)
+
+
+def remove_all_stale(folder: Path) -> None:
+    """Remove what killed processes of this host left unfinished of anything in a folder."""
+    ending = f".{_host()}."
+    for entry in folder.glob(".*.partial"):
+        name, found, _ = entry.name[1:].rpartition(ending)
+        if found:
+            remove_stale(folder / name)
 
 
 def lock(folder: Path) -> int | None:

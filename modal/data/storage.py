@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +13,7 @@ import xarray as xr
 from assembly.arguments import check_kind
 from assembly.errors import StorageError
 from modal.data.datasets import in_words
+from modal.data.folder import replacing
 from modal.data.integrity import CHECKSUMS
 
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
@@ -65,24 +65,16 @@ def write_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = True)
         raise StorageError(f"{target}: exists already and was not asked to be replaced")
     if target.is_dir():
         raise StorageError(f"{target}: is a folder; give the name of a file")
-    temporary: str | None = None
+    if not target.parent.is_dir():
+        raise StorageError(f"{target}: could not be written: there is no folder {target.parent}")
     try:
         content = _netcdf(dataset)
-        handle, temporary = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name}.", suffix=".part"
-        )
-        with os.fdopen(handle, "wb") as file:
+        with replacing(target) as temporary, temporary.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-        temporary = None
     except (OSError, ValueError, TypeError, RuntimeError) as fault:
         raise StorageError(f"{target}: could not be written: {_line(fault)}") from fault
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
     return target
 
 
@@ -146,12 +138,6 @@ def _plain(dataset: xr.Dataset) -> xr.Dataset:
             )
     dataset.attrs.pop(CHECKSUMS, None)
     return in_words(dataset) if "source" in dataset and "verdict" in dataset else dataset
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 def _line(fault: BaseException) -> str:

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
+from assembly.system.null_chain import NullChain
 from modal.eigen.quadratic import Quadratic
+
+ALIKE = 0.1  # of the damping forces of a random shape: what b K leaves of them
 
 
 @dataclass(frozen=True)
@@ -33,17 +37,23 @@ class Crowd:
         )
 
 
-def crowd_of(quadratic: Quadratic) -> Crowd | None:
-    """The crowd of an instant, by the inertia of K − M/b²; None without damping b K, b > 0."""
-    damping, stiffness = quadratic.damping_parts.symmetric, quadratic.stiffness_parts.symmetric
-    if damping is None or stiffness is None:
+def crowd_of(quadratic: Quadratic, chain: NullChain | None) -> Crowd | None:
+    """The crowd of an instant, by the inertia of K − M/b²; None without damping b K, b > 0.
+
+    A random shape has most of its energy in the highest frequencies of the mesh: there the damping
+    forces are b times the elastic ones.
+    """
+    if quadratic.C.nnz == 0 or quadratic.conservative:
         return None
-    b = damping.without_multiple(stiffness)[0]
-    if b <= 0.0:
+    shape = np.random.default_rng(17).standard_normal(quadratic.n)
+    damping, elastic = quadratic.C @ shape, quadratic.K @ shape
+    b = float(damping @ elastic) / float(elastic @ elastic)
+    if not b > 0.0 or np.linalg.norm(damping - b * elastic) > ALIKE * np.linalg.norm(damping):
         return None
-    shifted = sp.csr_matrix(stiffness.matrix - quadratic.M / b**2)
+    shifted = sp.csr_matrix(quadratic.K - quadratic.M / b**2)
     try:
-        with Factorization(shifted, "symmetric", small=0) as factor:
-            return Crowd(1.0 / b, factor.negative_pivots)
+        with Factorization(0.5 * (shifted + shifted.T), "symmetric", small=0) as factor:
+            zeros = 0 if chain is None else chain.null.shape[1]
+            return Crowd(1.0 / b, factor.negative_pivots - zeros)
     except SingularSystemError:
         return None

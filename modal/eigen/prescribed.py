@@ -75,6 +75,16 @@ class PrescribedMotion:
         assert self.zeros is not None
         return 2 * self.still + self.zeros
 
+    @classmethod
+    def none(cls, m: int) -> PrescribedMotion:
+        """Of m rigid fields, of which nothing is prescribed."""
+        empty = np.zeros((m, 0))
+        return cls(empty, np.zeros(0), 0, empty + 0j, np.zeros(0), empty, 0, empty, 0.0)
+
+    def without_translations(self) -> PrescribedMotion:
+        """What is left where the translations are not among the coordinates."""
+        return replace(self, translations=self.translations[:, :0], rates=np.zeros(0), still=0)
+
     def counted(self, M: Any, C: Any, K: Any, fields: Array) -> PrescribedMotion:
         """The same with the number of zeros, from the matrices (r, r) of the instant and the rigid
         fields (r, m)."""

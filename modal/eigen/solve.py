@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -17,10 +18,11 @@ from assembly.errors import (
     SingularSystemError,
 )
 from assembly.magnitudes import check_count
+from assembly.optional import installed
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import NullChain, null_fields
 from modal.eigen.checked_modes import ModeProblem, checked_modes
-from modal.eigen.crowd import crowd_of
+from modal.eigen.crowd import Crowd, crowd_of
 from modal.eigen.deflation import with_null_space, without_stiffness
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
@@ -28,7 +30,7 @@ from modal.eigen.prescribed import prescribed_modes
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
-from modal.eigen.solvers.krylov import solve_krylov
+from modal.eigen.solvers.krylov import Engine, solve_krylov
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.scipy import arnoldi
 from modal.eigen.solvers.shift_invert import ShiftInvert
@@ -41,16 +43,15 @@ from modal.types import Array
 Backend = Literal["slepc", "scipy", "dense"]
 ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "ARPACK Arnoldi")}
 
-# A Krylov space for k modes of fewer DOFs than this would be most of the state space.
-DENSE_BELOW = 20
+# The model of cost, processor time in seconds: LAPACK's eigensolution of n DOFs takes LAPACK n³, a
+# Krylov method takes APPLICATION (the call of its operator) 4k + 40 times, twice where left
+# vectors need a run of their own. The cheaper one serves up to SMALL DOFs; a Krylov method that has
+# spent what LAPACK takes is stopped there. Beyond BLOCK DOFs the block method costs less than one
+# vector at a time, whatever the damping (crossing between 750 and 1,300 DOFs).
+LAPACK, APPLICATION = 2e-8, 1.2e-4
+SMALL, BLOCK = 500, 1000
 
-# Up to this size a Krylov method on one vector costs less than the block method, which then serves
-# only undamped systems at rest: its modes of them are real, in clusters too. LAPACK is used where a
-# Krylov space would be most of the state space, or does not converge.
-SMALL = 500
-
-# Of the backward error allowed: what the block method stops at.
-AIM, SMALL_AIM = 0.1, 0.005
+AIM = 0.1  # of the backward error allowed: what the block method stops at
 
 # |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
 SINGULAR = 1e-6
@@ -77,8 +78,9 @@ def solve(
         Number of modes, one of each conjugate pair; fewer are returned where there are fewer.
     backend : {"slepc", "scipy", "dense"}
         "slepc": block Rayleigh–Ritz on a factorization by PETSc, and SLEPc's Krylov–Schur where
-        that does not apply. "scipy": ARPACK. "dense": the reference by LAPACK, which solves small
-        problems with every backend. `Modes.solver` says what computed the modes.
+        that does not apply; scipy's factors and ARPACK where PETSc and SLEPc are not installed.
+        "scipy": ARPACK. "dense": the reference by LAPACK, which solves small problems with every
+        backend. `Modes.solver` says what computed the modes.
     certify : bool
         Confirm by a count of eigenvalues that no mode is missing near zero or near the target.
     target : complex, optional
@@ -143,19 +145,22 @@ def solve(
         problem = ModeProblem(free, quadratic, chain, k, backend, backward_error, point, certify)
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
-        if point == 0.0 and backend == "slepc":
-            at_rest = quadratic.conservative and quadratic.C.nnz == 0
-            modes = None
-            if at_rest or frozen.n > SMALL:
-                modes = _block(problem, seed)
-                if modes is None and frozen.n > SMALL:
-                    _refuse_crowd(problem, seed)
-            if modes is not None:
-                return modes
+        # The count that finds a crowd costs a factor: beyond BLOCK DOFs what the block method does.
+        block = point == 0.0 and backend == "slepc" and frozen.n > BLOCK
+        modes = _block(problem, seed) if block else None
+        crowd = crowd_of(quadratic, chain) if point == 0.0 and modes is None else None
+        if crowd is not None and frozen.n > SMALL:
+            if crowd.below < k:
+                raise ConvergenceError(str(crowd), _below(crowd, problem, seed))
+            modes = None if block else _block(problem, seed)
+        if modes is not None:
+            return modes
+        if crowd is not None and crowd.below < k:
+            return _dense(problem)
         try:
             return _krylov(problem, seed) if point == 0.0 else _window(problem, seed)
         except (AccuracyError, ConvergenceError):
-            # Clusters that accumulate, as of overdamped modes, can stall a Krylov method.
+            # Eigenvalues that accumulate can stall a Krylov method.
             if frozen.n > SMALL:
                 raise
             return _dense(problem)
@@ -181,6 +186,11 @@ def solve(
     return _with_prescribed(original, modes if scaled is None else scaled.restored(modes))
 
 
+def engine_of(backend: str) -> tuple[Engine, str]:
+    """The Krylov method of a backend, and its name: ARPACK where SLEPc is not installed."""
+    return ENGINES[backend if installed("slepc4py") else "scipy"]
+
+
 def _with_prescribed(system: FrozenSystem, modes: Modes) -> Modes:
     """The same modes; `kind` says which of the rigid ones the frame prescribes."""
     if not system.rigid.shape[1]:
@@ -190,10 +200,14 @@ def _with_prescribed(system: FrozenSystem, modes: Modes) -> Modes:
 
 
 def _is_small(problem: ModeProblem) -> bool:
-    """Whether LAPACK is to find all modes: there are hardly more than a Krylov space would span."""
-    n, k = problem.quadratic.n, problem.k
+    """Whether LAPACK is to find all modes: it costs less, or a Krylov space would span them all."""
+    n, k, quadratic = problem.quadratic.n, problem.k, problem.quadratic
     there = 2 * n - (0 if problem.chain is None else problem.chain.count)
-    return bool(n < max(DENSE_BELOW, k + 2) or (there <= 4 * k + 4 and n <= SMALL) or there == 0)
+    if n < k + 2 or there == 0:
+        return True
+    runs = 1 if quadratic.conservative or quadratic.symmetric else 2
+    cheaper = LAPACK * n**3 <= runs * APPLICATION * (4 * k + 40)
+    return n <= SMALL and (cheaper or there <= 4 * k + 4)
 
 
 def _with_found_null_space(
@@ -266,32 +280,33 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
         return None
     solver: BlockSolver | None = None
     try:
-        solver = BlockSolver(quadratic, chain)
-        aim = (AIM if quadratic.n > SMALL else SMALL_AIM) * problem.tolerance
+        solver = BlockSolver(quadratic, chain, problem.rigid)
+        aim = AIM * problem.tolerance
         found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
-    except SingularSystemError:
-        if quadratic.symmetric_stiffness:
-            raise
-        return None
-    except (AccuracyError, ConvergenceError):
+    except (AccuracyError, ConvergenceError, SingularSystemError):
         return None
     finally:
         if solver is not None:
             solver.destroy()
 
 
-def _refuse_crowd(problem: ModeProblem, seed: int) -> None:
-    """Raise ConvergenceError with the modes below a crowd where more are asked for."""
-    crowd = crowd_of(problem.quadratic)
-    if crowd is not None and crowd.below < problem.k:
-        apart = _block(replace(problem, k=crowd.below), seed) if crowd.below else None
-        raise ConvergenceError(str(crowd), apart)
+def _below(crowd: Crowd, problem: ModeProblem, seed: int) -> Modes | None:
+    """The modes below a crowd."""
+    return _block(replace(problem, k=crowd.below), seed) if crowd.below else None
+
+
+def _engine(problem: ModeProblem) -> tuple[Engine, str]:
+    """The Krylov method of the backend, which stops where LAPACK costs less, and its name."""
+    engine, method = engine_of(problem.backend)
+    n = problem.quadratic.n
+    most = LAPACK * n**3 / APPLICATION if n <= SMALL else np.inf
+    return partial(engine, applications=most), method
 
 
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
     operator = ShiftInvert(problem.quadratic, problem.chain)
-    engine, method = ENGINES[problem.backend]
+    engine, method = _engine(problem)
 
     def adjoint() -> Pairs:
         return solve_krylov(operator.transposed(), problem.k + 1, engine, method, seed)
@@ -303,13 +318,15 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
         found = search(problem, find)
         return checked_modes(problem, found, adjoint, problem.certify or None)
     except ConvergenceError as stopped:
+        if problem.quadratic.n <= SMALL:
+            raise
         raise _with_modes(stopped, problem, adjoint) from None
     finally:
         operator.destroy()
 
 
 def _window(problem: ModeProblem, seed: int) -> Modes:
-    engine, method = ENGINES[problem.backend]
+    engine, method = _engine(problem)
     window = Window(problem.quadratic, problem.chain, problem.target, engine, method)
     count = problem.k + 2
 
@@ -324,6 +341,8 @@ def _window(problem: ModeProblem, seed: int) -> Modes:
         count = len(found.eigenvalues)
         return checked_modes(problem, found, adjoint, problem.certify or None)
     except ConvergenceError as stopped:
+        if problem.quadratic.n <= SMALL:
+            raise
         raise _with_modes(stopped, problem, adjoint) from None
     finally:
         window.destroy()
@@ -336,13 +355,13 @@ def _with_modes(
 
     The transposed problem may stop short too: then the modes that both sides have.
     """
-    partial = stopped.partial
-    if not isinstance(partial, Pairs):
+    found = stopped.partial
+    if not isinstance(found, Pairs):
         return ConvergenceError(str(stopped), None)
 
-    for count in range(len(partial.eigenvalues), 0, -1):
+    for count in range(len(found.eigenvalues), 0, -1):
         try:
-            modes = checked_modes(replace(problem, k=count), partial, adjoint)
+            modes = checked_modes(replace(problem, k=count), found, adjoint)
             return ConvergenceError(str(stopped), modes)
         except AccuracyError:
             continue

@@ -10,6 +10,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from assembly.errors import InputError, StorageError
+from assembly.optional import optional
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 
 
@@ -65,8 +66,5 @@ _WRITERS: dict[str, Callable[[Path, sp.csr_matrix], None]] = {
 
 
 def _op4(path: Path, matrices: dict[str, sp.csr_matrix]) -> None:
-    try:
-        from pyyeti.nastran import op4
-    except ImportError:
-        raise InputError('op4 files need pyyeti: pip install "frozen-motion[nastran]"') from None
+    op4 = optional("pyyeti.nastran.op4", "op4 files")
     op4.write(str(path), {name: sp.coo_matrix(A) for name, A in matrices.items()}, sparse="bigmat")

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from assembly.errors import InputError, StorageError
+from assembly.optional import optional
 from modal.exchange.shape_set import ShapeSet
 
 DIRECTIONS = {"ux": 1, "uy": 2, "uz": 3, "rx": 4, "ry": 5, "rz": 6}
 SHAPE, FUNCTION, NODES = 55, 58, 15
 DISPLACEMENT = 8  # specific data type
 COMPLEX_MODES, COMPLEX_DATA = 3, 5
-
-
-def _pyuff() -> ModuleType:
-    try:
-        import pyuff
-    except ImportError:
-        raise InputError('UFF files need pyuff: pip install "frozen-motion[exchange]"') from None
-    module: ModuleType = pyuff
-    return module
 
 
 def write_uff(path: str | os.PathLike[str], content: ShapeSet | xr.Dataset) -> Path:
@@ -60,7 +51,7 @@ def write_uff(path: str | os.PathLike[str], content: ShapeSet | xr.Dataset) -> P
         raise InputError("content: expected a ShapeSet or a frequency response (frequency, probe)")
     try:
         target.unlink(missing_ok=True)
-        _pyuff().UFF(str(target)).write_sets(sets, mode="overwrite")
+        optional("pyuff", "UFF files").UFF(str(target)).write_sets(sets, mode="overwrite")
     except OSError as fault:
         raise StorageError(f"{target}: could not be written: {fault.strerror}") from fault
     return target
@@ -89,7 +80,7 @@ def read_uff(path: str | os.PathLike[str]) -> ShapeSet:
     source = Path(path)
     if not source.is_file():
         raise StorageError(f"{source}: no such file")
-    file = _pyuff().UFF(str(source))
+    file = optional("pyuff", "UFF files").UFF(str(source))
     kinds = [int(kind) for kind in file.get_set_types()]
     node_sets = [k for k, kind in enumerate(kinds) if kind in (NODES, 2411)]
     shapes = [file.read_sets(k) for k, kind in enumerate(kinds) if kind == SHAPE]
@@ -118,14 +109,14 @@ def _shape_sets(shapes: ShapeSet) -> list[dict[str, Any]]:
     numbers = np.arange(1, len(shapes.points) + 1)
     zero = np.zeros(len(numbers), dtype=int)
     x, y, z = shapes.points.T
-    nodes = _pyuff().prepare_15(
+    nodes = optional("pyuff", "UFF files").prepare_15(
         node_nums=numbers, def_cs=zero, disp_cs=zero, color=zero, x=x, y=y, z=z
     )
     found = [nodes]
     for j, shape in enumerate(shapes.displacements):
         r1, r2, r3 = np.asarray(shape, dtype=complex).T
         found.append(
-            _pyuff().prepare_55(
+            optional("pyuff", "UFF files").prepare_55(
                 id1="frozen motion", id2="", id3="", id4="", id5=f"mode {j + 1}",
                 model_type=1, analysis_type=COMPLEX_MODES, data_ch=2,
                 spec_data_type=DISPLACEMENT, data_type=COMPLEX_DATA, n_data_per_node=3,
@@ -143,7 +134,7 @@ def _function_sets(response: xr.Dataset) -> list[dict[str, Any]]:
     for k, probe in enumerate(response["probe"].values.tolist()):
         node, _, component = str(probe).partition(" ")
         found.append(
-            _pyuff().prepare_58(
+            optional("pyuff", "UFF files").prepare_58(
                 binary=0, id1="frozen motion", id2="", id3="", id4="", id5="", func_type=4,
                 ver_num=0, load_case_id=0, rsp_ent_name="NONE", rsp_node=int(node) + 1,
                 rsp_dir=DIRECTIONS.get(component, 0), ref_ent_name="NONE", ref_node=0, ref_dir=0,

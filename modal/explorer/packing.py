@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
-from xarray import DataArray
+from xarray import DataArray, Dataset
 
 from modal.data.units import units_of
 from modal.explorer.mode_states import State
@@ -84,6 +84,7 @@ def _tracks(view: ExplorerView) -> dict[str, Any]:
     dataset, (name,) = view.dataset, view.axes
     words = [key for key in ("kind", "event", "whirl", "name") if key in dataset]
     return dict(
+        grows=_grows(dataset).transpose(name, "mode").values.ravel().tolist(),
         quantities=[
             dict(name=key, label=label, units=units_of(dataset[key]), scale=scale,
                  values=_numbers(dataset[key].transpose(name, "mode").values))
@@ -99,16 +100,28 @@ def _tracks(view: ExplorerView) -> dict[str, Any]:
     )  # fmt: skip
 
 
+def _grows(dataset: Dataset) -> DataArray:
+    """Whether the frozen growth rate of an elastic mode exceeds its error, where that is stored."""
+    if not {"eigenvalue", "backward_error", "condition_number", "kind"} <= set(dataset):
+        return dataset["frequency"] < 0.0
+    growth = dataset["eigenvalue"].real
+    error = abs(dataset["eigenvalue"]) * dataset["backward_error"] * dataset["condition_number"]
+    return (growth > error.fillna(0.0)) & (dataset["kind"] == "elastic")
+
+
 def _map(view: ExplorerView) -> dict[str, Any]:
     dataset, names = view.dataset, view.axes
     code = classes(dataset).transpose(*names).values
+    whose = "motion" if "Floquet" in str(dataset.attrs.get("title", "")) else "instant"
+    labels = {"growth_rate": f"growth rate of the {whose}"}
     numbers = ("growth_rate", "critical_frequency", "unstable_modes", "error_bound")
     out: dict[str, Any] = dict(
         classes=code.ravel().tolist(),
         names={str(key): text for key, text in NAMES.items()} | {str(NOT_COMPUTED): "not computed"},
         colours={str(key): colour for key, colour in CLASS_COLOURS.items()},
         quantities=[
-            dict(name=key, label=key.replace("_", " "), units=units_of(dataset[key]),
+            dict(name=key, label=labels.get(key, key.replace("_", " ")),
+                 units=units_of(dataset[key]),
                  values=_numbers(dataset[key].transpose(*names).values))
             for key in numbers
             if key in dataset

@@ -132,9 +132,9 @@ class FloquetModes:
         return self.shapes.orbit(mode)
 
     @property
-    def growth_rate(self) -> float:
-        """The largest real part of the exponents, 1/s."""
-        return float(self.exponents.real.max())
+    def growth_rate(self) -> Array:
+        """Growth rate of each mode, (m,), 1/s: the real parts of the exponents."""
+        return np.asarray(self.exponents.real)
 
     @property
     def is_complete(self) -> bool:

@@ -108,7 +108,7 @@ def rotor_verdict(
         growth[n, 1], hertz[n, 1] = modes.growth_rate[worst], modes.frequency[worst]
         names.append(here.names(modes)[worst])
         found = floquet(here, here.period, k=k, method=method)
-        growth[n, 2], hertz[n, 2] = found.growth_rate, found.frequency[0]
+        growth[n, 2], hertz[n, 2] = found.growth_rate[0], found.frequency[0]
         error[n], varied[n] = found.error[0], max(here.variation.values())
     limit = np.maximum(error, RESOLVED * values / (2.0 * np.pi))
     unstable = growth > limit[:, None]

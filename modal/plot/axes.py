@@ -7,10 +7,12 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import colormaps
+from matplotlib import colormaps, rcParams
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
+from matplotlib.font_manager import FontProperties
+from matplotlib.transforms import ScaledTranslation
 from xarray import Dataset
 
 from assembly.arguments import check_kind
@@ -69,3 +71,22 @@ def key(ax: Axes, count: int, what: str = "mode", dashed: bool = True) -> None:
     else:
         columns = 1 if count <= len(PALETTE) else 2
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=columns)
+
+
+BELOW = 4.2  # font sizes from the axes down to below their label
+COLUMN = 1.25  # inches that an entry of a legend takes
+
+
+def legend_below(ax: Axes, handles: Sequence[Any], title: str | None = None) -> None:
+    """A legend in short rows below the label of the x axis."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    width = ax.get_position().width * figure.get_size_inches()[0]
+    points = FontProperties(size=rcParams["axes.labelsize"]).get_size_in_points()
+    down = ScaledTranslation(0.0, -BELOW * points / 72.0, figure.dpi_scale_trans)
+    ax.legend(
+        handles=handles, title=title, ncols=max(1, min(len(handles), int(width / COLUMN))),
+        loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + down,
+        fontsize="small", title_fontsize="small", frameon=False, columnspacing=1.0,
+        handletextpad=0.5, borderpad=0.0, borderaxespad=0.0,
+    )  # fmt: skip

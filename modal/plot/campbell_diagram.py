@@ -1,22 +1,38 @@
-"""Campbell diagram: frequencies over the speed of rotation."""
+"""Campbell diagram: frequencies over the speed of rotation, and what happens along them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
-from xarray import DataArray, Dataset
+from xarray import Dataset
 
 from assembly.errors import InputError
-from modal.plot.axes import TRACKS, axes, check_result, key, styles
+from modal.plot.axes import TRACKS, axes, check_result, distinct, key, legend_below, styles
+from modal.plot.colours import FLUTTER, ink
 from modal.plot.labels import axis_label
-from modal.plot.track_curves import label_of, rigid_modes
+from modal.plot.placement import End, beside_ends, beside_points
+from modal.plot.track_curves import EVENT_MARKERS, label_of, rigid_modes
+from modal.tracking.dataset import events
+from modal.tracking.onsets import growth_floor
 
-WHIRL = {"forward": "-", "backward": "--", "planar": ":", "none": ":"}
+WHIRL: Any = {"forward": "-", "backward": "--", "planar": (0, (6, 1.5, 1, 1.5)), "none": ":"}
+ORDER: Any = {"color": "0.55", "lw": 0.6, "zorder": 1.5}
+UNSTABLE: Any = {"color": FLUTTER, "alpha": 0.4, "lw": 5.0, "solid_capstyle": "butt", "zorder": 1.8}
+MARK: Any = {"ms": 5, "mfc": "none", "zorder": 3}
+MARKED = {
+    kind: (marker, "crossing of modes" if kind == "crossing" else kind)
+    for kind, marker in EVENT_MARKERS.items()
+    if kind != "critical damping"
+}
+HEADROOM = 1.2  # of the largest frequency at which something happens
+AT_ONCE = 2e-3  # of the range of speeds: events of one kind that are one mark
+
+Marks = dict[str, list[tuple[float, float]]]
 
 
 def campbell(
@@ -29,6 +45,11 @@ def campbell(
 ) -> list[Line2D]:
     """Draw a Campbell diagram: frequencies (Hz) over speed (rpm).
 
+    Crossings of a mode with a multiple of the speed, crossings and veerings of modes, and onsets of
+    instability are marked, with their speed in rpm. A broad band is behind the part of a line whose
+    mode is unstable. Modes are named at the ends of their lines. The frequencies shown are those up
+    to which something happens; modes above are counted in the figure.
+
     Parameters
     ----------
     tracks : xarray.Dataset
@@ -36,12 +57,12 @@ def campbell(
     ax : Axes, optional
         Where to draw; a new figure by default.
     orders : sequence of float, default (1, 2, 3)
-        Multiples of the speed that are drawn as grey lines.
+        Multiples of the speed that are drawn as thin lines.
     whirl : bool, optional
-        Whether the line style shows the sense of whirl: solid forward, dashed backward, dotted
-        planar. Default: where the tracks have it.
+        Whether the line style shows the sense of whirl: solid forward, dashed backward, dash-dotted
+        planar. Default: where a mode of the tracks whirls.
     legend : bool, default True
-        Whether a legend, or a colour bar for many modes, names the modes.
+        Whether a legend explains styles and marks; a colour bar stands for the names of many modes.
 
     Returns
     -------
@@ -54,51 +75,166 @@ def campbell(
         The tracks are not over a speed.
     """
     check_result(tracks, ("frequency", "mode"), TRACKS)
+    dim, to_rpm = _speed(tracks)
     ax = axes(ax)
-    rpm = _rpm(tracks)
-    senses = tracks["whirl"] if "whirl" in tracks and whirl is not False else None
-    if whirl and senses is None:
-        raise InputError("whirl: the tracks have no whirl; give whirl_axis to modal.track")
+    rpm = tracks[dim].values * to_rpm
+    hertz = tracks["frequency"].transpose(dim, "mode").values
+    senses = _senses(tracks, dim, whirl)
     count = tracks.sizes["mode"]
+    unstable = _unstable(tracks, dim)
     artists = []
     for mode, style in enumerate(styles(count, rigid_modes(tracks), dashed=senses is None)):
-        y, label = tracks["frequency"].isel(mode=mode).values, label_of(tracks, mode)
+        y, label = hertz[:, mode], label_of(tracks, mode)
+        if unstable[:, mode].any():
+            ax.plot(rpm, np.where(unstable[:, mode], y, np.nan), **UNSTABLE)
         if senses is None:
             artists += ax.plot(rpm, y, label=label, **style)
             continue
-        ax.plot([], [], label=label, **style)
-        words = senses.isel(mode=mode).values.astype(str)
-        for sense, dash in _pieces(words):
-            piece = np.where(_with_ends(words == sense), y, np.nan)
-            artists += ax.plot(rpm, piece, **(style | {"ls": dash}))
-    top = float(np.nanmax(tracks["frequency"])) * 1.08 or 1.0
-    for order in orders:
-        _order_line(ax, rpm, order, top)
+        for sense in dict.fromkeys(senses[:, mode].tolist()):
+            piece = np.where(_with_ends(senses[:, mode] == sense), y, np.nan)
+            look = style | {"ls": WHIRL.get(sense, ":")}
+            artists += ax.plot(rpm, piece, label=label, **look)
+    marks = dict(_marks(tracks, rpm, hertz, to_rpm, orders))
+    top = _top(marks, hertz)
     ax.set(xlabel="speed (rpm)", ylabel=axis_label(tracks["frequency"], "frequency"), ylim=(0, top))
-    if senses is not None:
-        for sense in ("forward", "backward", "planar"):
-            if np.any(senses.values.astype(str) == sense):
-                ax.plot([], [], WHIRL[sense], color="0.3", label=sense)
+    ends = _ends(tracks, rpm, hertz, top) if count <= distinct(dashed=senses is None) else []
+    for order in orders:
+        ends += _order_line(ax, rpm, order, top)
+    drawn = []
+    for kind, spots in marks.items():
+        marker, name = MARKED.get(kind, ("o", kind))
+        drawn += ax.plot(*np.transpose(spots), marker, label=name, color=ink(), **MARK)
+    beside_ends(ax, ends)
+    beside_points(ax, [(x, y, f"{x:.0f}") for spots in marks.values() for x, y in spots if y < top])
     if legend:
-        key(ax, count, dashed=senses is None)
+        shown = [w for w in WHIRL if w != "none" and senses is not None and np.any(senses == w)]
+        handles = [Line2D([], [], color=ink(), ls=WHIRL[w], label=w) for w in shown]
+        if unstable.any():
+            handles.append(Line2D([], [], label="unstable", **UNSTABLE))
+        if handles or drawn:
+            legend_below(ax, handles + drawn, _beyond(hertz, top))
+        if count > distinct(dashed=senses is None):
+            key(ax, count, dashed=senses is None)
     return artists
 
 
-def _rpm(tracks: Dataset) -> NDArray[Any]:
-    if "omega" in tracks.dims:
-        return np.asarray(tracks["omega"].values * 60.0 / (2.0 * np.pi))
-    if "speed_rpm" in tracks.dims:
-        return np.asarray(tracks["speed_rpm"].values)
-    given: DataArray = tracks["frequency"]
+def _speed(tracks: Dataset) -> tuple[str, float]:
+    """Name of the speed of the tracks, and rpm of its unit."""
+    for dim, to_rpm in (("omega", 30.0 / np.pi), ("speed_rpm", 1.0)):
+        if dim in tracks.dims:
+            return dim, to_rpm
     raise InputError(
-        f"campbell: the tracks are over {given.dims[0]}, not over omega or speed_rpm; "
-        "modal.plot.tracks draws them"
+        f"campbell: the tracks are over {tracks['frequency'].dims[0]}, not over omega or "
+        "speed_rpm; modal.plot.tracks draws them"
     )
 
 
-def _pieces(words: NDArray[Any]) -> list[tuple[str, str]]:
-    """The senses of whirl that occur in a track, with their line styles."""
-    return [(sense, WHIRL.get(sense, ":")) for sense in dict.fromkeys(words.tolist())]
+def _senses(tracks: Dataset, dim: str, whirl: bool | None) -> NDArray[Any] | None:
+    """Senses of whirl (T, R), or None where line styles do not show them."""
+    if whirl and "whirl" not in tracks:
+        raise InputError("whirl: the tracks have no whirl; give whirl_axis to modal.track")
+    if whirl is False or "whirl" not in tracks:
+        return None
+    words = tracks["whirl"].transpose(dim, "mode").values.astype(str)
+    return words if whirl or np.isin(words, ("forward", "backward")).any() else None
+
+
+def _unstable(tracks: Dataset, dim: str) -> NDArray[np.bool_]:
+    """Whether a mode grows (T, R), beyond round-off."""
+    if "eigenvalue" not in tracks:
+        return np.zeros((tracks.sizes[dim], tracks.sizes["mode"]), dtype=bool)
+    values = tracks["eigenvalue"].transpose(dim, "mode").values
+    return np.asarray(values.real > growth_floor(values))
+
+
+def _marks(
+    tracks: Dataset, rpm: NDArray[Any], hertz: NDArray[Any], to_rpm: float, orders: Sequence[float]
+) -> Iterator[tuple[str, list[tuple[float, float]]]]:
+    """What happens, by kind: speeds (rpm) and frequencies (Hz)."""
+    spots: list[tuple[float, float]] = []
+    for order in orders:
+        for y in hertz.T:
+            above = y - order * rpm / 60.0
+            for i in np.flatnonzero(above[:-1] * above[1:] < 0.0):
+                part = above[i] / (above[i] - above[i + 1])
+                x = rpm[i] + part * (rpm[i + 1] - rpm[i])
+                spots.append((float(x), float(order * x / 60.0)))
+    if spots:
+        yield "crossing with an order", spots
+    if "event" not in tracks:
+        return
+    listed, numbers = events(tracks), tracks["mode"].values.tolist()
+    for kind in MARKED:
+        places = []
+        chosen = listed.isel(occurrence=np.flatnonzero(listed["event"].values == kind))
+        columns = (chosen[name].values for name in ("event_mode", "event_at"))
+        for label, place in zip(*columns, strict=True):
+            if label < 0:  # of a mode that no track follows
+                continue
+            mode = numbers.index(label)
+            there = np.isfinite(hertz[:, mode])
+            x = float(place * to_rpm)
+            y = float(np.interp(x, *_rising(rpm[there], hertz[there, mode])))
+            once = [p for p in places if abs(p[0] - x) < AT_ONCE * np.ptp(rpm)]
+            if not once:
+                places.append((x, y))
+        if places:
+            yield kind, places
+
+
+def _rising(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    return (x, y) if x[0] <= x[-1] else (x[::-1], y[::-1])
+
+
+def _top(marks: Marks, hertz: NDArray[Any]) -> float:
+    """Upper end of the frequency axis: all modes where nothing happens.
+
+    A mode that begins below it is in full.
+    """
+    largest = float(np.nanmax(hertz, initial=0.0))
+    spots = [y for places in marks.values() for _, y in places]
+    if not spots:
+        return HEADROOM * largest or 1.0
+    top = HEADROOM * max(spots)
+    for y in sorted(hertz.T, key=lambda y: float(np.nanmin(y, initial=np.inf))):
+        if np.nanmin(y, initial=np.inf) < top:
+            top = max(top, 1.04 * float(np.nanmax(y)))
+    return min(top, HEADROOM * largest)
+
+
+def _beyond(hertz: NDArray[Any], top: float) -> str | None:
+    """Number and frequencies of the modes above the axis."""
+    above = np.nanmin(hertz, axis=0, initial=np.inf) > top
+    above &= np.isfinite(hertz).any(axis=0)
+    if not above.any():
+        return None
+    words = f"{above.sum()} mode{'s' if above.sum() > 1 else ''} above"
+    return f"{words}, {np.nanmin(hertz[:, above]):.4g} to {np.nanmax(hertz[:, above]):.4g} Hz"
+
+
+def _ends(tracks: Dataset, rpm: NDArray[Any], hertz: NDArray[Any], top: float) -> list[End]:
+    """The right end of each line below `top`, with the name of its mode."""
+    right, out = float(rpm.max()), []
+    for mode, y in enumerate(hertz.T):
+        there = np.flatnonzero(np.isfinite(y) & (y <= top))
+        if there.size:
+            i = int(there[np.argmax(rpm[there])])
+            name = label_of(tracks, mode).removeprefix("mode ")
+            out.append(End(float(rpm[i]), float(y[i]), name, right == rpm[i]))
+    return out
+
+
+def _order_line(ax: Axes, rpm: NDArray[Any], order: float, top: float) -> list[End]:
+    """Draw an order; its end, if it leaves the figure on the right."""
+    low, high = float(rpm.min()), min(float(rpm.max()), top * 60.0 / order)
+    if high < low:  # above the frequencies that are drawn
+        return []
+    ax.plot([low, high], [order * low / 60.0, order * high / 60.0], **ORDER)
+    if high == rpm.max():
+        return [End(high, order * high / 60.0, f"{order:g}×", True, ORDER["color"])]
+    ax.annotate(f"{order:g}×", (high, top), (-3, -2), textcoords="offset points", ha="right",
+                va="top", fontsize="small", color=ORDER["color"])  # fmt: skip
+    return []
 
 
 def _with_ends(mask: NDArray[Any]) -> NDArray[Any]:
@@ -106,21 +242,3 @@ def _with_ends(mask: NDArray[Any]) -> NDArray[Any]:
     out = mask.copy()
     out[1:] |= mask[:-1]
     return out
-
-
-def _order_line(ax: Axes, rpm: NDArray[Any], order: float, top: float) -> None:
-    end = min(float(rpm.max()), top * 60.0 / order)
-    if end < float(rpm.min()):  # above the frequencies that are drawn
-        return
-    ax.plot(rpm, order * rpm / 60.0, ":", color="0.55", lw=0.9)
-    ax.annotate(
-        f"{order:g}×",
-        (end, order * end / 60.0),
-        color="0.4",
-        fontsize=8,
-        xytext=(4, 0),
-        textcoords="offset points",
-        va="center",
-        bbox=dict(boxstyle="square,pad=0.1", facecolor="white", edgecolor="none"),
-        annotation_clip=False,
-    )

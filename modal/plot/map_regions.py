@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import matplotlib.colors as mcolors
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 from numpy.typing import NDArray
+from scipy.interpolate import RegularGridInterpolator
+from scipy.ndimage import distance_transform_edt, generate_binary_structure, maximum_filter
 from xarray import Dataset
 
 from modal.maps.classes import NAMES, classes
-from modal.plot.axes import MAP, axes, check_result
-from modal.plot.colours import DIVERGENCE, FLUTTER, HATCH, STABLE
+from modal.plot.axes import MAP, axes, check_result, legend_below
+from modal.plot.colours import DIVERGENCE, FLUTTER, HATCH, MARK, STABLE, UNDECIDED
 from modal.plot.labels import axis_label
-from modal.proofs.judge import UNDECIDED
+from modal.proofs import judge
 
-COLOURS = (STABLE, STABLE, DIVERGENCE, FLUTTER)  # of the verdicts from UNDECIDED on
+COLOURS = (UNDECIDED, STABLE, DIVERGENCE, FLUTTER)  # of the verdicts from undecided on
+MARKS = {judge.DIVERGENCE: "\\\\\\", judge.FLUTTER: "..."}  # hatches of what is unstable
+FINE = 400  # cells along an axis of the drawing
 
 
 def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
     """Draw the verdict of a map; undecided points are hatched.
+
+    The boundary is where the growth rate, interpolated between the points, is zero. Next to a
+    stable point whose decay is not resolved (no damping) it is halfway to the next point.
 
     Parameters
     ----------
@@ -33,31 +41,96 @@ def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
     Returns
     -------
     QuadMesh
+        The verdicts on a refined grid.
     """
     check_result(grid, ("verdict",), MAP)
     ax = axes(ax)
     y_name, x_name = _axes_of(grid)
-    class_codes = classes(grid).transpose(y_name, x_name).values
+    x, y, codes = _refined(grid)
     mesh = ax.pcolormesh(
-        grid[x_name], grid[y_name], np.ma.masked_less(class_codes, UNDECIDED),
-        cmap=mcolors.ListedColormap(COLOURS), vmin=UNDECIDED - 0.5, vmax=UNDECIDED + 3.5,
-        shading="nearest",
+        x, y, np.ma.masked_less(codes, judge.UNDECIDED), cmap=mcolors.ListedColormap(COLOURS),
+        vmin=judge.UNDECIDED - 0.5, vmax=judge.FLUTTER + 0.5, shading="nearest", rasterized=True,
     )  # fmt: skip
+    with rc_context({"hatch.color": MARK, "hatch.linewidth": 0.5}):
+        for code, pattern in MARKS.items():
+            if np.any(codes == code) and min(codes.shape) > 1:
+                region = (codes == code).astype(float)
+                ax.contourf(x, y, region, levels=[0.5, 1.5], colors="none", hatches=[pattern])
+    _boundary(grid, ax)
     hatch(grid, ax)
+    points = classes(grid).values
     patches = [
         Patch(
-            facecolor=COLOURS[code - UNDECIDED],
-            edgecolor=HATCH["edgecolor"],
-            hatch=HATCH["hatch"] if code == UNDECIDED else None,
-            label=name.replace(": ", ":\n"),
+            facecolor=COLOURS[code - judge.UNDECIDED],
+            edgecolor=HATCH["edgecolor"] if code <= judge.STABLE else MARK,
+            hatch=HATCH["hatch"] if code == judge.UNDECIDED else MARKS.get(code),
+            linewidth=0.5,
+            label=name.partition(":")[0],
         )
         for code, name in NAMES.items()
-        if np.any(class_codes == code)
+        if np.any(points == code)
     ]
-    ax.legend(handles=patches, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    legend_below(ax, patches)
     ax.set(xlabel=axis_label(grid[x_name]), ylabel=axis_label(grid[y_name]))
     ax.grid(False)
     return mesh
+
+
+def _field(grid: Dataset) -> NDArray[np.float64]:
+    """Growth rates (along y, along x) whose sign is the verdict: positive where unstable.
+
+    A stable point without resolved decay has the negative of its largest unstable neighbour's
+    rate, so that zero is halfway between them.
+    """
+    y_name, x_name = _axes_of(grid)
+    codes = classes(grid).transpose(y_name, x_name).values
+    unstable = codes > judge.STABLE
+    rates, error = np.zeros(codes.shape), np.zeros(codes.shape)
+    if "growth_rate" in grid:
+        rates = np.nan_to_num(grid["growth_rate"].transpose(y_name, x_name).values)
+    if "error_bound" in grid:
+        error = np.nan_to_num(grid["error_bound"].transpose(y_name, x_name).values)
+    rates = np.where(unstable, np.maximum(rates, np.finfo(float).tiny), rates)
+    if not unstable.any():
+        return np.full(codes.shape, -1.0)
+    cross = generate_binary_structure(2, 1)
+    beside = maximum_filter(np.where(unstable, rates, 0.0), footprint=cross)
+    least = 1e-9 * float(rates[unstable].max())
+    opposite = -np.maximum(beside, least)
+    resolved = rates < -np.maximum(error, least)
+    return np.where(unstable, rates, np.where(resolved, rates, opposite))
+
+
+def _refined(grid: Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+    """x, y and the class of every place of a fine grid, the points of the map among them.
+
+    The class of an undecided point, or of one that is not computed, fills the whole of its cell.
+    """
+    y_name, x_name = _axes_of(grid)
+    codes = classes(grid).transpose(y_name, x_name).values
+    old = [grid[name].values.astype(float) for name in (y_name, x_name)]
+    if min(codes.shape) < 2:
+        return old[1], old[0], codes
+    steps = [max(1, FINE // len(v)) for v in old]
+    at = [np.arange((len(v) - 1) * n + 1) / n for v, n in zip(old, steps, strict=True)]
+    y, x = (np.interp(a, np.arange(len(v)), v) for a, v in zip(at, old, strict=True))
+    field = RegularGridInterpolator([np.arange(len(v)) for v in old], _field(grid))
+    unstable = field(np.stack(np.meshgrid(*at, indexing="ij"), -1)) > 0.0
+    nearest = np.ix_(*[np.rint(a).astype(int) for a in at])
+    own, kinds = codes[nearest], codes
+    if (codes > judge.STABLE).any():
+        _, place = distance_transform_edt(codes <= judge.STABLE, return_indices=True)
+        kinds = codes[tuple(place)]
+    open_cells = own <= judge.UNDECIDED
+    return x, y, np.where(open_cells, own, np.where(unstable, kinds[nearest], judge.STABLE))
+
+
+def _boundary(grid: Dataset, ax: Axes) -> None:
+    """The line between stable and unstable, at the interpolated zero of the growth rate."""
+    field = _field(grid)
+    if min(field.shape) > 1 and (field > 0.0).any() and (field < 0.0).any():
+        y_name, x_name = _axes_of(grid)
+        ax.contour(grid[x_name], grid[y_name], field, levels=[0.0], colors="black", linewidths=0.9)
 
 
 def growth(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
@@ -89,16 +162,7 @@ def growth(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
     bar = ax.figure.colorbar(mesh, ax=ax, ticks=[*-powers[::-1], 0.0, *powers])
     bar.minorticks_off()
     bar.set_label(axis_label(grid["growth_rate"], "largest growth rate"))
-    unstable = grid["verdict"].transpose(y_name, x_name).values > 0
-    if unstable.any() and not unstable.all():
-        ax.contour(
-            grid[x_name],
-            grid[y_name],
-            unstable.astype(float),
-            levels=[0.5],
-            colors="black",
-            linewidths=0.9,
-        )
+    _boundary(grid, ax)
     hatch(grid, ax)
     ax.set(xlabel=axis_label(grid[x_name]), ylabel=axis_label(grid[y_name]))
     ax.grid(False)
@@ -108,7 +172,7 @@ def growth(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
 def hatch(grid: Dataset, ax: Axes) -> PathPatch:
     """Hatched cells of the undecided points."""
     y_name, x_name = _axes_of(grid)
-    undecided = classes(grid).transpose(y_name, x_name).values == UNDECIDED
+    undecided = classes(grid).transpose(y_name, x_name).values == judge.UNDECIDED
     x, y = (_edges(grid[name].values) for name in (x_name, y_name))
     cells = [_cell(x[j : j + 2], y[i : i + 2]) for i, j in np.argwhere(undecided)]
     outline = Path.make_compound_path(*cells) if cells else Path(np.zeros((0, 2)))

@@ -132,6 +132,11 @@ class Completeness:
             coupling.append(np.sqrt(max(float(la.eigvalsh(outside)[-1]), 0.0)))
         return np.column_stack([np.array(ends), coupling])
 
+    def combinations(self) -> list[Array]:
+        """Coefficients (J,) of M and of every group: what couples a basis with its complement."""
+        every = (*self.damping, *self.changes)
+        return [self.reference.mass_weights, *(group.weights for group in every)]
+
     def arrays(self) -> dict[str, Array]:
         """The bounds, to be kept with a stored map."""
         ends = np.column_stack([self._low, self._high, self._coupling])

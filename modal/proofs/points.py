@@ -15,6 +15,7 @@ from modal.reduction.basis import Projected
 from modal.reduction.error_bounds import ErrorBounds, round_off
 from modal.reduction.instants import BodyInstants, form_round_off
 from modal.reduction.mass_basis import MassBasis
+from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index, Mask
@@ -63,6 +64,24 @@ class Prover:
         if np.isfinite(self.box.at(self.span).circulatory).any():
             stiffness = self._largest_stiffness()
             self._completeness = Completeness(reference, self.span, basis, stiffness)
+
+    def loads(self, fields: Array) -> Array:
+        """What the operators make of rigid fields (n, m), from both sides, (n, ·).
+
+        With K_ref⁻¹ of it in the basis nothing couples the fields with the complement: the modes
+        that the frame prescribes are then those of the full problem, whatever λ.
+        """
+        completeness = self._completeness
+        weights = [] if completeness is None else completeness.combinations()
+        operators = self.family.terms
+        return np.hstack(
+            [np.zeros((len(fields), 0))]
+            + [
+                combined(operators, fields, row[:, None, None] * np.eye(fields.shape[1]), adjoint)
+                for row in weights
+                for adjoint in (False, True)
+            ]
+        )
 
     def provable(self, at: Coefficients) -> Mask:
         """Points (P,) with a finite box, in which a proof is possible."""

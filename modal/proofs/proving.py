@@ -46,6 +46,9 @@ class ProvingSpace(BodySpace):
         self.prover = Prover(family, span)
         super().__init__(family, span, k, tolerance, threads, self.prover.reach())
         self.prover.start(self.reference, self.start)
+        if self.extra:
+            self.basis.grow(self.prover.loads(self.basis.images.fields))
+            self.refresh()
         self._cover(span.take(spread(len(span), SOUNDINGS)))
 
     def _cover(self, at: Coefficients) -> None:
@@ -63,19 +66,15 @@ class ProvingSpace(BodySpace):
     def proved(self, at: Coefficients) -> tuple[CertifiedModes, NDArray[np.int8]]:
         """As `solve`, with what proves that no other mode is unstable (modal/proofs/codes.py)."""
         instants = self.on(at)
-        if self.family.rigid.shape[1]:
-            # Vectors next to defective zeros do not tell which modes the frame prescribes.
-            return self.solve(at), np.full(len(at), MODES, dtype=np.int8)
         shared = self.projected if self._parent is None else self._parent
         proof = self.prover.without_modes(shared, instants.at)
         if not np.any((proof == MODES) & self.prover.provable(instants.at)):
             return self.solve(at), proof
         every, prescribed = self.selected(instants, every=True)
-        count = self.wanted + self.extra
-        modes = every.first(count)
+        modes = every.first(self.wanted)
         bounds = error_bounds(instants, modes)
         counted = self.prover.proofs(self._complement(), instants, every, bounds, prescribed)
-        found = CertifiedModes(instants, modes, bounds, prescribed[:, :count])
+        found = CertifiedModes(instants, modes, bounds, prescribed[:, : self.wanted])
         return found, np.where(proof != MODES, proof, counted)
 
     def local(self, at: Coefficients, guard: int = 1) -> Self:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from modal.eigen.prescribed import PrescribedMotion
 from modal.reduction.affine import AffineFamily, Coefficients, Point
 from modal.reduction.basis import Projected, ReducedBasis, Sketches
 from modal.reduction.instants import BodyInstants, Instants
@@ -105,7 +106,7 @@ class BodySpace(Space):
         """
         instants = self.on(at)
         modes, _ = self.selected(instants)
-        last = np.nan_to_num(np.abs(modes.eigenvalues[:, : self.wanted])).max(axis=1)
+        last = np.nan_to_num(np.abs(modes.eigenvalues)).max(axis=1)
         E, K = instants.damping, instants.stiffness - np.diag(self.projected.frequency**2)
         gyroscopic = np.linalg.norm(0.5 * (E - E.transpose(0, 2, 1)), 2, axis=(1, 2))
         softening = -np.linalg.eigvalsh(0.5 * (K + K.transpose(0, 2, 1)))[:, 0]
@@ -126,45 +127,63 @@ class BodySpace(Space):
         return BodyInstants(self.projected, points.padded(len(self.projected.matrices)))
 
     def lowest(self, at: Instants, k: int, every: bool = False) -> SmallModes:
-        """The lowest modes of every point; every: all of them."""
+        """The lowest modes of every point; every: all of them. Translations that the frame
+        prescribes are not among them."""
         assert isinstance(at, BodyInstants)
+        return self._solved(at, k, every, self._motions(at))
+
+    def _solved(
+        self, at: BodyInstants, k: int, every: bool, motions: list[PrescribedMotion]
+    ) -> SmallModes:
         conservative = self.family.conservative(at.at)
-        return solve_points(at.projected, at.at, conservative, k, self.threads, every)
+        translations = [at.projected.overlap.T @ motion.translations for motion in motions]
+        return solve_points(at.projected, at.at, conservative, k, self.threads, every, translations)
 
     def selected(self, at: Instants, every: bool = False) -> tuple[SmallModes, Mask]:
-        """The modes that are certified, or all, and which of them the frame prescribes (P, k): they
-        are last, without values, which are exact."""
+        """The modes that are certified, or all, and which of them the frame prescribes (P, k).
+
+        Translations that the frame prescribes are not among them; the others are last, without
+        values, which are exact.
+        """
         assert isinstance(at, BodyInstants)
-        modes = self.lowest(at, self.wanted + self.extra, every)
-        prescribed = self._prescribed(at, modes)
+        motions = self._motions(at)
+        modes = self._solved(at, self.wanted + self.extra, every, motions)
+        prescribed = np.zeros(modes.eigenvalues.shape, dtype=bool)
         if not self.extra:
             return modes, prescribed
+        for p, motion in enumerate(motions):
+            there = np.isfinite(modes.eigenvalues[p])
+            q = modes.right[p][:, there]
+            shares = at.projected.overlap @ q / np.linalg.norm(q, axis=0)
+            rest = motion.without_translations()
+            prescribed[p, there] = rest.mask(modes.eigenvalues[p, there], shares)
         modes = modes.without(prescribed)
         index = np.argsort(prescribed, axis=1, kind="stable")
+        index = index if every else index[:, : self.wanted]
         return modes.take(index), np.take_along_axis(prescribed, index, 1)
 
-    def _prescribed(self, instants: BodyInstants, modes: SmallModes) -> Mask:
-        """Modes (P, k) that the kinematics of the frame prescribe."""
-        out = np.zeros(modes.eigenvalues.shape, dtype=bool)
+    def _motions(self, instants: BodyInstants) -> list[PrescribedMotion]:
+        """What the kinematics of the frame prescribe at each point of a free body."""
         if not self.extra:
-            return out
+            return []
         at, overlap = instants.at, instants.projected.overlap
         images = self.basis.images
         count = at.stiffness.shape[1]
         euler = np.where(self.family.is_euler[:count], at.stiffness, 0.0)
         weights = self.reference.mass_weights
         same = (at.mass == np.pad(weights, (0, count - len(weights)))).all(axis=1)
-        for p in np.flatnonzero(same):
-            lam, q = modes.eigenvalues[p], modes.right[p]
-            there = np.isfinite(lam)
+        motions = []
+        for p in range(len(at)):
+            if not same[p]:
+                motions.append(PrescribedMotion.none(len(overlap)))
+                continue
             rates = [] if at.rate is None else [float(at.rate[p])]
             motion = images.prescribed(at.damping[p], at.stiffness[p], euler[p], rates)
             if motion.zeros is None:
                 M, E, K = (A[p] for A in (instants.mass, instants.damping, instants.stiffness))
                 motion = motion.counted(M, E, K, overlap.T)
-            shares = overlap @ q[:, there] / np.linalg.norm(q[:, there], axis=0)
-            out[p, there] = motion.mask(lam[there], shares)
-        return out
+            motions.append(motion)
+        return motions
 
     def local(self, at: Coefficients, guard: int = 1) -> Self:
         """A space of few vectors for points near those of `at`; not one that grows.

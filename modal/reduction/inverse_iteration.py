@@ -27,7 +27,7 @@ def lowest_eigenpairs(
     A : ndarray, shape (P, 2r, 2r)
         State matrices [[0, Ω], [−KΩ⁻¹, −E]], in the coordinates (Ωq, λq).
     E, K : ndarray, shape (P, r, r)
-    frequency : ndarray, shape (r,)
+    frequency : ndarray, shape (P, r)
         The diagonal of Ω.
     spread : ndarray, shape (P,)
         Norms of A.
@@ -66,8 +66,8 @@ def lowest_eigenpairs(
         sound &= (size * np.abs(lam) * BACKWARD * spread[:, None] >= 1.0).all(axis=1)
         vectors.append(x / size[:, None, :])
     q, w = vectors
-    right = np.concatenate([frequency[:, None] * q, lam[:, None, :] * q], axis=1)
-    upper = (lam.conj()[:, None, :] * w + E.swapaxes(1, 2) @ w) / frequency[:, None]
+    right = np.concatenate([frequency[:, :, None] * q, lam[:, None, :] * q], axis=1)
+    upper = (lam.conj()[:, None, :] * w + E.swapaxes(1, 2) @ w) / frequency[:, :, None]
     left = np.concatenate([upper, w], axis=1)
     right, left = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (right, left))
     return lam, right, left, sound

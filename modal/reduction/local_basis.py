@@ -37,7 +37,9 @@ def local(projected: Projected, anchors: SmallModes, tolerance: float) -> tuple[
         columns += [kept.real, kept.imag]
     U, sizes, _ = la.svd(np.hstack(columns), full_matrices=False)
     U = U[:, sizes > KEPT * np.sqrt(tolerance)]
-    Q, _ = la.qr(U / projected.frequency[:, None], mode="economic")
+    # With all rigid fields: what the frame prescribes is then exact here too.
+    U = np.hstack([projected.overlap.T, U / projected.frequency[:, None]])
+    Q, _ = la.qr(U, mode="economic")
     Z = la.eigh(Q.T @ (projected.frequency[:, None] ** 2 * Q))[1]
     outside = np.nanmin(np.abs(anchors.eigenvalues[:, -1]))
     limit = projected.resolved if np.isnan(outside) else min(float(outside), projected.resolved)

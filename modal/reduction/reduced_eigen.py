@@ -4,11 +4,13 @@ Conservative points with positive definite K_p = LLᵀ: in the coordinates (Lᵀ
 is the skew S = [[0, Lᵀ], [−L, −E]], −iS is Hermitian, and every eigenvalue comes out exactly
 imaginary. Others: the state matrix in the coordinates (Ω q, v), Ω the reference frequencies, which
 is skew but for what motion adds. All coordinates are M-orthonormal (M_p = I unless mass varies,
-which a Cholesky factor then absorbs).
+which a Cholesky factor then absorbs). The translations that the frame prescribes decouple, and
+their defective ±iΩ and zeros would spoil the vectors of other modes: they are taken out before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -104,13 +106,19 @@ def solve_points(
     k: int,
     threads: int = 1,
     every: bool = False,
+    prescribed: Sequence[Array] = (),
 ) -> SmallModes:
-    """The k eigenpairs of smallest |λ| at every point of `at`; every: all, where not exact."""
+    """The k eigenpairs of smallest |λ| at every point of `at`; every: all, where not exact.
+
+    prescribed: of every point, orthonormal columns (r, t) that decouple, whose modes are left out.
+    """
     starts = range(0, len(at), BATCH)
 
     def batch(start: int) -> SmallModes:
         index = slice(start, min(start + BATCH, len(at)))
-        return _solve_batch(projected, at.take(index), conservative[index], k, every)
+        return _solve_batch(
+            projected, at.take(index), conservative[index], k, every, prescribed[index]
+        )
 
     if threads > 1 and len(starts) > 1:
         with ThreadPoolExecutor(threads) as pool:
@@ -119,8 +127,9 @@ def solve_points(
 
 
 def _solve_batch(
-    projected: Projected, at: Coefficients, conservative: Mask, k: int, every: bool
-) -> SmallModes:
+    projected: Projected, at: Coefficients, conservative: Mask, k: int, every: bool,
+    prescribed: Sequence[Array],
+) -> SmallModes:  # fmt: skip
     r = projected.size
     flat = projected.matrices.reshape(len(projected.matrices), r * r)
     E, K = ((c @ flat).reshape(-1, r, r) for c in (at.damping, at.stiffness))
@@ -128,16 +137,45 @@ def _solve_batch(
     if N is not None:
         E, K = _congruence(N, E), _congruence(N, K)
     wide = 2 * r if every else k
+    if prescribed:
+        out: list[SmallModes | None] = [None] * len(at)
+        counts = np.array([T.shape[1] for T in prescribed])
+        for count in np.unique(counts):
+            same = np.flatnonzero(counts == count)
+            Z, frequency = _outside(np.stack([prescribed[p] for p in same]), projected.frequency)
+            Zt = Z.transpose(0, 2, 1)
+            inside = (Zt @ A[same] @ Z for A in (E, K))
+            found = _structured(*inside, frequency, conservative[same], k, wide).lifted(Z)
+            for i, p in enumerate(same):
+                out[p] = found.points(slice(i, i + 1))
+        modes = SmallModes.joined([one for one in out if one is not None])
+    else:
+        modes = _structured(E, K, projected.frequency, conservative, k, wide)
+    return modes if N is None else _unscaled(modes, N)
+
+
+def _outside(T: Array, frequency: Array) -> tuple[Array, Array]:
+    """Orthonormal complements Z (P, r, r − t) of columns T (P, r, t), Zᵀ Ω² Z diagonal, and its
+    square roots."""
+    Z = np.linalg.qr(T, mode="complete")[0][:, :, T.shape[2] :]
+    squares, U = np.linalg.eigh(Z.transpose(0, 2, 1) @ (frequency[:, None] ** 2 * Z))
+    return Z @ U, np.sqrt(squares)
+
+
+def _structured(
+    E: Array, K: Array, frequency: Array, conservative: Mask, k: int, wide: int
+) -> SmallModes:
+    """Each point by its structure, `wide` columns; frequency (r,), or (P, r)."""
+    frequency = np.broadcast_to(frequency, K.shape[:2])
     out: list[SmallModes | None] = [
-        _skew(E[p], K[p], k, wide) if conservative[p] else None for p in range(len(at))
+        _skew(E[p], K[p], k, wide) if conservative[p] else None for p in range(len(K))
     ]
     rest = [p for p, found in enumerate(out) if found is None]
     if rest:
-        general = _general(E[rest], K[rest], projected.frequency, wide)
+        general = _general(E[rest], K[rest], frequency[rest], wide)
         for i, p in enumerate(rest):
             out[p] = general.points(slice(i, i + 1))
-    modes = SmallModes.joined([found for found in out if found is not None])
-    return modes if N is None else _unscaled(modes, N)
+    return SmallModes.joined([found for found in out if found is not None])
 
 
 def solve_matrices(M: Array, E: Array, K: Array, k: int) -> SmallModes:
@@ -149,6 +187,7 @@ def solve_matrices(M: Array, E: Array, K: Array, k: int) -> SmallModes:
     frequency = coordinate_frequencies(squares)
     M, E, K = (Z.T @ A @ Z for A in (M, E, K))
     N = np.linalg.cholesky(M)
+    frequency = np.broadcast_to(frequency, K.shape[:2])
     modes = _general(_congruence(N, E), _congruence(N, K), frequency, k)
     return _unscaled(modes, N).lifted(Z)
 
@@ -207,11 +246,12 @@ def _skew(E: Array, K: Array, k: int, wide: int) -> SmallModes | None:
 
 
 def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
-    """Any E and K (P, r, r). numpy's batched LAPACK lets other threads run, scipy's does not."""
+    """Any E and K (P, r, r), frequency (P, r). numpy's batched LAPACK lets other threads run,
+    scipy's does not."""
     P, r, _ = K.shape
     A = np.zeros((P, 2 * r, 2 * r))
     A[:, np.arange(r), r + np.arange(r)] = frequency
-    A[:, r:, :r] = -K / frequency
+    A[:, r:, :r] = -K / frequency[:, None, :]
     A[:, r:, r:] = -E
     spread = np.linalg.norm(A, axis=(1, 2))
     if k > FEW * r:
@@ -248,13 +288,13 @@ def _of_vectors(
     lam: Complex, X: Complex, Y: Complex, frequency: Array, spread: Array, k: int
 ) -> SmallModes:
     """From right and left vectors of the state matrices."""
-    r = len(frequency)
+    r = frequency.shape[1]
     pairing = np.abs(np.einsum("prk,prk->pk", Y.conj(), X))
     condition = np.linalg.norm(X, axis=1) * np.linalg.norm(Y, axis=1)
     condition = condition / np.maximum(pairing, np.finfo(float).tiny)
     condition[np.isnan(lam)] = np.nan
     modes = SmallModes(
-        lam, X[:, :r] / frequency[:, None], Y[:, r:], condition, spread,
+        lam, X[:, :r] / frequency[:, :, None], Y[:, r:], condition, spread,
         np.zeros(len(lam), dtype=bool),
     )  # fmt: skip
     return _filled(modes, k)

@@ -207,6 +207,17 @@ class Follower:
         onward[one.target[kept]] = np.where(one.mirrored[kept], branch.conj(), branch)
         seen = np.zeros(middle.size, dtype=bool)
         seen[one.target[kept]] = watched[kept]
+        # The second real root of a mode that ceased to oscillate has no mode of a; its onset is
+        # one of the mode that it comes from.
+        parents = [
+            e.first
+            for e in first.encounters
+            if e.kind == "critical damping" and one.target[e.first] >= 0
+        ]
+        roots, parent = middle.eigenvalues, {}
+        for j in np.setdiff1d(np.flatnonzero(roots.imag == 0.0), one.target) if parents else ():
+            parent[int(j)] = min(parents, key=lambda p: abs(roots[one.target[p]] - roots[j]))
+            seen[j] = True
         second = self._follow(middle, b, onward, seen, left, search)
         two = second.match
         target = np.where(one.target >= 0, two.target[one.target], -1)
@@ -216,7 +227,12 @@ class Follower:
         mac = np.where(target >= 0, table[np.arange(a.size), target], 0.0)
         origin = np.full(middle.size + 1, -1)  # the last one stands for −1, no mode
         origin[one.target[kept]] = kept
-        later = tuple(
+        grown = tuple(
+            replace(e, first=parent[e.first], newborn=int(two.target[e.first]))
+            for e in second.encounters
+            if e.first in parent and "onset" in e.kind
+        )
+        later = grown + tuple(
             replace(e, first=int(origin[e.first]), second=int(origin[e.second]))
             for e in second.encounters
             if origin[e.first] >= 0 and (e.second < 0 or origin[e.second] >= 0)

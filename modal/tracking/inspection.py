@@ -74,6 +74,19 @@ def inspect(
     return veerings if isinstance(veerings, Doubt) else [*placed, *onsets, *veerings]
 
 
+def may_grow(a: Snapshot, b: Snapshot, match: Match) -> Mask:
+    """Which modes of a (Ka,) may grow for a while before b, though they do not at its ends."""
+    out = np.zeros(a.size, dtype=bool)
+    if a.variation is not None and b.variation is not None:
+        every = _branches(a, b, match, ~out)
+        number, target = every.number, match.target[every.number]
+        errors = a.steady[1][number], b.steady[1][target]
+        reached, _ = next(regime_changes((*every.steady, *every.steady_slope), errors))
+        counted = (a.kind[number] != "prescribed") & (b.kind[target] != "prescribed")
+        out[number] = reached & counted
+    return out
+
+
 def _crossing_place(
     a: Snapshot, b: Snapshot, match: Match, e: Encounter, search: Search
 ) -> Encounter | Doubt:

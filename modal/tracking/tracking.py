@@ -51,6 +51,7 @@ from modal.tracking.variables import variables
 from modal.tracking.whirl import Whirl
 from modal.transient.along import Along
 
+SMALL = 16  # DOFs up to which LAPACK finds all modes of a value, and all of them guard the window
 BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
 
 
@@ -111,7 +112,7 @@ def track(
         modes are those about its states, at `times` or at all its records.
     guard : int, optional
         Number of further modes that are solved, so that a mode may leave the window of k modes
-        and return. Default 2 + k // 4.
+        and return. Default 2 + k // 4. Of up to 16 degrees of freedom all modes guard the window.
     backend : {"auto", "reduced", "slepc", "scipy", "dense"}, default "auto"
         "slepc", "scipy" and "dense" solve every value separately. "reduced" takes all values
         from one certified reduced basis. "auto" does that where the values share their operators
@@ -343,7 +344,12 @@ def _source(
     common: Any = (at, count, tolerance, around, *checks, kept)
     if machine is not None and possible(LinkSource) and on_time:
         make = partial(LinkSource, machine, freeze, sweep.name, whirl, *common)
-    elif first is not None and possible(ReducedSource) and reducible(freeze, at, first):
+    elif (
+        first is not None
+        and possible(ReducedSource)
+        and (asked or first.n > SMALL)
+        and reducible(freeze, at, first)
+    ):
         make = partial(ReducedSource, freeze, sweep.name, whirl, *common)
     elif asked and stored is None:
         raise InputError(
@@ -365,7 +371,8 @@ def _source(
     chosen = "slepc" if backend == "auto" else backend
 
     def full(system: FrozenSystem, wanted: int) -> ModesLike:
-        return solve_instant(system, wanted, backend=cast(Backend, chosen))
+        every = system.n if system.n <= SMALL else 0
+        return solve_instant(system, max(wanted, every), backend=cast(Backend, chosen))
 
     return FullSource(freeze, at, count, full, chosen, whirl, around, kept)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from modal.tracking.events import Meeting
 from modal.tracking.following import Follower, Rules, Step
+from modal.tracking.inspection import may_grow
 from modal.tracking.matching import Overlap, align, clusters
 from modal.tracking.onsets import grows
 from modal.tracking.rows import Rows
@@ -105,8 +106,12 @@ class Recorder:
         watched[index[present]] = self.state.visible[present]
         step = self._follower.follow(a, snapshot, watched)
         onward, reported = step.match.target, self._reported(step.b)
-        entering = (track >= 0) & ~watched & (onward >= 0) & reported[onward]
-        if entering.any():  # what happens to them on the way in is reported too
+        # Of the guard: what happens to those that come in, or grow for a while, is reported too; a
+        # growing mode that is new may be one of the two real ones that any mode became.
+        born = np.setdiff1d(np.flatnonzero(self._growing(step.b)), onward).size > 0
+        entering = (onward >= 0) & reported[onward] | may_grow(a, step.b, step.match) | born
+        entering &= (track >= 0) & ~watched
+        if entering.any():
             step = self._follower.follow(a, snapshot, watched | entering)
         self._extend(a, step, spin, index, track)
 
@@ -123,8 +128,12 @@ class Recorder:
         elastic = snapshot.kind == "elastic"
         number = np.cumsum(elastic)
         lowest = (number <= self.k) & ((number < self.k) | elastic)
-        counts = snapshot.kind != "prescribed"
-        return np.asarray(lowest | (counts & grows(*snapshot.steady)))
+        return np.asarray(lowest | self._growing(snapshot))
+
+    @staticmethod
+    def _growing(snapshot: Snapshot) -> Mask:
+        """The modes that grow, but for what the frame prescribes, (K,)."""
+        return np.asarray((snapshot.kind != "prescribed") & grows(*snapshot.steady))
 
     def _extra(self, at: float) -> Snapshot:
         self._extras += 1
@@ -154,6 +163,8 @@ class Recorder:
         self.rows.put(n, b, spin, there, match)
         visible = np.concatenate([state.visible, np.zeros(len(new), dtype=bool)])
         visible |= (there >= 0) & self._reported(b)[there]
+        grown = [m.first for m in self._meetings[state.meetings :] if "onset" in m.kind]
+        visible[grown] = True
         self.state = State(n + 1, (a, b), ended, visible, self._extras, len(self._meetings))
 
     def _returned(

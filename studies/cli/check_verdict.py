@@ -22,7 +22,8 @@ def floquet_lines(compared: modal.CrossCheck) -> list[str]:
     else:
         scope = f"the {count} multipliers of the slowest modes"
         others = ["  faster modes were not examined"]
-    fastest, at = floquet.growth_rate, int(np.argmax(floquet.exponents.real))
+    at = int(np.argmax(floquet.growth_rate))
+    fastest = floquet.growth_rate[at]
     hertz = abs(floquet.exponents[at].imag) / (2.0 * np.pi)
     text = {
         "stable": "none grows",

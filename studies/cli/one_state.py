@@ -15,6 +15,7 @@ from modal import plot
 from modal.data.datasets import described, provenance
 from modal.data.progress import phase
 from modal.data.variables import MODES
+from studies.cli.runs import fewer
 from studies.figures.style import figure
 from studies.model_files.loading import LoadedModel, load_model
 from studies.model_files.points import parameters_of
@@ -62,7 +63,7 @@ def run_solve(
         _draw(folder, model, solved, t)
     state = ", ".join(f"{name} = {value:g}" for name, value in parameters.items())
     head = f"{path.name}{' at ' + state if state else ''}: {system.n} degrees of freedom"
-    return f"{head}\n{solved}\n{judged}", folder.written
+    return f"{head}\n{fewer(k, len(solved.eigenvalues))}{solved}\n{judged}", folder.written
 
 
 def time_of(model: LoadedModel, parameters: dict[str, float]) -> float:

@@ -39,6 +39,11 @@ def run_again(
     no record, or a file is missing or has changed; AccuracyError where the same versions give
     other numbers.
     """
+    if file.suffix == ".toml":
+        raise StudyError(
+            f"{file}: is a model file, and rerun takes a dataset that a command wrote from it; "
+            f"type frozen-motion track {file}, or solve, map or check"
+        )
     before = modal.read_dataset(file)
     record = Record.of(before.attrs, str(file))
     changed = _changed_versions(record)

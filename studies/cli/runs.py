@@ -74,8 +74,14 @@ def run_track(
         family, fixed = (model.motion, {}) if name is None else model.family((name,))
         _write_page(folder, model, tracks, family, fixed)
     with phase("verdict on all modes", None):
-        on_all = f"{EVENTS}\n{verdicts(tracks, freeze, modes or model.spec.analysis.modes)}"
-    return f"{table(tracks)}\n{on_all}", folder.written
+        k = modes or model.spec.analysis.modes
+        on_all = f"{EVENTS}\n{verdicts(tracks, freeze, k)}"
+    return f"{fewer(k, tracks.sizes['mode'])}{table(tracks)}\n{on_all}", folder.written
+
+
+def fewer(requested: int, modes: int) -> str:
+    """A line that says how many modes there are, where more were requested; else nothing."""
+    return f"{requested} modes requested, there are {modes}\n" if modes < requested else ""
 
 
 def _tracked(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,6 +80,9 @@ class OutputFolder:
                 self._made = new
             except OSError as fault:
                 raise StorageError(f"--out {self.path}: cannot be made: {fault.strerror}") from None
+            from modal.data.folder import remove_all_stale
+
+            remove_all_stale(self.path)
             self._claimed = True
             self.write_json(MARKER, {"study": self.study})
             self.written.clear()
@@ -98,23 +100,16 @@ class OutputFolder:
     @contextmanager
     def file(self, name: str) -> Iterator[Path]:
         """A path to write to; it becomes `name` only when the block ends well."""
+        from modal.data.folder import replacing
+
         target = self.claim() / name
-        temporary: str | None = None
         try:
-            handle, temporary = tempfile.mkstemp(
-                prefix=".", suffix=target.suffix, dir=self.path, text=False
-            )
-            os.close(handle)
-            yield Path(temporary)
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, target)
+            with replacing(target) as temporary:
+                yield temporary
         except OSError as fault:
             raise StorageError(
                 f"{target}: could not be written: {fault.strerror or fault}"
             ) from None
-        finally:
-            if temporary is not None:
-                Path(temporary).unlink(missing_ok=True)
         self.written.append(target)
 
     def write_json(self, name: str, content: Any) -> None:

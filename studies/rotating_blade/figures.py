@@ -9,17 +9,28 @@ from matplotlib.axes import Axes
 import assembly
 import modal
 from modal import plot
+from modal.plot.colours import ink
 from studies.figures.animation import Animation, turning_frames
 from studies.figures.drawing import Drawing
 from studies.figures.motion import Frame
 
+MARKS = (
+    " Circles: where a multiple of the speed meets a mode, and an excitation of that order is in"
+    " resonance; numbers are speeds in rpm."
+)
 CAPTIONS = {
-    "beam": "Frequencies of the beam over the speed of its rotor, with Coriolis terms. Dotted: one,"
-    " two and three times the speed; where such a line meets a mode, an excitation of that order"
-    " is in resonance.",
+    "beam": "Frequencies of the beam over the speed of its rotor, with Coriolis terms." + MARKS,
     "solid": "Frequencies of the solid blade over the speed of its rotor, with Coriolis terms."
-    " Circles: CalculiX 2.20 on the same mesh, which has no Coriolis terms. Dotted: one, two and"
-    " three times the speed.",
+    + MARKS + " Squares: CalculiX 2.20 on the same mesh, which has no Coriolis terms.",
+    "spun": "Frequencies of the damped beam spun about its own length, in the axes that turn with"
+    " it, forward and backward whirl apart. It diverges between its two bending frequencies; above"
+    " them its internal damping makes it flutter: triangles mark the onsets, the band what is"
+    " unstable." + MARKS,
+}
+TITLES = {
+    "beam": "rotating blade (beam)",
+    "solid": "rotating blade (solid)",
+    "spun": "beam spun about its length",
 }
 
 
@@ -30,15 +41,14 @@ def campbell_diagram(
 
     def draw(axes: list[Axes]) -> None:
         (ax,) = axes
-        plot.campbell(followed, ax, legend=False)
-        ax.set_title(f"rotating blade ({kind}): frequencies over speed, with Coriolis")
+        plot.campbell(followed, ax)
+        ax.set_title(f"{TITLES[kind]}: frequencies over speed")
         if compared is not None:
             theirs = compared["frequency_calculix"].values
-            circles = ax.plot(compared["speed_rpm"], theirs, "o", ms=4, mfc="none", color="black")
-            circles[0].set_label("CalculiX, no Coriolis")
-        ax.legend(loc="upper left", bbox_to_anchor=(1.04, 1.0))
+            look = {"ms": 6, "mfc": "none", "color": ink(), "scaley": False}
+            ax.plot(np.repeat(compared["speed_rpm"], theirs.shape[1]), theirs.ravel(), "s", **look)
 
-    return Drawing(f"campbell-{kind}.png", CAPTIONS[kind], draw, width=7.0, height=4.4)
+    return Drawing(f"campbell-{kind}.png", CAPTIONS[kind], draw, width=7.0, height=4.6)
 
 
 def animation(body: assembly.Body, axis: tuple[float, float, float]) -> Animation:

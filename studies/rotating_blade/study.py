@@ -39,6 +39,7 @@ MESH = Path(__file__).parent / "blade.msh"
 AXIS = (0.0, 0.0, 1.0)
 RPM = 2.0 * np.pi / 60.0
 MAP_AXIS, MAP_MODES = (1.0, 0.0, 0.0), 4
+MAP_SPEED, SPUN_SPEEDS = 1000.0, 41  # rad/s
 
 # CalculiX 2.20, NLGEOM prestress with centrifugal softening, no Coriolis, Hz, modes 1 to 6.
 CALCULIX = {
@@ -186,6 +187,12 @@ def main(
         )
     if "beam" in chosen and map_points > 0:
         damped = beam_model(damping=map_damping)
+        spun = modal.track(
+            damped, omega=np.linspace(0.0, MAP_SPEED, SPUN_SPEEDS), axis=MAP_AXIS, k=MAP_MODES,
+            progress=progress,
+        )  # fmt: skip
+        yield Data("campbell-spun.nc", spun)
+        yield figures.campbell_diagram("spun", spun)
         grid = _map(damped, map_points, progress)
         yield Data("map.nc", grid)
         yield Exploration(
@@ -214,7 +221,7 @@ def _map(body: assembly.Body, points: int, progress: bool) -> xr.Dataset:
     """
     return modal.stability_map(
         body,
-        omega=np.linspace(0.0, 1000.0, points),
+        omega=np.linspace(0.0, MAP_SPEED, points),
         epsilon=np.linspace(-1000.0, 1000.0, points),
         axis=MAP_AXIS,
         k=MAP_MODES,

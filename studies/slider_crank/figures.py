@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 import assembly
 import modal
 from modal import plot
+from modal.plot.colours import colour, ink
+from modal.plot.labels import axis_label
 from studies.figures import shapes, transients
 from studies.figures.animation import Animation, mechanism_frames
 from studies.figures.drawing import Drawing
 from studies.figures.motion import Frame
+from studies.slider_crank.growth import first_look
 
 SHAPES = (
     "The four lowest modes at one instant: crank (blue), rod (orange) and slider (green) at the two"
@@ -75,3 +78,28 @@ def of_transient(followed: xr.Dataset, compared: xr.Dataset, speed_rpm: float) -
     yield Drawing(
         "overview.png", OVERVIEW, overview, rows=2, width=7.6, height=5.8, in_report=False
     )
+
+
+def of_growth(chart: xr.Dataset, rates: xr.Dataset) -> Drawing:
+    """The chart above the growth rates of one of its rows, found in three ways."""
+    damping = float(rates["first_damping"])
+
+    def draw(axes: list[Axes]) -> None:
+        upper, lower = axes
+        plot.verdict(chart, upper)
+        upper.axhline(damping, color="black", lw=0.9, ls="--")
+        upper.set(xlabel="", ylabel="damping ratio", title="where is the slider-crank unstable?")
+        speed = rates["speed_rpm"]
+        lower.plot(speed, rates["growth_floquet"], color=colour(1), label="Floquet")
+        some = rates.dropna("speed_rpm", subset=["growth_integrated"])
+        lower.plot(some["speed_rpm"], some["growth_corrected"], "s--", color=colour(0), ms=4,
+                   mfc="none", label="mean of σ, first mode")  # fmt: skip
+        lower.plot(some["speed_rpm"], some["growth_integrated"], "o", color=ink(), ms=6,
+                   mfc="none", label="time integration")  # fmt: skip
+        lower.axhline(0.0, color=ink(), lw=0.8)
+        lower.set(xlabel=axis_label(speed), ylabel="growth rate (1/s)")
+        lower.set_title(f"can it be believed? On the dashed line, damping ratio {damping:.3g}")
+        lower.legend(loc="upper left")
+
+    caption = first_look(chart, rates)
+    return Drawing("growth.png", caption, draw, rows=2, width=7.0, height=6.4, sharex=True)

@@ -12,5 +12,8 @@ VARIABLES: Table = {
     "instant": Variable("time", "s"),
     "speed_rpm": Variable("crank speed", "rpm"),
     "first_damping": Variable("damping ratio of the first mode at t = 0", "1"),
+    "growth_floquet": Variable("largest growth rate, Floquet", "s-1", ("speed_rpm",)),
+    "growth_corrected": Variable("mean of σ over a turn, first mode", "s-1", ("speed_rpm",)),
+    "growth_integrated": Variable("growth rate, time integration", "s-1", ("speed_rpm",)),
     "turn": Variable("crank position", "turns"),
 }

@@ -17,6 +17,7 @@ ROOMS = (
     "assembly.errors",
     "assembly.types",
     "assembly.arguments",
+    "assembly.optional",
     "assembly.boundary",
     "assembly.lazy",
     "assembly.magnitudes",
@@ -137,6 +138,7 @@ def test_no_module_lies_beside_the_rooms() -> None:
         "assembly": {
             "__init__",
             "lazy",
+            "optional",
             "errors",
             "types",
             "arguments",

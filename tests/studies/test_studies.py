@@ -48,7 +48,7 @@ def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     html_report.write(out, study("slider-crank"), {}, tracks, "")
     page = (out.path / "report.html").read_text("utf-8")
     pictures = re.findall(r'src="data:image/[a-z]+;base64,([^"]+)"', page)
-    assert len(pictures) == len(set(pictures)) == 6 and page.count('id="fm-views"') == 1
+    assert len(pictures) == len(set(pictures)) == 7 and page.count('id="fm-views"') == 1
     compared = modal.read_dataset(out.path / "transient.nc")
     assert_described(read, TRACKS)
     assert_described(grid, {**MAP, **slider_crank.variables.VARIABLES})
@@ -58,7 +58,13 @@ def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     assert_described(
         modal.read_dataset(out.path / "chart.nc"), {**MAP, **slider_crank.variables.VARIABLES}
     )
-    for figure in ("tracks", "shapes", "transient", "overview", "map", "chart"):
+    rates = modal.read_dataset(out.path / "growth.nc")
+    assert_described(rates, slider_crank.variables.VARIABLES)
+    compared_at = rates["growth_integrated"].notnull()
+    assert compared_at.sum() >= 4  # as Floquet, but for what beats over the turns
+    difference = (rates["growth_integrated"] - rates["growth_floquet"]).where(compared_at)
+    assert float(abs(difference).max()) < 1.0
+    for figure in ("tracks", "shapes", "transient", "overview", "map", "chart", "growth"):
         assert (out.path / f"{figure}.png").stat().st_size > 10_000
     assert all(out.captions.values())
     assert not list(out.path.glob(".*"))
@@ -108,6 +114,8 @@ def test_rotating_blade_runs_and_its_map_has_all_three_verdicts(tmp_path: Path) 
     # An asymmetric shaft diverges between its two bending frequencies, at rest ω₁ and ω₂ (A5).
     still = modal.solve(rotating_blade.beam_model().freeze(), k=2)
     low, high = np.sort(np.abs(still.eigenvalues.imag))
+    spun = modal.events(modal.read_dataset(out.path / "campbell-spun.nc"))["event"].values
+    assert {"divergence onset", "flutter onset"} <= set(spun)
     divergent = grid["omega"].values[(grid["verdict"] == 1).any("epsilon").values]
     between = grid["omega"].values[(grid["omega"] > low) & (grid["omega"] < high)]
     assert set(between) <= set(divergent)

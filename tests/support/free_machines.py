@@ -133,6 +133,15 @@ def energy_sink(rng: Generator) -> Machine:
     return Machine(system, prescribed=_of_body(spin))
 
 
+def weak_energy_sink(rng: Generator) -> Machine:
+    """An energy sink whose dampers take as little as 1e-13 of what they do there."""
+    machine = energy_sink(rng)
+    D = machine.system.D * 10.0 ** rng.uniform(-13.0, 0.0)
+    return Machine(
+        machine.system.only("C", "K", "K_omega2", D=D), machine.zeros, machine.prescribed
+    )
+
+
 def free_beam(rng: Generator) -> Machine:
     """A free beam of the package, damped inside, that turns about a principal axis."""
     section = assembly.rectangle(spread(rng, 0.02, 0.1), spread(rng, 0.02, 0.1))
@@ -178,6 +187,7 @@ def dual_spin(rng: Generator) -> Machine:
 FREE: dict[str, Callable[[Generator], Machine]] = {
     "turning rigid bodies": intermediate_axis,
     "energy sinks": energy_sink,
+    "weak energy sinks": weak_energy_sink,
     "dual spin": dual_spin,
     "turning free beams": free_beam,
 }

@@ -2,8 +2,8 @@
 
 The basis V starts as a block Krylov space of K_ref⁻¹M and grows by K_ref⁻¹ × residual of every
 unfinished Ritz vector, right and left, all in one block: MUMPS solves a block of right-hand sides
-several times faster than one after the other. K_ref is the symmetric part of the stiffness, made
-positive definite where it is not (symmetric_stiffness.py).
+several times faster than one after the other. K_ref is the symmetric part of the stiffness, or the
+elastic stiffness (symmetric_stiffness.py).
 Displacement and velocity are both free in span V, so the projected problem is a quadratic of the
 same structure: conservative with a positive definite stiffness, its eigenvalues are exactly
 imaginary. V holds right and left vectors, so the eigenvalues of other instants are accurate to
@@ -25,7 +25,7 @@ from modal.eigen.solvers.dense import definite_but_for
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.projected import definite_modes, general_modes
 from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
-from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness, mass_orthonormal
 from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-6  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
@@ -49,12 +49,16 @@ class BlockSolver:
     """The search for the lowest modes of one instant; owns its factorization: call `destroy()`.
 
     chain: the zero eigenvalues to remove; its null fields are those of the symmetric part of K too.
-    Raises SingularSystemError and ConvergenceError as `SymmetricStiffness`.
+    rigid (n, r): null fields of the elastic stiffness. Raises SingularSystemError as
+    `SymmetricStiffness`.
     """
 
-    def __init__(self, quadratic: Quadratic, chain: NullChain | None = None) -> None:
+    def __init__(
+        self, quadratic: Quadratic, chain: NullChain | None = None, rigid: Array | None = None
+    ) -> None:
         self.quadratic, self.chain = quadratic, chain
-        self.reference = SymmetricStiffness(quadratic, None if chain is None else chain.null)
+        null = np.zeros((quadratic.n, 0)) if chain is None else chain.null
+        self.reference = SymmetricStiffness(quadratic, null, null if rigid is None else rigid)
 
     def destroy(self) -> None:
         self.reference.destroy()
@@ -101,9 +105,10 @@ class _Search:
             if not loads.size or self.basis.complete or round_ == ROUNDS - 1:
                 break
             loads = self._compressed(loads, WEAK if round_ < SLOW else ROUND_OFF)
-            if self.basis.grow(loads) == 0:
-                if self.noise == ACCEPT:
-                    break
+            stopped = self.basis.grow(loads) == 0
+            if stopped and self.noise == ACCEPT:
+                break
+            if stopped or round_ == SLOW:
                 self.noise = ACCEPT  # what is left are errors of the projected problem
         pairs = Pairs(
             lam,
@@ -128,7 +133,7 @@ class _Search:
         """A block Krylov space of K_ref⁻¹M, so wide that no mode of a cluster is missed.
 
         Where a step gives fewer new shapes, random ones take the place of the others. Shapes of
-        zero eigenvalues and of negative stiffness come first.
+        zero eigenvalues come first.
         """
         for shapes in self._special():
             self.basis.add(shapes, self.reference.apply(shapes))
@@ -140,7 +145,7 @@ class _Search:
             loads = self.basis.image("mass")[:, self.basis.m - new :]
             if new < width:
                 random = rng.standard_normal((n, width - new))
-                loads = np.hstack([loads, self.basis.operators.matrices["mass"] @ random])
+                loads = np.hstack([loads, self.quadratic.M @ random])
             new = self.basis.grow(loads)
             if new == 0:
                 break
@@ -148,16 +153,16 @@ class _Search:
             raise ConvergenceError("block Rayleigh–Ritz: the stiffness is zero to round-off", None)
 
     def _special(self) -> Iterator[Array]:
-        """Null fields, the second vectors of their chains, and shapes of negative stiffness."""
-        n, reference = self.quadratic.n, self.reference
+        """Null fields, and the second vectors of their chains."""
+        n = self.quadratic.n
         if self.chain is not None:
-            m = reference.null.shape[1]
+            m = self.chain.null.shape[1]
             second = np.hstack([self.chain.right[:n, m:], self.chain.left[n:, m:]])
-            yield reference.null
+            yield mass_orthonormal(self.quadratic, self.chain.null)
             if second.any():
                 yield second
-        if not reference.definite:
-            yield reference.negative
+        if not self.reference.definite and self.reference.null.shape[1]:
+            yield self.reference.null
 
     def _ritz(self) -> tuple[Complex, Complex, Complex]:
         M, C, K = self.basis.projected()
@@ -166,7 +171,7 @@ class _Search:
                 lam, Y = definite_modes(M, C, self.count)
                 return lam, Y, Y
             return general_modes(M, C, K, self.count)
-        null, zeros = self.reference.null.shape[1], self.chain.count
+        null, zeros = self.chain.null.shape[1], self.chain.count
         K[:null], K[:, :null] = 0.0, 0.0
         if self.exact:
             found = definite_but_for(np.eye(len(K), null), M, C, K, self.count)

@@ -2,8 +2,8 @@
 
 SuperLU on real and complex PETSc builds alike: MUMPS of a real build has no complex arithmetic, and
 the determinant of the real form of size 2n is |det Q|², without the phase. Large matrices are
-eliminated in PETSc's nested-dissection order, which halves the time at 28,000 DOFs; it moves
-rows and columns together, so the determinant stays what it is.
+eliminated in PETSc's nested-dissection order where it is installed, which halves the time at
+28,000 DOFs; it moves rows and columns together, so the determinant stays what it is.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import scipy.sparse.linalg as spla
 from assembly.errors import AccuracyError, SingularSystemError
 from assembly.linalg.factorization import SMALL
 from assembly.linalg.mumps import nested_dissection
+from assembly.optional import installed
 from modal.eigen.quadratic import Quadratic
 from modal.types import Index
 
 PIVOT = 0.1  # a diagonal entry this large, of the largest in its column, is kept as the pivot
-ORDERED = dict(permc_spec="NATURAL", diag_pivot_thresh=PIVOT, options={"SymmetricMode": True})
+ON_DIAGONAL = dict(diag_pivot_thresh=PIVOT, options={"SymmetricMode": True})
 
 
 class Determinant:
@@ -29,10 +30,12 @@ class Determinant:
         parts = [sp.csr_matrix(A) for A in (quadratic.K, quadratic.C, quadratic.M)]
         self.options: dict[str, object] = {}
         if quadratic.n > SMALL:
-            size = sum(abs(A) for A in parts)
-            order = nested_dissection(sp.csr_matrix(size + size.T))
-            parts = [A[order][:, order] for A in parts]
-            self.options = ORDERED
+            self.options = {"permc_spec": "MMD_AT_PLUS_A", **ON_DIAGONAL}
+            if installed("petsc4py"):
+                size = sum(abs(A) for A in parts)
+                order = nested_dissection(sp.csr_matrix(size + size.T))
+                parts = [A[order][:, order] for A in parts]
+                self.options["permc_spec"] = "NATURAL"
         self.K, self.C, self.M = (sp.csc_matrix(A) for A in parts)
 
     def log(self, z: complex) -> complex:

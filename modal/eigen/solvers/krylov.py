@@ -34,6 +34,7 @@ class Invariant:
     complete: bool
 
 
+# Of an operator, a start, a number of eigenvalues and a tolerance.
 Engine = Callable[[Apply, Array, int, float], Invariant]
 
 

@@ -1,8 +1,7 @@
 """The lowest modes of a small dense projection of an instant, right and left vectors.
 
-The stiffness of the projection is next to the identity, so the first-order form is inverted: its
-largest eigenvalues 1/λ belong to the lowest modes. The zero eigenvalues of a free body are removed
-from it first; its null fields are then the first coordinates, which the stiffness does not reach.
+The zero eigenvalues of a free body are removed from it; its null fields are then the first
+coordinates, which the stiffness does not reach.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import scipy.linalg as la
 from assembly.errors import ConvergenceError
 from modal.eigen.deflation import deflate_by_similarity
 from modal.eigen.double_eigenvalues import separated
-from modal.eigen.quadratic import companion
 from modal.eigen.solvers.skew import largest_of_skew
 from modal.types import Array, Complex
 
-NEGLIGIBLE = 1e-13  # of the largest |1/λ|: infinite to round-off
+ROUND_OFF = 1e-15  # of the largest eigenvalue of the mass: below it a shape has none
+LEAST = 1e-6  # of the fourth frequency: least one that scales a coordinate
 
 
 def definite_modes(M: Array, C: Array, k: int) -> tuple[Complex, Complex]:
@@ -39,50 +38,53 @@ def general_modes(
 
     null: number of null fields, the first coordinates; zeros: of zero eigenvalues, left out.
     """
-    m = len(M)
-    gamma = 1.0 / np.sqrt(
-        np.linalg.norm(M, 2)
-    )  # next to the lowest frequency, since K is next to I
-    C = gamma * C
-    A, B = companion(gamma**2 * M, C, K)
+    T, frequency = _coordinates(M, K)
+    E, S = T.T @ C @ T, T.T @ K @ T
+    # States (Ωp, v), q = T p: skew but for damping, circulatory forces and what is unstable.
+    A = np.zeros((2 * len(S), 2 * len(S)))
+    A[: len(S), len(S) :] = np.diag(frequency)
+    A[len(S) :, : len(S)] = -S / frequency
+    A[len(S) :, len(S) :] = -E
     deflated = None
     if zeros:
-        deflated = deflate_by_similarity(A, B, _null_chain(C, K, null, zeros))
-        A, B = deflated.A, deflated.B
+        chain = _null_chain(T.T @ M[:, :null], E, S, zeros)
+        chain[: len(S)] *= frequency[:, None]
+        deflated = deflate_by_similarity(A, np.eye(len(A)), chain)
+        A = deflated.matrix
     try:
-        factor = la.lu_factor(A, check_finite=False)
-        inverse = la.lu_solve(factor, B, check_finite=False)
-        mu, Y, Z = la.eig(inverse, left=True, check_finite=False)
+        lam, Y, Z = la.eig(A, left=True, check_finite=False)
     except (la.LinAlgError, ValueError) as fault:
         raise ConvergenceError(f"the projected problem failed: {fault}", None) from None
-    mu, Z, Y = separated(mu, Z, Y, float(np.linalg.norm(inverse)))
-    keep = np.flatnonzero(
-        (np.abs(mu) > NEGLIGIBLE * np.abs(mu).max(initial=0.0)) & (mu.imag <= 0.0)
-    )
-    keep = keep[np.argsort(-np.abs(mu[keep]), kind="stable")[:k]]
-    lam = 1.0 / mu[keep] + 0j
-    Y = la.lu_solve(factor, Y[:, keep], trans=1, check_finite=False)
-    Z = Z[:, keep]
+    lam, Z, Y = separated(lam, Z, Y, float(np.linalg.norm(A)))
+    keep = np.flatnonzero(lam.imag >= 0.0)
+    keep = keep[np.argsort(np.abs(lam[keep]), kind="stable")[:k]]
+    lam, Y, Z = lam[keep] + 0j, Y[:, keep], Z[:, keep]
     if deflated is not None:
-        Z, Y = deflated.lift(lam, Z), deflated.lift_left(Y)
-    small = np.abs(lam) < 1.0
-    X = np.where(small, Z[:m], Z[m:] / np.where(small, 1.0, lam))
-    return gamma * lam, X + 0j, Y[m:] + 0j
+        Y = deflated.lift_left(la.solve(deflated.B.T, Y))
+        Z = deflated.lift(lam, Z)
+    return lam, T @ (Z[: len(S)] / frequency[:, None]) + 0j, T @ Y[len(S) :] + 0j
 
 
-def _null_chain(C: Array, K: Array, null: int, zeros: int) -> Array:
-    """The Jordan chains (2m, zeros) of the zero eigenvalues: null fields V, then (w, V c).
+def _coordinates(M: Array, K: Array) -> tuple[Array, Array]:
+    """T (m, p) with TᵀMT = I that makes the symmetric part of K diagonal, and its frequencies."""
+    sizes, U = la.eigh(0.5 * (M + M.T))
+    keep = sizes > ROUND_OFF * sizes[-1]
+    T = U[:, keep] / np.sqrt(sizes[keep])
+    squares, Z = la.eigh(0.5 * T.T @ (K + K.T) @ T)
+    frequency = np.sqrt(np.abs(squares))
+    least = LEAST * frequency[np.argsort(frequency)[min(3, len(frequency) - 1)]]
+    return T @ Z, np.maximum(frequency, max(least, np.finfo(float).tiny))
 
-    K w = −C V c, for the combinations c with V^T C V c = 0.
+
+def _null_chain(V: Array, C: Array, K: Array, zeros: int) -> Array:
+    """The Jordan chains (2m, zeros) of the zero eigenvalues: (V, 0), then (w, V c).
+
+    K w = −C V c, for the combinations c of the null fields V with VᵀCV c = 0.
     """
-    m, second = len(K), zeros - null
-    _, _, Zt = la.svd(C[:null, :null])
-    c = Zt[null - second :].T
-    chain = np.zeros((2 * m, zeros))
-    chain[:null, :null] = np.eye(null)
-    chain[null:m, null:] = -la.solve(K[null:, null:], C[null:, :null] @ c)
-    chain[m : m + null, null:] = c
-    return chain
+    _, _, Zt = la.svd(V.T @ C @ V)
+    c = Zt[2 * V.shape[1] - zeros :].T
+    w = -np.linalg.solve(K + np.linalg.norm(K) * V @ V.T, C @ V @ c)  # M is I: V is orthonormal
+    return np.vstack([np.hstack([V, w]), np.hstack([0.0 * V, V @ c])])
 
 
 def _factor(A: Array) -> Array:

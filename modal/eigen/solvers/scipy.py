@@ -13,7 +13,9 @@ from modal.types import Array, Complex
 ATTEMPTS = 3
 
 
-def arnoldi(apply: Apply, start: Array, count: int, tolerance: float) -> Invariant:
+def arnoldi(
+    apply: Apply, start: Array, count: int, tolerance: float, applications: float = np.inf
+) -> Invariant:
     """The subspace of the `count` eigenvalues of largest modulus (see `krylov.Engine`).
 
     ARPACK reports a projected problem that LAPACK cannot order as a fault: a space of another size
@@ -23,6 +25,7 @@ def arnoldi(apply: Apply, start: Array, count: int, tolerance: float) -> Invaria
     operator = spla.LinearOperator((n, n), matvec=apply, dtype=float)
     asked = min(count, n - 2)
     for attempt in range(ATTEMPTS):
+        ncv = min(n, max(2 * asked + 2, 20) + attempt)
         try:
             _, vectors = spla.eigs(
                 operator,
@@ -30,8 +33,8 @@ def arnoldi(apply: Apply, start: Array, count: int, tolerance: float) -> Invaria
                 which="LM",
                 v0=start,
                 tol=tolerance,
-                ncv=min(n, max(2 * asked + 2, 20) + attempt),
-                maxiter=30 * n,
+                ncv=ncv,
+                maxiter=int(min(30 * n, max(2.0, 2.0 * applications / ncv))),
             )
             return _invariant(vectors, True)
         except spla.ArpackNoConvergence as stopped:

@@ -6,6 +6,11 @@ is one too, so their real and imaginary parts together span a real invariant sub
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -39,7 +44,28 @@ class _Shell:
             y.setArray(self.apply(np.array(values)))
 
 
-def krylov_schur(apply: Apply, start: Array, count: int, tolerance: float) -> Invariant:
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Signals that Python handles are handled after the block: an exception raised by a handler
+    while PETSc calls back leaves PETSc in a state that ends the process by a fault later."""
+    held: list[tuple[int, FrameType | None]] = []
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        numbers = (n for n in signal.Signals if callable(signal.getsignal(n)))
+        for number in numbers:
+            handlers[number] = signal.signal(number, lambda *received: held.append(received))
+    try:
+        yield
+    finally:
+        for handled, handler in handlers.items():
+            signal.signal(handled, handler)
+    for received in held:
+        handlers[received[0]](*received)
+
+
+def krylov_schur(
+    apply: Apply, start: Array, count: int, tolerance: float, applications: float = np.inf
+) -> Invariant:
     """The invariant subspace of the `count` eigenvalues of largest modulus (see
     `krylov.Engine`).
 
@@ -51,9 +77,10 @@ def krylov_schur(apply: Apply, start: Array, count: int, tolerance: float) -> In
     n = len(start)
     for attempt in range(ATTEMPTS):
         try:
-            return _krylov_schur(
-                apply, start, count, tolerance, max(2 * count, count + 16) + attempt
-            )
+            ncv = max(2 * count, count + 16) + attempt
+            # A restart keeps half of the space.
+            restarts = int(min(RESTARTS, max(2.0, 2.0 * applications / ncv)))
+            return _krylov_schur(apply, start, count, tolerance, ncv, restarts)
         except PETSc.Error as fault:
             if fault.ierr != PETSC_ERR_LIB:
                 raise
@@ -63,7 +90,9 @@ def krylov_schur(apply: Apply, start: Array, count: int, tolerance: float) -> In
     )
 
 
-def _krylov_schur(apply: Apply, start: Array, count: int, tolerance: float, ncv: int) -> Invariant:
+def _krylov_schur(
+    apply: Apply, start: Array, count: int, tolerance: float, ncv: int, restarts: int
+) -> Invariant:
     from petsc4py import PETSc
     from slepc4py import SLEPc
 
@@ -82,9 +111,10 @@ def _krylov_schur(apply: Apply, start: Array, count: int, tolerance: float, ncv:
         eps.setWhichEigenpairs(SLEPc.EPS.Which.LARGEST_MAGNITUDE)
         count = min(count, n)
         eps.setDimensions(nev=count, ncv=min(n, ncv))
-        eps.setTolerances(tolerance, RESTARTS)
+        eps.setTolerances(tolerance, restarts)
         eps.setInitialSpace([first])
-        eps.solve()
+        with _signals_held():
+            eps.solve()
         converged = eps.getConverged()
         space = eps.getInvariantSubspace() if converged else []
         basis = np.zeros((n, 0))

@@ -5,6 +5,9 @@ const STEP = 0.11;  // s a point stays while the points run
 const NO_WEBGL = "This browser shows no 3-D graphics (WebGL is switched off or missing). "
   + "The values and the chart work all the same.";
 const NO_MODE = "The shape of this mode was not found at this point.";
+const NO_INTERVAL = ": the modes of this instant do not stand for the motion";
+const GROWS = "▲ grows";
+const ROUND_OFF = 1e-6;  // of the largest growth rate of an unstable point: what is called zero
 const THEMES = { "": "theme: as the system", dark: "theme: dark", light: "theme: light" };
 
 class Explorer {
@@ -19,7 +22,8 @@ class Explorer {
     this.buildTabs();
     this.buildControls();
     this.listen();
-    this.open(0);
+    this.openAddress();
+    window.addEventListener("hashchange", () => this.openAddress());
     this.seen = true;
     new IntersectionObserver(([entry]) => { this.seen = entry.isIntersecting; }).observe(root);
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.repaint());
@@ -83,6 +87,27 @@ class Explorer {
   }
 
   // Views.
+
+  // The view, point and mode of the page's address; the first view where it names none.
+  openAddress() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const [view, point, mode] = ["view", "point", "mode"].map((name) => Number(asked.get(name)) - 1);
+    this.open(this.views[view] ? view : 0);
+    const points = this.sizes().reduce((product, size) => product * size, 1);
+    if (!this.views[view] || !(point >= 0 && point < points)) return;
+    const count = this.isMap ? this.nearest(point)?.state.modes.length : this.view.modes.length;
+    this.pinned = true;
+    this.choose(point, mode >= 0 && mode < count ? mode : (this.isMap ? null : 0));
+  }
+
+  // A fixed choice is in the page's address, which opens the page at it.
+  putInAddress() {
+    const { point, mode } = this.now;
+    const place = `#view=${this.views.indexOf(this.view) + 1}&point=${point + 1}&mode=${mode + 1}`;
+    const hash = this.pinned ? place : "";
+    if (hash === location.hash || !(hash || location.hash.startsWith("#view="))) return;
+    history.replaceState(null, "", hash || location.pathname + location.search);
+  }
 
   open(k) {
     this.tabs.forEach((tab, n) => tab.setAttribute("aria-selected", n === k));
@@ -232,7 +257,9 @@ class Explorer {
     this.part("values").replaceChildren(...rows.map(([name, value]) => make(
       "div", {}, make("dt", {}, name), make("dd", {}, value))));
     this.part("modes").replaceChildren(...this.modeButtons(point, mode, state));
-    const pin = this.pinned ? "fixed; choose it again, or Esc, to let go" : "follows the pointer";
+    this.putInAddress();
+    const pin = this.pinned ? "fixed: the page's address leads here; choose it again, or Esc, to let go"
+      : "follows the pointer";
     const where = state && state.point !== point ? `; shape from ${this.place(state.point)}, `
       + "the nearest point that has one" : "";
     this.part("status").textContent = pin + (this.view.missing ? "" : where);
@@ -252,7 +279,10 @@ class Explorer {
     const { axes, quantities, words, modes } = this.view;
     const k = point * modes.length + mode;
     const rows = [[axes[0].label, withUnits(axes[0].values[point], axes[0].units)], ["mode", modes[mode].label]];
-    for (const { label, units, values } of quantities) rows.push([label, withUnits(values[k], units)]);
+    for (const { name, label, units, values } of quantities) {
+      const none = name === "frozen_interval" && values[k] === 0;
+      rows.push([label, withUnits(values[k], units) + (none ? NO_INTERVAL : "")]);
+    }
     for (const [name, { words: known, codes }] of Object.entries(words)) {
       const word = known[codes[k]];
       if (word && word !== "none") rows.push([name, word]);
@@ -276,15 +306,19 @@ class Explorer {
     const pick = (j) => () => { this.pinned = true; this.choose(point, j); };
     const chosen = (j) => ({ "aria-pressed": String(j === mode) });
     if (this.isMap) {
-      return (state?.state.modes || []).map((one, j) => button(
-        one ? `${digits(one.frequency)} Hz, Re λ ${digits(one.growth)} 1/s` : "–",
+      const modes = state?.state.modes || [];
+      const growth = modes.map((one) => one?.growth ?? 0);
+      const least = state && this.view.classes[state.point] > 0 ? ROUND_OFF * Math.max(...growth) : Infinity;
+      return modes.map((one, j) => button(
+        one ? `${digits(one.frequency)} Hz, Re λ ${digits(one.growth)} 1/s${growth[j] > least ? ` ${GROWS}` : ""}` : "–",
         `mode ${j + 1} of the point with the shape`, pick(j), chosen(j)));
     }
     const [first] = this.view.quantities;
     return this.view.modes.map((one, j) => {
       const swatch = make("i", { class: "fm-line" });
       swatch.style.borderTop = `3px ${["solid", "dashed", "dashed", "dotted"][one.dash]} ${inked(one.colour)}`;
-      const value = withUnits(first.values[point * this.view.modes.length + j], first.units);
+      const k = point * this.view.modes.length + j;
+      const value = withUnits(first.values[k], first.units) + (this.view.grows[k] ? ` ${GROWS}` : "");
       const made = button("", `${one.label}, ${value}`, pick(j), chosen(j));
       made.append(swatch, ` ${one.label}: ${value}`);
       return made;

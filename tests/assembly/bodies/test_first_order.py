@@ -138,6 +138,7 @@ def test_is_the_derivative_of_nonlinear_by_the_load(name: str) -> None:
             step * slope_at_zero([values[part] for values in series], step)
             for series in (nonlinear, first)
         )
+        # The weights of both series sum to 74, of differences of two matrices to one or two ε.
         size, round_off = abs(slope).max(), 1e-13 * abs(getattr(rest, part)).max()
         np.testing.assert_allclose(found[part], slope, rtol=0.0, atol=1e-7 * size + round_off)
     stress = changes(body, motion, step, "linear")["K_G"]

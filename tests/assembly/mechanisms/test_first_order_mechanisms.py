@@ -161,6 +161,7 @@ def test_is_the_derivative_of_nonlinear_by_the_loads(name: str) -> None:
             np.tensordot(weights, [values[part] for values in series], 1)
             for series in (nonlinear, first)
         )
+        # The weights of both series sum to 1,012, of differences of two matrices to one ε each.
         round_off = 1e-12 * abs(getattr(rest, part)).max()
         atol = 1e-6 * abs(slope).max() + round_off
         np.testing.assert_allclose(found, slope, rtol=0.0, atol=atol)

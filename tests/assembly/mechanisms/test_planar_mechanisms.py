@@ -567,3 +567,34 @@ def test_the_prestress_there_is_not_is_named() -> None:
 def test_a_time_that_is_not_finite() -> None:
     with pytest.raises(assembly.MechanismError, match="finite time"):
         slider_crank().freeze(np.nan)
+
+
+def parallel_crank(law: object, other: object = 0.0) -> assembly.Mechanism:
+    """Two cranks of one length with a coupler between them, and a rotor of its own."""
+
+    def body() -> assembly.Body:
+        return assembly.rigid_body(1.0, 0.1, planar=True)
+
+    joints = [
+        assembly.revolute("ground", (0, 0), "crank", (0, 0), name="A"),
+        assembly.revolute("crank", (0.3, 0), "coupler", (0, 0), name="B"),
+        assembly.revolute("coupler", (0.8, 0.1), "rocker", (0.3, 0), name="C"),
+        assembly.revolute("ground", (0.8, 0.1), "rocker", (0, 0), name="D"),
+        assembly.revolute("ground", (2.0, 0), "rotor", (0, 0), name="E"),
+    ]
+    return assembly.Mechanism(
+        {name: body() for name in ("crank", "coupler", "rocker", "rotor")},
+        joints,
+        [assembly.driver("A", law), assembly.driver("E", other)],  # type: ignore[arg-type]
+        initial={"crank": (0, 0, 0.6), "rocker": (0.8, 0.1, 0.6), "rotor": (2.0, 0, 0)},
+    )
+
+
+def test_uniform_rotation_has_no_angular_acceleration() -> None:
+    """Round-off of ε would be a circulatory force; an acceleration that is there stays."""
+    uniform = parallel_crank(assembly.Uniform(1e3, start=0.6), assembly.Uniform(0.0, 0.0, 1e-9))
+    for t in (0.0, 1e-4, 7e-4):
+        found = uniform.kinematics(t)
+        for name in ("crank", "coupler", "rocker"):
+            assert found[name].epsilon[2] == 0.0
+        assert found["rotor"].epsilon[2] == pytest.approx(1e-9, rel=1e-12)

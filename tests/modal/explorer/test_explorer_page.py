@@ -288,7 +288,8 @@ def test_pointing_at_a_cell_of_a_map(page: Any, grid: tuple[assembly.Body, xr.Da
         found, shown = chosen(page), values(page)
         assert found["point"] == 8 * i + j
         assert shown["verdict"] == NAMES[code[i, j]]
-        assert number(shown["growth rate"]) == pytest.approx(float(one["growth_rate"]), rel=1e-4)
+        growth = number(shown["growth rate of the instant"])
+        assert growth == pytest.approx(float(one["growth_rate"]), rel=1e-4)
         assert code.ravel()[found["at"]] == code[i, j]
         pressed = page.locator(".fm-modes button[aria-pressed=true]").text_content()
         if found["at"] == found["point"]:  # the mode that moves is the one that grows most
@@ -417,3 +418,44 @@ def test_a_browser_that_cannot_unpack_is_told(running: Any, page_file: Path) -> 
     with opened(running, page_file, before=before, **STILL) as page:
         page.wait_for_function("() => document.body.innerText.includes('too old')")
         assert not page.locator(".fm").is_visible()
+
+
+def test_the_address_leads_to_the_point(running: Any, page_file: Path, page: Any) -> None:
+    """A fixed choice is in the address; the page opened with it shows the same."""
+    open_view(page, MAP)
+    page.evaluate("() => { const e = document.querySelector('.fm').explorer; e.step(2, 1); }")
+    expected, hash = chosen(page), page.evaluate("location.hash")
+    assert hash == f"#view=2&point={expected['point'] + 1}&mode={expected['mode'] + 1}"
+    for asked, due in ((hash, expected), ("#view=9&point=1", None), ("#view=1&point=999", None)):
+        with opened(running, page_file, **STILL) as other:
+            other.goto(page_file.as_uri() + asked)
+            other.reload()
+            other.wait_for_selector(".fm-values dd")
+            assert chosen(other) == (due or chosen(other)) and other.faults == []
+            if due:
+                assert values(other) == values(page)
+    page.locator(".fm-chart").press("Escape")
+    assert page.evaluate("location.hash") == ""
+
+
+def test_unstable_modes_are_marked_in_the_list(
+    page: Any, grid: tuple[assembly.Body, xr.Dataset]
+) -> None:
+    """▲ at the mode that flutters, none at a stable point, none of damped tracks."""
+    assert not any("▲" in text for text in page.locator(".fm-modes button").all_text_contents())
+    open_view(page, MAP)  # at the point that grows most
+    marked = ["▲" in text for text in page.locator(".fm-modes button").all_text_contents()]
+    beam, charted = grid
+    worst = charted.isel(charted["growth_rate"].argmax(...))
+    at = {name: float(worst[name]) for name in ("omega", "epsilon")}
+    modes = modal.solve(beam.freeze(axis=(1, 0, 0), **at), k=3)
+    assert marked == (modes.growth_rate > modes.error_bound).tolist() and any(marked)
+
+
+def test_a_frozen_interval_of_zero_is_explained(page: Any) -> None:
+    page.evaluate(
+        "() => { const e = document.querySelector('.fm').explorer;"
+        " const q = e.view.quantities.find((one) => one.name === 'frozen_interval');"
+        " q.values[0] = 0; e.choose(0, 0); }"
+    )
+    assert values(page)["frozen interval"].endswith("of this instant do not stand for the motion")

@@ -38,7 +38,7 @@ def numbers(label: str) -> list[float]:
 def test_mathieu_growth_rates(label: str) -> None:
     due = REFERENCE["mathieu_exponents"][label]
     found = floquet(mathieu(*numbers(label)), np.pi)
-    assert found.growth_rate == pytest.approx(float(due["growth_rate"]), abs=1e-12)
+    assert found.growth_rate.max() == pytest.approx(float(due["growth_rate"]), abs=1e-12)
     assert found.is_stable == due["stable"]
     trace = found.multipliers.sum()
     assert trace.real == pytest.approx(float(due["trace_over_pi"]), abs=1e-11)
@@ -78,7 +78,7 @@ def test_mathieu_boundary_is_found_to_1e_6_by_the_verdict(name: str, outward: fl
 def test_meissner_growth_rates(label: str) -> None:
     due = REFERENCE["meissner"]["values"][label]
     found = floquet(meissner(*numbers(label)), 2.0 * np.pi, breaks=[np.pi])
-    assert found.growth_rate == pytest.approx(float(due["growth_rate"]), abs=1e-12)
+    assert found.growth_rate.max() == pytest.approx(float(due["growth_rate"]), abs=1e-12)
     assert found.is_stable == due["stable"]
     assert found.multipliers.sum().real == pytest.approx(float(due["trace_over_2pi"]), abs=1e-12)
 
@@ -87,7 +87,7 @@ def test_an_unannounced_jump_is_found() -> None:
     # Jumps at π and 2π: the second lies within the period when that starts at 0.1.
     due = floquet(meissner(1.0, 0.6), 2.0 * np.pi, breaks=[np.pi])
     found = floquet(meissner(1.0, 0.6), 2.0 * np.pi, t0=0.1)
-    assert found.growth_rate == pytest.approx(due.growth_rate, abs=1e-10)
+    assert found.growth_rate.max() == pytest.approx(due.growth_rate.max(), abs=1e-10)
     assert found.multipliers.sum().real == pytest.approx(due.multipliers.sum().real, abs=1e-10)
 
 
@@ -118,7 +118,7 @@ def test_turning_springs(label: str) -> None:
     Omega, a, b = numbers(label)
     due = float(MECHANICAL[label]["exact_max_growth"])
     found = floquet(TurningSprings(Omega, a, b), np.pi / Omega)
-    assert found.growth_rate == pytest.approx(due, abs=1e-10)
+    assert found.growth_rate.max() == pytest.approx(due, abs=1e-10)
     assert found.is_stable == (due == 0.0)
 
 

@@ -60,8 +60,8 @@ def test_crank_driven_beam_has_its_parametric_tongue(detuning: float) -> None:
     model = CrankDriven(Omega, q / (2.0 * abs(kappa)))
     found = floquet(model, model.period, k=2)
     one_mode = floquet(mathieu(4.0 * omega**2 / Omega**2, q), np.pi)
-    growth = one_mode.growth_rate * Omega / 2.0
-    assert found.growth_rate == pytest.approx(growth, abs=2e-3 * sigma)
+    growth = one_mode.growth_rate.max() * Omega / 2.0
+    assert found.growth_rate.max() == pytest.approx(growth, abs=2e-3 * sigma)
     assert found.is_stable == (detuning > 1.0)
     if detuning < 1.0:
         assert growth == pytest.approx(sigma * np.sqrt(1.0 - detuning**2), rel=0.02)

@@ -59,11 +59,11 @@ def test_a_pulse_between_the_steps_is_seen(start: float, share: float) -> None:
     found = floquet(pulse.matrix, PERIOD)
     assert found.narrowest_visible <= 0.001 * PERIOD < pulse.width
     assert found.verdict == "unstable"
-    assert abs(found.growth_rate - due) <= found.error.max() + 1e-12
+    assert abs(found.growth_rate.max() - due) <= found.error.max() + 1e-12
     assert found.error.max() < 1e-8
     assert f"narrower than {PERIOD / 1024:.2g} s (0.098 % of the period)" in str(found)
     declared = floquet(pulse.matrix, PERIOD, breaks=[start, start + pulse.width])
-    assert declared.growth_rate == pytest.approx(due, abs=1e-12)
+    assert declared.growth_rate.max() == pytest.approx(due, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -71,7 +71,7 @@ def test_a_pulse_of_a_model_is_seen() -> None:
     pulse = Pulse(3.9, 0.003 * PERIOD, 2.0 / (0.003 * PERIOD))
     found = floquet(pulse, PERIOD)
     assert found.narrowest_visible == pytest.approx(PERIOD / 512)
-    assert abs(found.growth_rate - pulse.growth()) <= found.error.max() + 1e-12
+    assert abs(found.growth_rate.max() - pulse.growth()) <= found.error.max() + 1e-12
     with pytest.raises(InputError, match='only "dense"'):
         floquet(pulse, PERIOD, method="arnoldi")
 
@@ -80,7 +80,7 @@ def test_what_is_narrower_than_visible_is_seen_on_request() -> None:
     pulse = Pulse(0.7001, 1e-4 * PERIOD, 2.0 / (1e-4 * PERIOD))
     found = floquet(pulse.matrix, PERIOD, narrowest=0.5 * pulse.width)
     assert found.narrowest_visible <= 0.5 * pulse.width
-    assert found.growth_rate == pytest.approx(pulse.growth(), abs=1e-9)
+    assert found.growth_rate.max() == pytest.approx(pulse.growth(), abs=1e-9)
 
 
 @pytest.mark.parametrize("start", [1.0, 4.4])
@@ -106,4 +106,4 @@ def test_a_smooth_pulse_of_a_callable() -> None:
     )  # fmt: skip
     due = np.log(np.abs(la.eigvals(run.y[:, -1].reshape(2, 2))).max()) / PERIOD
     found = floquet(matrix, PERIOD)
-    assert found.growth_rate == pytest.approx(due, abs=1e-9)
+    assert found.growth_rate.max() == pytest.approx(due, abs=1e-9)

@@ -23,7 +23,7 @@ def test_a_slider_crank_with_a_long_crank(rod: float) -> None:
     due = full_growth(mechanism, 0.04, 1200)
     if rod == 0.297:
         assert due == pytest.approx(-4.25707288, abs=1e-7)
-    assert abs(found.growth_rate - due) <= found.error[0] + 1e-7
+    assert abs(found.growth_rate.max() - due) <= found.error[0] + 1e-7
     assert found.error.max() < 1e-4
     assert found.is_complete and found.is_stable
 
@@ -50,5 +50,5 @@ def test_a_beam_that_swings_faster_than_it_vibrates() -> None:
     period = 2.0 * np.pi / beam.rate
     found = modal.floquet(beam, period)
     due = full_growth(beam, period, 400)  # type: ignore[arg-type]
-    assert abs(found.growth_rate - due) <= found.error[0] + 1e-5
+    assert abs(found.growth_rate.max() - due) <= found.error[0] + 1e-5
     assert found.error.max() < 1e-2 and found.is_stable

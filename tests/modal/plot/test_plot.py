@@ -6,6 +6,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.contour import QuadContourSet
 
 import assembly
 import modal
@@ -13,6 +18,9 @@ from assembly import gallery
 from assembly.errors import InputError
 from modal.exchange.outer_faces import outer_faces
 from modal.plot.axes import distinct, styles
+from modal.plot.campbell_diagram import ORDER, WHIRL
+from modal.plot.map_regions import _field
+from modal.plot.placement import spread
 
 
 @pytest.fixture(autouse=True)
@@ -171,3 +179,142 @@ def test_outer_faces_of_a_block() -> None:
     assert len(artist.get_facecolor()) in (22, 1)
     with pytest.raises(InputError, match="from 1 to 2"):
         modal.plot.shape(block, modes, 0)
+
+
+def made_up(**more: object) -> xr.Dataset:
+    """A mode at 50 Hz that grows beyond 600 rad/s, one of 20 + Ω/2π/20 Hz, and one at 900 Hz."""
+    speeds = np.linspace(0.0, 1000.0, 41)
+    hertz = np.stack([0 * speeds + 50.0, 20.0 + speeds / (40.0 * np.pi), 0 * speeds + 900.0], 1)
+    growth = np.zeros_like(hertz)
+    growth[:, 0] = np.where(speeds > 600.0, 1.0, -1.0)
+    growth[:, 1:] = -1.0
+    event, place = np.full(hertz.shape, "none", dtype=object), np.full(hertz.shape, np.nan)
+    event[25, 0], place[25, 0] = "flutter onset", 600.0
+    names = ("omega", "mode")
+    return xr.Dataset(
+        {
+            "frequency": (names, hertz, {"units": "Hz"}),
+            "eigenvalue": (names, growth + 2j * np.pi * hertz),
+            "kind": (names, np.full(hertz.shape, "elastic")),
+            "event": (names, event.astype(str)),
+            "event_at": (names, place),
+            **more,
+        },
+        coords={"omega": speeds, "mode": np.arange(3)},
+    )
+
+
+def texts(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def test_a_campbell_diagram_marks_crossings_with_orders_and_onsets_with_their_speed() -> None:
+    """1× meets 50 Hz at 3,000 rpm, and 20 + n/1200 Hz at n/60 = that: 1,263.2 rpm."""
+    modal.plot.campbell(made_up(), orders=(1,))
+    ax = plt.gca()
+    marks = {str(line.get_label()): line.get_xydata() for line in ax.get_lines()}
+    np.testing.assert_allclose(
+        marks["crossing with an order"], [[3000.0, 50.0], [24000.0 / 19.0, 400.0 / 19.0]]
+    )
+    np.testing.assert_allclose(marks["flutter onset"], [[18000.0 / np.pi, 50.0]])
+    assert {"3000", "1263", "5730", "1×", "1", "2"} <= set(texts(ax))
+
+
+def test_what_is_unstable_has_a_band_and_modes_far_above_are_counted() -> None:
+    modal.plot.campbell(made_up(), orders=(1,))
+    ax = plt.gca()
+    (band,) = [line for line in ax.get_lines() if line.get_linewidth() == 5.0]
+    drawn = np.isfinite(band.get_ydata())
+    assert np.array_equal(drawn, made_up()["omega"].values > 600.0)
+    assert 50.0 < ax.get_ylim()[1] < 100.0 and "3" not in texts(ax)
+    assert ax.get_legend().get_title().get_text() == "1 mode above, 900 to 900 Hz"
+
+
+def test_planar_modes_and_orders_are_not_alike(tracks: xr.Dataset) -> None:
+    """Orders are thin; the three senses of whirl differ in their dashes, not in colour."""
+    modal.plot.campbell(tracks)
+    orders = [line for line in plt.gca().get_lines() if line.get_linewidth() == ORDER["lw"]]
+    assert len(orders) == 3 and all(line.get_linestyle() == "-" for line in orders)
+    assert len({str(WHIRL[sense]) for sense in ("forward", "backward", "planar")}) == 3
+    modal.plot.campbell(made_up(whirl=(("omega", "mode"), np.full((41, 3), "planar"))))
+    assert all(line.get_linestyle() == "-" for line in plt.gca().get_lines()[:3])
+
+
+def test_lines_on_one_another_share_a_name() -> None:
+    same = made_up()
+    same["frequency"][:, 1] = 50.0
+    modal.plot.campbell(same, orders=(1,))
+    assert "1, 2" in texts(plt.gca())
+
+
+@given(st.lists(st.floats(-100.0, 100.0), min_size=1, max_size=8), st.floats(0.5, 20.0))
+def test_labels_are_spread_no_further_than_needed(centres: list[float], gap: float) -> None:
+    """Gaps hold; the mean stays; what is apart is left alone."""
+    rising = np.sort(centres)
+    placed = spread(rising, gap)
+    assert np.all(np.diff(placed) >= gap - 1e-9)
+    assert placed.mean() == pytest.approx(rising.mean(), abs=1e-9)
+    if np.all(np.diff(rising) >= gap):
+        np.testing.assert_allclose(placed, rising, atol=1e-9)
+
+
+def plane(damped: bool = True) -> xr.Dataset:
+    """Unstable where x + y/2 > 1.3: growth x + y/2 − 1.3, or zero where stable without damping."""
+    x, y = np.linspace(0.0, 2.0, 9), np.linspace(0.0, 1.0, 5)
+    rate = x[:, None] + 0.5 * y - 1.3
+    unstable = rate > 0.0
+    names = ("x", "y")
+    return xr.Dataset(
+        {
+            "growth_rate": (names, rate if damped else np.where(unstable, rate, 0.0)),
+            "verdict": (names, np.where(unstable, 2, 0)),
+            "proof": (names, np.full(rate.shape, 1)),
+        },
+        coords={"x": x, "y": y},
+    )
+
+
+def test_the_boundary_of_a_map_is_where_the_growth_rate_is_zero() -> None:
+    """A plane is interpolated exactly; the fine grid has the same boundary."""
+    mesh = modal.plot.map(plane())
+    lines = [line for line in plt.gca().collections if isinstance(line, QuadContourSet)]
+    (boundary,) = [c.get_paths()[0].vertices for c in lines if not c.filled]
+    np.testing.assert_allclose(boundary @ [1.0, 0.5], 1.3, atol=1e-12)
+    corners = mesh.get_coordinates()
+    centres = 0.25 * (corners[1:, 1:] + corners[1:, :-1] + corners[:-1, 1:] + corners[:-1, :-1])
+    away = np.abs(centres @ [1.0, 0.5] - 1.3) > 1e-6
+    assert np.array_equal(mesh.get_array() == 2, centres @ [1.0, 0.5] > 1.3, equal_nan=False) or (
+        np.array_equal((mesh.get_array() == 2)[away], (centres @ [1.0, 0.5] > 1.3)[away])
+    )
+
+
+def test_without_damping_the_boundary_is_halfway_between_the_points() -> None:
+    field = _field(plane(damped=False))
+    assert np.array_equal(field > 0.0, plane()["verdict"].values.T == 2)
+    assert field[0, 5] == pytest.approx(-field[0, 6])  # x = 1.25 and 1.5: zero at 1.375
+
+
+@pytest.mark.parametrize("size", [(3.4, 2.7), (7.0, 4.0), (10.0, 5.6)])
+def test_the_legend_of_a_map_takes_less_than_a_fifth(size: tuple[float, float]) -> None:
+    grid = plane()
+    grid["verdict"][:2, :2], grid["verdict"][8, 4] = -1, 1
+    figure, ax = plt.subplots(figsize=size, layout="constrained")
+    modal.plot.map(grid, ax)
+    figure.draw_without_rendering()
+    legend = ax.get_legend()
+    box = legend.get_window_extent()
+    assert box.height < 0.2 * figure.bbox.height and box.x0 >= 0 and box.x1 <= figure.bbox.width
+    hatches = {patch.get_hatch() for patch in legend.get_patches()}
+    shades = {patch.get_facecolor() for patch in legend.get_patches()}
+    assert len(hatches) == len(shades) == 4
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_nothing_is_drawn_in_the_colour_of_the_ground(style: str, tracks: xr.Dataset) -> None:
+    with plt.style.context(style):
+        ax = plt.subplots()[1]
+        modal.plot.campbell(tracks, ax)
+        ground = to_rgb(ax.get_facecolor())
+        shades = [line.get_color() for line in ax.get_lines()] + [t.get_color() for t in ax.texts]
+        contrast = [np.abs(np.subtract(to_rgb(shade), ground)).max() for shade in shades]
+        assert min(contrast) > 0.3

@@ -114,11 +114,18 @@ def test_a_growing_mode_of_the_guard_is_reported() -> None:
     assert tracks["unstable_not_followed"].values[[0, -1]].tolist() == [0, 0]
 
 
+def above_many(s: float) -> FrozenSystem:
+    """The same beside so many stiffer ones that not all modes guard the window."""
+    D = np.diag([0.01, 0.02, 0.1 * (0.6 - s), *np.full(14, 0.1)])
+    stiff = 1e3 * np.arange(2.0, 16.0) ** 2
+    return FrozenSystem(M=np.eye(17), D=D, K=np.diag([100.0, 400.0, 900.0, *stiff]))
+
+
 @pytest.mark.parametrize("up", [True, False])
 def test_an_unstable_mode_above_the_window_is_sought(up: bool) -> None:
     """The step in which it begins to grow is unresolved; a run without checks knows nothing."""
     s = np.linspace(0.0, 1.0, 12)[:: 1 if up else -1].copy()
-    tracks = modal.track(Model(above), s=s, k=1, guard=1)
+    tracks = modal.track(Model(above_many), s=s, k=1, guard=1)
     beyond = tracks["unstable_not_followed"].values
     assert set(beyond[s > 0.6].tolist()) <= {1, -1} and set(beyond[s < 0.6].tolist()) <= {0, -1}
     step = int(np.flatnonzero(np.diff(np.sign(s - 0.6)))[0])
@@ -128,7 +135,59 @@ def test_an_unstable_mode_above_the_window_is_sought(up: bool) -> None:
     assert events["event_mode"].values.tolist() == events["partner"].values.tolist() == [-1]
     assert min(s[step : step + 2]) < float(events["event_at"][0]) < max(s[step : step + 2])
     for known in (
-        modal.track(Model(above), s=s, k=1, guard=1, checks=0),
-        modal.track(Model(above), s=s, k=1, guard=1, rate=1.0),
+        modal.track(Model(above_many), s=s, k=1, guard=1, checks=0),
+        modal.track(Model(above_many), s=s, k=1, guard=1, rate=1.0),
     ):
         assert set(known["unstable_not_followed"].values.tolist()) == {-1}
+
+
+def random_system(seed: int) -> Model:
+    """Up to eight modes with gyroscopic, circulatory and indefinite damping forces."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 9))
+    K = np.diag(np.sort(rng.uniform(1.0, 10.0, n)) ** 2)
+    N, G, S, D = rng.standard_normal((4, n, n))
+    N, G = rng.uniform(0.5, 4.0) * (N - N.T), 0.2 * (G - G.T)
+    S, D = 1.5 * (S + S.T), 0.02 * D @ D.T + 0.05 * np.eye(n)
+
+    def freeze(s: float) -> FrozenSystem:
+        return FrozenSystem(M=np.eye(n), C=G, D=D, K=K + s * S, K_D=np.sin(3.0 * s) * N)
+
+    return Model(freeze)
+
+
+def growing(model: Model, s: float) -> int:
+    """The number of growing modes, by LAPACK on the state matrix."""
+    system = model.freeze(s)
+    n = system.n
+    lower = -np.hstack([system.stiffness.toarray(), system.damping.toarray()])
+    values = la.eigvals(np.vstack([np.eye(n, 2 * n, n), lower]))
+    return int(((values.real > 1e-9) & (values.imag >= 0.0)).sum())
+
+
+def true_onsets(model: Model) -> list[float]:
+    """Where the number of growing modes rises, from 500 intervals, by bisection."""
+    grid = np.linspace(0.0, 1.0, 501)
+    numbers = [growing(model, s) for s in grid]
+    out = []
+    for i in np.flatnonzero(np.diff(numbers) > 0):
+        a, b = grid[i : i + 2]
+        for _ in range(20):
+            middle = 0.5 * (a + b)
+            a, b = (a, middle) if growing(model, middle) > numbers[i] else (middle, b)
+        out.append(b)
+    return out
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 10))]
+)
+def test_onsets_of_all_modes_are_found_whatever_k(seed: int) -> None:
+    """None is missed and none is false, of modes above k and between stable values too."""
+    model = random_system(seed)
+    expected = true_onsets(model)
+    for k in (2, model.freeze(0.0).n):
+        tracks = modal.track(model, s=np.linspace(0.0, 1.0, 21), k=k, progress=False)
+        places = {place for _, place in listed(tracks, "flutter onset", "divergence onset")}
+        assert sorted(places) == pytest.approx(expected, abs=2e-5)
+        assert not listed(tracks, "unresolved")

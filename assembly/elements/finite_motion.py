@@ -1,0 +1,140 @@
+"""Families whose elements have one law for all their forces in finite motion."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from assembly.elements.beam_shapes import symmetric
+from assembly.elements.element_map import ElementMap
+from assembly.elements.family import ElementFamily
+from assembly.elements.large_rotation import jacobian
+from assembly.elements.passage import Beyond, Passage
+from assembly.types import AnyArray, Array
+
+
+class FiniteMotion(ElementFamily):
+    """A family of E elements of n DOFs each, evaluated in one pass.
+
+    Coefficients, angular velocities and damping are those of the body, or have a first axis of
+    elements.
+    """
+
+    map: ElementMap
+    _forms: Array  # (E, 10, n, n) of the linear elements: mass, six of ω_iω_j, three of w
+    _unit_loads: Array  # (E, n, 12)
+    _damping: Any = 0.0  # (E, n, n), linear
+
+    @abstractmethod
+    def element_forces(
+        self,
+        state: AnyArray,
+        coefficients: Array,
+        drag: Array | None = None,
+        resistance: Array | None = None,
+        static: bool = True,
+    ) -> AnyArray:
+        """All forces (..., E, n).
+
+        state (..., E, n): displacements; with drag, `Passage.drag`, velocities and accelerations
+        too, (..., E, 3 n). resistance: to strain rates. static: without it only what rates cause.
+        """
+
+    @abstractmethod
+    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array: ...
+
+    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+        return np.asarray(self.element_moments(u, v, coefficients).sum(axis=0))
+
+    def check_range(self, d: Array) -> None:
+        """Raise ConvergenceError for displacements (E, n) beyond the range of the law."""
+
+    def _resistance(self, b: float | Array) -> Array | None:
+        return None
+
+    # What the body itself counts, linear in all DOFs.
+
+    def _linear_inertia(self, coefficients: Array) -> Array:
+        """Stiffness of inertia (E, n, n)."""
+        forms = self._forms[:, 1:]
+        c = np.broadcast_to(coefficients[..., :9], (len(forms), 9))
+        return np.asarray(np.einsum("ekij,ek->eij", forms, c))
+
+    def _linear(self, d: Array, coefficients: Array) -> Array:
+        load = self._unit_loads @ coefficients[..., None]
+        return np.asarray((self._linear_inertia(coefficients) @ d[..., None] - load)[..., 0])
+
+    def _linear_rates(self, omega: Array) -> tuple[Array, Array]:
+        """M and 2G(ω) (E, n, n)."""
+        forms = self._forms[:, 7:]
+        G = np.einsum("ekij,ek->eij", forms, np.broadcast_to(2.0 * omega, (len(forms), 3)))
+        return symmetric(self._forms[:, 0]), 0.5 * (G - G.transpose(0, 2, 1))
+
+    # What is beyond that.
+
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        d = self.map.gather(u)
+        self.check_range(d)
+        return self.map.vector(self.element_forces(d, coefficients) - self._linear(d, coefficients))
+
+    def rate_force(self, passage: Passage) -> Array:
+        return self._in_motion(passage, static=False)
+
+    def force(self, passage: Passage) -> Array:
+        return self._in_motion(passage, static=True)
+
+    def _in_motion(self, passage: Passage, static: bool) -> Array:
+        state, c = self.map.path(passage), passage.coefficients
+        d, v, a = np.split(state, 3, axis=-1)
+        self.check_range(d)
+        M, C = self._linear_rates(passage.omega)
+        resistance = self._resistance(passage.rayleigh[1])
+        forces = self.element_forces(state, c, passage.drag, resistance, static)
+        forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
+        return self.map.vector(forces - self._linear(d, c) if static else forces)
+
+    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+        d = self.map.gather(u)
+        return self._tangent(
+            jacobian(lambda d: self.element_forces(d, coefficients), d), coefficients
+        )
+
+    def _tangent(self, K: Array, coefficients: Array) -> sp.csr_matrix:
+        K = K - self._linear_inertia(coefficients)
+        return self.map.matrix(K if np.any(coefficients[..., 6:9]) else symmetric(K))
+
+    def rate_tangents(self, passage: Passage) -> Beyond:
+        return self.tangents(passage)[0]
+
+    def tangents(self, passage: Passage) -> tuple[Beyond, sp.csr_matrix]:
+        state, c = self.map.path(passage), passage.coefficients
+        n = state.shape[-1] // 3
+        M, C = self._linear_rates(passage.omega)
+        resistance = self._resistance(passage.rayleigh[1])
+        undamped = replace(passage, rayleigh=(0.0, 0.0)).drag
+        whole = jacobian(lambda at: self.element_forces(at, c, undamped), state)
+        by_d, by_v, by_a = np.split(whole, 3, axis=-1)
+        D, K, static = np.zeros_like(M), np.zeros_like(M), by_d
+        if passage.rests:
+            by_v = 0.5 * (by_v - by_v.transpose(0, 2, 1))
+        else:
+            static = jacobian(lambda d: self.element_forces(d, c), state[:, :n])
+            K = by_d - static
+        if resistance is not None or np.any(passage.rayleigh[0]):
+            mass_damping = replace(passage, omega=0.0 * passage.omega).drag
+
+            def damping(at: Array) -> Array:
+                at = np.concatenate([at, 0.0 * at[..., :n]], axis=-1)
+                drag = self.element_forces(at, c, mass_damping, resistance, static=False)
+                inertia = self.element_forces(at, c, 0.0 * mass_damping, static=False)
+                return np.asarray(drag - inertia)
+
+            by_both = jacobian(damping, state[:, : 2 * n])
+            D, K = symmetric(by_both[..., n:]), K + by_both[..., :n]
+        matrices = (symmetric(by_a) - M, by_v - C, D - self._damping, K)
+        beyond = Beyond(*(self.map.matrix(matrix) for matrix in matrices))
+        return beyond, self._tangent(static, c)

@@ -1,0 +1,107 @@
+"""All bodies of a mechanism in one pass against each alone, the energy, and paths of equilibria."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import assembly
+from assembly.bodies.in_motion import BodiesMotion, MovingBodies
+from assembly.errors import ConvergenceError
+from assembly.mechanisms import trim
+
+SECTION = assembly.rectangle(0.02, 0.01)
+INERTIA = np.diag([1e-4, 2e-4, 3e-4])
+
+
+def bodies() -> list[assembly.Body]:
+    plain = assembly.beam(0.3, SECTION, assembly.steel, 2)
+    classical = assembly.beam(
+        0.2, SECTION, assembly.steel, 1, theory="euler-bernoulli", rotary_inertia=False
+    )
+    return [
+        assembly.attach_mass(plain, 1, 0.2, (3e-3, 2e-3, 4e-3), (0.01, -0.02, 0.0)),
+        assembly.rigid_body(0.2, INERTIA, centre=(0.01, 0.02, 0.0)),
+        assembly.attach_damper(classical, 1, 4.0),
+        assembly.beam(0.1, SECTION, assembly.aluminium, 3).with_damping(a=0.4, b=1e-4),
+        assembly.weld([plain, plain.placed((0.3, 0, 0))]),
+    ]
+
+
+def motion(parts: list[assembly.Body], loaded: bool = True) -> BodiesMotion:
+    rng = np.random.default_rng(3)
+    stack = MovingBodies(parts)
+    path = rng.normal(size=(3, stack.size)) * np.array([[0.01], [1.0], [20.0]])
+    numbers = rng.normal(size=(len(parts), 30)) * float(loaded)
+    return BodiesMotion(stack, numbers[:, :6], numbers[:, 6:18], numbers[:, 18:], path)
+
+
+def of_one(whole: BodiesMotion, k: int) -> BodiesMotion:
+    stack = MovingBodies([whole.stack.bodies[k]])
+    own = slice(whole.stack.offsets[k], whole.stack.offsets[k + 1])
+    rows = (x[k : k + 1] for x in (whole.twist, whole.motion, whole.loading))
+    return BodiesMotion(stack, *rows, whole.path[:, own])
+
+
+def test_all_bodies_in_one_pass_are_the_bodies_one_by_one() -> None:
+    whole = motion(bodies())
+    alone = [of_one(whole, k) for k in range(len(whole.stack.bodies))]
+    force = np.concatenate([body.force for body in alone])
+    assert_allclose(whole.force, force, rtol=0, atol=1e-13 * np.abs(force).max())
+    assert_allclose(whole.moments, np.concatenate([b.moments for b in alone]), atol=1e-15)
+    assert_allclose(whole.strain_energy, sum(b.strain_energy for b in alone), rtol=1e-13)
+    assert_allclose(whole.damping_power, sum(b.damping_power for b in alone), rtol=1e-9)
+    offsets, parts = whole.stack.offsets, whole.parts()
+    for k, body in enumerate(alone):
+        own = slice(offsets[k], offsets[k + 1])
+        for values, expected in zip(parts, body.parts(), strict=True):
+            block = whole.stack.matrix(values)[own][:, own].toarray()
+            dense = body.stack.matrix(expected).toarray()
+            size = np.abs(body.parts()).max()
+            assert_allclose(block, dense, rtol=0, atol=1e-13 * size)
+
+
+def test_elements_of_one_kind_are_one_family() -> None:
+    """Two Timoshenko beams; the classical beam has other parts; the weld's are placed."""
+    parts = bodies()
+    assert len(MovingBodies(parts).families) < sum(len(body.families) for body in parts)
+    alike = [assembly.beam(0.1 * k, SECTION, assembly.steel, k) for k in range(1, 20)]
+    assert len(MovingBodies(alike).families) == 1
+
+
+def test_the_force_at_rest_is_the_gradient_of_the_energy() -> None:
+    whole = motion(bodies(), loaded=False)
+    u = whole.path[0]
+
+    def at(u: Any) -> BodiesMotion:
+        path = np.stack([u, 0.0 * u, 0.0 * u])
+        return BodiesMotion(whole.stack, whole.twist, whole.motion, whole.loading, path)
+
+    force, h = at(u).force, 1e-4
+    for direction in np.random.default_rng(5).normal(size=(3, len(u))):
+        direction /= np.abs(direction).max() * 100.0
+        e = {k: at(u + k * h * direction).strain_energy for k in (-2, -1, 1, 2)}
+        slope = (8.0 * (e[1] - e[-1]) - (e[2] - e[-2])) / (12.0 * h)
+        assert slope == pytest.approx(force @ direction, rel=1e-7)
+
+
+def test_a_path_of_equilibria_starts_from_the_one_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """x³ + 10 on a path from 0 to 1 while Newton's method reaches 0.1: never from zero again."""
+    starts = []
+
+    def newton(share: Any, q: Any, guess: Any) -> trim.Equilibrium:
+        starts.append(float(q[0]))
+        solution = np.array([share**3 + 10.0])
+        if abs(q - solution) > 0.1:
+            raise ConvergenceError("too far")
+        return trim.Equilibrium(SimpleNamespace(q=solution, path=solution[None]), 5)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(trim, "newton", newton)
+    here = (0.0, np.array([10.0]), np.array([10.0]))
+    found = trim.equilibrium(lambda share: share, here, here)  # type: ignore[arg-type, return-value]
+    assert found.state.q == pytest.approx(11.0)
+    assert min(starts) == 10.0 and len(starts) < 20

@@ -1,0 +1,61 @@
+"""What people do with a result first: other stores, several files at once, a killed run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import assembly
+import modal
+from studies.reporting.output import OutputFolder
+
+
+def tracks(first: float, last: float) -> xr.Dataset:
+    section = assembly.rectangle(0.05, 0.02)
+    blade = assembly.beam(1.0, section, assembly.steel, 4, clamped="start")
+    return modal.track(blade, omega=np.linspace(first, last, 3), axis=(0, 0, 1), k=2)
+
+
+def test_a_zarr_store_of_tracks_has_no_warnings(tmp_path: Path) -> None:
+    dataset = tracks(0.0, 50.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dataset.to_zarr(tmp_path / "tracks.zarr", consolidated=False)
+    assert xr.open_zarr(tmp_path / "tracks.zarr", consolidated=False).load().identical(dataset)
+    dataset.to_netcdf(tmp_path / "tracks.nc", engine="h5netcdf")  # xarray's own way, as before
+    assert xr.load_dataset(tmp_path / "tracks.nc", engine="h5netcdf").identical(dataset)
+
+
+def test_files_of_parts_of_a_sweep_are_opened_together(tmp_path: Path) -> None:
+    pytest.importorskip("dask")
+    parts = [tracks(0.0, 50.0), tracks(75.0, 125.0)]
+    for number, part in enumerate(parts):
+        modal.write_dataset(part, tmp_path / f"part{number}.nc")
+    with xr.open_mfdataset(str(tmp_path / "*.nc")) as whole:
+        expected = np.concatenate([part.eigenvalue.values for part in parts])
+        np.testing.assert_array_equal(whole.eigenvalue.values, expected)
+
+
+def test_what_a_killed_study_left_is_removed_by_its_next_run(tmp_path: Path) -> None:
+    """SIGKILL while a figure is being written."""
+    script = (
+        "import os, signal\n"
+        "from studies.reporting.output import OutputFolder\n"
+        f"with OutputFolder({str(tmp_path)!r}, 'study').file('figure.png') as path:\n"
+        "    path.write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.run([sys.executable, "-c", script], env=here).returncode == -9
+    assert list(tmp_path.glob(".*"))
+    mine = tmp_path / f".other.png.{os.uname().nodename}.{os.getpid()}.partial"
+    mine.mkdir()  # of a process that lives
+    OutputFolder(tmp_path, "study").write_text("report.txt", "whole")
+    assert list(tmp_path.glob(".*")) == [mine]

@@ -1,0 +1,50 @@
+"""The conda recipe asks for what pyproject.toml asks for and for PETSc; links on the index."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+import yaml
+
+from tests.support.paths import ROOT
+
+CONDA = {"matplotlib": "matplotlib-base"}  # conda-forge's name without a window system
+PETSC = {"petsc4py >=3.18", "slepc4py >=3.18", "petsc * real_*", "slepc * real_*", "mpi4py"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[ <>=]", requirement)[0] for requirement in requirements}
+
+
+def test_the_recipe_runs_with_the_dependencies_of_the_package() -> None:
+    recipe = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text("utf-8"))
+    expected = {f"python {PROJECT['project']['requires-python']}"} | PETSC
+    for requirement in PROJECT["project"]["dependencies"]:
+        name, bound = requirement.split(">=")
+        expected.add(f"{CONDA.get(name, name)} >={bound}")
+    assert set(recipe["requirements"]["run"]) == expected
+    host = names(recipe["requirements"]["host"])
+    assert host == {"python", "pip"} | names(PROJECT["build-system"]["requires"])
+    commands = [f"{k} = {v}" for k, v in PROJECT["project"]["scripts"].items()]
+    assert recipe["build"]["python"]["entry_points"] == commands
+    assert recipe["about"]["homepage"] == PROJECT["project"]["urls"]["Source"]
+
+
+@pytest.mark.parametrize("link", ["docs/index.md", "https://a.org/b", "#ten-lines"])
+def test_links_of_the_long_description_are_whole(link: str) -> None:
+    import runpy
+
+    whole = runpy.run_path(str(ROOT / "setup.py"))["with_whole_addresses"]
+    made = whole(f"![p]({link}) and [w]({link})", "https://x.org/y")
+    due = {
+        "docs/index.md": (
+            "![p](https://x.org/y/raw/main/docs/index.md) and "
+            "[w](https://x.org/y/blob/main/docs/index.md)"
+        ),
+        "https://a.org/b": "![p](https://a.org/b) and [w](https://a.org/b)",
+        "#ten-lines": "![p](https://x.org/y#ten-lines) and [w](https://x.org/y#ten-lines)",
+    }
+    assert made == due[link]
