@@ -90,12 +90,12 @@ MUTANTS = [
         (f"{SHARP}::test_the_error_bound_of_a_basis_that_lacks_one_shape",),
     ),
     Mutant(
-        "smooth tracks: SAFETY 0.04", "modal/tracking/smooth_source.py",
+        "smooth tracks: SAFETY 0.04", "modal/tracking/smooth_space.py",
         "SAFETY = 4.0", "SAFETY = 0.04",
         (f"{SHARP}::test_the_bound_of_a_track_from_one_basis",),
     ),
     Mutant(
-        "basis: nothing is needed beyond the modes at rest", "modal/reduction/reducer.py",
+        "basis: nothing is needed beyond the modes at rest", "modal/reduction/body_space.py",
         "return float(np.sqrt(square.max()))", "return 0.0",
         (f"{SHARP}::test_shapes_that_only_the_motion_brings_down_are_in_the_basis",),
     ),
@@ -142,14 +142,14 @@ MUTANTS = [
         (f"{SHARP}::test_round_off_is_that_of_the_products",),
     ),
     Mutant(
-        "links: the residual of one link, of a motion", "modal/reduction/link_motion.py",
+        "links: the residual of one link, of a motion", "modal/reduction/reduced_motion.py",
         "square += dual_squares(sketch)", "square = dual_squares(sketch)",
         (f"{SHARP}::test_residuals_of_all_links_count",),
     ),
     Mutant(
-        "links: the residual of one link, of modes", "modal/reduction/link_instants.py",
-        "            for name in self.bases\n        )\n        return np.sqrt(square)",
-        "            for name in list(self.bases)[:1]\n        )\n        return np.sqrt(square)",
+        "links: the residual of one link, of modes", "modal/reduction/instants.py",
+        "            for name in self.names\n        )\n        return np.sqrt(square)",
+        "            for name in self.names[:1]\n        )\n        return np.sqrt(square)",
         (f"{SHARP}::test_residuals_of_all_links_count",),
     ),
     Mutant(

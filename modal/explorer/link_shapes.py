@@ -8,8 +8,9 @@ from assembly.errors import FrozenMotionError
 from assembly.system.frozen import FrozenSystem
 from modal.explorer.mode_states import ModesAt
 from modal.explorer.placed_bodies import Point
+from modal.reduction.link_instants import LinkPoints
 from modal.reduction.link_motion import LinkMotion
-from modal.reduction.link_reducer import linked
+from modal.reduction.link_space import linked
 from modal.types import Complex
 
 ACCURACY = 1e-8  # relative, of the eigenvalues; that of modal.track
@@ -30,7 +31,7 @@ def link_modes(first: FrozenSystem, times: tuple[float, float], count: int) -> M
     mechanism = machine.mechanism
 
     def at(point: Point) -> tuple[Complex, Complex]:
-        (found,) = motion.reducer.solve(mechanism, np.array([point["time"]]))
+        found = motion.space.solve(LinkPoints.of(mechanism, np.array([point["time"]])))
         there = np.isfinite(found.modes.eigenvalues[0])
         vectors = np.asarray(motion.lift(found.modes.right[0][:, there]), dtype=complex)
         return found.modes.eigenvalues[0, there], vectors

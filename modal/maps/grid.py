@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.maps.store import Slices
-from modal.reduction.reducer import spread
+from modal.reduction.space import spread
 from modal.tracking.over import axis_values, check_over, is_swept
 from modal.types import Array
 

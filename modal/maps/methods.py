@@ -7,29 +7,34 @@ on the result of `prepare`, so tiles may be computed in any order and by any run
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
+from assembly.mechanisms.mechanism_system import MechanismSystem
 from modal.maps.every_mode import judged, on_all_modes
 from modal.maps.grid import Grid, named
-from modal.maps.link_method import link_method
 from modal.maps.store import Prints, Slices
 from modal.maps.verdict_columns import NOISE, SHARPEST, VALIDATION, columns
 from modal.proofs.codes import MODES
 from modal.proofs.judge import Verdict, judge
-from modal.proofs.proving import ProvingReducer
+from modal.proofs.proving import ProvingSpace
 from modal.provenance.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
+from modal.provenance.link_prints import LinkProbe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
-from modal.reduction.reducer import spread
+from modal.reduction.link_instants import LinkPoints
+from modal.reduction.link_space import LinkFamily, LinkSpace, linked, same_links
+from modal.reduction.space import CertifiedModes, Family, Space, spread
 from modal.reduction.spot_check import spot_check
-from modal.types import Array
+from modal.types import Array, Index, Mask
 
-# Verdicts, and the tolerance each point still needs (infinite: none).
-Judged = tuple[Sequence[Verdict | None], Array]
+# Certified modes, what proves that no other is unstable (modal/proofs/codes.py), which of them
+# cannot grow, and which points have a finite box of possible instability.
+Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask]
 
 SOME = 12  # points of a tile on which a private basis is first trained
 
@@ -59,11 +64,12 @@ def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -
     first, last = (
         [pick(size) for size in grid.shape] for pick in (lambda size: 0, lambda size: size - 1)
     )
-    found = link_method(grid, k, tolerance, checks)
-    if found is not None:
-        return found
+    systems = [linked(grid.freeze(point)) for point in grid.sampled(0)]
+    machine = systems[0]
+    if machine is not None and all(s is not None and same_links(machine, s) for s in systems):
+        return LinkMethod(grid, k, tolerance, checks, machine)
     if shares_operators(grid.freeze, [grid.point(first), grid.point(last)]):
-        return ReducedMethod(grid, k, tolerance, checks, threads)
+        return BodyMethod(grid, k, tolerance, checks, threads)
     return FullMethod(grid, k)
 
 
@@ -108,29 +114,142 @@ class FullMethod:
         pass
 
 
-class ReducedMethod:
-    """All points from one certified basis."""
+class ReducedMethod(ABC):
+    """All points from one certified space, which is grown on the training points and on seeded
+    random ones."""
+
+    solver: str
+    family: Family
+    space: Space | None = None
+
+    def __init__(self, grid: Grid, k: int, tolerance: float, checks: int) -> None:
+        self.grid, self.k, self.tolerance, self.checks = grid, k, tolerance, checks
+
+    @abstractmethod
+    def new_space(self, stored: Mapping[str, NDArray[Any]] | None = None) -> Space:
+        """A space before its training, or a stored one."""
+
+    @abstractmethod
+    def prints(self) -> Prints:
+        """The fingerprints that identify the model of a stored map."""
+
+    @abstractmethod
+    def located(self, tile: Slices) -> tuple[Any, Mask]:
+        """The points of a tile as the space takes them, and which have no operators but its own."""
+
+    @abstractmethod
+    def proved(self, space: Any, points: Any) -> Proved:
+        """The modes of points and what is known of all others."""
+
+    def training(self) -> list[Any]:
+        """Points on which the space is grown first, and those on which it is completed."""
+        drawn = self.grid.drawn(VALIDATION, seed=3)
+        return [self.family.coefficients(points) for points in (self.grid.training(), drawn)]
+
+    def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Space | None:
+        """A small space for many points of a tile."""
+        return None
+
+    def prepare(self) -> dict[str, NDArray[Any]]:
+        """Grow the space on the training points, complete it on random ones, check it."""
+        self.space = space = self.new_space()
+        for points in self.training():
+            space.train(points)
+        spot_check(space, self.grid.drawn(4 * self.checks, seed=9), self.checks)
+        return space.arrays()
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.space = self.new_space(arrays)
+
+    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
+        """The points of a tile, in a local space first.
+
+        Points without an accepted result go to the shared space, then to a private extension of
+        it. Points with new operators are solved in full.
+        """
+        points = self.grid.points(tile)
+        at, seen = self.located(tile)
+        verdicts: list[Verdict | None] = [None] * len(points)
+        needed = np.where(seen, self.tolerance, np.inf)
+        for stage in (self.local, self._shared, self._private):
+            left = np.flatnonzero(np.isfinite(needed))
+            space = stage(tile, at, left, needed[left]) if left.size else None
+            if space is None:
+                continue
+            judged, needed[left] = self._verdicts(space, at.take(left), stage == self.local)
+            for p, verdict in zip(left, judged, strict=True):
+                verdicts[p] = verdict
+        full = FullMethod(self.grid, self.k)
+        for p in np.flatnonzero(~seen):
+            verdicts[p] = full.verdict(points[p])
+        found = [v for v in verdicts if v is not None]
+        decided = on_all_modes(self.grid, points, found, self.family.n, self.k)
+        return columns(decided, (~seen).astype(np.int8))
+
+    def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Space | None:
+        """The space of the whole map."""
+        return self.space
+
+    def _private(self, tile: Slices, at: Any, left: Index, needed: Array) -> Space | None:
+        """A space that is trained on these points only: on some, then on those that fail."""
+        assert self.space is not None
+        private = self.space.branch(max(float(needed.min()), SHARPEST))
+        private.train(at.take(left[spread(len(left), SOME)]))
+        failing = private.accepted(private.solve(at.take(left))).max(axis=1) > 1.0
+        if failing.any():
+            private.train(at.take(left[failing]))
+        return private
+
+    def _verdicts(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
+        """Verdicts, and the tolerance that each point still needs: infinite where it is finished.
+
+        A point is finished when its bounds are within the tolerance and no growth rate above
+        round-off is below its bound. With proved=True it must also be unstable, or proved stable,
+        or have no finite box in which a proof is possible.
+        """
+        found, proof, beyond, provable = self.proved(space, at)
+        k, modes, errors = space.wanted, found.modes, found.bounds
+        accepted = space.accepted(found).max(axis=1) <= 1.0
+        lam = np.where(found.prescribed, np.nan, modes.eigenvalues)[:, :k]
+        bounds = errors.error_bound[:, :k]
+        noise = (NOISE * errors.round_off * modes.condition)[:, :k]
+        size = np.abs(lam.real)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            hidden = np.where((size > noise) & (size <= bounds), 0.5 * size / np.abs(lam), np.inf)
+        needed = np.nanmin(np.where(np.isnan(hidden), np.inf, hidden), axis=1)
+        needed = np.where(accepted, needed, np.minimum(needed, self.tolerance))
+        verdicts = [judge(*each) for each in zip(lam, bounds, proof, beyond, strict=True)]
+        if proved:
+            open_ = np.array([verdict.proof == MODES for verdict in verdicts])
+            needed = np.where(open_ & provable, np.minimum(needed, self.tolerance), needed)
+        return verdicts, needed
+
+    def destroy(self) -> None:
+        if self.space is not None:
+            self.space.destroy()
+
+
+class BodyMethod(ReducedMethod):
+    """Points that share their operators."""
 
     solver = "certified reduced basis"
+    family: AffineFamily
+    space: ProvingSpace | None = None
 
     def __init__(self, grid: Grid, k: int, tolerance: float, checks: int, threads: int) -> None:
-        self.grid, self.k, self.tolerance, self.checks, self.threads = (
-            grid,
-            k,
-            tolerance,
-            checks,
-            threads,
-        )
+        super().__init__(grid, k, tolerance, checks)
+        self.threads = threads
         training = grid.training()
         self.family = AffineFamily(grid.freeze, training[0])
         drawn = grid.drawn(VALIDATION, seed=3)
         self.span = self.family.coefficients(training + drawn + grid.smallest())
-        self.training, self.validation = (
-            self.span.take(slice(len(training))),
-            self.span.take(slice(len(training), len(training) + len(drawn))),
-        )
-        self.reducer: ProvingReducer | None = None
+        self._sizes = len(training), len(drawn)
         self._last: tuple[Slices, tuple[AffineFamily, Coefficients]] | None = None
+
+    def training(self) -> list[Coefficients]:
+        """Parts of the span."""
+        first, second = self._sizes
+        return [self.span.take(slice(first)), self.span.take(slice(first, first + second))]
 
     def prints(self) -> FamilyPrints:
         first = self.grid.freeze(self.grid.training()[0])
@@ -142,110 +261,65 @@ class ReducedMethod:
             self._last = tile, self.family.extended(self.grid.points(tile))
         return self._last[1]
 
-    def prepare(self) -> dict[str, NDArray[Any]]:
-        """Grow the basis on the training points, complete it on random ones, check it."""
-        self.reducer = ProvingReducer(self.family, self.span, self.k, self.tolerance, self.threads)
-        self.reducer.train(self.training)
-        self.reducer.train(self.validation)
-        drawn = self.grid.drawn(4 * self.checks, seed=9)
-        spot_check(self.reducer, drawn, self.checks)
-        return self.reducer.arrays()
+    def new_space(self, stored: Mapping[str, NDArray[Any]] | None = None) -> ProvingSpace:
+        return ProvingSpace(self.family, self.span, self.k, self.tolerance, self.threads, stored)
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.reducer = ProvingReducer.restored(
-            self.family, self.span, arrays, self.tolerance, self.threads
-        )
+    def located(self, tile: Slices) -> tuple[Coefficients, Mask]:
+        assert self.space is not None
+        at, known = self.coefficients(tile)[1], len(self.space.projected.matrices)
+        M, C, K = (table[:, :known] for table in (at.mass, at.damping, at.stiffness))
+        return Coefficients(M, C, K, at.rate), self.space.covers(at)
 
-    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
-        """The points of a tile, in a local basis first.
+    def proved(self, space: ProvingSpace, points: Coefficients) -> Proved:
+        found, proof = space.proved(points)
+        highest = space.prover.box.at(points).angular_frequency[:, None]
+        beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
+        return found, proof, beyond[:, : space.wanted], space.prover.provable(points)
 
-        Points without an accepted result go to the shared basis, then to a private extension of
-        it. Points with new operators are solved in full.
-        """
-        assert self.reducer is not None
-        points = self.grid.points(tile)
-        _, at = self.coefficients(tile)
-        known = self.reducer.projected.matrices.shape[0]
-        tables = (at.mass, at.damping, at.stiffness)
-        seen = ~np.any([table[:, known:].any(axis=1) for table in tables], axis=0)
-        M, C, K = (table[:, :known] for table in tables)
-        at = Coefficients(M, C, K, at.rate)
-        verdicts: list[Verdict | None] = [None] * len(points)
-        needed = np.where(seen, self.tolerance, np.inf)
-        for stage in (self._local, self._shared, self._private):
-            left = np.flatnonzero(np.isfinite(needed))
-            if left.size:
-                judged, needed[left] = stage(at, left, needed[left], tile)
-                for p, verdict in zip(left, judged, strict=True):
-                    verdicts[p] = verdict or verdicts[p]
-        full = FullMethod(self.grid, self.k)
-        for p in np.flatnonzero(~seen):
-            verdicts[p] = full.verdict(points[p])
-        found = [v for v in verdicts if v is not None]
-        decided = on_all_modes(self.grid, points, found, self.family.n, self.k)
-        return columns(decided, (~seen).astype(np.int8))
-
-    def _local(
-        self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
-    ) -> Judged:
-        """In a basis from the tile's corners and middle."""
-        assert self.reducer is not None
+    def local(
+        self, tile: Slices, points: Coefficients, left: Index, needed: Array
+    ) -> ProvingSpace | None:
+        """From the tile's corners and middle."""
+        assert self.space is not None
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
         if len(left) < 4 * len(anchors):
-            return [None] * len(left), needed
-        return self._verdicts(self.reducer.local(at.take(anchors)), at.take(left), proved=True)
+            return None
+        return self.space.local(points.take(anchors))
 
-    def _shared(
-        self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
-    ) -> Judged:
-        """In the basis of the whole map."""
-        assert self.reducer is not None
-        return self._verdicts(self.reducer, at.take(left))
 
-    def _private(
-        self, at: Coefficients, left: NDArray[np.intp], needed: Array, tile: Slices
-    ) -> Judged:
-        """In a basis that is trained on these points only: on some, then on those that fail."""
-        assert self.reducer is not None
-        private = self.reducer.branch(max(float(needed.min()), SHARPEST))
-        private.train(at.take(left[spread(len(left), SOME)]))
-        modes, certificate, prescribed = private.solve(at.take(left))
-        failing = left[private.accepted(modes, certificate, prescribed).max(axis=1) > 1.0]
-        if failing.size:
-            private.train(at.take(failing))
-        return self._verdicts(private, at.take(left))
+class LinkMethod(ReducedMethod):
+    """Points that are instants of mechanisms of the same large links."""
 
-    def _verdicts(
-        self, reducer: ProvingReducer, at: Coefficients, proved: bool = False
-    ) -> tuple[list[Verdict], Array]:
-        """Verdicts, and the tolerance that each point still needs: infinite where it is finished.
+    solver = "reduced bases of links"
+    family: LinkFamily
 
-        A point is finished when its bounds are within the tolerance and no growth rate above
-        round-off is below its bound. With proved=True it must also be unstable, or proved stable,
-        or have no finite box in which a proof is possible.
-        """
-        modes, certificate, prescribed, proof = reducer.proved(at)
-        k = reducer.wanted
-        accepted = reducer.accepted(modes, certificate, prescribed).max(axis=1) <= 1.0
-        lam = np.where(prescribed, np.nan, modes.eigenvalues)[:, :k]
-        bounds = certificate.error_bound[:, :k]
-        noise = (NOISE * certificate.round_off * modes.condition)[:, :k]
-        size = np.abs(lam.real)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            hidden = np.where((size > noise) & (size <= bounds), 0.5 * size / np.abs(lam), np.inf)
-        needed = np.nanmin(np.where(np.isnan(hidden), np.inf, hidden), axis=1)
-        needed = np.where(accepted, needed, np.minimum(needed, self.tolerance))
-        beyond = np.abs(lam.imag) > reducer.prover.box.at(at).angular_frequency[:, None] + bounds
-        verdicts = [judge(*each) for each in zip(lam, bounds, proof, beyond, strict=True)]
-        if proved:
-            open_ = np.array([verdict.proof == MODES for verdict in verdicts])
-            open_ &= reducer.prover.provable(at)
-            needed = np.where(open_, np.minimum(needed, self.tolerance), needed)
-        return verdicts, needed
+    def __init__(
+        self, grid: Grid, k: int, tolerance: float, checks: int, first: MechanismSystem
+    ) -> None:
+        super().__init__(grid, k, tolerance, checks)
+        self.family = LinkFamily(first, grid.freeze)
 
-    def destroy(self) -> None:
-        if self.reducer is not None:
-            self.reducer.destroy()
+    def prints(self) -> PointPrints:
+        drawn, small = self.grid.sampled(), LinkProbe(self.family.first)
+        probe = Probe(small.system(self.grid.freeze(drawn[0])))
+
+        def of(point: Mapping[str, float]) -> Array:
+            return probe.system(small.system(self.grid.freeze(point)))
+
+        return PointPrints(self.grid.points, drawn, of, ROWS)
+
+    def new_space(self, stored: Mapping[str, NDArray[Any]] | None = None) -> LinkSpace:
+        return LinkSpace(self.family, self.k, self.tolerance, stored)
+
+    def located(self, tile: Slices) -> tuple[LinkPoints, Mask]:
+        points = self.family.coefficients(self.grid.points(tile))
+        return points, np.ones(len(points), dtype=bool)
+
+    def proved(self, space: LinkSpace, points: LinkPoints) -> Proved:
+        found = space.solve(points)
+        none = np.zeros(len(points), dtype=bool)
+        beyond = np.zeros(found.modes.eigenvalues.shape, dtype=bool)
+        return found, np.full(len(points), MODES, dtype=np.int8), beyond, none
 
 
 def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:

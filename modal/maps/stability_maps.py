@@ -1,12 +1,11 @@
 """Stability maps over two or more parameters.
 
-Every body shares its operators over the whole map, so one certified reduced basis
-(modal/reduction/reducer.py) serves all points. Where its certificate does not reach the tolerance,
-the points of that tile get a few further vectors. A tile's result depends only on the stored basis,
-so an interrupted map that is resumed equals an uninterrupted one bit by bit. For the same reason a
-tile may be computed by any rank of a run under mpiexec. A mechanism with large links has bases of
-these (modal/maps/link_method.py). Other models that assemble new matrices at each instant are
-solved point by point.
+Every body shares its operators over the whole map, and mechanisms share their large links, so one
+certified reduced space (modal/reduction/space.py) serves all points. Where its certificate does not
+reach the tolerance, the points of that tile get a few further vectors. A tile's result depends only
+on the stored space, so an interrupted map that is resumed equals an uninterrupted one bit by bit.
+For the same reason a tile may be computed by any rank of a run under mpiexec. Other models that
+assemble new matrices at each instant are solved point by point.
 """
 
 from __future__ import annotations

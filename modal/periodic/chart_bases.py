@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from assembly.errors import AccuracyError
-from assembly.mechanisms.mechanism import LARGE_BODY
+from assembly.mechanisms.mechanism import LARGE_BODY, Mechanism
 from assembly.mechanisms.mechanism_system import MechanismSystem
-from modal.maps.link_method import same_links
 from modal.periodic.chart_motion import Motion, Motions
-from modal.reduction.body_motion import BodyMotion, body_reducer
-from modal.reduction.link_instants import Options
+from modal.reduction.body_motion import BodyMotion, body_space
+from modal.reduction.link_instants import LinkPoints
 from modal.reduction.link_motion import LinkMotion
-from modal.reduction.link_reducer import LinkReducer, linked
+from modal.reduction.link_space import LinkFamily, LinkSpace, linked, same_links
 from modal.transient.equations import freezer
 
 ACCURACY = 1e-8  # of the frozen modes that the bases hold
@@ -47,15 +46,13 @@ def _on_basis(
         for point, (_, period) in zip(points, found, strict=True)
         for t in period * np.arange(INSTANTS) / INSTANTS
     ]
-    reducer = body_reducer(
-        lambda at: freezer(motions(at["point"])[0])(at["t"]), instants, k, ACCURACY
-    )
-    if reducer is None:
+    space = body_space(lambda at: freezer(motions(at["point"])[0])(at["t"]), instants, k, ACCURACY)
+    if space is None:
         return motions
 
     def reduced(point: Mapping[str, float]) -> Motion:
         model, period = motions(point)
-        return BodyMotion(freezer(model), reducer, period), period
+        return BodyMotion(freezer(model), space, period), period
 
     return reduced
 
@@ -67,14 +64,14 @@ def _on_links(
     first = systems[0]
     if first is None:
         return motions
-    mechanisms = []
-    for system, (_, period) in zip(systems, found, strict=True):
+    mechanisms: list[Mechanism] = []
+    for system in systems:
         if system is None or not same_links(first, system):
             raise AccuracyError("the mechanisms of the chart do not have the same large links")
-        mechanisms.append((system.mechanism, period * np.arange(INSTANTS) / INSTANTS))
-    options = Options(first.transport, first.prestress is not None, first.driven)
-    reducer = LinkReducer([m for m, _ in mechanisms], options, k, ACCURACY)
-    worst, _ = reducer.train(mechanisms)
+        mechanisms += [system.mechanism] * INSTANTS
+    times = [period * np.arange(INSTANTS) / INSTANTS for _, period in found]
+    space = LinkSpace(LinkFamily(first), k, ACCURACY)
+    worst = space.worst(space.train(LinkPoints(tuple(mechanisms), np.concatenate(times))))
     if worst > 1.0:
         raise AccuracyError(f"bases of links: an error bound stays {worst:.3g} times too large")
 
@@ -83,7 +80,7 @@ def _on_links(
         system = _system(model)
         if system is None or not same_links(first, system):
             raise AccuracyError("the mechanisms of the chart do not have the same large links")
-        return LinkMotion(reducer, reducer.reduced(system.mechanism)), period
+        return LinkMotion(space, system.mechanism), period
 
     return reduced
 

@@ -35,7 +35,7 @@ from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.ratios import Product, lanczos
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.error_bounds import form_round_off
+from modal.reduction.instants import form_round_off
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ReferenceOperator

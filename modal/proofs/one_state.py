@@ -9,7 +9,7 @@ import numpy as np
 from assembly.errors import SingularSystemError
 from assembly.system.frozen import FrozenSystem
 from modal.proofs.box import Box
-from modal.proofs.proving import ProvingReducer
+from modal.proofs.proving import ProvingSpace
 from modal.reduction.affine import AffineFamily
 from modal.types import Array, Complex
 
@@ -36,32 +36,25 @@ def examine(system: FrozenSystem, k: int) -> Examined | None:
     family = AffineFamily(lambda point: system, {})
     at = family.coefficients([{}])
     try:
-        reducer = ProvingReducer(family, at, k, TOLERANCE)
+        space = ProvingSpace(family, at, k, TOLERANCE)
     except SingularSystemError:
         return None
     try:
-        if not reducer.train(at):
+        if space.worst(space.train(at)) > 1.0:
             return None
-        modes, certificate, prescribed, proof = reducer.proved(at)
-        hidden = np.abs(modes.eigenvalues.real) <= certificate.error_bound
-        if np.any(hidden & ~prescribed & ~modes.exact[:, None]):
-            reducer = reducer.branch(SHARPEST)
-            reducer.train(at)
-            modes, certificate, prescribed, proof = reducer.proved(at)
-        counted = np.flatnonzero(~prescribed[0] & np.isfinite(modes.eigenvalues[0]))
-        counted = counted[: reducer.wanted]
-        bounds = reducer.prover.box.at(at)
-        projected = reducer.projected
-        symmetric = np.tensordot(
-            at.stiffness[0], projected.matrices[: at.stiffness.shape[1]], axes=1
-        )
-        lowest = float(np.linalg.eigvalsh(0.5 * (symmetric + symmetric.T))[0])
+        found, proof = space.proved(at)
+        hidden = np.abs(found.modes.eigenvalues.real) <= found.bounds.error_bound
+        if np.any(hidden & ~found.prescribed & ~found.modes.exact[:, None]):
+            space = space.branch(SHARPEST)
+            space.train(at)
+            found, proof = space.proved(at)
+        bounds = space.prover.box.at(at)
+        stiffness = found.instants.stiffness[0]
+        lowest = float(np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))[0])
         box = Box(
             float(bounds.gyroscopic[0]), float(bounds.circulatory[0]), MARGIN * max(0.0, -lowest),
             bool(bounds.dissipative[0]),
         )  # fmt: skip
-        return Examined(
-            modes.eigenvalues[0, counted], certificate.error_bound[0, counted], int(proof[0]), box
-        )
+        return Examined(*found.counted(0, space.wanted), int(proof[0]), box)
     finally:
-        reducer.destroy()
+        space.destroy()

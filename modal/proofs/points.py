@@ -12,13 +12,8 @@ from modal.proofs.completeness import ComplementForms, Completeness
 from modal.proofs.family_box import FamilyBox, PointBoxes
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.error_bounds import (
-    ErrorBounds,
-    derivative_pairing,
-    form_round_off,
-    product_sizes,
-    round_off,
-)
+from modal.reduction.error_bounds import ErrorBounds, round_off
+from modal.reduction.instants import BodyInstants, form_round_off
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
@@ -133,8 +128,7 @@ class Prover:
     def proofs(
         self,
         forms: ComplementForms,
-        projected: Projected,
-        at: Coefficients,
+        instants: BodyInstants,
         modes: SmallModes,
         certificate: ErrorBounds,
         prescribed: Mask,
@@ -150,19 +144,19 @@ class Prover:
         prescribed : ndarray of bool, shape (P, k)
             Which of the modes the frame prescribes.
         """
-        completeness = self._completeness
+        completeness, at = self._completeness, instants.at
         assert completeness is not None
         boxes = self.box.at(at)
         out = np.full(len(at), MODES, dtype=np.int8)
         energy = boxes.circulatory == 0.0
         if energy.any():
             chosen = np.flatnonzero(energy)
-            stable = completeness.stable_stiffness(forms, projected, at.take(chosen))
+            stable = completeness.stable_stiffness(forms, instants.projected, at.take(chosen))
             out[chosen[stable]] = ENERGY
         left = np.flatnonzero((out == MODES) & np.isfinite(boxes.circulatory) & ~modes.exact)
         if left.size:
             done = self._counted(
-                completeness, forms, projected, at.take(left), boxes.take(left), modes.points(left),
+                completeness, forms, instants.taken(left), boxes.take(left), modes.points(left),
                 certificate, left, prescribed[left],
             )  # fmt: skip
             out[left[done]] = COUNT
@@ -172,8 +166,7 @@ class Prover:
         self,
         completeness: Completeness,
         forms: ComplementForms,
-        projected: Projected,
-        at: Coefficients,
+        instants: BodyInstants,
         boxes: PointBoxes,
         modes: SmallModes,
         certificate: ErrorBounds,
@@ -190,8 +183,8 @@ class Prover:
         W = boxes.angular_frequency[:, None]
         near = (np.abs(first.real) <= bound) & (np.abs(first.imag) <= W + bound)
         near &= ~prescribed[:, :known]
-        pairing = derivative_pairing(projected, at, modes)
-        rounded = round_off(modes, pairing, product_sizes(projected, at, modes)) * modes.condition
+        pairing = instants.pairing(modes)
+        rounded = round_off(modes, pairing, instants.product_sizes(modes)) * modes.condition
         noise = NOISE * rounded[:, :known]
         hidden = near & (np.abs(first.real) > noise)
         floor = AXIS_MARGIN * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
@@ -200,8 +193,8 @@ class Prover:
         others = grows & (np.abs(beyond.imag) <= W * (1.0 + OUTSIDE))
         complete = completeness.complete(
             forms,
-            projected,
-            at,
+            instants.projected,
+            instants.at,
             boxes,
             modes,
             pairing,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +13,21 @@ from modal.proofs.completeness import ComplementForms
 from modal.proofs.points import Prover
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.error_bounds import ErrorBounds, error_bounds
-from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.reducer import SOUNDINGS, Reducer, spread
-from modal.types import Mask
+from modal.reduction.body_space import SOUNDINGS, BodySpace
+from modal.reduction.error_bounds import error_bounds
+from modal.reduction.space import CertifiedModes, spread
 
 MOST = 60  # modes of a point that are certified so that its box is covered
 
 
-class ProvingReducer(Reducer):
-    """A `Reducer` whose number of certified modes covers the box of possible instability.
+class ProvingSpace(BodySpace):
+    """A `BodySpace` whose number of certified modes covers the box of possible instability.
 
-    Arguments as of `Reducer`; k is the least number of modes.
+    Arguments as of `BodySpace`; k is the least number of modes.
     """
 
-    prover: Prover
+    _forms: ComplementForms | None = None
+    _parent: Projected | None = None
 
     def __init__(
         self,
@@ -36,19 +36,20 @@ class ProvingReducer(Reducer):
         k: int,
         tolerance: float = 1e-6,
         threads: int = 1,
+        stored: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        self.prover = Prover(family, span.padded(len(family.terms)))
+        span = span.padded(len(family.terms))
+        if stored is not None:
+            super().__init__(family, span, k, tolerance, threads, stored=stored)
+            self.prover = Prover.restored(family, span, self.reference, stored)
+            return
+        self.prover = Prover(family, span)
         super().__init__(family, span, k, tolerance, threads, self.prover.reach())
         self.prover.start(self.reference, self.start)
         if self.extra:
             self.basis.grow(self.prover.loads(self.basis.images.fields))
-            self.projected = self.basis.projected()
+            self.refresh()
         self._cover(span.take(spread(len(span), SOUNDINGS)))
-
-    def _set(self, family: AffineFamily, k: int, tolerance: float, threads: int) -> None:
-        super()._set(family, k, tolerance, threads)
-        self._forms: ComplementForms | None = None
-        self._parent: Projected | None = None
 
     def _cover(self, at: Coefficients) -> None:
         """Raise the number of certified modes to that of the modes in the box of the points."""
@@ -56,27 +57,25 @@ class ProvingReducer(Reducer):
         radius = np.sqrt(boxes.angular_frequency**2 + boxes.stiffness)
         if not np.isfinite(radius).any():
             return
-        modes = self.solved(at, every=True)[0]
+        modes, _ = self.selected(self.on(at), every=True)
         with np.errstate(invalid="ignore"):
             inside = np.abs(modes.eigenvalues) <= radius[:, None]
         count = inside[np.isfinite(radius)].sum(axis=1).max(initial=0)
         self.wanted = int(min(max(self.wanted, count), MOST))
 
-    def proved(self, at: Coefficients) -> tuple[SmallModes, ErrorBounds, Mask, NDArray[np.int8]]:
+    def proved(self, at: Coefficients) -> tuple[CertifiedModes, NDArray[np.int8]]:
         """As `solve`, with what proves that no other mode is unstable (modal/proofs/codes.py)."""
-        at = at.padded(len(self.projected.matrices))
+        instants = self.on(at)
         shared = self.projected if self._parent is None else self._parent
-        proof = self.prover.without_modes(shared, at)
-        if not np.any((proof == MODES) & self.prover.provable(at)):
-            return *self.solve(at), proof
-        every, prescribed = self.solved(at, every=True)
+        proof = self.prover.without_modes(shared, instants.at)
+        if not np.any((proof == MODES) & self.prover.provable(instants.at)):
+            return self.solve(at), proof
+        every, prescribed = self.selected(instants, every=True)
         modes = every.first(self.wanted)
-        certificate = error_bounds(self.projected, at, modes)
-        counted = self.prover.proofs(
-            self._complement(), self.projected, at, every, certificate, prescribed
-        )
-        proof = np.where(proof != MODES, proof, counted)
-        return modes, certificate, prescribed[:, : self.wanted], proof
+        bounds = error_bounds(instants, modes)
+        counted = self.prover.proofs(self._complement(), instants, every, bounds, prescribed)
+        found = CertifiedModes(instants, modes, bounds, prescribed[:, : self.wanted])
+        return found, np.where(proof != MODES, proof, counted)
 
     def local(self, at: Coefficients, guard: int = 1) -> Self:
         other = super().local(at, guard)
@@ -88,22 +87,9 @@ class ProvingReducer(Reducer):
         if self._parent is None:
             return self.prover.forms(self.projected)
         if self._forms is None:
+            assert self.coordinates is not None
             self._forms = self.prover.local(self._parent, self.projected, self.coordinates)
         return self._forms
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return super().arrays() | self.prover.arrays()
-
-    @classmethod
-    def restored(
-        cls,
-        family: AffineFamily,
-        span: Coefficients,
-        arrays: Mapping[str, NDArray[np.generic]],
-        tolerance: float,
-        threads: int = 1,
-    ) -> Self:
-        reducer = super().restored(family, span, arrays, tolerance, threads)
-        span = span.padded(len(family.terms))
-        reducer.prover = Prover.restored(family, span, reducer.reference, arrays)
-        return reducer

@@ -14,7 +14,7 @@ from assembly.mechanisms.mechanism import Mechanism
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from assembly.system.frozen import FrozenSystem
-from modal.reduction.link_reducer import LinkLoads, link_loads
+from modal.reduction.link_space import LinkLoads, link_loads
 from modal.types import Index
 
 SHAPES = 4  # random ones of a link

@@ -10,23 +10,22 @@ import numpy as np
 from assembly.system.frozen import FrozenSystem
 from modal.provenance.fingerprint import ROWS, FamilyPrints, Probe
 from modal.reduction.affine import AffineFamily, Coefficients
-from modal.reduction.coefficient_table import BLOCK, CoefficientTable
 from modal.types import Array
 
 DRAWN = 8  # values at which a model that is solved value by value is frozen once more
 
 
 def family_prints(
-    family: AffineFamily, first: FrozenSystem, span: Coefficients, table: CoefficientTable
+    family: AffineFamily, first: FrozenSystem, span: Coefficients, at: Coefficients, size: int
 ) -> Array:
-    """Of an affine family at all values of a sweep, (rows, 2)."""
+    """Of an affine family at all values of a sweep, by blocks of some size, (rows, 2)."""
 
     def block(where: Any) -> tuple[AffineFamily, Coefficients]:
-        return family, table.block(where[0].start // BLOCK)
+        return family, at.take(where[0])
 
     prints = FamilyPrints(family, first, span, block)
-    starts = range(0, table.count, BLOCK)
-    return np.vstack([prints.model, *(prints.tile((slice(n, n + BLOCK),)) for n in starts)])
+    starts = range(0, len(at), size)
+    return np.vstack([prints.model, *(prints.tile((slice(n, n + size),)) for n in starts)])
 
 
 def drawn_prints(freeze: Callable[[float], FrozenSystem], at: Array) -> Array:

@@ -10,7 +10,7 @@ frame"). One G_i serves both the Coriolis and the Euler terms.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +79,14 @@ class Coefficients:
         rate = None if self.rate is None else self.rate[index]
         return Coefficients(self.mass[index], self.damping[index], self.stiffness[index], rate)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Coefficients]) -> Coefficients:
+        """The points of several tables; their rates are not known."""
+        count = max(part.mass.shape[1] for part in parts)
+        wide = [part.padded(count) for part in parts]
+        names = ("mass", "damping", "stiffness")
+        return cls(*(np.concatenate([getattr(part, name) for part in wide]) for name in names))
+
     def padded(self, count: int) -> Coefficients:
         """With zero columns up to `count` operators: later ones do not act at earlier points."""
         missing = count - self.mass.shape[1]
@@ -132,10 +140,13 @@ class AffineFamily:
 
     def coefficients(self, points: Sequence[Point]) -> Coefficients:
         """The multipliers at the points. Raises InputError when the model changes its size."""
+        return self.of_systems((point, self.freeze(point)) for point in points)
+
+    def of_systems(self, systems: Iterable[tuple[Point, FrozenSystem]]) -> Coefficients:
+        """The same from points and their frozen systems."""
         rows: list[list[dict[int, float]]] = []
         rates = []
-        for point in points:
-            system = self.freeze(point)
+        for point, system in systems:
             if system.n != self.n:
                 raise InputError(
                     f"model: has {system.n} degrees of freedom at {dict(point)}, {self.n} elsewhere"

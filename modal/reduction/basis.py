@@ -88,13 +88,6 @@ class ReducedBasis:
         self._append(*mass_orthonormal(reference.mass, family.rigid))
         self.include(start.V)
 
-    @classmethod
-    def bare(cls, family: AffineFamily, reference: ReferenceOperator) -> ReducedBasis:
-        """An empty basis without sketches: its residuals are formed in full."""
-        made = cls.__new__(cls)
-        made._set(family, reference, np.zeros((family.n, 0)), np.zeros((family.n, 0)), 0.0)
-        return made
-
     def without_sketches(self) -> Self:
         """A copy that grows on its own, without sketches."""
         made = copy.copy(self)
@@ -134,6 +127,7 @@ class ReducedBasis:
             "resolved": np.array([self.resolved]),
             "matrices": self.matrices, "sizes": self.sizes, "sketched": self.sketched,
             "transposed": self.transposed, "overlap": self._overlap,
+            "weights": self.reference.weights, "shift": np.array([self.reference.shift]),
         }  # fmt: skip
 
     @classmethod
@@ -179,6 +173,10 @@ class ReducedBasis:
     def free(self, residuals: Array) -> Array:
         """Residuals (n, q) less what constraints take: nothing of a body."""
         return residuals
+
+    def sketched_forces(self, forces: Array) -> Array:
+        """Θ and Ξ of `free` forces (P, n, k), (P, 2, p, k)."""
+        return np.asarray(self.sketches @ self.free(forces)[:, None])
 
     def solve(self, block: Array) -> Array:
         """K_ref⁻¹ block, (n, q)."""

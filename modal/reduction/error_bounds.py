@@ -22,11 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modal.reduction.affine import Coefficients
-from modal.reduction.basis import UNDERESTIMATE, Projected
+from modal.reduction.basis import UNDERESTIMATE
+from modal.reduction.instants import Instants
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ROUND_OFF
-from modal.reduction.residuals import dual_squares, roles_of_modes, sketched
 from modal.types import Array, Complex, Index
 
 AMPLIFICATION = 8.0  # largest value of 1/(1 − β) that is used
@@ -59,15 +58,13 @@ class ErrorBounds:
         )
 
 
-def error_bounds(projected: Projected, at: Coefficients, modes: SmallModes) -> ErrorBounds:
+def error_bounds(at: Instants, modes: SmallModes) -> ErrorBounds:
     """The error bound of every eigenvalue of every point."""
-    lam = modes.eigenvalues
-    right = dual_norms(projected, at, lam, modes.right, transposed=False)
-    same = modes.exact.all()
-    left = right if same else dual_norms(projected, at, lam, modes.left, transposed=True)
-    resolved = np.inf if projected.complete else projected.resolved
-    derivative = derivative_pairing(projected, at, modes)
-    return bounds_of(modes, right, left, derivative, resolved, product_sizes(projected, at, modes))
+    right = at.dual_norms(modes.eigenvalues, modes.right, transposed=False)
+    left = right
+    if not modes.exact.all():
+        left = at.dual_norms(modes.eigenvalues, modes.left, transposed=True)
+    return bounds_of(modes, right, left, at.pairing(modes), at.resolved, at.product_sizes(modes))
 
 
 def bounds_of(
@@ -97,63 +94,10 @@ def bounds_of(
     )
 
 
-def dual_norms(
-    projected: Projected, at: Coefficients, lam: Complex, vectors: Complex, transposed: bool
-) -> Array:
-    """√(‖K_ref⁻¹r‖_M ‖r‖_{M⁻¹}) ≥ ‖r‖ in the K_ref⁻¹ norm, (P, k), from the sketches."""
-    sketches = projected.adjoint_sketches if transposed else projected.sketches
-    roles = roles_of_modes(lam.conj() if transposed else lam, vectors)
-    return np.sqrt(dual_squares(sketched(sketches, at, roles)))
-
-
 def round_off(modes: SmallModes, derivative: Complex, products: Array | float) -> Array:
     """Round-off (P, k) of the eigenvalues, per unit condition; arguments as of `bounds_of`."""
     scale = np.maximum(np.abs(derivative) * modes.condition, np.finfo(float).tiny)
     return np.asarray(ROUND_OFF * modes.spread[:, None] + np.finfo(float).eps * products / scale)
-
-
-def product_sizes(projected: Projected, at: Coefficients, modes: SmallModes) -> Array:
-    """A bound (P, k) of the sum of the moduli of all terms of wᴴT(λ)u."""
-    size = np.abs(modes.eigenvalues)
-    right, left = np.zeros(size.shape), np.zeros(size.shape)
-    for power, part in ((2, at.mass), (1, at.damping), (0, at.stiffness)):
-        S = size_matrices(projected, part)
-        for total, vectors in ((right, modes.right), (left, modes.left)):
-            form = np.einsum("prk,prk->pk", vectors.conj(), np.matmul(S, vectors)).real
-            total += size**power * np.maximum(form, 0.0)
-    return np.asarray(np.sqrt(right * left))
-
-
-def size_matrices(projected: Projected, coefficients: Array) -> Array:
-    """The sizes (P, r, r) of the terms that products with Σ_j c_j A_j sum, from c (P, J)."""
-    G, r, _ = projected.sizes.shape
-    shares = np.abs(coefficients) @ projected.factors
-    return np.asarray((shares @ projected.sizes.reshape(G, r * r)).reshape(-1, r, r))
-
-
-def form_round_off(projected: Projected, coefficients: Array) -> Array:
-    """Round-off (P,) of the quadratic forms of Σ_j c_j A_j, c (P, J), relative to K_ref."""
-    S = size_matrices(projected, coefficients)
-    scaled = S / np.outer(projected.frequency, projected.frequency)
-    return np.asarray(np.finfo(float).eps * np.abs(scaled).sum(axis=2).max(axis=1))
-
-
-def derivative_pairing(projected: Projected, at: Coefficients, modes: SmallModes) -> Complex:
-    """wᴴ(2λM + E)u, (P, k)."""
-    J, r, _ = projected.matrices.shape
-    flat = projected.matrices.reshape(J, r * r)
-    Mu = np.matmul((at.mass @ flat).reshape(-1, r, r), modes.right)
-    Eu = np.matmul((at.damping @ flat).reshape(-1, r, r), modes.right)
-    return np.asarray(
-        np.einsum("prk,prk->pk", modes.left.conj(), 2.0 * modes.eigenvalues[:, None, :] * Mu + Eu)
-    )
-
-
-def mass_norm(projected: Projected, at: Coefficients, vectors: Complex) -> Array:
-    """√(uᴴMu), (P, k)."""
-    J, r, _ = projected.matrices.shape
-    Mu = np.matmul((at.mass @ projected.matrices.reshape(J, r * r)).reshape(-1, r, r), vectors)
-    return np.asarray(np.sqrt(np.maximum(np.einsum("prk,prk->pk", vectors.conj(), Mu).real, 0.0)))
 
 
 def _amplification(size: Array, resolved: float) -> Array:

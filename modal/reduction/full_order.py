@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,11 @@ from assembly.errors import ConvergenceError
 from modal.eigen.quadratic import from_parts
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import coupled
-from modal.reduction.growth import Instants, Part
+from modal.reduction.instants import Instants
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.residuals import roles_of_modes
+from modal.reduction.space import Space
 from modal.types import Array, Complex, Index, Mask
 
 PROBE, PROBE_STEPS = 8, 2  # columns and steps of the random Krylov space
@@ -34,45 +35,6 @@ SETTLED = 1e-3  # relative residual, in the energy norm, of a guard that may lie
 SHARPER = 1e-2  # of the tolerance: error bounds asked for
 AMPLIFICATION = 2.0  # of a residual on the complement of V, where |λ|² is at most half of K_ref
 ROUNDS = 20
-
-
-class FullPart(Part, Protocol):
-    """A part whose residuals are formed in full."""
-
-    def free(self, residuals: Array) -> Array: ...
-
-    def solve(self, block: Array) -> Array: ...
-
-    def include(self, vectors: Array) -> int: ...
-
-
-@dataclass(frozen=True)
-class Examined:
-    """Modes of one point in the bases, the energy norm √(2|λ|²uᴴMu) (k,), and wᴴ(2λM + E)u (k,)."""
-
-    instants: Instants
-    modes: SmallModes
-    energy: Array
-    pairing: Complex
-
-
-class Examiner(Protocol):
-    """Bases that are grown for one point. floor: below this |λ| the tolerance is absolute."""
-
-    tolerance: float
-
-    @property
-    def floor(self) -> float: ...
-
-    @property
-    def parts(self) -> Mapping[str, FullPart]: ...
-
-    @property
-    def complete(self) -> bool: ...
-
-    def examined(self, point: Any, count: int) -> Examined: ...
-
-    def quotient_round_off(self, sizes: Array) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -108,41 +70,39 @@ def random_shapes(basis: ReducedBasis, seed: int = 29) -> Array:
     return np.hstack(blocks[1:])
 
 
-def full_order_modes(
-    bases: Examiner, point: Any, k: int, random: Mapping[str, Array]
-) -> FullModes:
+def full_order_modes(space: Space, point: Any, k: int, random: Mapping[str, Array]) -> FullModes:
     """The k lowest modes of a point with nothing free to move.
 
-    bases: their own copy, which grows. random: `random_shapes` of every part. Bounds are at most
-    SHARPER × tolerance × max(|λ|, floor) or round-off. Raises ConvergenceError when some pair does
-    not get there.
+    space: a copy without sketches, which grows. random: `random_shapes` of every part. Bounds are
+    at most SHARPER × tolerance × max(|λ|, floor) or round-off. Raises ConvergenceError when some
+    pair does not get there.
     """
-    for name, part in bases.parts.items():
+    for name, part in space.parts.items():
         part.include(random[name])
     settled_before = (np.zeros(0, dtype=complex), np.zeros(0), np.zeros(0), np.zeros(0, complex))
     for _ in range(ROUNDS):
-        found = bases.examined(point, k + GUARD)
-        modes = found.modes
+        at, modes = space.examined(point, k + GUARD)
         lam, condition = modes.eigenvalues[0], modes.condition[0]
+        energy = np.sqrt(2.0) * np.abs(lam) * at.mass_norm(modes.right)[0]  # √(2|λ|²uᴴMu)
         own, relative, work, rest = _carried(*settled_before, lam)
         some = modes.take(rest[None])
-        right = _residuals(bases.parts, found.instants, some, transposed=False)
+        right = _residuals(space.parts, at, some, transposed=False)
         left = right
         if not modes.exact[0]:
-            left = _residuals(bases.parts, found.instants, some, transposed=True)
+            left = _residuals(space.parts, at, some, transposed=True)
         tiny = np.finfo(float).tiny
-        pairing = found.pairing[rest]
+        pairing = at.pairing(modes)[0, rest]
         pairing = np.where(np.abs(pairing) > tiny, pairing, tiny)
         own[rest] = AMPLIFICATION * left.norm * right.norm / np.abs(pairing)
-        relative[rest] = right.norm / np.maximum(found.energy[rest], tiny)
+        relative[rest] = right.norm / np.maximum(energy[rest], tiny)
         work[rest] = -right.work / pairing
         bound = coupled(own[None], lam[None], modes.condition)[0]
-        size = np.maximum(np.abs(lam), bases.floor)
+        size = np.maximum(np.abs(lam), at.floor)
         noise = np.finfo(float).eps * modes.spread[0] * condition
-        rounded = np.maximum(noise, bases.quotient_round_off(size) * condition)
-        allowed = np.maximum(SHARPER * bases.tolerance * size, rounded)
+        rounded = np.maximum(noise, space.quotient_round_off(size) * condition)
+        allowed = np.maximum(SHARPER * space.tolerance * size, rounded)
         settled = (bound <= allowed) | _outside(lam, relative, k)
-        if settled.all() or bases.complete:
+        if settled.all() or space.complete:
             exact = lam + np.where(np.abs(work) > allowed, work, 0.0)
             return FullModes(exact[:k], (bound + rounded)[:k])
         settled_before = (lam[settled], own[settled], relative[settled], work[settled])
@@ -151,7 +111,7 @@ def full_order_modes(
         sides = (right,) if left is right else (right, left)
         added = sum(
             part.include(np.hstack([side.steps[name][:, chosen] for side in sides]))
-            for name, part in bases.parts.items()
+            for name, part in space.parts.items()
         )
         if not added:
             break
@@ -182,7 +142,7 @@ def _carried(
 
 
 def _residuals(
-    parts: Mapping[str, FullPart], instants: Instants, modes: SmallModes, transposed: bool
+    parts: Mapping[str, ReducedBasis], instants: Instants, modes: SmallModes, transposed: bool
 ) -> _Residuals:
     """Residuals of the pairs of one point, or of the adjoint problem."""
     lam, vectors = modes.eigenvalues, modes.left if transposed else modes.right

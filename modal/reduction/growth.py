@@ -4,18 +4,18 @@ is too large, right and left, of every part of a model (a body, or each large li
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
 
-from assembly.types import Inexact
 from modal.eigen.quadratic import in_parts
-from modal.reduction.affine import Coefficients, Term
+from modal.reduction.basis import ReducedBasis
+from modal.reduction.instants import Instants
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.residuals import Roles, roles_of_modes
+from modal.reduction.residuals import roles_of_modes
 from modal.types import Array, Index
 
 WIDEST = 20  # vectors that one round adds to a part
@@ -23,45 +23,17 @@ DOMINANT = 0.7  # of a residual that just meets the tolerance: least size of a n
 MOST = 400  # modes whose residuals are compressed in one round, the worst
 
 
-class Part(Protocol):
-    """The basis of one part. V (n, r); rotation (r, r): V × rotation is what coordinates are of."""
-
-    @property
-    def terms(self) -> Sequence[Term]: ...
-
-    @property
-    def V(self) -> Array: ...
-
-    @property
-    def rotation(self) -> Array: ...
-
-    def grow(self, residuals: Array) -> int: ...
-
-
-class Instants(Protocol):
-    """Points of a model in the coordinates of its bases."""
-
-    @property
-    def coefficients(self) -> Mapping[str, Coefficients]: ...
-
-    def taken(self, index: Index) -> Instants: ...
-
-    def roles(self, name: str, q: Inexact, v: Inexact, a: Inexact, adjoint: bool) -> Roles: ...
-
-    def sketch(self, name: str, roles: Roles, transposed: bool) -> Inexact: ...
-
-
-def grown(parts: Mapping[str, Part], found: Sequence[tuple[Instants, SmallModes, Array]]) -> int:
+def grown(
+    parts: Mapping[str, ReducedBasis], instants: Instants, modes: SmallModes, ratio: Array
+) -> int:
     """Number of vectors added to the bases of all parts.
 
-    found: instants, their modes, and error bound / allowed error (P, k) of each.
+    ratio (P, k): error bound / allowed error of the modes.
     """
     sides: dict[str, list[tuple[bool, Array, Array]]] = {name: [] for name in parts}
-    for instants, modes, ratio in found:
-        points, index = np.nonzero(ratio > 1.0)
-        if points.size:
-            worst = np.argsort(-ratio[points, index], kind="stable")[:MOST]
-            _collect(sides, instants, modes, ratio, points[worst], index[worst])
+    points, index = np.nonzero(ratio > 1.0)
+    worst = np.argsort(-ratio[points, index], kind="stable")[:MOST]
+    _collect(sides, instants, modes, ratio, points[worst], index[worst])
     svds = {
         name: la.svd(np.hstack([sketch for _, sketch, _ in columns]), full_matrices=False)[1:]
         for name, columns in sides.items()
@@ -90,7 +62,7 @@ def _collect(
     square of the norm.
     """
     here = instants.taken(points)
-    for transposed in (False,) if modes.exact.all() else (False, True):
+    for transposed in (False,) if modes.exact[points].all() else (False, True):
         vectors = (modes.left if transposed else modes.right)[points, :, index][:, :, None]
         lam = modes.eigenvalues[points, index][:, None]
         motion = roles_of_modes(lam.conj() if transposed else lam, vectors)[::-1]
@@ -110,7 +82,7 @@ def _collect(
             sides[name].append((transposed, in_parts(sketch * scale), wide))
 
 
-def _residuals(part: Part, sides: list[tuple[bool, Array, Array]], mix: Array) -> Array:
+def _residuals(part: ReducedBasis, sides: list[tuple[bool, Array, Array]], mix: Array) -> Array:
     """Combinations (n, count) of the residuals of a part; mix (columns, count)."""
     blocks: dict[bool, Any] = {False: 0.0, True: 0.0}
     start = 0

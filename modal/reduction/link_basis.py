@@ -10,7 +10,6 @@ first elastic frequency, is factorized once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -74,12 +73,6 @@ class LinkBasis(ReducedBasis):
         self.ties = _independent(ties)
         self.include(self.solve(np.hstack([self.ties, _independent(inertia)])))
 
-    @cached_property
-    def stiffest(self) -> float:
-        """The mean of K_jj/M_jj, (rad/s)²: about the square of the highest frequency."""
-        K, M = (self.family.terms[self.numbers[name, 0]].operator.tocsr() for name in "KM")
-        return float(np.mean(np.abs(K.diagonal()) / M.diagonal()))
-
     @property
     def rotation(self) -> Array:  # type: ignore[override]
         """Its coordinates are those of V."""
@@ -121,22 +114,20 @@ class LinkBasis(ReducedBasis):
         """
         if self._free[0] != self.size:
             forces, balance = self.sketches @ self.ties, self._balance
-            self._free = self.size, tuple(
-                np.asarray(images - np.einsum("spm,jmr->jspr", forces, balance @ matrices))
-                for images, matrices in (
-                    (self.sketched, self.matrices),
-                    (self.transposed, self.matrices.transpose(0, 2, 1)),
-                )
+            self._free = (
+                self.size,
+                tuple(
+                    np.asarray(images - np.einsum("spm,jmr->jspr", forces, balance @ matrices))
+                    for images, matrices in (
+                        (self.sketched, self.matrices),
+                        (self.transposed, self.matrices.transpose(0, 2, 1)),
+                    )
+                ),
             )
         return self._free[1][int(transposed)]
 
     # Number of shapes that the sketches without forces at the ties are of, and these.
     _free: tuple[int, tuple[Array, ...]] = (0, ())
-
-    def sketched_forces(self, forces: Array) -> Array:
-        """Θ and Ξ of forces (P, n, k), less those at the ties in them, (P, 2, p, k)."""
-        shares = self._balance @ (self.V.T @ forces)
-        return np.asarray(self.sketches @ (forces - self.ties @ shares)[:, None])
 
 
 def _independent(forces: Array) -> Array:

@@ -16,6 +16,7 @@ R is [λ̄²M + λ̄(C + D)ᵀ + Kᵀ] δ alone. Bodies that are not reduced sat
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,15 +29,16 @@ from assembly.mechanisms.joint_assembly import C as CORIOLIS
 from assembly.mechanisms.joint_assembly import D as DAMPING
 from assembly.mechanisms.joint_assembly import M as MASS
 from assembly.mechanisms.joint_assembly import body_terms
+from assembly.mechanisms.mechanism import Mechanism
 from assembly.mechanisms.reactions import Instant
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism
 from assembly.system.frozen_series import FrozenSeries
 from assembly.types import Inexact
 from modal.reduction.affine import Coefficients
+from modal.reduction.instants import Instants
 from modal.reduction.link_basis import LinkBasis
-from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.residuals import Roles, dual_squares, roles_of_modes, sketched
-from modal.types import Array, Complex, Index
+from modal.reduction.residuals import Roles, sketched
+from modal.types import Array, Index
 
 
 @dataclass(frozen=True)
@@ -53,17 +55,49 @@ class Options:
         return "linear" if self.stressed else None
 
 
-class LinkInstants:
+@dataclass(frozen=True)
+class LinkPoints:
+    """A mechanism and a time, s, for each of P points."""
+
+    mechanisms: tuple[Mechanism, ...]
+    times: Array
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, times: Array) -> LinkPoints:
+        """Times of one mechanism."""
+        return cls((mechanism,) * len(times), times)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def take(self, index: Index) -> LinkPoints:
+        """Some of the points."""
+        return LinkPoints(tuple(self.mechanisms[p] for p in index), self.times[index])
+
+    @classmethod
+    def joined(cls, parts: Sequence[LinkPoints]) -> LinkPoints:
+        """Several points after one another."""
+        mechanisms = tuple(mechanism for part in parts for mechanism in part.mechanisms)
+        return cls(mechanisms, np.concatenate([part.times for part in parts]))
+
+    def by_mechanism(self) -> list[Index]:
+        """The numbers of the points of each mechanism."""
+        groups: dict[int, list[int]] = {}
+        for p, mechanism in enumerate(self.mechanisms):
+            groups.setdefault(id(mechanism), []).append(p)
+        return [np.array(numbers) for numbers in groups.values()]
+
+
+class LinkInstants(Instants):
     """P instants of a reduced mechanism.
 
-    bases: of its reduced bodies, by name. mass, damping, stiffness (P, n, n). free: whether nothing
-    resists some motion.
+    bases: of its reduced bodies, by name. free: whether nothing resists some motion.
     """
 
     def __init__(
         self,
         mechanism: ReducedMechanism,
-        bases: dict[str, LinkBasis],
+        bases: Mapping[str, LinkBasis],
         times: Array,
         options: Options,
     ) -> None:
@@ -74,18 +108,60 @@ class LinkInstants:
         self.free = series.rigid[0].shape[1] > 0
         self.mass, self.damping, self.stiffness = series.mass, series.damping, series.stiffness
 
+    @classmethod
+    def at(
+        cls,
+        points: LinkPoints,
+        reduced: Callable[[Mechanism], ReducedMechanism],
+        bases: Mapping[str, LinkBasis],
+        options: Options,
+    ) -> LinkInstants:
+        """Points of several mechanisms of the same links."""
+        groups = points.by_mechanism()
+        parts = [
+            cls(reduced(points.mechanisms[numbers[0]]), bases, points.times[numbers], options)
+            for numbers in groups
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        order = np.argsort(np.concatenate(groups))
+        other = copy.copy(parts[0])
+        other.free = any(part.free for part in parts)
+        for name in ("times", "mass", "damping", "stiffness"):
+            setattr(other, name, np.concatenate([getattr(part, name) for part in parts])[order])
+        other.jets = {
+            name: np.concatenate([part.jets[name] for part in parts], axis=1)[:, order]
+            for name in bases
+        }
+        other.coefficients = {
+            name: Coefficients.joined([part.coefficients[name] for part in parts]).take(order)
+            for name in bases
+        }
+        return other
+
     def taken(self, index: Index) -> LinkInstants:
         """Some of the instants."""
         other = copy.copy(self)
-        for name in ("now", "_reactions"):
-            other.__dict__.pop(name, None)
-        other.times = self.times[index]
-        other.mass, other.damping, other.stiffness = (
-            A[index] for A in (self.mass, self.damping, self.stiffness)
-        )
+        for name in ("times", "mass", "damping", "stiffness"):
+            setattr(other, name, getattr(self, name)[index])
         other.jets = {name: jet[:, index] for name, jet in self.jets.items()}
         other.coefficients = {name: at.take(index) for name, at in self.coefficients.items()}
         return other
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The reduced links."""
+        return tuple(self.bases)
+
+    @property
+    def resolved(self) -> float:  # type: ignore[override]
+        """That of the link whose basis holds the fewest free modes."""
+        return min(basis.resolved for basis in self.bases.values())
+
+    def sizes(self, name: str) -> tuple[Array, Array]:
+        """Those of the basis of a link, as many shapes as the instants have."""
+        basis, r = self.bases[name], self.jets[name].shape[2]
+        return basis.sizes[:, :r, :r], basis.products.factors
 
     @cached_property
     def now(self) -> Instant:
@@ -124,7 +200,7 @@ class LinkInstants:
         return list(self.mechanism.bodies).index(name), body
 
     @cached_property
-    def coefficients(self) -> dict[str, Coefficients]:
+    def coefficients(self) -> dict[str, Coefficients]:  # type: ignore[override]
         """The multipliers of every link's fixed matrices."""
         now, topology = self.now, self.mechanism.topology
         out = {}
@@ -154,22 +230,7 @@ class LinkInstants:
         on_units = self.mechanism.topology.on_units(now.wrench)
         return np.asarray(-(now.multipliers[:, None] @ on_units)[:, 0])
 
-    def dual_norms(self, lam: Complex, vectors: Complex, transposed: bool) -> Array:
-        """Norms (P, k) of the residuals of modes, dual to the K_ref of the links, sketched."""
-        motions = roles_of_modes(lam.conj() if transposed else lam, vectors)[::-1]
-        square = sum(
-            dual_squares(self.sketch(name, self.roles(name, *motions, transposed), transposed))
-            for name in self.bases
-        )
-        return np.sqrt(square)
-
     def sketch(self, name: str, roles: Roles, transposed: bool = False) -> Inexact:
         """Θ and Ξ of the residuals of one link, (P, 2, p, k)."""
         sketches = self.bases[name].free_sketches(transposed)
         return sketched(sketches[..., : roles[0].shape[1]], self.coefficients[name], roles)
-
-    def pairing(self, modes: SmallModes) -> Complex:
-        """wᴴ(2λM + E)u, (P, k)."""
-        u, lam = modes.right, modes.eigenvalues[:, None, :]
-        image = 2.0 * lam * (self.mass @ u) + self.damping @ u
-        return np.asarray((modes.left.conj() * image).sum(axis=1))

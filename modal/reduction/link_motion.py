@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from assembly.errors import AccuracyError
+from assembly.mechanisms.mechanism import Mechanism
 from assembly.mechanisms.mechanism_system import MechanismSystem
-from assembly.mechanisms.reduced_mechanism import ReducedMechanism
 from assembly.system.frozen_series import FrozenSeries
 from assembly.types import Inexact
-from modal.reduction.basis import UNDERESTIMATE
-from modal.reduction.link_instants import LinkInstants, Options
-from modal.reduction.link_reducer import LinkReducer
+from modal.reduction.link_instants import LinkInstants, LinkPoints
+from modal.reduction.link_space import LinkFamily, LinkSpace
 from modal.reduction.reduced_motion import TRAINING, ReducedMotion
-from modal.reduction.residuals import dual_squares
 from modal.types import Array
 
 
-@dataclass(frozen=True)
 class LinkMotion(ReducedMotion):
-    """The reduced mechanism of a motion in time; it has `freeze(t)` and `period`."""
+    """The reduced mechanism of a motion in time."""
 
-    reducer: LinkReducer
-    mechanism: ReducedMechanism
+    space: LinkSpace
+
+    def __init__(self, space: LinkSpace, mechanism: Mechanism) -> None:
+        super().__init__(space, mechanism.period)
+        self.mechanism = space.reduced(mechanism)
 
     @classmethod
     def of(
@@ -44,67 +43,43 @@ class LinkMotion(ReducedMotion):
         Raises AccuracyError when the bases cannot be made accurate enough.
         """
         mechanism = system.mechanism
-        options = Options(system.transport, system.prestress is not None, system.driven)
-        reducer = LinkReducer([mechanism], options, k, accuracy)
+        space = LinkSpace(LinkFamily(system), k, accuracy)
         for name, part in on_links(system, shapes).items():
-            reducer.bases[name].include(part)
+            space.parts[name].include(part)
         for name, part in on_links(system, forces).items():
-            reducer.bases[name].include(reducer.bases[name].reference.solve(part))
-        worst, _ = reducer.train([(mechanism, np.linspace(*times, TRAINING))])
+            space.parts[name].include(space.parts[name].reference.solve(part))
+        space.refresh()
+        worst = space.worst(space.train(LinkPoints.of(mechanism, np.linspace(*times, TRAINING))))
         if worst > 1.0:
             raise AccuracyError(f"bases of links: an error bound stays {worst:.3g} times too large")
-        return cls(reducer, reducer.reduced(mechanism))
-
-    @property
-    def period(self) -> float | None:
-        """Period of the motion, s."""
-        return self.mechanism.period
-
-    @property
-    def description(self) -> str:
-        """The sizes of the bases."""
-        sizes = ", ".join(f"{size} shapes of {name}" for name, size in self.reducer.sizes.items())
-        return f"reduced bases of links: {sizes}; accuracy {self.reducer.tolerance:g}"
+        return cls(space, mechanism)
 
     def freeze_many(self, times: ArrayLike) -> FrozenSeries:
         """Those of several times."""
-        options = self.reducer.options
+        options = self.space.options
         return self.mechanism.freeze_many(
             times, options.transport, options.prestress, options.driven
         )
 
     def lift(self, q: Inexact) -> Inexact:
         """DOFs (N, ...) of the full mechanism."""
-        return self.mechanism.lift(q, self.reducer.options.driven)
+        return self.mechanism.lift(q, self.space.options.driven)
 
     def coordinates(self, q: Array) -> Array:
         """Coordinates (n, ...) of shapes of the full mechanism that the bases contain."""
-        return self.mechanism.coordinates(q, self.reducer.options.driven)
+        return self.mechanism.coordinates(q, self.space.options.driven)
 
     def forces(self, f: Array) -> Array:
         """Generalised forces (n, ...) of those (N, ...) on the full mechanism."""
-        return self.mechanism.forces(f, self.reducer.options.driven)
+        return self.mechanism.forces(f, self.space.options.driven)
 
-    def missing(
-        self, times: Array, q: Inexact, v: Inexact, a: Inexact, f: Array | None = None
-    ) -> tuple[Array, Array]:
-        """The size of what the bases miss, (P, k) each: in the energy norm, √J, and in the norm of
-        the mass, √kg m. q, v, a: displacement, velocity and acceleration (P, n, k); f: forces on
-        the full mechanism (P, N, k)."""
-        instants = LinkInstants(self.mechanism, self.reducer.bases, times, self.reducer.options)
-        square, weak = np.zeros((2, len(times), q.shape[2]))
-        loads = {} if f is None else self.mechanism.on_bodies(f)
-        for name, basis in self.reducer.bases.items():
-            sketch = instants.sketch(name, instants.roles(name, q, v, a))
-            if name in loads:
-                sketch = np.asarray(sketch - basis.sketched_forces(loads[name]))
-            square += dual_squares(sketch)
-            weak += np.linalg.norm(sketch[:, 0], axis=1) ** 2
-        return UNDERESTIMATE * np.sqrt(square), UNDERESTIMATE * np.sqrt(weak)
+    def instants(self, times: Array) -> LinkInstants:
+        """The reduced mechanism at times, s."""
+        return LinkInstants(self.mechanism, self.space.parts, times, self.space.options)
 
-    def round_off(self, sizes: Array) -> Array:
-        """Of eigenvalues of some sizes |λ|, rad/s, per unit condition."""
-        return self.reducer.quotient_round_off(sizes)
+    def on_parts(self, f: Array) -> dict[str, Array]:
+        """Forces (P, N, k) on the full mechanism, on its links."""
+        return self.mechanism.on_bodies(f)
 
 
 def on_links(system: MechanismSystem, vectors: Sequence[Array]) -> dict[str, Array]:

@@ -10,9 +10,9 @@ from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.mechanisms.mechanism import LARGE_BODY
 from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.system.frozen import FrozenSystem
-from modal.reduction.body_motion import BodyMotion, body_reducer
+from modal.reduction.body_motion import BodyMotion, body_space
 from modal.reduction.link_motion import LinkMotion
-from modal.reduction.link_reducer import linked
+from modal.reduction.link_space import linked
 from modal.reduction.reduced_motion import TRAINING, ReducedMotion
 from modal.types import Array
 
@@ -48,9 +48,9 @@ def motion_on_basis(
         if isinstance(first, MechanismSystem):
             return LinkMotion.of(first, times, k, accuracy, shapes, forces)
         points = [{"t": float(t)} for t in np.linspace(*times, TRAINING)]
-        reducer = body_reducer(
+        space = body_space(
             lambda point: freeze(point["t"]), points, k, accuracy, shapes, forces, free
         )
-        return None if reducer is None else BodyMotion(freeze, reducer, period)
+        return None if space is None else BodyMotion(freeze, space, period)
     except (AccuracyError, ConvergenceError, SingularSystemError):
         return None

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
-from assembly.mechanisms.mechanism import Mechanism
-from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
-from modal.reduction.affine import Coefficients, Point
+from modal.reduction.affine import Point
 from modal.reduction.full_order import full_order_modes, random_shapes
-from modal.reduction.link_reducer import LinkReducer
-from modal.reduction.reducer import BodyPoints, Reducer
+from modal.reduction.space import Space
 from modal.types import Array, Complex
-
-SAME = 1e-12  # relative difference of products with the point's own matrices and with the family's
 
 
 def full_modes(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
@@ -31,72 +26,55 @@ def full_modes(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
     return modes.eigenvalues[counted], modes.error_bound[counted]
 
 
-def spot_check(reducer: Reducer, points: Sequence[Point], wanted: int, k: int | None = None) -> int:
+def spot_check(space: Space, points: Sequence[Point], wanted: int, k: int | None = None) -> int:
     """Compare the reduced eigenvalues with full ones at the first `wanted` points that allow it.
 
-    k: how many of smallest |λ|, by default all that the basis is made for.
+    k: how many of smallest |λ|, by default all that the space is made for.
 
-    The full ones come from the sweep's own factorization (modal/reduction/full_order.py). Where
+    The full ones come from the factorization of the space (modal/reduction/full_order.py). Where
     that does not converge, or the model has rigid motions, they come from a separate solve. A point
-    whose solve fails (a stiffness that is singular there) is skipped. Returns the number of points
-    compared. Raises AccuracyError when the two sets of eigenvalues differ by more than the bounds.
+    that has operators of its own is skipped: it is solved in full anyway. So is one whose solve
+    fails (a stiffness that is singular there). Returns the number of points compared. Raises
+    AccuracyError when the two sets of eigenvalues differ by more than the bounds.
     """
     compared = 0
-    random = cache(partial(random_shapes, reducer.basis))
-    count = reducer.wanted if k is None else min(k, reducer.wanted)
+    random: dict[str, Array] = {}
+    count = space.wanted if k is None else min(k, space.wanted)
     for point in points:
         if compared == wanted:
             break
-        extended, at = reducer.family.extended([point])
-        if len(extended.terms) > len(reducer.projected.matrices):
-            continue  # has an operator of its own: it is solved in full anyway
-        modes, certificate, prescribed = reducer.solve(at)
-        counted = np.flatnonzero(~prescribed[0] & np.isfinite(modes.eigenvalues[0]))[
-            : reducer.wanted
-        ]
-        values, bound = modes.eigenvalues[0, counted], certificate.error_bound[0, counted]
+        at = space.usable(point)
+        if at is None:
+            continue
+        found = space.solve(at)
         try:
-            exact, exact_bound = _full(reducer, point, at, count, random)
+            system = space.family.freeze(point)
+            full = None
+            if space.represents(system, at):
+                random = random or {n: random_shapes(part) for n, part in space.parts.items()}
+                full = _full_order(space, at, count, random)
+            exact, exact_bound = full or full_modes(system, count)
         except (SingularSystemError, ConvergenceError, AccuracyError):
             continue
         where = ", ".join(f"{name} = {value}" for name, value in point.items())
-        floor = reducer.floor * reducer.tolerance
-        check_same((values, bound), (exact, exact_bound), count, floor, where)
+        floor = found.instants.floor * space.tolerance
+        _check_same(found.counted(0, space.wanted), (exact, exact_bound), count, floor, where)
         compared += 1
     return compared
 
 
-def check_links(
-    reducer: LinkReducer,
-    points: Iterable[tuple[Mechanism, float]],
-    wanted: int,
-    k: int | None = None,
-) -> int:
-    """As `spot_check`, of mechanisms whose links have bases at times, s.
-
-    A point whose full modes do not settle is skipped.
-    """
-    compared = 0
-    count = reducer.wanted if k is None else min(k, reducer.wanted)
-    random: dict[str, Array] = {}
-    for mechanism, t in points:
-        if compared == wanted:
-            break
-        (found,) = reducer.solve(mechanism, np.array([t]))
-        there = np.isfinite(found.modes.eigenvalues[0])
-        reduced = found.modes.eigenvalues[0, there], found.bounds.error_bound[0, there]
-        random = random or {name: random_shapes(basis) for name, basis in reducer.bases.items()}
-        try:
-            full = full_order_modes(reducer.without_sketches(), (mechanism, t), count, random)
-        except ConvergenceError:
-            continue
-        exact = full.eigenvalues, full.error_bound
-        check_same(reduced, exact, count, reducer.floor * reducer.tolerance, f"t = {t:.6g} s")
-        compared += 1
-    return compared
+def _full_order(
+    space: Space, at: object, k: int, random: dict[str, Array]
+) -> tuple[Complex, Array] | None:
+    """From the factorization of the space; None where a point is too far from its reference."""
+    try:
+        full = full_order_modes(space.without_sketches(), at, k, random)
+    except ConvergenceError:
+        return None
+    return full.eigenvalues, full.error_bound
 
 
-def check_same(
+def _check_same(
     reduced: tuple[Complex, Array], full: tuple[Complex, Array], k: int, floor: float, where: str
 ) -> None:
     """Raise AccuracyError where eigenvalues and their bounds exclude one another."""
@@ -113,39 +91,6 @@ def check_same(
             f"reduced basis: at {where} no eigenvalue of the full problem is within the error "
             f"bound of λ = {invented:.8g} rad/s"
         )
-
-
-def _full(
-    reducer: Reducer, point: Point, at: Coefficients, k: int, random: Callable[[], Array]
-) -> tuple[Complex, Array]:
-    """The k lowest elastic eigenvalues of the point and their bounds, in full order."""
-    family, reference = reducer.family, reducer.reference
-    system = family.freeze(point)
-    known = at.mass.shape[1] == len(reference.weights)
-    if known and not system.rigid.shape[1] and same_operators(system, reducer, at):
-        try:
-            shapes = {BodyPoints.name: random()}
-            exact = full_order_modes(reducer.without_sketches(), at, k, shapes)
-            return exact.eigenvalues, exact.error_bound
-        except ConvergenceError:
-            pass  # a point far from the reference: a factorization of its own decides
-    return full_modes(system, k)
-
-
-def same_operators(system: FrozenSystem, reducer: Reducer, at: Coefficients) -> bool:
-    """Whether M, C + D and K of the point are what the family takes them for, by one product."""
-    x = np.random.default_rng(17).standard_normal((system.n, 1))
-    groups = ((("M",), at.mass), (DAMPING_PARTS, at.damping), (STIFFNESS_PARTS, at.stiffness))
-    for names, coefficients in groups:
-        own = system.combined(names) @ x
-        images = [
-            c * term.apply(x)
-            for c, term in zip(coefficients[0], reducer.family.terms, strict=True)
-            if c != 0.0
-        ]
-        if np.linalg.norm(own - sum(images)) > SAME * sum(np.linalg.norm(i) for i in images):
-            return False
-    return True
 
 
 def unmatched(

@@ -1,7 +1,8 @@
-"""Sources of the snapshots of a tracking run: full solves, or one reduced basis."""
+"""Sources of the snapshots of a tracking run: full solves, or one reduced space."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,21 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assembly.errors import AccuracyError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.modes import Modes
 from modal.eigen.zero_modes import with_zeros
 from modal.provenance.same_model import drawn_prints, family_prints
 from modal.reduction.affine import AffineFamily, Coefficients, Point, shares_operators
-from modal.reduction.coefficient_table import BLOCK, CoefficientTable
-from modal.reduction.error_bounds import ErrorBounds
-from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.reducer import Reducer, spread
+from modal.reduction.body_space import BodySpace
+from modal.reduction.instants import SmallMatrices
+from modal.reduction.space import CertifiedModes, Family, Space, spread
 from modal.reduction.spot_check import spot_check
-from modal.tracking.multiplier_changes import derivatives, multiplier_changes
 from modal.tracking.snapshot import ModesLike, Snapshot, small_snapshots
 from modal.tracking.source import BasisError
-from modal.tracking.stencil import Neighbourhood
-from modal.tracking.variation import Variation, projected, variation, variations, window_space
+from modal.tracking.stencil import Neighbourhood, differences
+from modal.tracking.variation import (
+    Derivatives,
+    Variation,
+    projected,
+    variations,
+    window_space,
+)
 from modal.tracking.whirl import ReducedWhirl, Whirl
 from modal.types import Array
 
@@ -36,6 +42,7 @@ Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
 WORTH_A_BASIS = 8
 # Instants on which the basis is first trained, and those on which it is completed.
 TRAINING, SAMPLE = 5, 24
+BLOCK = 100  # instants that are solved together
 # Instants of a block whose modes make its local basis, and modes beyond those wanted that it holds.
 ANCHORS, GUARD = 5, 2
 
@@ -84,18 +91,21 @@ class FullSource:
 
     def _variation(self, system: FrozenSystem, found: Snapshot) -> Variation | None:
         """None where the model cannot be frozen next to the instant."""
-        stencil = self._around.stencil(found.at, found.eigenvalues)
-        if stencil is None:
-            return None
         V = window_space(found.right, found.left)
-        try:
-            triples = [
-                projected(system if n == stencil.centre else self._around.near(float(s)), V)
-                for n, s in enumerate(stencil.values)
-            ]
-        except Exception:  # what the model raises at an instant itself is raised there
+        here = projected(system, V)
+
+        def near(values: Array) -> Array:
+            return np.stack([
+                here if s == found.at else projected(self._around.near(float(s)), V)
+                for s in values
+            ])  # fmt: skip
+
+        (change,) = differences([self._around.stencil(found.at, found.eigenvalues)], near)
+        if change is None:
             return None
-        return variation(stencil, triples, *found.window(V), self._around.rate)
+        of_value = Derivatives.of(here[:, None], *change[:, :, None])
+        lam, right, left = (part[None] for part in found.window(V))
+        return variations(of_value, lam, right, left, self._around.rate)[0]
 
     def batch(self) -> Mapping[float, Snapshot]:
         return {}
@@ -113,210 +123,296 @@ class FullSource:
         pass
 
 
-class ReducedSource:
-    """All instants from one certified reduced basis (modal/reduction/reducer.py), in its own
-    coordinates.
+class SpaceSource(ABC):
+    """All instants from one certified reduced space (modal/reduction/space.py), in its coordinates.
 
-    name, at: the swept parameter and its values. The basis is grown on SAMPLE of them until the
+    name, at: the swept parameter and its values. The space is grown on SAMPLE of them until the
     error bound of every eigenvalue there is below accuracy |λ|, and compared with full solves at
     `checks` values of a seeded draw (modal/reduction/spot_check.py), the lowest `checked` modes.
-    The values are then solved BLOCK at a time. Where a block does not reach the accuracy, the basis
-    grows, and `carried` transforms earlier snapshots into its coordinates. An extra instant uses
-    the present basis. Condition numbers are those of the scaled state matrix. Backward errors are
-    defined so that condition number × backward error × |λ| is the certified bound of the error, as
-    for full solves. Where the model cannot be frozen at a value, the basis is made for the values
-    before it, and `snapshot` raises there what the model raises. kept(prints): arrays and
+    The values are then solved a block at a time. Where a block does not reach the accuracy, the
+    space grows, and `carried` transforms earlier snapshots into its coordinates. An extra instant
+    uses the present space. Condition numbers are those of the scaled state matrix. Backward errors
+    are defined so that condition number × backward error × |λ| is the certified bound of the error,
+    as for full solves. Where the model cannot be frozen at a value, the space is made for the
+    values before it, and `snapshot` raises there what the model raises. kept(prints): arrays and
     description of the stored run that is continued, without training and checks. Raises BasisError
-    when the basis cannot be made accurate enough, AccuracyError when a full solve differs.
+    when the space cannot be made accurate enough or misses overdamped modes, AccuracyError when a
+    full solve differs.
     """
 
-    kind = "reduced basis"
+    kind: str
+    _family: Family
 
     def __init__(
         self,
         freeze: Freeze,
         name: str,
+        whirl: Whirl | None,
         at: NDArray[np.float64],
         count: int,
         accuracy: float,
-        whirl: Whirl | None,
         around: Neighbourhood,
         checks: int = 1,
         checked: int | None = None,
         kept: Kept | None = None,
     ) -> None:
-        self._name, self._freeze, self._accuracy = name, freeze, accuracy
-        self._full_whirl, self._around = whirl, around
-        self._family = AffineFamily(lambda point: freeze(float(point[name])), {name: float(at[0])})
-        self._table = CoefficientTable(self._family, name, freeze, at)
-        self._at = at[: self._table.count]
+        self._freeze, self._name, self._at = freeze, name, at
+        self._accuracy, self._around, self._full_whirl = accuracy, around, whirl
         self._block: dict[float, Snapshot] = {}
-        self._sample = sample = self._table.take(spread(len(self._at), SAMPLE))
         self.growths = 0
-        if kept is not None:
-            arrays = kept(self.prints())[0]
-            self._reducer = Reducer.restored(self._family, sample, arrays, accuracy)
-        else:
-            self._reducer = Reducer(self._family, sample, count, accuracy)
+        self._points = self._leading()
+        self._values = at[: len(self._points)]
+        sample = self._points.take(spread(len(self._values), SAMPLE))
+        stored = None if kept is None else kept(self.prints())[0]
+        self._space = self._new_space(sample, count, stored)
         try:
-            if kept is None:
-                self._reducer.train(sample.take(spread(len(sample), TRAINING)))
+            if stored is None:
+                self._space.train(sample.take(spread(len(sample), TRAINING)))
                 self._train(sample)
-                drawn = np.random.default_rng(13).permutation(len(self._at))[: 4 * checks]
-                points = [{name: float(self._at[n])} for n in drawn]
-                spot_check(self._reducer, points, checks, checked)
+                self._check(checks, checked)
             self._settle()
         except BaseException:
             self.close()
             raise
 
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """The present basis, to continue the run later."""
-        return self._reducer.arrays()
+    def _leading(self) -> Any:
+        """The points of the values up to the first at which the model cannot be frozen."""
+        parts: list[Any] = []
+        for value in self._at.tolist():
+            try:
+                system = self._freeze(value)
+            except Exception:  # raised again, and named, when the sweep comes there
+                if not parts:
+                    raise
+                break
+            parts.append(self._family.of_systems([({self._name: value}, system)]))
+        return type(parts[0]).joined(parts)
 
+    @abstractmethod
+    def _new_space(
+        self, sample: Any, count: int, stored: Mapping[str, NDArray[Any]] | None
+    ) -> Space:
+        """The space before its training, or that of a stored run."""
+
+    @abstractmethod
     def prints(self) -> NDArray[np.float64]:
-        first = self._freeze(float(self._at[0]))
-        return family_prints(self._family, first, self._sample, self._table)
+        """Fingerprints of the model."""
+
+    @abstractmethod
+    def _block_size(self) -> int:
+        """Values that are solved together."""
+
+    @abstractmethod
+    def _frame(self) -> Any:
+        """What the present coordinates are of."""
+
+    @abstractmethod
+    def _embedding_of(self, before: Any) -> Array:
+        """The vectors of an earlier space in the present coordinates."""
+
+    def _near(self, values: Array) -> Array:
+        """What depends on the value, of which differences are taken, (P, 3, ...)."""
+        raise NotImplementedError
+
+    def _changes(self, order: Array, space: Space) -> Array:
+        """Changes (3, P, m, m) of M, C + D and K in a space from those of what `_near` gives."""
+        return order
+
+    def _spaces(self, points: Any) -> list[Space]:
+        """Spaces that are tried for some points, the smallest first."""
+        return [self._space]
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The present bases, to continue the run later."""
+        return self._space.arrays()
 
     def close(self) -> None:
-        """Release the factorization."""
-        self._reducer.destroy()
+        """Release the factorizations."""
+        self._space.destroy()
 
     def snapshot(self, at: float) -> Snapshot:
         if at not in self._block:
             rising = self._at[0] <= self._at[-1]
             place = int(np.searchsorted(self._at if rising else -self._at, at if rising else -at))
-            if place == len(self._at) or self._at[place] != at:
-                return self._extra(at)
-            self._load(place // BLOCK)
+            if place >= len(self._values) or self._values[place] != at:
+                points = self._space.family.coefficients([{self._name: at}])
+                return self._snapshots(np.array([at]), points, self._space)[0]
+            self._load(place // self._block_size())
         return self._block[at]
 
     def batch(self) -> Mapping[float, Snapshot]:
         return self._block
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
-        """A snapshot from before the last growth of the basis, in its present coordinates."""
-        M, C = self._matrices(self._coefficients(snapshot.at))
-        return snapshot.carried(self._embedding, M[0], C[0])
+        """A snapshot from before the last growth of the space, in its present coordinates."""
+        here = self._space.on(self._space.family.coefficients([{self._name: snapshot.at}]))
+        return snapshot.carried(self._embedding, here.mass[0], here.damping[0])
 
-    def _train(self, at: Coefficients) -> None:
-        reducer = self._reducer
-        if reducer.train(at):
-            return
-        ratio = reducer.accepted(*reducer.solve(at)).max()
-        raise BasisError(
-            f"track: an error bound stays {ratio:.3g} times above the accuracy "
-            f"{self._accuracy:g} with {reducer.projected.size} basis vectors"
-        )
+    def _train(self, points: Any, found: CertifiedModes | None = None) -> CertifiedModes:
+        space = self._space
+        found = space.train(points, found)
+        worst = space.worst(found)
+        if worst > 1.0:
+            raise BasisError(
+                f"track: an error bound stays {worst:.3g} times above the accuracy "
+                f"{self._accuracy:g} with a {space.description}"
+            )
+        return found
+
+    def _check(self, checks: int, checked: int | None) -> None:
+        """Full-order verification of values of a seeded draw."""
+        drawn = np.random.default_rng(13).permutation(len(self._values))[: 4 * checks]
+        points = [{self._name: float(self._values[n])} for n in drawn]
+        try:
+            spot_check(self._space, points, checks, checked)
+        except AccuracyError as fault:
+            values = self._space.solve(self._points.take(np.sort(drawn))).modes.eigenvalues
+            if not np.any((values.imag == 0.0) & (values.real < 0.0)):
+                raise
+            # Overdamped modes of D = bK accumulate at −1/b with the stiffest shapes of the mesh.
+            raise BasisError(str(fault)) from fault
 
     def _settle(self) -> None:
-        """Compute all that depends on the present basis."""
-        reducer, whirl = self._reducer, self._full_whirl
-        projected = reducer.projected
-        self._flat = projected.matrices.reshape(len(projected.matrices), -1)
-        self._rotation = reducer.basis.rotation
+        """Compute all that depends on the present space."""
+        self.description = self._space.description
         self._whirl: ReducedWhirl | None = None
-        if whirl is not None:
-            basis = np.asarray(reducer.basis.lift(np.eye(projected.size)), dtype=float)
-            self._whirl = whirl.reduced(self._freeze(float(self._at[0])), basis)
-        self.description = f"reduced basis of {projected.size} vectors, accuracy {self._accuracy:g}"
 
     def _load(self, number: int) -> None:
-        """Solve a block; the basis grows first where it is not accurate enough.
+        """Solve a block; the space grows first where it is not accurate enough.
 
-        The grown basis solves it as a run would that begins here with that basis: a resumed one.
+        The grown space solves it as a run would that begins here with that space: a resumed one.
         """
-        at = self._table.block(number)
-        found = self._solved(at)
-        if found is None:
-            before = self._rotation
-            self._train(at)
+        size = self._block_size()
+        index = np.arange(number * size, min((number + 1) * size, len(self._values)))
+        values, points = self._values[index], self._points.take(index)
+        made, found = self._accurate(values, points)
+        if made is None:
+            before = self._frame()
+            found = self._train(points, found)
             self._settle()
-            self._embedding = self._rotation[: len(before)].T @ before
+            self._embedding = self._embedding_of(before)
             self.growths += 1
-            found = self._solved(at)
-            assert found is not None
-        values = self._at[number * BLOCK : (number + 1) * BLOCK]
-        self._block = dict(zip(values.tolist(), self._snapshots(values, at, *found), strict=True))
+            made, _ = self._accurate(values, points, found)
+            assert made is not None
+        self._block = dict(zip(values.tolist(), made, strict=True))
 
-    def _solved(self, at: Coefficients) -> tuple[SmallModes, ErrorBounds, Reducer] | None:
-        """The modes of a block in a local basis, or where that is not accurate enough in the basis
-        itself, and the basis; None where neither is."""
-        reducer = self._reducer
-        solvers = [reducer]
-        if len(at) > 4 * ANCHORS:
-            solvers.insert(0, reducer.local(at.take(spread(len(at), ANCHORS)), GUARD))
-        for solver in solvers:
-            modes, certificate, rigid = solver.solve(at)
-            if reducer.accepted(modes, certificate, rigid).max() <= 1.0:
-                return modes, certificate, solver
-        return None
-
-    def _extra(self, at: float) -> Snapshot:
-        coefficients = self._coefficients(at)
-        modes, certificate, _ = self._reducer.solve(coefficients)
-        return self._snapshots(np.array([at]), coefficients, modes, certificate, self._reducer)[0]
-
-    def _coefficients(self, at: float) -> Coefficients:
-        return self._family.coefficients([{self._name: at}]).padded(len(self._flat))
-
-    def _matrices(self, at: Coefficients) -> tuple[Array, Array]:
-        """M and C + D of instants in the coordinates of the basis, (P, r, r)."""
-        r = self._reducer.projected.size
-        at = at.padded(len(self._flat))
-        M, C = ((part @ self._flat).reshape(-1, r, r) for part in (at.mass, at.damping))
-        return M, C
+    def _accurate(
+        self, values: Array, points: Any, shared: CertifiedModes | None = None
+    ) -> tuple[list[Snapshot] | None, CertifiedModes | None]:
+        """The snapshots of a block, by the smallest space that is accurate enough, if any is, and
+        the modes on the shared space where they were needed. shared: these, if they are known."""
+        for space in self._spaces(points):
+            known = shared if space is self._space else None
+            found = space.solve(points) if known is None else known
+            if space.worst(found) <= 1.0:
+                return self._snapshots(values, points, space, found), None
+        return None, found
 
     def _snapshots(
-        self,
-        at: NDArray[np.float64],
-        coefficients: Coefficients,
-        small: SmallModes,
-        certificate: ErrorBounds,
-        solver: Reducer,
+        self, at: Array, points: Any, space: Space, found: CertifiedModes | None = None
     ) -> list[Snapshot]:
-        """From the modes of instants in the basis of `solver`: the shared one, or one inside it."""
-        shared = small if solver is self._reducer else small.lifted(solver.coordinates)
-        alike = bool(np.isfinite(small.eigenvalues).all())
-        found = small_snapshots(
-            at, self._matrices(coefficients), shared, certificate.error_bound, small.condition
-        )
-        groups = [np.arange(len(at))] if alike else [np.array([n]) for n in range(len(at))]
-        for index in groups:
-            some = [found[n] for n in index]
-            changes = self._variations(some, coefficients.take(index), solver)
+        """From the modes of instants in a space: the shared one, or one inside it."""
+        found = space.solve(points) if found is None else found
+        inside, modes, shared = space.coordinates, found.modes, found.instants
+        if inside is not None:
+            modes, shared = modes.lifted(inside), self._space.on(points)
+        bound, condition = found.bounds.error_bound, modes.condition
+        made = small_snapshots(at, (shared.mass, shared.damping), modes, bound, condition)
+        alike = bool(np.isfinite(modes.eigenvalues).all())
+        for index in [np.arange(len(at))] if alike else [np.array([n]) for n in range(len(at))]:
+            some = [made[n] for n in index]
+            changes = self._variations(some, found.instants.taken(index), space)
             for n, change in zip(index, changes, strict=True):
-                found[n] = replace(found[n], variation=change)
+                made[n] = replace(made[n], variation=change)
         if self._whirl is None:
-            return found
-        return [replace(one, whirling=self._whirl.forms(one.right)) for one in found]
+            return made
+        return [replace(one, whirling=self._whirl.forms(one.right)) for one in made]
 
     def _variations(
-        self, made: list[Snapshot], at: Coefficients, solver: Reducer
+        self, made: list[Snapshot], at: SmallMatrices, space: Space
     ) -> Sequence[Variation | None]:
         """Of instants with equally many modes; None where the model cannot be frozen next to
         one."""
-        stencils = [self._around.stencil(one.at, one.eigenvalues) for one in made]
-        changes = multiplier_changes(stencils, self._near)
         out: list[Variation | None] = [None] * len(made)
-        index = [n for n, change in enumerate(changes) if change is not None]
-        if not index:
+        index, of_value = self._derivatives(made, at, space)
+        if of_value is None:
             return out
-        matrices = solver.projected.matrices
-        value = at.take(index).padded(len(matrices))
-        of_value = derivatives(value, [c for c in changes if c is not None], matrices)
         lam = np.stack([made[n].eigenvalues for n in index])
         right, left = (np.stack([getattr(made[n], s) for n in index]) for s in ("right", "left"))
-        if solver is not self._reducer:
-            right, left = (solver.coordinates.T @ vectors for vectors in (right, left))
+        if space.coordinates is not None:
+            right, left = (space.coordinates.T @ vectors for vectors in (right, left))
         found = variations(of_value, lam, right, left, self._around.rate)
         for n, one in zip(index, found, strict=True):
             out[n] = one
         return out
 
-    def _near(self, values: Array) -> Coefficients:
+    def _derivatives(
+        self, made: list[Snapshot], at: SmallMatrices, space: Space
+    ) -> tuple[list[int], Derivatives | None]:
+        """The matrices of instants and their derivatives, and of which of them."""
+        stencils = [self._around.stencil(one.at, one.eigenvalues) for one in made]
+        changes = differences(stencils, self._near)
+        index = [n for n, change in enumerate(changes) if change is not None]
+        if not index:
+            return [], None
+        here = at.taken(np.array(index))
+        orders = np.stack([c for c in changes if c is not None], axis=2)
+        value = np.stack([here.mass, here.damping, here.stiffness])
+        return index, Derivatives.of(value, *(self._changes(order, space) for order in orders))
+
+
+class ReducedSource(SpaceSource):
+    """Of a body: its operators are projected on one basis, and blocks are solved in local ones."""
+
+    kind = "reduced basis"
+    _family: AffineFamily
+    _space: BodySpace
+
+    def __init__(self, freeze: Freeze, name: str, whirl: Whirl | None, at: Array, *rest: Any):
+        first = {name: float(at[0])}
+        self._family = AffineFamily(lambda point: freeze(float(point[name])), first)
+        super().__init__(freeze, name, whirl, at, *rest)
+
+    def _new_space(
+        self, sample: Coefficients, count: int, stored: Mapping[str, NDArray[Any]] | None
+    ) -> BodySpace:
+        return BodySpace(self._family, sample, count, self._accuracy, stored=stored)
+
+    def prints(self) -> NDArray[np.float64]:
+        first = self._freeze(float(self._at[0]))
+        sample = self._points.take(spread(len(self._values), SAMPLE))
+        return family_prints(self._family, first, sample, self._points, BLOCK)
+
+    def _block_size(self) -> int:
+        return BLOCK
+
+    def _settle(self) -> None:
+        super()._settle()
+        if self._full_whirl is not None:
+            basis, r = self._space.basis, self._space.projected.size
+            first = self._freeze(float(self._at[0]))
+            vectors = np.asarray(basis.lift(np.eye(r)), dtype=float)
+            self._whirl = self._full_whirl.reduced(first, vectors)
+
+    def _frame(self) -> Array:
+        return self._space.basis.rotation
+
+    def _embedding_of(self, before: Array) -> Array:
+        return np.asarray(self._space.basis.rotation[: len(before)].T @ before)
+
+    def _spaces(self, points: Coefficients) -> list[Space]:
+        if len(points) <= 4 * ANCHORS:
+            return [self._space]
+        return [self._space.local(points.take(spread(len(points), ANCHORS)), GUARD), self._space]
+
+    def _near(self, values: Array) -> Array:
         points = [{self._name: float(s)} for s in values]
-        return self._family.coefficients(points).padded(len(self._flat))
+        at = self._family.coefficients(points).padded(len(self._space.projected.matrices))
+        return np.stack([at.mass, at.damping, at.stiffness], axis=1)
+
+    def _changes(self, order: Array, space: Space) -> Array:
+        assert isinstance(space, BodySpace)
+        return np.tensordot(order, space.projected.matrices, axes=1)
 
 
 def reducible(freeze: Freeze, at: NDArray[np.float64], first: FrozenSystem) -> bool:

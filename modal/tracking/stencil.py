@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -112,3 +112,35 @@ class Neighbourhood:
         size = float(np.abs(eigenvalues).max(initial=0.0))
         step = step_length(size, self.rate, self.low, self.high)
         return Stencil.near(at, step, self.low, self.high, self.rate is not None)
+
+
+def differences(
+    stencils: Sequence[Stencil | None], near: Callable[[Array], Array]
+) -> list[Array | None]:
+    """The first and the second derivative, and the first by the stencil of lower order, of some
+    numbers at every value: (3, ...).
+
+    near: the numbers (P, ...) at some values. None without a stencil, and where the model cannot be
+    frozen next to the value.
+    """
+    used = [stencil for stencil in stencils if stencil is not None]
+    if not used:
+        return [None] * len(stencils)
+    try:
+        table = near(np.concatenate([stencil.values for stencil in used]))
+    except Exception:  # what the model raises at an instant itself is raised there
+        if len(stencils) == 1:
+            return [None]
+        return [change for stencil in stencils for change in differences([stencil], near)]
+    out: list[Array | None] = []
+    start = 0
+    for stencil in stencils:
+        if stencil is None:
+            out.append(None)
+            continue
+        part = table[start : start + len(stencil.values)]
+        start += len(stencil.values)
+        weights = np.stack([stencil.first, stencil.second, stencil.check])
+        # From the value's own numbers, so that constant ones have no derivative at all.
+        out.append(np.tensordot(weights, part - part[stencil.centre], axes=1))
+    return out

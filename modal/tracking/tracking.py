@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,20 +27,18 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from, provenance
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
-from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.reduction.link_reducer import linked
+from modal.reduction.link_space import linked
 from modal.tracking.dataset import BEYOND, tracks_dataset
 from modal.tracking.following import Rules
 from modal.tracking.link_source import LinkSource
 from modal.tracking.not_followed import unstable_not_followed
 from modal.tracking.run import Run
-from modal.tracking.smooth_source import LARGEST, NotSmooth, SmoothSource
+from modal.tracking.smooth_source import SmoothSource, smooth_source
 from modal.tracking.snapshot import ModesLike
 from modal.tracking.source import BasisError, Source
 from modal.tracking.sources import (
     WORTH_A_BASIS,
     FullSource,
-    Kept,
     ReducedSource,
     Solver,
     reducible,
@@ -347,32 +346,33 @@ def _source(
         return worth if stored is None else kind == source.kind
 
     machine = None if first is None else linked(first)
-    if machine is not None and possible(LinkSource) and sweep.name == "time" and whirl is None:
-        try:
-            return LinkSource(machine, freeze, at, count, tolerance, around, *checks, kept)
-        except (BasisError, ConvergenceError, SingularSystemError):
-            if asked or stored is not None:
-                raise
-    if first is not None and possible(ReducedSource):
-        usable = reducible(freeze, at, first) and (asked or first.n > small)
-        if asked and stored is None and not usable:
-            raise InputError(
-                "backend: a reduced basis needs instants that share their operators and no free "
-                "mobility; choose another backend"
-            )
-        try:
-            if usable:
-                return ReducedSource(
-                    freeze, sweep.name, at, count, tolerance, whirl, around, *checks, kept
-                )
-        except (BasisError, ConvergenceError, SingularSystemError):
-            if asked or stored is not None:
-                raise
-    if first is not None and possible(SmoothSource) and backend == "auto":
-        if whirl is None and sweep.name == "time":
-            found = _smooth(sweep, first, count, tolerance, around, checks, kept)
-            if found is not None:
-                return found
+    on_time = sweep.name == "time" and whirl is None
+    make: Callable[[], Source | None] = _none
+    common: Any = (at, count, tolerance, around, *checks, kept)
+    if machine is not None and possible(LinkSource) and on_time:
+        make = partial(LinkSource, machine, freeze, sweep.name, whirl, *common)
+    elif (
+        first is not None
+        and possible(ReducedSource)
+        and (asked or first.n > small)
+        and reducible(freeze, at, first)
+    ):
+        make = partial(ReducedSource, freeze, sweep.name, whirl, *common)
+    elif asked and stored is None:
+        raise InputError(
+            "backend: a reduced basis needs instants that share their operators and no free "
+            "mobility; choose another backend"
+        )
+    elif first is not None and possible(SmoothSource) and backend == "auto" and on_time:
+        make = partial(smooth_source, sweep, first, *common)
+    try:
+        reduced = make()
+    except (BasisError, ConvergenceError, SingularSystemError, SingularPositionError):
+        if asked or stored is not None:
+            raise
+        reduced = None
+    if reduced is not None:
+        return reduced
     if stored is not None and kind != FullSource.kind:
         raise stored.other_model()
     chosen = "slepc" if backend == "auto" else backend
@@ -384,26 +384,6 @@ def _source(
     return FullSource(freeze, at, count, full, chosen, whirl, around, kept)
 
 
-def _smooth(
-    sweep: Sweep,
-    first: FrozenSystem,
-    count: int,
-    tolerance: float,
-    around: Neighbourhood,
-    checks: tuple[int, int],
-    kept: Kept | None,
-) -> SmoothSource | None:
-    """All instants of a small model on one basis; None where its motion is not of that kind.
-    first: the first instant."""
-    at = sweep.at
-    if not hasattr(sweep.model, "freeze_many"):
-        return None
-    if not 2 * count <= first.n <= LARGEST or first.rigid.shape[1]:
-        return None
-    try:
-        motion = InterpolatedMotion.of(sweep.model, *sweep.ends, summed=True, **sweep.constant)
-        if motion is None:
-            return None
-        return SmoothSource(motion, sweep.freeze, at, count, tolerance, around, *checks, kept)
-    except (NotSmooth, ConvergenceError, SingularSystemError, SingularPositionError):
-        return None
+def _none() -> Source | None:
+    """No source but full solves."""
+    return None

@@ -42,7 +42,6 @@ from scipy.optimize import linear_sum_assignment
 
 from assembly.system.frozen import FrozenSystem
 from modal.tracking.pencils import Triple, pairing, product, quadratic, solved, transposed
-from modal.tracking.stencil import Stencil
 from modal.types import Array, Complex, Index, Mask
 
 # Relative distance up to which eigenvalues are one cluster.
@@ -122,10 +121,9 @@ def window_space(right: Complex, left: Complex) -> Array:
     return np.asarray(Q[:, diagonal > INDEPENDENT * diagonal[0]])
 
 
-def projected(system: FrozenSystem, V: Array) -> Triple:
-    """VᵀMV, Vᵀ(C + D)V and VᵀKV, with all damping and all stiffness."""
-    M, C, K = (V.T @ (A @ V) for A in (system.M, system.damping, system.stiffness))
-    return M, C, K
+def projected(system: FrozenSystem, V: Array) -> Array:
+    """VᵀMV, Vᵀ(C + D)V and VᵀKV, with all damping and all stiffness, (3, m, m)."""
+    return np.stack([V.T @ (A @ V) for A in (system.M, system.damping, system.stiffness)])
 
 
 @dataclass(frozen=True)
@@ -139,36 +137,10 @@ class Derivatives:
     check: Triple
 
     @classmethod
-    def by(cls, stencil: Stencil, triples: list[Triple]) -> Derivatives:
-        """Of one instant, from the matrices at the values of a stencil."""
-        stacks = [np.stack([triple[i] for triple in triples]) for i in range(3)]
-        # From the instant's own matrices, so that constant ones have no derivative at all.
-        changes = [stack - stack[stencil.centre] for stack in stacks]
-
-        def weighted(weights: Array) -> Triple:
-            M, C, K = (np.tensordot(weights, change, 1)[None] for change in changes)
-            return M, C, K
-
-        M, C, K = (stack[stencil.centre][None] for stack in stacks)
-        return cls(
-            (M, C, K), weighted(stencil.first), weighted(stencil.second), weighted(stencil.check)
-        )
-
-
-def variation(
-    stencil: Stencil,
-    triples: list[Triple],
-    eigenvalues: Complex,
-    right: Complex,
-    left: Complex,
-    rate: float | None,
-) -> Variation:
-    """From M, C, K (m, m) at the values of the stencil and the modes (m, K) in their coordinates.
-
-    right: qᴴMq = 1; left: of any size. rate: of the swept value along a motion, or None.
-    """
-    at = Derivatives.by(stencil, triples)
-    return variations(at, eigenvalues[None], right[None], left[None], rate)[0]
+    def of(cls, *orders: Array) -> Derivatives:
+        """From M, C and K as stacks (3, P, m, m) of every order."""
+        value, first, second, check = ((M, C, K) for M, C, K in orders)
+        return cls(value, first, second, check)
 
 
 def variations(

@@ -10,8 +10,9 @@ import numpy as np
 from assembly.errors import AccuracyError
 from modal.reduction.affine import AffineFamily, Freeze, Point
 from modal.reduction.basis import ReducedBasis
+from modal.reduction.body_space import BodySpace
 from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.reducer import Reducer, spread
+from modal.reduction.space import spread
 from modal.reduction.spot_check import spot_check
 from modal.types import Array, Complex, Mask
 
@@ -60,32 +61,31 @@ def sweep(
     """
     family = AffineFamily(freeze, points[0])
     at = family.coefficients(points)
-    reducer = Reducer(family, at, k, tolerance)
+    space = BodySpace(family, at, k, tolerance)
     try:
-        reducer.train(at.take(spread(len(points), TRAINING)))
-        modes, certificate, rigid = reducer.solve(at)
-        ratio = reducer.accepted(modes, certificate, rigid)
-        failing = np.flatnonzero(ratio.max(axis=1) > 1.0)
+        space.train(at.take(spread(len(points), TRAINING)))
+        found = space.solve(at)
+        failing = np.flatnonzero(space.accepted(found).max(axis=1) > 1.0)
         if failing.size:
-            reducer.train(at.take(failing))
-            modes, certificate, rigid = reducer.solve(at)
-            ratio = reducer.accepted(modes, certificate, rigid)
-        if ratio.max() > 1.0:
+            space.train(at.take(failing))
+            found = space.solve(at)
+        worst = space.worst(found)
+        if worst > 1.0:
             raise AccuracyError(
-                f"sweep: an error bound stays {ratio.max():.3g} times above the tolerance "
-                f"{tolerance:g} with {reducer.projected.size} basis vectors"
+                f"sweep: an error bound stays {worst:.3g} times above the tolerance "
+                f"{tolerance:g} with {space.projected.size} basis vectors"
             )
         drawn = np.random.default_rng(13).permutation(len(points))
-        spot_check(reducer, [points[i] for i in drawn[: 4 * checks]], checks)
+        spot_check(space, [points[i] for i in drawn[: 4 * checks]], checks)
     finally:
-        reducer.destroy()
+        space.destroy()
     return Sweep(
-        modes.eigenvalues,
-        certificate.error_bound,
-        rigid,
-        modes.exact,
-        reducer.projected.size,
-        reducer.reference.solves,
-        reducer.basis,
-        modes,
+        found.modes.eigenvalues,
+        found.bounds.error_bound,
+        found.prescribed,
+        found.modes.exact,
+        space.projected.size,
+        space.reference.solves,
+        space.basis,
+        found.modes,
     )

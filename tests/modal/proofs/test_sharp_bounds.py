@@ -20,17 +20,17 @@ from assembly import FrozenSystem
 from assembly.linalg.combination import Combination
 from modal.proofs.family_box import PointBoxes
 from modal.proofs.poles import Poles, largest_on_axis
-from modal.proofs.proving import ProvingReducer
+from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import lanczos
 from modal.reduction import link_motion
 from modal.reduction.affine import AffineFamily, Coefficients, Term
 from modal.reduction.basis import UNDERESTIMATE
+from modal.reduction.body_space import BodySpace
 from modal.reduction.error_bounds import bounds_of, round_off
-from modal.reduction.full_order import Examined, full_order_modes
+from modal.reduction.full_order import full_order_modes
 from modal.reduction.link_instants import LinkInstants
 from modal.reduction.product_sizes import ProductSizes
 from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.reducer import Reducer
 from modal.types import Array
 from studies import slider_crank
 
@@ -69,7 +69,7 @@ def test_theta_is_what_the_complement_of_a_basis_loses(p: float) -> None:
 
     family = AffineFamily(freeze, {"p": 1.0})
     at = family.coefficients([{"p": value} for value in (-1.0, 0.0, 1.0)])
-    reducer = ProvingReducer(family, at, 4)
+    reducer = ProvingSpace(family, at, 4)
     completeness = reducer.prover._completeness
     assert completeness is not None
     weights = reducer.reference.weights
@@ -144,10 +144,11 @@ def test_shapes_that_only_the_motion_brings_down_are_in_the_basis() -> None:
     family = AffineFamily(Gyroscopes().freeze, {"omega": 0.0})
     speeds = np.linspace(0.0, 10.0, 5)
     at = family.coefficients([{"omega": speed} for speed in speeds])
-    reducer = Reducer(family, at, 20)
-    assert reducer.train(at)
-    modes, bounds, _ = reducer.solve(at)
-    reducer.destroy()
+    space = BodySpace(family, at, 20)
+    found = space.train(at)
+    assert space.worst(found) <= 1.0
+    modes, bounds = found.modes, found.bounds
+    space.destroy()
     for n, speed in enumerate(speeds):
         low = np.sqrt(0.25 * speed**2 + Gyroscopes.own**2) - 0.5 * speed
         true = np.sort(np.concatenate([low, low + speed]))[:20]
@@ -205,13 +206,14 @@ def test_the_bound_of_full_order_modes_of_a_basis_that_lacks_one_shape() -> None
     )  # fmt: skip
     point = Coefficients(*(np.array([row]) for row in ([1.0, 0.0], [0.0, 0.0], [0.0, 1.0])))
     instants = SimpleNamespace(
-        coefficients={"body": point}, roles=lambda name, q, v, a, adjoint: (a, v, q)
-    )
+        coefficients={"body": point}, roles=lambda name, q, v, a, adjoint: (a, v, q), floor=0.01,
+        mass_norm=lambda vectors: np.ones((1, 1)), pairing=lambda modes: np.array([[2j * ratio]]),
+    )  # fmt: skip
     modes = small(np.array([1j * ratio]))
-    found = Examined(instants, modes, np.array([np.sqrt(2.0) * ratio]), np.array([2j * ratio]))
     bases: Any = SimpleNamespace(
-        tolerance=1e-2, floor=0.01, complete=False, parts={"body": part},
-        examined=lambda point, count: found, quotient_round_off=lambda sizes: 0.0 * sizes,
+        tolerance=1e-2, complete=False, parts={"body": part},
+        examined=lambda point, count: (instants, modes),
+        quotient_round_off=lambda sizes: 0.0 * sizes,
     )  # fmt: skip
     modes_of_point = full_order_modes(bases, point, 1, {"body": np.zeros((2, 1))})
     error = abs(np.sqrt(la.eigvalsh(K)[0]) - ratio)
@@ -270,8 +272,7 @@ def test_residuals_of_all_links_count(monkeypatch: pytest.MonkeyPatch) -> None:
         assert instants.dual_norms(np.ones((1, 1)), one, transposed).item() == pytest.approx(5.0)
     monkeypatch.setattr(link_motion, "LinkInstants", lambda *arguments: instants)
     motion: Any = object.__new__(link_motion.LinkMotion)
-    object.__setattr__(motion, "reducer", SimpleNamespace(bases=bases, options=None))
-    object.__setattr__(motion, "mechanism", None)
+    motion.space, motion.mechanism = SimpleNamespace(parts=bases, options=None), None
     for size in motion.missing(np.zeros(1), one, one, one):
         assert size.item() == pytest.approx(5.0 * UNDERESTIMATE)
 

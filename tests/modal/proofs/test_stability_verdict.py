@@ -20,11 +20,11 @@ from modal.proofs.codes import COUNT, MODES
 from modal.proofs.forms import Forms
 from modal.proofs.lyapunov import decays
 from modal.proofs.points import Prover
-from modal.proofs.proving import ProvingReducer
+from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import is_semidefinite, lanczos
 from modal.reduction.affine import AffineFamily
+from modal.reduction.body_space import BodySpace
 from modal.reduction.mass_basis import MassBasis
-from modal.reduction.reducer import Reducer
 from modal.reduction.reference_operator import ReferenceOperator
 
 Array = NDArray[np.float64]
@@ -407,7 +407,9 @@ def string(distance: float) -> tuple[FrozenSystem, int]:
 @pytest.mark.parametrize(
     "distance, verdict, proof",
     [
-        (-0.01, "stable", "count"), (-0.005, "stable", "count"), (-0.002, "stable", "count"),
+        (-0.01, "stable", "count"),
+        (-0.005, "stable", "count"),
+        (-0.002, "stable", "count"),
         (0.01, "flutter", "mode"),
     ],
 )
@@ -435,13 +437,13 @@ def test_a_basis_without_the_mode_that_flutters_proves_nothing(
         return basis
 
     monkeypatch.setattr(ReferenceOperator, "start", start)
-    monkeypatch.setattr(Reducer, "needed", lambda self, at: 0.0)
+    monkeypatch.setattr(BodySpace, "needed", lambda self, at: 0.0)
     monkeypatch.setattr(Prover, "reach", lambda self: 0.0)
     family = AffineFamily(lambda point: system, {})
     at = family.coefficients([{}])
-    reducer = ProvingReducer(family, at, 4)
-    modes, _, _, proof = reducer.proved(at)
-    grows = bool(np.nanmax(modes.eigenvalues.real) > 0.0)
+    reducer = ProvingSpace(family, at, 4)
+    found, proof = reducer.proved(at)
+    grows = bool(np.nanmax(found.modes.eigenvalues.real) > 0.0)
     reducer.destroy()
     assert (grows, int(proof[0])) == ((False, MODES) if dropped else (True, COUNT))
 

@@ -16,7 +16,7 @@ from assembly.errors import ConvergenceError
 from assembly.gallery import block
 from assembly.motion.moving import MovingBody
 from modal.reduction import motion_on_basis
-from modal.reduction.body_motion import BodyMotion, body_reducer
+from modal.reduction.body_motion import BodyMotion, body_space
 from modal.transient import transient
 from modal.types import Array
 from tests.support.full_monodromy import distances, full_logs
@@ -260,11 +260,11 @@ def test_motions_that_share_a_basis_may_bring_operators_of_their_own() -> None:
         return lambda t: body.freeze(omega=100.0 * t * np.array(axis))
 
     still = turning((0.0, 0.0, 1.0))
-    reducer = body_reducer(lambda point: still(point["t"]), [{"t": 0.1}, {"t": 0.5}], 3, 1e-6)
-    assert reducer is not None
+    space = body_space(lambda point: still(point["t"]), [{"t": 0.1}, {"t": 0.5}], 3, 1e-6)
+    assert space is not None
     for axis in ((1.0, 0.0, 0.0), (0.6, 0.8, 0.0), (0.0, 0.0, 1.0)):
-        motion = BodyMotion(turning(axis), reducer, None)
-        V = motion.lift(np.eye(reducer.projected.size))
+        motion = BodyMotion(turning(axis), space, None)
+        V = motion.lift(np.eye(space.projected.size))
         small, full = motion.freeze(0.7), turning(axis)(0.7)
         for name in ("M", "C", "K", "K_omega2", "K_G"):
             exact = V.T @ (getattr(full, name) @ V)

@@ -6,6 +6,7 @@ the independent route: they use none of the bases.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,8 @@ from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from modal.reduction.full_order import full_order_modes, random_shapes
 from modal.reduction.link_basis import LinkBasis
-from modal.reduction.link_instants import Options
-from modal.reduction.link_reducer import LinkReducer
+from modal.reduction.link_instants import LinkPoints
+from modal.reduction.link_space import LinkFamily, LinkSpace
 from modal.reduction.projection import combined, projections
 from tests.support.full_mechanism import FullMechanism
 from tests.support.link_errors import of_eigenvalues
@@ -42,8 +43,14 @@ def machine() -> assembly.Mechanism:
     return solid_slider_crank((6, 1, 1))(SPEED)
 
 
-def starting_bases(machine: assembly.Mechanism) -> dict[str, LinkBasis]:
-    return LinkReducer([machine], Options(), 6, 1e-8).bases
+def space_of(machine: assembly.Mechanism, k: int, tolerance: float) -> LinkSpace:
+    system = machine.freeze(0.0)
+    assert isinstance(system, MechanismSystem)
+    return LinkSpace(LinkFamily(system), k, tolerance)
+
+
+def starting_bases(machine: assembly.Mechanism) -> Mapping[str, LinkBasis]:
+    return space_of(machine, 6, 1e-8).parts
 
 
 def test_the_reduced_mechanism_is_a_galerkin_projection_of_the_full_one(
@@ -86,33 +93,32 @@ def test_shared_products_are_those_of_every_operator_alone(machine: assembly.Mec
 
 def test_a_basis_that_is_not_grown_enough_says_so(machine: assembly.Mechanism) -> None:
     """The bound is not vacuous: with the starting basis it exceeds 1e-9, and so does the error."""
-    reducer = LinkReducer([solid_slider_crank((6, 1, 1))(SPEED)], Options(), 9, 1e-9)
-    (found,) = reducer.solve(machine, np.array([0.013]))
-    assert reducer.accepted(found).max() > 1.0
-    assert reducer.train([(machine, np.array([0.013]))])[0] <= 1.0
+    space, at = space_of(machine, 9, 1e-9), LinkPoints.of(machine, np.array([0.013]))
+    assert space.worst(space.solve(at)) > 1.0
+    assert space.worst(space.train(at)) <= 1.0
 
 
 def test_instants_of_several_mechanisms_are_solved_together() -> None:
     """As each mechanism alone; the bases grow from known modes of one instant of a batch."""
     make = solid_slider_crank((6, 1, 1))
-    points = [(make(50.0), np.array([0.0, 0.03, 0.05])), (make(70.0), np.array([0.011]))]
-    reducer = LinkReducer([mechanism for mechanism, _ in points], Options(), 6, 1e-8)
-    together = reducer.solve_all(points)
-    for (mechanism, times), found in zip(points, together, strict=True):
-        (alone,) = reducer.solve(mechanism, times)
-        assert found.instants.mechanism.full is mechanism
-        apart = np.abs(found.modes.eigenvalues - alone.modes.eigenvalues)
+    slow, fast = make(50.0), make(70.0)
+    points = LinkPoints((slow, fast, slow, slow), np.array([0.0, 0.011, 0.03, 0.05]))
+    space = space_of(slow, 6, 1e-8)
+    together = space.solve(points)
+    for mechanism, index in ((slow, [0, 2, 3]), (fast, [1])):
+        alone = space.solve(LinkPoints.of(mechanism, points.times[index]))
+        apart = np.abs(together.modes.eigenvalues[index] - alone.modes.eigenvalues)
         assert apart.max() <= 1e-9 * np.abs(alone.modes.eigenvalues).max()
-    chosen = together[0].points(np.array([1]))
-    (alone,) = reducer.solve(points[0][0], chosen.instants.times)
+    chosen, at = together.points(np.array([2])), points.take(np.array([2]))
+    alone = space.solve(at)
     first, second = (
         each.bounds.left * each.bounds.right / np.abs(each.instants.pairing(each.modes))
         for each in (chosen, alone)
     )  # whatever the scale of the vectors
     assert np.allclose(first, second, rtol=0.01)
-    assert reducer.accepted(chosen).max() > 1.0
-    worst, (trained,) = reducer.train([(points[0][0], chosen.instants.times)], [chosen])
-    assert worst <= 1.0
+    assert space.worst(chosen) > 1.0
+    trained = space.train(at, chosen)
+    assert space.worst(trained) <= 1.0
     moved = np.abs(trained.modes.eigenvalues - chosen.modes.eigenvalues)
     assert np.all(moved <= trained.bounds.error_bound + chosen.bounds.error_bound)
 
@@ -155,10 +161,9 @@ def test_freezing_a_large_mechanism_follows_its_motion_and_solves_nothing() -> N
 def test_full_order_verification_finds_the_modes_of_the_full_mechanism(
     machine: assembly.Mechanism,
 ) -> None:
-    reducer = LinkReducer([machine], Options(), 6, 1e-6)
-    reducer.solve(machine, np.array([0.011]))
-    random = {name: random_shapes(link) for name, link in reducer.bases.items()}
-    found = full_order_modes(reducer.without_sketches(), (machine, 0.011), 4, random)
+    space, at = space_of(machine, 6, 1e-6), LinkPoints.of(machine, np.array([0.011]))
+    random = {name: random_shapes(link) for name, link in space.parts.items()}
+    found = full_order_modes(space.without_sketches(), at, 4, random)
     exact = modal.solve(machine.freeze_many([0.011])[0], k=4)
     apart = np.abs(found.eigenvalues - exact.eigenvalues)
     assert np.all(apart <= found.error_bound + exact.error_bound)
@@ -176,9 +181,9 @@ def test_bases_do_not_depend_on_earlier_runs() -> None:
     make = solid_slider_crank((6, 1, 1))
     fresh, used = (make(speed) for speed in (SPEED, SPEED))
     at = np.array([0.013])
-    (alone,) = LinkReducer([fresh], Options(), 3, 1e-6).solve(fresh, at)
-    LinkReducer([used], Options(), 9, 1e-9).train([(used, at)])
-    (again,) = LinkReducer([used], Options(), 3, 1e-6).solve(used, at)
+    alone = space_of(fresh, 3, 1e-6).solve(LinkPoints.of(fresh, at))
+    space_of(used, 9, 1e-9).train(LinkPoints.of(used, at))
+    again = space_of(used, 3, 1e-6).solve(LinkPoints.of(used, at))
     assert np.array_equal(again.modes.eigenvalues, alone.modes.eigenvalues)
     assert np.array_equal(again.bounds.error_bound, alone.bounds.error_bound)
 

@@ -14,10 +14,11 @@ from assembly.system.frozen import FrozenSystem
 from modal.proofs.couplings import orthonormal
 from modal.reduction.affine import AffineFamily, shares_operators
 from modal.reduction.basis import SKETCHES, Sketches, mass_bounds
-from modal.reduction.error_bounds import coupled, dual_norms
+from modal.reduction.body_space import BodySpace
+from modal.reduction.error_bounds import coupled
 from modal.reduction.mass_basis import MassBasis
-from modal.reduction.reducer import Reducer, spread
 from modal.reduction.reference_operator import ReferenceOperator
+from modal.reduction.space import spread
 from tests.support.affine_families import Planar
 from tests.support.chains import KINDS, Chain, exact
 from tests.support.reduced_sweep import Sweep, sweep
@@ -151,9 +152,9 @@ def test_sketched_norms_bound_the_residual_in_the_dual_norm() -> None:
     points = [dict(omega=s, epsilon=0.2) for s in np.linspace(0.0, 1.0, 50)]
     family = AffineFamily(lambda p: model.freeze(**p), points[1])
     at = family.coefficients(points)
-    reducer = Reducer(family, at, k=8, tolerance=1e-3)
-    modes, _, _ = reducer.solve(at)
-    sketched = dual_norms(reducer.projected, at, modes.eigenvalues, modes.right, transposed=False)
+    reducer = BodySpace(family, at, k=8, tolerance=1e-3)
+    modes = reducer.solve(at).modes
+    sketched = reducer.on(at).dual_norms(modes.eigenvalues, modes.right, transposed=False)
     ratios = []
     for p, point in enumerate(points):
         system = model.freeze(**point)
@@ -315,3 +316,13 @@ def test_shapes_are_orthonormal_in_the_reference_stiffness() -> None:
     np.testing.assert_allclose(X.T @ K @ X, np.eye(5), atol=1e-12)
     assert la.subspace_angles(X, V).max() < 1e-10
     assert median == pytest.approx(np.median(la.eigvalsh(V.T @ K @ V)))
+
+
+def test_a_stored_space_goes_on_bit_by_bit() -> None:
+    model = Chain(5)
+    family = AffineFamily(lambda p: model.freeze(**p), dict(omega=0.1))
+    at = family.coefficients([dict(omega=0.1), dict(omega=0.5)])
+    space = BodySpace(family, at, 2)
+    space.destroy()
+    again = BodySpace(family, at, 2, stored=space.arrays())
+    assert np.array_equal(again.solve(at).modes.eigenvalues, space.solve(at).modes.eigenvalues)

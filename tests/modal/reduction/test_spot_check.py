@@ -14,10 +14,12 @@ from assembly.errors import AccuracyError
 from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily
 from modal.reduction.basis import ReducedBasis, Sketches
+from modal.reduction.body_space import BodySpace
 from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.full_order import SHARPER, full_order_modes, random_shapes
+from modal.reduction.instants import BodyInstants
 from modal.reduction.mass_basis import MassBasis
-from modal.reduction.reducer import BodyPoints, Reducer
+from modal.reduction.space import CertifiedModes
 from modal.reduction.spot_check import spot_check, unmatched
 from tests.support.affine_families import Planar
 from tests.support.chains import KINDS, Chain, exact
@@ -26,12 +28,12 @@ from tests.support.reduced_sweep import sweep
 K = 6
 
 
-def reducer_of(model: Any, points: list[dict[str, float]], k: int = K) -> Reducer:
-    """A reducer trained on the points."""
+def reducer_of(model: Any, points: list[dict[str, float]], k: int = K) -> BodySpace:
+    """A space trained on the points."""
     family = AffineFamily(lambda p: model.freeze(**p), points[-1])
     at = family.coefficients(points)
-    made = Reducer(family, at, k, 1e-6)
-    assert made.train(at)
+    made = BodySpace(family, at, k, 1e-6)
+    assert made.worst(made.train(at)) <= 1.0
     return made
 
 
@@ -45,13 +47,14 @@ def test_refinement_from_little_equals_lapack(kind: str, given: int) -> None:
     reducer = reducer_of(model, points)
     for point in points:
         here = reducer.family.coefficients([point])
-        modes, _, _ = reducer.solve(here)
+        modes = reducer.solve(here).modes
         shapes = np.hstack([modes.right[0][:, :given], modes.left[0][:, :given]])
-        basis = ReducedBasis.bare(reducer.family, reducer.reference)
+        empty = MassBasis(reducer.reference.mass)
+        basis = ReducedBasis(reducer.family, reducer.reference, empty, Sketches(reducer.reference))
         basis.include(in_parts(reducer.basis.lift(shapes)))
         poor = copy.copy(reducer)
         poor.basis = basis
-        random = {BodyPoints.name: random_shapes(basis)}
+        random = {BodyInstants.name: random_shapes(basis)}
         found = full_order_modes(poor.without_sketches(), here, K, random)
         expected = exact(model.freeze(**point), K)
         error = np.abs(found.eigenvalues - expected)
@@ -60,20 +63,21 @@ def test_refinement_from_little_equals_lapack(kind: str, given: int) -> None:
     reducer.destroy()
 
 
-def without(reducer: Reducer, monkeypatch: pytest.MonkeyPatch, lost: int) -> None:
-    """The reducer no longer gives one of its modes, but the next one."""
-    original = Reducer.solve
+def without(reducer: BodySpace, monkeypatch: pytest.MonkeyPatch, lost: int) -> None:
+    """The space no longer gives one of its modes, but the next one."""
+    original = BodySpace.solve
 
-    def solve(self: Reducer, at: Any) -> Any:
+    def solve(self: BodySpace, at: Any) -> Any:
         self.wanted = K + 1
-        modes, certificate, rigid = original(self, at)
+        found = original(self, at)
         self.wanted = K
         index = np.delete(np.arange(K + 1), lost)[None]
-        tables = (getattr(certificate, field.name) for field in fields(ErrorBounds))
-        kept = [np.take_along_axis(table, index, 1) for table in tables]
-        return modes.take(index), ErrorBounds(*kept), np.take_along_axis(rigid, index, 1)
+        tables = (getattr(found.bounds, field.name) for field in fields(ErrorBounds))
+        bounds = ErrorBounds(*(np.take_along_axis(table, index, 1) for table in tables))
+        prescribed = np.take_along_axis(found.prescribed, index, 1)
+        return CertifiedModes(found.instants, found.modes.take(index), bounds, prescribed)
 
-    monkeypatch.setattr(Reducer, "solve", solve)
+    monkeypatch.setattr(BodySpace, "solve", solve)
 
 
 @pytest.mark.parametrize("lost", range(K - 1))
@@ -102,14 +106,14 @@ def test_half_of_a_double_mode_is_found_out(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_bent_eigenvalue_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """One eigenvalue off by three times the tolerance, its bound unchanged."""
     reducer = reducer_of(Chain(14, damping=0.1), [dict(omega=s) for s in (0.1, 0.5, 0.9)])
-    original = Reducer.solve
+    original = BodySpace.solve
 
-    def solve(self: Reducer, at: Any) -> Any:
-        modes, certificate, rigid = original(self, at)
-        modes.eigenvalues[0, 1] *= 1.0 + 3e-6
-        return modes, certificate, rigid
+    def solve(self: BodySpace, at: Any) -> Any:
+        found = original(self, at)
+        found.modes.eigenvalues[0, 1] *= 1.0 + 3e-6
+        return found
 
-    monkeypatch.setattr(Reducer, "solve", solve)
+    monkeypatch.setattr(BodySpace, "solve", solve)
     with pytest.raises(AccuracyError, match="reduced basis"):
         spot_check(reducer, [dict(omega=0.5)], 1)
     reducer.destroy()
@@ -132,7 +136,7 @@ def test_a_mode_that_the_basis_lacks_is_found_out(lost: int) -> None:
     arguments, at = KINDS["conservative"]
     reducer = reducer_of(Chain(40, **arguments), [at(s) for s in (0.0, 0.4, 0.9)], K + 4)
     here = reducer.family.coefficients([at(0.4)])
-    modes = reducer.solve(here)[0].take(np.delete(np.arange(K + 4), lost)[None])
+    modes = reducer.solve(here).modes.take(np.delete(np.arange(K + 4), lost)[None])
     reducer.wanted = K
     full = in_parts(reducer.basis.lift(modes.right[0]))
     family, reference = reducer.family, reducer.reference

@@ -11,7 +11,7 @@ import modal
 from assembly.errors import AccuracyError
 from assembly.gallery import four_bar
 from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
-from modal.tracking import smooth_source
+from modal.tracking import smooth_space
 from studies import slider_crank
 
 
@@ -58,9 +58,9 @@ def test_a_full_solve_finds_a_wrong_basis(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(ProjectedMotion, "__call__", wrong)
     # The residuals show it first; without them the full solve of an instant does.
-    monkeypatch.setattr(smooth_source, "SAFETY", 0.0)
-    monkeypatch.setattr(smooth_source, "EPS", 0.0)
-    with pytest.raises(AccuracyError, match="the full problem and of the basis differ"):
+    monkeypatch.setattr(smooth_space, "SAFETY", 0.0)
+    monkeypatch.setattr(smooth_space, "EPS", 0.0)
+    with pytest.raises(AccuracyError, match="of the full problem is not"):
         modal.track(machine, times=np.linspace(0.0, 0.02, 9), k=3, guard=1, progress=False)
 
 

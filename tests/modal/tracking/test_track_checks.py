@@ -15,7 +15,8 @@ import modal
 from assembly import FrozenSystem
 from assembly.errors import AccuracyError, InputError
 from assembly.linalg.combination import Combination
-from modal.reduction.reducer import Reducer, spread
+from modal.reduction.body_space import BodySpace
+from modal.reduction.space import CertifiedModes, spread
 from modal.tracking import sources
 
 SPEEDS = np.linspace(0.0, 0.9, 81)
@@ -94,18 +95,19 @@ def test_without_checks_the_wrong_values_are_handed_out() -> None:
 
 def test_a_missing_mode_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every reduced solve loses its second mode."""
-    original = Reducer.solve
+    original = BodySpace.solve
 
-    def solve(self: Reducer, at: Any) -> Any:
+    def solve(self: BodySpace, at: Any) -> Any:
         self.wanted += 1
-        modes, certificate, rigid = original(self, at)
+        found = original(self, at)
         self.wanted -= 1
         index = np.delete(np.arange(self.wanted + 1), 1)[None].repeat(len(at), 0)
-        tables = (getattr(certificate, name) for name in certificate.__dataclass_fields__)
-        fewer = type(certificate)(*(np.take_along_axis(t, index, 1) for t in tables))
-        return modes.take(index), fewer, np.take_along_axis(rigid, index, 1)
+        tables = (getattr(found.bounds, name) for name in found.bounds.__dataclass_fields__)
+        fewer = type(found.bounds)(*(np.take_along_axis(t, index, 1) for t in tables))
+        prescribed = np.take_along_axis(found.prescribed, index, 1)
+        return CertifiedModes(found.instants, found.modes.take(index), fewer, prescribed)
 
-    monkeypatch.setattr(Reducer, "solve", solve)
+    monkeypatch.setattr(BodySpace, "solve", solve)
     with pytest.raises(AccuracyError, match="reduced basis"):
         modal.track(Shaft(), omega=SPEEDS, k=4)
 
@@ -143,7 +145,7 @@ def test_a_basis_that_grows_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def settle(self: Any) -> None:
         original(self)
-        sizes.append(self._reducer.projected.size)
+        sizes.append(self._space.projected.size)
 
     monkeypatch.setattr(sources.ReducedSource, "_settle", settle)
     reduced = modal.track(Shaft(springs=True), omega=speeds, k=5, rate=0.01, backend="reduced")

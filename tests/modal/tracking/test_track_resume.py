@@ -21,8 +21,7 @@ import modal
 from assembly.errors import InputError, StorageError
 from assembly.gallery import solid_slider_crank
 from modal.data.checkpoint import load
-from modal.reduction import coefficient_table
-from modal.tracking import link_source, smooth_source, sources
+from modal.tracking import smooth_source, sources
 from modal.tracking import store as track_store
 from modal.tracking.tracks import Recorder
 from studies import slider_crank
@@ -107,7 +106,6 @@ def test_it_goes_on_across_a_growth_of_the_basis(
 
     for name, value in dict(TRAINING=2, SAMPLE=2, BLOCK=24, spread=leading).items():
         monkeypatch.setattr(sources, name, value)
-    monkeypatch.setattr(coefficient_table, "BLOCK", 24)
     monkeypatch.setattr(sources.ReducedSource, "_load", counted)
     blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 12, clamped="start")
     given = dict(
@@ -131,9 +129,9 @@ def test_a_mechanism_goes_on_across_a_growth_of_its_basis(
     case: str, tmp_path: Path, stopping: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A basis of the first instants only grows at the second batch; stopped there and after it."""
-    monkeypatch.setattr(smooth_source, "_spread", lambda count, wanted: np.arange(2))
-    monkeypatch.setattr(smooth_source, "BLOCK_NUMBERS", 1 << 19)  # two blocks
-    monkeypatch.setattr(link_source, "spread", lambda count, wanted: np.arange(1))
+    n = CRANK.freeze(0.0).n
+    monkeypatch.setattr(smooth_source, "BLOCK_NUMBERS", 35 * n**2)  # two blocks
+    monkeypatch.setattr(sources, "spread", lambda count, wanted: np.arange(1))
     batch, tolerance = {"smooth": (35, 1e-5), "links": (50, 1e-7)}[case]
     times = np.concatenate([np.linspace(0.0, 1e-5, batch), np.linspace(0.01, 0.03, batch)])
 

@@ -1,0 +1,204 @@
+"""The space of a small model on a smooth motion.
+
+The matrices come off a polynomial through a few dozen instants
+(modal/reduction/interpolated_motion.py), whose table is projected once on a basis V: an instant of
+the motion, and those next to it, then cost r × r work. V starts from the lowest shapes of a few
+instants. It grows by K⁻¹ times the residuals of the modes that it does not hold well, right and
+left, until the eigenvalues of all instants are as accurate as asked for.
+
+The error of an eigenvalue by a basis that holds both its vectors nearly is of second order: with
+the residuals ρ = Q(λ)q and ϱ = Q(λ)ᴴu of the full order, both orthogonal to V, what V leaves out
+responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'(λ)q).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from assembly.system.frozen import FrozenSystem
+from modal.reduction.affine import Freeze, Point
+from modal.reduction.error_bounds import ErrorBounds
+from modal.reduction.instants import SmallMatrices
+from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.reduced_eigen import SmallModes, solve_matrices
+from modal.reduction.space import CertifiedModes, Space, spread
+from modal.tracking.pencils import norms, pairing, quadratic, solved, transposed
+from modal.tracking.source import BasisError
+from modal.types import Array, Complex, Index
+
+LARGEST = 400  # degrees of freedom up to which dense matrices of all instants are stored
+TRAINING = 8  # instants whose lowest shapes make the first basis
+WHOLE = 64  # degrees of freedom up to which the basis may be the whole space
+SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹
+PER_ROUND = 8  # directions that join the basis in one round
+LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
+STARTING = 1e-5  # relative singular values below which directions are left out of the first basis
+GROWING = 1e-3  # and of those that join it
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass
+class SmoothInstants(SmallMatrices):
+    """Times of the motion, s, on the basis. response, dual (P, n, K): K⁻¹ times the residuals of
+    the right vectors, and the residuals of the left ones. whole (P, n, n): the full stiffness."""
+
+    times: Array
+    mass: Array
+    damping: Array
+    stiffness: Array
+    response: Complex | None = None
+    dual: Complex | None = None
+    whole: Array | None = None
+
+    def taken(self, index: Index) -> SmoothInstants:
+        """Some of the times, without residuals."""
+        M, C, K = (A[index] for A in (self.mass, self.damping, self.stiffness))
+        return SmoothInstants(self.times[index], M, C, K)
+
+
+class SmoothFamily:
+    """A motion as its space takes it: points are times, s. name: of the time in a point."""
+
+    def __init__(self, motion: InterpolatedMotion, freeze: Freeze, name: str, n: int) -> None:
+        self.motion, self.freeze, self.name, self.n = motion, freeze, name, n
+
+    def coefficients(self, points: Sequence[Point]) -> Array:
+        """The times."""
+        return np.array([float(point[self.name]) for point in points])
+
+
+class SmoothSpace(Space):
+    """sample: times, s, of which some make the first basis. stored: `arrays` of an earlier space,
+    which goes on. Raises BasisError where no basis holds the modes."""
+
+    family: SmoothFamily  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        family: SmoothFamily,
+        sample: Array,
+        k: int,
+        tolerance: float,
+        stored: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
+        super().__init__(k, tolerance)
+        self.family, self.parts = family, {}
+        if stored is not None:
+            self.V, self.root = stored["V"], stored["root"]
+        else:
+            M, _, K = family.motion.matrices(sample[spread(len(sample), TRAINING)])
+            S = 0.5 * (K + transposed(K))
+            last = min(k, family.n) - 1
+            pairs = [la.eigh(*both, subset_by_index=[0, last]) for both in zip(S, M, strict=True)]
+            squares, X = (np.stack(each) for each in zip(*pairs, strict=True))
+            shift = max(-2.0 * float(squares[0, 0]), 0.0)
+            high = float(np.trace(S[0]) / np.trace(M[0]))
+            self.root = la.cholesky(S[0] + (shift + 1e-8 * high) * M[0])
+            self.V = np.zeros((family.n, 0))
+            shapes = X / np.linalg.norm(self.root @ X, axis=1, keepdims=True)
+            self._add(np.hstack(list(shapes)), STARTING)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """The matrices on the basis, and their derivatives, as functions of time."""
+        self.table = self.family.motion.projected(self.V)
+        self.rates = self.table.derivative()
+        self.curvatures = self.rates.derivative()
+
+    @property
+    def description(self) -> str:
+        """The size of the basis, its accuracy, and where the matrices come from."""
+        source = self.family.motion.interpolant
+        return f"basis of {self.V.shape[1]} vectors, accuracy {self.tolerance:g}, {source}"
+
+    def on(self, points: Array) -> SmoothInstants:  # type: ignore[override]
+        """The times on the basis."""
+        return SmoothInstants(points, *self.table(points))
+
+    def lowest(self, at: SmallMatrices, k: int) -> SmallModes:
+        """The lowest modes of every time: |q| = 1, uᴴQ'(λ)q = 1, condition numbers of the pencil.
+
+        Raises BasisError where there are fewer.
+        """
+        modes = solve_matrices(at.mass, at.damping, at.stiffness, k)
+        values = modes.eigenvalues
+        if np.isnan(values).any():
+            raise BasisError("track: an instant has fewer modes than asked for")
+        right = modes.right / np.linalg.norm(modes.right, axis=1, keepdims=True)
+        left = modes.left
+        left = left / pairing(at.mass, at.damping, values, left, right).conj()[:, None, :]
+        size = np.abs(values)
+        scale = _scale([norms(A) for A in (at.mass, at.damping, at.stiffness)], size)
+        condition = scale * np.linalg.norm(left, axis=1) / np.where(size > 0.0, size, 1.0)
+        return replace(modes, right=right, left=left, condition=condition)
+
+    def solve(self, points: Array) -> CertifiedModes:
+        """Modes and bounds of times in the present basis."""
+        at, full = self.on(points), self.family.motion.stacked(points)
+        modes = self.lowest(at, self.wanted)
+        values, q, u = modes.eigenvalues, self.V @ modes.right, self.V @ modes.left
+        at.whole, at.dual = full[2].dense(), quadratic([A.T for A in full], values.conj(), u)
+        try:
+            at.response = solved(at.whole, quadratic(full, values, q))
+        except np.linalg.LinAlgError:
+            raise BasisError("track: the stiffness of an instant is singular") from None
+        by_basis = SAFETY * np.abs((at.dual.conj() * at.response).sum(axis=1))
+        scale = _scale([A.norms() for A in full], np.abs(values))
+        rounded = EPS * scale * np.linalg.norm(q, axis=1) * np.linalg.norm(u, axis=1)
+        error, norm = by_basis + rounded, np.sqrt(by_basis)
+        bounds = ErrorBounds(error, error / modes.condition, rounded / modes.condition, norm, norm)
+        return CertifiedModes(at, modes, bounds, np.zeros(values.shape, dtype=bool))
+
+    def _grow(self, found: CertifiedModes) -> bool:
+        """Add the directions that the modes lack most."""
+        at, ratio, before = found.instants, self.accepted(found), self.V.shape[1]
+        assert isinstance(at, SmoothInstants)
+        p, i = np.nonzero(ratio > LACKING)
+        assert at.response is not None and at.dual is not None and at.whole is not None
+        responses = (at.response, solved(transposed(at.whole), at.dual))
+        columns = np.hstack([response[p, :, i].T for response in responses])
+        shapes = np.hstack([columns.real, columns.imag])
+        size = np.linalg.norm(self.root @ shapes, axis=0)
+        weights = np.tile(np.sqrt(ratio[p, i]), 4)
+        shapes = shapes[:, size > 0.0] * (weights[size > 0.0] / size[size > 0.0])
+        self._add(shapes, GROWING, PER_ROUND)
+        self.refresh()
+        return self.V.shape[1] > before
+
+    def _add(self, shapes: Array, least: float, most: int | None = None) -> None:
+        """Add the main directions of shapes (n, m) to the basis, orthonormal in energy.
+
+        least: relative singular value below which a direction is dropped. A basis of more than half
+        the degrees of freedom becomes the whole space.
+        """
+        X = self.root @ shapes
+        W = self.root @ self.V
+        for _ in range(2):
+            X -= W @ (W.T @ X)
+        U, sizes, _ = la.svd(X, full_matrices=False)
+        W = np.hstack([W, U[:, sizes > least * sizes[0]][:, :most]])
+        if 2 * W.shape[1] > len(W):
+            if len(W) > WHOLE:
+                raise BasisError("track: the basis is no smaller than the model")
+            W = np.eye(len(W))
+        self.V = np.asarray(la.solve_triangular(self.root, W))
+
+    def represents(self, system: FrozenSystem, at: Array) -> bool:
+        """The basis has no factorization: full solves verify it."""
+        return False
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """The basis and the norm in which it grows."""
+        return {"V": self.V, "root": self.root}
+
+
+def _scale(sizes: Sequence[Array], size: Array) -> Array:
+    """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ from the norms (P,) and sizes |λ| (P, K)."""
+    mass, damping, stiffness = (each[:, None] for each in sizes)
+    return np.asarray(mass * size**2 + damping * size + stiffness)
