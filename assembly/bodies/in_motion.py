@@ -124,7 +124,8 @@ class MovingBodies:
         numbers (B, 13): of the motion, what multiplies the fixed matrices.
         """
         values, size = self._values * numbers.ravel()[self._factors], len(PARTS) * len(self.rows)
-        return np.bincount(self._slots, values, size).reshape(len(PARTS), -1)
+        sums = np.bincount(self._slots, values, size)
+        return np.asarray(sums, dtype=float).reshape(len(PARTS), -1)
 
     def matrix(self, values: Array) -> sp.csr_matrix:
         """The matrix (size, size) of values (entries,)."""
@@ -162,7 +163,8 @@ class BodiesMotion:
         their family's damping in proportion to mass."""
         out = np.zeros((len(self.stack.bodies), SIZE, SIZE))
         for family, where, body in self.stack.families:
-            own = family.element_moments(*self.path[:2, where], self.loading[body])
+            u, v, _ = self.path[:, where]
+            own = family.element_moments(u, v, self.loading[body])
             share = weights[body] + damping * family.mass_damping
             np.add.at(out, np.broadcast_to(body, len(own)), np.multiply(own.T, share).T)
         return out
@@ -176,9 +178,8 @@ class BodiesMotion:
     def _passages(self) -> Iterator[tuple[ElementFamily, slice, Passage]]:
         for family, where, body in self.stack.families:
             rayleigh = self.stack.rayleigh[body].T
-            passage = Passage(
-                *self.path[:, where], self.twist[body, 3:], self.loading[body], tuple(rayleigh)
-            )
+            u, v, a = self.path[:, where]
+            passage = Passage(u, v, a, self.twist[body, 3:], self.loading[body], tuple(rayleigh))
             yield family, where, passage
 
     @cached_property

@@ -163,7 +163,7 @@ class BeamFamily(FiniteMotion):
         self._large.check_range(d)
 
     @property
-    def element_forces(self) -> Callable[..., AnyArray]:  # type: ignore[override]
+    def element_forces(self) -> Callable[..., AnyArray]:
         return self._large.forces
 
     def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:

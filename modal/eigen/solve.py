@@ -145,8 +145,8 @@ def solve(
         problem = ModeProblem(free, quadratic, chain, k, backend, backward_error, point, certify)
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
-        # The block method's modes of an undamped system at rest are real, in clusters too. The count
-        # that finds a crowd costs a factor: beyond BLOCK DOFs what the block method does.
+        # The block method's modes of an undamped system at rest are real, in clusters too. What
+        # counts a crowd is a factor: beyond BLOCK DOFs it costs as much as the block method.
         at_rest = quadratic.conservative and quadratic.C.nnz == 0
         block = point == 0.0 and backend == "slepc" and (at_rest or frozen.n > BLOCK)
         modes = _block(problem, seed) if block else None

@@ -166,7 +166,7 @@ def _marks(
         return
     listed, numbers = events(tracks), tracks["mode"].values.tolist()
     for kind in MARKED:
-        places = []
+        places: list[tuple[float, float]] = []
         chosen = listed.isel(occurrence=np.flatnonzero(listed["event"].values == kind))
         columns = (chosen[name].values for name in ("event_mode", "event_at"))
         for label, place in zip(*columns, strict=True):

@@ -45,8 +45,8 @@ def campbell_diagram(
         ax.set_title(f"{TITLES[kind]}: frequencies over speed")
         if compared is not None:
             theirs = compared["frequency_calculix"].values
-            look = {"ms": 6, "mfc": "none", "color": ink(), "scaley": False}
-            ax.plot(np.repeat(compared["speed_rpm"], theirs.shape[1]), theirs.ravel(), "s", **look)
+            speeds = np.repeat(compared["speed_rpm"], theirs.shape[1])
+            ax.plot(speeds, theirs.ravel(), "s", ms=6, mfc="none", color=ink(), scaley=False)
 
     return Drawing(f"campbell-{kind}.png", CAPTIONS[kind], draw, width=7.0, height=4.6)
 

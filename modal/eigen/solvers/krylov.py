@@ -35,7 +35,7 @@ class Invariant:
 
 
 # Of an operator, a start, a number of eigenvalues and a tolerance.
-Engine = Callable[[Apply, Array, int, float], Invariant]
+Engine = Callable[..., Invariant]
 
 
 class SpectralOperator(Protocol):
