@@ -66,7 +66,7 @@ def write_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = True)
     if target.is_dir():
         raise StorageError(f"{target}: is a folder; give the name of a file")
     if not target.parent.is_dir():
-        raise StorageError(f"{target}: could not be written: there is no folder {target.parent}")
+        raise StorageError(f"{target}: could not be written: No such file or directory")
     try:
         content = _netcdf(dataset)
         with replacing(target) as temporary, temporary.open("wb") as file:

@@ -79,8 +79,9 @@ def events(tracks: xr.Dataset) -> xr.Dataset:
     """
     expected = "tracks of modal.track, over one parameter and mode"
     check_kind(tracks, xr.Dataset, "events", expected)
-    swept = [str(d) for d in tracks.dims if d != "mode"]
-    if "event" not in tracks or len(swept) != 1 or "mode" not in tracks["event"].dims:
+    dims = tracks["event"].dims if "event" in tracks else ()
+    swept = [str(d) for d in dims if d != "mode"]
+    if len(swept) != 1 or "mode" not in dims:
         raise InputError(f"events: expected {expected}")
     name, modes, at = swept[0], tracks["mode"].values, tracks[swept[0]].values
     rows: dict[tuple[Any, ...], tuple[Any, ...]] = {}

@@ -10,7 +10,7 @@ import pytest
 import assembly
 from assembly import errors
 from assembly.bodies.first_order import FirstOrder
-from assembly.bodies.in_motion import BodyMotion
+from assembly.bodies.in_motion import BodiesMotion, MovingBodies
 from assembly.bodies.nonlinear import Equilibrium
 from assembly.bodies.statics import BodyStatics
 from assembly.elements.passage import Beyond, Displaced, Passage
@@ -31,8 +31,8 @@ PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
 CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
-CLASSES |= {Beyond, BodyMotion, BodyStatics, DeformedMotion, DeformedRows, Displaced}
-CLASSES |= {Equilibrium, FirstOrder, Passage, Taylor}
+CLASSES |= {Beyond, BodiesMotion, BodyStatics, DeformedMotion, DeformedRows, Displaced}
+CLASSES |= {Equilibrium, FirstOrder, MovingBodies, Passage, Taylor}
 CLASSES |= {DecoupledOrbits}
 
 
