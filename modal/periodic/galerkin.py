@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.system.frozen import PARTS, FrozenSystem
+from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
 from modal.transient.equations import freezer
 from modal.types import Array
@@ -66,12 +67,12 @@ def modal_basis(model: Any, times: Iterable[float], k: int) -> Array:
             lowest = float(sizes.min(initial=np.inf))
             if not np.isfinite(lowest):
                 raise InputError("basis: none of the modes is elastic; ask for more of them")
-        for vectors in (modes.right, modes.left):
-            shapes += [vectors.real, vectors.imag]
+        shapes += [modes.right, modes.left]
     assert first is not None
-    X = np.hstack(shapes)
+    Z = np.hstack(shapes)
     norm = 0.5 * (first.K + first.K.T) + lowest**2 * first.M
-    X = X / np.sqrt(np.maximum((X * (norm @ X)).sum(axis=0), np.finfo(float).tiny))
+    energy = (Z.conj() * (norm @ Z)).real.sum(axis=0)
+    X = in_parts(Z / np.sqrt(np.maximum(energy, np.finfo(float).tiny)))
     gram = X.T @ (norm @ X)
     sizes, W = la.eigh(0.5 * (gram + gram.T))
     keep = sizes > INDEPENDENT**2 * sizes[-1]
