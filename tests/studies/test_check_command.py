@@ -111,7 +111,7 @@ class Interrupt:
     "module, name, after, kept, missing",
     [
         (
-            "modal.tracking.smooth_source",
+            "modal.tracking.sources",
             "variations",
             1,
             ["P6"],
