@@ -198,6 +198,7 @@ def test_rotating_cable() -> None:
     assert_allclose(lag[:2], np.sqrt([5.0, 14.0]), rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_rotor_damper_out() -> None:
     """Liouville: the exponents add up to the mean of −tr M⁻¹(C + D), whatever the dampers; growth
     of Hammond's rotor at 250 rpm; the other two analyses miss it."""

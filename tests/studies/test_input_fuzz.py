@@ -300,6 +300,7 @@ def test_the_models_have_every_key_of_the_schema() -> None:
         assert set(part.get("properties", {})) <= named | ELSEWHERE, name
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", MODELS)
 def test_no_value_of_any_key_ends_in_a_traceback(folder: Path, name: str) -> None:

@@ -13,6 +13,7 @@ from studies import helicopter, wind_turbine
 from studies.reporting.output import OutputFolder
 
 
+@pytest.mark.slow
 def test_helicopter_as_equations_and_as_a_mechanism() -> None:
     """Hammond's rotor at 250 rpm with one damper out: both models have the three growth rates."""
     exact = [-0.057435, -0.023022, 0.322031]

@@ -10,6 +10,7 @@ from studies import solid_rod
 from studies.reporting.output import OutputFolder
 
 
+@pytest.mark.slow
 def test_solid_rod_study(tmp_path: Path) -> None:
     """The first frequency is that of a slender beam on pins, less its shear and rotary inertia."""
     out = OutputFolder(tmp_path / "out", "solid-rod")

@@ -143,6 +143,7 @@ def test_check_and_run_end_in_one_line(crank: Path, command: list[str]) -> None:
     last_line(process, signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     """nohup: the run goes on when its terminal is closed."""
     model, out = tmp_path / "blade.toml", tmp_path / "out"
@@ -160,6 +161,7 @@ def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     assert modal.read_dataset(out / "tracks.nc").sizes["omega"] == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("controls", [True, False])
 def test_a_terminal_that_is_closed(tmp_path: Path, controls: bool) -> None:
     """Writing to it fails from then on. The kernel sends SIGHUP to what the terminal controls; a

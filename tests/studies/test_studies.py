@@ -32,6 +32,7 @@ MAP_VARIABLES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     out = OutputFolder(tmp_path / "out", "slider-crank")
     tracks = slider_crank.main(

@@ -306,6 +306,7 @@ def in_deviations(measured: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.Dat
     return abs(error) / deviation, abs(measured[f"{name}_smoothing"]) / deviation
 
 
+@pytest.mark.slow
 def test_measured_motion_is_fitted_within_its_uncertainty(measured: xr.Dataset) -> None:
     ratio, smoothing = (
         xr.concat(parts, "quantity")
@@ -329,6 +330,7 @@ def test_noise_comes_through_to_the_frequency_in_proportion(measured: xr.Dataset
     assert float((error / measured["frequency_deviation"]).max()) < 4.5
 
 
+@pytest.mark.slow
 def test_both_formalisms_along_a_fitted_motion(measured: xr.Dataset) -> None:
     moved = measured["deflection"]
     size = float(abs(moved).max())

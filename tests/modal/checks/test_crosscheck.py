@@ -75,6 +75,7 @@ def test_parametric_resonance_is_named() -> None:
     assert crosscheck(mathieu(2.0, 0.5), period=np.pi).confirmed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("Omega, misleads", [(1.1, True), (0.9, False), (1.25, False)])
 def test_turning_springs_are_a_combination_resonance_between_their_speeds(
     Omega: float, misleads: bool
@@ -101,6 +102,7 @@ class SpinUp:
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_spin_up_example() -> None:
     # Change of log-amplitude over 40 s: −0.26411, −0.26409 from σ, −0.13515 from Re λ.
     tracks = modal.track(SpinUp(), times=np.linspace(0.0, 40.0, 201), k=2)
