@@ -27,12 +27,13 @@ from modal.periodic.orbits import RESOLUTION, Map, Propagation
 from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.types import Array, Complex, Index
 
-INSTANTS, MOST_INSTANTS = 64, 512
+INSTANTS, MOST_INSTANTS = 64, 1024
 APART = 16.0  # distance of two groups, in rates of the motion 2π/T, from which they are tried
 ROUNDS = 30
 FALLING = 0.7  # of the coupling, from one round to the next
 ACCURACY = 1e-10  # of log μ
-TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may have; of log μ: of B
+TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may have
+UNRESOLVED = 1e-2  # of log μ: a change of B between the instants whose square counts
 WORST_CONDITION = 1e6  # of the projected reference shapes
 LARGEST_GROUP = 40
 EPS = float(np.finfo(float).eps)
@@ -73,8 +74,11 @@ def decoupled_modes(
         if found.smooth:
             if not found.settle():
                 return None
-            if found.resolved():
+            found.resolve()
+            if found.resolved:
                 return found.modes()
+            if found.hopeless:
+                return None
         samples *= 2
     return None
 
@@ -158,20 +162,31 @@ class _Decoupling:
             self.X = self.X + self.X @ (V @ W @ inverse)
         return False
 
-    def resolved(self) -> bool:
-        """Whether B of the polynomials X, halfway between the instants, is that of the polynomial
-        through B: the exponents are those of the second, for the motion of the first."""
+    def resolve(self) -> None:
+        """How far B of the polynomial through X is off the polynomial through B, halfway between
+        the instants.
+
+        The difference is zero at the instants, so it turns with half their number of waves a
+        period. Where that is faster than all differences of modes of a group, its mean counts to
+        first order, and to second order its square over the phase of its waves in a period.
+        """
         count = len(self.X)
         waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)[:, None, None]
         half = np.exp(waves * self.period / (2 * count))
-        # The highest wave is a cosine: zero halfway, and its slope too small to matter if resolved.
+        # The highest wave is a cosine: zero halfway.
         half[count // 2] = waves[count // 2] = 0.0
         terms = half * np.fft.fft(self.X, axis=0)
         X, rate = np.fft.ifft(terms, axis=0), np.fft.ifft(waves * terms, axis=0)
         A = self.model.many(self.start + self.period * (np.arange(count) + 0.5) / count)
         B = np.fft.ifft(half * np.fft.fft(self.B, axis=0), axis=0)
-        self.unresolved = np.linalg.solve(X, A @ X - rate) - B
-        return bool(np.abs(self.unresolved).max() * self.period <= TAIL)
+        difference = (np.linalg.solve(X, A @ X - rate) - B) * self.period
+        self.unresolved = np.linalg.norm(difference.mean(axis=0), axis=0)
+        self.unresolved += np.linalg.norm(difference, axis=(1, 2)).mean() ** 2 / (np.pi * count)
+        values = self._diagonal()[0].imag
+        widest = max(np.ptp(values[:, group], axis=1).max() for group in self.groups)
+        largest = float(np.abs(difference).max())
+        self.resolved = largest <= UNRESOLVED and bool(widest < self.rate * count / 2)
+        self.hopeless = largest > 1.0
 
     def _same(self) -> Array:
         """Which pairs of columns are of one group (N, N)."""
@@ -221,7 +236,7 @@ class _Decoupling:
         half = np.abs(diagonal.mean(axis=0) - diagonal[::2].mean(axis=0))
         spread = np.maximum(np.ptp(np.abs(diagonal), axis=0), np.finfo(float).tiny)
         error = error + T * half * np.minimum(half / spread, 1.0)
-        error += T * np.abs(np.diagonal(self.unresolved, axis1=1, axis2=2).mean(axis=0))
+        error += self.unresolved
         for group in self.groups:
             B = self.B[np.ix_(np.arange(len(self.B)), group, group)]
             middle = np.trace(B.mean(axis=0)) / len(group)
@@ -234,9 +249,8 @@ class _Decoupling:
                 own = propagator_factors(waves, 0.0, T, self.accuracy)
             except ConvergenceError:
                 return None
-            block = self.unresolved[np.ix_(np.arange(len(B)), group, group)]
-            unresolved = T * np.linalg.norm(block, 2, axis=(1, 2)).mean() / len(own.errors)
-            found = product_modes(own.matrices, own.errors + unresolved)
+            unresolved = float(np.linalg.norm(self.unresolved[group]))
+            found = product_modes(own.matrices, own.errors + unresolved / len(own.errors))
             logs[group] = found.logs + middle * T
             error[group] += found.error
             vectors[:, group] = vectors[:, group] @ found.vectors

@@ -20,6 +20,7 @@ from modal.eigen.solve import solve
 from modal.transient.equations import freezer
 from modal.types import Array
 
+EPS = float(np.finfo(float).eps)
 INDEPENDENT = 1e-4  # of the largest singular value, in the energy norm
 
 
@@ -71,8 +72,11 @@ def modal_basis(model: Any, times: Iterable[float], k: int) -> Array:
     assert first is not None
     Z = np.hstack(shapes)
     norm = 0.5 * (first.K + first.K.T) + lowest**2 * first.M
-    energy = (Z.conj() * (norm @ Z)).real.sum(axis=0)
-    X = in_parts(Z / np.sqrt(np.maximum(energy, np.finfo(float).tiny)))
+    X = in_parts(Z)
+    energy = (X * (norm @ X)).sum(axis=0)
+    of_mode = np.tile(energy.reshape(2, -1).sum(axis=0), 2)
+    there = energy > EPS * of_mode  # the imaginary parts of real vectors are round-off
+    X = X[:, there] / np.sqrt(energy[there])
     gram = X.T @ (norm @ X)
     sizes, W = la.eigh(0.5 * (gram + gram.T))
     keep = sizes > INDEPENDENT**2 * sizes[-1]
