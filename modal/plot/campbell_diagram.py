@@ -103,7 +103,9 @@ def campbell(
     drawn = []
     for kind, spots in marks.items():
         marker, name = MARKED.get(kind, ("o", kind))
-        drawn += ax.plot(*np.transpose(spots), marker, label=name, color=ink(), **MARK)
+        drawn += ax.plot(
+            *np.transpose(spots), ls="none", marker=marker, label=name, color=ink(), **MARK
+        )
     lay_out(ax)
     beside_ends(ax, ends)
     beside_points(ax, [(x, y, f"{x:.0f}") for spots in marks.values() for x, y in spots if y < top])
