@@ -42,9 +42,10 @@ def started(ranks: int, name: str, folder: Path) -> subprocess.Popen[str]:
 
 
 def under_mpiexec(ranks: int, arguments: list[str]) -> subprocess.Popen[str]:
-    """Python with these arguments on so many ranks."""
-    command = ["mpiexec", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle"]
-    command += ["1", "-n", str(ranks), sys.executable, *arguments]
+    """Python with these arguments on so many ranks; a signal leaves them a minute to end."""
+    command = ["mpiexec", "--oversubscribe", "--bind-to", "none"]
+    command += ["--mca", "mpi_yield_when_idle", "1", "--mca", "odls_base_sigkill_timeout", "60"]
+    command += ["-n", str(ranks), sys.executable, *arguments]
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(ROOT))
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
