@@ -42,9 +42,9 @@ def started(ranks: int, name: str, folder: Path) -> subprocess.Popen[str]:
 
 
 def under_mpiexec(ranks: int, arguments: list[str]) -> subprocess.Popen[str]:
-    """Python with these arguments on so many ranks; a signal leaves them a minute to end."""
+    """Python with these arguments on so many ranks; three seconds lie between a signal and its end."""
     command = ["mpiexec", "--oversubscribe", "--bind-to", "none"]
-    command += ["--mca", "mpi_yield_when_idle", "1", "--mca", "odls_base_sigkill_timeout", "60"]
+    command += ["--mca", "mpi_yield_when_idle", "1", "--mca", "odls_base_sigkill_timeout", "3"]
     command += ["-n", str(ranks), sys.executable, *arguments]
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(ROOT))
     return subprocess.Popen(
