@@ -37,8 +37,9 @@ class Crowd:
         )
 
 
-def crowd_of(quadratic: Quadratic, chain: NullChain | None) -> Crowd | None:
-    """The crowd of an instant, by the inertia of K − M/b²; None without damping b K, b > 0.
+def crowd_of(quadratic: Quadratic, chain: NullChain | None, highest: float) -> Crowd | None:
+    """The crowd of an instant, by the inertia of K − M/b²; None without damping b K, b > 0, or
+    with 1/b above `highest`, rad/s.
 
     A random shape has most of its energy in the highest frequencies of the mesh: there the damping
     forces are b times the elastic ones.
@@ -48,7 +49,7 @@ def crowd_of(quadratic: Quadratic, chain: NullChain | None) -> Crowd | None:
     shape = np.random.default_rng(17).standard_normal(quadratic.n)
     damping, elastic = quadratic.C @ shape, quadratic.K @ shape
     b = float(damping @ elastic) / float(elastic @ elastic)
-    if not b > 0.0 or np.linalg.norm(damping - b * elastic) > ALIKE * np.linalg.norm(damping):
+    if not b * highest > 1.0 or np.linalg.norm(damping - b * elastic) > ALIKE * np.linalg.norm(damping):
         return None
     shifted = sp.csr_matrix(quadratic.K - quadratic.M / b**2)
     try:

@@ -145,20 +145,12 @@ def solve(
         problem = ModeProblem(free, quadratic, chain, k, backend, backward_error, point, certify)
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
-        # The block method's modes of an undamped system at rest are real, in clusters too. What
-        # counts a crowd is a factor: beyond BLOCK DOFs it costs as much as the block method.
+        # The block method's modes of an undamped system at rest are real, in clusters too.
         at_rest = quadratic.conservative and quadratic.C.nnz == 0
-        block = point == 0.0 and backend == "slepc" and (at_rest or frozen.n > BLOCK)
-        modes = _block(problem, seed) if block else None
-        crowd = crowd_of(quadratic, chain) if point == 0.0 and modes is None else None
-        if crowd is not None and frozen.n > SMALL:
-            if crowd.below < k:
-                raise ConvergenceError(str(crowd), _below(crowd, problem, seed))
-            modes = None if block else _block(problem, seed)
-        if modes is not None:
-            return modes
-        if crowd is not None and crowd.below < k:
-            return _dense(problem)
+        if point == 0.0 and backend == "slepc" and (at_rest or frozen.n > BLOCK):
+            modes = _block(problem, seed)
+            if modes is not None:
+                return modes
         try:
             return _krylov(problem, seed) if point == 0.0 else _window(problem, seed)
         except (AccuracyError, ConvergenceError):
@@ -297,9 +289,18 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
             solver.destroy()
 
 
-def _below(crowd: Crowd, problem: ModeProblem, seed: int) -> Modes | None:
-    """The modes below a crowd."""
-    return _block(replace(problem, k=crowd.below), seed) if crowd.below else None
+def _beside(crowd: Crowd, problem: ModeProblem, seed: int) -> Modes | None:
+    """The modes of a problem in which others crowd, where a Krylov method is to be left out.
+
+    Raises ConvergenceError, its `partial` the modes below the crowd, where the k-th is in it.
+    """
+    n, k = problem.quadratic.n, problem.k
+    if n <= SMALL:
+        return _dense(problem) if crowd.below < k else None
+    if crowd.below < k:
+        below = replace(problem, k=crowd.below)
+        raise ConvergenceError(str(crowd), _block(below, seed) if crowd.below else None)
+    return _block(problem, seed) if n <= BLOCK else None
 
 
 def _engine(problem: ModeProblem) -> tuple[Engine, str]:
@@ -313,6 +314,12 @@ def _engine(problem: ModeProblem) -> tuple[Engine, str]:
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
     operator = ShiftInvert(problem.quadratic, problem.chain)
     engine, method = _engine(problem)
+    # Frequencies grow with the square of their number at most, as a beam's do: ω_k ≈ 2.8 k² ω_1.
+    crowd = crowd_of(problem.quadratic, problem.chain, 4.0 * problem.k**2 * operator.scale)
+    modes = None if crowd is None else _beside(crowd, problem, seed)
+    if modes is not None:
+        operator.destroy()
+        return modes
 
     def adjoint() -> Pairs:
         return solve_krylov(operator.transposed(), problem.k + 1, engine, method, seed)

@@ -34,11 +34,8 @@ def has_symmetric_null_space(quadratic: Quadratic, chain: NullChain | None) -> b
     """Whether the null fields of a chain are those of S too, and so the left ones; or no chain."""
     if chain is None or quadratic.symmetric_stiffness:
         return True
-    V, S = chain.null, quadratic.stiffness_parts.symmetric
-    if S is None:
-        return False
-    held = np.linalg.norm(S.matrix @ V) > HELD * np.linalg.norm(abs(S.matrix) @ np.abs(V))
-    return not held
+    V, S = chain.null, quadratic.stiffness_parts[0]
+    return bool(np.linalg.norm(S @ V) <= HELD * np.linalg.norm(abs(S) @ np.abs(V))) and S.nnz > 0
 
 
 class SymmetricStiffness:
@@ -51,8 +48,7 @@ class SymmetricStiffness:
 
     def __init__(self, quadratic: Quadratic, null: Array | None = None) -> None:
         self.solves, n = 0, quadratic.n
-        symmetric = quadratic.stiffness_parts.symmetric
-        self.matrix = sp.csr_matrix((n, n)) if symmetric is None else symmetric.matrix
+        self.matrix = quadratic.stiffness_parts[0]
         self.null = np.zeros((n, 0))
         if null is not None:
             gram = null.T @ (quadratic.M @ null)
