@@ -30,10 +30,9 @@ from modal.eigen.prescribed import prescribed_modes
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
-from modal.eigen.solvers.krylov import Engine, solve_krylov
+from modal.eigen.solvers.krylov import Engine
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.scipy import arnoldi
-from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
 from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
 from modal.eigen.solvers.window import Window
@@ -152,7 +151,7 @@ def solve(
             if modes is not None:
                 return modes
         try:
-            return _krylov(problem, seed) if point == 0.0 else _window(problem, seed)
+            return _krylov(problem, seed)
         except (AccuracyError, ConvergenceError):
             # Eigenvalues that accumulate can stall a Krylov method.
             if frozen.n > SMALL:
@@ -303,58 +302,27 @@ def _beside(crowd: Crowd, problem: ModeProblem, seed: int) -> Modes | None:
     return _block(problem, seed) if n <= BLOCK else None
 
 
-def _engine(problem: ModeProblem) -> tuple[Engine, str]:
-    """The Krylov method of the backend, which stops where LAPACK costs less, and its name."""
-    engine, method = engine_of(problem.backend)
-    n = problem.quadratic.n
-    most = LAPACK * n**3 / APPLICATION if n <= SMALL else np.inf
-    return partial(engine, applications=most), method
-
-
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
-    operator = ShiftInvert(problem.quadratic, problem.chain)
-    engine, method = _engine(problem)
-    # Frequencies grow with the square of their number at most, as a beam's do: ω_k ≈ 2.8 k² ω_1.
-    crowd = crowd_of(problem.quadratic, problem.chain, 4.0 * problem.k**2 * operator.scale)
-    modes = None if crowd is None else _beside(crowd, problem, seed)
-    if modes is not None:
-        operator.destroy()
-        return modes
+    quadratic, chain, n = problem.quadratic, problem.chain, problem.quadratic.n
+    engine, method = engine_of(problem.backend)
+    most = LAPACK * n**3 / APPLICATION if n <= SMALL else np.inf
+    window = Window(quadratic, chain, problem.target, partial(engine, applications=most), method)
 
     def adjoint() -> Pairs:
-        return solve_krylov(operator.transposed(), problem.k + 1, engine, method, seed)
-
-    def find(k: int, attempt: int) -> Pairs:
-        return solve_krylov(operator, k, engine, method, seed + attempt)
+        return window.adjoint(seed)
 
     try:
-        found = search(problem, find)
+        # Frequencies grow with the square of their number at most, as those of a beam do:
+        # ω_k ≈ 2.8 k² ω_1.
+        highest = 0.0 if problem.target else 4.0 * problem.k**2 * window.operator.scale
+        crowd = crowd_of(quadratic, chain, highest)
+        modes = None if crowd is None else _beside(crowd, problem, seed)
+        if modes is not None:
+            return modes
+        found = search(problem, lambda k, attempt: window.find(k, seed + attempt))
         return checked_modes(problem, found, adjoint, problem.certify or None)
     except ConvergenceError as stopped:
-        if problem.quadratic.n <= SMALL:
-            raise
-        raise _with_modes(stopped, problem, adjoint) from None
-    finally:
-        operator.destroy()
-
-
-def _window(problem: ModeProblem, seed: int) -> Modes:
-    engine, method = _engine(problem)
-    window = Window(problem.quadratic, problem.chain, problem.target, engine, method)
-    count = problem.k + 2
-
-    def adjoint() -> Pairs:
-        return window.adjoint(count, seed)
-
-    def find(k: int, attempt: int) -> Pairs:
-        return window.find(k, seed + attempt)
-
-    try:
-        found = search(problem, find)
-        count = len(found.eigenvalues)
-        return checked_modes(problem, found, adjoint, problem.certify or None)
-    except ConvergenceError as stopped:
-        if problem.quadratic.n <= SMALL:
+        if n <= SMALL:
             raise
         raise _with_modes(stopped, problem, adjoint) from None
     finally:
@@ -370,8 +338,7 @@ def _with_modes(
     """
     found = stopped.partial
     if not isinstance(found, Pairs):
-        return ConvergenceError(str(stopped), None)
-
+        return stopped
     for count in range(len(found.eigenvalues), 0, -1):
         try:
             modes = checked_modes(replace(problem, k=count), found, adjoint)

@@ -64,12 +64,12 @@ def definite(M: Array, C: Array, K: Array, k: int | None = None) -> tuple[Array,
 
     M, K (n, n) symmetric, C skew, dense. k: how many of the smallest.
     """
-    try:
-        L = la.cholesky(K, lower=True)
-        N = la.cholesky(
-            la.solve_triangular(L, la.solve_triangular(L, M, lower=True).T, lower=True), lower=True
-        )
-    except la.LinAlgError:
+    L, indefinite = la.lapack.dpotrf(K, lower=1, clean=1)
+    if indefinite:
+        return None
+    half = la.solve_triangular(L, M, lower=True)
+    N, indefinite = la.lapack.dpotrf(la.solve_triangular(L, half.T, lower=True), lower=1, clean=1)
+    if indefinite:
         return None
     G = la.solve_triangular(L, la.solve_triangular(L, C, lower=True).T, lower=True).T
     tau, Y = _largest(N, G, k or len(M))

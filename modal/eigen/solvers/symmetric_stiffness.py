@@ -17,9 +17,10 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.errors import ConvergenceError, SingularSystemError
-from assembly.linalg.factorization import Factorization
+from assembly.linalg.factorization import SMALL, Factorization
 from assembly.system.null_chain import NullChain, pinned_dofs
 from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.stiffness import factorized
 from modal.types import Array
 
 BLOCK = 8  # right-hand sides at a time of the search for U, beyond its number of columns
@@ -59,10 +60,12 @@ class SymmetricStiffness:
         self.Z, self.d = self.mass_null, np.zeros(self.null.shape[1])
         self.negative = np.zeros((n, 0))
         held = self._held()
-        try:
-            self.factor, self.name = Factorization(held, "spd"), "Cholesky"
-        except SingularSystemError:
-            self.factor, self.name = Factorization(held, "symmetric", small=0), "LDLᵀ"
+        # Small symmetric matrices too: what counts their negative eigenvalues is MUMPS.
+        self.factor, structure = factorized(
+            lambda kind: Factorization(held, kind, small=SMALL if kind == "spd" else 0),
+            ("spd", "symmetric"),
+        )
+        self.name = "Cholesky" if structure == "spd" else "LDLᵀ"
         try:
             if self.null.shape[1]:
                 self.d = np.full(len(self.d), self._frequency_squared(quadratic))
