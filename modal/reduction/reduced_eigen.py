@@ -21,12 +21,10 @@ from modal.eigen.double_eigenvalues import separated
 from modal.eigen.hermitian import eigenpairs_in_order
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.inverse_iteration import lowest_eigenpairs
 from modal.types import Array, Complex, Index, Mask
 
 BATCH = 25  # points whose matrices are formed together: a few megabytes
-INVERTIBLE = 1e-9  # singular value of unit eigenvectors below which their inverse is not accurate
-FEW = 0.5  # modes for each vector of the basis up to which vectors are found one by one
+INVERTIBLE = 1e-9  # 1 / norm of the inverse of unit eigenvectors, below which it is not accurate
 LEAST_SQUARE = 1e-6  # of the fourth eigenvalue of (K, M): least square of a frequency that scales
 
 
@@ -255,24 +253,15 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
     A[:, r:, :r] = -K / frequency[:, None, :]
     A[:, r:, r:] = -E
     spread = np.linalg.norm(A, axis=(1, 2))
-    if k > FEW * r:
-        return _of_vectors(*_every(A, spread, k), frequency, spread, k)
-    lam, X, Y, sound = lowest_eigenpairs(A, E, K, frequency, spread, k)
-    rest = np.flatnonzero(~sound)
-    if rest.size:
-        found = _every(A[rest], spread[rest], k)
-        if found[0].shape[1] < k:
-            return _of_vectors(*_every(A, spread, k), frequency, spread, k)
-        lam[rest], X[rest], Y[rest] = found
-    return _of_vectors(lam, X, Y, frequency, spread, k)
+    return _of_vectors(*_lowest(A, spread, k), frequency, spread, k)
 
 
-def _every(A: Array, spread: Array, k: int) -> tuple[Complex, Complex, Complex]:
+def _lowest(A: Array, spread: Array, k: int) -> tuple[Complex, Complex, Complex]:
     """The k eigenpairs of smallest |λ| of matrices (P, 2r, 2r) from all of them; NaN for none."""
     lam, X = np.linalg.eig(A)
-    if np.linalg.svd(X, compute_uv=False)[:, -1].min() > INVERTIBLE:
-        Y = np.linalg.inv(X).conj().transpose(0, 2, 1)
-    else:
+    regular = bool(np.isfinite(np.linalg.slogdet(X)[1]).all())
+    Y = np.linalg.inv(X).conj().transpose(0, 2, 1) if regular else X
+    if not regular or INVERTIBLE * np.linalg.norm(Y, axis=(1, 2)).max() > 1.0:
         # The inverse of the eigenvectors of a defective matrix is round-off: left ones by LAPACK.
         both = [la.eig(a, left=True, right=True, check_finite=False) for a in A]
         lam, Y, X = (np.stack([eigen[i] for eigen in both]) for i in range(3))
