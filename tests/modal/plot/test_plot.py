@@ -153,7 +153,7 @@ def test_responses_are_drawn_as_they_are(rotor: assembly.Rotor) -> None:
     orbit, start = modal.plot.orbit(found, 2, speeds[7] + 0.1)
     assert start.get_xdata()[0] == q[7, 0].real and start.get_ydata()[0] == q[7, 1].real
     assert np.max(orbit.get_xdata()) <= np.abs(q[7, 0]) * (1 + 1e-12)
-    with pytest.raises(InputError, match="no probe '3 uy'"):
+    with pytest.raises(InputError, match="no probes uy and uz of node 3"):
         modal.plot.orbit(found, 3, 10.0)
 
 
@@ -161,7 +161,7 @@ def test_a_waterfall_is_over_frequency_and_the_parameter(rotor: assembly.Rotor) 
     found = modal.frequency_response(
         rotor, np.linspace(1.0, 90.0, 7), {(2, "uy"): 1.0}, over={"omega": [0.0, 100.0, 300.0]}
     )
-    mesh = modal.plot.waterfall(found, "2 uy")
+    mesh = modal.plot.waterfall(found, ("rotor", 2, "uy"))
     np.testing.assert_array_equal(
         np.ravel(mesh.get_array()), np.abs(found["displacement"].values[:, :, 0]).ravel()
     )
