@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from xarray import Dataset
 
 from assembly.errors import InputError
+from modal.data.growth import growing
 from modal.plot.axes import TRACKS, axes, check_result, distinct, key, legend_below, styles
 from modal.plot.colours import FLUTTER, ink
 from modal.plot.labels import axis_label
 from modal.plot.placement import End, beside_ends, beside_points, lay_out
 from modal.plot.track_curves import EVENT_MARKERS, label_of, rigid_modes
 from modal.tracking.dataset import events
-from modal.tracking.onsets import growth_floor
 
 WHIRL: Any = {"forward": "-", "backward": "--", "planar": (0, (6, 1.5, 1, 1.5)), "none": ":"}
 ORDER: Any = {"color": "0.55", "lw": 0.6, "zorder": 1.5}
@@ -81,7 +81,8 @@ def campbell(
     hertz = tracks["frequency"].transpose(dim, "mode").values
     senses = _senses(tracks, dim, whirl)
     count = tracks.sizes["mode"]
-    unstable = _unstable(tracks, dim)
+    grows = growing(tracks) if "eigenvalue" in tracks else tracks["frequency"] < 0.0
+    unstable = grows.transpose(dim, "mode").values
     artists = []
     for mode, style in enumerate(styles(count, rigid_modes(tracks), dashed=senses is None)):
         y, label = hertz[:, mode], label_of(tracks, mode)
@@ -140,14 +141,6 @@ def _senses(tracks: Dataset, dim: str, whirl: bool | None) -> NDArray[Any] | Non
         return None
     words = tracks["whirl"].transpose(dim, "mode").values.astype(str)
     return words if whirl or np.isin(words, ("forward", "backward")).any() else None
-
-
-def _unstable(tracks: Dataset, dim: str) -> NDArray[np.bool_]:
-    """Whether a mode grows (T, R), beyond round-off."""
-    if "eigenvalue" not in tracks:
-        return np.zeros((tracks.sizes[dim], tracks.sizes["mode"]), dtype=bool)
-    values = tracks["eigenvalue"].transpose(dim, "mode").values
-    return np.asarray(values.real > growth_floor(values))
 
 
 def _marks(

@@ -150,7 +150,9 @@ def orbit(result: Dataset, node: int, speed: float, ax: Axes | None = None) -> l
     return artists
 
 
-def waterfall(result: Dataset, probe: str | tuple[str, int, str], ax: Axes | None = None) -> QuadMesh:
+def waterfall(
+    result: Dataset, probe: str | tuple[str, int, str], ax: Axes | None = None
+) -> QuadMesh:
     """Draw the amplitude of one probe over frequency and the swept parameter, as colour.
 
     Parameters

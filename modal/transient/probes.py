@@ -72,7 +72,8 @@ class Probes:
         Raises InputError naming the argument.
         """
         if not hasattr(probes, "__iter__") or isinstance(probes, str):
-            raise InputError(f"{argument}: expected a list such as [{EXAMPLE}], got {shown(probes)}")
+            listed = f"[{EXAMPLE}]"
+            raise InputError(f"{argument}: expected a list such as {listed}, got {shown(probes)}")
         entries = list(probes)
         if not entries:
             raise InputError(f"{argument}: give at least one, such as {EXAMPLE}")
