@@ -14,7 +14,7 @@ from modal.data.units import units_of
 INSTANTS = ("time", "turn")  # dimensions over which a state is an instant of a motion
 
 
-class Results(xr.Dataset):
+class Results(xr.Dataset):  # type: ignore[no-untyped-call]
     """An `xarray.Dataset` of which `print` and notebooks show the verdict first.
 
     The line is read off the content when it is shown: it is that of what a selection leaves.
@@ -112,7 +112,7 @@ def _followed(rate: DataArray, mask: DataArray, which: str = "followed") -> str:
     if not count:
         return f"none of {_count(modes, 'mode')} {which} grows"
     worst = rate.where(mask).fillna(-np.inf)
-    place = {str(dim): int(i) for dim, i in worst.argmax(worst.dims).items()}  # type: ignore[union-attr]
+    place = {str(dim): int(i) for dim, i in worst.argmax(worst.dims).items()}
     here = rate.isel(place)
     at = ", ".join(
         f"{dim} = {here[dim].item():.6g} {units_of(rate[dim])}".rstrip()
