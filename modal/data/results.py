@@ -97,11 +97,9 @@ def _of_tracks(tracks: Dataset) -> str:
 def _of_periodic(tracks: Dataset) -> str:
     """Floquet modes that grow, and those within their error."""
     rate, error = tracks["growth_rate"], tracks["error"]
+    line = f"over the periods (Floquet), {_followed(rate, rate > error)}"
     unclear = int((abs(rate) <= error).sum())
-    line = _followed(rate, rate > error)
-    return f"over the periods (Floquet), {line}" + f"; {unclear} rates are within their error" * bool(
-        unclear
-    )
+    return line + (f"; {_count(unclear, 'rate')} within the error" if unclear else "")
 
 
 def _followed(rate: DataArray, mask: DataArray, which: str = "followed") -> str:

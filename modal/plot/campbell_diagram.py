@@ -16,7 +16,7 @@ from modal.data.growth import growing
 from modal.plot.axes import TRACKS, axes, check_result, distinct, key, legend_below, styles
 from modal.plot.colours import FLUTTER, ink
 from modal.plot.labels import axis_label
-from modal.plot.placement import End, beside_ends, beside_points, lay_out
+from modal.plot.placement import End, beside_ends, beside_points
 from modal.plot.track_curves import EVENT_MARKERS, label_of, rigid_modes
 from modal.tracking.dataset import events
 
@@ -98,7 +98,9 @@ def campbell(
     marks = dict(_marks(tracks, rpm, hertz, to_rpm, orders))
     top = _top(marks, hertz)
     ax.set(xlabel="speed (rpm)", ylabel=axis_label(tracks["frequency"], "frequency"), ylim=(0, top))
-    ends = _ends(tracks, rpm, hertz, top) if count <= distinct(dashed=senses is None) else []
+    named = count <= distinct(dashed=senses is None)
+    line_ends = _ends(tracks, rpm, hertz, top) if named else []
+    ends = [end for end in line_ends if end.x == rpm.max()]
     for order in orders:
         ends += _order_line(ax, rpm, order, top)
     drawn = []
@@ -107,9 +109,10 @@ def campbell(
         drawn += ax.plot(
             *np.transpose(spots), ls="none", marker=marker, label=name, color=ink(), **MARK
         )
-    lay_out(ax)
     beside_ends(ax, ends)
-    beside_points(ax, [(x, y, f"{x:.0f}") for spots in marks.values() for x, y in spots if y < top])
+    labels = [(x, y, f"{x:.0f}") for spots in marks.values() for x, y in spots if y < top]
+    labels += [(end.x, end.y, end.name) for end in line_ends if end.x < rpm.max()]
+    beside_points(ax, labels)
     if legend:
         shown = [w for w in WHIRL if w != "none" and senses is not None and np.any(senses == w)]
         handles = [Line2D([], [], color=ink(), ls=WHIRL[w], label=w) for w in shown]
@@ -117,7 +120,7 @@ def campbell(
             handles.append(Line2D([], [], label="unstable", **UNSTABLE))
         if handles or drawn:
             legend_below(ax, handles + drawn, _beyond(hertz, top))
-        if count > distinct(dashed=senses is None):
+        if not named:
             key(ax, count, dashed=senses is None)
     return artists
 
@@ -210,13 +213,13 @@ def _beyond(hertz: NDArray[Any], top: float) -> str | None:
 
 def _ends(tracks: Dataset, rpm: NDArray[Any], hertz: NDArray[Any], top: float) -> list[End]:
     """The right end of each line below `top`, with the name of its mode."""
-    right, out = float(rpm.max()), []
+    out = []
     for mode, y in enumerate(hertz.T):
         there = np.flatnonzero(np.isfinite(y) & (y <= top))
         if there.size:
             i = int(there[np.argmax(rpm[there])])
             name = label_of(tracks, mode).removeprefix("mode ")
-            out.append(End(float(rpm[i]), float(y[i]), name, right == rpm[i]))
+            out.append(End(float(rpm[i]), float(y[i]), name))
     return out
 
 
@@ -227,7 +230,7 @@ def _order_line(ax: Axes, rpm: NDArray[Any], order: float, top: float) -> list[E
         return []
     ax.plot([low, high], [order * low / 60.0, order * high / 60.0], **ORDER)
     if high == rpm.max():
-        return [End(high, order * high / 60.0, f"{order:g}×", True, ORDER["color"])]
+        return [End(high, order * high / 60.0, f"{order:g}×", ORDER["color"])]
     ax.annotate(f"{order:g}×", (high, top), (-3, -2), textcoords="offset points", ha="right",
                 va="top", fontsize="small", color=ORDER["color"])  # fmt: skip
     return []

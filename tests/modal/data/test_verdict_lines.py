@@ -151,7 +151,7 @@ def test_floquet_modes_and_their_errors() -> None:
     line = "verdict: over the periods (Floquet), 1 of 1 mode followed grow, at most +0.2 1/s at"
     assert first_line(found).startswith(line)
     unclear = found.assign(error=(dims, [[1e-3], [1.0]]))
-    assert "none of 1 mode followed grows; 1 rates are within their error" in first_line(unclear)
+    assert "none of 1 mode followed grows; 1 rate within the error" in first_line(unclear)
 
 
 def test_what_has_no_verdict_says_so() -> None:

@@ -318,3 +318,27 @@ def test_nothing_is_drawn_in_the_colour_of_the_ground(style: str, tracks: xr.Dat
         shades = [line.get_color() for line in ax.get_lines()] + [t.get_color() for t in ax.texts]
         contrast = [np.abs(np.subtract(to_rgb(shade), ground)).max() for shade in shades]
         assert min(contrast) > 0.3
+
+
+def test_labels_are_placed_in_the_size_that_is_drawn() -> None:
+    """Small axes, below them another: each speed is nearest to its own point, and none overlap."""
+    shaft = assembly.beam(0.5, assembly.rectangle(0.034, 0.03), assembly.steel, 3, clamped="start")
+    speeds = np.linspace(0.0, 1000.0, 21)
+    tracks = modal.track(shaft.with_damping(b=2e-6), omega=speeds, axis=(1, 0, 0), k=4)
+    with plt.style.context({"figure.constrained_layout.use": True}):
+        fig, (ax, other) = plt.subplots(2, 1, figsize=(3.4, 6.4))
+        modal.plot.campbell(tracks, ax)
+        other.set_title("two\nlines")
+        for size in ((3.4, 6.4), (8.0, 5.0)):
+            fig.set_size_inches(size)
+            fig.canvas.draw()
+            labels = [t for t in ax.texts if t.get_text().isdigit() and len(t.get_text()) > 2]
+            boxes = [label.get_window_extent() for label in labels]
+            points = np.array([ax.transData.transform(label.xy) for label in labels])  # type: ignore[attr-defined]
+            assert len(labels) >= 3
+            for n, box in enumerate(boxes):
+                assert not any(box.overlaps(later) for later in boxes[n + 1 :])
+                centre = np.array([0.5 * (box.x0 + box.x1), 0.5 * (box.y0 + box.y1)])
+                half = 0.5 * np.array([box.width, box.height])
+                away = np.hypot(*np.maximum(np.abs(points - centre) - half, 0.0).T)
+                assert away[n] <= away.min() + 1.0
