@@ -125,12 +125,16 @@ def draw(path: Path) -> None:
     rooms = sorted({room for found in routes.values() for room in found.rooms()})
     counts = np.array([[found.rooms()[room] for found in routes.values()] for room in rooms])
     figure, ax = plt.subplots(figsize=(8.6, 0.42 * (len(rooms) + 4)), layout="constrained")
-    ax.imshow(np.where(counts, counts, np.nan), cmap="Blues", vmin=0.0, vmax=1.6 * counts.max(), aspect="auto")
+    shown, most = np.where(counts, counts, np.nan), 1.6 * counts.max()
+    ax.imshow(shown, cmap="Blues", vmin=0.0, vmax=most, aspect="auto")
     for i, row in enumerate(counts):
         for j, number in enumerate(row):
             if number:
                 ax.text(j, i, str(number), ha="center", va="center")
-    totals = [f"{verb.replace('_', '_' + chr(10), 1)}\n{r.files} files\n{r.deepest} deep" for verb, r in routes.items()]
+    totals = [
+        verb.replace("_", "_\n", 1) + f"\n{found.files} files\n{found.deepest} deep"
+        for verb, found in routes.items()
+    ]
     ax.set_xticks(range(len(routes)), totals)
     ax.set_yticks(range(len(rooms)), [f"modal.{room}" for room in rooms])
     ax.tick_params(length=0, labelsize=8.5)
