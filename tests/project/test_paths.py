@@ -14,14 +14,14 @@ import draw_paths
 
 # Files of `modal` that a call enters, and hops from file to file to the deepest of them.
 LONGEST = {
-    "solve": (9, 3),
-    "stability": (4, 1),
-    "track": (50, 4),
-    "track (time)": (39, 4),
+    "solve": (9, 2),
+    "stability": (5, 2),
+    "track": (52, 4),
+    "track (time)": (40, 3),
     "stability_map": (42, 4),
-    "frequency_response": (8, 2),
-    "integrate": (19, 2),
-    "floquet": (28, 6),
+    "frequency_response": (9, 2),
+    "integrate": (21, 2),
+    "floquet": (28, 5),
 }
 VERBS = draw_paths.verbs()
 
