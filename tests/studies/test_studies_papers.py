@@ -17,8 +17,7 @@ from studies import measured_motion, rotating_bar, two_zeros, wind_pump
 from studies.__main__ import main as command_line
 from studies.measured_motion.data import QUANTITIES
 from studies.reporting.output import OutputFolder
-from studies.rotating_bar.bar import frozen, model
-from studies.rotating_bar.exact import response
+from studies.rotating_bar.bar import frozen, model, response
 from studies.two_zeros.machines import effective_inertia, rigid_pair
 from studies.two_zeros.pair import COEFFICIENTS
 from studies.two_zeros.transformation import small_case, text
@@ -86,7 +85,7 @@ def test_rotating_bar_times_both_formalisms_and_says_what_it_shows(bar: xr.Datas
     assert 0.5 < float(calls.min()) and float(calls.max()) < 2.0
     report = rotating_bar.report(bar)
     assert "Table 3" in report and "√2" in report
-    assert_described(bar, rotating_bar.variables.VARIABLES)
+    assert_described(bar, rotating_bar.data.VARIABLES)
 
 
 def test_rotating_bar_has_the_derivatives_of_table_1(bar: xr.Dataset) -> None:

@@ -192,9 +192,9 @@ def all_tables() -> dict[str, Table]:
     """The library's tables and those of the studies."""
     found = dict(TABLES) | {"coordinates": COORDINATES}
     for name in studies.STUDIES:
-        module = f"studies.{name}"
-        if (ROOT / "studies" / name / "variables.py").exists():
-            found[module] = importlib.import_module(f"{module}.variables").VARIABLES
+        module = importlib.import_module(f"studies.{name}.study")
+        if hasattr(module, "VARIABLES"):
+            found[f"studies.{name}"] = module.VARIABLES
     return found
 
 
