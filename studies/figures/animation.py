@@ -191,6 +191,7 @@ def pictures_of(frames: list[Frame], title: str) -> list[Image.Image]:
             canvas.restore_region(empty)
             for line, points in zip(lines, _lines_of(frame), strict=True):
                 line.set_data(*points.T)
+            for line in lines[::2] + lines[1::2]:  # what is grey lies below
                 ax.draw_artist(line)
             picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
             pictures.append(picture.quantize(LOOK.colours, method=Image.Quantize.FASTOCTREE))

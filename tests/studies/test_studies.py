@@ -16,7 +16,7 @@ from studies.__main__ import main
 from studies.cli import html_report
 from studies.registry import study
 from studies.reporting.output import OutputFolder
-from studies.slider_crank.transient import compare_with_transient
+from studies.slider_crank.comparison import compare_with_transient
 from tests.support.dataset_checks import assert_as_xarray_users_expect, assert_described
 
 # Real machines: no value of them is questioned.
@@ -52,15 +52,15 @@ def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     assert len(pictures) == len(set(pictures)) == 7 and page.count('id="fm-views"') == 1
     compared = modal.read_dataset(out.path / "transient.nc")
     assert_described(read, TRACKS)
-    assert_described(grid, {**MAP, **slider_crank.variables.VARIABLES})
-    assert_described(compared, slider_crank.variables.VARIABLES)
+    assert_described(grid, {**MAP, **slider_crank.comparison.VARIABLES})
+    assert_described(compared, slider_crank.comparison.VARIABLES)
     for dataset in (read, grid, compared):
         assert_as_xarray_users_expect(dataset, tmp_path)
     assert_described(
-        modal.read_dataset(out.path / "chart.nc"), {**MAP, **slider_crank.variables.VARIABLES}
+        modal.read_dataset(out.path / "chart.nc"), {**MAP, **slider_crank.comparison.VARIABLES}
     )
     rates = modal.read_dataset(out.path / "growth.nc")
-    assert_described(rates, slider_crank.variables.VARIABLES)
+    assert_described(rates, slider_crank.comparison.VARIABLES)
     compared_at = rates["growth_integrated"].notnull()
     assert compared_at.sum() >= 4  # as Floquet, but for what beats over the turns
     difference = (rates["growth_integrated"] - rates["growth_floquet"]).where(compared_at)
