@@ -334,7 +334,7 @@ def test_both_formalisms_along_a_fitted_motion(measured: xr.Dataset) -> None:
     apart = abs(moved.sel(run="Lagrange") - moved.sel(run="Hamilton")).max()
     assert float(apart) < 1e-8 * size
     assert float(measured["energy_balance"].max()) < 1e-5
-    assert_described(measured, measured_motion.variables.VARIABLES)
+    assert_described(measured, measured_motion.data.VARIABLES)
 
 
 # The command line, the animation and the report
