@@ -13,7 +13,7 @@ import modal
 from modal.data.variables import TRACKS
 from studies import robot_arm
 from studies.reporting.output import OutputFolder
-from studies.robot_arm.variables import VARIABLES
+from studies.robot_arm.study import VARIABLES
 from tests.support import helicopter
 from tests.support.dataset_checks import assert_as_xarray_users_expect, assert_described
 from tests.support.two_link_arm import Arm
