@@ -65,7 +65,8 @@ def transient(
 ) -> xr.Dataset:  # fmt: skip
     """From rest under the centrifugal load and force · sin(excitation · t) at the free end."""
     tip = modal.Harmonic(at=system.n - 1, amplitude=force, angular_frequency=excitation)
-    loads, span = [tip, modal.InertiaLoads()], (0.0, duration)
+    loads: list[modal.Load] = [tip, modal.InertiaLoads()]
+    span = (0.0, duration)
     return modal.integrate(
         system, span, formalism=formalism, method=method, step=step, loads=loads, probes="all"
     )

@@ -95,7 +95,7 @@ def test_slider_crank_refuses_what_cannot_turn() -> None:
 def test_solid_blade_against_calculix() -> None:
     """CalculiX 2.20 on the same mesh: within 3e-3 with linear prestress."""
     compared = rotating_blade.compare_with_calculix(rotating_blade.solid_model())
-    assert_described(compared, rotating_blade.variables.VARIABLES)
+    assert_described(compared, rotating_blade.study.VARIABLES)
     assert np.abs(compared["relative_difference"].values).max() < 3e-3
 
 
