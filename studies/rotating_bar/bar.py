@@ -12,6 +12,7 @@ import xarray as xr
 import assembly
 import modal
 from assembly.types import Array
+from modal.transient.loads import Load
 
 Formalism = Literal["lagrange", "hamilton"]
 
@@ -65,7 +66,7 @@ def transient(
 ) -> xr.Dataset:  # fmt: skip
     """From rest under the centrifugal load and force · sin(excitation · t) at the free end."""
     tip = modal.Harmonic(at=system.n - 1, amplitude=force, angular_frequency=excitation)
-    loads: list[modal.Load] = [tip, modal.InertiaLoads()]
+    loads: list[Load] = [tip, modal.InertiaLoads()]
     span = (0.0, duration)
     return modal.integrate(
         system, span, formalism=formalism, method=method, step=step, loads=loads, probes="all"
