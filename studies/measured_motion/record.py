@@ -99,6 +99,5 @@ def extremes(known: KnownMotion) -> Array:
     """(2, 4): least and greatest speed and acceleration of markers 1 and 2, as in Table 2."""
     turn = np.linspace(0.0, known.period, 181)
     rates = np.array([known.marker_rates(t) for t in turn])[:, :, :2]
-    return (
-        np.stack([rates.min(axis=0), rates.max(axis=0)], axis=-1).transpose(1, 0, 2).reshape(2, 4)
-    )
+    ends = np.stack([rates.min(axis=0), rates.max(axis=0)], axis=-1)
+    return np.asarray(ends.swapaxes(0, 1).reshape(2, 4))

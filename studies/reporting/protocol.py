@@ -18,8 +18,8 @@ import numpy as np
 import xarray as xr
 
 import modal
-from assembly import Mechanism
 from assembly.errors import InputError
+from assembly.mechanisms.mechanism import Mechanism
 from assembly.types import Array
 from modal.data.datasets import described, provenance
 from modal.data.variables import Table

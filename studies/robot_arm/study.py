@@ -102,8 +102,8 @@ def main(
     dataset = _beside(arm, stiff, tracks, times, payload, gears)
     yield Data("gears.nc", dataset)
     yield of_gears(dataset)
-    layout = dict(columns=2, width=8.0, height=3.4)
-    yield sheets.shapes_sheet(arm, float(times[-1]), SHAPES, 2, **layout)
+    end = float(times[-1])
+    yield sheets.shapes_sheet(arm, end, SHAPES, 2, columns=2, width=8.0, height=3.4)
     yield Remark(verdicts(tracks, arm.freeze, modes))
     yield Remark(_words(dataset))
     return tracks

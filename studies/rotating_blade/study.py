@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -255,7 +255,7 @@ def main(
         damped, fastest = beam_model(damping=map_damping), SPINS.fastest
         # Between the two bending frequencies an asymmetric shaft diverges; above them internal
         # damping drives a flutter; the Euler term K(ε) is circulatory and moves both boundaries.
-        spin = dict(axis=SPINS.lengthwise, k=SPINS.modes, progress=progress)
+        spin: dict[str, Any] = dict(axis=SPINS.lengthwise, k=SPINS.modes, progress=progress)
         spun = modal.track(damped, omega=np.linspace(0.0, fastest, SPINS.speeds), **spin)
         yield Data("campbell-spun.nc", spun)
         yield campbell_diagram("spun", spun)
@@ -263,11 +263,8 @@ def main(
         across = np.linspace(-fastest, fastest, map_points)
         grid = modal.stability_map(damped, omega=along, epsilon=across, **spin)
         yield Data("map.nc", grid)
-        title, options = (
-            "beam spun about its length",
-            dict(modes=SPINS.modes, axis=SPINS.lengthwise),
-        )
-        yield Exploration(lambda: modal.explorer_view(grid, damped, title=title, **options))
+        view = partial(modal.explorer_view, grid, damped, modes=SPINS.modes, axis=SPINS.lengthwise)
+        yield Exploration(partial(view, title="beam spun about its length"))
         yield sheets.map_sheet(grid, "beam spun about its own length: verdict", MAP_READING)
     return tracks
 
