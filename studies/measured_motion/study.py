@@ -18,17 +18,7 @@ import modal
 from assembly.errors import InputError
 from assembly.motion.markers import FittedMotion
 from modal.data.units import units_of
-from studies.measured_motion import figures
-from studies.measured_motion.data import (
-    QUANTITIES,
-    VARIABLES,
-    bar,
-    fitted,
-    frequencies,
-    kinematics,
-    responses,
-    scatter,
-)
+from studies.measured_motion import data, figures
 from studies.measured_motion.record import MARKERS, speeds_of_table_2
 from studies.reporting.protocol import Data, Exploration, Outputs, merged, report_of, study_main
 
@@ -60,7 +50,7 @@ def _fit(dataset: xr.Dataset) -> list[str]:
         f"{1e3 * float(noise_found.max()):.3g} mm; errors of the motion (rms over the turn)",
         f"{'':>12} {'error':>10} {'predicted':>10} {'by smoothing':>13}   slowest … fastest speed",
     ]
-    for name in QUANTITIES:
+    for name in data.QUANTITIES:
         true, fit = dataset[f"{name}_true"], dataset[f"{name}_fitted"]
         columns = (fit - true, dataset[f"{name}_deviation"], dataset[f"{name}_smoothing"])
         for i in (0, -1):
@@ -199,19 +189,19 @@ def main(
         raise InputError("noise: positive; instants: at least 3; modes: 1 or more; repeats: 2")
     smoothing = 1.0 / knots_per_turn
     motions = speeds_of_table_2()
-    fits = [
-        fitted(known, camera_rate, noise, smoothing, seed + k) for k, known in enumerate(motions)
-    ]
+    settings = camera_rate, noise, smoothing
+    fits = [data.fitted(known, *settings, seed + k) for k, known in enumerate(motions)]
+    fastest, fit = motions[-1], fits[-1]
     parts = [
-        kinematics(motions, fits, instants, camera_rate, smoothing),
-        frequencies(motions, fits, instants, modes, elements),
-        scatter(motions[-1], camera_rate, noise, smoothing, repeats, elements, seed),
+        data.kinematics(motions, fits, instants, camera_rate, smoothing),
+        data.frequencies(motions, fits, instants, modes, elements),
+        data.scatter(fastest, *settings, repeats, elements, seed),
     ]
     if response_turn > 0.0:
-        parts.append(responses(motions[-1], fits[-1], response_turn, step, elements, damping_ratio))
+        parts.append(data.responses(fastest, fit, response_turn, step, elements, damping_ratio))
     dataset = merged(
         parts,
-        VARIABLES,
+        data.VARIABLES,
         title="bar with a measured motion of Vlase, Nicolescu & Marin (2020), example b",
         noise=noise,
         camera_rate=camera_rate,
@@ -221,9 +211,9 @@ def main(
         markers=str(MARKERS.tolist()),
     )
     yield Data("measured-motion.nc", dataset)
-    yield Exploration(lambda: along_fit(fits[-1], motions[-1].period, instants, modes, elements))
+    yield Exploration(lambda: along_fit(fit, fastest.period, instants, modes, elements))
     yield from figures.drawings(dataset)
-    yield figures.along_motion(fits[-1], motions[-1].period, elements)
+    yield figures.along_motion(fit, fastest.period, elements)
     return dataset
 
 
@@ -231,7 +221,7 @@ def along_fit(
     fit: FittedMotion, period: float, instants: int, modes: int, elements: int
 ) -> modal.ExplorerView:
     """The bar's modes along one turn of its fitted motion, to explore."""
-    model = assembly.moving(bar(elements), fit)
+    model = assembly.moving(data.bar(elements), fit)
     times = np.linspace(0.0, period, instants)
     tracks = modal.track(model, times=times, k=modes, progress=False)
     return modal.explorer_view(tracks, model, title="one turn of the fitted motion")

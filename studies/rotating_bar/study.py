@@ -116,38 +116,29 @@ def _timing(dataset: xr.Dataset) -> list[str]:
         "computing time, Hamilton over Lagrange",
         f"{'elements':>10} {'paper':>8} {'explicit':>10} {'implicit':>10}",
     ]
-    paper = _ratio(dataset["seconds_paper"])
-    explicit = _ratio(dataset["seconds"].sel(way="explicit"))
-    implicit = _ratio(dataset["seconds"].sel(way="implicit"))
-    for i, count in enumerate(dataset["elements"].values):
-        lines.append(
-            f"{count:>10} {float(paper[i]):>8.2f} {float(explicit[i]):>10.2f} "
-            f"{float(implicit[i]):>10.2f}"
-        )
-    return [*lines, *("  " + line for line in conclusion(dataset))]
-
-
-def conclusion(dataset: xr.Dataset) -> list[str]:
-    """What the measured times show, and what they do not."""
-    explicit = _ratio(dataset["seconds"].sel(way="explicit"))
-    implicit = _ratio(dataset["seconds"].sel(way="implicit"))
+    paper, measured, calls = (
+        dataset[name].sel(formalism="hamilton") / dataset[name].sel(formalism="lagrange")
+        for name in ("seconds_paper", "seconds", "evaluations")
+    )
+    explicit, implicit = (measured.sel(way=way) for way in ("explicit", "implicit"))
+    for count, *ratios in zip(dataset["elements"].values, paper, explicit, implicit, strict=True):
+        a, b, c = map(float, ratios)
+        lines.append(f"{count:>10} {a:>8.2f} {b:>10.2f} {c:>10.2f}")
+    # What the measured times show, and what they do not.
     spread = (dataset["seconds_spread"] / dataset["seconds"]).sel(way="explicit")
-    calls = _ratio(dataset["evaluations"])
     return [
-        f"explicit: the same Runge–Kutta method takes {float(calls.min()):.2f} to "
+        *lines,
+        f"  explicit: the same Runge–Kutta method takes {float(calls.min()):.2f} to "
         f"{float(calls.max()):.2f} times as many right-hand sides with Hamilton's",
-        f"equations and {float(explicit.min()):.2f} to {float(explicit.max()):.2f} times the time; "
+        "  equations and "
+        f"{float(explicit.min()):.2f} to {float(explicit.max()):.2f} times the time; "
         f"repeated runs of one case differ by up to {100.0 * float(spread.max()):.0f} %.",
-        "A right-hand side is the same products and the same solve with M in both forms, so the",
-        "10–30 % of Table 3 say more about the two programs than about the formalisms.",
-        f"implicit: the ratio ({float(implicit.min()):.1f} to {float(implicit.max()):.1f}) "
+        "  A right-hand side is the same products and the same solve with M in both forms, so the",
+        "  10–30 % of Table 3 say more about the two programs than about the formalisms.",
+        f"  implicit: the ratio ({float(implicit.min()):.1f} to {float(implicit.max()):.1f}) "
         "compares two integrators of this library that give the same",
-        "response to round-off: again two programs, not two formalisms.",
+        "  response to round-off: again two programs, not two formalisms.",
     ]
-
-
-def _ratio(values: xr.DataArray) -> xr.DataArray:
-    return values.sel(formalism="hamilton") / values.sel(formalism="lagrange")
 
 
 # Frequencies, agreement of the formalisms, energy balance, parameter studies, computing times.

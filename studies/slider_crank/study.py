@@ -29,14 +29,7 @@ from studies.reporting.protocol import (
     study_main,
 )
 from studies.reporting.tables import map_table, tracks_section
-from studies.slider_crank import figures
-from studies.slider_crank.comparison import (
-    VARIABLES,
-    agreement,
-    believed,
-    compare_with_transient,
-    growth_over_speed,
-)
+from studies.slider_crank import comparison, figures
 from studies.slider_crank.machine import SpeedFamily, TurningFamily, model, stiffness_damping
 
 __all__ = ["main", "model", "report", "stiffness_damping"]
@@ -157,9 +150,9 @@ def main(
     yield figures.of_modes(mechanism, float(times[len(times) // 8]))
     yield figures.first_mode(mechanism)
     if turns > 0:
-        compared = compare_with_transient(mechanism, tracks, turns, progress)
+        compared = comparison.compare_with_transient(mechanism, tracks, turns, progress)
         yield Data("transient.nc", compared)
-        yield Remark(believed(compared))
+        yield Remark(comparison.believed(compared))
         yield figures.of_transient(compared)
         yield figures.overview(tracks, compared, speed_rpm)
     if chart_points > 0:
@@ -177,16 +170,16 @@ def main(
             first_damping=ratios,
             progress=progress,
         )
-        described(chart, {**MAP, **VARIABLES})
+        described(chart, {**MAP, **comparison.VARIABLES})
         yield Data("chart.nc", chart)
         title = f"Floquet verdict over whole turns, rigid crank, {coarse['elements']} elements"
         difference = frequency_difference(mechanism, model(speed_rpm=speed_rpm, **coarse))
         yield Remark(title + "\n" + map_table(chart))
         reading = chart_reading(chart, coarse["elements"], difference)
         yield sheets.map_sheet(chart, title, reading, "chart.png")
-        rates = growth_over_speed(family, chart, damping_ratio)
+        rates = comparison.growth_over_speed(family, chart, damping_ratio)
         yield Data("growth.nc", rates)
-        yield Remark(f"can it be believed? {agreement(rates)}")
+        yield Remark(f"can it be believed? {comparison.agreement(rates)}")
         yield figures.of_growth(chart, rates)
     if map_points > 0:
         positions = np.linspace(0.0, 1.0, map_points, endpoint=False)
@@ -198,7 +191,7 @@ def main(
             k=modes,
             progress=progress,
         )
-        described(grid, {**MAP, **VARIABLES})
+        described(grid, {**MAP, **comparison.VARIABLES})
         yield Data("map.nc", grid)
         yield Remark("frozen positions: not the verdict on the machine\n" + map_table(grid))
         yield Exploration(

@@ -28,14 +28,7 @@ from studies.reporting.protocol import (
     report_of,
     study_main,
 )
-from studies.two_zeros import figures
-from studies.two_zeros.data import (
-    VARIABLES,
-    interval_over_turn,
-    large_model,
-    quotients,
-    zero_counts,
-)
+from studies.two_zeros import data, figures
 from studies.two_zeros.machines import slider_crank
 from studies.two_zeros.pair import COEFFICIENTS, pair_over_turn
 from studies.two_zeros.transformation import small_case, text
@@ -180,19 +173,19 @@ def main(
     case = small_case()
     values = case.eigenvalues
     printed = dataset_of(
-        VARIABLES, small_eigenvalues=values, small_mode=np.arange(1, len(values) + 1)
+        data.VARIABLES, small_eigenvalues=values, small_mode=np.arange(1, len(values) + 1)
     )
-    large = large_model(large_elements, 4, speed_rpm)
+    large = data.large_model(large_elements, 4, speed_rpm)
     dataset = merged(
         [
-            quotients(modes),
-            zero_counts(),
+            data.quotients(modes),
+            data.zero_counts(),
             pair_over_turn(speed_rpm, 4, instants),
-            interval_over_turn(speed_rpm, 3, instants + 1),
+            data.interval_over_turn(speed_rpm, 3, instants + 1),
             large,
             printed,
         ],
-        VARIABLES,
+        data.VARIABLES,
         title="zero eigenvalues and Rayleigh quotient of Scutaru & Vlase (2012)",
         speed_rpm=speed_rpm,
         large_elements=large_elements,

@@ -25,16 +25,7 @@ from studies.reporting.protocol import (
     report_of,
     study_main,
 )
-from studies.wind_pump import figures
-from studies.wind_pump.data import (
-    TABLE_1,
-    VARIABLES,
-    by_hand,
-    eigenvalues_over_turn,
-    forces_both_ways,
-    operations,
-    rigid_motion,
-)
+from studies.wind_pump import data, figures
 from studies.wind_pump.machine import Pump, mechanism
 
 __all__ = ["main", "report"]
@@ -142,7 +133,7 @@ def _operations(dataset: xr.Dataset) -> list[str]:
     for name in counts["formalism"].values:
         row = counts.sel(formalism=name)
         cells = "".join(f"{int(v):>7}" for v in row.values)
-        lines.append(f"  {name!s:<14}{cells}   = {TABLE_1[str(name)][1]}")
+        lines.append(f"  {name!s:<14}{cells}   = {data.TABLE_1[str(name)][1]}")
     lines.append(
         "  They are made once, on paper: all three give the same matrices (the tests compare "
         "Kane's route with Lagrange's),"
@@ -209,13 +200,13 @@ def main(
     times = np.linspace(0.0, 2.0 * np.pi / pump.omega, instants)
     dataset = merged(
         [
-            rigid_motion(pump, times),
-            forces_both_ways(pump, pumping, times),
-            eigenvalues_over_turn(pumping, times, modes, progress),
-            by_hand(pump, times, modes),
-            operations(),
+            data.rigid_motion(pump, times),
+            data.forces_both_ways(pump, pumping, times),
+            data.eigenvalues_over_turn(pumping, times, modes, progress),
+            data.by_hand(pump, times, modes),
+            data.operations(),
         ],
-        VARIABLES,
+        data.VARIABLES,
         title="wind water pump of Vlase, Negrean, Marin & Năstac (2020)",
         speed_rpm=speed_rpm,
         elements=elements,
