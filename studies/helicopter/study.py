@@ -7,6 +7,8 @@ coordinates; with one damper out they are constant in no frame. Data after Hammo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -36,16 +38,14 @@ CAMPBELL = (
 )
 
 
-def _growth(verdict: xr.Dataset) -> list[str]:
+def _growth(verdict: xr.Dataset) -> Iterator[str]:
     """The largest growth rates over the speed, and where the verdicts differ."""
-    lines = [
-        "largest growth rate, 1/s",
-        f"{'rpm':>8}{'frozen':>12}{'multiblade':>12}{'Floquet':>12}",
-    ]
+    yield "largest growth rate, 1/s"
+    yield f"{'rpm':>8}{'frozen':>12}{'multiblade':>12}{'Floquet':>12}"
     for n, omega in enumerate(verdict["omega"].values):
         row = "".join(f"{value:12.6f}" for value in verdict["growth_rate"].values[n])
-        lines.append(f"{omega / RPM:8.1f}{row}")
-    return lines + [str(line) for line in np.atleast_1d(verdict.attrs["differences"])]
+        yield f"{omega / RPM:8.1f}{row}"
+    yield from [str(line) for line in np.atleast_1d(verdict.attrs["differences"])]
 
 
 report = report_of(_growth)

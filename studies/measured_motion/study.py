@@ -10,6 +10,8 @@ markers at once, its ω, ε and a_O with their uncertainty, and the bar's freque
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import xarray as xr
 
@@ -25,11 +27,9 @@ from studies.reporting.protocol import Data, Exploration, Outputs, merged, repor
 __all__ = ["main", "report"]
 
 
-def _motions(dataset: xr.Dataset) -> list[str]:
-    lines = [
-        "known motions: speed (m/s) and acceleration (m/s²) of marker 1 over a turn, paper in ()",
-        f"{'crank':>11} {'v min':>16} {'v max':>16} {'a min':>16} {'a max':>16}",
-    ]
+def _motions(dataset: xr.Dataset) -> Iterator[str]:
+    yield "known motions: speed (m/s) and acceleration (m/s²) of marker 1 over a turn, paper in ()"
+    yield f"{'crank':>11} {'v min':>16} {'v max':>16} {'a min':>16} {'a max':>16}"
     for i in range(dataset.sizes["regime"]):
         one = dataset.isel(regime=i, marker=0)
         cells = [
@@ -37,19 +37,18 @@ def _motions(dataset: xr.Dataset) -> list[str]:
             for name in ("marker_speed", "marker_acceleration")
             for a, b in zip(one[name], one[f"{name}_paper"], strict=True)
         ]
-        lines.append(f"{float(one['speed']) * 30.0 / np.pi:>7.1f} rpm " + " ".join(cells))
-    lines.append("  v max is the paper's by choice of the speed; the mechanism is another one")
-    return lines
+        yield f"{float(one['speed']) * 30.0 / np.pi:>7.1f} rpm " + " ".join(cells)
+    yield "  v max is the paper's by choice of the speed; the mechanism is another one"
 
 
-def _fit(dataset: xr.Dataset) -> list[str]:
+def _fit(dataset: xr.Dataset) -> Iterator[str]:
     noise = float(dataset.attrs["noise"])
     noise_found = dataset["noise_found"]
-    lines = [
+    yield (
         f"fit: noise given {1e3 * noise:.3g} mm, found {1e3 * float(noise_found.min()):.3g} to "
-        f"{1e3 * float(noise_found.max()):.3g} mm; errors of the motion (rms over the turn)",
-        f"{'':>12} {'error':>10} {'predicted':>10} {'by smoothing':>13}   slowest … fastest speed",
-    ]
+        f"{1e3 * float(noise_found.max()):.3g} mm; errors of the motion (rms over the turn)"
+    )
+    yield f"{'':>12} {'error':>10} {'predicted':>10} {'by smoothing':>13}   slowest … fastest speed"
     for name in data.QUANTITIES:
         true, fit = dataset[f"{name}_true"], dataset[f"{name}_fitted"]
         columns = (fit - true, dataset[f"{name}_deviation"], dataset[f"{name}_smoothing"])
@@ -57,19 +56,18 @@ def _fit(dataset: xr.Dataset) -> list[str]:
             found_error, predicted, smoothing = (
                 float(np.sqrt((values.isel(regime=i) ** 2).mean())) for values in columns
             )
-            lines.append(
+            yield (
                 f"{name if i == 0 else '':>12} {found_error:>10.2e} {predicted:>10.2e} "
                 f"{smoothing:>13.2e}   {units_of(fit)}"
             )
-    return lines
 
 
-def _frequencies(dataset: xr.Dataset) -> list[str]:
-    lines = [
-        f"frequencies along the motion ({units_of(dataset['frequency_true'])})",
+def _frequencies(dataset: xr.Dataset) -> Iterator[str]:
+    yield f"frequencies along the motion ({units_of(dataset['frequency_true'])})"
+    yield (
         f"{'crank':>11} {'mode':>5} {'true, least … greatest':>26} {'error, rms':>11} "
-        f"{'predicted':>10}",
-    ]
+        f"{'predicted':>10}"
+    )
     for i in range(dataset.sizes["regime"]):
         for m in range(dataset.sizes["mode"]):
             one = dataset.isel(regime=i, mode=m)
@@ -78,8 +76,7 @@ def _frequencies(dataset: xr.Dataset) -> list[str]:
             predicted = float(np.sqrt((one["frequency_deviation"] ** 2).mean()))
             span = f"{float(true.min()):.5f} … {float(true.max()):.5f}"
             speed = f"{float(one['speed']) * 30.0 / np.pi:.1f} rpm" if m == 0 else ""
-            lines.append(f"{speed:>11} {m + 1:>5} {span:>26} {error:>11.1e} {predicted:>10.1e}")
-    return lines
+            yield f"{speed:>11} {m + 1:>5} {span:>26} {error:>11.1e} {predicted:>10.1e}"
 
 
 def _noise(dataset: xr.Dataset) -> list[str]:

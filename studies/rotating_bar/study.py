@@ -10,6 +10,8 @@ the force's amplitude and the damping, here proportional to the stiffness.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import xarray as xr
 
@@ -27,34 +29,33 @@ __all__ = ["main", "report"]
 MODES = 4
 
 
-def _frequencies(dataset: xr.Dataset) -> list[str]:
-    lines = [
-        f"natural frequencies at 15 rad/s ({units_of(dataset['natural'])})",
+def _frequencies(dataset: xr.Dataset) -> Iterator[str]:
+    yield f"natural frequencies at 15 rad/s ({units_of(dataset['natural'])})"
+    yield (
         f"{'mode':>6} {'computed':>14} {'closed form of the chain':>26} {'continuous bar':>16} "
-        f"{'with −½[k]':>12}",
-    ]
+        f"{'with −½[k]':>12}"
+    )
     turning = dataset.isel(omega=-1)
     for k in range(dataset.sizes["mode"]):
         row = turning.isel(mode=k)
-        lines.append(
+        yield (
             f"{k + 1:>6} {float(row['natural']):>14.6f} {float(row['natural_exact']):>26.6f} "
             f"{float(row['natural_continuum']):>16.6f} {float(row['natural_misprint']):>12.3f}"
         )
     difference = float(abs(dataset["natural"] / dataset["natural_exact"] - 1.0).max())
     ratio = float(turning["natural"][0] / turning["natural_misprint"][0])
-    lines.append(
+    yield (
         f"  largest relative difference from the closed form {difference:.1e}; eq. (13) as printed "
         f"is too low by {ratio:.6f} (√2 = {np.sqrt(2.0):.6f})"
     )
-    return lines
 
 
-def _responses(dataset: xr.Dataset) -> list[str]:
-    lines = [
-        "response at all nodes, relative to the largest displacement",
+def _responses(dataset: xr.Dataset) -> Iterator[str]:
+    yield "response at all nodes, relative to the largest displacement"
+    yield (
         f"{'damping':>9} {'Lagrange − Hamilton':>20} {'order 2 − exact':>16} "
-        f"{'order 6 − exact':>16} {'energy balance':>15}",
-    ]
+        f"{'order 6 − exact':>16} {'energy balance':>15}"
+    )
     for ratio in dataset["damping"].values:
         run = dataset.sel(damping=ratio)
         moved, exact = run["displacement"], run["displacement_exact"]
@@ -62,41 +63,33 @@ def _responses(dataset: xr.Dataset) -> list[str]:
         apart = abs(moved.sel(scheme="lagrange") - moved.sel(scheme="hamilton")).max() / size
         error = abs(moved - exact).max(("time", "node")) / size
         work = abs(run["energy_defect"]).max("time") / run["energy"].max("time")
-        lines.append(
+        yield (
             f"{ratio:>9g} {float(apart):>20.1e} {float(error[0]):>16.1e} "
             f"{float(error[2]):>16.1e} {float(work.max()):>15.1e}"
         )
-    return lines
 
 
-def _derivatives(dataset: xr.Dataset) -> list[str]:
-    lines = [
-        "terms of the Lagrangian, their derivatives by δ (the paper's Table 1), how far these, by",
-        "  the library's matrices, are from a complex-step derivative of the term (relative)",
-    ]
+def _derivatives(dataset: xr.Dataset) -> Iterator[str]:
+    yield "terms of the Lagrangian, their derivatives by δ (the paper's Table 1), how far these, by"
+    yield "  the library's matrices, are from a complex-step derivative of the term (relative)"
     for term in dataset["lagrangian_term"].values:
         one = dataset.sel(lagrangian_term=term)
-        lines.append(
-            f"  {term!s:<18}{one['derivative'].item():<16}{float(one['derivative_error']):>8.0e}"
-        )
-    lines.append(
-        f"  the table prints −½kδ for −½ δᵀkδ: off by {float(dataset['derivative_misprint']):.2f}"
-    )
-    return lines
+        yield f"  {term!s:<18}{one['derivative'].item():<16}{float(one['derivative_error']):>8.0e}"
+    yield f"  the table prints −½kδ for −½ δᵀkδ: off by {float(dataset['derivative_misprint']):.2f}"
 
 
-def _parameters(dataset: xr.Dataset) -> list[str]:
+def _parameters(dataset: xr.Dataset) -> Iterator[str]:
     worst = max(
         float(dataset[f"tip_by_{name}_error"].max()) for name in ("section", "excitation", "mass")
     )
-    lines = ["parameter studies: largest tip displacement (µm)"]
+    yield "parameter studies: largest tip displacement (µm)"
     section = 1e6 * abs(dataset["tip_by_section"]).max("instant")
     for i, A in enumerate(dataset["section"].values):
         values = ", ".join(
             f"{float(section[i, j]):.1f} at {w:g} {units_of(dataset['speed'])}"
             for j, w in enumerate(dataset["speed"].values)
         )
-        lines.append(f"  A = {1e6 * A:g} mm²: {values}")
+        yield f"  A = {1e6 * A:g} mm²: {values}"
     for name in ("excitation", "mass"):
         unit = units_of(dataset[name])
         largest = 1e6 * abs(dataset[f"tip_by_{name}"]).max("instant")
@@ -104,9 +97,8 @@ def _parameters(dataset: xr.Dataset) -> list[str]:
             f"{float(v):.1f} at {x:g} {unit}"
             for x, v in zip(dataset[name].values, largest.values, strict=True)
         )
-        lines.append(f"  {name}: {values}")
-    lines.append(f"  largest difference from the closed form {worst:.1e} of the displacement")
-    return lines
+        yield f"  {name}: {values}"
+    yield f"  largest difference from the closed form {worst:.1e} of the displacement"
 
 
 def _timing(dataset: xr.Dataset) -> list[str]:

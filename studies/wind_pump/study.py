@@ -10,6 +10,8 @@ Figure 6 can therefore be compared in kind, not in numbers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import xarray as xr
 
@@ -33,15 +35,14 @@ __all__ = ["main", "report"]
 DRIVES = ("motor_torque", "slide_force")
 
 
-def _kinematics(dataset: xr.Dataset) -> list[str]:
-    lines = ["kinematics by the loop closure, against finite differences (relative)"]
-    lines += [
+def _kinematics(dataset: xr.Dataset) -> Iterator[str]:
+    yield "kinematics by the loop closure, against finite differences (relative)"
+    yield from [
         f"  {name:<22} {float(gap):.0e}"
         for name, gap in zip(
             dataset["checked"].values, dataset["difference_check"].values, strict=True
         )
     ]
-    return lines
 
 
 def _forces(dataset: xr.Dataset) -> list[str]:
@@ -78,44 +79,42 @@ def agreement(compared: modal.CrossCheck) -> str:
     return "\n".join(["can it be believed? Frozen against time integration and Floquet:", *lines])
 
 
-def _eigenvalues(dataset: xr.Dataset) -> list[str]:
-    lines = [
+def _eigenvalues(dataset: xr.Dataset) -> Iterator[str]:
+    yield (
         "eigenvalues of the lever over a turn: frequency "
-        f"({units_of(dataset['frequency'])}), least … greatest",
-        f"  {'':<20}" + "".join(f"{f'mode {m + 1}':>26}" for m in dataset["mode"].values),
-    ]
+        f"({units_of(dataset['frequency'])}), least … greatest"
+    )
+    yield f"  {'':<20}" + "".join(f"{f'mode {m + 1}':>26}" for m in dataset["mode"].values)
     for name in dataset["variant"].values:
         f = dataset["frequency"].sel(variant=name)
         spans = [
             f"{float(f[:, m].min()):.4f} … {float(f[:, m].max()):.4f}" for m in range(f.shape[1])
         ]
-        lines.append(f"  {name:<20}" + "".join(f"{span:>26}" for span in spans))
+        yield f"  {name:<20}" + "".join(f"{span:>26}" for span in spans)
     pinned = "".join(f"{float(v):>26.4f}" for v in dataset["pinned_frequency"].values)
-    lines.append(f"  {'pinned beam at rest':<20}{pinned}")
+    yield f"  {'pinned beam at rest':<20}{pinned}"
     rates = dataset["eigenvalue"].sel(variant="all terms").values.real
-    lines.append(f"  largest |Re λ| with all terms {np.abs(rates).max():.1e} 1/s")
-    return lines
+    yield f"  largest |Re λ| with all terms {np.abs(rates).max():.1e} 1/s"
 
 
-def _terms(dataset: xr.Dataset) -> list[str]:
+def _terms(dataset: xr.Dataset) -> Iterator[str]:
     units = units_of(dataset["shift"])
-    lines = [f"shift by each term alone ({units}), least … greatest over the turn"]
+    yield f"shift by each term alone ({units}), least … greatest over the turn"
     for name in dataset["term"].values:
-        lines.append(f"  {name:<20}" + _spans(dataset["shift"].sel(term=name)))
-    lines.append(f"  {'all together':<20}" + _spans(dataset["together"]))
+        yield f"  {name:<20}" + _spans(dataset["shift"].sel(term=name))
+    yield f"  {'all together':<20}" + _spans(dataset["together"])
     rest = dataset["together"] - dataset["shift"].sum("term")
-    lines.append(f"  {'of that, mutual':<20}" + _spans(rest))
+    yield f"  {'of that, mutual':<20}" + _spans(rest)
     stress = dataset["shift"].sel(term="K_G")
     gap = abs(stress - dataset["shift_by_hand"]).max("time") / abs(stress).max("time")
     gaps = ", ".join(f"{100.0 * float(g):.1f} %" for g in gap.values)
     others = float(dataset["shift"].drop_sel(term="K_G").pipe(abs).sum("term").max())
     ratio = float(abs(stress).max()) / others
-    lines.append(f"  K_G against the axial force on a pinned beam, first order, by hand: {gaps}")
-    lines.append(
+    yield f"  K_G against the axial force on a pinned beam, first order, by hand: {gaps}"
+    yield (
         f"  K_G, which equation (20) of the paper leaves out, is {ratio:.0f} times all other terms "
         "of the motion together"
     )
-    return lines
 
 
 def _spans(shift: xr.DataArray) -> str:
@@ -123,25 +122,20 @@ def _spans(shift: xr.DataArray) -> str:
     return "".join(f"{f'{a:+.2e} … {b:+.2e}':>26}" for a, b in zip(low, high, strict=True))
 
 
-def _operations(dataset: xr.Dataset) -> list[str]:
+def _operations(dataset: xr.Dataset) -> Iterator[str]:
     """The paper's Table 1, and what it says of a program."""
     counts = dataset["differentiations"]
-    lines = [
-        "differentiations to set up the equations (the paper's Table 1), n elements of the lever",
-        f"  {'n':<14}" + "".join(f"{n:>7}" for n in counts["lever_elements"].values),
-    ]
+    yield "differentiations to set up the equations (the paper's Table 1), n elements of the lever"
+    yield f"  {'n':<14}" + "".join(f"{n:>7}" for n in counts["lever_elements"].values)
     for name in counts["formalism"].values:
         row = counts.sel(formalism=name)
         cells = "".join(f"{int(v):>7}" for v in row.values)
-        lines.append(f"  {name!s:<14}{cells}   = {data.TABLE_1[str(name)][1]}")
-    lines.append(
+        yield f"  {name!s:<14}{cells}   = {data.TABLE_1[str(name)][1]}"
+    yield (
         "  They are made once, on paper: all three give the same matrices (the tests compare "
         "Kane's route with Lagrange's),"
     )
-    lines.append(
-        "  which are assembled once and combined at every instant. No formalism costs more there."
-    )
-    return lines
+    yield "  which are assembled once and combined at every instant. No formalism costs more there."
 
 
 # Checks of kinematics and forces, eigenvalues, and what makes them vary.

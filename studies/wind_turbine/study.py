@@ -7,6 +7,8 @@ the whole motion, and nothing is averaged away.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import xarray as xr
 
 import modal
@@ -32,19 +34,18 @@ CAMPBELL = (
 )
 
 
-def _named(tracks: xr.Dataset) -> list[str]:
+def _named(tracks: xr.Dataset) -> Iterator[str]:
     """Names, frequencies and damping at the first and the last speed."""
     first, last = (float(v) / RPM for v in tracks["omega"].values[[0, -1]])
     ends = "".join(f"{f'at {rpm:.4g} rpm':<35}" for rpm in (first, last))
-    lines = [f"{'mode':>4}  {ends}"]
+    yield f"{'mode':>4}  {ends}"
     for mode in range(tracks.sizes["mode"]):
         cells = []
         for n in (0, -1):
             one = tracks.isel(omega=n, mode=mode)
             hertz, damping = float(one["frequency"]), float(one["damping_ratio"])
             cells.append(f"{one['name'].values!s:<13}{hertz:8.4f} Hz {100 * damping:6.2f} %")
-        lines.append(f"{mode + 1:>4}  {'  '.join(cells)}")
-    return lines
+        yield f"{mode + 1:>4}  {'  '.join(cells)}"
 
 
 report = report_of(_named)
