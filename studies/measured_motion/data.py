@@ -251,7 +251,7 @@ def responses(
         run = modal.integrate(
             MovingBody(body, along), (0.0, end), formalism=formalism, method=method,
             step=whole / every, every=every, loads=[modal.InertiaLoads()],
-            probes=[(elements // 2, "uy")],
+            probes=[(body.name, elements // 2, "uy")],
         )  # fmt: skip
         deflections.append(run["displacement"].values[:, 0])
         balances.append(float(abs(run["energy_defect"]).max()) / float(run["energy"].max()))
