@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import modal
-from studies.slider_crank.growth import first_look
+from studies.slider_crank.comparison import first_look
 from tests.support.paths import ROOT
 
 IMAGES = ROOT / "docs" / "images"
