@@ -76,10 +76,16 @@ class ChartMotion:
         squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)
         least = 1e-6 * abs(float(squares[min(3, len(squares) - 1)]))
         found = cls(V @ Phi, np.sqrt(np.maximum(np.abs(squares), least)), FIRST_PARTS, start)
-        return found._with_parts(motions, points)
+        resolved = found.resolved(motions, points)
+        if resolved is None:
+            raise AccuracyError("the matrices of the motion are not smooth in time")
+        return resolved
 
-    def _with_parts(self, motions: Motions, points: Sequence[Mapping[str, float]]) -> ChartMotion:
-        """With so many parts of the period that the accelerations of the points are resolved."""
+    def resolved(
+        self, motions: Motions, points: Sequence[Mapping[str, float]]
+    ) -> ChartMotion | None:
+        """With so many parts of the period that the accelerations of the points are resolved; None
+        where the largest number is too small."""
         parts = FIRST_PARTS
         while parts <= MOST_PARTS:
             found = replace(self, parts=parts)
@@ -88,7 +94,7 @@ class ChartMotion:
             if size[-parts // 8 :].max() <= TAIL * size.max():
                 return found
             parts *= 2
-        raise AccuracyError("the matrices of the motion are not smooth in time")
+        return None
 
     def matrices(self, motion: Motion) -> Array:
         """[M, K ω⁻¹, C + D] (J, r, 3r) at the parts of the period."""
@@ -115,6 +121,13 @@ class ChartMotion:
         r = len(self.frequencies)
         q = self.shapes @ (vectors[:r] / self.frequencies[:, None])
         return np.vstack([q, self.shapes @ vectors[r:]])
+
+    def projected(self, matrices: Array, every: ChartMotion) -> Array:
+        """[M, K ω⁻¹, C + D] (J, r, 3r) from those of `every`, on all shapes (J, n, 3n)."""
+        part = np.linalg.solve(every.shapes, self.shapes)
+        M, K, C = (part.T @ A for A in np.split(matrices, 3, axis=2))
+        scaled = every.frequencies[:, None] * part / self.frequencies
+        return np.concatenate([M @ part, K @ scaled, C @ part], axis=2)
 
     @property
     def is_whole(self) -> bool:
