@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -73,6 +73,7 @@ class SharedShapes:
         k = min(k, len(motion.frequencies))
         provable = not motion.is_whole and not of_bases and len(motion.shapes) <= MOST_DOFS
         every = on_all_shapes(motion, motions(points[-1])) if provable else None
+        motion = replace(motion, parts=every.parts) if every else motion
 
         @cache
         def matrices(*x: float) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import scipy.linalg as la
@@ -21,14 +22,17 @@ MOST_BOXES = 24  # that are tried
 
 
 def on_all_shapes(motion: ChartMotion, middle: Motion) -> ChartMotion | None:
-    """The motions on all shapes, modes of the mean matrices of the one in the middle; None where the
-    matrices are not smooth in time on them."""
+    """The motions on all shapes, modes of the mean matrices of the one in the middle.
+
+    None where the matrices are not smooth in time on them.
+    """
     n = len(motion.shapes)
     every = replace(motion, shapes=np.eye(n), frequencies=np.ones(n))
     M, K, _ = np.split(every.matrices(middle).mean(axis=0), 3, axis=1)
     squares, shapes = la.eigh(0.5 * (K + K.T), M)
     every = replace(every, shapes=shapes, frequencies=np.sqrt(np.abs(squares)))
-    return every.resolved(lambda _: middle, [{}])
+    found = every.resolved(lambda _: middle, [{}])
+    return None if found is None else replace(found, parts=max(found.parts, motion.parts))
 
 
 def decaying_boxes(
@@ -71,7 +75,8 @@ def decaying_boxes(
         if found is not None:
             proved.append([*low, *high, *found])
         elif np.any(high > low):
-            axis = int(np.argmax((high - low) / np.maximum(np.abs(low), np.abs(high))))
+            sizes_of = np.maximum(np.abs(low), np.abs(high))
+            axis = int(np.argmax((high - low) / np.where(high > low, sizes_of, 1.0)))
             for half in np.array_split(box[axis], 2):
                 boxes.append([*box[:axis], half, *box[axis + 1 :]])
     return np.array(proved).reshape(-1, 2 * len(grid) + 2)
@@ -90,17 +95,19 @@ def _proof(
     if forms is None:
         return None
     units = np.concatenate([motion.frequencies, np.ones_like(motion.frequencies)])
-    ends = [
-        (*forms.in_modes(end[:, :-1] * units), float(end[0, -1, 0]))
-        for end in bernstein(accelerations, *box)
-    ]
+    ends = bernstein(accelerations, *box)
+
+    @cache
+    def in_modes(number: int) -> tuple[Array, Array]:
+        return forms.in_modes(ends[number][:, :-1] * units)
+
     for m in (*range(k, k + GUARD + 1), *range(k)):
-        rates: list[float] = []
-        for end in ends:
-            s = forms.separating_rate(m, *end)
-            if s is None:
+        s = -np.inf
+        for number, end in enumerate(ends):
+            there = forms.separating_rate(m, *in_modes(number), float(end[0, -1, 0]))
+            if there is None:
                 break
-            rates.append(s)
-        if len(rates) == len(ends):
-            return m, max(rates)
+            s = max(s, there)
+        else:
+            return m, s
     return None

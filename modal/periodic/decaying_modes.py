@@ -82,7 +82,7 @@ class FrozenForms:
         one = sign + 0.0 * self.squares
         blocks = a, f, b = one * self.squares, one * self.f, one
         slopes = one, one * self.slope, 0.0 * one
-        yy, yv, vv = (rate * self._change(g, dg) for g, dg in zip(blocks, slopes, strict=True))
+        yy, yv, vv = (rate * self.change(g, dg) for g, dg in zip(blocks, slopes, strict=True))
         Q = np.empty((len(one), 2 * n, 2 * n))  # dS/dt + S A + Aᵀ S
         Q[:, :n, :n] = yy + _twice(f[:, :, None] * on_y)
         Q[:, :n, n:] = yv + f[:, :, None] * on_v + (b[:, :, None] * on_y).swapaxes(1, 2)
@@ -99,14 +99,14 @@ class FrozenForms:
         most = 0.5 * float(np.max((half + root)[:, m:], initial=-np.inf))
         if not most < least:
             return None
-        s, R = 0.5 * (least + most), -Q
+        s, R = 0.5 * (least + most) if m else 0.0, -Q
         for rows, columns, block in ((0, 0, a), (n, n, b), (0, n, f), (n, 0, f)):
-            R[:, rows + at, columns + at] += (least + most) * block
+            R[:, rows + at, columns + at] += 2.0 * s * block
         margins = np.array([la.eigvalsh(r, subset_by_index=[0, 0])[0] for r in _scaled(R)])
         change = np.abs(margins - np.roll(margins, 1)).max()
         return s if float(margins.min()) >= MARGIN + change else None
 
-    def _change(self, g: Array, slope: Array) -> Array:
+    def change(self, g: Array, slope: Array) -> Array:
         """ΦᵀS'Φ (J, n, n) of S = Φ⁻ᵀ g(ω²) Φ⁻¹: g and dg/dω² (J, n)."""
         x, inertia = self.squares, self.inertia
         apart = x[:, :, None] - x[:, None, :]
@@ -139,7 +139,8 @@ def _by_phase(values: Array) -> Array:
     count = len(values)
     waves = 1j * np.fft.fftfreq(count, 1.0 / count)
     waves[count // 2] = 0.0
-    return np.asarray(np.fft.ifft(waves[:, None, None] * np.fft.fft(values, axis=0), axis=0).real)
+    matrix = np.fft.ifft(waves[:, None] * np.fft.fft(np.eye(count), axis=0), axis=0).real
+    return np.asarray(np.tensordot(matrix, values, axes=1))
 
 
 def _scaled(R: Array) -> Array:

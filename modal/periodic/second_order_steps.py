@@ -33,8 +33,8 @@ SMALLEST = 1e-11  # multipliers below this share of the largest drown in its rou
 class Multipliers:
     """log μ (N,), Im in (−π, π], their errors (N,), eigenvalue conditions and vectors (N, N), and
     their speeds ‖η̇‖/‖η‖ (N,), rad/s: the frequency of a mode, which its exponent does not tell.
-    complete_to: up to this speed, rad/s, all are known, or known to have decayed to nothing; infinite
-    where all N are.
+    complete_to: up to this speed, rad/s, all are known, or known to have decayed to nothing;
+    infinite where all N are.
     """
 
     logs: Complex
