@@ -72,7 +72,7 @@ class SharedShapes:
         self.whole = motion.is_whole and not of_bases
         k = min(k, len(motion.frequencies))
         provable = not motion.is_whole and not of_bases and len(motion.shapes) <= MOST_DOFS
-        every = on_all_shapes(motion, motions(points[-1])) if provable else None
+        every = on_all_shapes(motion, motions, points) if provable else None
         motion = replace(motion, parts=every.parts) if every else motion
 
         @cache
@@ -230,7 +230,7 @@ class SharedShapes:
         panel = self.panels[self.places[int(np.argmin(np.abs(values - x[self.axis])))]]
         period, rest = self._period(x), self._rest(x, panel)
         verdict: Verdict | None = None
-        for found in itertools.islice(panel.multipliers(x, period, rest.speed), REFINEMENTS):
+        for found in itertools.islice(panel.multipliers(x, period, rest.resolved), REFINEMENTS):
             verdict, by_steps = _judged(found, period, panel, self.chart.k, rest)
             resolved = by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period)
             if resolved and not found.complete_to < rest.speed:
@@ -270,6 +270,11 @@ class Rest:
     speed: float = np.nan
     count: int | None = None
     s: float = -np.inf
+
+    @property
+    def resolved(self) -> float:
+        """Speed, rad/s, that steps must resolve."""
+        return self.speed if np.isfinite(self.speed) else 0.0
 
     def decays(self, found: Multipliers, exponents: Complex, bounds: Array) -> bool:
         """Whether no others than these exponents with their bounds may grow."""

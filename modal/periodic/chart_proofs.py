@@ -6,14 +6,14 @@ of the grid without a proof is halved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import scipy.linalg as la
 
-from modal.periodic.chart_motion import GUARD, ChartMotion, Motion, accelerations_of, matrix_sizes
+from modal.periodic.chart_motion import GUARD, ChartMotion, Motions, accelerations_of, matrix_sizes
 from modal.periodic.decaying_modes import FrozenForms, bernstein
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.types import Array
@@ -21,17 +21,19 @@ from modal.types import Array
 MOST_BOXES = 24  # that are tried
 
 
-def on_all_shapes(motion: ChartMotion, middle: Motion) -> ChartMotion | None:
-    """The motions on all shapes, modes of the mean matrices of the one in the middle.
+def on_all_shapes(
+    motion: ChartMotion, motions: Motions, points: Sequence[Mapping[str, float]]
+) -> ChartMotion | None:
+    """The motions on all shapes, modes of the mean matrices of the one at the last point.
 
     None where the matrices are not smooth in time on them.
     """
     n = len(motion.shapes)
     every = replace(motion, shapes=np.eye(n), frequencies=np.ones(n))
-    M, K, _ = np.split(every.matrices(middle).mean(axis=0), 3, axis=1)
+    M, K, _ = np.split(every.matrices(motions(points[-1])).mean(axis=0), 3, axis=1)
     squares, shapes = la.eigh(0.5 * (K + K.T), M)
     every = replace(every, shapes=shapes, frequencies=np.sqrt(np.abs(squares)))
-    found = every.resolved(lambda _: middle, [{}])
+    found = every.resolved(motions, points)
     return None if found is None else replace(found, parts=max(found.parts, motion.parts))
 
 

@@ -12,6 +12,8 @@ import scipy.linalg as la
 import assembly
 import modal
 from modal.periodic.chart_method import Rest
+from modal.periodic.chart_motion import ChartMotion
+from modal.periodic.chart_proofs import on_all_shapes
 from modal.periodic.decaying_modes import MARGIN, FrozenForms, bernstein
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.second_order_steps import Multipliers
@@ -222,13 +224,15 @@ class Chain:
     damping: float
     pumping: float = 0.0
     feeding: float = 0.0
+    wave: float = 40.0
+    fastest: float = 20.0
 
     def freeze(self, t: float) -> assembly.FrozenSystem:
         n = 20
         mixing = la.eigh(np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1))[1]
-        squares = np.geomspace(1.0, 20.0, n) ** 2
+        squares = np.geomspace(1.0, self.fastest, n) ** 2
         dampings = self.damping * squares
-        squares[-1] *= 1.0 + self.pumping * np.cos(40.0 * t)
+        squares[-1] *= 1.0 + self.pumping * np.cos(self.wave * t)
         squares[0] *= 1.0 + 0.002 * np.cos(4.0 * t)
         dampings[-1] -= self.feeding * squares[-1]
         K, D = ((mixing * values) @ mixing.T for values in (squares, dampings))
@@ -258,3 +262,15 @@ def test_a_fast_mode_that_grows_is_never_called_stable(way: str) -> None:
             assert exponents(*last, 4.0)[-1] < 0.0 or int(chart.verdict[i, j]) != 0
     assert np.all(chart.verdict[:, :2] == 0) and np.all(chart.proof[:, :2] == COUNT)
     assert not np.all(chart.verdict == 0)
+
+
+def test_waves_that_are_constant_at_all_parts_are_seen() -> None:
+    """Pumped 64 times a period at twice its frequency: the same at each of 32 and 64 parts."""
+
+    def family(damping: float, size: float) -> Chain:
+        return Chain(damping, size, wave=256.0, fastest=128.0)
+
+    motions, points = (lambda point: (family(**point), 0.5 * np.pi)), [dict(damping=0.01, size=0.5)]
+    motion = ChartMotion.of(motions, points, 2)
+    every = on_all_shapes(motion, motions, points)
+    assert every is not None and every.parts > 128
