@@ -2,7 +2,8 @@
 
     python tools/explorer_pictures.py [FOLDER]
 
-`make docs` takes them again for the manual that it builds. Needs a browser (tools/browser) and playwright (pip install "frozen-motion[browser]").
+`make docs` takes them again for the manual that it builds. Needs a browser (tools/browser) and
+playwright (pip install "frozen-motion[browser]").
 """
 
 from __future__ import annotations
