@@ -6,7 +6,7 @@ two instants and of modes that left the window.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -78,10 +78,6 @@ class Recorder:
     def restore(self, state: State, meetings: list[Meeting]) -> None:
         """Continue from a state; the rows are already restored."""
         self.state, self._meetings = state, meetings
-
-    def foresee(self, snapshots: Sequence[Snapshot]) -> None:
-        """Compute the rates of successive instants together, before these are added."""
-        self.rows.foresee(snapshots)
 
     def add(self, snapshot: Snapshot, spin: float = np.nan) -> None:
         """Record the next instant. spin: of the rotation there, rad/s."""
