@@ -64,6 +64,12 @@ class Quadratic:
         """Symmetric and skew part of K."""
         return self._parts(STIFFNESS_PARTS, self.K)
 
+    @cached_property
+    def elastic_stiffness(self) -> sp.csr_matrix:
+        """Symmetric part of the stiffness without what motion and loads add to it."""
+        system = self._system
+        return self.stiffness_parts[0] if system is None else self._parts(("K",), system.K)[0]
+
     def _parts(
         self, names: tuple[str, ...], matrix: sp.csr_matrix
     ) -> tuple[sp.csr_matrix, sp.csr_matrix]:

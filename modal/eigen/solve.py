@@ -273,15 +273,11 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
         return None
     solver: BlockSolver | None = None
     try:
-        solver = BlockSolver(quadratic, chain)
+        solver = BlockSolver(quadratic, chain, problem.rigid)
         aim = AIM * problem.tolerance
         found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
-    except SingularSystemError:
-        if quadratic.symmetric_stiffness:
-            raise
-        return None
-    except (AccuracyError, ConvergenceError):
+    except (AccuracyError, ConvergenceError, SingularSystemError):
         return None
     finally:
         if solver is not None:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.errors import AccuracyError, ConvergenceError, InputError
-from assembly.linalg.combination import Combination, Kronecker
+from assembly.linalg.combination import Combination
 from assembly.magnitudes import check_count
 from assembly.system.frozen import PARTS, FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields, pinned_dofs
@@ -185,7 +185,7 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     """
     check_is_frozen(system)
     check_count(k, "k")
-    if not (system.symmetric_mass and is_definite(_scalar_mass(system))):
+    if not (system.symmetric_mass and is_definite(system.M)):
         raise InputError("M: expected a symmetric positive definite matrix")
     return replace(_decided(system, int(k)), mass_changes=system.mass_changes)
 
@@ -255,16 +255,6 @@ def _alone_on_axis(eigenvalues: Complex, bound: Array) -> Mask:
     reach = 3.0 * bound
     reaches = np.abs(eigenvalues.real) <= bound
     return np.asarray(reaches & (apart.min(axis=1) > reach) & (eigenvalues.imag > reach))
-
-
-def _scalar_mass(system: FrozenSystem) -> sp.csr_matrix:
-    """M, or m of M = m ⊗ I: definite where the other is."""
-    terms = system.parts["M"].terms
-    if len(terms) == 1 and isinstance(terms[0][1], Kronecker):
-        m, a = terms[0][1].m, terms[0][0] * terms[0][1].a
-        if np.array_equal(a, a[0, 0] * np.eye(len(a))):
-            return sp.csr_matrix(a[0, 0] * m)
-    return system.M
 
 
 def _balanced(system: FrozenSystem) -> FrozenSystem:

@@ -2,8 +2,8 @@
 
 The basis V starts as a block Krylov space of K_ref⁻¹M and grows by K_ref⁻¹ × residual of every
 unfinished Ritz vector, right and left, all in one block: MUMPS solves a block of right-hand sides
-several times faster than one after the other. K_ref is the symmetric part of the stiffness, made
-positive definite where it is not (symmetric_stiffness.py).
+several times faster than one after the other. K_ref is the symmetric part of the stiffness, or the
+elastic stiffness (symmetric_stiffness.py).
 Displacement and velocity are both free in span V, so the projected problem is a quadratic of the
 same structure: conservative with a positive definite stiffness, its eigenvalues are exactly
 imaginary. V holds right and left vectors, so the eigenvalues of other instants are accurate to
@@ -24,7 +24,7 @@ from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.dense import definite_but_for, lowest, of_unit_stiffness
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
-from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness, mass_orthonormal
 from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-6  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
@@ -48,12 +48,17 @@ class BlockSolver:
     """The search for the lowest modes of one instant; owns its factorization: call `destroy()`.
 
     chain: the zero eigenvalues to remove; its null fields are those of the symmetric part of K too.
-    Raises SingularSystemError and ConvergenceError as `SymmetricStiffness`.
+    rigid (n, r): null fields of the elastic stiffness. Raises SingularSystemError as
+    `SymmetricStiffness`.
     """
 
-    def __init__(self, quadratic: Quadratic, chain: NullChain | None = None) -> None:
+    def __init__(
+        self, quadratic: Quadratic, chain: NullChain | None = None, rigid: Array | None = None
+    ) -> None:
         self.quadratic, self.chain = quadratic, chain
-        self.reference = SymmetricStiffness(quadratic, None if chain is None else chain.null)
+        none = np.zeros((quadratic.n, 0))
+        null = none if chain is None else chain.null
+        self.reference = SymmetricStiffness(quadratic, null, none if rigid is None else rigid)
 
     def destroy(self) -> None:
         self.reference.destroy()
@@ -91,9 +96,14 @@ class _Search:
         self.basis.verify()
         none = np.zeros(0, dtype=complex)
         finished = {False: none, True: none}
+        before = none
         for round_ in range(ROUNDS):
             lam, Y, Z = self._ritz()
             loads, done = self._look(lam, Y, Z, finished)
+            sizes = np.linalg.norm(loads, axis=0)
+            if sizes.size and sizes.shape == before.shape and sizes.max() > 0.9 * before.max():
+                self.noise = ACCEPT  # the residuals no longer shrink: they are round-off
+            before = sizes
             if not loads.size and not self.basis.verify():
                 finished = {False: none, True: none}
                 continue
@@ -127,7 +137,7 @@ class _Search:
         """A block Krylov space of K_ref⁻¹M, so wide that no mode of a cluster is missed.
 
         Where a step gives fewer new shapes, random ones take the place of the others. Shapes of
-        zero eigenvalues and of negative stiffness come first.
+        zero eigenvalues, rigid fields and shapes of negative stiffness come first.
         """
         for shapes in self._special():
             self.basis.add(shapes, self.reference.apply(shapes))
@@ -147,16 +157,16 @@ class _Search:
             raise ConvergenceError("block Rayleigh–Ritz: the stiffness is zero to round-off", None)
 
     def _special(self) -> Iterator[Array]:
-        """Null fields, the second vectors of their chains, and shapes of negative stiffness."""
-        n, reference = self.quadratic.n, self.reference
+        """Null fields, the second vectors of their chains, and shapes of no stiffness."""
+        n = self.quadratic.n
         if self.chain is not None:
-            m = reference.null.shape[1]
+            m = self.chain.null.shape[1]
             second = np.hstack([self.chain.right[:n, m:], self.chain.left[n:, m:]])
-            yield reference.null
+            yield mass_orthonormal(self.quadratic, self.chain.null)
             if second.any():
                 yield second
-        if not reference.definite:
-            yield reference.negative
+        if not self.reference.definite:
+            yield self.reference.special
 
     def _ritz(self) -> tuple[Complex, Complex, Complex]:
         M, C, K = self.basis.projected()
@@ -165,7 +175,7 @@ class _Search:
                 lam, Y = of_unit_stiffness(M, C, self.count)
                 return lam, Y, Y
             return lowest(M, C, K, self.count)
-        null, zeros = self.reference.null.shape[1], self.chain.count
+        null, zeros = self.chain.null.shape[1], self.chain.count
         K[:null], K[:, :null] = 0.0, 0.0
         if self.exact:
             found = definite_but_for(np.eye(len(K), null), M, C, K, self.count)

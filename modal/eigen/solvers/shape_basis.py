@@ -1,7 +1,7 @@
 """A growing basis of displacement shapes, orthonormal in a symmetric stiffness, with projections.
 
-The stiffness is that of the one factorization, K_ref = S + Z diag(d) Zᵀ (symmetric_stiffness.py). A
-new shape comes from a solve, so K_ref q is known without a product and is stored with the shape.
+The stiffness is that of the one factorization, K_ref (symmetric_stiffness.py). A new shape comes
+from a solve, so K_ref q is known without a product and is stored with the shape.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Operator:
         return np.asarray(np.where(transposed, self.sign, 1) * lam**self.power)
 
 
-def operators_of(quadratic: Quadratic) -> dict[str, Operator]:
-    """Q(λ) less the symmetric part of K as a sum, without what is zero."""
+def operators_of(quadratic: Quadratic, reference: SymmetricStiffness) -> dict[str, Operator]:
+    """Q(λ) less the factorized A (symmetric_stiffness.py) as a sum, without what is zero."""
     damping, gyroscopic = quadratic.damping_parts
     every = {
         "mass": Operator(quadratic.M, 1, 2),
@@ -46,6 +46,8 @@ def operators_of(quadratic: Quadratic) -> dict[str, Operator]:
         "gyroscopic": Operator(gyroscopic, -1, 1),
         "circulatory": Operator(quadratic.stiffness_parts[1], -1, 0),
     }
+    if reference.softening is not None:
+        every = {"softening": Operator(reference.softening, 1, 0), **every}
     return {name: A for name, A in every.items() if name == "mass" or A.matrix.nnz}
 
 
@@ -57,7 +59,7 @@ class ShapeBasis:
 
     def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, room: int) -> None:
         self.quadratic, self.reference, self.m = quadratic, reference, 0
-        self.operators = operators_of(quadratic)
+        self.operators = operators_of(quadratic, reference)
         self._with_image = dict.fromkeys(self.operators, 0)
         self._in_projection = self._verified = 0
         names = ("shapes", "stiffness", *self.operators)
@@ -187,10 +189,11 @@ class ShapeBasis:
         """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖Sx‖ and ‖x‖, (k,)."""
         wide = in_parts(Y)
         shapes = lift(self.V, wide)
-        total = np.asfortranarray(self.reference.without_added(lift(self.KV, wide), shapes))
+        total = np.asfortranarray(lift(self.KV, wide) - self.reference.added(shapes))
         elastic = lengths(total)
         for name, operator in self.operators.items():
             _add_product(total, lift(self.image(name), wide), operator.weight(lam, transposed))
+            elastic = lengths(total) if name == "softening" else elastic
         return total, elastic, lengths(shapes)
 
 
