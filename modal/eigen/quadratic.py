@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.mirror_parts import parts_of
+from modal.eigen.tolerances import ZERO
 from modal.types import Array, Complex, Mask
-
-INFINITE = 1e-12  # of ‖M‖: a mass of a shape that round-off moves by a thousandth or more
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,7 @@ class Quadratic:
         m, c, k = self.norms
         size = np.abs(eigenvalues)
         with np.errstate(over="ignore"):
-            return np.asarray(size * c + k <= INFINITE * size**2 * m)
+            return np.asarray(size * c + k <= ZERO * size**2 * m)
 
     def backward_error(self, eigenvalues: Complex, X: Complex) -> Array:
         """‖Q(λ)x‖₂ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖₂) of every pair.

@@ -15,6 +15,7 @@ from assembly.system.frozen import PARTS, FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields, pinned_dofs
 from modal.eigen.quadratic import Quadratic, diagonally_scaled
 from modal.eigen.solve import solve
+from modal.eigen.tolerances import HALF
 from modal.proofs.all_modes import SURE, all_modes, sign_of_stiffness
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
@@ -32,9 +33,6 @@ ALL_MODES = 300
 # Size up to which LAPACK finds all modes where nothing else decides. It takes about 1e-8 n³ s of
 # one core (measured from 100 to 1,000 degrees of freedom): half a minute here.
 AFFORDABLE = 1500
-
-# Growth rate, relative to |λ|, that round-off can make of a mode outside the box.
-NOISE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -217,15 +215,15 @@ def _by_all_modes(system: FrozenSystem, zeros: int, box: Box, k: int) -> Stabili
 
     zeros: number of zero eigenvalues that the kinematics prescribe.
     """
-    direct = all_modes(system)
-    if direct is not None:
-        eigenvalues, bound = direct
-        sure = np.abs(eigenvalues.real) > SURE * bound
-        grows = bool(sure[eigenvalues.real.argmax()] and eigenvalues.real.max() > 0.0)
-        # The refinement of every mode costs many times as much.
-        if sure.all() or grows or system.n > ALL_MODES:
-            return _conclude(eigenvalues, np.where(sure, bound, SURE * bound), COUNT, box)
     try:
+        direct = all_modes(system)
+        if direct is not None:
+            eigenvalues, bound = direct
+            sure = np.abs(eigenvalues.real) > SURE * bound
+            grows = bool(sure[eigenvalues.real.argmax()] and eigenvalues.real.max() > 0.0)
+            # The refinement of every mode costs many times as much.
+            if sure.all() or grows or system.n > ALL_MODES:
+                return _conclude(eigenvalues, np.where(sure, bound, SURE * bound), COUNT, box)
         modes = solve(system, k=2 * system.n, backend="dense")
     except (AccuracyError, ConvergenceError):
         return _conclude(*_lowest(system, k), MODES, box)
@@ -329,7 +327,8 @@ def _conclude(
         return _without_modes(proof, box)
     size = np.abs(eigenvalues)
     outside = np.abs(eigenvalues.imag) > box.angular_frequency + bound
-    harmless = outside & (eigenvalues.real <= NOISE * size)
+    # Outside the box a growth rate of half of the digits is round-off.
+    harmless = outside & (eigenvalues.real <= HALF * size)
     if settled is not None:
         harmless |= settled
     growth = np.where(harmless, np.minimum(eigenvalues.real, 0.0), eigenvalues.real)

@@ -25,21 +25,15 @@ from modal.eigen.solvers.dense import definite_but_for, lowest, of_unit_stiffnes
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness, mass_orthonormal
+from modal.eigen.tolerances import EPS, HALF, LEFT, ZERO
 from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-6  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
 ACCURACY = 1e-11  # and its backward error, where that is the stricter
-LEFT = 1e-10  # backward error of a finished left vector: its error in λ is multiplied by that of x
-NOISE = 2e-15  # backward error that no basis improves on
-ACCEPT = 1e-12  # backward error accepted when the basis stops growing
-SETTLED = 1e-3  # ‖Q(λ)x‖/‖Kx‖ of a mode beyond those requested that may take the place of one
-GUARD = 1  # modes beyond those requested: without them the last one converges more slowly
 START = 2  # random shapes to start from, beyond the number requested
 STEPS = 3  # blocks of the Krylov space that a search starts with
 ROOM = 12  # columns for each requested mode, about
 WEAK = 1e-3  # of the largest: combinations of residuals that wait for a later round
-ROUND_OFF = 1e-7  # of the largest: combinations that the Gram matrix does not resolve
-SAME = 1e-9  # relative change of an eigenvalue that was finished before
 SLOW = 12  # rounds after which none of them waits: the largest residuals alone converge slowly
 ROUNDS = 60
 
@@ -64,7 +58,7 @@ class BlockSolver:
         self.reference.destroy()
 
     def find(self, k: int, seed: int = 0, accuracy: float = ACCURACY) -> Pairs:
-        """The k modes of smallest |λ|, and GUARD more.
+        """The k modes of smallest |λ|, and one more.
 
         accuracy: backward error of a finished right vector.
         Raises ConvergenceError, its `partial` the Pairs that converged.
@@ -83,9 +77,10 @@ class _Search:
         accuracy: float,
     ) -> None:
         self.quadratic, self.reference, self.chain, self.k = quadratic, reference, chain, k
-        self.accuracy, self.noise = accuracy, NOISE
-        self.count = min(quadratic.n, k + GUARD)
-        self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + GUARD)))
+        self.accuracy, self.noise = accuracy, 8.0 * EPS
+        # One beyond those requested: without it the last one converges more slowly.
+        self.count = min(quadratic.n, k + 1)
+        self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + 1)))
         self.exact = quadratic.conservative and reference.definite
         diagonal = np.abs(reference.matrix.diagonal())
         floor = np.finfo(float).eps * diagonal.max(initial=np.finfo(float).tiny)
@@ -102,18 +97,18 @@ class _Search:
             loads, done = self._look(lam, Y, Z, finished)
             sizes = np.linalg.norm(loads, axis=0)
             if sizes.size and sizes.shape == before.shape and sizes.max() > 0.9 * before.max():
-                self.noise = ACCEPT  # the residuals no longer shrink: they are round-off
+                self.noise = ZERO  # the residuals no longer shrink: they are round-off
             before = sizes
             if not loads.size and not self.basis.verify():
                 finished = {False: none, True: none}
                 continue
             if not loads.size or self.basis.complete or round_ == ROUNDS - 1:
                 break
-            loads = self._compressed(loads, WEAK if round_ < SLOW else ROUND_OFF)
+            loads = self._compressed(loads, WEAK if round_ < SLOW else HALF)
             if self.basis.grow(loads) == 0:
-                if self.noise == ACCEPT:
+                if self.noise == ZERO:
                     break
-                self.noise = ACCEPT  # what is left are errors of the projected problem
+                self.noise = ZERO  # what is left are errors of the projected problem
         pairs = Pairs(
             lam,
             self.basis.shapes(Y),
@@ -125,7 +120,7 @@ class _Search:
         )
         if done[: self.k].all() or self.basis.complete:
             return pairs
-        done = self.quadratic.backward_error(pairs.eigenvalues, pairs.right) <= ACCEPT
+        done = self.quadratic.backward_error(pairs.eigenvalues, pairs.right) <= ZERO
         if done[: self.k].all():
             return pairs
         raise ConvergenceError(
@@ -216,7 +211,7 @@ class _Search:
         goal = np.maximum(np.where(transposed, LEFT * weight, right), self.noise * weight)
         passed = size <= goal
         if not self.exact:
-            passed |= guard & (size <= SETTLED * whole)
+            passed |= guard & (size <= WEAK * whole)
         return residual / np.tile(goal, 2), passed
 
     def _compressed(self, loads: Array, weak: float) -> Array:
@@ -233,5 +228,5 @@ def _known(lam: Complex, finished: Complex) -> Mask:
     for value in finished:
         distance = np.where(known, np.inf, np.abs(lam - value))
         nearest = int(distance.argmin())
-        known[nearest] |= distance[nearest] <= SAME * abs(value)
+        known[nearest] |= distance[nearest] <= HALF * abs(value)
     return known

@@ -13,15 +13,11 @@ import scipy.sparse as sp
 
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
+from modal.eigen.tolerances import HALF, ROUND_OFF, ZERO
 from modal.types import Array, Complex, Mask
 
 DRIFT = 1e-11  # error of K_ref q, of its norm, below which it is not recomputed
-NOISE = 1e-14  # and its backward error, ‖δ‖/(‖K_ref‖‖q‖), where that is larger
 CLOSE = 1e-3  # energy left of a unit shape below which it is orthogonalised once more
-ORTHOGONAL = 1e-11  # product with V of unit shapes that are orthogonal to it as they are
-DEPENDENT = (
-    1e-8  # energy of a combination of unit shapes that counts as none: its K q − load is noise
-)
 
 
 @dataclass(frozen=True)
@@ -143,11 +139,11 @@ class ShapeBasis:
         unit = 1.0 / np.sqrt(np.where(energy > np.finfo(float).tiny, energy, np.inf))
         gram, h = unit[:, None] * gram * unit, h * unit
         sizes, U = np.linalg.eigh(0.5 * (gram + gram.T) - h.T @ h)
-        keep = sizes > DEPENDENT
+        keep = sizes > HALF
         U = U[:, keep] / np.sqrt(sizes[keep])
         h, U, least = h @ U, unit[:, None] * U, float(sizes[keep].min(initial=1.0))
         q, load = lift(q, U), lift(load, U)
-        if np.abs(h).max(initial=0.0) > ORTHOGONAL:
+        if np.abs(h).max(initial=0.0) > ZERO:
             q, load = q - lift(self.V, h), load - lift(self.KV, h)
         return q, load, least
 
@@ -178,7 +174,7 @@ class ShapeBasis:
         w = np.random.default_rng(self.m).standard_normal(q.shape[1])
         combined, expected = q @ w, load @ w
         error = np.linalg.norm(self.reference.apply(combined[:, None])[:, 0] - expected)
-        noise = NOISE * self.quadratic.norms[2] * np.linalg.norm(combined)
+        noise = ROUND_OFF * self.quadratic.norms[2] * np.linalg.norm(combined)
         return bool(error > max(DRIFT * np.linalg.norm(expected), noise))
 
     def shapes(self, Y: Complex) -> Complex:

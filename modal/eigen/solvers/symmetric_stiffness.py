@@ -20,17 +20,14 @@ import scipy.sparse as sp
 
 from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.linalg.factorization import Factorization
-from assembly.system.null_chain import NullChain, pinned_dofs
+from assembly.system.null_chain import ELASTIC_TOLERANCE, NullChain, pinned_dofs
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.stiffness import factorized
+from modal.eigen.tolerances import HALF, ZERO
 from modal.types import Array
 
-BLOCK = 8  # right-hand sides at a time of the search for U, beyond its number of columns
-STEPS = 8  # of that search
+BLOCK = 8  # steps of the search for U, and its columns beyond those of U
 MOST = 24  # negative eigenvalues, at most
-CLEAR = 1e-10  # of the largest: an eigenvalue of S on a subspace that round-off could make negative
-REPEATED = 1e-8  # of a unit shape's mass: what is left below is no new direction
-HELD = 1e-11  # of ‖|S||V|‖: forces of S above it hold a motion
 
 
 def has_symmetric_null_space(quadratic: Quadratic, chain: NullChain | None) -> bool:
@@ -42,7 +39,7 @@ def has_symmetric_null_space(quadratic: Quadratic, chain: NullChain | None) -> b
 
 
 def _annihilates(A: sp.csr_matrix, V: Array) -> bool:
-    return bool(np.linalg.norm(A @ V) <= HELD * np.linalg.norm(abs(A) @ np.abs(V)))
+    return bool(np.linalg.norm(A @ V) <= ELASTIC_TOLERANCE * np.linalg.norm(abs(A) @ np.abs(V)))
 
 
 class SymmetricStiffness:
@@ -133,7 +130,7 @@ class SymmetricStiffness:
         n, rng = quadratic.n, np.random.default_rng(3)
         Q, MQ, SQ = np.zeros((n, 0)), np.zeros((n, 0)), np.zeros((n, 0))
         load = quadratic.M @ rng.standard_normal((n, min(n, count + BLOCK)))
-        for _ in range(STEPS):
+        for _ in range(BLOCK):
             q, load = self.solve(load)
             if not np.all(np.isfinite(q)):
                 break
@@ -144,12 +141,12 @@ class SymmetricStiffness:
                 sizes = np.sqrt(np.maximum(np.einsum("ij,ij->j", q, Mq), np.finfo(float).tiny))
                 q, Mq, load = q / sizes, Mq / sizes, load / sizes
                 theta, Y = la.eigh(q.T @ Mq)
-                Y = Y[:, theta > REPEATED] / np.sqrt(theta[theta > REPEATED])
+                Y = Y[:, theta > HALF] / np.sqrt(theta[theta > HALF])
                 q, Mq, load = q @ Y, Mq @ Y, load @ Y
             Q, MQ, SQ = np.hstack([Q, q]), np.hstack([MQ, Mq]), np.hstack([SQ, load])
             projected = Q.T @ SQ
             mu, Y = la.eigh(0.5 * (projected + projected.T))
-            below = mu < -CLEAR * np.abs(mu).max(initial=0.0)
+            below = mu < -ZERO * np.abs(mu).max(initial=0.0)
             if below.sum() == count:
                 self.special = Q @ Y[:, below]
                 self.Z = np.hstack([self.Z, SQ @ Y[:, below]])

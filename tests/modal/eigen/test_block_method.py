@@ -85,6 +85,21 @@ def test_a_free_conservative_body_has_exactly_imaginary_eigenvalues(
     assert not modes.eigenvalues.real.any()
 
 
+@pytest.mark.parametrize("omega", [(5.0, 0.0, 0.0), (100.0, 0.0, 0.0)])
+def test_a_free_solid_that_spins_is_solved_by_the_block_method(
+    monkeypatch: pytest.MonkeyPatch, omega: tuple[float, float, float]
+) -> None:
+    """Slow spin leaves S next to singular; ±iΩ is defective. As LAPACK has it, nothing missed."""
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "BLOCK", 100)
+    system = block(10, 2, 2, clamped=None).freeze(omega=omega)
+    modes = solve(system, k=10)
+    assert modes.method == "block Rayleigh–Ritz"
+    expected = np.abs(solve(system, k=10, backend="dense").eigenvalues)
+    np.testing.assert_allclose(np.abs(modes.eigenvalues), expected, rtol=1e-4)  # √ of a defect
+    np.testing.assert_allclose(np.abs(modes.eigenvalues[5:]), expected[5:], rtol=1e-9)
+    assert modes.backward_error.max() < 1e-11
+
+
 def indefinite(n: int, negative: int, null: int) -> tuple[FrozenSystem, Array]:
     """A stiffness with given inertia, its null fields known."""
     rng = np.random.default_rng(5)
