@@ -152,16 +152,16 @@ class _Search:
             raise ConvergenceError("block Rayleigh–Ritz: the stiffness is zero to round-off", None)
 
     def _special(self) -> Iterator[Array]:
-        """Null fields, the second vectors of their chains, and shapes of no stiffness."""
-        n = self.quadratic.n
+        """Null fields, shapes of no stiffness, and the second vectors of chains."""
         if self.chain is not None:
-            m = self.chain.null.shape[1]
-            second = np.hstack([self.chain.right[:n, m:], self.chain.left[n:, m:]])
             yield mass_orthonormal(self.quadratic, self.chain.null)
-            if second.any():
-                yield second
         if not self.reference.definite:
             yield self.reference.special
+        if self.chain is not None:
+            n, m = self.chain.null.shape
+            second = np.hstack([self.chain.right[:n, m:], self.chain.left[n:, m:]])
+            if second.any():
+                yield second
 
     def _ritz(self) -> tuple[Complex, Complex, Complex]:
         M, C, K = self.basis.projected()

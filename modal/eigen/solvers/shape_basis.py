@@ -91,6 +91,9 @@ class ShapeBasis:
         m, a = self.m, self._in_projection
         totals = np.zeros((3, m, m))
         totals[0] = np.eye(m) - self.reference.added_energy(self.V)
+        if self.reference.softening is not None:  # the first shapes are the rigid fields
+            rigid = self.reference.null.shape[1]
+            totals[0][:rigid] = totals[0][:, :rigid] = 0.0
         for name, operator in self.operators.items():
             A = self._projected[name]
             if a < m:
