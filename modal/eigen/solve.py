@@ -237,7 +237,7 @@ def _with_found_null_space(
 
 def _nulls(system: FrozenSystem) -> int:
     """Number of rigid fields in the null space of the stiffness that the system knows of."""
-    return int(null_fields(system).shape[1])
+    return int(null_fields(system.rigid, system.M, system.stiffness, system.parts).shape[1])
 
 
 def as_target(target: complex | None) -> complex:
