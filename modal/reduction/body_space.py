@@ -137,7 +137,8 @@ class BodySpace(Space):
     ) -> SmallModes:
         conservative = self.family.conservative(at.at)
         translations = [at.projected.overlap.T @ motion.translations for motion in motions]
-        return solve_points(at.projected, at.at, conservative, k, self.threads, every, translations)
+        matrices, frequency = (at.mass, at.damping, at.stiffness), at.projected.frequency
+        return solve_points(matrices, frequency, conservative, k, self.threads, every, translations)
 
     def selected(self, at: Instants, every: bool = False) -> tuple[SmallModes, Mask]:
         """The modes that are certified, or all, and which of them the frame prescribes (P, k).

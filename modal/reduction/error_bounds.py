@@ -49,13 +49,7 @@ class ErrorBounds:
 
     def points(self, index: Index) -> ErrorBounds:
         """Those of some of the points."""
-        return ErrorBounds(
-            self.error_bound[index],
-            self.perturbation[index],
-            self.round_off[index],
-            self.right[index],
-            self.left[index],
-        )
+        return ErrorBounds(*(array[index] for array in vars(self).values()))
 
 
 def error_bounds(at: Instants, modes: SmallModes) -> ErrorBounds:

@@ -24,7 +24,6 @@ from modal.reduction.interpolation import (
     chebyshev_interpolant,
     periodic_interpolant,
 )
-from modal.reduction.stacked_matrices import StackedMatrices
 from modal.types import Array, Index
 
 PLACES = (0.0, 0.5, 0.309, 0.927)  # of the span, whose parts are those of the model
@@ -135,12 +134,12 @@ class InterpolatedMotion:
 
     def matrices(self, times: Array) -> tuple[Array, Array, Array]:
         """M, C + D and all stiffness at times (P,), each (P, n, n)."""
-        M, C, K = (A.dense() for A in self.stacked(times))
-        return M, C, K
-
-    def stacked(self, times: Array) -> tuple[StackedMatrices, ...]:
-        """The same, sparse."""
-        return StackedMatrices.of(self.pattern, self._sums.many(times))
+        values, pattern = self._sums.many(times), self.pattern
+        n = pattern.shape[0]
+        rows = np.repeat(np.arange(n), np.diff(pattern.indptr))
+        out = np.zeros((3, len(values), n, n))
+        out[:, :, rows, pattern.indices] = values.swapaxes(0, 1)
+        return out[0], out[1], out[2]
 
     def projected(self, V: Array) -> ProjectedMotion:
         """M, C + D and all stiffness on a space V (n, r), as functions of time.

@@ -10,23 +10,21 @@ their defective ±iΩ and zeros would spoil the vectors of other modes: they are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+from numpy.typing import NDArray
 
 from modal.eigen.double_eigenvalues import separated
 from modal.eigen.hermitian import eigenpairs_in_order
-from modal.reduction.affine import Coefficients
-from modal.reduction.basis import Projected
-from modal.reduction.inverse_iteration import lowest_eigenpairs
 from modal.types import Array, Complex, Index, Mask
 
 BATCH = 25  # points whose matrices are formed together: a few megabytes
-INVERTIBLE = 1e-9  # singular value of unit eigenvectors below which their inverse is not accurate
-FEW = 0.5  # modes for each vector of the basis up to which vectors are found one by one
+INVERTIBLE = 1e-9  # 1 / norm of the inverse of unit eigenvectors, below which it is not accurate
 LEAST_SQUARE = 1e-6  # of the fourth eigenvalue of (K, M): least square of a frequency that scales
 
 
@@ -49,76 +47,66 @@ class SmallModes:
 
     def take(self, index: Index) -> SmallModes:
         """The modes index (P, k′) of every point."""
-        pick = index[:, None, :]
-        return replace(
-            self,
-            eigenvalues=np.take_along_axis(self.eigenvalues, index, 1),
-            right=np.take_along_axis(self.right, pick, 2),
-            left=np.take_along_axis(self.left, pick, 2),
-            condition=np.take_along_axis(self.condition, index, 1),
+        return self._each(
+            lambda A: np.take_along_axis(A, index if A.ndim == 2 else index[:, None, :], -1)
         )
 
     def without(self, left_out: Mask) -> SmallModes:
         """The same with NaN in place of some modes (P, k)."""
-        hidden = left_out[:, None, :]
-        return replace(
-            self,
-            eigenvalues=np.where(left_out, np.nan, self.eigenvalues),
-            right=np.where(hidden, np.nan, self.right),
-            left=np.where(hidden, np.nan, self.left),
-            condition=np.where(left_out, np.nan, self.condition),
+        return self._each(
+            lambda A: np.where(left_out if A.ndim == 2 else left_out[:, None, :], np.nan, A)
         )
 
     def first(self, k: int) -> SmallModes:
         """The first k modes of every point."""
-        return replace(
-            self,
-            eigenvalues=self.eigenvalues[:, :k],
-            right=self.right[:, :, :k],
-            left=self.left[:, :, :k],
-            condition=self.condition[:, :k],
+        return self._each(lambda A: A[..., :k])
+
+    def filled(self, k: int) -> SmallModes:
+        """With NaN up to k modes a point."""
+        missing = max(0, k - self.eigenvalues.shape[1])
+        return self._each(
+            lambda A: np.pad(A, [(0, 0)] * (A.ndim - 1) + [(0, missing)], constant_values=np.nan)
         )
+
+    def _each(self, part: Callable[[NDArray[Any]], NDArray[Any]]) -> SmallModes:
+        names = ("eigenvalues", "right", "left", "condition")
+        return replace(self, **{name: part(getattr(self, name)) for name in names})
 
     def lifted(self, basis: Array) -> SmallModes:
         """Vectors in the coordinates (n, …) of a basis (n, r)."""
         return replace(self, right=basis @ self.right, left=basis @ self.left)
 
     def points(self, index: Index | slice) -> SmallModes:
-        return SmallModes(
-            self.eigenvalues[index],
-            self.right[index],
-            self.left[index],
-            self.condition[index],
-            self.spread[index],
-            self.exact[index],
-        )
+        """Those of some of the points."""
+        return SmallModes(*(array[index] for array in vars(self).values()))
 
     @classmethod
-    def joined(cls, parts: list[SmallModes]) -> SmallModes:
-        names = ("eigenvalues", "right", "left", "condition", "spread", "exact")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    def joined(cls, parts: Sequence[SmallModes]) -> SmallModes:
+        """The points of several."""
+        return cls(*map(np.concatenate, zip(*(vars(p).values() for p in parts), strict=True)))
 
 
 def solve_points(
-    projected: Projected,
-    at: Coefficients,
+    matrices: Sequence[Array],
+    frequency: Array,
     conservative: Mask,
     k: int,
     threads: int = 1,
     every: bool = False,
     prescribed: Sequence[Array] = (),
 ) -> SmallModes:
-    """The k eigenpairs of smallest |λ| at every point of `at`; every: all, where not exact.
+    """The k eigenpairs of smallest |λ| of P problems; every: all, where not exact.
 
-    prescribed: of every point, orthonormal columns (r, t) that decouple, whose modes are left out.
+    matrices: M, E and K (P, r, r), in coordinates in which M is about I and K about Ω², frequency
+    (r,). conservative (P,): M and K are symmetric and E is skew. prescribed: of every point,
+    orthonormal columns (r, t) that decouple, whose modes are left out.
     """
-    starts = range(0, len(at), BATCH)
+    starts = range(0, len(conservative), BATCH)
 
     def batch(start: int) -> SmallModes:
-        index = slice(start, min(start + BATCH, len(at)))
-        return _solve_batch(
-            projected, at.take(index), conservative[index], k, every, prescribed[index]
-        )
+        index = slice(start, start + BATCH)
+        M, E, K = (A[index] for A in matrices)
+        return _solve_batch(M, E, K, frequency, conservative[index], k, every, prescribed[index])
 
     if threads > 1 and len(starts) > 1:
         with ThreadPoolExecutor(threads) as pool:
@@ -127,32 +115,34 @@ def solve_points(
 
 
 def _solve_batch(
-    projected: Projected, at: Coefficients, conservative: Mask, k: int, every: bool,
+    M: Array, E: Array, K: Array, frequency: Array, conservative: Mask, k: int, every: bool,
     prescribed: Sequence[Array],
 ) -> SmallModes:  # fmt: skip
-    r = projected.size
-    flat = projected.matrices.reshape(len(projected.matrices), r * r)
-    E, K = ((c @ flat).reshape(-1, r, r) for c in (at.damping, at.stiffness))
-    N = _mass_factors(projected, at, flat)
+    r = len(frequency)
+    N = None if np.abs(M - np.eye(r)).max() < 1e-12 else np.linalg.cholesky(M)
     if N is not None:
         E, K = _congruence(N, E), _congruence(N, K)
     wide = 2 * r if every else k
     if prescribed:
-        out: list[SmallModes | None] = [None] * len(at)
+        out: list[SmallModes | None] = [None] * len(M)
         counts = np.array([T.shape[1] for T in prescribed])
         for count in np.unique(counts):
             same = np.flatnonzero(counts == count)
-            Z, frequency = _outside(np.stack([prescribed[p] for p in same]), projected.frequency)
+            Z, outside = _outside(np.stack([prescribed[p] for p in same]), frequency)
             Zt = Z.transpose(0, 2, 1)
             found = _structured(
-                Zt @ E[same] @ Z, Zt @ K[same] @ Z, frequency, conservative[same], k, wide
+                Zt @ E[same] @ Z, Zt @ K[same] @ Z, outside, conservative[same], k, wide
             ).lifted(Z)
             for i, p in enumerate(same):
                 out[p] = found.points(slice(i, i + 1))
         modes = SmallModes.joined([one for one in out if one is not None])
     else:
-        modes = _structured(E, K, projected.frequency, conservative, k, wide)
-    return modes if N is None else _unscaled(modes, N)
+        modes = _structured(E, K, frequency, conservative, k, wide)
+    if N is None:
+        return modes
+    back = N.transpose(0, 2, 1).astype(complex)
+    right, left = (np.linalg.solve(back, X) for X in (modes.right, modes.left))
+    return replace(modes, right=right, left=left)
 
 
 def _outside(T: Array, frequency: Array) -> tuple[Array, Array]:
@@ -185,12 +175,9 @@ def solve_matrices(M: Array, E: Array, K: Array, k: int) -> SmallModes:
     Solved in the coordinates in which M is I and the symmetric part of K diagonal at the first.
     """
     squares, Z = la.eigh(0.5 * (K[0] + K[0].T), M[0])
-    frequency = coordinate_frequencies(squares)
-    M, E, K = (Z.T @ A @ Z for A in (M, E, K))
-    N = np.linalg.cholesky(M)
-    frequency = np.broadcast_to(frequency, K.shape[:2])
-    modes = _general(_congruence(N, E), _congruence(N, K), frequency, k)
-    return _unscaled(modes, N).lifted(Z)
+    matrices = [Z.T @ A @ Z for A in (M, E, K)]
+    conservative = np.zeros(len(M), dtype=bool)
+    return solve_points(matrices, coordinate_frequencies(squares), conservative, k).lifted(Z)
 
 
 def coordinate_frequencies(squares: Array) -> Array:
@@ -199,27 +186,10 @@ def coordinate_frequencies(squares: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(np.abs(squares), least)))
 
 
-def _mass_factors(projected: Projected, at: Coefficients, flat: Array) -> Array | None:
-    """Cholesky factors N of M_p = NNᵀ, or None where the mass is the reference's at every point."""
-    r = projected.size
-    reference = np.eye(r).ravel()
-    rows = np.unique(at.mass, axis=0)
-    if all(np.abs(row @ flat - reference).max() < 1e-12 for row in rows):
-        return None
-    return np.asarray(np.linalg.cholesky((at.mass @ flat).reshape(-1, r, r)))
-
-
 def _congruence(N: Array, A: Array) -> Array:
     """N⁻¹ A N⁻ᵀ of every point, (P, r, r)."""
     half = np.linalg.solve(N, A)
     return np.asarray(np.linalg.solve(N, half.transpose(0, 2, 1)).transpose(0, 2, 1))
-
-
-def _unscaled(modes: SmallModes, N: Array) -> SmallModes:
-    """Vectors N⁻ᵀ q of the unscaled problem."""
-    back = N.transpose(0, 2, 1).astype(complex)
-    right, left = (np.linalg.solve(back, X) for X in (modes.right, modes.left))
-    return replace(modes, right=right, left=left)
 
 
 def _skew(E: Array, K: Array, k: int, wide: int) -> SmallModes | None:
@@ -243,7 +213,7 @@ def _skew(E: Array, K: Array, k: int, wide: int) -> SmallModes | None:
         (1j * omega)[None], q[None], q[None], np.ones((1, count)), np.array([spread]),
         np.array([True]),
     )  # fmt: skip
-    return _filled(modes, wide)
+    return modes.filled(wide)
 
 
 def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
@@ -255,24 +225,15 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
     A[:, r:, :r] = -K / frequency[:, None, :]
     A[:, r:, r:] = -E
     spread = np.linalg.norm(A, axis=(1, 2))
-    if k > FEW * r:
-        return _of_vectors(*_every(A, spread, k), frequency, spread, k)
-    lam, X, Y, sound = lowest_eigenpairs(A, E, K, frequency, spread, k)
-    rest = np.flatnonzero(~sound)
-    if rest.size:
-        found = _every(A[rest], spread[rest], k)
-        if found[0].shape[1] < k:
-            return _of_vectors(*_every(A, spread, k), frequency, spread, k)
-        lam[rest], X[rest], Y[rest] = found
-    return _of_vectors(lam, X, Y, frequency, spread, k)
+    return _of_vectors(*_lowest(A, spread, k), frequency, spread, k)
 
 
-def _every(A: Array, spread: Array, k: int) -> tuple[Complex, Complex, Complex]:
+def _lowest(A: Array, spread: Array, k: int) -> tuple[Complex, Complex, Complex]:
     """The k eigenpairs of smallest |λ| of matrices (P, 2r, 2r) from all of them; NaN for none."""
     lam, X = np.linalg.eig(A)
-    if np.linalg.svd(X, compute_uv=False)[:, -1].min() > INVERTIBLE:
-        Y = np.linalg.inv(X).conj().transpose(0, 2, 1)
-    else:
+    regular = bool(np.isfinite(np.linalg.slogdet(X)[1]).all())
+    Y = np.linalg.inv(X).conj().transpose(0, 2, 1) if regular else X
+    if not regular or INVERTIBLE * np.linalg.norm(Y, axis=(1, 2)).max() > 1.0:
         # The inverse of the eigenvectors of a defective matrix is round-off: left ones by LAPACK.
         both = [la.eig(a, left=True, right=True, check_finite=False) for a in A]
         lam, Y, X = (np.stack([eigen[i] for eigen in both]) for i in range(3))
@@ -298,20 +259,4 @@ def _of_vectors(
         lam, X[:, :r] / frequency[:, :, None], Y[:, r:], condition, spread,
         np.zeros(len(lam), dtype=bool),
     )  # fmt: skip
-    return _filled(modes, k)
-
-
-def _filled(modes: SmallModes, k: int) -> SmallModes:
-    """With NaN up to k modes a point."""
-    missing = k - modes.eigenvalues.shape[1]
-    if missing <= 0:
-        return modes
-    wide = ((0, 0), (0, missing))
-    deep = ((0, 0), (0, 0), (0, missing))
-    return replace(
-        modes,
-        eigenvalues=np.pad(modes.eigenvalues, wide, constant_values=np.nan),
-        condition=np.pad(modes.condition, wide, constant_values=np.nan),
-        right=np.pad(modes.right, deep, constant_values=np.nan),
-        left=np.pad(modes.left, deep, constant_values=np.nan),
-    )
+    return modes.filled(k)

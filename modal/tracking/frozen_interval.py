@@ -86,9 +86,11 @@ def _along_track(
         start, end = np.searchsorted(t, t[here] + np.array([-1.0, 1.0]) * longest[n])
         ahead, back = slice(here, end + 1), slice(here, max(start - 1, 0) or None, -1)
         for part in (ahead, back) if end == len(t) else (ahead,):
-            away = values[part] - lam[n]
-            excess = np.maximum(np.abs(away) - allowed[n], np.abs(away.real) - allowed_real[n])
-            changed = _first_crossing(np.abs(t[part] - t[here]), excess)
+            away, after = values[part] - lam[n], np.abs(t[part] - t[here])
+            changed = min(
+                _first_crossing(after, np.abs(away) - allowed[n]),
+                _first_crossing(after, np.abs(away.real) - allowed_real[n]),
+            )
             if changed < out[n]:
                 out[n] = changed
                 break

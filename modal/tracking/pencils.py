@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -12,13 +11,7 @@ from modal.types import Array, Complex
 Triple = tuple[Array, Array, Array]
 
 
-class Applied(Protocol):
-    """Matrices of P instants that are multiplied with columns (P, m, K)."""
-
-    def __matmul__(self, X: Array) -> Array: ...
-
-
-def product(A: Applied, X: Complex) -> Complex:
+def product(A: Array, X: Complex) -> Complex:
     """Real matrices (P, m, m) times complex columns (P, m, K), in real arithmetic."""
     wide = A @ _parts(X)
     return wide.view(complex)
@@ -34,7 +27,7 @@ def _parts(X: Complex) -> Array:
     return np.ascontiguousarray(X, dtype=complex).view(float)
 
 
-def quadratic(matrices: Sequence[Applied], lam: Complex, Q: Complex) -> Complex:
+def quadratic(matrices: Sequence[Array], lam: Complex, Q: Complex) -> Complex:
     """(λ²M + λC + K) q of each mode, (P, m, K)."""
     M, C, K = matrices
     row = lam[:, None, :]
@@ -57,9 +50,3 @@ def pairing(M: Array, C: Array, lam: Complex, U: Complex, Q: Complex) -> Complex
 def transposed(A: Array) -> Array:
     """Of each instant."""
     return A.swapaxes(-1, -2)
-
-
-def norms(A: Array) -> Array:
-    """Frobenius norms (P,)."""
-    flat = A.reshape(len(A), -1)
-    return np.asarray(np.sqrt(np.einsum("pi,pi->p", flat, flat)))

@@ -23,7 +23,6 @@ Where the energy is not positive along a track (a mode at or past flutter has no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +42,7 @@ class InstantRates:
     slope, curvature (K,): dλ/ds, d²λ/ds². by_energy, by_amplitude (K,): ½ d/ds ln of the energy and
     of the squared amplitude of a mode that moves with yᴴBẋ = 0. coupling (K,): largest
     |y_jᴴ(A′ − λ_iB′)x_i| / |λ_i − λ_j|². steady (K,): λ without the terms that only exchange
-    energy, rad/s; steady_slope (K,), and doubt (K,) of it, rad/s.
+    energy, rad/s.
     """
 
     slope: Complex
@@ -52,113 +51,68 @@ class InstantRates:
     by_amplitude: Array
     coupling: Array
     steady: Complex
-    steady_slope: Complex
-    doubt: Array
 
 
-def instant_rates(snapshots: Sequence[Snapshot], moving: bool) -> list[InstantRates]:
-    """The rates of instants of equally many modes from the modes and their variations; the slope
-    alone where nothing moves.
-    """
-    known = [s for s in snapshots if s.variation is not None]
-    found = iter(_moving(known) if moving and known else [_steady(s) for s in known])
-    return [_unknown(s) if s.variation is None else next(found) for s in snapshots]
-
-
-def _unknown(s: Snapshot) -> InstantRates:
-    unknown, nothing = np.full(s.size, complex(np.nan, np.nan)), np.full(s.size, np.nan)
-    return InstantRates(
-        unknown, unknown, nothing, nothing, nothing, s.eigenvalues, unknown, nothing
-    )
-
-
-def _steady(s: Snapshot) -> InstantRates:
-    v, nothing = s.variation, np.zeros(s.size)
-    assert v is not None
-    return InstantRates(
-        v.slope, v.curvature, nothing, nothing, nothing, v.steady, v.steady_slope, v.doubt
-    )
-
-
-def _moving(snapshots: Sequence[Snapshot]) -> list[InstantRates]:
-    lam = np.stack([s.eigenvalues for s in snapshots])
-    energies, masses = (
-        np.stack([getattr(s, name) for s in snapshots]) for name in ("energy_gram", "mass_gram")
-    )
-    all_of = [s.variation for s in snapshots if s.variation is not None]
-    change, energy, mass, energy_twin, mass_twin = (
-        np.stack([getattr(v, name) for v in all_of])
-        for name in ("change", "energy", "mass", "energy_twin", "mass_twin")
-    )
+def instant_rates(s: Snapshot, moving: bool) -> InstantRates:
+    """The rates of an instant from its modes and their variation; the slope alone where nothing
+    moves."""
+    v, lam = s.variation, s.eigenvalues
+    if v is None:
+        unknown = np.full(s.size, complex(np.nan, np.nan))
+        nothing = unknown.real
+        return InstantRates(unknown, unknown, nothing, nothing, nothing, lam)
+    if not moving:
+        nothing = np.zeros(s.size)
+        return InstantRates(v.slope, v.curvature, nothing, nothing, nothing, v.steady)
+    distance = distances(lam)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mixing = change / np.stack(distances(lam), axis=1)
+        mixing = v.change / distance
         speed = np.nan_to_num(mixing, nan=0.0, posinf=0.0, neginf=0.0)
-        grown = _diagonals(energy) + 2.0 * _moved(speed, energies, energy_twin)
-        wider = _diagonals(mass) + 2.0 * _moved(speed, masses, mass_twin)
-        by_energy = 0.5 * grown.real / _diagonals(energies).real
-        by_amplitude = 0.5 * wider.real / _diagonals(masses).real
-    coupling = _worst(mixing, lam, energies)
-    return [
-        InstantRates(
-            v.slope, v.curvature, by_energy[n], by_amplitude[n], coupling[n], v.steady,
-            v.steady_slope, v.doubt,
+        grown, wider = (
+            np.diag(rate).real + 2.0 * _moved(speed, gram, twin).real
+            for rate, gram, twin in (
+                (v.energy, s.energy_gram, v.energy_twin),
+                (v.mass, s.mass_gram, v.mass_twin),
+            )
         )
-        for n, v in enumerate(all_of)
-    ]  # fmt: skip
+        by_energy = 0.5 * grown / np.diag(s.energy_gram).real
+        by_amplitude = 0.5 * wider / np.diag(s.mass_gram).real
+    coupling = _largest_coupling(mixing, np.abs(distance), lam, s.energy_gram)
+    return InstantRates(v.slope, v.curvature, by_energy, by_amplitude, coupling, v.steady)
 
 
-def _diagonals(A: Complex) -> Complex:
-    return np.asarray(np.diagonal(A, axis1=-2, axis2=-1))
-
-
-def distances(lam: Complex) -> tuple[Complex, Complex]:
-    """λ_i − λ_j and λ_i − λ̄_j at [..., j, i] of λ (..., K), NaN inside a cluster: it is one
-    subspace."""
-    near = CLUSTER * np.abs(lam)[..., None, :]
-    found = []
-    for other in (lam, lam.conj()):
-        apart = lam[..., None, :] - other[..., :, None]
-        found.append(np.where(np.abs(apart) <= near, np.nan, apart))
-    return found[0], found[1]
+def distances(lam: Complex) -> Complex:
+    """λ_i − λ_j and λ_i − λ̄_j at [:, j, i] of λ (K,), NaN inside a cluster: it is one subspace."""
+    apart = lam - np.stack([lam, lam.conj()])[:, :, None]
+    return np.where(np.abs(apart) <= CLUSTER * np.abs(lam), np.nan, apart)
 
 
 def _moved(speed: Complex, gram: Complex, twin: Complex) -> Complex:
-    """x_iᴴ E ẋ_i for each mode (P, K), ẋ_i = Σ_j speed[:, 0, j, i] x_j + speed[:, 1, j, i] x̄_j."""
-    columns = speed.swapaxes(-1, -2)
-    return np.asarray((gram * columns[:, 0] + twin * columns[:, 1]).sum(axis=-1))
+    """x_iᴴ E ẋ_i for each mode (K,), ẋ_i = Σ_j speed[0, j, i] x_j + speed[1, j, i] x̄_j."""
+    return np.asarray((gram * speed[0].T + twin * speed[1].T).sum(axis=1))
 
 
-def _worst(mixing: Complex, lam: Complex, gram: Complex) -> Array:
-    """The largest coupling of each mode i (P, K); mixing (P, 2, j, i): part of ẋ_i along x_j and
-    x̄_j.
+def _largest_coupling(mixing: Complex, distance: Array, lam: Complex, gram: Complex) -> Array:
+    """The largest coupling of each mode i (K,); mixing (2, j, i): part of ẋ_i along x_j and x̄_j.
 
     Modes of one eigenvalue are one subspace: what counts is the energy of the part that lies in it,
     whatever its basis.
     """
-    energy = _diagonals(gram).real
+    energy = np.diag(gram).real
     with np.errstate(invalid="ignore", divide="ignore"):
-        own, other = energy[:, None, :], energy[:, :, None]
+        own, other = energy[None, :], energy[:, None]
         ratio = np.sqrt(np.where((own > 0.0) & (other > 0.0), other / own, 1.0))
-        distance = np.abs(np.stack(distances(lam), axis=1))
-        found = np.abs(mixing) * ratio[:, None] / distance
-        for n in range(len(lam)):
-            _of_clusters(found[n], mixing[n], distance[n], lam[n], gram[n], energy[n])
-    return np.asarray(np.max(np.where(np.isfinite(found), found, 0.0), axis=(1, 2)))
-
-
-def _of_clusters(
-    found: Array, mixing: Complex, distance: Array, lam: Complex, gram: Complex, energy: Array
-) -> None:
-    """The couplings (2, j, i) of one instant with modes j of a cluster, in place."""
-    for members in clusters(lam):
-        if not np.all(energy[members] > 0.0):
-            continue
-        G = gram[np.ix_(members, members)]
-        for block, form in ((0, G), (1, G.conj())):
-            c = mixing[block][members]
-            part = (c.conj() * (form @ c)).sum(axis=0).real
-            whole = np.sqrt(np.maximum(part, 0.0) / np.where(energy > 0.0, energy, np.nan))
-            found[block][members] = whole / distance[block][members]
+        coupling = np.abs(mixing) * ratio / distance
+        for members in clusters(lam):
+            if not np.all(energy[members] > 0.0):
+                continue
+            G = gram[np.ix_(members, members)]
+            for block, form in ((0, G), (1, G.conj())):
+                c = mixing[block][members]
+                part = (c.conj() * (form @ c)).sum(axis=0).real
+                whole = np.sqrt(np.maximum(part, 0.0) / np.where(energy > 0.0, energy, np.nan))
+                coupling[block][members] = whole / distance[block][members]
+    return np.asarray(np.max(np.where(np.isfinite(coupling), coupling, 0.0), axis=(0, 1)))
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from modal.tracking.matching import Match
-from modal.tracking.rates import InstantRates, instant_rates
+from modal.tracking.rates import instant_rates
 from modal.tracking.snapshot import Snapshot
 from modal.tracking.table import Table
 from modal.types import Array, Index
@@ -53,26 +53,12 @@ class Rows:
         self.tables["at"] = Table("f8", np.nan)
         self.tables["spin"] = Table("f8", np.nan)
         self.tables["index"] = Table("i2", -1)
-        self._foreseen: dict[float, tuple[Snapshot, InstantRates]] = {}
-
-    def foresee(self, snapshots: Sequence[Snapshot]) -> None:
-        """Compute the rates of snapshots of one size together."""
-        if len({s.size for s in snapshots}) == 1:
-            rates = instant_rates(snapshots, self._moving)
-            pairs = zip(snapshots, rates, strict=True)
-            self._foreseen = {s.at: (s, found) for s, found in pairs}
-
-    def _rates(self, snapshot: Snapshot) -> InstantRates:
-        known, rates = self._foreseen.get(snapshot.at, (None, None))
-        if rates is not None and known is snapshot:
-            return rates
-        return instant_rates([snapshot], self._moving)[0]
 
     def put(
         self, n: int, snapshot: Snapshot, spin: float, index: Index, match: Match | None = None
     ) -> None:
         """Row n. spin: of the rotation, rad/s. match: of the instant before with this one."""
-        rates = self._rates(snapshot)
+        rates = instant_rates(snapshot, self._moving)
         row: dict[str, Any] = dict(
             eigenvalue=snapshot.eigenvalues,
             energy=np.diag(snapshot.energy_gram).real,

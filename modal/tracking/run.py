@@ -61,16 +61,11 @@ class Run:
 
     def _follow(self, progress: bool | None) -> None:
         source, recorder, held = self.source, self.recorder, self._held
-        at, known = self._sweep.at, None
-        for value in _shown(at, recorder.count, self._sweep.name, progress):
+        for value in _shown(self._sweep.at, recorder.count, self._sweep.name, progress):
             snapshot = source.snapshot(float(value))
             basis = source.arrays() if held and held.growths != source.growths else None
             if held is not None and basis is not None:
                 held.grow(recorder, len(snapshot.right), source.growths, basis)
-            batch = source.batch()
-            if batch is not known and len(batch) > 1:
-                recorder.foresee(list(batch.values()))
-                known = batch
             recorder.add(snapshot, self._sweep.spin(float(value)))
             if held is not None:
                 held.flush(recorder, source.description)

@@ -28,7 +28,7 @@ from modal.reduction.instants import SmallMatrices
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.space import CertifiedModes, Space, spread
-from modal.tracking.pencils import norms, pairing, quadratic, solved, transposed
+from modal.tracking.pencils import Triple, pairing, quadratic, solved, transposed
 from modal.tracking.source import BasisError
 from modal.types import Array, Complex, Index
 
@@ -134,22 +134,23 @@ class SmoothSpace(Space):
         left = modes.left
         left = left / pairing(at.mass, at.damping, values, left, right).conj()[:, None, :]
         size = np.abs(values)
-        scale = _scale([norms(A) for A in (at.mass, at.damping, at.stiffness)], size)
+        scale = _scale((at.mass, at.damping, at.stiffness), size)
         condition = scale * np.linalg.norm(left, axis=1) / np.where(size > 0.0, size, 1.0)
         return replace(modes, right=right, left=left, condition=condition)
 
     def solve(self, points: Array) -> CertifiedModes:
         """Modes and bounds of times in the present basis."""
-        at, full = self.on(points), self.family.motion.stacked(points)
+        at, full = self.on(points), self.family.motion.matrices(points)
         modes = self.lowest(at, self.wanted)
         values, q, u = modes.eigenvalues, self.V @ modes.right, self.V @ modes.left
-        at.whole, at.dual = full[2].dense(), quadratic([A.T for A in full], values.conj(), u)
+        at.whole = full[2]
+        at.dual = quadratic([transposed(A) for A in full], values.conj(), u)
         try:
             at.response = solved(at.whole, quadratic(full, values, q))
         except np.linalg.LinAlgError:
             raise BasisError("track: the stiffness of an instant is singular") from None
         by_basis = SAFETY * np.abs((at.dual.conj() * at.response).sum(axis=1))
-        scale = _scale([A.norms() for A in full], np.abs(values))
+        scale = _scale(full, np.abs(values))
         rounded = EPS * scale * np.linalg.norm(q, axis=1) * np.linalg.norm(u, axis=1)
         error, norm = by_basis + rounded, np.sqrt(by_basis)
         bounds = ErrorBounds(error, error / modes.condition, rounded / modes.condition, norm, norm)
@@ -198,7 +199,7 @@ class SmoothSpace(Space):
         return {"V": self.V, "root": self.root}
 
 
-def _scale(sizes: Sequence[Array], size: Array) -> Array:
-    """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ from the norms (P,) and sizes |λ| (P, K)."""
-    mass, damping, stiffness = (each[:, None] for each in sizes)
-    return np.asarray(mass * size**2 + damping * size + stiffness)
+def _scale(matrices: Triple, size: Array) -> Array:
+    """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ (P, K) of sizes |λ|."""
+    M, C, K = (np.linalg.norm(A, axis=(1, 2))[:, None] for A in matrices)
+    return np.asarray(M * size**2 + C * size + K)

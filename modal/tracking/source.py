@@ -31,10 +31,6 @@ class Source(Protocol):
         """The modes at one value."""
         ...
 
-    def batch(self) -> Mapping[float, Snapshot]:
-        """The snapshots that were made together with the last one of the sweep, in its order."""
-        ...
-
     def carried(self, snapshot: Snapshot) -> Snapshot:
         """An earlier snapshot in the coordinates of the latest ones."""
         ...

@@ -107,9 +107,6 @@ class FullSource:
         lam, right, left = (part[None] for part in found.window(V))
         return variations(of_value, lam, right, left, self._around.rate)[0]
 
-    def batch(self) -> Mapping[float, Snapshot]:
-        return {}
-
     def carried(self, snapshot: Snapshot) -> Snapshot:
         return snapshot
 
@@ -239,9 +236,6 @@ class SpaceSource(ABC):
                 return self._snapshots(np.array([at]), points, self._space)[0]
             self._load(place // self._block_size())
         return self._block[at]
-
-    def batch(self) -> Mapping[float, Snapshot]:
-        return self._block
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot from before the last growth of the space, in its present coordinates."""

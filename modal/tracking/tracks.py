@@ -6,16 +6,16 @@ two instants and of modes that left the window.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from modal.data.growth import grows
 from modal.tracking.events import Meeting
 from modal.tracking.following import Follower, Rules, Step
 from modal.tracking.inspection import may_grow
 from modal.tracking.matching import Overlap, align, clusters
-from modal.tracking.onsets import grows
 from modal.tracking.rows import Rows
 from modal.tracking.snapshot import Snapshot
 from modal.types import Index, Mask
@@ -78,10 +78,6 @@ class Recorder:
     def restore(self, state: State, meetings: list[Meeting]) -> None:
         """Continue from a state; the rows are already restored."""
         self.state, self._meetings = state, meetings
-
-    def foresee(self, snapshots: Sequence[Snapshot]) -> None:
-        """Compute the rates of successive instants together, before these are added."""
-        self.rows.foresee(snapshots)
 
     def add(self, snapshot: Snapshot, spin: float = np.nan) -> None:
         """Record the next instant. spin: of the rotation there, rad/s."""

@@ -8,9 +8,7 @@ import pytest
 import scipy.linalg as la
 from numpy.testing import assert_allclose
 
-from assembly.linalg.combination import Pattern
 from modal.reduction.reduced_eigen import solve_matrices
-from modal.reduction.stacked_matrices import StackedMatrices
 from modal.tracking.variation import Derivatives, variations
 
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -121,19 +119,3 @@ def test_damped_motion_has_the_rates_of_its_eigenvalues() -> None:
     found, exact = action_rates(motion(7, 0.2, damping=0.3))
     assert np.all(found.real < -0.05)
     assert_allclose(found, exact, rtol=1e-9)
-
-
-def test_stacked_matrices() -> None:
-    rng = np.random.default_rng(5)
-    n, here = 6, rng.random((6, 6)) < 0.4
-    rows, columns = np.nonzero(here)
-    pattern = Pattern(n, columns, np.searchsorted(rows, np.arange(n + 1)))
-    values = rng.standard_normal((3, 2, len(rows)))
-    X = rng.standard_normal((3, n, 4))
-    for k, found in enumerate(StackedMatrices.of(pattern, values)):
-        dense = np.zeros((3, n, n))
-        dense[:, rows, columns] = values[:, k]
-        assert_allclose(found.dense(), dense)
-        assert_allclose(found @ X, dense @ X, atol=1e-13)
-        assert_allclose(found.T @ X, dense.swapaxes(1, 2) @ X, atol=1e-13)
-        assert_allclose(found.norms(), np.linalg.norm(dense, axis=(1, 2)))
