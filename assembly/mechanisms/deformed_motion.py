@@ -16,6 +16,7 @@ finite deflection").
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,14 +24,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.bodies.balance import Energies, Momenta, Powers
-from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, K
+from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, K, frame_power
+from assembly.elements.moments import kinetic_energy, momenta
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
 from assembly.kinematics import unit_coefficients
 from assembly.linalg.combination import Pattern
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
-from assembly.mechanisms.energy import energies_of, momenta_of, power_on_masters, powers_of
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
@@ -208,17 +209,52 @@ class DeformedState:
     @cached_property
     def energies(self) -> Energies:
         """Kinetic energy and potentials."""
-        return energies_of(self)
+        m = self.motion
+        compliance, gravity = m.topology.compliance, m.dynamics.gravity
+        kinetic = weight = 0.0
+        for A, twist, r, R in self._in_motion():
+            kinetic += kinetic_energy(A, twist)
+            weight -= float(gravity @ (A[0, 0] * r + R @ A[0, 1:4]))
+        strain = self.bodies.strain_energy
+        strain += compliance.energy(m.state.t, self.rows.x[0])
+        return Energies(kinetic, float(strain), weight)
 
     @property
     def momenta(self) -> Momenta:
         """Momentum and angular momentum."""
-        return momenta_of(self)
+        linear, angular = np.zeros((2, 3))
+        for A, twist, r, R in self._in_motion():
+            p, h = (R @ part for part in momenta(A, twist))
+            linear, angular = linear + p, angular + h + np.cross(r, p)
+        return Momenta(linear, angular)
+
+    def _in_motion(self) -> Iterator[tuple[Array, Array, Array, Array]]:
+        """Moments, twist, origin and rotation of each body."""
+        pose = self.motion.state.pose
+        return zip(self.bodies.moments, self.bodies.twist, pose.r, pose.R, strict=True)
 
     @cached_property
     def powers(self) -> Powers:
-        """What loads, drives and dampers supply."""
-        return powers_of(self)
+        """What loads, drives and dampers supply.
+
+        Row k of the conditions acts on the bodies with −λ_k ∇x_k. Along the motion it has the power
+        −λ_k (ẋ_k − ∂x_k/∂t): of held conditions λ_k ∂x_k/∂t, which is zero but for drives. A spring
+        S on the deflection x of a drive stores ½ S x²; what is left of its power is the motor's. A
+        damper c of a drive takes c (q̇ + ẋ)², q̇ the rate of its law.
+        """
+        m = self.motion
+        compliance, t = m.topology.compliance, m.state.t
+        x, rate = self.rows.x[:2]
+        moved = np.zeros(len(x))  # ∂x/∂t
+        count = len(m.joints.rows)
+        moved[:count] = self.rows.slope.value * m.joints.rows.drift(self.rows.evaluated, t)
+        held = np.isin(np.arange(len(x)), m.held)
+        forces = np.where(held, self.multipliers, compliance.springs(t, x))
+        driven = forces[:count] @ moved[:count] + m._motors @ (moved - rate)
+        driven += compliance.parametric_power(t, x)
+        dampers = self.bodies.damping_power - compliance.dissipation(t, rate)
+        loads = m.joints.load_power(m.state, self.rows.carried, m._forces)
+        return Powers(loads, float(driven), float(dampers))
 
     @property
     def symmetries(self) -> Array:
@@ -238,7 +274,17 @@ class DeformedState:
         float
             W, of the absolute motion.
         """
-        return power_on_masters(self, force)
+        m = self.motion
+        power = float(force @ self.path[1, m.masters])
+        whole = np.zeros(m.size)
+        whole[m.masters] = force
+        inner = m.topology.offsets[1:-1]
+        bodies, twists = m.topology.bodies.values(), self.bodies.twist
+        parts = (np.split(x, inner) for x in (self.path[0], whole))
+        for body, u, own, twist in zip(bodies, *parts, twists, strict=True):
+            if np.any(own):
+                power += frame_power(body, u, own, twist)
+        return power
 
     def parts(self, exact: bool = True) -> dict[str, Array]:
         """The named matrices of the frozen system, as values on `sparsity`.

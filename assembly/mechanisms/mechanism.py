@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +28,6 @@ from assembly.mechanisms.elastic_reduction import ElasticReduction, frame_stiffn
 from assembly.mechanisms.first_order import FREE, first_order_parts
 from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joints import Joint
-from assembly.mechanisms.mechanism_system import MechanismSystem
 from assembly.mechanisms.naming import deflections_by_name, described, parts_in_words
 from assembly.mechanisms.reduced_parts import reduced_parts
 from assembly.mechanisms.topology import Topology
@@ -340,6 +340,44 @@ class Mechanism(TrimmedMechanism):
 
     def __str__(self) -> str:
         return described(self.name, self.topology)
+
+
+class MechanismSystem(FrozenSystem):
+    """The frozen system of a mechanism with large bodies, its matrices formed when they are used.
+
+    What sweeps the motion reads `mechanism` and `t` instead, and forms none.
+
+    Raises
+    ------
+    SingularPositionError
+        When the motion ends before t: the mechanism cannot be assembled, or loses rank.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        t: float,
+        transport: bool,
+        prestress: Prestress,
+        driven: bool | None,
+    ) -> None:
+        check_prestress(prestress)
+        mechanism.closure.reach(t)
+        self.mechanism, self.t, self.driven = mechanism, t, driven
+        self.transport, self.prestress = transport, prestress
+        self.parameters = dict(t=t)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("n", "dofs", "frame"):
+            elastic = self.mechanism.elastic(self.driven)
+            self.n, self.dofs, self.frame = len(elastic.masters), elastic.dofs, elastic.frame
+            return getattr(self, name)
+        if name not in ("parts", "Q", "rigid"):
+            raise AttributeError(name)
+        series = self.mechanism.freeze_many([self.t], self.transport, self.prestress, self.driven)
+        whole = series[0]
+        self.parts, self.Q, self.rigid = whole.parts, whole.Q, whole.rigid
+        return getattr(self, name)
 
 
 def _positive(period: float) -> float:

@@ -19,7 +19,7 @@ from assembly.arguments import as_numbers, shown
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.linalg.combination import Combination, within_range
-from assembly.system.null_chain import NullChain, build_null_chain
+from assembly.system.null_chain import NullChain, build_null_chain, null_fields
 
 PARTS = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 DAMPING_PARTS = ("C", "D")
@@ -292,7 +292,10 @@ class FrozenSystem:
 
         See docs/theory.md, "The two zero eigenvalues".
         """
-        return build_null_chain(self)
+        V = null_fields(self.rigid, self.M, self.stiffness, self.parts)
+        if V.shape[1] == 0:
+            return None
+        return build_null_chain(V, self.M, self.damping, self.stiffness, self.symmetric_stiffness)
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())

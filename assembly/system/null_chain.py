@@ -11,9 +11,9 @@ would need vᵀMv + (Cv)ᵀK⁺(Cv) = 0, a sum of a positive and a non-negative 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -22,10 +22,6 @@ import scipy.sparse as sp
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
 from assembly.types import Array, Index
-
-if TYPE_CHECKING:
-    from assembly.system.frozen import FrozenSystem
-
 
 Solve = Callable[[Array, bool], Array]  # of loads (n, p), with the transpose if True
 
@@ -101,55 +97,54 @@ class PinnedInverse:
         self.factor.destroy()
 
 
-def null_fields(system: FrozenSystem) -> Array:
-    """The combinations (n, m) of `system.rigid` that the total stiffness annihilates,
+def null_fields(
+    R: Array, M: sp.csr_matrix, stiffness: sp.csr_matrix, parts: Mapping[str, Any]
+) -> Array:
+    """The combinations (n, m) of rigid fields R that the total stiffness annihilates,
     mass-orthonormal.
     """
-    R = system.rigid
     if R.shape[1] == 0:
         return R
-    gram = R.T @ (system.M @ R)
+    gram = R.T @ (M @ R)
     R = R @ la.inv(la.cholesky(gram, lower=False))
-    _, _, Zt = la.svd(system.stiffness @ R, full_matrices=False)
+    _, _, Zt = la.svd(stiffness @ R, full_matrices=False)
     candidates = R @ Zt.T
-    residual = np.linalg.norm(system.stiffness @ candidates, axis=0)
-    bound = ELASTIC_TOLERANCE * np.linalg.norm(abs(system.K) @ abs(candidates), axis=0)
+    residual = np.linalg.norm(stiffness @ candidates, axis=0)
+    K = parts["K"].tocsr()
+    bound = ELASTIC_TOLERANCE * np.linalg.norm(abs(K) @ abs(candidates), axis=0)
     for name in ("K_epsilon", "K_omega2", "K_G", "K_D", "K_transport"):
-        bound += MOTION_TOLERANCE * np.linalg.norm(system.parts[name] @ candidates, axis=0)
+        bound += MOTION_TOLERANCE * np.linalg.norm(parts[name] @ candidates, axis=0)
     return np.asarray(candidates[:, residual <= bound])
 
 
-def build_null_chain(system: FrozenSystem) -> NullChain | None:
-    """The chains of one instant, or None when no rigid field is in the null space of its stiffness.
+def build_null_chain(
+    V: Array, M: sp.csr_matrix, C: sp.csr_matrix, stiffness: sp.csr_matrix, symmetric: bool
+) -> NullChain:
+    """The chains of one instant on the null space V of its stiffness; C with damping.
 
-    Raises SingularSystemError when the stiffness has more zeros than `system.rigid` explains.
+    Raises SingularSystemError when the stiffness has more zeros than V explains.
     """
-    V = null_fields(system)
-    if V.shape[1] == 0:
-        return None
-    if system.symmetric_stiffness:
-        chained = _chained(V, V, system.damping)
-        loads = system.damping @ chained[0], system.damping.T @ chained[1]
-        if not any(_is_felt(load, system.damping, V) for load in loads):
-            return _chains(system, V, V, chained, lambda r, transposed: np.zeros_like(r))
-        structure: Structure = "symmetric"
-    else:
-        structure = "general"
-    inverse = PinnedInverse(system.stiffness, V, structure)
+    if symmetric:
+        chained = _chained(V, V, C)
+        loads = C @ chained[0], C.T @ chained[1]
+        if not any(_is_felt(load, C, V) for load in loads):
+            return _chains(M, C, V, V, chained, lambda r, transposed: np.zeros_like(r))
+    structure: Structure = "symmetric" if symmetric else "general"
+    inverse = PinnedInverse(stiffness, V, structure)
     try:
         W = V
-        if structure == "general":
+        if not symmetric:
             W = inverse.left_null()
-            W = W @ la.inv(la.cholesky(W.T @ (system.M @ W), lower=False))
-        return _chains(system, V, W, _chained(V, W, system.damping), inverse.solve)
+            W = W @ la.inv(la.cholesky(W.T @ (M @ W), lower=False))
+        return _chains(M, C, V, W, _chained(V, W, C), inverse.solve)
     finally:
         inverse.destroy()
 
 
 def _chains(
-    system: FrozenSystem, V: Array, W: Array, chained: tuple[Array, Array], solve: Solve
-) -> NullChain:
-    C, M = system.damping, system.M
+    M: sp.csr_matrix, C: sp.csr_matrix, V: Array, W: Array, chained: tuple[Array, Array],
+    solve: Solve,
+) -> NullChain:  # fmt: skip
     right = _chain(V, chained[0], solve, C, M, transposed=False)
     left = _chain(W, chained[1], solve, C, M, transposed=True)
     if not (np.all(np.isfinite(right)) and np.all(np.isfinite(left))):

@@ -223,7 +223,7 @@ def _with_found_null_space(
 def _completed(system: FrozenSystem) -> FrozenSystem | None:
     """The system with the whole null space of its stiffness; None where it knows that already."""
     completed = with_null_space(system)
-    known = null_fields(system).shape[1]
+    known = null_fields(system.rigid, system.M, system.stiffness, system.parts).shape[1]
     return completed if completed is not None and completed.rigid.shape[1] > known else None
 
 

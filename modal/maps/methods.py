@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
-from assembly.mechanisms.mechanism_system import MechanismSystem
+from assembly.mechanisms.mechanism import MechanismSystem
 from modal.maps.every_mode import judged, on_all_modes
 from modal.maps.grid import Grid, named
 from modal.maps.store import Prints, Slices

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from assembly.errors import AccuracyError
-from assembly.mechanisms.mechanism import LARGE_BODY, Mechanism
-from assembly.mechanisms.mechanism_system import MechanismSystem
+from assembly.mechanisms.mechanism import LARGE_BODY, Mechanism, MechanismSystem
 from modal.periodic.chart_motion import Motion, Motions
 from modal.reduction.body_motion import BodyMotion, body_space
 from modal.reduction.link_instants import LinkPoints

@@ -283,7 +283,7 @@ def _box(forms: Forms) -> Box:
 
 def _is_resisted(system: FrozenSystem, forms: Forms) -> bool:
     """Whether the symmetric stiffness is positive definite, but for rigid motions at zero."""
-    V = null_fields(system)
+    V = null_fields(system.rigid, system.M, system.stiffness, system.parts)
     if V.shape[1] == 0:
         return is_definite(forms.symmetric)
     free = np.setdiff1d(np.arange(system.n), pinned_dofs(V))

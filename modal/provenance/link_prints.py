@@ -10,8 +10,7 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.bodies.reduced import ReducedBody, fixed_operators
-from assembly.mechanisms.mechanism import Mechanism
-from assembly.mechanisms.mechanism_system import MechanismSystem
+from assembly.mechanisms.mechanism import Mechanism, MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from assembly.system.frozen import FrozenSystem
 from modal.reduction.link_space import LinkLoads, link_loads

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assembly.errors import AccuracyError
-from assembly.mechanisms.mechanism import Mechanism
-from assembly.mechanisms.mechanism_system import MechanismSystem
+from assembly.mechanisms.mechanism import Mechanism, MechanismSystem
 from assembly.system.frozen_series import FrozenSeries
 from assembly.types import Inexact
 from modal.reduction.link_instants import LinkInstants, LinkPoints

@@ -19,8 +19,7 @@ from assembly.bodies.body import Body
 from assembly.bodies.reduced import ReducedBody
 from assembly.errors import AccuracyError, SingularSystemError
 from assembly.mechanisms.elastic_reduction import ALL_UNITS, PLANAR_UNITS
-from assembly.mechanisms.mechanism import Mechanism
-from assembly.mechanisms.mechanism_system import MechanismSystem
+from assembly.mechanisms.mechanism import Mechanism, MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from assembly.system.frozen import FrozenSystem
 from modal.reduction.affine import Freeze, Point

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
-from assembly.mechanisms.mechanism import LARGE_BODY
-from assembly.mechanisms.mechanism_system import MechanismSystem
+from assembly.mechanisms.mechanism import LARGE_BODY, MechanismSystem
 from assembly.system.frozen import FrozenSystem
 from modal.reduction.body_motion import BodyMotion, body_space
 from modal.reduction.link_motion import LinkMotion

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.mechanisms.mechanism_system import MechanismSystem
+from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism
 from modal.provenance.link_prints import LinkProbe
 from modal.provenance.same_model import drawn_prints

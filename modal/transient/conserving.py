@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.errors import ConvergenceError
 from modal.transient.integrators.stages import Stages, State
-from modal.transient.newton import Force, Newton
+from modal.transient.newton import Force, Newton, backwards, predicted
 from modal.types import Array
 
 BALANCED = 1e-10  # of the largest part of the energy: the error that a step may leave
@@ -32,74 +31,67 @@ RESTING = 1e-12
 
 
 class EnergyMomentum(Newton):
-    """`State.carried`: accelerations of the last two midpoints, and the energy of the balance."""
+    """`State.carried`: the last three midpoints, the energy of the balance, the step's length."""
 
     order = 2
-    ITERATIONS = 24
-    TOLERANCE = 1e-10
 
     def __init__(self, model: Any, load: Force) -> None:
         super().__init__(model, load)
         self._mass: sp.csr_matrix | None = None
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
-        """The state at t, with its acceleration and its energy."""
-        a = self.acceleration(t, q, v)
-        return State(q, v, np.concatenate([a, a, [self.ended(t, q, v).energies.total]]))
+        """The state at t, with midpoints before it and its energy."""
+        middles = backwards(q, v, self.acceleration(t, q, v), (0.5 * h, 1.5 * h, 2.5 * h))
+        return State(q, v, np.concatenate([*middles, [self.ended(t, q, v).energies.total, h]]))
 
     def _step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
         q, v, n = state.q, state.v, len(state.q)
-        a, earlier, before = state.carried[:n], state.carried[n:-1], state.carried[-1]
-        middle, end = t + 0.5 * h, t + h
-        force = self.load(middle)
-        vm, alpha, last, fresh = v + 0.5 * h * (2.0 * a - earlier), 0.0, np.inf, False
-        self.renew_for(h)
-        for _ in range(self.ITERATIONS):
-            am = (2.0 / h) * (vm - v)
-            at = self.state(middle, q + 0.5 * h * vm, vm, am)
-            fresh = fresh or self.factor is None
+        *middles, (start, _) = np.split(state.carried, (n, 2 * n, 3 * n))
+        middle, end, force = t + 0.5 * h, t + h, self.load(t + 0.5 * h)
+        work, balanced, alpha, last = np.zeros(3), False, 0.0, 0.0
+
+        def correction(vm: Array) -> tuple[Array, float]:
+            nonlocal work, balanced, alpha, last
+            at = self.state(middle, q + 0.5 * h * vm, vm, (2.0 / h) * (vm - v))
             factor = self.factor or self.factorize(at, h)
+            assert self._mass is not None
             work = h * self.powers(at, force)
-            unbalanced = force - at.residual
-            d, more, gap, scale = None, 0.0, 0.0, 1.0
-            if not np.any(work[:2]):
-                energies = self.ended(end, q + h * vm, 2.0 * vm - v).energies
-                scale = abs(energies.kinetic) + abs(energies.strain) + abs(energies.gravity)
-                d = self._direction(vm, at.symmetries)
-                push = h * float(vm @ d)
-                unbalanced = unbalanced + alpha * d
-                # Where forces are still out of balance, their work is part of the difference.
-                gap = energies.total - before - float(work[2]) + h * float(vm @ unbalanced)
-                if push > RESTING * h * scale:
-                    more = -gap / push
-                    unbalanced = unbalanced + more * d
+            q_new, v_new, balanced = q + h * vm, 2.0 * vm - v, not np.any(work[:2])
+            d = self._direction(vm, at.symmetries)
+            unbalanced = force - at.residual + alpha * d
             change = np.asarray(factor.solve(unbalanced))
-            size = h * float(np.linalg.norm(change))
-            if not np.isfinite(size):
-                break
-            vm, alpha = vm + change, alpha + more
-            q_new, v_new = q + h * vm, 2.0 * vm - v
-            moved = float(np.linalg.norm(q_new)) + h * float(np.linalg.norm(v_new))
-            settled = size <= self.TOLERANCE * moved or size == 0.0
-            if settled and (abs(gap) <= BALANCED * scale or more == 0.0):
-                stages = Stages(
-                    np.array([0.5]), np.ones(1), (q + 0.5 * h * vm)[None], vm[None], work
-                )
-                due = before + float(work[2])
-                if d is None:
-                    due = self.ended(end, q_new, v_new).energies.total
-                carried = np.concatenate([(2.0 / h) * (vm - v), a, [due]])
-                return State(q_new, v_new, carried), stages
-            if size > self.SLOW * last and not settled:
-                if fresh and size > last:
-                    break
-                self.destroy()
+            size, gap = float(np.linalg.norm(change)), 0.0
+            if balanced:
+                ended = self.ended(end, q_new, v_new)
+                energies, by_force = ended.energies, np.asarray(factor.solve(d))
+                largest = abs(energies.kinetic) + abs(energies.strain) + abs(energies.gravity)
+                # The energy's derivatives by v_m. Its second ones are those of the matrix.
+                slope = h * ended.residual + 2.0 * (self._mass @ v_new)
+                gained = float((slope + h * unbalanced) @ change)
+                push = float((slope + 2.0 * h * unbalanced) @ by_force)
+                gap = energies.total - start - float(work[2]) + gained
+                # Far from the solution the gap is that of the forces still out of balance.
+                near = alpha != 0.0 or (size < last and abs(gained) < abs(gap))
+                if abs(push) <= RESTING * h * largest:
+                    gap = 0.0
+                elif near and h * abs(gap) < abs(push):  # not a force that stops the motion
+                    change, alpha = change - (gap / push) * by_force, alpha - gap / push
+                gap /= BALANCED * largest
             last = size
-        raise ConvergenceError("Newton's method does not converge")
+            return change, max(h * self.size(change, q_new, h * v_new), abs(gap))
+
+        self.renew_for(h)
+        vm = self.corrected((2.0 / h) * (predicted(*middles) - q), correction)
+        q_new, v_new, q_m = q + h * vm, 2.0 * vm - v, q + 0.5 * h * vm
+        stages = Stages(np.array([0.5]), np.ones(1), q_m[None], vm[None], work)
+        due = start + float(work[2])
+        if not balanced:
+            due = self.ended(end, q_new, v_new).energies.total
+        return State(q_new, v_new, np.concatenate([q_m, *middles[:2], [due, h]])), stages
 
     def matrix(self, at: Any, h: float) -> sp.csr_matrix:
         """That of Newton's method for v_m; its mass also gives the direction of α d."""
-        M, C, K = at.tangents()
+        M, C, K = at.tangents(False)
         self._mass = M
         return (2.0 / h) * M + C + (0.5 * h) * K
 
@@ -114,7 +106,9 @@ class EnergyMomentum(Newton):
         return momentum
 
     def change_step(self, t: float, state: State, new: float) -> State:
-        """The accelerations start anew, as a guess; nothing else depends on the step's length."""
-        n = len(state.q)
-        a, balance = state.carried[:n], state.carried[-1:]
-        return State(state.q, state.v, np.concatenate([a, a, balance]))
+        """The parabola through the last midpoints, at midpoints of steps of the new length."""
+        n, (start, h) = len(state.q), state.carried[-2:]
+        middles = np.array([0.5, 1.5, 2.5])
+        moved = np.vander(new / h * middles) @ np.linalg.inv(np.vander(middles))
+        points = moved @ state.carried[:-2].reshape(3, n)
+        return State(state.q, state.v, np.append(points, [start, new]))

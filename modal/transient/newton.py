@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,12 +36,27 @@ def _guess(name: str, near: Any) -> dict[str, Array]:
     return {} if path is None else {name: path[0]}
 
 
+def backwards(q: Array, v: Array, a: Array, times: Sequence[float]) -> list[Array]:
+    """Displacements at times before a start, s, of constant acceleration."""
+    return [q - s * v + 0.5 * s * s * a for s in times]
+
+
+def predicted(last: Array, before: Array, earlier: Array) -> Array:
+    """The next of three displacements in which forces were balanced, on a parabola.
+
+    Velocities are left out, and displacements at other instants: those of modes that the step does
+    not resolve change their sign at every step.
+    """
+    return 3.0 * (last - before) + earlier
+
+
 class Newton:
     """Newton's method in the steps of a model with `displaced`."""
 
-    ITERATIONS = 12
-    TOLERANCE = 1e-10  # of a Newton step, against the displacement of a step
-    SLOW = 0.2  # ratio of two Newton steps from which the step matrix is formed again
+    ITERATIONS = 24
+    TOLERANCE = 1e-10  # of the error that a step leaves, against the displacement
+    TANGENT = 2  # iterations in whose time a new step matrix is formed and used
+    TRUSTED = 0.01  # least rate of corrections: works of a step are those before the last one
 
     def __init__(self, model: Any, load: Force) -> None:
         self.model, self.load = model, load
@@ -68,7 +83,8 @@ class Newton:
         """The state that a step ends with: for its energies and momenta."""
         kept = self._ended
         if kept is None or kept[0] is not q or kept[1] is not v:
-            state = self.model.displaced(t, q, v, np.zeros_like(q), near=self._near)
+            near = self._near if kept is None else kept[2]
+            state = self.model.displaced(t, q, v, np.zeros_like(q), near=near)
             kept = self._ended = (q, v, state)
         return kept[2]
 
@@ -92,6 +108,31 @@ class Newton:
                 partial=state.q,
             ) from fault
 
+    def size(self, change: Array, q: Array, moved: Array) -> float:
+        """Of a change against TOLERANCE of the displacements and their change in a step."""
+        size, scale = float(np.linalg.norm(change)), np.linalg.norm(q) + np.linalg.norm(moved)
+        return size / (self.TOLERANCE * float(scale or size)) if size else 0.0
+
+    def corrected(self, x: Array, correction: Callable[[Array], tuple[Array, float]]) -> Array:
+        """The root x of the equations of a step, by Newton's method.
+
+        correction: of x, with its size in units of what may be left. A correction θ times the one
+        before leaves θ/(1 − θ) of its size. The matrix is formed again where the corrections at
+        this rate take longer than a new one.
+        """
+        last = 0.0
+        for _ in range(self.ITERATIONS):
+            change, size = correction(x)
+            if not np.isfinite(size):
+                break
+            x, rate = x + change, min(max(size / last, self.TRUSTED), 1.0) if last else 1.0
+            if size <= 1.0 or size * rate <= 1.0 - rate:
+                return x
+            if last and size * rate**self.TANGENT > 1.0:
+                self.destroy()
+            last = size
+        raise ConvergenceError("Newton's method does not converge")
+
     @abstractmethod
     def _step(self, t: float, h: float, state: State) -> tuple[State, Stages]: ...
 
@@ -109,6 +150,7 @@ class Newton:
     def memory(self) -> dict[str, Array]:
         """What the next step takes from earlier ones besides the state, as arrays."""
         out = _guess("near", self._near)
+        out |= _guess("ended", self._ended[2] if self._ended else None)
         if self.factor is not None:
             *at, guess = self._made_at
             out |= _guess("guess", guess) | {
@@ -123,7 +165,9 @@ class Newton:
             self._near = _Near.of(memory, "guess")
             at = self.state(float(memory["t"]), memory["q"], memory["v"], memory["a"])
             self.factorize(at, float(memory["h"]))
-        self._near = _Near.of(memory, "near")
+        self._near, ended = _Near.of(memory, "near"), _Near.of(memory, "ended")
+        if ended:
+            self._ended = (np.zeros(0), np.zeros(0), ended)
 
     def renew_for(self, h: float) -> None:
         """Drop the matrix where it belongs to another step length."""

@@ -18,19 +18,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.errors import ConvergenceError, InputError
+from assembly.errors import InputError
 from modal.transient.integrators.generalized_alpha import AlphaParameters
 from modal.transient.integrators.stages import Stages, State
 from modal.transient.loads import InertiaLoads
 from modal.transient.loads import Load as LoadLike
-from modal.transient.newton import Force, Newton
+from modal.transient.newton import Force, Newton, backwards, predicted
 from modal.types import Array
 
 WORKS = ("load_work", "drive_work", "damper_work")
 
 
 class NonlinearAlpha(Newton, AlphaParameters):
-    """`State.carried`: A, a, and the powers (3,) of loads, drives and dampers.
+    """`State.carried`: A, a, the powers (3,) of loads, drives and dampers, and the last two q.
 
     rho_infinity: spectral radius at infinite frequency, 0 to 1; 1 damps nothing.
     """
@@ -48,47 +48,41 @@ class NonlinearAlpha(Newton, AlphaParameters):
         ahead, A = (self.alpha_m - self.alpha_f) * h, a
         if ahead:
             A = self.acceleration(t + ahead, q + ahead * v + 0.5 * ahead**2 * a, v + ahead * a)
-        return State(q, v, np.concatenate([A, a, powers]))
+        return State(q, v, np.concatenate([A, a, powers, *backwards(q, v, a, (h, 2.0 * h))]))
 
     def _step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
         am, af, beta, gamma = self.alpha_m, self.alpha_f, self.beta, self.gamma
         q, v, n = state.q, state.v, len(state.q)
-        A, a, before = np.split(state.carried, (n, 2 * n))
-        A_new, last, fresh = A.copy(), np.inf, False
-        force = self.load(t + h)
-        self.renew_for(h)
-        for _ in range(self.ITERATIONS):
+        A, a, powers, *earlier = np.split(state.carried, (n, 2 * n, 2 * n + 3, 3 * n + 3))
+        force, at = self.load(t + h), None
+
+        def motion(A_new: Array) -> tuple[Array, Array, Array]:
             a_new = ((1.0 - am) * A_new + am * A - af * a) / (1.0 - af)
             q_new = q + h * v + h * h * ((0.5 - beta) * A + beta * A_new)
-            v_new = v + h * ((1.0 - gamma) * A + gamma * A_new)
+            return q_new, v + h * ((1.0 - gamma) * A + gamma * A_new), a_new
+
+        def correction(A_new: Array) -> tuple[Array, float]:
+            nonlocal at
+            q_new, v_new, a_new = motion(A_new)
             at = self.state(t + h, q_new, v_new, a_new)
-            fresh = fresh or self.factor is None
             factor = self.factor or self.factorize(at, h)
             change = np.asarray(factor.solve(force - at.residual))
-            size = beta * h * h * float(np.linalg.norm(change))
-            if not np.isfinite(size):
-                break
-            A_new = A_new + change
-            scale = float(np.linalg.norm(q_new)) + h * float(np.linalg.norm(v_new))
-            if size <= self.TOLERANCE * scale or size == 0.0:
-                q_new = q + h * v + h * h * ((0.5 - beta) * A + beta * A_new)
-                v_new = v + h * ((1.0 - gamma) * A + gamma * A_new)
-                a_new = ((1.0 - am) * A_new + am * A - af * a) / (1.0 - af)
-                middle = 0.5 * (q + q_new), 0.5 * (v + v_new)
-                powers = self.powers(at, force)
-                work = 0.5 * h * (before + powers)
-                stages = Stages(np.array([0.5]), np.ones(1), middle[0][None], middle[1][None], work)
-                return State(q_new, v_new, np.concatenate([A_new, a_new, powers])), stages
-            if size > self.SLOW * last:
-                if fresh and size > last:
-                    break
-                self.destroy()
-            last = size
-        raise ConvergenceError("Newton's method does not converge")
+            return change, beta * h * h * self.size(change, q_new, h * v_new)
+
+        self.renew_for(h)
+        ahead = predicted(q, *earlier) - q - h * v
+        A_new = self.corrected((ahead / (h * h) - (0.5 - beta) * A) / beta, correction)
+        q_new, v_new, a_new = motion(A_new)
+        after = self.powers(at, force)
+        middle = 0.5 * (q + q_new), 0.5 * (v + v_new)
+        work = 0.5 * h * (powers + after)
+        stages = Stages(np.array([0.5]), np.ones(1), middle[0][None], middle[1][None], work)
+        carried = np.concatenate([A_new, a_new, after, q, earlier[0]])
+        return State(q_new, v_new, carried), stages
 
     def matrix(self, at: Any, h: float) -> sp.csr_matrix:
         """That of Newton's method for the accelerations A₁."""
-        M, C, K = at.tangents()
+        M, C, K = at.tangents(False)
         inertia = (1.0 - self.alpha_m) / (1.0 - self.alpha_f)
         return inertia * M + self.gamma * h * C + self.beta * h * h * K
 

@@ -15,7 +15,6 @@ from assembly import FrozenSystem
 from assembly.errors import AccuracyError, ConvergenceError
 from assembly.gallery import block
 from assembly.linalg.factorization import Factorization
-from assembly.system.null_chain import build_null_chain
 from modal import solve
 from modal.eigen import mode_count
 from modal.eigen.mode_count import certified, inertia_count
@@ -268,7 +267,7 @@ def test_the_circle_keeps_away_from_the_zeros(monkeypatch: pytest.MonkeyPatch) -
     C, K = (turn @ A @ turn.T for A in (C, K))
     system = FrozenSystem(M=M, D=0.5 * (C + C.T), K=0.5 * (K + K.T), rigid=turn[:, :3])
     target = 1j * brentq(lambda t: 1.01 * abs(lam[5] - 1j * t) - t, 1.0, 3.0, xtol=1e-15)
-    chain = build_null_chain(system)
+    chain = system.null_chain
     assert chain is not None and chain.count == 6
     found = solve_dense(Quadratic(system), chain).nearest(target)
     assert certified(Quadratic(system), chain, 3, target, always(found)) is found

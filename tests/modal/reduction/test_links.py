@@ -17,7 +17,7 @@ import assembly
 import modal
 from assembly.gallery import solid_slider_crank
 from assembly.mechanisms import mechanism as mechanisms
-from assembly.mechanisms.mechanism_system import MechanismSystem
+from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from modal.reduction.full_order import full_order_modes, random_shapes
 from modal.reduction.link_basis import LinkBasis

@@ -9,6 +9,7 @@ import assembly
 import modal
 from modal.transient import stepping
 from modal.transient.integrators.stages import Stages, State
+from modal.transient.nonlinear import NonlinearAlpha
 
 
 def two_links() -> assembly.Mechanism:
@@ -28,31 +29,38 @@ def two_links() -> assembly.Mechanism:
     )
 
 
-@pytest.mark.slow
-def test_a_refused_step_is_that_of_two_halves() -> None:
-    """From rest, 8 ms: generalised-α refused its first step, and takes those of 4 ms."""
-    machine = two_links()
-    rest = (np.zeros(machine.freeze(0.0).n),) * 2
-    whole, halves = (
-        modal.integrate(machine, (0.0, 8e-3), rest, nonlinear=True, step=h) for h in (8e-3, 4e-3)
-    )
-    assert whole.sizes["time"] == 2
-    np.testing.assert_allclose(
-        whole.displacement.values[-1], halves.displacement.values[-1], rtol=1e-9, atol=1e-15
-    )
-    assert float(whole.energy_defect[-1]) == pytest.approx(float(halves.energy_defect[-1]))
+# Rotations of the ends of both links at 1.04 s by steps of 1 ms: generalised-α and energy-momentum
+# steps agree to 2e-6 rad. 8 ms do not resolve the first bending vibration, of 9 ms.
+ENDS = (-0.172126, -0.206886)
 
 
 @pytest.mark.slow
-def test_divided_energy_momentum_steps_keep_the_energy() -> None:
-    """The step at 48 ms failed: the energy of the start stays to the end of it."""
+@pytest.mark.parametrize("method, close", [("generalized-alpha", 0.02), ("energy-momentum", 0.07)])
+def test_two_links_pass_their_turning_points(method: str, close: float) -> None:
+    """From rest, 8 ms: steps of either method were refused, divided, or did not end."""
     machine = two_links()
     rest = (np.zeros(machine.freeze(0.0).n),) * 2
     out = modal.integrate(
-        machine, (0.0, 0.056), rest, nonlinear=True, step=8e-3, method="energy-momentum"
+        machine, (0.0, 1.04), rest, nonlinear=True, step=8e-3, method=method, probes=[0, 13]
     )
-    assert out.sizes["time"] == 8
-    assert np.ptp(out.energy.values) < 1e-8 * np.abs(out.gravity_energy.values).max()
+    assert out.sizes["time"] == 131
+    np.testing.assert_allclose(out.displacement.values[-1], ENDS, rtol=close)
+    largest = np.abs(out.gravity_energy.values).max()
+    if method == "energy-momentum":
+        assert np.ptp(out.energy.values) < 1e-8 * largest
+
+
+def test_a_step_of_soft_links_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Newton's corrections may grow while links that have been stretched find their length."""
+
+    def divided(*arguments: object) -> State:
+        raise AssertionError("a step is divided")
+
+    machine = two_links()
+    rest = (np.zeros(machine.freeze(0.0).n),) * 2
+    monkeypatch.setattr(NonlinearAlpha, "change_step", divided)
+    out = modal.integrate(machine, (0.0, 0.016), rest, nonlinear=True, step=8e-3)
+    assert out.sizes["time"] == 3
 
 
 class Exponential:
