@@ -127,19 +127,20 @@ class _Decoupling:
         middle = len(size) // 2
         return bool(size[middle - len(size) // 8 : middle + len(size) // 8].max() <= TAIL * size[0])
 
-    def _transformed(self) -> Complex:
-        """B (m, N, N)."""
+    def _transformed(self, A: Array, shift: float = 0.0) -> Complex:
+        """B (m, N, N) by the polynomial through X, from A (m, N, N) a `shift` of a part later."""
         count = len(self.X)
         waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
         waves[count // 2] = 0.0
-        rate = np.fft.ifft(waves[:, None, None] * np.fft.fft(self.X, axis=0), axis=0)
-        return np.asarray(np.linalg.solve(self.X, self.A @ self.X - rate))
+        terms = _shifted(np.fft.fft(self.X, axis=0), shift)
+        X, rate = np.fft.ifft(terms, axis=0), np.fft.ifft(waves[:, None, None] * terms, axis=0)
+        return np.asarray(np.linalg.solve(X, A @ X - rate))
 
     def settle(self) -> bool:
         """Reduce the coupling of the groups until it does not matter; whether that succeeded."""
         before = np.inf
         for _ in range(ROUNDS):
-            self.B = self._transformed()
+            self.B = self._transformed(self.A)
             values, V, inverse = self._diagonal()
             E = inverse @ self._off(self.B) @ V
             apart = values[:, :, None] - values[:, None, :]
@@ -171,15 +172,9 @@ class _Decoupling:
         first order, and to second order its square over the phase of its waves in a period.
         """
         count = len(self.X)
-        waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)[:, None, None]
-        half = np.exp(waves * self.period / (2 * count))
-        # The highest wave is a cosine: zero halfway.
-        half[count // 2] = waves[count // 2] = 0.0
-        terms = half * np.fft.fft(self.X, axis=0)
-        X, rate = np.fft.ifft(terms, axis=0), np.fft.ifft(waves * terms, axis=0)
         A = self.model.many(self.start + self.period * (np.arange(count) + 0.5) / count)
-        B = np.fft.ifft(half * np.fft.fft(self.B, axis=0), axis=0)
-        difference = (np.linalg.solve(X, A @ X - rate) - B) * self.period
+        B = np.fft.ifft(_shifted(np.fft.fft(self.B, axis=0), 0.5), axis=0)
+        difference = (self._transformed(A, 0.5) - B) * self.period
         self.unresolved = np.linalg.norm(difference.mean(axis=0), axis=0)
         self.unresolved += np.linalg.norm(difference, axis=(1, 2)).mean() ** 2 / (np.pi * count)
         values = self._diagonal()[0].imag
@@ -295,6 +290,14 @@ class _Decoupling:
         )  # fmt: skip
         known = np.isfinite(modes.error)
         return group.orbits(modes.logs / self.period, self.period, known)
+
+
+def _shifted(terms: Complex, shift: float) -> Complex:
+    """Fourier terms (m, N, N) of values a `shift` of a part later; the highest wave is a cosine."""
+    count = len(terms)
+    turns = np.exp(2j * np.pi * shift * np.fft.fftfreq(count))
+    turns[count // 2] = np.cos(np.pi * shift)
+    return np.asarray(turns[:, None, None] * terms)
 
 
 def _followed(values: Complex) -> tuple[Index, Index]:

@@ -15,7 +15,6 @@ from modal.types import Array
 Matrix: TypeAlias = "sp.csr_matrix | OnPattern | BlockMatrix"
 Factor: TypeAlias = "BandFactor | DenseFactor | Factorization"
 
-DENSE = 64  # below this LAPACK beats the overhead of a sparse solve
 SAMPLED = 61  # one of so many entries is compared first
 KEPT = 3  # a step-doubling controller alternates between h and h/2
 
@@ -51,7 +50,7 @@ def factorized(S: Matrix) -> Factor:
         return BlockMatrix.single(S).factorized()
     if isinstance(S, BlockMatrix):
         return S.factorized()
-    return DenseFactor(S.toarray()) if S.shape[0] <= DENSE else Factorization(S, "general")
+    return Factorization(S, "general")
 
 
 def _same(A: Matrix, B: Matrix) -> bool:
