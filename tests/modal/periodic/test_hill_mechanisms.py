@@ -144,11 +144,11 @@ def test_unfinished_chart_is_continued(tmp_path: Path, monkeypatch: pytest.Monke
     computed = []
     multipliers = Panel.multipliers
 
-    def counted(self: Panel, point: Any, period: float, speed: float) -> Any:
+    def counted(self: Panel, point: Any, *options: Any) -> Any:
         computed.append(tuple(point))
         if len({p for p in computed}) > 9:
             raise KeyboardInterrupt
-        return multipliers(self, point, period, speed)
+        return multipliers(self, point, *options)
 
     store = tmp_path / "chart.zarr"
     monkeypatch.setattr(Panel, "multipliers", counted)
