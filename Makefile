@@ -83,6 +83,10 @@ types: setup  ## check the types with mypy
 docs: setup  ## build the manual into docs/_build
 	@$(call needs,sphinx myst_parser furo sphinx_gallery,docs)
 	$(python) -m sphinx -q -W --keep-going docs docs/_build
+	@tools/browser
+	@$(call needs,playwright,browser)
+	$(python) tools/figure_pictures.py docs/_build/_images
+	$(python) tools/explorer_pictures.py docs/_build/_images
 
 bench: setup  ## measure what the README claims
 	@$(call needs,ross,bench)

@@ -19,7 +19,8 @@ import scipy.linalg as la
 
 import modal
 from assembly.system.frozen import FrozenSystem
-from studies.rotating_bar.bar import EXCITATION, frozen, model
+from studies.rotating_bar.bar import PAPER as BAR
+from studies.rotating_bar.bar import frozen, model
 
 ELEMENTS = (5, 10, 15, 20, 25)
 FORCE = 1000.0
@@ -41,7 +42,7 @@ class Way:
 
     def run(self, system: FrozenSystem, duration: float) -> np.ndarray:
         """Displacements at the end, m."""
-        tip = modal.Harmonic(at=system.n - 1, amplitude=FORCE, angular_frequency=EXCITATION)
+        tip = modal.Harmonic(at=system.n - 1, amplitude=FORCE, angular_frequency=BAR.excitation)
         response = modal.integrate(
             system, (0.0, duration), None, self.formalism, method=self.method, step=self.step,
             loads=[tip, modal.InertiaLoads()], probes="all", every=10**9,
@@ -54,8 +55,8 @@ def exact(system: FrozenSystem, t: float) -> np.ndarray:
     squares, modes = la.eigh(system.stiffness.toarray(), system.M.toarray())
     omega = np.sqrt(squares)
     constant = (modes.T @ system.Q) / squares * (1.0 - np.cos(omega * t))
-    push = modes[-1] * FORCE / (squares - EXCITATION**2)
-    forced = push * (np.sin(EXCITATION * t) - EXCITATION / omega * np.sin(omega * t))
+    push = modes[-1] * FORCE / (squares - BAR.excitation**2)
+    forced = push * (np.sin(BAR.excitation * t) - BAR.excitation / omega * np.sin(omega * t))
     return np.asarray(modes @ (constant + forced))
 
 

@@ -35,7 +35,7 @@ import modal
 from assembly.mechanisms.mechanism import Mechanism
 from modal.transient.equations import SecondOrderModel
 from studies import slider_crank
-from studies.slider_crank.study import SpeedFamily
+from studies.slider_crank.machine import SpeedFamily
 
 ROOT = Path(__file__).parents[1]
 

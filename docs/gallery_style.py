@@ -4,7 +4,7 @@ from typing import Any
 
 import matplotlib
 
-from studies.figures.style import RC
+from studies.figures.drawing import RC
 
 
 def reset(gallery_conf: dict[str, Any], name: str) -> None:

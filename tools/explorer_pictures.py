@@ -1,12 +1,14 @@
 """Take the pictures of the manual's page on exploring: docs/images/explorer-*.png.
 
-    python tools/explorer_pictures.py
+    python tools/explorer_pictures.py [FOLDER]
 
-Needs a browser (tools/browser) and playwright (pip install "frozen-motion[browser]").
+`make docs` takes them again for the manual that it builds. Needs a browser (tools/browser) and
+playwright (pip install "frozen-motion[browser]").
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -19,9 +21,9 @@ sys.path.insert(0, str(ROOT))
 import modal  # noqa: E402
 from studies.rotating_blade.study import beam_model  # noqa: E402
 from studies.slider_crank.machine import model  # noqa: E402
-from tests.support.browser import browser, opened  # noqa: E402
+from tests.support.browser import NAMES, browser, opened  # noqa: E402
 
-IMAGES = ROOT / "docs" / "images"
+IMAGES = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images"
 WIDE = {"viewport": {"width": 1180, "height": 860}}
 PHONE = {"viewport": {"width": 390, "height": 760}, "device_scale_factor": 1.5, "is_mobile": True}
 POINT = (
@@ -53,6 +55,9 @@ def main() -> None:
         "phone": ((0, 12, 2), {**PHONE, "color_scheme": "light"}),
         "phone-dark": ((1, 35 * 41 + 8, None), {**PHONE, "color_scheme": "dark"}),
     }
+    if not any(map(shutil.which, NAMES)):
+        print("no browser: the manual has the pictures of the repository")
+        return
     with tempfile.TemporaryDirectory() as folder, browser() as running:
         page = modal.write_explorer(Path(folder) / "page.html", views())
         for name, (chosen, options) in pictures.items():

@@ -3,7 +3,7 @@
     python -m benchmarks.anywhere --seed 1 --count 150             # draws, table, worst
     python -m benchmarks.anywhere --draw 1:17                      # one draw again
     python -m benchmarks.anywhere --compare before.jsonl after.jsonl
-    python -m benchmarks.anywhere --report run.jsonl --into docs/performance.md
+    python -m benchmarks.anywhere --report run.jsonl --into docs/performance.md --picture speed.png
     python -m benchmarks.anywhere --seed 1 --count 150 --against COMMIT
 
 Results are JSON lines in a file; the same command goes on where it was stopped. A ratio is the
@@ -42,6 +42,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--draw", metavar="SEED:INDEX", help="one draw, printed")
     parser.add_argument("--report", type=Path, help="print the distribution of a file")
     parser.add_argument("--into", type=Path, help="with --report: put the table into this page")
+    parser.add_argument("--picture", type=Path, help="with --report: draw it into this file")
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("BEFORE", "AFTER"))
     parser.add_argument("--here", action="store_true", help="in this process: tiny draws, no files")
     return parser.parse_args()
@@ -70,6 +71,10 @@ def main() -> int:
         print(report.distribution(records), report.worst(records), sep="\n\n")
         if given.into:
             report.put_into(given.into, records)
+        if given.picture:
+            from benchmarks.anywhere.picture import distribution_picture
+
+            distribution_picture(records, given.picture)
         return 0
     if given.compare:
         print(report.comparison(*(report.read(path) for path in given.compare)))

@@ -13,8 +13,8 @@ import numpy as np
 
 import modal
 import studies
-from studies.figures.transients import amplitude
-from studies.slider_crank.transient import compare_with_transient
+from studies.slider_crank.comparison import compare_with_transient
+from studies.slider_crank.figures import amplitude
 
 mechanism = studies.slider_crank.model(
     crank=0.15, rod=0.30, speed_rpm=1500, elements=4, rayleigh=(0.0, 5e-6)

@@ -64,9 +64,7 @@ def synchronous_pencil(
     first = K[0] - speeds[0] ** 2 * second
     if any(_misfit(k, first + w**2 * second) for k, w in zip(K, speeds, strict=True)):
         return None
-    try:
-        la.cholesky(first)
-    except la.LinAlgError:
+    if la.lapack.dpotrf(first)[1]:  # not positive definite
         return None
     return SynchronousPencil(first, M[0] - 1j * G - second)
 

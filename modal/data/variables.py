@@ -1,7 +1,7 @@
 """The table of variables: long name, units, dimensions and codes of every variable of a dataset.
 
 A new variable of the library's datasets is one row here; a variable that only one study writes is
-one row in the study's own `variables.py`. `modal.data.datasets.described` gives a dataset the
+one row in the table `VARIABLES` of the study. `modal.data.datasets.described` gives a dataset the
 attributes of its rows. docs/datasets.md describes the datasets for their readers.
 """
 

@@ -16,10 +16,8 @@ from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.eigen.structure import left_vectors, restore_axis
+from modal.eigen.tolerances import ROUND_OFF
 from modal.types import Array, Complex, Mask
-
-UNIT = 1e-14  # deviation of a mass or a phase from one that is round-off
-RIGID_SHARE = 0.5  # of a mode's kinetic energy in the rigid fields: it counts as rigid
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ def _unit_mass(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
     kept = np.flatnonzero(mass > 0.0)
     pairs = pairs.take(kept)
     factor = normalizing_phase(pairs.right) / np.sqrt(mass[kept])
-    if np.all(np.abs(factor - 1.0) <= UNIT):
+    if np.all(np.abs(factor - 1.0) <= ROUND_OFF):
         return pairs
     return replace(pairs, right=pairs.right * factor)
 
@@ -159,4 +157,4 @@ def most_rigid(share: Array, lam: Complex, count: int) -> Mask:
     first = np.cumsum(size, axis=1) <= count
     rigid = np.zeros(share.shape, dtype=bool)
     np.put_along_axis(rigid, order, first, 1)
-    return rigid & (share > RIGID_SHARE)
+    return rigid & (share > 0.5)

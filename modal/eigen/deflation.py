@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
 from assembly.system.frozen import PARTS, FrozenSystem
-from assembly.system.null_chain import NullChain
+from assembly.system.null_chain import MOTION_TOLERANCE, NullChain
 from modal.eigen.quadratic import Quadratic
+from modal.eigen.tolerances import ROUND_OFF
 from modal.types import Array, Complex
 
 NULL_SHIFT = 1e-10  # of ‖K‖/‖M‖
 NULL_BLOCK = 16
-ROUND_OFF = 1e-14  # of ‖|K||v|‖: a product K v below it is zero
-HELD = 1e-9  # of ‖|K||V|‖: forces of K above it hold a motion
 
 
 class Projector:
@@ -182,4 +181,4 @@ def without_stiffness(system: FrozenSystem) -> Array:
     V, K = system.rigid, system.K
     _, forces, Zt = la.svd(K @ V, full_matrices=False)
     size = np.linalg.norm(abs(K) @ np.abs(V))
-    return np.asarray(V @ Zt[forces <= HELD * size].T)
+    return np.asarray(V @ Zt[forces <= MOTION_TOLERANCE * size].T)

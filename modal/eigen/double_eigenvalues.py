@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.eigen.tolerances import GROUP, HALF, ROUND_OFF
 from modal.types import Array, Complex
-
-NEXT = 1e-8  # of |λ|: a larger imaginary part is no round-off of any matrix
-UNEVEN = 1e6  # ‖a‖/‖b‖ from which b is no vector of its own: a defective value
-ROUND_OFF = 64.0 * np.finfo(float).eps  # of the matrix, times the condition of the eigenvalue
 
 
 def rotated(x: NDArray[np.inexact[Any]]) -> Complex:
@@ -52,7 +49,7 @@ def separated(
     """
     if not np.iscomplexobj(lam):
         return lam, right, left
-    near = (lam.imag > 0.0) & (lam.imag <= NEXT * np.abs(lam))
+    near = (lam.imag > 0.0) & (lam.imag <= HALF * np.abs(lam))
     near[..., :-1] &= lam[..., 1:] == lam[..., :-1].conj()
     near[..., -1:] = False
     if not near.any():
@@ -63,8 +60,8 @@ def separated(
         condition = np.linalg.norm(X, axis=-2) * np.linalg.norm(Y, axis=-2)
         condition = condition / np.abs((Y.conj() * X).sum(axis=-2))
     allowed = ROUND_OFF * condition * np.asarray(size)[..., None]
-    uneven = np.minimum(unevenness(X), 2.0 * UNEVEN)
-    first = near & (uneven <= UNEVEN) & (lam.imag * uneven <= allowed)
+    uneven = np.minimum(unevenness(X), 2.0 / GROUP)
+    first = near & (uneven <= 1.0 / GROUP) & (lam.imag * uneven <= allowed)
     second = np.roll(first, 1, axis=-1)
     lam = np.where(first | second, lam.real, lam)
 

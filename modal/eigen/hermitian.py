@@ -14,7 +14,6 @@ import scipy.linalg as la
 from modal.types import Array, Complex
 
 BLOCK = 32  # columns of the reduction together
-BY_INDEX = 2  # dstemr: the eigenvalues number … to …
 
 
 def eigenpairs_in_order(H: Complex, first: int, last: int) -> tuple[Array, Complex]:
@@ -27,11 +26,12 @@ def eigenpairs_in_order(H: Complex, first: int, last: int) -> tuple[Array, Compl
         Orthonormal.
     """
     n, count, lapack = len(H), last - first + 1, la.lapack
+    by_index = 2  # dstemr: the eigenvalues number … to …
     if n > 1:
         reflectors, d, e, tau, failed = lapack.zhetrd(H, lower=1, lwork=BLOCK * n)
         if not failed:
             e = np.append(e, 0.0)
-            _, values, Z, failed = lapack.dstemr(d, e, BY_INDEX, 0.0, 0.0, first + 1, last + 1)
+            _, values, Z, failed = lapack.dstemr(d, e, by_index, 0.0, 0.0, first + 1, last + 1)
         if not failed:
             vectors = np.asfortranarray(Z[:, :count], dtype=complex)
             reflected = lapack.zunmqr(

@@ -19,39 +19,33 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import SingularSystemError
-from modal.eigen.double_eigenvalues import NEXT, UNEVEN, rotated, separated, unevenness
+from modal.eigen.double_eigenvalues import rotated, separated, unevenness
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.eigen.solvers.shift_invert import ShiftInvert
+from modal.eigen.tolerances import EPS, GROUP, HALF, SMALL, ZERO
 from modal.types import Array, Complex
 
-GOAL = 1e-12  # backward error above which a pair is made better
-MARGIN = 1.1  # of a backward error that another sum of the same terms gives
-CHEAP = 500  # DOFs up to which the scaled system's error is evaluated too
-STEPS = 2  # of inverse iteration with one factor
 ROUNDS = 4  # factors for one group
-REGROUPS = 4
-ASIDE = 1e-10  # relative step aside when σ is an eigenvalue to the last digit
-ROUNDING = 10.0 * np.finfo(float).eps
 INDEPENDENT = 1e-3  # what may be left of the least singular value of a group's unit vectors
 
 Group = tuple[int, ...]
 
 
 def refined(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
-    """The same pairs; those of the first `count` above GOAL are iterated where that helps.
+    """The same pairs; those of the first `count` above ZERO are iterated where that helps.
 
     A method that stops at a larger backward error has its own goal, `pairs.accuracy`.
     Groups that meet are iterated again as one, from where they came, so no eigenpair takes the
     place of another.
     """
     first = np.arange(min(count, len(pairs.eigenvalues)))
-    goal = max(GOAL, MARGIN * pairs.accuracy)
+    goal = max(ZERO, 2.0 * pairs.accuracy)
     poor = np.flatnonzero(~(_error(quadratic, pairs.take(first)) <= goal))
     if poor.size == 0:
         return pairs
     values, better, groups = pairs.eigenvalues, dict[Group, Pairs](), list[Group]()
-    for _ in range(REGROUPS):
+    for _ in range(ROUNDS):
         met = [g for g in _joined(groups, clusters(values)) if np.isin(poor, g).any()]
         if met == groups:
             return _with(pairs, [better[g] for g in groups], groups)
@@ -71,13 +65,13 @@ def doubles_resolved(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
     eigenvalues when real vectors, as they are or after iteration, solve the quadratic to round-off.
     """
     lam = pairs.eigenvalues[:count]
-    near = np.flatnonzero((lam.imag > 0.0) & (lam.imag <= NEXT * np.abs(lam)))
-    near = near[unevenness(rotated(pairs.right[:, near])) <= UNEVEN]
+    near = np.flatnonzero((lam.imag > 0.0) & (lam.imag <= HALF * np.abs(lam)))
+    near = near[unevenness(rotated(pairs.right[:, near])) <= 1.0 / GROUP]
     for j in near[::-1]:
         two = pairs.take(np.array([j])).doubled(np.array([0]))
-        if not np.all(_error(quadratic, two) <= GOAL):
+        if not np.all(_error(quadratic, two) <= ZERO):
             two = _better(quadratic, two)
-        if np.all(_error(quadratic, two) <= GOAL):
+        if np.all(_error(quadratic, two) <= ZERO):
             pairs = _with(pairs.doubled(np.array([j])), [two], [(int(j), int(j) + 1)])
     return pairs
 
@@ -123,7 +117,7 @@ def iterated(quadratic: Quadratic, group: Pairs) -> Pairs | None:
     # What moves by less than the round-off of yᴴQ(σ)x is as good as it was.
     noise = np.einsum("ij,ij->j", np.abs(Yc), quadratic.terms(values, X))
     pairing = np.abs(np.einsum("ij,ij->j", Yc, _slope(quadratic, sigma, X)))
-    moved = np.abs(values - group.eigenvalues) * pairing > ROUNDING * noise
+    moved = np.abs(values - group.eigenvalues) * pairing > 10.0 * EPS * noise
     values = np.where(moved, values, group.eigenvalues)
     return replace(group, eigenvalues=values, right=X, left=Yc.conj(), solves=group.solves + solves)
 
@@ -131,7 +125,7 @@ def iterated(quadratic: Quadratic, group: Pairs) -> Pairs | None:
 def _spans(quadratic: Quadratic, group: Pairs) -> tuple[complex, Complex, Complex, int] | None:
     """σ, and orthonormal bases of the right and the conjugate left vectors that belong to it."""
     mean = complex(group.eigenvalues.mean())
-    for sigma in (mean, mean * (1.0 + ASIDE)):
+    for sigma in (mean, mean * (1.0 + HALF)):
         try:
             operator = ShiftInvert(quadratic, None, sigma)
         except SingularSystemError:
@@ -141,7 +135,7 @@ def _spans(quadratic: Quadratic, group: Pairs) -> tuple[complex, Complex, Comple
             X, Yc = group.right, _left_start(group)
             if sigma.imag == 0.0:
                 X, Yc = X.real + 0j, Yc.real + 0j
-            for _ in range(STEPS):
+            for _ in range(2):
                 X = operator.solve(_slope(quadratic, sigma, X)) + 0j
                 Yc = opposite.solve(_slope(quadratic.transposed, sigma, Yc)) + 0j
                 if not (np.all(np.isfinite(X)) and np.all(np.isfinite(Yc))):
@@ -203,7 +197,7 @@ def _better(quadratic: Quadratic, group: Pairs) -> Pairs:
     """
     error = _error(quadratic, group).max()
     for _ in range(ROUNDS):
-        if error <= GOAL:
+        if error <= ZERO:
             break
         found = iterated(quadratic, group)
         if found is None:
@@ -223,7 +217,7 @@ def _error(quadratic: Quadratic, pairs: Pairs) -> Array:
     many orders the first sees the stiffest of them only.
     """
     error = quadratic.backward_error(pairs.eigenvalues, pairs.right)
-    if quadratic.n > CHEAP or pairs.factorization == "Cholesky":
+    if quadratic.n > SMALL or pairs.factorization == "Cholesky":
         return error
     right = pairs.right / quadratic.scaling[:, None]
     return np.maximum(error, quadratic.scaled.backward_error(pairs.eigenvalues, right))

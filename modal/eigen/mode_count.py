@@ -27,7 +27,6 @@ from modal.types import Array
 ATTEMPTS = 8
 STEP = 1e-2  # how far above the last wanted distance the count is taken, at most, relative
 GAP = 1e-4  # and at least, if that is to be had
-NEAR = 1e-4  # of |target|: distances below it are taken for this, in STEP and GAP
 MOVES = (1.0, 0.6, 1.4)  # of that step, for a radius that an eigenvalue turns out to be on
 
 Count = Callable[[Circle, Pairs], int]
@@ -135,7 +134,7 @@ def _counted(
     beyond = distance[min(k, len(distance)) - 1 :]
     if loose:
         beyond = np.sort(np.append(beyond, max(abs(target), beyond[0])))
-    inner, step = _gap(beyond, NEAR * abs(target))
+    inner, step = _gap(beyond, GAP * abs(target))
     for move in MOVES:
         circle = Circle(target, inner + move * step)
         try:

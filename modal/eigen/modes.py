@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.eigen.tolerances import EPS
 from modal.types import Array, Complex
-
-ROUND_OFF = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class Modes:
         """
         first = np.isfinite(self.condition_number)
         condition = np.where(first, self.condition_number, 0.0)
-        backward = np.maximum(self.backward_error, ROUND_OFF)
+        backward = np.maximum(self.backward_error, EPS)
         bound = condition * backward * np.abs(self.eigenvalues)
         return np.asarray(np.where(first, bound, np.inf))
 

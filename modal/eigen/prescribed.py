@@ -37,10 +37,10 @@ from numpy.typing import NDArray
 from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import FrozenSystem
 from assembly.system.null_chain import ELASTIC_TOLERANCE, MOTION_TOLERANCE
+from modal.eigen.tolerances import GROUP
 from modal.types import Array, Complex, Mask
 
 ROUND_OFF = 1e-13  # of ‖|A||R|‖, the terms of a product A R
-SAME = 1e-6  # of a mode's kinetic energy: it may be outside the prescribed fields
 ORDERS = 6  # of the series in λ: longer Jordan chains are not looked for
 NEAR = 1e-3  # of the rates of the rigid motions: distance of a defective value from its exact one
 PARTS = ("C", "D", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
@@ -101,7 +101,7 @@ class PrescribedMotion:
         """
         T = self.translations
         inside = np.linalg.norm(T.T @ shares, axis=0) ** 2
-        out = np.asarray(np.isfinite(eigenvalues) & (inside >= 1.0 - SAME))
+        out = np.asarray(np.isfinite(eigenvalues) & (inside >= 1.0 - GROUP))
         for rate in sorted({0.0, *self.turned_rates.tolist()}):
             fields = self.null if rate == 0.0 else self.turned[:, self.turned_rates == rate]
             near = np.abs(eigenvalues - 1j * rate) <= NEAR * self.scale
@@ -116,7 +116,7 @@ class PrescribedMotion:
             left -= int(weight[out & near].sum())
             distance = np.abs(eigenvalues - 1j * rate)
             for j in np.argsort(distance, kind="stable"):
-                if near[j] and not out[j] and whole[j] >= 1.0 - SAME and weight[j] <= left:
+                if near[j] and not out[j] and whole[j] >= 1.0 - GROUP and weight[j] <= left:
                     out[j], left = True, left - weight[j]
         return out
 

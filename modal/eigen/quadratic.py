@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.mirror_parts import parts_of
+from modal.eigen.tolerances import ZERO
 from modal.types import Array, Complex, Mask
-
-INFINITE = 1e-12  # of ‖M‖: a mass of a shape that round-off moves by a thousandth or more
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,12 @@ class Quadratic:
     def stiffness_parts(self) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Symmetric and skew part of K."""
         return self._parts(STIFFNESS_PARTS, self.K)
+
+    @cached_property
+    def elastic_stiffness(self) -> sp.csr_matrix:
+        """Symmetric part of the stiffness without what motion and loads add to it."""
+        system = self._system
+        return self.stiffness_parts[0] if system is None else self._parts(("K",), system.K)[0]
 
     def _parts(
         self, names: tuple[str, ...], matrix: sp.csr_matrix
@@ -183,7 +188,7 @@ class Quadratic:
         m, c, k = self.norms
         size = np.abs(eigenvalues)
         with np.errstate(over="ignore"):
-            return np.asarray(size * c + k <= INFINITE * size**2 * m)
+            return np.asarray(size * c + k <= ZERO * size**2 * m)
 
     def backward_error(self, eigenvalues: Complex, X: Complex) -> Array:
         """‖Q(λ)x‖₂ / ((|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖₂) of every pair.

@@ -13,7 +13,6 @@ from assembly.arguments import check_between, check_choice, shown
 from assembly.errors import (
     AccuracyError,
     ConvergenceError,
-    FrozenMotionError,
     InputError,
     SingularSystemError,
 )
@@ -36,6 +35,7 @@ from modal.eigen.solvers.scipy import arnoldi
 from modal.eigen.solvers.slepc import krylov_schur
 from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
 from modal.eigen.solvers.window import Window
+from modal.eigen.tolerances import GROUP, SMALL
 from modal.eigen.unit_scaling import scaled_system
 from modal.types import Array
 
@@ -48,12 +48,9 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 # spent what LAPACK takes is stopped there. Beyond BLOCK DOFs the block method costs less than one
 # vector at a time, whatever the damping (crossing between 750 and 1,300 DOFs).
 LAPACK, APPLICATION = 2e-8, 1.2e-4
-SMALL, BLOCK = 500, 1000
+BLOCK = 1000
 
 AIM = 0.1  # of the backward error allowed: what the block method stops at
-
-# |λ| relative to √(‖K‖/‖M‖) below which K may be singular and its null space is computed.
-SINGULAR = 1e-6
 
 
 def solve(
@@ -207,28 +204,27 @@ def _with_found_null_space(
     system: FrozenSystem, quadratic: Quadratic, run: Callable[..., Modes]
 ) -> Modes:
     """Run; if the stiffness looks singular beyond `rigid`, again with its whole null space."""
-    fault: FrozenMotionError | None = None
     try:
         modes = run(system, quadratic)
-        floor = SINGULAR * quadratic.frequency_scale
-        if np.all(np.abs(modes.eigenvalues) > floor):
-            return modes
-    except (SingularSystemError, AccuracyError, ConvergenceError) as found:
-        fault = found
-    try:
-        completed = with_null_space(system)
-    except SingularSystemError:
-        completed = None
-    if completed is not None and completed.rigid.shape[1] > _nulls(system):
+    except (SingularSystemError, AccuracyError, ConvergenceError):
+        completed = _completed(system)
+        if completed is None:
+            raise
         return run(completed, Quadratic(completed), without_stiffness(completed))
-    if fault is not None:
-        raise fault
-    return modes
+    # K is singular to round-off where |λ|² is below ZERO ‖K‖/‖M‖.
+    if np.all(np.abs(modes.eigenvalues) > GROUP * quadratic.frequency_scale):
+        return modes
+    completed = _completed(system)
+    if completed is None:
+        return modes
+    return run(completed, Quadratic(completed), without_stiffness(completed))
 
 
-def _nulls(system: FrozenSystem) -> int:
-    """Number of rigid fields in the null space of the stiffness that the system knows of."""
-    return int(null_fields(system.rigid, system.M, system.stiffness, system.parts).shape[1])
+def _completed(system: FrozenSystem) -> FrozenSystem | None:
+    """The system with the whole null space of its stiffness; None where it knows that already."""
+    completed = with_null_space(system)
+    known = null_fields(system.rigid, system.M, system.stiffness, system.parts).shape[1]
+    return completed if completed is not None and completed.rigid.shape[1] > known else None
 
 
 def as_target(target: complex | None) -> complex:
@@ -273,15 +269,11 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
         return None
     solver: BlockSolver | None = None
     try:
-        solver = BlockSolver(quadratic, chain)
+        solver = BlockSolver(quadratic, chain, problem.rigid)
         aim = AIM * problem.tolerance
         found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
-    except SingularSystemError:
-        if quadratic.symmetric_stiffness:
-            raise
-        return None
-    except (AccuracyError, ConvergenceError):
+    except (AccuracyError, ConvergenceError, SingularSystemError):
         return None
     finally:
         if solver is not None:

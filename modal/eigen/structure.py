@@ -10,18 +10,13 @@ import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import AccuracyError
-from modal.eigen.inverse_iteration import CHEAP, GOAL, ROUNDING, left_of
+from modal.eigen.inverse_iteration import left_of
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
+from modal.eigen.tolerances import EPS, GROUP, LEFT, SMALL, ZERO
 from modal.types import Array, Complex, Mask
 
-AXIS_TOLERANCE = 1e-12  # relative error of the inverse operator's compression, see restore_axis
-ALONE = 1e-6  # real part, of |λ|, up to which an eigenvalue is looked at for standing alone
 SAME = 1e-4  # relative distance up to which two sides' eigenvalues can be one and the same
-DEFECTIVE = 1e-13  # pairing, of its terms' size, below which an eigenvalue counts as defective
-LEFT_GOAL = (
-    1.1e-10  # backward error of a left vector that is not iterated where a factor costs much
-)
 LEFT_TOLERANCE = 1e-9  # backward error of a left vector, with its own eigenvalue
 
 
@@ -41,7 +36,7 @@ def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     if not quadratic.reversible or not pairs.eigenvalues.real.any():
         return pairs
     X, lam = pairs.right, pairs.eigenvalues
-    alone = (np.abs(lam.real) <= ALONE * np.abs(lam)) & _alone(lam) & (lam.imag != 0.0)
+    alone = (np.abs(lam.real) <= GROUP * np.abs(lam)) & _alone(lam) & (lam.imag != 0.0)
     if not quadratic.conservative:
         return replace(pairs, eigenvalues=np.where(alone, 1j * lam.imag, lam))
     MX, CX, KX = quadratic.images(X)
@@ -50,15 +45,15 @@ def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     k = np.einsum("ij,ij->j", X.conj(), KX).real
     size = np.abs(lam)
     slope = np.abs(2.0 * lam * m + 1j * c)
-    reach = AXIS_TOLERANCE * (size**2 * m + size * np.abs(c) + np.abs(k))
+    reach = ZERO * (size**2 * m + size * np.abs(c) + np.abs(k))
     noise = np.einsum("ij,ij->j", np.abs(X), quadratic.terms(lam, X))
-    reach = np.maximum(reach, ROUNDING * noise)
+    reach = np.maximum(reach, 10.0 * EPS * noise)
     near = (np.abs(lam.real) * slope <= reach) | alone
     near &= (lam.imag != 0.0) & (lam.real != 0.0)
     discriminant = c**2 + 4.0 * m * k
     root = np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), 2.0 * lam.imag * m + c)
     omega = np.where(discriminant > 0.0, (root - c) / (2.0 * m), lam.imag)
-    omega = np.where(np.abs(omega - lam.imag) <= 1e-6 * size, omega, lam.imag)
+    omega = np.where(np.abs(omega - lam.imag) <= GROUP * size, omega, lam.imag)
     return replace(pairs, eigenvalues=np.where(near, 1j * omega, lam))
 
 
@@ -88,7 +83,7 @@ def left_vectors(
     if left is None:
         left = np.full(chosen.right.shape, np.nan, dtype=complex)
     error = _left_error(quadratic, chosen, left)
-    poor = np.flatnonzero(~(error <= (GOAL if quadratic.n <= CHEAP else LEFT_GOAL)))
+    poor = np.flatnonzero(~(error <= (ZERO if quadratic.n <= SMALL else 2.0 * LEFT)))
     if poor.size:
         left = left_of(quadratic, chosen, left, poor.tolist())
         error = _left_error(quadratic, chosen, left)
@@ -132,9 +127,9 @@ def paired(quadratic: Quadratic, pairs: Pairs, left: Complex) -> Complex:
         Yh = Y[:, group].conj().T
         block = sums * (Yh @ MX[:, group]) + Yh @ CX[:, group]
         sizes = la.svdvals(block)
-        if sizes[-1] > DEFECTIVE * np.linalg.norm(np.abs(lam[group]) + np.abs(block).max()):
+        if sizes[-1] > ZERO * np.linalg.norm(np.abs(lam[group]) + np.abs(block).max()):
             Y[:, group] = Y[:, group] @ la.inv(block).conj().T
     pairing = np.einsum("ij,ij->j", Y.conj(), MX * (2.0 * lam) + CX)
     terms = np.abs(2.0 * lam) * np.linalg.norm(MX, axis=0) + np.linalg.norm(CX, axis=0)
-    sound = np.abs(pairing) > DEFECTIVE * terms * np.linalg.norm(Y, axis=0)
+    sound = np.abs(pairing) > ZERO * terms * np.linalg.norm(Y, axis=0)
     return np.asarray(Y / np.where(sound, pairing, 1.0).conj())

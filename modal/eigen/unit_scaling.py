@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from assembly.system.frozen import PARTS, FrozenSystem
 from modal.eigen.checked_modes import condition_numbers, normalizing_phase
 from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic, diagonally_scaled
-
-APART = 1e4  # ratio of the largest d to the smallest that loses half of the digits (its square)
+from modal.eigen.tolerances import HALF
 
 
 class ScaledSystem:
@@ -42,4 +43,5 @@ class ScaledSystem:
 def scaled_system(system: FrozenSystem, quadratic: Quadratic) -> ScaledSystem | None:
     """The system to solve in place of this one, or None where its own units serve."""
     d = quadratic.scaling
-    return ScaledSystem(system, quadratic) if d.max() > APART * d.min() else None
+    # The square of the ratio is that of the entries: half of the digits are lost.
+    return ScaledSystem(system, quadratic) if d.max() > 1.0 / np.sqrt(HALF) * d.min() else None

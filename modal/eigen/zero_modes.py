@@ -20,9 +20,7 @@ from modal.eigen.deflation import with_null_space
 from modal.eigen.double_eigenvalues import separated
 from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic
-
-# Of ‖|C||V|‖‖W‖: below it WᵀCV z is round-off.
-ROUND_OFF = 1e-12
+from modal.eigen.tolerances import ZERO
 
 
 def with_zeros(system: FrozenSystem, modes: Modes) -> Modes:
@@ -42,7 +40,7 @@ def with_zeros(system: FrozenSystem, modes: Modes) -> Modes:
     values, left, right = la.eig(small, left=True, right=True)
     values, right, left = separated(values, right, left, float(np.linalg.norm(small)))
     scale = np.linalg.norm(abs(C) @ np.abs(V)) * np.linalg.norm(W)
-    moving = np.abs(values) > ROUND_OFF * scale
+    moving = np.abs(values) > ZERO * scale
     once = ~moving | (values.imag >= 0.0)
     Y, X = W @ left[:, once], V @ right[:, once]
     mass = np.sqrt((X.conj() * (system.M @ X)).sum(axis=0).real)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from modal.periodic.chart_bases import with_bases
 from modal.periodic.chart_motion import ChartMotion, Motion, Motions, accelerations_of, matrix_sizes
 from modal.periodic.chart_panel import SHARE, Panel, Spectra, panel_of
 from modal.periodic.chart_points import ChartPoints
+from modal.periodic.chart_proofs import decaying_boxes, on_all_shapes
 from modal.periodic.periodic_verdict import periodic_verdict
 from modal.periodic.periodicity import check_period
 from modal.periodic.sampling import sampling
@@ -38,6 +41,8 @@ REDUCED = 0  # value of the map's flag `source`
 AFFINE = 1e-8  # of the largest entries: deviation of the polynomial of the matrices
 SAFETY = 2.0  # on errors measured at a few points
 KNOWN = 0.05  # largest error a period of an exponent that is known
+MOST_DOFS = 150  # of which all but the slowest modes are proved to decay: it costs their cube
+SPEED = 1.2  # of the fastest frozen mode that must be resolved: how much faster it may be in motion
 RESOLVED = 1e-3  # error a period below which no more steps are taken
 REFINEMENTS = 3  # numbers of steps that are tried
 
@@ -50,6 +55,7 @@ class SharedShapes:
         self.panels: list[Panel] = []
         self.whole = False
         self.axis, self.places = 0, np.zeros(0, dtype=np.intp)
+        self.proved = np.zeros((0, 0))
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """The panels. Raises AccuracyError where the motions do not share shapes."""
@@ -62,10 +68,20 @@ class SharedShapes:
         for point in points:
             _check_smooth(*motions(point))
         motion = ChartMotion.of(motions, points, k)
-        self.whole = motion.is_whole and not isinstance(motions(points[0])[0], ReducedMotion)
+        of_bases = isinstance(motions(points[0])[0], ReducedMotion)
+        self.whole = motion.is_whole and not of_bases
         k = min(k, len(motion.frequencies))
+        provable = not motion.is_whole and not of_bases and len(motion.shapes) <= MOST_DOFS
+        every = on_all_shapes(motion, motions, points) if provable else None
+        motion = replace(motion, parts=every.parts) if every else motion
+
+        @cache
+        def matrices(*x: float) -> Array:
+            return (every or motion).matrices(motions(self._named(np.array(x))))
+
         whole = parameter_polynomial(
-            lambda x: motion.matrices(motions(self._named(x))), low, high, AFFINE, matrix_sizes,
+            lambda x: motion.projected(matrices(*x), every) if every else matrices(*x),
+            low, high, AFFINE, matrix_sizes,
         )  # fmt: skip
         if whole is None:
             raise AccuracyError("the matrices are not smooth functions of the parameters")
@@ -74,6 +90,9 @@ class SharedShapes:
         )
         self._divide(motion, whole, spectra, k)
         self._measure(motions, motion)
+        if every is not None:
+            boxes = decaying_boxes(every, lambda x: matrices(*x), self._turning, axes, k, AFFINE)
+            self.proved = np.array([[*box, spectra.fastest(int(box[-2]))] for box in boxes])
         return self.arrays()
 
     def _divide(
@@ -183,7 +202,9 @@ class SharedShapes:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that `restore` needs to give the same tiles bit by bit."""
-        out: dict[str, NDArray[Any]] = {"axis": np.array([self.axis]), "places": self.places}
+        out: dict[str, NDArray[Any]] = {
+            "axis": np.array([self.axis]), "places": self.places, "proved": self.proved
+        }  # fmt: skip
         for number, panel in enumerate(self.panels):
             out |= {f"{number}:{name}": array for name, array in panel.arrays().items()}
         return out
@@ -191,6 +212,7 @@ class SharedShapes:
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue with stored panels."""
         self.axis, self.places = int(arrays["axis"][0]), arrays["places"]
+        self.proved = arrays["proved"]
         self.panels = []
         for number in range(int(self.places.max()) + 1):
             start = f"{number}:"
@@ -206,15 +228,26 @@ class SharedShapes:
     def _verdict(self, x: Array) -> Verdict:
         values = list(self.grid.axes.values())[self.axis]
         panel = self.panels[self.places[int(np.argmin(np.abs(values - x[self.axis])))]]
-        period = self._period(x)
+        period, rest = self._period(x), self._rest(x, panel)
         verdict: Verdict | None = None
-        for found in itertools.islice(panel.multipliers(x, period), REFINEMENTS):
-            verdict, by_steps = _judged(found, period, panel, self.chart.k)
+        for found in itertools.islice(panel.multipliers(x, period, rest.resolved), REFINEMENTS):
+            verdict, by_steps = _judged(found, period, panel, self.chart.k, rest)
             resolved = by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period)
-            if resolved and (found.complete or not panel.whole):
+            if resolved and not found.complete_to < rest.speed:
                 break
         assert verdict is not None
         return verdict
+
+    def _rest(self, x: Array, panel: Panel) -> Rest:
+        """What is known at a point of the modes that are not computed."""
+        if panel.whole:
+            return Rest(np.inf)
+        d = len(x)
+        for row in self.proved:
+            *_, m, s, fastest = row
+            if np.all((row[:d] <= x) & (x <= row[d : 2 * d])) and m <= len(panel.frequencies):
+                return Rest(SPEED * fastest, 2 * int(m), s)
+        return Rest()
 
     def _named(self, x: Array) -> dict[str, float]:
         return {name: float(value) for name, value in zip(self.grid.axes, x, strict=True)}
@@ -224,6 +257,29 @@ class SharedShapes:
 
     def _period(self, x: Array) -> float:
         return self.chart.period(self._named(x))
+
+    def _turning(self, x: Array) -> float:
+        return 2.0 * np.pi / self._period(x)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What a verdict on all modes needs: all multipliers up to a speed, rad/s; NaN where nothing is
+    known of the others. There `count` exponents are above s, 1/s, and all others below."""
+
+    speed: float = np.nan
+    count: int | None = None
+    s: float = -np.inf
+
+    @property
+    def resolved(self) -> float:
+        """Speed, rad/s, that steps must resolve."""
+        return self.speed if np.isfinite(self.speed) else 0.0
+
+    def decays(self, found: Multipliers, exponents: Complex, bounds: Array) -> bool:
+        """Whether no others than these exponents with their bounds may grow."""
+        above = int(np.sum(exponents.real - bounds > self.s))
+        return found.complete_to >= self.speed and (self.count is None or above <= self.count)
 
 
 def _distances(logs: Complex, others: Complex) -> Array:
@@ -254,7 +310,9 @@ def _remembered(motions: Motions) -> Motions:
     return motion
 
 
-def _judged(found: Multipliers, period: float, panel: Panel, k: int) -> tuple[Verdict, float]:
+def _judged(
+    found: Multipliers, period: float, panel: Panel, k: int, rest: Rest
+) -> tuple[Verdict, float]:
     """The verdict on the k slowest modes and all that are known or grow, and the error by the
     steps of the one that grows most, 1/s."""
     exponents: Complex = found.logs / period
@@ -263,11 +321,12 @@ def _judged(found: Multipliers, period: float, panel: Panel, k: int) -> tuple[Ve
     slow = np.zeros(len(bounds), dtype=bool)
     slow[np.argsort(found.speeds, kind="stable")[: 2 * k]] = True
     slow &= np.isfinite(bounds)  # the others have decayed to round-off
-    everything = panel.whole and found.complete
+    everything = rest.decays(found, exponents, bounds)
     # Of decayed exponents the bound is on the multiplier: log μ is not above the one given.
     counted = slow | (bounds * period <= KNOWN) | (exponents.real > bounds)
     if everything:
-        counted |= np.isfinite(bounds) | (exponents.real > 0.0)
+        resolved = found.speeds <= found.complete_to
+        counted |= np.isfinite(bounds) | (resolved & (exponents.real > 0.0))
     chosen: Index = np.flatnonzero(counted) if counted.any() else np.arange(len(bounds))
     proof = COUNT if everything else MODES
     verdict = periodic_verdict(exponents[chosen], bounds[chosen], period, proof)

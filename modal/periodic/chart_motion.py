@@ -19,6 +19,7 @@ import scipy.linalg as la
 from assembly.errors import AccuracyError
 from modal.periodic.balanced import Balanced
 from modal.periodic.basis_error import basis_error
+from modal.reduction.interpolation import fourier_interpolant
 from modal.reduction.reduced_motion import ReducedMotion
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Complex
@@ -31,6 +32,7 @@ INSTANTS = 6  # of a motion, whose frozen modes span the space
 GUARD = 3  # additional modes
 INDEPENDENT = 1e-4  # of the largest singular value, in the energy norm
 FIRST_PARTS, MOST_PARTS = 32, 256  # of a period
+BETWEEN = np.arange(1, 8) * 0.5 * (np.sqrt(5.0) - 1.0) % 1.0  # parts on no grid: aliases differ
 TAIL = 1e-8  # of the largest Fourier coefficient of H: what the highest may have
 
 
@@ -76,24 +78,40 @@ class ChartMotion:
         squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)
         least = 1e-6 * abs(float(squares[min(3, len(squares) - 1)]))
         found = cls(V @ Phi, np.sqrt(np.maximum(np.abs(squares), least)), FIRST_PARTS, start)
-        return found._with_parts(motions, points)
+        resolved = found.resolved(motions, points)
+        if resolved is None:
+            raise AccuracyError("the matrices of the motion are not smooth in time")
+        return resolved
 
-    def _with_parts(self, motions: Motions, points: Sequence[Mapping[str, float]]) -> ChartMotion:
-        """With so many parts of the period that the accelerations of the points are resolved."""
+    def resolved(
+        self, motions: Motions, points: Sequence[Mapping[str, float]]
+    ) -> ChartMotion | None:
+        """With so many parts of the period that the accelerations of the points are resolved; None
+        where the largest number is too small."""
         parts = FIRST_PARTS
         while parts <= MOST_PARTS:
             found = replace(self, parts=parts)
-            waves = [np.abs(np.fft.rfft(found.accelerations(motions(p)), axis=0)) for p in points]
-            size = np.max([wave.max(axis=(1, 2)) for wave in waves], axis=0)
-            if size[-parts // 8 :].max() <= TAIL * size.max():
+            if all(found._resolves(motions(point)) for point in points):
                 return found
             parts *= 2
-        raise AccuracyError("the matrices of the motion are not smooth in time")
+        return None
 
-    def matrices(self, motion: Motion) -> Array:
-        """[M, K ω⁻¹, C + D] (J, r, 3r) at the parts of the period."""
+    def _resolves(self, motion: Motion) -> bool:
+        """Whether the accelerations at the parts are those all over the period: their highest
+        waves are small, and the polynomial through them holds between the parts."""
+        H, (_, period) = self.accelerations(motion), motion
+        waves = np.abs(np.fft.rfft(H, axis=0)).max(axis=(1, 2))
+        if waves[-self.parts // 8 :].max() > TAIL * waves.max():
+            return False
+        between = accelerations_of(self.matrices(motion, BETWEEN))
+        gap = np.abs(fourier_interpolant(H, 0.0, period).many(period * BETWEEN) - between).max()
+        return bool(gap <= 10.0 * TAIL * np.abs(H).max())
+
+    def matrices(self, motion: Motion, phases: Array | None = None) -> Array:
+        """[M, K ω⁻¹, C + D] (J, r, 3r) at the parts of the period, or at other phases."""
         model, period = motion
-        M, C, K = self.at(model, self.start + period * np.arange(self.parts) / self.parts)
+        phases = np.arange(self.parts) / self.parts if phases is None else phases
+        M, C, K = self.at(model, self.start + period * phases)
         return np.concatenate([M, K / self.frequencies, C], axis=2)
 
     def at(self, model: Any, times: Array) -> tuple[Array, Array, Array]:
@@ -115,6 +133,13 @@ class ChartMotion:
         r = len(self.frequencies)
         q = self.shapes @ (vectors[:r] / self.frequencies[:, None])
         return np.vstack([q, self.shapes @ vectors[r:]])
+
+    def projected(self, matrices: Array, every: ChartMotion) -> Array:
+        """[M, K ω⁻¹, C + D] (J, r, 3r) from those of `every`, on all shapes (J, n, 3n)."""
+        part = np.linalg.solve(every.shapes, self.shapes)
+        M, K, C = (part.T @ A for A in np.split(matrices, 3, axis=2))
+        scaled = every.frequencies[:, None] * part / self.frequencies
+        return np.concatenate([M @ part, K @ scaled, C @ part], axis=2)
 
     @property
     def is_whole(self) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from modal.periodic.balanced import Balanced
 from modal.periodic.chart_motion import ChartMotion, accelerations_of, states_of
 from modal.periodic.decoupling import decoupled_modes
-from modal.periodic.second_order_steps import Multipliers, refinements, speeds_of
+from modal.periodic.second_order_steps import ALIASED, Multipliers, refinements, speeds_of
 from modal.periodic.slow_motion import slow_motion
 from modal.reduction.interpolation import fourier_interpolant
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
@@ -63,10 +63,13 @@ class Panel:
         index = np.searchsorted(speeds, NEAR * found.speeds, side="right")
         return np.asarray(errors[np.maximum(index - 1, 0)])
 
-    def multipliers(self, point: Array, period: float) -> Iterator[Multipliers]:
+    def multipliers(
+        self, point: Array, period: float, speed: float = 0.0
+    ) -> Iterator[Multipliers]:
         """Of one motion of the panel: of groups of modes that decouple, where all modes are there
-        and some are fast; otherwise by more and more steps."""
+        and some are fast; otherwise by more and more steps, that resolve a speed, rad/s."""
         table = self.polynomial(point)
+        steps = steps_of(max(self.fastest, speed * RESOLUTION / ALIASED), period)
         if table.shape[2] > 2 * table.shape[1]:
             H = accelerations_of(table)
             found = self._decoupled(H, period) if self.whole else None
@@ -74,7 +77,7 @@ class Panel:
                 yield found
                 return
             table = fewer(fourier(H)[None])[0]
-        yield from refinements(_Phases(table), self.frequencies, period, self.steps(period))
+        yield from refinements(_Phases(table), self.frequencies, period, steps)
 
     def _decoupled(self, H: Array, period: float) -> Multipliers | None:
         """All multipliers from accelerations H (J, m, 2m); None where no modes are fast, or groups
@@ -90,11 +93,7 @@ class Panel:
         vectors = apart.vectors
         conditions = np.linalg.norm(la.inv(vectors), axis=1) * np.linalg.norm(vectors, axis=0)
         speeds = speeds_of(vectors, self.frequencies)
-        return Multipliers(apart.logs, apart.error, conditions, vectors, speeds, True)
-
-    def steps(self, period: float) -> int:
-        """Steps a period that resolve the requested modes."""
-        return steps_of(self.fastest, period)
+        return Multipliers(apart.logs, apart.error, conditions, vectors, speeds, np.inf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that `restored` needs."""

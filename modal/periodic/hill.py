@@ -77,7 +77,7 @@ def hill_chart(
         real part exceeds its error. The verdict is divergence where the exponent of largest real
         part has no imaginary part (multiplier real and positive), else flutter.
         critical_frequency (Hz) is |Im| / 2π of that exponent, at most 1 / (2 T). proof is "count"
-        where all multipliers were computed.
+        where all multipliers were computed, or the others are proved to decay.
 
     Raises
     ------

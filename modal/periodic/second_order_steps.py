@@ -33,7 +33,8 @@ SMALLEST = 1e-11  # multipliers below this share of the largest drown in its rou
 class Multipliers:
     """log μ (N,), Im in (−π, π], their errors (N,), eigenvalue conditions and vectors (N, N), and
     their speeds ‖η̇‖/‖η‖ (N,), rad/s: the frequency of a mode, which its exponent does not tell.
-    complete: whether all N are known, or known to have decayed to nothing.
+    complete_to: up to this speed, rad/s, all are known, or known to have decayed to nothing;
+    infinite where all N are.
     """
 
     logs: Complex
@@ -41,7 +42,7 @@ class Multipliers:
     conditions: Array
     vectors: Complex
     speeds: Array
-    complete: bool
+    complete_to: float
 
 
 def refinements(
@@ -69,10 +70,12 @@ def refinements(
         speeds = speeds_of(right, frequencies)
         # Exponents of aliased shapes are next to others of half the steps by chance.
         resolved = speeds * period <= ALIASED * steps
-        complete = bool(np.all(resolved & ((gap < 0.5) | ~known)))
+        settled = (gap < 0.5) | ~known
+        complete_to = np.inf if np.all(resolved & settled) else ALIASED * steps / period
+        complete_to = complete_to if np.all(settled | ~resolved) else 0.0
         known &= (gap < 0.5) & resolved
         errors = np.where(known, errors, np.inf)
-        yield Multipliers(logs, errors, conditions, right, speeds, complete)
+        yield Multipliers(logs, errors, conditions, right, speeds, complete_to)
         before, steps = values, 2 * steps
 
 

@@ -64,15 +64,27 @@ def styles(count: int, rigid: Sequence[bool] = (), dashed: bool = True) -> list[
 
 
 def key(ax: Axes, count: int, what: str = "mode", dashed: bool = True) -> None:
-    """A legend for few curves, a colour bar of their numbers for many; dashed: as of `styles`."""
+    """A legend for few curves, a colour bar of their numbers for many; dashed: as of `styles`.
+
+    The legend is beside the axes where that takes a fifth of the figure or less, else below.
+    """
     if count > distinct(dashed):
         scale = ScalarMappable(Normalize(1, count), colormaps["viridis"])
         ax.figure.colorbar(scale, ax=ax, label=f"number of the {what}")
     else:
         columns = 1 if count <= len(PALETTE) else 2
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=columns)
+        handles, labels = ax.get_legend_handles_labels()
+        size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
+        wide = columns * (HANDLE + LETTER * max(map(len, labels), default=0)) * size / 72.0
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        if wide > figure.get_size_inches()[0] / 5.0:
+            legend_below(ax, handles)
+        else:
+            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=columns)
 
 
+HANDLE, LETTER = 3.5, 0.6  # font sizes that a line of a legend and a letter take
 BELOW = 4.2  # font sizes from the axes down to below their label
 COLUMN = 1.25  # inches that an entry of a legend takes
 

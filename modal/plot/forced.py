@@ -146,7 +146,7 @@ def orbit(result: Dataset, node: int, speed: float, ax: Axes | None = None) -> l
     artists += ax.plot(y[:1], z[:1], "o", color=artists[0].get_color(), ms=4)
     ax.set(xlabel="uy (m)", ylabel="uz (m)")
     ax.set_aspect("equal", adjustable="datalim")
-    ax.legend()
+    ax.set_title(label, fontsize="small")
     return artists
 
 

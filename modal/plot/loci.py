@@ -12,6 +12,7 @@ from matplotlib.ticker import AsinhLocator
 from xarray import Dataset
 
 from modal.plot.axes import TRACKS, axes, check_result, styles
+from modal.plot.colours import ink
 from modal.plot.labels import axis_label
 from modal.plot.track_curves import LEGIBLE, NOT_LINEAR, rigid_modes
 from modal.proofs.box import Box
@@ -44,9 +45,9 @@ def root_locus(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
         values, shade = tracks["eigenvalue"].isel(mode=mode).values, style["color"]
         values = values[np.isfinite(values)]
         artists += ax.plot(values.real, values.imag, label=f"mode {mode + 1}", **style)
-        for end, face in ((0, "white"), (-1, shade)):
+        for end, face in ((0, ax.get_facecolor()), (-1, shade)):
             ax.plot(values.real[end], values.imag[end], "o", ms=4, color=shade, mfc=face)
-    ax.axvline(0.0, color="black", lw=0.8)
+    ax.axvline(0.0, color=ink(), lw=0.8)
     largest = float(np.nanmax(np.abs(tracks["eigenvalue"].values.real), initial=0.0))
     label = "Re λ (1/s)"
     if largest > 0.0:
@@ -58,8 +59,9 @@ def root_locus(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     ax.set(
         xlabel=label,
         ylabel=axis_label(tracks["eigenvalue"], "Im λ"),
-        title=f"{axis_label(tracks[dim])}: {first:g} (circle) to {last:g} (disc)",
     )
+    words = f"{axis_label(tracks[dim])}: {first:g} (circle) to {last:g} (disc)"
+    ax.set_title(words, fontsize="small")
     return artists
 
 

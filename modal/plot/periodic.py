@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from modal.plot.axes import axes, key, styles
-from modal.plot.colours import colour
+from modal.plot.colours import colour, ink
 from modal.plot.labels import axis_label
 
 LABELS = {
@@ -47,10 +47,11 @@ def rotor_verdict(verdict: xr.Dataset, ax: Axes | None = None) -> list[Line2D]:
     if differ.any():
         low, high = ax.get_ylim()
         ax.fill_between(
-            rpm, low, high, where=differ, color="0.9", lw=0.0, label="verdicts differ", zorder=0
-        )
+            rpm, low, high, where=differ, color="0.5", alpha=0.2, lw=0.0, zorder=0,
+            label="verdicts differ",
+        )  # fmt: skip
         ax.set_ylim(low, high)
-    ax.axhline(0.0, color="black", lw=0.8)
+    ax.axhline(0.0, color=ink(), lw=0.8)
     ax.set(xlabel="speed (rpm)", ylabel=axis_label(verdict["growth_rate"]))
     ax.legend()
     return artists

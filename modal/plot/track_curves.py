@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from xarray import DataArray, Dataset
 
-from modal.plot.axes import TRACKS, axes, check_result, key, styles
+from modal.plot.axes import TRACKS, axes, check_result, key, legend_below, styles
+from modal.plot.colours import ink
 from modal.plot.labels import axis_label
 
 NOT_LINEAR = ", asinh scale"
@@ -125,7 +126,7 @@ def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
         artists += ax.plot(x, tracks["growth_rate"].isel(mode=mode), **style)
         sigma = tracks["growth_rate_corrected"].isel(mode=mode)
         ax.plot(x, sigma, **(style | ({"lw": 0.6} if thin else {"ls": "--", "lw": 1.0})))
-    ax.axhline(0.0, color="black", lw=0.8)
+    ax.axhline(0.0, color=ink(), lw=0.8)
     # Damping of high modes is orders above what decides stability: both must be legible.
     rates = tracks["growth_rate"].where(tracks["kind"] != "prescribed").values
     largest = float(np.nanmax(np.abs(rates), initial=0.0))
@@ -141,5 +142,5 @@ def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
         Line2D([], [], color="0.3", ls="-" if thin else "--", lw=0.6 if thin else 1.0,
                label="corrected, σ"),
     ]  # fmt: skip
-    ax.legend(handles=handles, loc="best", ncols=2)
+    legend_below(ax, handles)
     return artists

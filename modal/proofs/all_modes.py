@@ -11,31 +11,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from assembly.errors import ConvergenceError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.pairs import clusters
+from modal.eigen.tolerances import EPS
 from modal.types import Array, Complex
 
 SURE = 4.0  # times its error bound: a growth rate beyond this has a certain sign
 FORMED = 4e-14  # of |K|: what round-off of the sums that form a stiffness can make, with a margin
-FLOOR = 4.0 * np.finfo(float).eps  # backward error that no solution is expected to be below
 
 
 def all_modes(system: FrozenSystem) -> tuple[Complex, Array] | None:
     """All eigenvalues (m,), Im λ ≥ 0, and their error bounds (m,), rad/s.
 
     None where a free mobility or a singular stiffness has zero eigenvalues, or where the spectrum
-    is symmetric to the axis: modal/eigen has methods for these.
+    is symmetric to the axis: modal/eigen has methods for these. Raises ConvergenceError.
     """
     quadratic = Quadratic(system)
     if quadratic.reversible or system.rigid.shape[1] or system.null_chain is not None:
         return None
-    try:
-        found = solve_dense(quadratic, None)
-    except ConvergenceError:
-        return None
+    found = solve_dense(quadratic, None)
     if found.factorization != "LU" or found.left is None or found.total != 2 * system.n:
         return None
     lam, X, Y = found.eigenvalues, found.right, found.left
@@ -50,7 +46,8 @@ def all_modes(system: FrozenSystem) -> tuple[Complex, Array] | None:
             np.linalg.norm(residual, axis=0) / (weights * size)
             for residual, size in zip((right, left), sizes, strict=True)
         ]
-        bound = np.maximum(np.maximum(*errors), FLOOR) * weights * sizes[0] * sizes[1]
+        # No solution is expected to have a smaller backward error than 4ε.
+        bound = np.maximum(np.maximum(*errors), 4.0 * EPS) * weights * sizes[0] * sizes[1]
         bound = bound / np.abs(pairing)
         bound = np.maximum(bound, sign_of_stiffness(quadratic, lam, X, Y, pairing))
         corrected = lam - (Y.conj() * right).sum(axis=0) / pairing

@@ -30,7 +30,7 @@ import numpy as np
 import scipy.linalg as la
 
 from modal.proofs.couplings import couple_skew, coupling, image, orthonormal, padded
-from modal.proofs.family_box import Group, PointBoxes, groups
+from modal.proofs.family_box import KNOWN, Group, PointBoxes, groups
 from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.ratios import Product, lanczos
 from modal.reduction.affine import Coefficients
@@ -43,7 +43,6 @@ from modal.types import Array, Complex, Mask
 
 STEPS = 24  # of Lanczos for the bounds on the complement
 HARMLESS = 0.02  # share of θ that a bound may have before it is taken as it is
-KNOWN = 1e-9  # of a coefficient: what the groups may leave
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,12 @@ import scipy.sparse as sp
 from assembly.errors import SingularSystemError
 from assembly.linalg.combination import Kronecker
 from modal.eigen.mirror_parts import parts_of
+from modal.eigen.tolerances import ZERO
 from modal.proofs.ratios import is_semidefinite, skew_ratio
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.types import Array, Index, Mask
 
-PROPORTIONAL = 1e-12  # of a column's size: two columns of coefficients with one ratio
+KNOWN = 1e-9  # of a coefficient: what the groups may leave
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def groups(table: Array, columns: Mask) -> list[Group]:
         size = float(np.linalg.norm(column))
         for i, direction in enumerate(directions):
             along = float(direction @ column)
-            if np.linalg.norm(column - along * direction) <= PROPORTIONAL * size:
+            if np.linalg.norm(column - along * direction) <= ZERO * size:
                 proportional[i].weights[j] = along
                 break
         else:
@@ -215,4 +216,4 @@ def _spanned(table: Array, of_groups: list[Group], columns: Mask | None = None) 
         assigned |= acts
     chosen = np.ones(table.shape[1], dtype=bool) if columns is None else columns
     difference = np.abs(table - combined)[:, chosen]
-    return np.asarray(np.all(difference <= PROPORTIONAL * 1e3 * np.abs(table[:, chosen]), axis=1))
+    return np.asarray(np.all(difference <= KNOWN * np.abs(table[:, chosen]), axis=1))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from modal.proofs.codes import COUNT, ENERGY, MODES
 from modal.proofs.completeness import ComplementForms, Completeness
-from modal.proofs.family_box import FamilyBox, PointBoxes
+from modal.proofs.family_box import KNOWN, FamilyBox, PointBoxes
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
 from modal.reduction.error_bounds import ErrorBounds, round_off
@@ -24,7 +24,6 @@ PREFIX = "proof_"  # of the names under which the bounds are stored
 REACH = 2.5  # the starting basis holds modes of K_ref up to this times W² + γW
 NOISE = 4.0  # times the round-off of an eigenvalue: a growth rate below this is not resolved
 AXIS_MARGIN = 8.0  # times the error bounds of modes on the axis: the count is of faster growth
-OUTSIDE = 1e-9  # of W: beyond this distance a mode is outside the box
 
 
 class Prover:
@@ -190,7 +189,7 @@ class Prover:
         floor = AXIS_MARGIN * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
         beyond = modes.eigenvalues[:, known:]
         grows = (beyond.real > -rounded[:, known:]) & ~prescribed[:, known:]
-        others = grows & (np.abs(beyond.imag) <= W * (1.0 + OUTSIDE))
+        others = grows & (np.abs(beyond.imag) <= W * (1.0 + KNOWN))
         complete = completeness.complete(
             forms,
             instants.projected,

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
+from modal.eigen.tolerances import ZERO
 from modal.types import Array, Mask
 
 Product = Callable[[Array], Array]
@@ -28,11 +29,9 @@ DENSE = 600  # size up to which LAPACK is used
 STEPS = 40
 STARTS, STARTED_STEPS = 4, 16  # where a block solve costs little more than a single one
 FAILURE = 1e-6  # probability that a bound is too small
-NULL = 1e-12  # eigenvalue of A, relative to the largest, that is zero
 DENSE_ROUND_OFF = 4.0 * np.finfo(float).eps  # times n, of a unit diagonal: error of eigenvalues
 SPARSE_ROUND_OFF = 256.0 * np.finfo(float).eps  # of a unit diagonal: error of a sparse Cholesky
-OUTSIDE = 1e-10  # of B's size: what of it reaches the null space of A
-INVARIANT = 1e-10  # of a vector's size: what is left of it when the Krylov space is invariant
+INVARIANT = 1e-10  # of a vector's size: what leaves an invariant space, or reaches a null space
 SURE = 0.45  # ε of a B of unknown sign below which its iteration may end early
 LARGEST_MISS = 0.9  # ε beyond which more steps are needed: the bound is then ten times as wide
 
@@ -66,17 +65,17 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
         return np.inf
     scale = 1.0 / np.sqrt(np.diag(A))
     A, B = A * np.outer(scale, scale), B * np.outer(scale, scale)
-    if _has_cholesky(A - NULL * len(A) * np.eye(len(A))):
+    if _has_cholesky(A - ZERO * len(A) * np.eye(len(A))):
         L = la.cholesky(A, lower=True)
         half = la.solve_triangular(L, la.solve_triangular(L, B, lower=True).T, lower=True)
         return _largest_skew(half)
     sizes, U = la.eigh(A)
     if sizes[0] < -DENSE_ROUND_OFF * len(A):
         return np.inf
-    nonzero = sizes > NULL * len(A)
+    nonzero = sizes > ZERO * len(A)
     if not nonzero.all():
         reach = np.abs(B @ U[:, ~nonzero]).max(initial=0.0)
-        if reach > OUTSIDE * np.abs(B).max():
+        if reach > INVARIANT * np.abs(B).max():
             return np.inf
     half = U[:, nonzero] / np.sqrt(sizes[nonzero])
     return _largest_skew(half.T @ B @ half)
@@ -145,11 +144,7 @@ def unit_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
 
 def _has_cholesky(A: Array | sp.csr_matrix) -> bool:
     if A.shape[0] <= DENSE:
-        try:
-            la.cholesky(A if isinstance(A, np.ndarray) else A.toarray())
-        except la.LinAlgError:
-            return False
-        return True
+        return bool(la.lapack.dpotrf(A if isinstance(A, np.ndarray) else A.toarray())[1] == 0)
     try:
         Factorization(A, "spd").destroy()
     except SingularSystemError:

@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.errors import AccuracyError, ConvergenceError, InputError
-from assembly.linalg.combination import Combination, Kronecker
+from assembly.linalg.combination import Combination
 from assembly.magnitudes import check_count
 from assembly.system.frozen import PARTS, FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields, pinned_dofs
 from modal.eigen.quadratic import Quadratic, diagonally_scaled
 from modal.eigen.solve import solve
+from modal.eigen.tolerances import HALF
 from modal.proofs.all_modes import SURE, all_modes, sign_of_stiffness
 from modal.proofs.box import Box
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
@@ -32,9 +33,6 @@ ALL_MODES = 300
 # Size up to which LAPACK finds all modes where nothing else decides. It takes about 1e-8 n³ s of
 # one core (measured from 100 to 1,000 degrees of freedom): half a minute here.
 AFFORDABLE = 1500
-
-# Growth rate, relative to |λ|, that round-off can make of a mode outside the box.
-NOISE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -185,7 +183,7 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     """
     check_is_frozen(system)
     check_count(k, "k")
-    if not (system.symmetric_mass and is_definite(_scalar_mass(system))):
+    if not (system.symmetric_mass and is_definite(system.M)):
         raise InputError("M: expected a symmetric positive definite matrix")
     return replace(_decided(system, int(k)), mass_changes=system.mass_changes)
 
@@ -217,15 +215,15 @@ def _by_all_modes(system: FrozenSystem, zeros: int, box: Box, k: int) -> Stabili
 
     zeros: number of zero eigenvalues that the kinematics prescribe.
     """
-    direct = all_modes(system)
-    if direct is not None:
-        eigenvalues, bound = direct
-        sure = np.abs(eigenvalues.real) > SURE * bound
-        grows = bool(sure[eigenvalues.real.argmax()] and eigenvalues.real.max() > 0.0)
-        # The refinement of every mode costs many times as much.
-        if sure.all() or grows or system.n > ALL_MODES:
-            return _conclude(eigenvalues, np.where(sure, bound, SURE * bound), COUNT, box)
     try:
+        direct = all_modes(system)
+        if direct is not None:
+            eigenvalues, bound = direct
+            sure = np.abs(eigenvalues.real) > SURE * bound
+            grows = bool(sure[eigenvalues.real.argmax()] and eigenvalues.real.max() > 0.0)
+            # The refinement of every mode costs many times as much.
+            if sure.all() or grows or system.n > ALL_MODES:
+                return _conclude(eigenvalues, np.where(sure, bound, SURE * bound), COUNT, box)
         modes = solve(system, k=2 * system.n, backend="dense")
     except (AccuracyError, ConvergenceError):
         return _conclude(*_lowest(system, k), MODES, box)
@@ -255,16 +253,6 @@ def _alone_on_axis(eigenvalues: Complex, bound: Array) -> Mask:
     reach = 3.0 * bound
     reaches = np.abs(eigenvalues.real) <= bound
     return np.asarray(reaches & (apart.min(axis=1) > reach) & (eigenvalues.imag > reach))
-
-
-def _scalar_mass(system: FrozenSystem) -> sp.csr_matrix:
-    """M, or m of M = m ⊗ I: definite where the other is."""
-    terms = system.parts["M"].terms
-    if len(terms) == 1 and isinstance(terms[0][1], Kronecker):
-        m, a = terms[0][1].m, terms[0][0] * terms[0][1].a
-        if np.array_equal(a, a[0, 0] * np.eye(len(a))):
-            return sp.csr_matrix(a[0, 0] * m)
-    return system.M
 
 
 def _balanced(system: FrozenSystem) -> FrozenSystem:
@@ -339,7 +327,8 @@ def _conclude(
         return _without_modes(proof, box)
     size = np.abs(eigenvalues)
     outside = np.abs(eigenvalues.imag) > box.angular_frequency + bound
-    harmless = outside & (eigenvalues.real <= NOISE * size)
+    # Outside the box a growth rate of half of the digits is round-off.
+    harmless = outside & (eigenvalues.real <= HALF * size)
     if settled is not None:
         harmless |= settled
     growth = np.where(harmless, np.minimum(eigenvalues.real, 0.0), eigenvalues.real)

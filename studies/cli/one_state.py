@@ -16,7 +16,7 @@ from modal.data.datasets import described, provenance
 from modal.data.progress import phase
 from modal.data.variables import MODES
 from studies.cli.runs import fewer
-from studies.figures.style import figure
+from studies.figures.drawing import figure
 from studies.model_files.loading import LoadedModel, load_model
 from studies.model_files.points import parameters_of
 from studies.reporting.frozen_verdicts import verdict

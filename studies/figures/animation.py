@@ -6,114 +6,54 @@ down to a few cycles a turn, both of which the caption says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from numpy.typing import ArrayLike, NDArray
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
 from PIL import Image
 
 import modal
-from assembly import Body, FrozenSystem, Mechanism
-from studies.figures import motion
-from studies.figures.motion import Frame, Strand
-from studies.figures.style import figure
+from assembly import Body, Mechanism
+from assembly.types import Array, Inexact
+from modal.plot.colours import colour, plain
+from studies.figures.drawing import P, figure
 from studies.reporting.output import OutputFolder
 
-Array = NDArray[np.float64]
 
-SHARE = 0.07  # of the mechanism's size: the largest displacement shown
-FRAMES, CYCLES, FRAMES_A_SECOND = 48, 6, 16
-DPI, COLOURS = 72, 48
+@dataclass(frozen=True)
+class Look:
+    """What all animations share."""
 
-
-def mechanism_frames(
-    mechanism: Mechanism,
-    period: float,
-    mode: int = 0,
-    outlines: Mapping[str, ArrayLike] | None = None,
-) -> list[Frame]:
-    """A mechanism over one period (s) in its elastic mode number `mode`, followed by its shape.
-
-    outlines: for a rigid body, the points (P, 2) in its axes that a line shall connect; it is a
-    square otherwise.
-    """
-    drawn: list[Frame] = []
-    follower = Follower(mode)
-    for k in range(FRAMES):
-        t = period * k / FRAMES
-        q = follower.shape(mechanism.freeze(t))
-        phase = np.exp(2j * np.pi * CYCLES * k / FRAMES)
-        drawn.append(_strands(mechanism, t, np.real(q * phase), dict(outlines or {})))
-    return enlarged(drawn)
+    share: float = 0.07  # of the mechanism's size: the largest displacement shown
+    frames: int = 48
+    cycles: int = 6  # of the vibration in one period of the motion
+    rate: int = 16  # frames a second
+    dpi: int = 72
+    colours: int = 48
+    margin: float = 0.06  # of the picture's size
+    few_nodes: int = 16  # up to here nodes are marked: motion along a line is seen by them alone
+    spare: int = 3  # modes computed beside the one that is followed
 
 
-def turning_frames(body: Body, shape: NDArray[np.inexact[Any]]) -> list[Frame]:
-    """A body that turns once about z through its origin in a mode (n,)."""
-
-    def place(angle: float) -> tuple[Array, Array]:
-        c, s = np.cos(angle), np.sin(angle)
-        return np.zeros(3), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-    return moving_frames(body, place, shape, 2.0 * np.pi)
+LOOK = Look()
 
 
-def moving_frames(
-    body: Body,
-    place: Callable[[float], tuple[Array, Array]],
-    shape: NDArray[np.inexact[Any]],
-    period: float,
-) -> list[Frame]:
-    """A body, its nodes in one row, that moves in the x–y plane while it vibrates in a mode (n,).
+@dataclass(frozen=True)
+class Strand:
+    """A line of one body: where it is (N, 2) undeformed and (N, 2) with the mode, m, fixed axes."""
 
-    place: origin (3,) and rotation (3, 3), body to fixed axes, at a time from 0 to `period`. shape:
-    over the degrees of freedom its supports leave.
-    """
-    whole = np.zeros(body.size, dtype=complex)
-    whole[body.free] = shape
-    drawn: list[Frame] = []
-    for k in range(FRAMES):
-        r, R = place(period * k / FRAMES)
-        phase = np.exp(2j * np.pi * CYCLES * k / FRAMES)
-        moved = np.real(body.dofs.displacement(whole * phase))
-        rest = r + body.dofs.coordinates @ R.T
-        drawn.append([Strand(body.name, rest[:, :2], (rest + moved @ R.T)[:, :2])])
-    return enlarged(drawn)
+    name: str
+    rest: Array
+    moved: Array
 
 
-class Follower:
-    """One mode from instant to instant: the one most like the last, with the last one's phase."""
-
-    def __init__(self, mode: int, spare: int = 3) -> None:
-        self.mode, self.count = mode, mode + 1 + spare
-        self._last: NDArray[np.complex128] | None = None
-
-    def shape(self, system: FrozenSystem) -> NDArray[np.complex128]:
-        """The mode's shape (n,) at the next instant, of unit mass norm."""
-        modes = modal.solve(system, k=self.count)
-        elastic = modes.right[:, modes.kind == "elastic"]
-        if self._last is None:
-            self._last = elastic[:, self.mode]
-            return self._last
-        overlap = self._last.conj() @ (system.M @ elastic)
-        best = int(np.argmax(np.abs(overlap)))
-        self._last = elastic[:, best] * (np.abs(overlap[best]) / overlap[best])
-        return self._last
-
-
-def enlarged(frames: list[Frame]) -> list[Frame]:
-    """The same frames with displacements brought to `SHARE` of the picture's size."""
-    points = np.concatenate([s.rest for f in frames for s in f])
-    size = float(np.ptp(points, axis=0).max())
-    largest = max(float(np.abs(s.moved - s.rest).max()) for f in frames for s in f)
-    factor = SHARE * size / largest if largest > 0.0 else 0.0
-    return [
-        [Strand(s.name, s.rest, s.rest + factor * (s.moved - s.rest)) for s in frame]
-        for frame in frames
-    ]
+Frame = Sequence[Strand]
+Scene = tuple[str, list[Frame]]  # title and frames
 
 
 @dataclass(frozen=True)
@@ -129,46 +69,161 @@ class Animation:
     """
 
     name: str
-    scene: Callable[[], tuple[str, list[Frame]]]
+    scene: Callable[[], Scene]
 
     def write(self, out: OutputFolder) -> None:
         """Draw the frames and save them. Raises StorageError when they cannot be written."""
         title, frames = self.scene()
         caption = (
-            f"{title}: the motion is to scale, the vibration enlarged and slowed down to {CYCLES} "
-            "cycles a turn."
+            f"{title}: the motion is to scale, the vibration enlarged and slowed down to "
+            f"{LOOK.cycles} cycles a turn."
         )
-        milliseconds = round(1000 / FRAMES_A_SECOND)
-        out.write_animation(self.name, pictures_of(frames, title), milliseconds, caption)
+        pictures = pictures_of(frames, title)
+        out.write_animation(self.name, pictures, round(1000 / LOOK.rate), caption)
+
+
+def animation(name: str) -> Callable[[Callable[P, Scene]], Callable[P, Animation]]:
+    """Turn a function that returns a title and frames into one that returns its Animation."""
+
+    def of(scene: Callable[P, Scene]) -> Callable[P, Animation]:
+        def bound(*arguments: P.args, **options: P.kwargs) -> Animation:
+            return Animation(name, lambda: scene(*arguments, **options))
+
+        return bound
+
+    return of
+
+
+def mechanism_frames(
+    mechanism: Mechanism, outlines: Mapping[str, ArrayLike] | None = None
+) -> list[Frame]:
+    """A mechanism over one period in its first elastic mode, followed by its shape.
+
+    outlines: for a rigid body, the points (P, 2) in its axes that a line shall connect; it is a
+    square otherwise.
+    """
+    assert mechanism.period is not None
+    drawn: list[Frame] = []
+    last = None
+    for t, phase in _course(mechanism.period):
+        system = mechanism.freeze(t)
+        modes = modal.solve(system, k=1 + LOOK.spare)
+        elastic = modes.right[:, modes.kind == "elastic"]
+        # The shape of most overlap with the last one, in its phase.
+        overlap = (elastic[:, 0] if last is None else last).conj() @ (system.M @ elastic)
+        best = int(np.argmax(np.abs(overlap)))
+        last = elastic[:, best] * (np.abs(overlap[best]) / overlap[best])
+        drawn.append(_strands(mechanism, t, np.real(last * phase), dict(outlines or {})))
+    return enlarged(drawn)
+
+
+def turning_frames(body: Body, shape: Inexact) -> list[Frame]:
+    """A body that turns once about z through its origin in a mode (n,)."""
+
+    def place(angle: float) -> tuple[Array, Array]:
+        c, s = np.cos(angle), np.sin(angle)
+        return np.zeros(3), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+    return moving_frames(body, place, shape, 2.0 * np.pi)
+
+
+def moving_frames(
+    body: Body,
+    place: Callable[[float], tuple[Array, Array]],
+    shape: Inexact,
+    period: float,
+) -> list[Frame]:
+    """A body, its nodes in one row, that moves in the x–y plane while it vibrates in a mode (n,).
+
+    place: origin (3,) and rotation (3, 3), body to fixed axes, at a time from 0 to `period`. shape:
+    over the degrees of freedom its supports leave.
+    """
+    whole = np.zeros(body.size, dtype=complex)
+    whole[body.free] = shape
+    drawn: list[Frame] = []
+    for t, phase in _course(period):
+        r, R = place(t)
+        moved = np.real(body.dofs.displacement(whole * phase))
+        rest = r + body.dofs.coordinates @ R.T
+        drawn.append([Strand(body.name, rest[:, :2], (rest + moved @ R.T)[:, :2])])
+    return enlarged(drawn)
+
+
+def _course(period: float) -> list[tuple[float, complex]]:
+    """The time and the phase factor of the vibration of every frame of one period."""
+    frames = np.arange(LOOK.frames)
+    phases = np.exp(2j * np.pi * LOOK.cycles * frames / LOOK.frames)
+    return list(zip((period * frames / LOOK.frames).tolist(), phases.tolist(), strict=True))
+
+
+def enlarged(frames: list[Frame]) -> list[Frame]:
+    """The same frames with displacements brought to a share of the picture's size."""
+    points = np.concatenate([s.rest for f in frames for s in f])
+    size = float(np.ptp(points, axis=0).max())
+    largest = max(float(np.abs(s.moved - s.rest).max()) for f in frames for s in f)
+    factor = LOOK.share * size / largest if largest > 0.0 else 0.0
+    return [
+        [Strand(s.name, s.rest, s.rest + factor * (s.moved - s.rest)) for s in frame]
+        for frame in frames
+    ]
 
 
 def pictures_of(frames: list[Frame], title: str) -> list[Image.Image]:
     """The frames as pictures of few colours."""
+    low, high = _extent(frames)
+    # Of a picture 6.4 inches wide: a height that leaves little of it empty.
+    height = float(np.clip(4.4 * float((high[1] - low[1]) / (high[0] - low[0])) + 0.9, 2.2, 5.6))
     pictures = []
-    with figure(width=6.4, height=motion.height_of(frames)) as (drawn, (ax,)):
-        artists = motion.still(frames[0], ax)
-        motion.frame_all(frames, ax)
-        ax.set_title(title)
+    with figure(width=6.4, height=height) as (drawn, (ax,)):
+        lines = _still(frames[0], ax)
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title=title)
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        drawn.set_dpi(DPI)
+        drawn.set_dpi(LOOK.dpi)
         canvas = FigureCanvasAgg(drawn)
         canvas.draw()
         # All but the lines of the bodies is drawn once, in the layout of the first frame.
         drawn.set_layout_engine("none")
-        lines = [line for pair in zip(*artists, strict=True) for line in pair]
         for line in lines:
             line.set_animated(True)
         canvas.draw()
         empty = canvas.copy_from_bbox(drawn.bbox)
         for frame in frames:
-            motion.advance(artists, frame)
             canvas.restore_region(empty)
-            for line in lines:
+            for line, points in zip(lines, _lines_of(frame), strict=True):
+                line.set_data(*points.T)
+            for line in lines[::2] + lines[1::2]:  # what is grey lies below
                 ax.draw_artist(line)
             picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-            pictures.append(picture.quantize(COLOURS, method=Image.Quantize.FASTOCTREE))
+            pictures.append(picture.quantize(LOOK.colours, method=Image.Quantize.FASTOCTREE))
         plt.close(drawn)
     return pictures
+
+
+def _extent(frames: Sequence[Frame]) -> tuple[Array, Array]:
+    """Lower left and upper right corner (2,) of all frames with a margin, m."""
+    points = np.concatenate([points for frame in frames for points in _lines_of(frame)])
+    low, high = points.min(axis=0), points.max(axis=0)
+    pad = LOOK.margin * float((high - low).max())
+    return low - pad, high + pad
+
+
+def _lines_of(frame: Frame) -> list[Array]:
+    return [points for strand in frame for points in (strand.rest, strand.moved)]
+
+
+def _still(frame: Frame, ax: Axes) -> list[Line2D]:
+    """The undeformed bodies grey, the vibrating ones in colour: two lines a strand."""
+    lines = []
+    for index, s in enumerate(frame):
+        alone = len(s.rest) == 1
+        marker = "s" if alone else "o" if len(s.rest) <= LOOK.few_nodes else ""
+        grey = dict(color="0.8", lw=3.5, marker="s" if alone else "", ms=10, zorder=1)
+        vivid = dict(color=colour(index), lw=2.0, marker=marker, ms=6 if alone else 3.5)
+        lines += ax.plot(*s.rest.T, **grey)  # type: ignore[arg-type]
+        lines += ax.plot(*s.moved.T, **vivid, label=plain(s.name))  # type: ignore[arg-type]
+    ax.set(xlabel="x (m)", ylabel="y (m)")
+    ax.set_aspect("equal")
+    return lines
 
 
 def _strands(
@@ -179,9 +234,8 @@ def _strands(
     poses = mechanism.position(t)
     for name, (nodes, moved) in deployed.items():
         if name not in outlines:
-            strands.append(
-                Strand(name, nodes[:, :2], np.asarray(nodes + np.real(moved), dtype=float)[:, :2])
-            )
+            places = np.asarray(nodes + np.real(moved), dtype=float)
+            strands.append(Strand(name, nodes[:, :2], places[:, :2]))
             continue
         # A rigid body: its outline moves with its frame and with its own three degrees of freedom.
         r, R = poses[name]

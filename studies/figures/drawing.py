@@ -1,14 +1,44 @@
-"""A figure of a study: its layout, its caption, and the function that draws it."""
+"""A figure of a study: its layout, its caption, the function that draws it, and the shared look."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec
 
+import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from studies.figures.style import figure
 from studies.reporting.output import OutputFolder
+
+P = ParamSpec("P")
+RC: Any = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E3E3E3",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.4,
+    "legend.frameon": False,
+    "figure.constrained_layout.use": True,
+}
+
+
+@contextmanager
+def figure(
+    rows: int = 1, columns: int = 1, width: float = 7.0, height: float = 4.0, sharex: bool = False
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A figure in the shared look and its axes as a flat list."""
+    with plt.rc_context(RC):
+        drawn, axes = plt.subplots(
+            rows, columns, figsize=(width, height), squeeze=False, sharex=sharex
+        )
+        yield drawn, list(axes.ravel())
 
 
 @dataclass(frozen=True)
@@ -48,3 +78,32 @@ class Drawing:
         with figure(self.rows, self.columns, self.width, self.height, self.sharex) as (drawn, axes):
             self.draw(axes)
             out.write_figure(self.name, drawn, self.caption, self.in_report)
+
+
+def drawing(
+    name: str, **layout: Any
+) -> Callable[[Callable[Concatenate[list[Axes], P], object]], Callable[P, Drawing]]:
+    """Turn a function that draws into one that returns its Drawing; its docstring is the caption.
+
+    Parameters
+    ----------
+    name : str
+        File name of the figure.
+    **layout
+        Those of `Drawing`.
+
+    Returns
+    -------
+    callable
+        Decorator of a function whose first argument is the list of axes. The decorated function
+        takes the other arguments.
+    """
+
+    def of(draw: Callable[Concatenate[list[Axes], P], object]) -> Callable[P, Drawing]:
+        def bound(*arguments: P.args, **options: P.kwargs) -> Drawing:
+            caption = " ".join((draw.__doc__ or "").split())
+            return Drawing(name, caption, lambda axes: draw(axes, *arguments, **options), **layout)
+
+        return bound
+
+    return of

@@ -1,21 +1,115 @@
-"""The measured-motion study's data: fits, kinematics, frequencies, and how noise comes through."""
+"""The measured-motion study's data: fits, kinematics, frequencies of the bar, how noise comes
+through, and the bar's response to the inertia of its fitted motion.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+import assembly
+import modal
 from assembly import Kinematics
 from assembly.motion.markers import FittedMotion, Uncertainty, fit_markers
-from studies.measured_motion.bar import bar, frequency, frequency_deviation
+from assembly.motion.motion import Motion
+from assembly.motion.moving import MovingBody
+from assembly.types import Array
+from modal.data.variables import Table, Variable
 from studies.measured_motion.record import MARKERS, TABLE_2, KnownMotion, extremes, record
+from studies.reporting.protocol import dataset_of
+from studies.wind_pump.machine import Pump
 
-Array = NDArray[np.float64]
+_TURN, _MODES = ("regime", "turn"), ("regime", "turn", "mode")
+_MARKERS = ("regime", "marker", "extreme")
+QUANTITIES = {
+    "omega_z": ("angular velocity", "rad s-1"),
+    "epsilon_z": ("angular acceleration", "rad s-2"),
+    "a_x": ("acceleration of the origin along the bar", "m s-2"),
+    "a_y": ("acceleration of the origin across the bar", "m s-2"),
+}
+_COLUMNS = {
+    "true": "known motion",
+    "fitted": "fitted to the markers",
+    "deviation": "standard deviation",
+    "smoothing": "error of the fit without noise",
+}
 
-NOISES = (0.1, 1.0, 10.0)  # times the noise of the study
-QUANTITIES = ("omega_z", "epsilon_z", "a_x", "a_y")
-SWEPT = 13  # instants of the sweep over noises
+VARIABLES: Table = {
+    f"{name}_{column}": Variable(f"{words}, {kind}", units, _TURN)
+    for name, (words, units) in QUANTITIES.items()
+    for column, kind in _COLUMNS.items()
+} | {
+    "noise_found": Variable("noise estimated from the rigid fit", "m", ("regime",)),
+    "marker_speed": Variable("speed of the markers", "m s-1", _MARKERS),
+    "marker_acceleration": Variable("acceleration of the markers", "m s-2", _MARKERS),
+    "marker_speed_paper": Variable("speed printed in the paper's Table 2", "m s-1", _MARKERS),
+    "marker_acceleration_paper": Variable(
+        "acceleration printed in the paper's Table 2", "m s-2", _MARKERS
+    ),
+    "speed": Variable("crank speed", "rad s-1", ("regime",)),
+    "frequency_true": Variable("frequency, known motion", "Hz", _MODES),
+    "frequency_fitted": Variable("frequency, fitted motion", "Hz", _MODES),
+    "frequency_deviation": Variable("standard deviation of the frequency", "Hz", _MODES),
+    "frequency_at_rest": Variable("frequency at rest", "Hz", ("mode",)),
+    "repeated_frequency": Variable(
+        "first frequency at half a turn, records with new noise", "Hz", ("repeat",)
+    ),
+    "repeated_true": Variable("first frequency at half a turn, known motion", "Hz"),
+    "repeated_predicted": Variable("predicted deviation", "Hz"),
+    "swept_error": Variable(
+        "error of the first frequency over a turn, rms", "Hz", ("swept_noise",)
+    ),
+    "swept_predicted": Variable("predicted standard deviation, rms", "Hz", ("swept_noise",)),
+    "deflection": Variable("deflection of the middle of the bar", "m", ("run", "time")),
+    "energy_balance": Variable("largest energy defect over largest energy", "1", ("run",)),
+    "regime": Variable("number of the regime of Table 2", "1"),
+    "turn": Variable("part of a turn", "1"),
+    "marker": Variable("number of the marker", "1"),
+    "repeat": Variable("number of the record", "1"),
+    "swept_noise": Variable("noise of a marker's coordinate", "m"),
+}
+
+
+def bar(elements: int = 10, damping_ratio: float = 0.0) -> assembly.Body:
+    """The pump's lever in its own frame: a pin at B, free to slide along itself at C'.
+
+    Markers tell the motion, not the forces of the joints: the bar carries its own inertia only.
+    damping_ratio: internal, stiffness-proportional, of the first mode.
+    """
+    pump = Pump()
+    both = assembly.beam(
+        pump.l2, pump.section, assembly.steel, elements, pinned="both", planar=True, name="bar"
+    )
+    fixed = both.fixed.copy()
+    fixed[both.dofs.index(elements, 0)] = False
+    body = replace(both, fixed=fixed)
+    first = modal.solve(body.freeze(), k=1).eigenvalues[0].imag
+    return body.with_damping(b=2.0 * damping_ratio / float(first))
+
+
+def frequency(body: assembly.Body, motion: Kinematics, modes: int) -> Array:
+    """Frequencies (modes,), Hz, at one instant of a rigid motion."""
+    system = body.freeze_kinematics(motion)
+    return np.asarray(modal.solve(system, k=modes, backend="dense").frequency)
+
+
+def frequency_deviation(body: assembly.Body, fit: FittedMotion, t: float, modes: int) -> Array:
+    """One standard deviation (modes,), Hz, of the frequencies, to first order.
+
+    Each in-plane quantity (ω_z, ε_z, a_x, a_y) is moved by its own standard deviation; the shifts
+    add as if they were independent.
+    """
+    now, spread = fit.at(t), fit.uncertainty(t)
+    middle = frequency(body, now, modes)
+    total = np.zeros(modes)
+    for name, component in (("omega", 2), ("epsilon", 2), ("acceleration", 0), ("acceleration", 1)):
+        moved = getattr(now, name).copy()
+        moved[component] += getattr(spread, name)[component]
+        total += (frequency(body, replace(now, **{name: moved}), modes) - middle) ** 2
+    return np.asarray(np.sqrt(total))
 
 
 def fitted(
@@ -43,28 +137,25 @@ def kinematics(
             smoothed[i, k] = in_plane(noiseless.at(t))
             spread[i, k] = in_plane(fit.uncertainty(t))
     columns = {"true": true, "fitted": estimated, "deviation": spread, "smoothing": smoothed - true}
-    table = ("regime", "marker", "extreme")
-    rate_extremes = np.array([extremes(known) for known in motions])
-    return xr.Dataset(
-        {
-            **{
-                f"{quantity}_{key}": (("regime", "turn"), values[..., n])
-                for n, quantity in enumerate(QUANTITIES)
-                for key, values in columns.items()
-            },
-            "noise_found": ("regime", np.array([fit.noise for fit in fits])),
-            "marker_speed": (table, rate_extremes[..., :2]),
-            "marker_acceleration": (table, rate_extremes[..., 2:]),
-            "marker_speed_paper": (table, TABLE_2[..., :2]),
-            "marker_acceleration_paper": (table, TABLE_2[..., 2:]),
-            "speed": ("regime", np.array([known.speed for known in motions])),
-        },
-        coords={
-            "regime": np.arange(1, len(motions) + 1),
-            "turn": np.linspace(0.0, 1.0, instants),
-            "marker": [1, 2],
-            "extreme": ["min", "max"],
-        },
+    of_fits = {
+        f"{quantity}_{key}": values[..., n]
+        for n, quantity in enumerate(QUANTITIES)
+        for key, values in columns.items()
+    }
+    found = np.array([extremes(known) for known in motions])
+    return dataset_of(
+        VARIABLES,
+        **of_fits,
+        noise_found=[fit.noise for fit in fits],
+        marker_speed=found[..., :2],
+        marker_acceleration=found[..., 2:],
+        marker_speed_paper=TABLE_2[..., :2],
+        marker_acceleration_paper=TABLE_2[..., 2:],
+        speed=[known.speed for known in motions],
+        regime=np.arange(1, len(motions) + 1),
+        turn=np.linspace(0.0, 1.0, instants),
+        marker=[1, 2],
+        extreme=["min", "max"],
     )
 
 
@@ -78,59 +169,96 @@ def frequencies(
 ) -> xr.Dataset:
     """Frequencies along the true and the fitted motion, and their standard deviation."""
     body = bar(elements)
-    size = (len(motions), instants, modes)
-    true, estimated, spread = (np.empty(size) for _ in range(3))
-    for i, (known, fit) in enumerate(zip(motions, fits, strict=True)):
-        for k, t in enumerate(np.linspace(0.0, known.period, instants)):
-            true[i, k] = frequency(body, known.at(t), modes)
-            estimated[i, k] = frequency(body, fit.at(t), modes)
-            spread[i, k] = frequency_deviation(body, fit, t, modes)
-    dims = ("regime", "turn", "mode")
-    return xr.Dataset(
-        {
-            "frequency_true": (dims, true),
-            "frequency_fitted": (dims, estimated),
-            "frequency_deviation": (dims, spread),
-            "frequency_at_rest": ("mode", frequency(body, Kinematics(), modes)),
-        },
-        coords={"mode": np.arange(modes)},
+    rows = [
+        [
+            true_and_fitted(body, known, fit, t, modes)
+            for t in np.linspace(0.0, known.period, instants)
+        ]
+        for known, fit in zip(motions, fits, strict=True)
+    ]
+    true, estimated, spread = np.moveaxis(np.array(rows), 2, 0)
+    return dataset_of(
+        VARIABLES,
+        frequency_true=true,
+        frequency_fitted=estimated,
+        frequency_deviation=spread,
+        frequency_at_rest=frequency(body, Kinematics(), modes),
+        mode=np.arange(modes),
     )
 
 
+def true_and_fitted(
+    body: assembly.Body, known: KnownMotion, fit: FittedMotion, t: float, modes: int
+) -> Array:
+    """Frequencies of the known and of the fitted motion and their deviation, (3, modes), Hz."""
+    deviation = frequency_deviation(body, fit, t, modes)
+    return np.stack([frequency(body, motion.at(t), modes) for motion in (known, fit)] + [deviation])
+
+
 def scatter(
-    known: KnownMotion,
-    rate: float,
-    noise: float,
-    smoothing: float,
-    repeats: int,
-    elements: int,
+    known: KnownMotion, rate: float, noise: float, smoothing: float, repeats: int, elements: int,
     seed: int,
-) -> xr.Dataset:
+) -> xr.Dataset:  # fmt: skip
     """The first frequency from `repeats` records at half a turn, beside its predicted deviation;
     and its error over the turn for noise ten times smaller and ten times larger.
     """
     body, t = bar(elements), 0.5 * known.period
-    estimates = np.empty(repeats)
-    for r in range(repeats):
-        fit = fitted(known, rate, noise, smoothing, seed + 100 + r)
-        estimates[r] = frequency(body, fit.at(t), 1)[0]
-    predicted = frequency_deviation(body, fit, t, 1)[0]
-    turn = np.linspace(0.0, known.period, SWEPT)
-    true = np.array([frequency(body, known.at(s), 1)[0] for s in turn])
-    error, expected = np.empty(len(NOISES)), np.empty(len(NOISES))
-    for k, factor in enumerate(NOISES):
-        fit = fitted(known, rate, factor * noise, smoothing, seed + 200 + k)
-        estimated = np.array([frequency(body, fit.at(s), 1)[0] for s in turn])
-        spread = np.array([frequency_deviation(body, fit, s, 1)[0] for s in turn])
-        error[k] = np.sqrt(np.mean((estimated - true) ** 2))
-        expected[k] = np.sqrt(np.mean(spread**2))
-    return xr.Dataset(
-        {
-            "repeated_frequency": ("repeat", estimates),
-            "repeated_true": ((), frequency(body, known.at(t), 1)[0]),
-            "repeated_predicted": ((), predicted),
-            "swept_error": ("swept_noise", error),
-            "swept_predicted": ("swept_noise", expected),
-        },
-        coords={"repeat": np.arange(1, repeats + 1), "swept_noise": noise * np.array(NOISES)},
+    fits = [fitted(known, rate, noise, smoothing, seed + 100 + r) for r in range(repeats)]
+    noises = [factor * noise for factor in (0.1, 1.0, 10.0)]
+    errors = []
+    for k, level in enumerate(noises):
+        fit = fitted(known, rate, level, smoothing, seed + 200 + k)
+        turn = np.linspace(0.0, known.period, 13)
+        found = np.array([true_and_fitted(body, known, fit, s, 1)[:, 0] for s in turn])
+        errors.append((found[:, 1] - found[:, 0], found[:, 2]))
+    error, expected = np.sqrt(np.mean(np.square(errors), axis=-1)).T
+    return dataset_of(
+        VARIABLES,
+        repeated_frequency=[frequency(body, fit.at(t), 1)[0] for fit in fits],
+        repeated_true=frequency(body, known.at(t), 1)[0],
+        repeated_predicted=frequency_deviation(body, fits[-1], t, 1)[0],
+        swept_error=error,
+        swept_predicted=expected,
+        repeat=np.arange(1, repeats + 1),
+        swept_noise=noises,
+    )
+
+
+def responses(
+    known: KnownMotion, fit: FittedMotion, part: float, step: float, elements: int,
+    damping_ratio: float,
+) -> xr.Dataset:  # fmt: skip
+    """From rest over `part` of a turn: deflection of the middle under the inertia loads.
+
+    Both formalisms along the fitted motion at order 2, Hamilton's at order 4 for the error of
+    either, and Lagrange's along the true motion for what the noise changes. Runs with the step and
+    with half of it tell the order in which the two approach each other.
+    """
+    body, end = bar(elements, damping_ratio), part * known.period
+    # A step that divides the span, so that halves meet at the same instants.
+    whole = end / int(np.ceil(end / step))
+    lagrange, hamilton = ("lagrange", None), ("hamilton", "midpoint")
+    runs: dict[str, tuple[Motion, tuple[Any, str | None], int]] = {
+        "Lagrange": (fit, lagrange, 1),
+        "Hamilton": (fit, hamilton, 1),
+        "Lagrange, half the step": (fit, lagrange, 2),
+        "Hamilton, half the step": (fit, hamilton, 2),
+        "Hamilton, order 4": (fit, ("hamilton", "gauss4"), 1),
+        "Lagrange, true motion": (known, lagrange, 1),
+    }
+    deflections, balances = [], []
+    for along, (formalism, method), every in runs.values():
+        run = modal.integrate(
+            MovingBody(body, along), (0.0, end), formalism=formalism, method=method,
+            step=whole / every, every=every, loads=[modal.InertiaLoads()],
+            probes=[(body.name, elements // 2, "uy")],
+        )  # fmt: skip
+        deflections.append(run["displacement"].values[:, 0])
+        balances.append(float(abs(run["energy_defect"]).max()) / float(run["energy"].max()))
+    return dataset_of(
+        VARIABLES,
+        deflection=np.array(deflections),
+        energy_balance=balances,
+        run=list(runs),
+        time=np.linspace(0.0, end, len(deflections[0])),
     )

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly import Kinematics
+from assembly.types import Array
 from studies.wind_pump.machine import Pump
 from studies.wind_pump.rigid import motion
-
-Array = NDArray[np.float64]
 
 # Vlase, Nicolescu & Marin (2020), Table 2: least and greatest speed (m/s) and acceleration (m/s²)
 # of markers 1 and 2.
@@ -26,7 +24,6 @@ TABLE_2 = np.array(
 )
 # Markers in the axes of the bar, m: 1 and 2 on it, two on brackets: they must not be in line.
 MARKERS = np.array([[0.35, 0.0, 0.0], [0.2, 0.0, 0.0], [0.1, 0.06, 0.0], [0.5, -0.06, 0.0]])
-MARGIN = 0.12  # of a turn that the record is longer at each end: splines are loose at their ends
 
 
 @dataclass(frozen=True)
@@ -65,21 +62,14 @@ class KnownMotion:
 
     def markers(self, times: Array) -> Array:
         """Exact places (n, N, 3) of the markers, m."""
-        out = np.empty((len(times), *MARKERS.shape))
-        for k, t in enumerate(times):
-            r, R = self.frame(t)
-            out[k] = r + MARKERS @ R.T
-        return out
+        return np.array([r + MARKERS @ R.T for r, R in map(self.frame, times)])
 
     def marker_rates(self, t: float) -> tuple[Array, Array]:
         """Speed and size of the acceleration (N,) of the markers, m/s and m/s²."""
         now = self.at(t)
         velocity = now.velocity + np.cross(now.omega, MARKERS)
-        acceleration = (
-            now.acceleration
-            + np.cross(now.epsilon, MARKERS)
-            + np.cross(now.omega, np.cross(now.omega, MARKERS))
-        )
+        acceleration = now.acceleration + np.cross(now.epsilon, MARKERS)
+        acceleration = acceleration + np.cross(now.omega, np.cross(now.omega, MARKERS))
         return np.linalg.norm(velocity, axis=1), np.linalg.norm(acceleration, axis=1)
 
 
@@ -98,8 +88,8 @@ def record(known: KnownMotion, rate: float, noise: float, seed: int) -> tuple[Ar
     """Times (n,) and markers (n, N, 3) at `rate` (1/s) over a turn and a margin, each coordinate
     with independent normal noise of standard deviation `noise` (m).
     """
-    start, end = -MARGIN * known.period, (1.0 + MARGIN) * known.period
-    times = np.arange(start, end, 1.0 / rate)
+    margin = 0.12 * known.period  # at each end: splines are loose at their ends
+    times = np.arange(-margin, known.period + margin, 1.0 / rate)
     generator = np.random.default_rng(seed)
     exact = known.markers(times)
     return times, exact + noise * generator.standard_normal(exact.shape)
@@ -109,5 +99,5 @@ def extremes(known: KnownMotion) -> Array:
     """(2, 4): least and greatest speed and acceleration of markers 1 and 2, as in Table 2."""
     turn = np.linspace(0.0, known.period, 181)
     rates = np.array([known.marker_rates(t) for t in turn])[:, :, :2]
-    low, high = rates.min(axis=0), rates.max(axis=0)
-    return np.asarray([[low[0, m], high[0, m], low[1, m], high[1, m]] for m in range(2)])
+    ends = np.stack([rates.min(axis=0), rates.max(axis=0)], axis=-1)
+    return np.asarray(ends.swapaxes(0, 1).reshape(2, 4))

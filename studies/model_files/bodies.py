@@ -73,9 +73,8 @@ def _build(name: str, body: Any, substance: Any, folder: Path, planar: bool | No
         raise InputError(
             'kind = "rigid" is for bodies of a mechanism: it has no vibration of its own'
         )
-    return assembly.rigid_body(
-        body.mass, body.inertia, centre=body.centre, planar=planar, name=name
-    )
+    centre = [*body.centre, 0.0][:3]
+    return assembly.rigid_body(body.mass, body.inertia, centre=centre, planar=planar, name=name)
 
 
 def _of_a_section(name: str, body: Any, material: Any, planar: bool | None) -> assembly.Body:

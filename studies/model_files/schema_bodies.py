@@ -290,7 +290,7 @@ class RigidSpec(Placed):
     """Mass, kg."""
     inertia: InertiaOf = 0.0
     """Inertia about the centre of mass, kg m²: a number, three principal values or a tensor."""
-    centre: Point3 = [0.0, 0.0, 0.0]
+    centre: Point = [0.0, 0.0]
     """Centre of mass in body axes, m."""
 
 

@@ -10,14 +10,24 @@ from numpy.polynomial import Polynomial
 import assembly
 from assembly.types import Array
 
-UPPER, FORE = 0.7, 0.5  # m
-SECTIONS = (assembly.tube(0.10, 0.088), assembly.tube(0.08, 0.070))
-ELBOW_MOTOR = 6.0  # kg, at the elbow
-GRAVITY = 9.81
 JOINTS = ("shoulder", "elbow")
-FIRST, LAST = (1.9, -2.2), (0.3, -0.3)  # rad: folded, and reaching out
 STILL = Polynomial([0, 0, 0, 10, -15, 6])  # from 0 to 1 of the path, at rest at both ends
-RAYLEIGH = 2e-5  # s: b of the links' damping D = b K
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Dimensions of the arm; all are assumptions. Of the upper link or the shoulder first."""
+
+    lengths: tuple[float, float] = (0.7, 0.5)  # m
+    sections: tuple[assembly.Section, ...] = (assembly.tube(0.10, 0.088), assembly.tube(0.08, 0.07))
+    elbow_motor: float = 6.0  # kg, at the elbow
+    gravity: float = 9.81  # m/s²
+    folded: tuple[float, float] = (1.9, -2.2)  # rad
+    reaching: tuple[float, float] = (0.3, -0.3)  # rad
+    damping: float = 2e-5  # s: b of the links' damping D = b K
+
+
+ARM = Arm()
 
 
 @dataclass(frozen=True)
@@ -68,30 +78,29 @@ def model(
     Mechanism
         With the bodies "upper" and "fore" and the joints "shoulder" and "elbow".
     """
-    links = [
-        assembly.beam(length, section, material, elements, planar=True, name=name).with_damping(
-            b=RAYLEIGH
-        )
-        for length, section, name in zip((UPPER, FORE), SECTIONS, ("upper", "fore"), strict=True)
-    ]
-    upper = assembly.attach_mass(links[0], "end", ELBOW_MOTOR)
-    fore = assembly.attach_mass(links[1], "end", payload)
-    paths = [Path(a, b, duration) for a, b in zip(FIRST, LAST, strict=True)]
+
+    def link(number: int, name: str, mass: float) -> assembly.Body:
+        length, section = ARM.lengths[number], ARM.sections[number]
+        beam = assembly.beam(length, section, material, elements, planar=True, name=name)
+        return assembly.attach_mass(beam.with_damping(b=ARM.damping), "end", mass)
+
+    paths = [Path(a, b, duration) for a, b in zip(ARM.folded, ARM.reaching, strict=True)]
     stiffness: tuple[float | None, ...] = (None, None) if gears is None else gears
     drivers = [
         assembly.driver(joint, path.at, stiffness=k, damping=c)
         for joint, path, k, c in zip(JOINTS, paths, stiffness, damping, strict=True)
     ]
-    elbow = UPPER * np.array([np.cos(FIRST[0]), np.sin(FIRST[0])])
+    first, second = ARM.folded
+    elbow = ARM.lengths[0] * np.array([np.cos(first), np.sin(first)])
     return assembly.Mechanism(
-        {"upper": upper, "fore": fore},
+        {"upper": link(0, "upper", ARM.elbow_motor), "fore": link(1, "fore", payload)},
         [
             assembly.revolute("ground", (0, 0), "upper", "start", name="shoulder"),
             assembly.revolute("upper", "end", "fore", "start", name="elbow"),
         ],
         drivers,
-        initial={"upper": (0, 0, FIRST[0]), "fore": (*elbow, sum(FIRST))},
-        gravity=(0, -GRAVITY, 0),
+        initial={"upper": (0, 0, first), "fore": (*elbow, first + second)},
+        gravity=(0, -ARM.gravity, 0),
         name="robot arm",
     )
 
@@ -113,22 +122,21 @@ def rigid_links(payload: float, gears: tuple[float, float], angles: tuple[float,
     M = [[α + 2β cos b, γ + β cos b], [γ + β cos b, γ]] (Craig, Introduction to Robotics, 1986), and
     the stiffness is that of the gears less the moments of the weights about both joints.
     """
-    lines = [assembly.aluminium.rho * section.A for section in SECTIONS]
-    upper_mass, fore_mass = lines[0] * UPPER, lines[1] * FORE
+    upper, fore = ARM.lengths
+    lines = [assembly.aluminium.rho * section.A for section in ARM.sections]
+    upper_mass, fore_mass = lines[0] * upper, lines[1] * fore
     turning = [
         line * length**3 / 3.0 + assembly.aluminium.rho * section.Iz * length
-        for line, length, section in zip(lines, (UPPER, FORE), SECTIONS, strict=True)
+        for line, length, section in zip(lines, ARM.lengths, ARM.sections, strict=True)
     ]
-    gamma = turning[1] + payload * FORE**2
-    moment = fore_mass * FORE / 2.0 + payload * FORE  # of the fore link about the elbow
-    beyond = ELBOW_MOTOR + fore_mass + payload  # at the elbow
-    alpha = turning[0] + beyond * UPPER**2 + gamma
+    gamma = turning[1] + payload * fore**2
+    moment = fore_mass * fore / 2.0 + payload * fore  # of the fore link about the elbow
+    beyond = ARM.elbow_motor + fore_mass + payload  # at the elbow
+    alpha = turning[0] + beyond * upper**2 + gamma
     a, b = angles
-    cross = gamma + UPPER * moment * np.cos(b)
-    M = np.array([[alpha + 2.0 * UPPER * moment * np.cos(b), cross], [cross, gamma]])
-    fore_weight = GRAVITY * moment * np.sin(a + b)
-    upper_weight = GRAVITY * (upper_mass * UPPER / 2.0 + beyond * UPPER) * np.sin(a)
-    K = np.diag(gears) - fore_weight
-    K[0, 0] -= upper_weight
+    cross = gamma + upper * moment * np.cos(b)
+    M = np.array([[alpha + 2.0 * upper * moment * np.cos(b), cross], [cross, gamma]])
+    K = np.diag(gears) - ARM.gravity * moment * np.sin(a + b)
+    K[0, 0] -= ARM.gravity * (upper_mass * upper / 2.0 + beyond * upper) * np.sin(a)
     squares = np.linalg.eigvals(np.linalg.solve(M, K))
     return np.asarray(np.sqrt(np.sort(squares.real)) / (2.0 * np.pi))

@@ -7,34 +7,44 @@ The drives follow their commands; the spring of each gear is between motor and j
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
+from matplotlib.axes import Axes
 
 import assembly
 import modal
-from assembly.errors import InputError
-from studies.figures import sheets
+from assembly.types import Array
+from modal.data.variables import Table, Variable
+from studies.figures import curves, sheets
+from studies.figures.drawing import drawing
 from studies.reporting.frozen_verdicts import verdicts
 from studies.reporting.protocol import (
     Data,
     Exploration,
     Outputs,
     Remark,
+    check_positive,
+    dataset_of,
     merged,
     report_of,
     study_main,
 )
 from studies.reporting.tables import tracks_section
-from studies.robot_arm import figures
 from studies.robot_arm.machine import JOINTS, model, rigid_links
-from studies.robot_arm.variables import VARIABLES
 
 __all__ = ["main", "model", "report", "rigid_links"]
 
-ARMS = ("gears and links", "links, rigid drives", "gears, rigid links at rest")
+_JOINTS = ("joint", "time")
+
+VARIABLES: Table = {
+    "first_frequency": Variable("first frequency", "Hz", ("arm", "time")),
+    "deflection": Variable("deflection of the gear", "rad", _JOINTS),
+    "torque": Variable("torque of the drive", "N m", _JOINTS),
+    "time": Variable("time", "s"),
+    "arm": Variable("what is elastic", None),
+    "joint": Variable("joint", None),
+}
+SHAPES = "The two lowest modes at the end of the path: links at both ends of their vibration."
 
 report = report_of(tracks_section)
 
@@ -80,11 +90,7 @@ def main(
     InputError
         A stiffness, the payload or the duration is not positive.
     """
-    for name, value in dict(
-        payload=payload, shoulder=shoulder, elbow=elbow, duration=duration
-    ).items():
-        if not (np.isfinite(value) and value > 0.0):
-            raise InputError(f"{name} = {value:g}: must be positive")
+    check_positive(payload=payload, shoulder=shoulder, elbow=elbow, duration=duration)
     gears = (shoulder, elbow)
     times = np.linspace(0.0, duration, instants)
     arm = model(payload, gears=gears, duration=duration, elements=elements)
@@ -95,8 +101,9 @@ def main(
     stiff = model(payload, gears=None, duration=duration, elements=elements)
     dataset = _beside(arm, stiff, tracks, times, payload, gears)
     yield Data("gears.nc", dataset)
-    yield figures.of_gears(dataset)
-    yield from figures.of_shapes(arm, float(times[-1]))
+    yield of_gears(dataset)
+    end = float(times[-1])
+    yield sheets.shapes_sheet(arm, end, SHAPES, 2, columns=2, width=8.0, height=3.4)
     yield Remark(verdicts(tracks, arm.freeze, modes))
     yield Remark(_words(dataset))
     return tracks
@@ -106,7 +113,7 @@ def _beside(
     arm: assembly.Mechanism,
     stiff: assembly.Mechanism,
     tracks: xr.Dataset,
-    times: NDArray[Any],
+    times: Array,
     payload: float,
     gears: tuple[float, float],
 ) -> xr.Dataset:
@@ -116,20 +123,14 @@ def _beside(
     frequency = [tracks["frequency"].isel(mode=0).values, drives.values, only_gears]
     deflections = [arm.deflections(float(t)) for t in times]
     torques = [arm.driving(float(t)) for t in times]
-    parts = xr.Dataset(
-        {
-            "first_frequency": (("arm", "time"), np.array(frequency)),
-            "deflection": (
-                ("joint", "time"),
-                np.array([[d[joint][0] for d in deflections] for joint in JOINTS]),
-            ),
-            "torque": (("joint", "time"), np.array([[d[j] for d in torques] for j in JOINTS])),
-        },
-        coords={
-            "time": times,
-            "arm": list(ARMS),
-            "joint": list(JOINTS),
-        },
+    parts = dataset_of(
+        VARIABLES,
+        first_frequency=np.array(frequency),
+        deflection=[[d[joint][0] for d in deflections] for joint in JOINTS],
+        torque=[[torque[joint] for torque in torques] for joint in JOINTS],
+        time=times,
+        arm=["gears and links", "links, rigid drives", "gears, rigid links at rest"],
+        joint=list(JOINTS),
     )
     return merged([parts], VARIABLES, "a robot arm with and without its gears", payload=payload)
 
@@ -149,3 +150,18 @@ def _words(dataset: xr.Dataset) -> str:
         f" {rows[1]:.2f} Hz, with rigid links {rows[2]:.2f} Hz. The gears deflect by"
         f" {sag[0]:.2f} and {sag[1]:.2f} mrad under {torque[0]:.1f} and {torque[1]:.1f} N·m"
     )
+
+
+@drawing("gears.png", rows=2, height=6.0, sharex=True)
+def of_gears(axes: list[Axes], dataset: xr.Dataset) -> None:
+    """Above: the first frequency along the path, of the arm with elastic gears, of the same arm
+    with rigid drives, and of rigid links on the gears (closed form, at rest). Below: how far the
+    gears deflect in equilibrium with weight, inertia and the dampers.
+    """
+    upper, lower = axes
+    arms, joints = ([str(name) for name in dataset[dim].values] for dim in ("arm", "joint"))
+    curves.family(dataset["first_frequency"], "time", upper, along="arm", labels=arms, styled=True)
+    upper.set(ylim=(0.0, None), xlabel="")
+    curves.family(dataset["deflection"], "time", lower, along="joint", labels=joints, prefix="m")
+    for ax in axes:
+        curves.legend_right(ax)

@@ -8,39 +8,62 @@ root face 0.25 m from the axis. Its frequencies without Coriolis terms are compa
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 import assembly
 import modal
 from assembly.errors import InputError
+from modal import plot
 from modal.data.datasets import described, provenance
+from modal.data.variables import Table, Variable
+from modal.plot.colours import ink
 from studies.figures import sheets
+from studies.figures.animation import Scene, animation, turning_frames
+from studies.figures.drawing import Drawing
 from studies.reporting.frozen_verdicts import verdicts
 from studies.reporting.protocol import (
+    RPM,
     Data,
     Exploration,
     Outputs,
     Remark,
+    dataset_of,
     report_of,
     study_main,
 )
 from studies.reporting.tables import tracks_section
-from studies.rotating_blade import figures
-from studies.rotating_blade.variables import VARIABLES
 
 __all__ = ["beam_model", "compare_with_calculix", "main", "report", "solid_model"]
 
 MESH = Path(__file__).parent / "blade.msh"
-AXIS = (0.0, 0.0, 1.0)
-RPM = 2.0 * np.pi / 60.0
-MAP_AXIS, MAP_MODES = (1.0, 0.0, 0.0), 4
-MAP_SPEED, SPUN_SPEEDS = 1000.0, 41  # rad/s
 
+
+@dataclass(frozen=True)
+class Spins:
+    """How the blades turn."""
+
+    rotor: tuple[float, float, float] = (0.0, 0.0, 1.0)  # axis of the Campbell diagrams
+    lengthwise: tuple[float, float, float] = (1.0, 0.0, 0.0)  # axis of the map
+    fastest: float = 1000.0  # rad/s, of the map; and rad/s², of its angular acceleration
+    speeds: int = 41  # of the spun beam's Campbell diagram
+    modes: int = 4  # of the map
+
+
+SPINS = Spins()
+_DIMS = ("speed_rpm", "mode")
+
+VARIABLES: Table = {
+    "frequency": Variable("frequency", "Hz", _DIMS),
+    "frequency_calculix": Variable("frequency by CalculiX 2.20", "Hz", _DIMS),
+    "relative_difference": Variable("relative difference", "1", _DIMS),
+}
 # CalculiX 2.20, NLGEOM prestress with centrifugal softening, no Coriolis, Hz, modes 1 to 6.
 CALCULIX = {
     0.0: (100.0647, 340.5997, 731.5815, 810.4024, 930.4326, 1473.702),
@@ -53,6 +76,25 @@ MAP_READING = (
     " them its internal damping drives a flutter; angular acceleration feeds one sense of whirl and"
     " brakes the other."
 )
+MARKS = (
+    " Circles: where a multiple of the speed meets a mode, and an excitation of that order is in"
+    " resonance; numbers are speeds in rpm."
+)
+CAPTIONS = {
+    "beam": "Frequencies of the beam over the speed of its rotor, with Coriolis terms." + MARKS,
+    "solid": "Frequencies of the solid blade over the speed of its rotor, with Coriolis terms."
+    + MARKS
+    + " Squares: CalculiX 2.20 on the same mesh, which has no Coriolis terms.",
+    "spun": "Frequencies of the damped beam spun about its own length, in the axes that turn with"
+    " it, forward and backward whirl apart. It diverges between its two bending frequencies; above"
+    " them its internal damping makes it flutter: triangles mark the onsets, the band what is"
+    " unstable." + MARKS,
+}
+TITLES = {
+    "beam": "rotating blade (beam)",
+    "solid": "rotating blade (solid)",
+    "spun": "beam spun about its length",
+}
 report = report_of(tracks_section)  # of the last blade's tracks
 
 
@@ -99,19 +141,46 @@ def compare_with_calculix(body: assembly.Body) -> xr.Dataset:
     theirs = np.array(list(CALCULIX.values()))
     ours = np.empty(theirs.shape)
     for i, speed in enumerate(rpm):
-        system = body.freeze(omega=speed * RPM, axis=AXIS)
+        system = body.freeze(omega=speed * RPM, axis=SPINS.rotor)
         ours[i] = modal.solve(system.only("K", "K_omega2", "K_G"), k=theirs.shape[1]).frequency
-    columns = {
-        "frequency": ours,
-        "frequency_calculix": theirs,
-        "relative_difference": ours / theirs - 1.0,
-    }
-    dataset = xr.Dataset(
-        {name: (VARIABLES[name].dims, values) for name, values in columns.items()},
-        coords={"speed_rpm": rpm, "mode": np.arange(theirs.shape[1])},
-        attrs=provenance(title="frequencies of the solid blade beside CalculiX 2.20"),
+    dataset = dataset_of(
+        VARIABLES,
+        frequency=ours,
+        frequency_calculix=theirs,
+        relative_difference=ours / theirs - 1.0,
+        speed_rpm=rpm,
+        mode=np.arange(theirs.shape[1]),
     )
+    dataset.attrs = provenance(title="frequencies of the solid blade beside CalculiX 2.20")
     return described(dataset, VARIABLES)
+
+
+def campbell_diagram(
+    kind: str, followed: xr.Dataset, compared: xr.Dataset | None = None
+) -> Drawing:
+    """Frequencies over the rotor speed; with CalculiX's where there is a comparison."""
+
+    def draw(axes: list[Axes]) -> None:
+        (ax,) = axes
+        plot.campbell(followed, ax)
+        ax.set_title(f"{TITLES[kind]}: frequencies over speed")
+        if compared is not None:
+            theirs = compared["frequency_calculix"].values
+            speeds = np.repeat(compared["speed_rpm"], theirs.shape[1])
+            ax.plot(speeds, theirs.ravel(), "s", ms=6, mfc="none", color=ink(), scaley=False)
+
+    return Drawing(f"campbell-{kind}.png", CAPTIONS[kind], draw, width=7.0, height=4.6)
+
+
+@animation("blade.gif")
+def in_plane(body: assembly.Body) -> Scene:
+    """The first mode in the plane of rotation."""
+    modes = modal.solve(body.freeze(omega=100.0, axis=SPINS.rotor), k=4)
+    dofs = body.dofs.select(body.free)
+    y, z = (np.abs(modes.right[dofs.component == c]).sum(axis=0) for c in (1, 2))
+    first = int(np.argmax(y > z))
+    title = f"first mode in the plane, {modes.frequency[first]:.1f} Hz at 100 rad/s"
+    return title, turning_frames(body, modes.right[:, first])
 
 
 @study_main
@@ -166,41 +235,36 @@ def main(
     tracks = xr.Dataset()
     for kind in chosen:
         body = models[kind]()
-        tracks = modal.track(body, omega=omega, axis=AXIS, k=modes, progress=progress)
-        at_speed = partial(body.freeze, axis=AXIS)
-        on_all = Remark(verdicts(tracks, at_speed, modes))
+        tracks = modal.track(body, omega=omega, axis=SPINS.rotor, k=modes, progress=progress)
+        on_all = Remark(verdicts(tracks, partial(body.freeze, axis=SPINS.rotor), modes))
+        view = partial(modal.explorer_view, tracks, body, axis=SPINS.rotor)
+        yield Data(f"campbell-{kind}.nc", tracks)
         if kind == "beam":
-            yield Data("campbell-beam.nc", tracks)
-            yield figures.campbell_diagram("beam", tracks)
-            yield figures.animation(body, AXIS)
+            yield campbell_diagram("beam", tracks)
+            yield in_plane(body)
             if blade == "beam":
                 yield on_all
         else:
             compared = compare_with_calculix(body)
-            yield Data("campbell-solid.nc", tracks)
             yield Data("calculix.nc", compared)
             yield on_all
             yield Remark(_believed(compared))
-            yield figures.campbell_diagram("solid", tracks, compared)
-        yield Exploration(
-            partial(modal.explorer_view, tracks, body, title=f"{kind} over speed", axis=AXIS)
-        )
+            yield campbell_diagram("solid", tracks, compared)
+        yield Exploration(partial(view, title=f"{kind} over speed"))
     if "beam" in chosen and map_points > 0:
-        damped = beam_model(damping=map_damping)
-        spun = modal.track(
-            damped, omega=np.linspace(0.0, MAP_SPEED, SPUN_SPEEDS), axis=MAP_AXIS, k=MAP_MODES,
-            progress=progress,
-        )  # fmt: skip
+        damped, fastest = beam_model(damping=map_damping), SPINS.fastest
+        # Between the two bending frequencies an asymmetric shaft diverges; above them internal
+        # damping drives a flutter; the Euler term K(ε) is circulatory and moves both boundaries.
+        spin: dict[str, Any] = dict(axis=SPINS.lengthwise, k=SPINS.modes, progress=progress)
+        spun = modal.track(damped, omega=np.linspace(0.0, fastest, SPINS.speeds), **spin)
         yield Data("campbell-spun.nc", spun)
-        yield figures.campbell_diagram("spun", spun)
-        grid = _map(damped, map_points, progress)
+        yield campbell_diagram("spun", spun)
+        along = np.linspace(0.0, fastest, map_points)
+        across = np.linspace(-fastest, fastest, map_points)
+        grid = modal.stability_map(damped, omega=along, epsilon=across, **spin)
         yield Data("map.nc", grid)
-        yield Exploration(
-            partial(
-                modal.explorer_view, grid, damped,
-                title="beam spun about its length", modes=MAP_MODES, axis=MAP_AXIS,
-            )
-        )  # fmt: skip
+        view = partial(modal.explorer_view, grid, damped, modes=SPINS.modes, axis=SPINS.lengthwise)
+        yield Exploration(partial(view, title="beam spun about its length"))
         yield sheets.map_sheet(grid, "beam spun about its own length: verdict", MAP_READING)
     return tracks
 
@@ -210,20 +274,4 @@ def _believed(compared: xr.Dataset) -> str:
     return (
         "can it be believed? At constant speed the frozen matrices are those of the whole motion,"
         f" nothing is frozen away; without Coriolis terms CalculiX differs by {gap:.1e} at most"
-    )
-
-
-def _map(body: assembly.Body, points: int, progress: bool) -> xr.Dataset:
-    """Stability of the damped beam spun about its own length, over speed and angular acceleration.
-
-    Between the two bending frequencies an asymmetric shaft diverges; above them internal damping
-    drives a flutter; the Euler term K(ε) is circulatory and moves both boundaries.
-    """
-    return modal.stability_map(
-        body,
-        omega=np.linspace(0.0, MAP_SPEED, points),
-        epsilon=np.linspace(-1000.0, 1000.0, points),
-        axis=MAP_AXIS,
-        k=MAP_MODES,
-        progress=progress,
     )

@@ -2,82 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import xarray as xr
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 import assembly
-import modal
 from modal import plot
 from modal.plot.colours import colour, ink
 from modal.plot.labels import axis_label
-from studies.figures import shapes, transients
-from studies.figures.animation import Animation, mechanism_frames
-from studies.figures.drawing import Drawing
-from studies.figures.motion import Frame
-from studies.slider_crank.growth import first_look
+from studies.figures import curves, sheets
+from studies.figures.animation import Scene, animation, mechanism_frames
+from studies.figures.drawing import Drawing, drawing
+from studies.slider_crank.comparison import first_look
 
 SHAPES = (
     "The four lowest modes at one instant: crank (blue), rod (orange) and slider (green) at the two"
     " ends of their vibration, solid and dotted, over the undeformed mechanism (grey); joints are"
     " black. All are drawn with the same largest displacement."
 )
-TRANSIENT = (
-    "Time integration of the full equations from the first frozen mode. Above: the transverse"
-    " displacement at mid-rod. Below: the amplitude of the mode, √ of its energy, found in that"
-    " transient by the left eigenvectors, beside what σ and Re λ of the tracks predict."
-)
-OVERVIEW = (
-    "Frequencies over one turn (diamonds mark veering), and the amplitude of the first mode in a"
-    " time integration: σ follows it, Re λ alone does not."
-)
 
 
-def of_modes(mechanism: assembly.Mechanism, times: NDArray[Any]) -> Iterator[Drawing | Animation]:
-    """Mode shapes at an eighth of the turn, and the first mode over the turn."""
-
-    def draw(axes: list[Axes]) -> None:
-        t = float(times[len(times) // 8])
-        solved = modal.solve(mechanism.freeze(t), k=len(axes))
-        for mode, ax in enumerate(axes):
-            shapes.deployed(mechanism.deployed(t, solved.right[:, mode]), ax)
-            ax.set_title(f"mode {mode + 1}: {solved.frequency[mode]:.1f} Hz")
-        axes[0].figure.suptitle(
-            f"mode shapes at t = {1e3 * t:.1f} ms (largest displacement drawn alike)"
-        )
-
-    def scene() -> tuple[str, list[Frame]]:
-        assert mechanism.period is not None
-        return "slider-crank in its first mode", mechanism_frames(mechanism, mechanism.period)
-
-    yield Drawing("shapes.png", SHAPES, draw, 2, 2, width=8.0, height=5.0)
-    yield Animation("slider-crank.gif", scene)
+def of_modes(mechanism: assembly.Mechanism, t: float) -> Drawing:
+    """The four lowest modes at time t (s)."""
+    title = f"mode shapes at t = {1e3 * t:.1f} ms (largest displacement drawn alike)"
+    layout = dict(rows=2, columns=2, width=8.0, height=5.0)
+    return sheets.shapes_sheet(mechanism, t, SHAPES, 1, title, **layout)
 
 
-def of_transient(followed: xr.Dataset, compared: xr.Dataset, speed_rpm: float) -> Iterator[Drawing]:
-    """The transient, and its amplitude below the frequencies of the tracks."""
+@animation("slider-crank.gif")
+def first_mode(mechanism: assembly.Mechanism) -> Scene:
+    """The first mode over the turn."""
+    return "slider-crank in its first mode", mechanism_frames(mechanism)
 
-    def transient(axes: list[Axes]) -> None:
-        upper, lower = axes
-        transients.displacement(compared, upper)
-        transients.amplitude(compared, lower)
-        upper.set(xlabel="", title="released in the first frozen mode: time integration")
-        lower.set_title("amplitude of that mode: integrated and predicted")
 
-    def overview(axes: list[Axes]) -> None:
-        upper, lower = axes
-        plot.frequencies(followed, upper)
-        transients.amplitude(compared, lower)
-        upper.set_title(f"slider-crank at {speed_rpm:g} rpm: frequencies over one turn")
-        lower.set_title("amplitude of the first mode after its release")
+@drawing("transient.png", rows=2, height=5.6, sharex=True)
+def of_transient(axes: list[Axes], compared: xr.Dataset) -> None:
+    """Time integration of the full equations from the first frozen mode. Above: the transverse
+    displacement at mid-rod. Below: the amplitude of the mode, √ of its energy, found in that
+    transient by the left eigenvectors, beside what σ and Re λ of the tracks predict.
+    """
+    upper, lower = axes
+    moved = compared["displacement"]
+    curves.family(moved, "time", upper, prefix="m", words="displacement", lw=0.8)
+    amplitude(compared, lower)
+    upper.set(xlabel="", title="released in the first frozen mode: time integration")
+    lower.set_title("amplitude of that mode: integrated and predicted")
 
-    yield Drawing("transient.png", TRANSIENT, transient, rows=2, height=5.6, sharex=True)
-    yield Drawing(
-        "overview.png", OVERVIEW, overview, rows=2, width=7.6, height=5.8, in_report=False
-    )
+
+@drawing("overview.png", rows=2, width=7.6, height=5.8, in_report=False)
+def overview(
+    axes: list[Axes], followed: xr.Dataset, compared: xr.Dataset, speed_rpm: float
+) -> None:
+    """Frequencies over one turn (diamonds mark veering), and the amplitude of the first mode in a
+    time integration: σ follows it, Re λ alone does not.
+    """
+    upper, lower = axes
+    plot.frequencies(followed, upper)
+    amplitude(compared, lower)
+    upper.set_title(f"slider-crank at {speed_rpm:g} rpm: frequencies over one turn")
+    lower.set_title("amplitude of the first mode after its release")
+
+
+def amplitude(compared: xr.Dataset, ax: Axes) -> None:
+    """Amplitude of the mode (one at the start): integrated, and predicted with and without
+    drift."""
+    t = compared["instant"]
+    lines: dict[str, tuple[str, dict[str, Any]]] = {
+        "amplitude": ("-", dict(color="0.35", lw=2.6, label="time integration")),
+        "amplitude_corrected": ("--", dict(color=colour(1), label="predicted by σ")),
+        "amplitude_frozen": (":", dict(color=colour(0), label="predicted by Re λ alone")),
+    }
+    for name, (style, look) in lines.items():
+        ax.plot(t, compared[name], style, **look)
+    ax.set(xlabel=axis_label(t), ylabel="amplitude (√energy)", ylim=(0, None))
+    ax.legend(loc="best")
 
 
 def of_growth(chart: xr.Dataset, rates: xr.Dataset) -> Drawing:

@@ -1,13 +1,19 @@
-"""The slider-crank of the study: an elastic connecting rod, an elastic or rigid crank, a slider."""
+"""The slider-crank of the study, its link elastic, its crank elastic or rigid, and its families."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 import assembly
-from assembly import Body, Material, Mechanism, MechanismError, Section
+import modal
+from assembly import Body, FrozenSystem, Material, Mechanism, MechanismError, Section
 from assembly.bodies.beams import Theory
+from assembly.errors import InputError
 from assembly.mechanisms.joints import Point
+from assembly.types import AnyArray
 
 
 def model(
@@ -74,13 +80,7 @@ def model(
 
     def link(length: float, shape: Section, name: str) -> Body:
         beam = assembly.beam(
-            length,
-            shape,
-            material,
-            elements,
-            planar=True,
-            theory=theory,
-            name=name,
+            length, shape, material, elements, planar=True, theory=theory, name=name
         )
         return beam.with_damping(*rayleigh)
 
@@ -116,3 +116,72 @@ def model(
         },
         name="slider-crank",
     )
+
+
+class SpeedFamily:
+    """The slider-crank frozen at a crank speed (rpm) and a fraction of its turn."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings
+        self._mechanisms: dict[float, Mechanism] = {}
+
+    def at(self, speed_rpm: float, turn: float) -> tuple[Mechanism, float]:
+        """The mechanism of a speed, and the time (s) of a fraction of its turn."""
+        if speed_rpm not in self._mechanisms:
+            self._mechanisms[speed_rpm] = model(speed_rpm=speed_rpm, **self.settings)
+        mechanism = self._mechanisms[speed_rpm]
+        assert mechanism.period is not None
+        return mechanism, turn * mechanism.period
+
+    def freeze(self, speed_rpm: float, turn: float) -> FrozenSystem:
+        mechanism, t = self.at(speed_rpm, turn)
+        return mechanism.freeze(t)
+
+    def geometry(
+        self, point: Mapping[str, float], vectors: AnyArray
+    ) -> tuple[modal.PlacedBody, ...]:
+        """The bodies at a point of the map, with the vectors of the frozen system."""
+        mechanism, t = self.at(**point)
+        return modal.placed_bodies(mechanism, {"time": t}, vectors)
+
+
+class TurningFamily:
+    """The slider-crank at a speed (rpm) and a damping ratio of its first mode at t = 0."""
+
+    def __init__(self, per_ratio: float, **settings: Any) -> None:
+        self.per_ratio, self.settings = per_ratio, settings
+
+    def __call__(self, speed_rpm: float, first_damping: float) -> Mechanism:
+        rayleigh = (0.0, first_damping * self.per_ratio)
+        return model(speed_rpm=speed_rpm, rayleigh=rayleigh, **self.settings)
+
+    @staticmethod
+    def period(speed_rpm: float, first_damping: float) -> float:
+        """Of a turn, s."""
+        return 60.0 / speed_rpm
+
+
+def stiffness_damping(ratio: float, **settings: Any) -> float:
+    """Stiffness-proportional damping of the first mode at t = 0.
+
+    Parameters
+    ----------
+    ratio : float
+        Damping ratio ζ of the first mode, at least 0 and less than 1.
+    **settings
+        Those of `model`.
+
+    Returns
+    -------
+    float
+        b = 2ζ/ω of D = b K, s.
+
+    Raises
+    ------
+    InputError
+        The ratio is out of its range.
+    """
+    if not 0.0 <= ratio < 1.0:
+        raise InputError(f"damping_ratio: must be at least 0 and less than 1, got {ratio}")
+    first = modal.solve(model(**settings).freeze(0.0), k=1)
+    return 2.0 * ratio / float(np.abs(first.eigenvalues[0]))

@@ -13,12 +13,20 @@ import modal
 from assembly.errors import InputError
 from assembly.gallery import solid_slider_crank
 from studies.figures import sheets
-from studies.reporting.protocol import Data, Exploration, Outputs, Remark, report_of, study_main
+from studies.reporting.protocol import (
+    RPM,
+    Data,
+    Exploration,
+    Outputs,
+    Remark,
+    check_positive,
+    one_turn,
+    report_of,
+    study_main,
+)
 from studies.reporting.tables import tracks_section
 
 __all__ = ["main", "report"]
-
-ELEMENT = "hex20"
 
 report = report_of(tracks_section)
 
@@ -61,17 +69,16 @@ def main(
     InputError
         The speed is not positive, or the damping is negative.
     """
-    if not (np.isfinite(speed_rpm) and speed_rpm > 0.0):
-        raise InputError(f"speed_rpm = {speed_rpm:g}: must be positive")
+    check_positive(speed_rpm=speed_rpm)
     if not (np.isfinite(damping) and damping >= 0.0):
         raise InputError(f"damping = {damping:g}: must be at least 0")
-    make = solid_slider_crank((cells, across, across), ELEMENT, (0.0, damping))
-    mechanism = make(speed_rpm * np.pi / 30.0)
-    assert mechanism.period is not None
-    times = np.linspace(0.0, mechanism.period, instants)
+    mechanism = solid_slider_crank((cells, across, across), "hex20", (0.0, damping))(
+        speed_rpm * RPM
+    )
+    times = one_turn(mechanism, instants)
     tracks = modal.track(mechanism, times=times, k=modes, progress=progress)
     yield Data("tracks.nc", tracks)
     yield sheets.tracks_sheet(tracks, f"solid rod over one turn at {speed_rpm:g} rpm")
     yield Exploration(lambda: modal.explorer_view(tracks, mechanism, title="one turn"))
-    yield Remark(str(modal.floquet(mechanism, mechanism.period, k=modes, progress=progress)))
+    yield Remark(str(modal.floquet(mechanism, times[-1], k=modes, progress=progress)))
     return tracks

@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 import assembly
 from assembly import FrozenSystem
+from assembly.types import Array
 from studies.slider_crank import machine as slider_crank_model
 from studies.wind_pump import machine as wind_pump_model
 
-Array = NDArray[np.float64]
 
-SPEED = 30.0  # rad/s, of the beam and the chain
-INSTANT = 0.013  # s; no position of symmetry
-
-
-def pinned_beam() -> FrozenSystem:
-    """A beam that turns about a pin at its start: one degree of mobility."""
+def pinned_beam(speed: float = 30.0) -> FrozenSystem:
+    """A beam that turns (rad/s) about a pin at its start: one degree of mobility."""
     section = assembly.rectangle(0.02, 0.01)
     beam = assembly.beam(0.5, section, assembly.steel, 8, pinned="start", planar=True)
-    return beam.freeze(omega=(0.0, 0.0, SPEED))
+    return beam.freeze(omega=(0.0, 0.0, speed))
 
 
 def slider_crank(elements: int = 8, speed_rpm: float = 1500.0) -> assembly.Mechanism:
@@ -30,7 +25,7 @@ def slider_crank(elements: int = 8, speed_rpm: float = 1500.0) -> assembly.Mecha
     return slider_crank_model.model(elements=elements, speed_rpm=speed_rpm, driven=False)
 
 
-def chain(links: int = 3) -> assembly.Mechanism:
+def chain(links: int = 3, speed: float = 30.0) -> assembly.Mechanism:
     """Links in an open chain, each turned against the one before: as many degrees of mobility."""
     section = assembly.rectangle(0.02, 0.01)
     names = [f"link {k + 1}" for k in range(links)]
@@ -42,18 +37,24 @@ def chain(links: int = 3) -> assembly.Mechanism:
     for k, name in enumerate(names):
         before, end = ("ground", (0.0, 0.0)) if k == 0 else (names[k - 1], "end")
         joints.append(assembly.revolute(before, end, name, "start", name=f"J{k + 1}"))
-        law = assembly.Uniform(rate=SPEED * (1.0 - 0.6 * k), start=0.4 * k)
+        law = assembly.Uniform(rate=speed * (1.0 - 0.6 * k), start=0.4 * k)
         drivers.append(assembly.driver(f"J{k + 1}", law, held=False))
-    return assembly.Mechanism(bodies, joints, drivers, period=2.0 * np.pi / SPEED, name="chain")
+    return assembly.Mechanism(bodies, joints, drivers, period=2.0 * np.pi / speed, name="chain")
 
 
+def instant(mechanism: assembly.Mechanism, transport: bool = False) -> FrozenSystem:
+    """A mechanism that no drive holds where it has no symmetry."""
+    return mechanism.freeze(0.013, transport=transport)
+
+
+# By whether transport terms count.
 SYSTEMS: dict[str, Callable[[bool], FrozenSystem]] = {
     "pinned beam": lambda transport: pinned_beam(),
-    "slider-crank": lambda transport: slider_crank().freeze(INSTANT, transport=transport),
-    "wind pump": lambda transport: wind_pump_model.mechanism(
-        wind_pump_model.Pump(), driven=False
-    ).freeze(INSTANT, transport=transport),
-    "chain of three links": lambda transport: chain().freeze(INSTANT, transport=transport),
+    "slider-crank": lambda transport: instant(slider_crank(), transport),
+    "wind pump": lambda transport: instant(
+        wind_pump_model.mechanism(wind_pump_model.Pump(), driven=False), transport
+    ),
+    "chain of three links": lambda transport: instant(chain(), transport),
 }
 
 
@@ -97,19 +98,3 @@ def effective_inertia(speed_rpm: float, angles: Array) -> Array:
         + about_centre * lean_rate**2
         + slide * (end**2).sum(axis=0)
     )
-
-
-def rigid_pair(speed_rpm: float, angles: Array) -> NDArray[np.complex128]:
-    """The two eigenvalues (2, len(angles)), rad/s, of the rigid mechanism's own linearised equation
-    J δφ̈ + J' ω δφ̇ + ½J'' ω² δφ = 0 under the torque that keeps ω constant, frozen.
-
-    From J φ̈ + ½J'φ̇² = torque(t); angles must be equally spaced over one turn, without its end.
-    """
-    J = effective_inertia(speed_rpm, angles)
-    order = np.fft.fftfreq(len(angles), 1.0 / len(angles))
-    spectrum = np.fft.fft(J)
-    first = np.fft.ifft(1j * order * spectrum).real
-    second = np.fft.ifft(-(order**2) * spectrum).real
-    omega = speed_rpm * 2.0 * np.pi / 60.0
-    root = np.sqrt((first * omega) ** 2 - 2.0 * J * second * omega**2 + 0j)
-    return np.stack([(-first * omega + root) / (2.0 * J), (-first * omega - root) / (2.0 * J)])

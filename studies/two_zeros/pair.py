@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 import xarray as xr
-from numpy.typing import NDArray
 
 import assembly
 from assembly import FrozenSystem
+from assembly.types import Array
 from modal.eigen.quadratic import companion
-from studies.two_zeros.machines import effective_inertia, rigid_pair, slider_crank
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from modal.types import Complex
+from studies.reporting.protocol import dataset_of
+from studies.two_zeros.data import VARIABLES
+from studies.two_zeros.machines import effective_inertia, slider_crank
+from studies.wind_pump.rigid import central_differences
 
 # Name, transport, parts: the literal equations (1.2) of the paper first, the consistent ones last.
 ALL = ("C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
@@ -25,10 +26,6 @@ VARIANTS: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
     ("with all three", False, ("C", "K", "K_epsilon", "K_omega2", "K_G")),
     ("all, transport", True, ALL),
 )
-# Central differences of sixth order over steps of 1/400 of the period: first and second derivative.
-FIRST = {1: 3.0 / 4.0, 2: -3.0 / 20.0, 3: 1.0 / 60.0}
-SECOND = {0: -49.0 / 18.0, 1: 3.0 / 2.0, 2: -3.0 / 20.0, 3: 1.0 / 90.0}
-FINE = 400
 # Of q = v δφ, from the matrices; with _exact, J, J'ω and ½J''ω² of the rigid mechanism.
 COEFFICIENTS = ("projected_inertia", "projected_damping", "projected_stiffness")
 
@@ -45,28 +42,22 @@ def pair_over_turn(speed_rpm: float, elements: int, instants: int) -> xr.Dataset
     assert mechanism.period is not None
     angles = 2.0 * np.pi * np.arange(instants) / instants
     times = mechanism.period * np.arange(instants) / instants
-    pair = np.empty((len(VARIANTS), instants, 2), dtype=complex)
-    projected = np.empty((instants, 3))
-    for k, t in enumerate(times):
-        for j, (_, transport, parts) in enumerate(VARIANTS):
-            frozen = mechanism.freeze(t, transport=transport).only(*parts)
-            pair[j, k] = nearest_to_rigid(frozen)
-        projected[k] = projection(mechanism, t)
-    omega = speed_rpm * 2.0 * np.pi / 60.0
-    closed = closed_form(speed_rpm, angles, omega)
+    pair = [
+        [nearest_to_rigid(mechanism.freeze(t, transport=transport).only(*parts)) for t in times]
+        for _, transport, parts in VARIANTS
+    ]
+    projected = np.array([projection(mechanism, t) for t in times])
+    closed = closed_form(speed_rpm, angles, speed_rpm * 2.0 * np.pi / 60.0)
     exact = {f"{name}_exact": closed[:, j] for j, name in enumerate(COEFFICIENTS)}
-    found = {name: projected[:, j] for j, name in enumerate(COEFFICIENTS)}
-    return xr.Dataset(
-        {
-            "pair": (("variant", "angle", "zero"), pair),
-            "pair_crank_angle": (("angle", "zero"), rigid_pair(speed_rpm, angles).T),
-            **{name: ("angle", values) for name, values in (found | exact).items()},
-        },
-        coords={
-            "variant": [name for name, _, _ in VARIANTS],
-            "angle": np.degrees(angles),
-            "zero": [1, 2],
-        },
+    return dataset_of(
+        VARIABLES,
+        pair=pair,
+        pair_crank_angle=rigid_pair(speed_rpm, angles).T,
+        **{name: projected[:, j] for j, name in enumerate(COEFFICIENTS)},
+        **exact,
+        variant=[name for name, _, _ in VARIANTS],
+        angle=np.degrees(angles),
+        zero=[1, 2],
     )
 
 
@@ -86,22 +77,15 @@ def nearest_to_rigid(system: FrozenSystem) -> Complex:
 def projection(mechanism: assembly.Mechanism, t: float) -> Array:
     """(vᵀMv, vᵀ(Cv + 2Mv̇), vᵀ(Kv + Cv̇ + Mv̈)) of the consistent equations."""
     assert mechanism.period is not None
-    h = mechanism.period / FINE
-    field = {j: mechanism.freeze(t + j * h).rigid[:, 0] for j in range(-3, 4)}
-    v = field[0]
-    rate = np.sum([c * (field[j] - field[-j]) for j, c in FIRST.items()], axis=0) / h
-    second = SECOND[0] * v
-    second = second + np.sum([SECOND[j] * (field[j] + field[-j]) for j in (1, 2, 3)], axis=0)
-    second = second / h**2
+
+    def field(time: float) -> Array:
+        return mechanism.freeze(time).rigid[:, 0]
+
+    v, (rate, second) = field(t), central_differences(field, t, mechanism.period / 400)
     here = mechanism.freeze(t)
     M, C, K = here.M, here.damping, here.stiffness
-    return np.array(
-        [
-            v @ (M @ v),
-            v @ (C @ v + 2.0 * (M @ rate)),
-            v @ (K @ v + C @ rate + M @ second),
-        ]
-    )
+    on_v = (M @ v, C @ v + 2.0 * (M @ rate), K @ v + C @ rate + M @ second)
+    return np.array([v @ part for part in on_v])
 
 
 def closed_form(speed_rpm: float, angles: Array, omega: float) -> Array:
@@ -112,3 +96,12 @@ def closed_form(speed_rpm: float, angles: Array, omega: float) -> Array:
     waves = np.exp(1j * np.outer(angles, order))
     J, first, second = ((waves @ (spectrum * (1j * order) ** d)).real for d in range(3))
     return np.stack([J, first * omega, 0.5 * second * omega**2], axis=1)
+
+
+def rigid_pair(speed_rpm: float, angles: Array) -> Complex:
+    """The two eigenvalues (2, len(angles)), rad/s, of the rigid mechanism's own linearised equation
+    J δφ̈ + J' ω δφ̇ + ½J'' ω² δφ = 0 under the torque that keeps ω constant, frozen.
+    """
+    J, damping, stiffness = closed_form(speed_rpm, angles, speed_rpm * 2.0 * np.pi / 60.0).T
+    root = np.sqrt(damping**2 - 4.0 * J * stiffness + 0j)
+    return np.stack([(-damping + root) / (2.0 * J), (-damping - root) / (2.0 * J)])

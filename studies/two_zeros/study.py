@@ -11,33 +11,119 @@ dense matrix is too large for, and the pair is followed when the neglected terms
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 
 import numpy as np
-import scipy.linalg as la
 import xarray as xr
-from numpy.typing import NDArray
 
 import modal
-from assembly.errors import FrozenMotionError, InputError
-from assembly.system.frozen import FrozenSystem
-from modal.eigen.deflation import deflate_by_similarity
-from modal.eigen.quadratic import companion
-from studies.reporting.protocol import Data, Exploration, Outputs, Text, merged, study_main
-from studies.two_zeros import figures
-from studies.two_zeros.interval import interval_over_turn
-from studies.two_zeros.machines import INSTANT, SYSTEMS, slider_crank, spinning_shaft
-from studies.two_zeros.pair import pair_over_turn
-from studies.two_zeros.summary import report
+from assembly.errors import InputError
+from modal.data.units import units_of
+from studies.reporting.protocol import (
+    Data,
+    Exploration,
+    Outputs,
+    Text,
+    dataset_of,
+    merged,
+    one_turn,
+    report_of,
+    study_main,
+)
+from studies.two_zeros import data, figures
+from studies.two_zeros.machines import slider_crank
+from studies.two_zeros.pair import COEFFICIENTS, pair_over_turn
 from studies.two_zeros.transformation import small_case, text
-from studies.two_zeros.variables import VARIABLES
 
 __all__ = ["main", "report"]
 
-Complex = NDArray[np.complex128]
-CONSERVATIVE = ("C", "K", "K_omega2", "K_G")
-SHOWN = 6  # smallest |λ| kept for the record
-COUPLED = 1e-10  # of ‖C‖ ‖V‖²: VᵀCV above this counts in its rank
+
+def _rayleigh(dataset: xr.Dataset) -> Iterator[str]:
+    omega = f"ω ({units_of(dataset['rayleigh_frequency'])})"
+    yield "P1: frequency from the Rayleigh quotient, relative error"
+    yield f"  {'':<15} {'mode':>4} {omega:>12} {'printed, real':>14} {'complex':>10} {'true':>10}"
+    for name in dataset["example"].values:
+        one = dataset.sel(example=name)
+        for j, mode in enumerate(one["mode"].values):
+            error = one["rayleigh_error"].values[j]
+            yield (
+                f"  {name:<15} {mode + 1:>4} {float(one['rayleigh_frequency'][j]):>12.3f} "
+                f"{error[0]:>14.1e} {error[1]:>10.1e} {error[2]:>10.0e}"
+            )
+
+
+def _zeros(dataset: xr.Dataset) -> Iterator[str]:
+    yield "P2: zero eigenvalues of (M, C, K)"
+    yield (
+        f"  {'':<21} {'equations':<11} {'m':>2} {'rank VᵀCV':>10} {'2m − rank':>10} {'found':>6} "
+        f"{'their |λ| up to':>16} {'next |λ|':>10}"
+    )
+    for name in dataset["system"].values:
+        for kind in dataset["equations"].values:
+            one = dataset.sel(system=name, equations=kind)
+            yield (
+                f"  {name:<21} {kind:<11} {int(one['mobility']):>2} "
+                f"{int(one['coupling_rank']):>10} {int(one['zeros_formula']):>10} "
+                f"{int(one['zeros_found']):>6} {float(one['zeros_spread']):>16.1e} "
+                f"{float(one['first_other']):>10.4g}"
+            )
+
+
+def _deflation(dataset: xr.Dataset) -> list[str]:
+    about = dataset.attrs
+    apart = dataset["deflated_sparse"] / dataset["deflated_dense"] - 1.0
+    values = ", ".join(f"{v:.3f}" for v in dataset["deflated_large"].values)
+    return [
+        "deflation",
+        f"  other eigenvalues: the sparse projector against the paper's T within "
+        f"{float(abs(apart).max()):.0e}",
+        "  a dense solver that keeps the zeros is off in the others by up to "
+        f"{float(dataset['deflation_difference'].max()):.0e} (the slowest)",
+        f"  sparse, {about['large_unknowns']} DOFs: {about['large_seconds']:.2f} s, "
+        f"{about['large_zeros_removed']} zeros removed, chain residual "
+        f"{about['large_chain_residual']:.0e}, backward errors up to "
+        f"{float(dataset['deflated_large_error'].max()):.0e}",
+        f"  ω = {values} {units_of(dataset['deflated_large'])}",
+        f"  without deflation: {about['without_deflation']}",
+    ]
+
+
+def _pair(dataset: xr.Dataset) -> Iterator[str]:
+    units = units_of(dataset["pair"])
+    yield f"the pair over a turn of the slider-crank: largest |Re λ| and |Im λ| ({units})"
+    for name in dataset["variant"].values:
+        pair = dataset["pair"].sel(variant=name).values
+        yield f"  {name:<16} {np.abs(pair.real).max():>9.3g} {np.abs(pair.imag).max():>9.3g}"
+    rigid = dataset["pair_crank_angle"].values
+    sizes = np.abs(rigid.real).max(), np.abs(rigid.imag).max()
+    yield f"  {'in crank angle':<16} {sizes[0]:>9.3g} {sizes[1]:>9.3g}"
+    gaps = []
+    for name in COEFFICIENTS:
+        exact = dataset[f"{name}_exact"]
+        gaps.append(float(abs(dataset[name] - exact).max() / abs(exact).max()))
+    yield (
+        "  projected on q = v(t) δφ the equations are J, J'ω, ½J''ω² of the rigid mechanism within "
+        + ", ".join(f"{gap:.0e}" for gap in gaps)
+    )
+
+
+def _interval(dataset: xr.Dataset) -> Iterator[str]:
+    yield "frozen interval of the driven slider-crank (5 %), in turns of the crank"
+    for mode in dataset["interval_mode"].values:
+        one = dataset.sel(interval_mode=mode)
+        values = one["interval"].values
+        mixed = 100.0 * float((values == 0.0).mean())
+        positive = values[values > 0.0]
+        span = f"{positive.min():.2g} at the shortest" if positive.size else "none"
+        vibrations = positive.min() / float(one["vibration_period"].max()) if positive.size else 0.0
+        yield (
+            f"  mode {mode}: {span}, {vibrations:.1f} of its vibrations; mixed with another mode "
+            f"in {mixed:.0f} % of the turn"
+        )
+
+
+# P1, P2, the deflations, the pair and the frozen interval.
+report = report_of(_rayleigh, _zeros, _deflation, _pair, _interval)
 
 
 @study_main
@@ -79,23 +165,21 @@ def main(
     if modes < 1 or instants < 8 or large_elements < 8 or not speed_rpm > 0.0:
         raise InputError("modes: at least 1; instants, large_elements: at least 8; speed_rpm > 0")
     case = small_case()
-    printed = xr.Dataset(
-        {
-            "small_eigenvalues": ("small_mode", case.eigenvalues),
-        },
-        coords={"small_mode": np.arange(1, len(case.eigenvalues) + 1)},
+    values = case.eigenvalues
+    printed = dataset_of(
+        data.VARIABLES, small_eigenvalues=values, small_mode=np.arange(1, len(values) + 1)
     )
-    large = large_model(large_elements, 4, speed_rpm)
+    large = data.large_model(large_elements, 4, speed_rpm)
     dataset = merged(
         [
-            quotients(modes),
-            zero_counts(),
+            data.quotients(modes),
+            data.zero_counts(),
             pair_over_turn(speed_rpm, 4, instants),
-            interval_over_turn(speed_rpm, 3, instants + 1),
+            data.interval_over_turn(speed_rpm, 3, instants + 1),
             large,
             printed,
         ],
-        VARIABLES,
+        data.VARIABLES,
         title="zero eigenvalues and Rayleigh quotient of Scutaru & Vlase (2012)",
         speed_rpm=speed_rpm,
         large_elements=large_elements,
@@ -104,147 +188,16 @@ def main(
     yield Data("two-zeros.nc", dataset)
     yield Text("transformation.txt", text(case) + "\n")
     yield Exploration(lambda: over_turn(speed_rpm, instants))
-    yield from figures.drawings(dataset)
-    yield figures.animation(speed_rpm)
+    yield figures.quotients(dataset)
+    yield figures.zeros(dataset.sel(equations="literal"))
+    yield figures.intervals(dataset)
+    yield figures.pair(dataset)
+    yield figures.first_mode(speed_rpm)
     return dataset
 
 
 def over_turn(speed_rpm: float, instants: int) -> modal.ExplorerView:
     """The modes of the slider-crank that no drive holds, over one turn, to explore."""
     mechanism = slider_crank(speed_rpm=speed_rpm)
-    assert mechanism.period is not None
-    times = np.linspace(0.0, mechanism.period, instants + 1)
-    tracks = modal.track(mechanism, times=times, k=3, progress=False)
+    tracks = modal.track(mechanism, times=one_turn(mechanism, instants + 1), k=3, progress=False)
     return modal.explorer_view(tracks, mechanism, title="slider-crank that no drive holds")
-
-
-def quotients(modes: int) -> xr.Dataset:
-    """Frequencies from Rayleigh quotients relative to the eigenvalue, for two systems.
-
-    printed, complex: √(uᴴKu/uᴴMu) with the complex shape; printed, real: with its real part, the
-    paper's (2.7); true: the positive root of −ω²uᴴMu − ωγ + uᴴKu = 0, γ = −iuᴴCu.
-    """
-    systems = {
-        "slider-crank": slider_crank().freeze(INSTANT, transport=False, driven=True),
-        "spinning shaft": spinning_shaft(),
-    }
-    frequency = np.empty((len(systems), modes))
-    error = np.empty((len(systems), modes, 3))
-    for i, full in enumerate(systems.values()):
-        system = full.only(*CONSERVATIVE)
-        solved = modal.solve(system, k=modes)
-        frequency[i] = solved.eigenvalues.imag
-        for j in range(modes):
-            error[i, j] = _quotient_errors(system, solved.right[:, j], frequency[i, j])
-    return xr.Dataset(
-        {
-            "rayleigh_frequency": (("example", "mode"), frequency),
-            "rayleigh_error": (("example", "mode", "quotient"), error),
-        },
-        coords={
-            "example": list(systems),
-            "mode": np.arange(modes),
-            "quotient": ["printed, real shape", "printed, complex shape", "true"],
-        },
-    )
-
-
-def _quotient_errors(system: FrozenSystem, u: Complex, omega: float) -> NDArray[np.float64]:
-    M, C, K = system.M, system.damping, system.stiffness
-    m, k = (float(np.real(u.conj() @ (A @ u))) for A in (M, K))
-    gamma = float(np.real(-1j * (u.conj() @ (C @ u))))
-    A = np.real(u)
-    real = np.sqrt(abs((A @ (K @ A)) / (A @ (M @ A))))
-    true = (-gamma + np.sqrt(gamma**2 + 4.0 * m * k)) / (2.0 * m)
-    return np.array([real, np.sqrt(k / m), true]) / omega - 1.0
-
-
-def zero_counts() -> xr.Dataset:
-    """Zeros of (M, C, K): by the formula 2m − rank(VᵀCV), as the dense solver finds them, and after
-    deflation, for systems of one to three degrees of mobility, literal and consistent.
-    """
-    size = (len(SYSTEMS), 2)
-    mobility, rank, formula, near_zero = (np.zeros(size, dtype=int) for _ in range(4))
-    spread, first, agreement = (np.zeros(size) for _ in range(3))
-    smallest = np.zeros((*size, SHOWN))
-    for i, make in enumerate(SYSTEMS.values()):
-        for j, transport in enumerate((False, True)):
-            system = make(transport).only("C", "K")
-            V, C = system.rigid, system.damping
-            A, B = companion(*(X.toarray() for X in (system.M, C, system.stiffness)))
-            plain = np.sort(np.abs(la.eigvals(A, B)))
-            chain = system.null_chain
-            assert chain is not None
-            deflated = deflate_by_similarity(A, B, chain.right)
-            others = np.sort(np.abs(la.eigvals(deflated.A, deflated.B)))
-            coupling = np.linalg.svd(V.T @ (C @ V), compute_uv=False)
-            mobility[i, j] = V.shape[1]
-            rank[i, j] = int((coupling > COUPLED * abs(C).max() * (V**2).sum()).sum())
-            formula[i, j] = 2 * mobility[i, j] - rank[i, j]
-            zeros = chain.count
-            # The deflated spectrum distinguishes the solver's images of the zeros from the rest.
-            near_zero[i, j] = int((plain < 0.1 * others[0]).sum())
-            spread[i, j], first[i, j] = plain[zeros - 1], others[0]
-            agreement[i, j] = np.abs(others / plain[zeros:] - 1.0).max()
-            smallest[i, j] = plain[:SHOWN]
-    dims = ("system", "equations")
-    return xr.Dataset(
-        {
-            "mobility": (dims, mobility),
-            "coupling_rank": (dims, rank),
-            "zeros_formula": (dims, formula),
-            "zeros_found": (dims, near_zero),
-            "zeros_spread": (dims, spread),
-            "first_other": (dims, first),
-            "deflation_difference": (dims, agreement),
-            "smallest": ((*dims, "rank"), smallest),
-        },
-        coords={
-            "system": list(SYSTEMS),
-            "equations": ["literal", "consistent"],
-            "rank": np.arange(1, SHOWN + 1),
-        },
-    )
-
-
-def large_model(elements: int, modes: int, speed_rpm: float) -> xr.Dataset:
-    """The sparse projector on the slider-crank with so many elements a link, and on a small one
-    where the dense transformation can be asked too.
-    """
-    small = slider_crank(12, speed_rpm).freeze(INSTANT, transport=False).only("C", "K")
-    large = slider_crank(elements, speed_rpm).freeze(INSTANT, transport=False).only("C", "K")
-    dense = modal.solve(small, k=modes, backend="dense").eigenvalues.imag
-    sparse = modal.solve(small, k=modes).eigenvalues.imag
-    started = time.perf_counter()
-    solved = modal.solve(large, k=modes)
-    seconds = time.perf_counter() - started
-    chain = large.null_chain
-    assert chain is not None
-    n = large.n
-    w, v = chain.right[:n, 1], chain.right[n:, 1]
-    residual = large.K @ w + large.C @ v
-    scale = abs(large.K) @ abs(w) + abs(large.C) @ abs(v)
-    try:
-        undeflated = np.abs(modal.solve(large, k=modes, deflation=None).eigenvalues)
-        without = (
-            f"{len(undeflated)} of {modes} eigenvalues found, the smallest |λ| = "
-            f"{undeflated[0]:.1e} rad/s"
-        )
-    except FrozenMotionError as fault:
-        without = str(fault)
-    return xr.Dataset(
-        {
-            "deflated_dense": ("deflated_mode", dense),
-            "deflated_sparse": ("deflated_mode", sparse),
-            "deflated_large": ("deflated_mode", solved.eigenvalues.imag),
-            "deflated_large_error": ("deflated_mode", solved.backward_error),
-        },
-        coords={"deflated_mode": np.arange(1, modes + 1)},
-        attrs=dict(
-            large_unknowns=n,
-            large_seconds=seconds,
-            large_zeros_removed=solved.deflated,
-            large_chain_residual=float(np.linalg.norm(residual) / np.linalg.norm(scale)),
-            without_deflation=without,
-        ),
-    )

@@ -12,13 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 import assembly
-
-Array = NDArray[np.float64]
-
-SPEED = 0.25  # rad/s
+from assembly.types import Array
+from modal.types import Complex
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class SmallCase:
     second: Step
 
     @property
-    def eigenvalues(self) -> NDArray[np.complex128]:
+    def eigenvalues(self) -> Complex:
         """Of the last B₂₂: the 2n − 2 others, by magnitude."""
         values = la.eigvals(self.second.B22)
         return np.asarray(values[np.lexsort((values.imag, np.abs(values).round(9)))])
@@ -58,16 +55,10 @@ def system() -> assembly.FrozenSystem:
     material = assembly.Material(E=1.0, nu=0.3, rho=1.0)
     section = assembly.Section(A=1.0, Iy=1.0 / 12.0, Iz=1.0 / 12.0, J=1.0 / 6.0)
     beam = assembly.beam(
-        1.0,
-        section,
-        material,
-        1,
-        pinned="start",
-        planar=True,
-        theory="euler-bernoulli",
-        rotary_inertia=False,
-    )
-    return beam.freeze(omega=(0.0, 0.0, SPEED)).only("C", "K")
+        1.0, section, material, 1, pinned="start", planar=True,
+        theory="euler-bernoulli", rotary_inertia=False,
+    )  # fmt: skip
+    return beam.freeze(omega=(0.0, 0.0, 0.25)).only("C", "K")
 
 
 def small_case() -> SmallCase:

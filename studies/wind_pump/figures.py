@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
 
-import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
@@ -13,78 +12,37 @@ import assembly
 from modal.plot.colours import colour
 from modal.plot.labels import axis_label
 from studies.figures import curves
-from studies.figures.animation import Animation, mechanism_frames
-from studies.figures.drawing import Drawing
-from studies.figures.motion import Frame
+from studies.figures.animation import Scene, animation, mechanism_frames
+from studies.figures.drawing import Drawing, drawing
 from studies.wind_pump.machine import Pump
 
-FLOOR = 1e-9  # Hz: below, a shift is round-off
-EVERY = 6  # instants from one circle to the next
+EVERY = slice(None, None, 6)  # instants with a circle
 
 
 def drawings(dataset: xr.Dataset) -> Iterator[Drawing]:
     """Kinematics, joint forces, eigenvalues and the share of every term."""
     count = dataset.sizes["mode"]
-    yield Drawing(
-        "kinematics.png",
-        "Angles of lever and swing and their two derivatives.",
-        partial(_kinematics, dataset),
-        rows=3,
-        width=7.4,
-        height=6.4,
-        sharex=True,
-    )
-    yield Drawing(
-        "joint-forces.png",
-        "Joint forces with their weights: lines by the reduced equations (A43), circles by the "
-        "general mechanism.",
-        partial(_forces, dataset),
-        2,
-        2,
-        width=9.0,
-        height=5.6,
-        sharex=True,
-    )
-    yield Drawing(
-        "eigenvalues.png",
-        "The contents of the paper's Figure 6: the first eigenvalues of the lever over one "
-        "turn, here as frequencies, with and without terms.",
-        partial(_eigenvalues, dataset),
-        rows=count,
-        width=7.8,
-        height=2.8 * count,
-        sharex=True,
-    )
-    yield Drawing(
-        "terms.png",
-        "Shift of the frequency by each term alone, relative to M and K of the same instant. "
-        "Circles: the axial force's first-order effect on a pinned beam, by hand.",
-        partial(_shares, dataset),
-        count,
-        2,
-        width=10.4,
-        height=3.0 * count,
-        sharex=True,
-    )
+    yield kinematics(dataset)
+    yield forces(dataset)
+    yield replace(eigenvalues(dataset), rows=count, height=2.8 * count)
+    yield replace(shares(dataset), rows=count, height=3.0 * count)
 
 
-def animation(pump: Pump, pumping: assembly.Mechanism) -> Animation:
+@animation("wind-pump.gif")
+def first_mode(pump: Pump, pumping: assembly.Mechanism) -> Scene:
     """The first mode of the lever over one turn."""
-
-    def scene() -> tuple[str, list[Frame]]:
-        a, b = 0.03, 0.018
-        outlines = {
-            "crank": [(0.0, 0.0), (pump.l1, 0.0)],
-            "swing": [(pump.h, 0.0), (0.0, 0.0), pump.centre3],
-            "slide": [(-a, -b), (a, -b), (a, b), (-a, b), (-a, -b)],
-        }
-        frames = mechanism_frames(pumping, 2.0 * np.pi / pump.omega, 0, outlines)
-        return "wind pump: first mode of the lever BC'", frames
-
-    return Animation("wind-pump.gif", scene)
+    a, b = 0.03, 0.018
+    outlines = {
+        "crank": [(0.0, 0.0), (pump.l1, 0.0)],
+        "swing": [(pump.h, 0.0), (0.0, 0.0), pump.centre3],
+        "slide": [(-a, -b), (a, -b), (a, b), (-a, b), (-a, -b)],
+    }
+    return "wind pump: first mode of the lever BC'", mechanism_frames(pumping, outlines)
 
 
-def _kinematics(dataset: xr.Dataset, axes: list[Axes]) -> None:
+@drawing("kinematics.png", rows=3, width=7.4, height=6.4, sharex=True)
+def kinematics(axes: list[Axes], dataset: xr.Dataset) -> None:
+    """Angles of lever and swing and their two derivatives."""
     names = ("angle", "angular_velocity", "angular_acceleration")
     for ax, name in zip(axes, names, strict=True):
         curves.family(dataset[name], "time", ax, along="link", labels=["lever BC'", "swing C'D"])
@@ -94,14 +52,17 @@ def _kinematics(dataset: xr.Dataset, axes: list[Axes]) -> None:
     curves.legend_right(axes[0])
 
 
-def _forces(dataset: xr.Dataset, axes: list[Axes]) -> None:
-    time = dataset["time"]
+@drawing("joint-forces.png", rows=2, columns=2, width=9.0, height=5.6, sharex=True)
+def forces(axes: list[Axes], dataset: xr.Dataset) -> None:
+    """Joint forces with their weights: lines by the reduced equations (A43), circles by the general
+    mechanism.
+    """
+    time, both = dataset["time"], (dataset["joint_force"], dataset["joint_force_general"])
     for i, (ax, joint) in enumerate(zip(axes, "ABCD", strict=True)):
         for j, name in enumerate((f"X_{joint}", f"Y_{joint}")):
-            reduced = dataset["joint_force"].sel(force=name)
+            reduced, general = (values.sel(force=name) for values in both)
             ax.plot(time, reduced, color=colour(j), label=f"{'xy'[j]} force")
-            general = dataset["joint_force_general"].sel(force=name)[::EVERY]
-            ax.plot(time[::EVERY], general, "o", color=colour(j), ms=3.5, mfc="white")
+            ax.plot(time[EVERY], general[EVERY], "o", color=colour(j), ms=3.5, mfc="white")
         title = "joint " + (joint if joint != "C" else "C'")
         ax.set(ylabel=axis_label(dataset["joint_force"], "force"), title=title)
         if i > 1:
@@ -109,7 +70,11 @@ def _forces(dataset: xr.Dataset, axes: list[Axes]) -> None:
     curves.legend_right(axes[1])
 
 
-def _eigenvalues(dataset: xr.Dataset, axes: list[Axes]) -> None:
+@drawing("eigenvalues.png", width=7.8, sharex=True)
+def eigenvalues(axes: list[Axes], dataset: xr.Dataset) -> None:
+    """The contents of the paper's Figure 6: the first eigenvalues of the lever over one turn, here
+    as frequencies, with and without terms.
+    """
     labels = [str(name) for name in dataset["variant"].values]
     for mode, ax in enumerate(axes):
         frequency = dataset["frequency"].isel(mode=mode)
@@ -121,28 +86,26 @@ def _eigenvalues(dataset: xr.Dataset, axes: list[Axes]) -> None:
     curves.legend_right(axes[0])
 
 
-def _shares(dataset: xr.Dataset, axes: list[Axes]) -> None:
+@drawing("terms.png", columns=2, width=10.4, sharex=True)
+def shares(axes: list[Axes], dataset: xr.Dataset) -> None:
+    """Shift of the frequency by each term alone, relative to M and K of the same instant. Circles:
+    the axial force's first-order effect on a pinned beam, by hand.
+    """
     time = dataset["time"]
     labels = [f"{name} alone" for name in dataset["term"].values]
     for mode in range(dataset.sizes["mode"]):
         whole, sizes = axes[2 * mode : 2 * mode + 2]
         one = dataset.isel(mode=mode)
+        shift, hand = one["shift"], one["shift_by_hand"][EVERY]
         whole.plot(time, one["together"], color="black", lw=2.6, label="all together")
-        stress = one["shift"].sel(term="K_G")
-        whole.plot(time, stress, "--", color=colour(3), label="K_G alone")
-        by_hand = one["shift_by_hand"][::EVERY]
-        whole.plot(
-            time[::EVERY], by_hand, "o", color=colour(1), ms=4, mfc="white", label="K_G by hand"
-        )
-        whole.set(
-            ylabel=axis_label(one["together"], "shift"),
-            title=f"eigenvalue {mode + 1}: shift of its frequency",
-        )
-        size = abs(one["shift"]).where(abs(one["shift"]) > FLOOR)
-        size.attrs = one["shift"].attrs
-        curves.family(
-            size, "time", sizes, along="term", labels=labels, styled=True, words="|shift|"
-        )
+        whole.plot(time, shift.sel(term="K_G"), "--", color=colour(3), label="K_G alone")
+        whole.plot(time[EVERY], hand, "o", color=colour(1), ms=4, mfc="white", label="K_G by hand")
+        title = f"eigenvalue {mode + 1}: shift of its frequency"
+        whole.set(ylabel=axis_label(one["together"], "shift"), title=title)
+        size = abs(shift).where(abs(shift) > 1e-9)  # Hz: below, a shift is round-off
+        size.attrs = shift.attrs
+        options = dict(along="term", labels=labels, styled=True, words="|shift|")
+        curves.family(size, "time", sizes, **options)  # type: ignore[arg-type]
         sizes.set(yscale="log", title=f"eigenvalue {mode + 1}: size of each term's share")
         for ax in (whole, sizes):
             ax.set_xlabel(axis_label(time) if ax in axes[-2:] else "")

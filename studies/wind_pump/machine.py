@@ -13,16 +13,14 @@ constant speed and a slide that swings with it. The loop closes at every instant
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 import assembly
 from assembly.errors import MechanismError
-
-RPM = 2.0 * np.pi / 60.0
-GRAVITY = 9.81  # m/s²
+from assembly.types import AnyArray
+from studies.reporting.protocol import RPM
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,7 @@ class Pump:
     centre3: tuple[float, float] = (0.10, -0.06)
     m_slide: float = 1.5
     speed_rpm: float = 140.0
+    gravity: ClassVar[float] = 9.81  # m/s²
 
     def __post_init__(self) -> None:
         far = np.hypot(self.slide_mean + self.slide_swing, self.e) + self.l1
@@ -82,12 +81,9 @@ class Pump:
         slender = self.lever_mass * self.l2**2 / 12.0
         return float(slender + assembly.steel.rho * self.section.Iz * self.l2)
 
-    def slide(self, t: float) -> tuple[float, float, float]:
-        """x_D, its velocity and acceleration."""
-        return self.slide_law.at(t)
-
     @property
-    def slide_law(self) -> assembly.Harmonic:
+    def slide(self) -> assembly.Harmonic:
+        """The law of x_D."""
         return assembly.Harmonic(
             self.slide_swing, self.omega, self.slide_phase, mean=self.slide_mean
         )
@@ -102,7 +98,7 @@ def mechanism(pump: Pump, elements: int = 10, driven: bool = True) -> assembly.M
     lever = assembly.beam(
         pump.l2, pump.section, assembly.steel, elements, planar=True, name="lever"
     )
-    D = np.array([pump.slide(0.0)[0], pump.e])
+    D = np.array([pump.slide.at(0.0)[0], pump.e])
     crank_end = np.array([pump.l1, 0.0])
     beta, _ = closing_angles(pump, crank_end, D)
     joint = crank_end + pump.l2 * np.array([np.cos(beta), np.sin(beta)])
@@ -123,12 +119,12 @@ def mechanism(pump: Pump, elements: int = 10, driven: bool = True) -> assembly.M
             assembly.revolute("lever", "end", "swing", (pump.h, 0.0), name="C"),
             assembly.revolute("swing", (0.0, 0.0), "slide", (0.0, 0.0), name="D"),
             assembly.prismatic(
-                "ground", (0.0, pump.e), "slide", (0.0, 0.0), axis=(1.0, 0.0), name="guide"
+                "ground", (0.0, pump.e), "slide", (0.0, 0.0), axis=(1, 0), name="guide"
             ),
         ],
         [
             assembly.driver("A", pump.omega, held=driven),
-            assembly.driver("guide", pump.slide_law, held=driven),
+            assembly.driver("guide", pump.slide, held=driven),
         ],
         initial={
             "lever": (*crank_end, beta),
@@ -136,12 +132,12 @@ def mechanism(pump: Pump, elements: int = 10, driven: bool = True) -> assembly.M
             "swing": (*D, np.arctan2(joint[1] - D[1], joint[0] - D[0])),
             "slide": (*D, 0.0),
         },
-        gravity=(0.0, -GRAVITY, 0.0),
+        gravity=(0.0, -pump.gravity, 0.0),
         name="wind pump",
     )
 
 
-def closing_angles(pump: Pump, B: NDArray[Any], D: NDArray[Any]) -> tuple[float, float]:
+def closing_angles(pump: Pump, B: AnyArray, D: AnyArray) -> tuple[float, float]:
     """Angles β of BC' and χ of C'D that close the loop from B to D, the elbow C' above BD.
 
     From l₂ (cos β, sin β) + h (cos χ, sin χ) = D − B =: d (cos δ, sin δ) and the law of cosines in

@@ -6,26 +6,23 @@ Independent of `assembly.Mechanism`, which the study compares it with.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from studies.wind_pump.machine import GRAVITY, Pump, closing_angles
+from assembly.types import Array
+from studies.wind_pump.machine import Pump, closing_angles
 
-Array = NDArray[np.float64]
-
-# Accelerations in the order of the paper's {a}, (24): mass centres and angles of crank, lever and
-# swing, then the slide.
-NAMES = ("x1", "y1", "φ1", "x2", "y2", "β", "x3", "y3", "χ", "x_D")
 FORCES = ("X_A", "Y_A", "X_B", "Y_B", "X_C", "Y_C", "X_D", "Y_D", "M_motor", "F_slide")
 
 
 @dataclass(frozen=True)
 class Motion:
     """The pump at one instant. q, rate, acceleration: (2,) of (φ₁, x_D). angles, angle_rates,
-    angle_accelerations: (2,) of (β, χ). centres: (10,) in the order of NAMES; a: (10,) their
-    accelerations = A q̈ + b, with A (10, 2) and b (10,) quadratic in q̇ (the paper's A and B).
+    angle_accelerations: (2,) of (β, χ). centres: (10,) in the order of the paper's {a},
+    (24): x, y and angle of crank, lever and swing, then the slide; a: (10,) their accelerations =
+    A q̈ + b, with A (10, 2) and b (10,) quadratic in q̇ (the paper's A and B).
     """
 
     q: Array
@@ -50,7 +47,7 @@ def motion(pump: Pump, t: float) -> Motion:
     Its derivative gives J (β̇, χ̇) = −l₁n(φ₁)φ̇₁ + (ẋ_D, 0) with J = [l₂n(β), h n(χ)] and n = u';
     the paper's (A17) has ẋ_D with the other sign, against its own (A6).
     """
-    x, v, acceleration = pump.slide(t)
+    x, v, acceleration = pump.slide.at(t)
     q, rate = np.array([pump.omega * t, x]), np.array([pump.omega, v])
     B = pump.l1 * _u(q[0])
     beta, chi = closing_angles(pump, B, np.array([x, pump.e]))
@@ -112,7 +109,7 @@ def joint_forces(pump: Pump, t: float) -> tuple[Array, Array]:
     now = motion(pump, t)
     mass = masses(pump)
     weight = np.zeros(10)
-    weight[[1, 4, 7]] = -GRAVITY * mass[[1, 4, 7]]
+    weight[[1, 4, 7]] = -pump.gravity * mass[[1, 4, 7]]
     inertia = mass * now.a - weight
     forces = np.linalg.solve(_liaisons(pump, now), inertia)
     return forces, now.A.T @ inertia
@@ -131,20 +128,15 @@ def _liaisons(pump: Pump, now: Motion) -> Array:
     D = np.array([now.q[1], pump.e])
     first, second, third = now.centres[0:2], now.centres[3:5], now.centres[6:8]
     out = np.zeros((10, 10))
-    # (column of the x force, body that receives it, body that gives it, where)
-    for column, receiver, giver, place in (
-        (0, first, None, np.zeros(2)),
-        (2, second, first, B),
-        (4, third, second, C),
-        (6, None, third, D),
-    ):
-        for sign, centre in ((1.0, receiver), (-1.0, giver)):
-            if centre is None:
-                continue
-            row = 0 if centre is first else 3 if centre is second else 6
-            lever = place - centre
-            out[row : row + 2, column : column + 2] += sign * np.eye(2)
-            out[row + 2, column : column + 2] += sign * np.array([-lever[1], lever[0]])
+    centres, places = (first, second, third), (np.zeros(2), B, C, D)
+    # Joint j acts on body j with one sign and on the body before it with the other.
+    for joint, place in enumerate(places):
+        x, y = 2 * joint, 2 * joint + 1
+        for sign, body in ((1.0, joint), (-1.0, joint - 1)):
+            if 0 <= body < len(centres):
+                arm, row = place - centres[body], 3 * body
+                out[row, x] = out[row + 1, y] = sign
+                out[row + 2, [x, y]] = -sign * arm[1], sign * arm[0]
     out[9, 6] = 1.0  # X_D on the slide; Y_D goes into the guide
     out[2, 8] = 1.0  # the motor's torque on the crank
     out[9, 9] = 1.0  # the drive's force on the slide
@@ -157,3 +149,14 @@ def _u(angle: float) -> Array:
 
 def _n(angle: float) -> Array:
     return np.array([-np.sin(angle), np.cos(angle)])
+
+
+def central_differences(
+    function: Callable[[float], Array], t: float, h: float
+) -> tuple[Array, Array]:
+    """First and second derivative of a function by central differences of sixth order, step h."""
+    sides = [(function(t + j * h), function(t - j * h)) for j in (1, 2, 3)]
+    odd, even = (3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0), (3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0)
+    first = np.sum([c * (a - b) for c, (a, b) in zip(odd, sides, strict=True)], axis=0)
+    second = np.sum([c * (a + b) for c, (a, b) in zip(even, sides, strict=True)], axis=0)
+    return first / h, (second - 49.0 / 18.0 * function(t)) / h**2

@@ -10,30 +10,136 @@ Figure 6 can therefore be compared in kind, not in numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
-import assembly
 import modal
 from assembly.errors import InputError
-from studies.reporting.protocol import Data, Exploration, Outputs, Remark, merged, study_main
-from studies.wind_pump import figures
+from modal.data.units import units_of
+from studies.reporting.protocol import (
+    Data,
+    Exploration,
+    Outputs,
+    Remark,
+    merged,
+    report_of,
+    study_main,
+)
+from studies.wind_pump import data, figures
 from studies.wind_pump.machine import Pump, mechanism
-from studies.wind_pump.operations import operations
-from studies.wind_pump.rigid import FORCES, joint_forces, motion
-from studies.wind_pump.summary import agreement, report
-from studies.wind_pump.terms import eigenvalues_over_turn, pinned_frequency, stress_shift
-from studies.wind_pump.variables import VARIABLES
 
 __all__ = ["main", "report"]
 
-Array = NDArray[np.float64]
-JOINTS = ("A", "B", "C", "D")
-# Sixth-order central first difference.
-DIFFERENCE = {1: 3.0 / 4.0, 2: -3.0 / 20.0, 3: 1.0 / 60.0}
+DRIVES = ("motor_torque", "slide_force")
+
+
+def _kinematics(dataset: xr.Dataset) -> Iterator[str]:
+    yield "kinematics by the loop closure, against finite differences (relative)"
+    yield from [
+        f"  {name:<22} {float(gap):.0e}"
+        for name, gap in zip(
+            dataset["checked"].values, dataset["difference_check"].values, strict=True
+        )
+    ]
+
+
+def _forces(dataset: xr.Dataset) -> list[str]:
+    gaps, projected = [], []
+    for name in ("joint_force", *DRIVES):
+        reduced, general = dataset[name], dataset[f"{name}_general"]
+        gaps.append(float(abs(reduced - general).max() / abs(general).max()))
+    for name in DRIVES:
+        apart = float(abs(dataset[f"{name}_projected"] - dataset[name]).max())
+        projected.append(f"{apart:.0e} {units_of(dataset[name])}")
+    forces = [
+        f"{name!s} {_largest(dataset['joint_force'].sel(force=name))}"
+        for name in dataset["force"].values
+    ]
+    drives = [
+        f"{name.replace('_', ' ')} {_largest(dataset[name])} {units_of(dataset[name])}"
+        for name in DRIVES
+    ]
+    return [
+        f"joint forces and drives: reduced equations (A43) against the general mechanism "
+        f"{max(gaps):.0e} of the largest; drives by (A46) within {', '.join(projected)}",
+        f"  largest: {', '.join(forces)} ({units_of(dataset['joint_force'])}); "
+        + ", ".join(drives),
+    ]
+
+
+def _largest(values: xr.DataArray) -> str:
+    return f"{float(abs(values).max()):.1f}"
+
+
+def agreement(compared: modal.CrossCheck) -> str:
+    """How far the frozen modes stand for the motion, in words."""
+    lines = (f"  {line}" for line in str(compared).splitlines())
+    return "\n".join(["can it be believed? Frozen against time integration and Floquet:", *lines])
+
+
+def _eigenvalues(dataset: xr.Dataset) -> Iterator[str]:
+    yield (
+        "eigenvalues of the lever over a turn: frequency "
+        f"({units_of(dataset['frequency'])}), least … greatest"
+    )
+    yield f"  {'':<20}" + "".join(f"{f'mode {m + 1}':>26}" for m in dataset["mode"].values)
+    for name in dataset["variant"].values:
+        f = dataset["frequency"].sel(variant=name)
+        spans = [
+            f"{float(f[:, m].min()):.4f} … {float(f[:, m].max()):.4f}" for m in range(f.shape[1])
+        ]
+        yield f"  {name:<20}" + "".join(f"{span:>26}" for span in spans)
+    pinned = "".join(f"{float(v):>26.4f}" for v in dataset["pinned_frequency"].values)
+    yield f"  {'pinned beam at rest':<20}{pinned}"
+    rates = dataset["eigenvalue"].sel(variant="all terms").values.real
+    yield f"  largest |Re λ| with all terms {np.abs(rates).max():.1e} 1/s"
+
+
+def _terms(dataset: xr.Dataset) -> Iterator[str]:
+    units = units_of(dataset["shift"])
+    yield f"shift by each term alone ({units}), least … greatest over the turn"
+    for name in dataset["term"].values:
+        yield f"  {name:<20}" + _spans(dataset["shift"].sel(term=name))
+    yield f"  {'all together':<20}" + _spans(dataset["together"])
+    rest = dataset["together"] - dataset["shift"].sum("term")
+    yield f"  {'of that, mutual':<20}" + _spans(rest)
+    stress = dataset["shift"].sel(term="K_G")
+    gap = abs(stress - dataset["shift_by_hand"]).max("time") / abs(stress).max("time")
+    gaps = ", ".join(f"{100.0 * float(g):.1f} %" for g in gap.values)
+    others = float(dataset["shift"].drop_sel(term="K_G").pipe(abs).sum("term").max())
+    ratio = float(abs(stress).max()) / others
+    yield f"  K_G against the axial force on a pinned beam, first order, by hand: {gaps}"
+    yield (
+        f"  K_G, which equation (20) of the paper leaves out, is {ratio:.0f} times all other terms "
+        "of the motion together"
+    )
+
+
+def _spans(shift: xr.DataArray) -> str:
+    low, high = shift.min("time").values, shift.max("time").values
+    return "".join(f"{f'{a:+.2e} … {b:+.2e}':>26}" for a, b in zip(low, high, strict=True))
+
+
+def _operations(dataset: xr.Dataset) -> Iterator[str]:
+    """The paper's Table 1, and what it says of a program."""
+    counts = dataset["differentiations"]
+    yield "differentiations to set up the equations (the paper's Table 1), n elements of the lever"
+    yield f"  {'n':<14}" + "".join(f"{n:>7}" for n in counts["lever_elements"].values)
+    for name in counts["formalism"].values:
+        row = counts.sel(formalism=name)
+        cells = "".join(f"{int(v):>7}" for v in row.values)
+        yield f"  {name!s:<14}{cells}   = {data.TABLE_1[str(name)][1]}"
+    yield (
+        "  They are made once, on paper: all three give the same matrices (the tests compare "
+        "Kane's route with Lagrange's),"
+    )
+    yield "  which are assembled once and combined at every instant. No formalism costs more there."
+
+
+# Checks of kinematics and forces, eigenvalues, and what makes them vary.
+report = report_of(_kinematics, _forces, _eigenvalues, _terms, _operations)
 
 
 @study_main
@@ -88,13 +194,13 @@ def main(
     times = np.linspace(0.0, 2.0 * np.pi / pump.omega, instants)
     dataset = merged(
         [
-            rigid_motion(pump, times),
-            forces_both_ways(pump, pumping, times),
-            eigenvalues_over_turn(pumping, times, modes, progress),
-            by_hand(pump, times, modes),
-            operations(),
+            data.rigid_motion(pump, times),
+            data.forces_both_ways(pump, pumping, times),
+            data.eigenvalues_over_turn(pumping, times, modes, progress),
+            data.by_hand(pump, times, modes),
+            data.operations(),
         ],
-        VARIABLES,
+        data.VARIABLES,
         title="wind water pump of Vlase, Negrean, Marin & Năstac (2020)",
         speed_rpm=speed_rpm,
         elements=elements,
@@ -105,80 +211,5 @@ def main(
     yield Remark(agreement(modal.crosscheck(pumping, tracks)))
     yield Exploration(lambda: modal.explorer_view(tracks, pumping, title="one turn"))
     yield from figures.drawings(dataset)
-    yield figures.animation(pump, pumping)
+    yield figures.first_mode(pump, pumping)
     return dataset
-
-
-def rigid_motion(pump: Pump, times: Array) -> xr.Dataset:
-    """Angles of lever and swing and their derivatives by the loop closure, with the largest
-    difference from finite differences, relative to the largest value.
-    """
-    motions = [motion(pump, t) for t in times]
-    step = 2.0 * np.pi / pump.omega / 600.0
-    angles = np.array([m.angles for m in motions])
-    rates = np.array([m.angle_rates for m in motions])
-    accelerations = np.array([m.angle_accelerations for m in motions])
-    centres = np.array([m.a for m in motions])
-    checks: dict[str, tuple[Array, Callable[[float], Array]]] = {
-        "angular velocity": (rates, lambda t: motion(pump, t).angles),
-        "angular acceleration": (accelerations, lambda t: motion(pump, t).angle_rates),
-        "acceleration": (centres, lambda t: _velocities(pump, t)),
-    }
-    gaps = []
-    for values, integral in checks.values():
-        changes = [
-            [c * (integral(t + j * step) - integral(t - j * step)) for j, c in DIFFERENCE.items()]
-            for t in times
-        ]
-        derived = np.sum(changes, axis=1) / step
-        gaps.append(np.abs(derived - values).max() / np.abs(values).max())
-    dims = ("time", "link")
-    return xr.Dataset(
-        {
-            "angle": (dims, angles),
-            "angular_velocity": (dims, rates),
-            "angular_acceleration": (dims, accelerations),
-            "difference_check": ("checked", np.array(gaps)),
-        },
-        coords={"time": times, "link": ["lever", "swing"], "checked": list(checks)},
-    )
-
-
-def by_hand(pump: Pump, times: Array, modes: int) -> xr.Dataset:
-    """Frequencies of the lever pinned at both ends, and their shift by the axial force."""
-    half_waves = np.arange(1, modes + 1)
-    return xr.Dataset(
-        {
-            "shift_by_hand": (
-                ("time", "mode"),
-                np.stack([stress_shift(pump, times, n) for n in half_waves], axis=1),
-            ),
-            "pinned_frequency": ("mode", np.array([pinned_frequency(pump, n) for n in half_waves])),
-        },
-        coords={"time": times, "mode": np.arange(modes)},
-    )
-
-
-def _velocities(pump: Pump, t: float) -> Array:
-    """Velocities (10,) of the paper's {a}: A q̇, since A is the derivative of the places by q."""
-    now = motion(pump, t)
-    return np.asarray(now.A @ now.rate)
-
-
-def forces_both_ways(pump: Pump, pumping: assembly.Mechanism, times: Array) -> xr.Dataset:
-    """Joint forces and drives by the reduced equations (A43)–(A46) and by the general mechanism."""
-    reduced, projected, general = (np.empty((len(times), n)) for n in (10, 2, 10))
-    for k, t in enumerate(times):
-        reduced[k], projected[k] = joint_forces(pump, t)
-        reactions, drives = pumping.reactions(t), pumping.driving(t)
-        general[k, :8] = np.concatenate([reactions[name].force[:2] for name in JOINTS])
-        general[k, 8:] = drives["A"], drives["guide"]
-    columns = {"": reduced, "_general": general}
-    data: dict[str, tuple[tuple[str, ...], Array]] = {}
-    for suffix, values in columns.items():
-        data[f"joint_force{suffix}"] = ("time", "force"), values[:, :8]
-        data[f"motor_torque{suffix}"] = ("time",), values[:, 8]
-        data[f"slide_force{suffix}"] = ("time",), values[:, 9]
-    data["motor_torque_projected"] = ("time",), projected[:, 0]
-    data["slide_force_projected"] = ("time",), projected[:, 1]
-    return xr.Dataset(data, coords={"time": times, "force": list(FORCES[:8])})

@@ -8,6 +8,7 @@ Tilt, cone and pitch are zero.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.bodies.blades import BladeTable, rigid_section_mass, uncoupled_stiffness
+from assembly.mechanisms.joints import Point
 
 # Distance from the hub's centre, m; twist, °; mass, kg/m; flapwise and edgewise stiffness, N·m².
 STATIONS = np.array(
@@ -31,20 +33,32 @@ STATIONS = np.array(
     ]
 )
 BLADES = ("b1", "b2", "b3")
-HUB_MASS, NACELLE_MASS = 56780.0, 240000.0  # kg
-HUB_INERTIA = 115926.0  # kg·m² about the shaft
-NACELLE_YAW = 2607890.0  # kg·m² about the tower's axis
-OVERHANG, HEIGHT, SHAFT_ABOVE = 5.0, 87.6, 2.4  # m
 TOWER = assembly.tube(5.9, 5.9 - 2.0 * 0.025)  # m, outer and inner diameter
 TOWER_STEEL = assembly.Material(E=210e9, nu=0.3, rho=8500.0)
-STIFF = 1e3  # extension, shear and torsion of the blades over their largest bending stiffness
-RATED_RPM = 12.1
+
+
+@dataclass(frozen=True)
+class Turbine:
+    """The other data of the report, rounded."""
+
+    hub_mass: float = 56780.0  # kg
+    nacelle_mass: float = 240000.0  # kg
+    hub_inertia: float = 115926.0  # kg·m² about the shaft
+    nacelle_yaw: float = 2607890.0  # kg·m² about the tower's axis
+    overhang: float = 5.0  # m
+    height: float = 87.6  # m, of the tower
+    shaft_above: float = 2.4  # m
+    stiff: float = 1e3  # extension, shear, torsion over the largest bending stiffness of a blade
+    rated_rpm: float = 12.1
+
+
+DATA = Turbine()
 
 
 def blade_table() -> BladeTable:
     """The coarse table of the blade."""
     r, twist, mass, flap, edge = STATIONS.T
-    rigid = np.full_like(r, STIFF * max(flap.max(), edge.max()))
+    rigid = np.full_like(r, DATA.stiff * max(flap.max(), edge.max()))
     # Flap moves along y: moment about z. Edge moves along z: moment about y.
     stiffness = uncoupled_stiffness(rigid, rigid, rigid, rigid, edge, flap)
     J = 0.5e-2 * mass[:, None, None] * np.diag([0.0, 1.0, 1.0])
@@ -54,7 +68,7 @@ def blade_table() -> BladeTable:
 
 
 def model(
-    speed_rpm: float = RATED_RPM, *, tower_elements: int = 4, table: str | Path = ""
+    speed_rpm: float = DATA.rated_rpm, *, tower_elements: int = 4, table: str | Path = ""
 ) -> assembly.Mechanism:
     """The turbine at a constant speed of its rotor, without gravity and wind.
 
@@ -75,24 +89,24 @@ def model(
     sections = assembly.elastodyn_table(table) if table else blade_table()
     upright = Rotation.from_rotvec([0.0, -0.5 * np.pi, 0.0])  # body x to z
     first = Rotation.from_matrix(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
-    hub_at = (-OVERHANG, 0.0, HEIGHT + SHAFT_ABOVE)
+    shaft = (-DATA.overhang, 0.0, DATA.shaft_above)
+    hub_at = (-DATA.overhang, 0.0, DATA.height + DATA.shaft_above)
+    yaw, polar = DATA.nacelle_yaw, DATA.hub_inertia
     bodies: dict[str, assembly.Body] = {
-        "tower": assembly.beam(HEIGHT, TOWER, TOWER_STEEL, tower_elements, name="tower"),
+        "tower": assembly.beam(DATA.height, TOWER, TOWER_STEEL, tower_elements, name="tower"),
         "nacelle": assembly.rigid_body(
-            NACELLE_MASS, (NACELLE_YAW / 2.0, NACELLE_YAW, NACELLE_YAW), centre=(1.9, 0.0, 1.75)
+            DATA.nacelle_mass, (yaw / 2.0, yaw, yaw), centre=(1.9, 0.0, 1.75)
         ),
-        "hub": assembly.rigid_body(HUB_MASS, (HUB_INERTIA, HUB_INERTIA / 2.0, HUB_INERTIA / 2.0)),
+        "hub": assembly.rigid_body(DATA.hub_mass, (polar, polar / 2.0, polar / 2.0)),
     }
     joints = [
         _weld("ground", (0.0, 0.0, 0.0), "tower", "start", upright, "foot"),
         _weld("tower", "end", "nacelle", "origin", upright.inv(), "yaw"),
-        assembly.revolute(
-            "nacelle", (-OVERHANG, 0.0, SHAFT_ABOVE), "hub", "origin", axis=(1, 0, 0), name="shaft"
-        ),
+        assembly.revolute("nacelle", shaft, "hub", "origin", axis=(1, 0, 0), name="shaft"),
     ]
     initial = {
         "tower": (0.0, 0.0, 0.0, *upright.as_rotvec()),
-        "nacelle": (0.0, 0.0, HEIGHT, 0.0, 0.0, 0.0),
+        "nacelle": (0.0, 0.0, DATA.height, 0.0, 0.0, 0.0),
         "hub": (*hub_at, 0.0, 0.0, 0.0),
     }
     for b, name in enumerate(BLADES):
@@ -108,22 +122,10 @@ def model(
 
 
 def _weld(
-    first: str,
-    at_first: object,
-    second: str,
-    at_second: str,
-    turn: Rotation,
-    name: str,
+    first: str, at_first: Point, second: str, at_second: str, turn: Rotation, name: str
 ) -> assembly.Joint:
     """A weld whose second body is turned from the first."""
     vector = turn.as_rotvec()
     angle = float(np.linalg.norm(vector))
-    return assembly.fixed(
-        first,
-        at_first,  # type: ignore[arg-type]
-        second,
-        at_second,
-        name=name,
-        turned=angle,
-        axis=vector / angle if angle else (0.0, 0.0, 1.0),
-    )
+    axis = vector / angle if angle else (0.0, 0.0, 1.0)
+    return assembly.fixed(first, at_first, second, at_second, name=name, turned=angle, axis=axis)

@@ -7,41 +7,45 @@ the whole motion, and nothing is averaged away.
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
+
 import xarray as xr
 
 import modal
-from assembly.errors import InputError
+from studies.figures import sheets
 from studies.reporting.protocol import (
+    RPM,
     Data,
     Exploration,
     Outputs,
     Remark,
     report_of,
+    rotor_speeds,
     study_main,
 )
-from studies.wind_turbine import figures
-from studies.wind_turbine.machine import BLADES, RATED_RPM, model
+from studies.wind_turbine.machine import BLADES, DATA, model
 
 __all__ = ["main", "model", "report"]
 
-RPM = np.pi / 30.0
 RULES = modal.Rules(halvings=1, extra=0)  # of the Campbell diagram: no event is located
+CAMPBELL = (
+    "Frequencies of the turbine in axes that do not turn, over the speed of the rotor. Each mode"
+    " has the name of the coordinates that move most. Dotted: one, three and six times the speed."
+)
 
 
-def _named(tracks: xr.Dataset) -> list[str]:
+def _named(tracks: xr.Dataset) -> Iterator[str]:
     """Names, frequencies and damping at the first and the last speed."""
     first, last = (float(v) / RPM for v in tracks["omega"].values[[0, -1]])
     ends = "".join(f"{f'at {rpm:.4g} rpm':<35}" for rpm in (first, last))
-    lines = [f"{'mode':>4}  {ends}"]
+    yield f"{'mode':>4}  {ends}"
     for mode in range(tracks.sizes["mode"]):
         cells = []
         for n in (0, -1):
             one = tracks.isel(omega=n, mode=mode)
             hertz, damping = float(one["frequency"]), float(one["damping_ratio"])
             cells.append(f"{one['name'].values!s:<13}{hertz:8.4f} Hz {100 * damping:6.2f} %")
-        lines.append(f"{mode + 1:>4}  {'  '.join(cells)}")
-    return lines
+        yield f"{mode + 1:>4}  {'  '.join(cells)}"
 
 
 report = report_of(_named)
@@ -51,7 +55,7 @@ report = report_of(_named)
 def main(
     *,
     min_rpm: float = 4.0,
-    max_rpm: float = RATED_RPM,
+    max_rpm: float = DATA.rated_rpm,
     speeds: int = 9,
     modes: int = 8,
     tower_elements: int = 4,
@@ -87,17 +91,14 @@ def main(
     InputError
         The range of speeds is empty or not positive.
     """
-    if not 0.0 < min_rpm < max_rpm:
-        raise InputError(f"min_rpm, max_rpm: expected 0 < min < max, got {min_rpm}, {max_rpm}")
-    if speeds < 2:
-        raise InputError(f"speeds: at least 2, got {speeds}")
+    omega = rotor_speeds(min_rpm, max_rpm, speeds)
     family = modal.multiblade(
-        lambda omega: model(omega / RPM, tower_elements=tower_elements, table=table), BLADES
+        lambda w: model(w / RPM, tower_elements=tower_elements, table=table), BLADES
     )
-    omega = np.linspace(min_rpm, max_rpm, speeds) * RPM
     tracks: xr.Dataset = family.track(omega, k=modes, rules=RULES, progress=progress)
     yield Data("tracks.nc", tracks)
-    yield figures.campbell(tracks)
+    title, orders = "wind turbine: multiblade modes", (1, 3, 6)
+    yield sheets.campbell_sheet("campbell.png", tracks, title, CAMPBELL, (7.6, 4.6), orders=orders)
     yield Exploration(lambda: modal.explorer_view(tracks, family, title="over the rotor's speed"))
     variation = max(family.at(max_rpm * RPM).variation.values())
     yield Remark(

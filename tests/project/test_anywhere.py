@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
+from benchmarks.anywhere.picture import distribution_picture, draw
+from benchmarks.anywhere.report import GOALS, read, score
 from tests.support.paths import ROOT
 
 
@@ -20,3 +26,26 @@ def test_tiny_draws_are_measured_and_right() -> None:
     assert [line.rsplit(" ", 1)[1] for line in lines] == ["2:0", "2:3", "2:4"]
     assert [line.split()[0] for line in lines] == ["solve", "stability_map", "frequency_response"]
     assert all(" s, done), " in line for line in lines), lines
+
+
+def test_the_picture_has_every_draw_at_its_ratio(tmp_path: Path) -> None:
+    ratios = {"solve": [0.9, 1.1, 7.0], "track": [0.1, 0.3, 5.0]}
+    status = ["done", "done", "unfinished"]
+    lines = [
+        json.dumps(dict(verb=verb, ratio=ratio, status=how, seconds=1.0))
+        for verb, values in ratios.items()
+        for ratio, how in zip(values, status, strict=True)
+    ]
+    lines += [json.dumps(dict(verb="floquet", ratio=None, status="refused", seconds=0.1)), "{cut"]
+    (tmp_path / "run.jsonl").write_text("\n".join(lines), "utf-8")
+    records = read(tmp_path / "run.jsonl")
+    distribution_picture(records, tmp_path / "speed.png")
+    assert 5_000 < (tmp_path / "speed.png").stat().st_size < 80_000
+    ax = plt.subplots()[1]
+    draw(ax, records, ["solve", "track"])
+    places = [line.get_xydata() for line in ax.get_lines() if line.get_marker() in ("o", ">", "X")]
+    marks = np.concatenate([np.asarray(p, dtype=float).reshape(-1, 2) for p in places])
+    drawn = [sorted(marks[np.abs(marks[:, 1] - row) < 0.5, 0]) for row in (0, 1)]
+    assert drawn == [sorted(values) for values in ratios.values()]
+    assert score(records[0]) == 0.9 and set(ratios) < set(GOALS)
+    plt.close("all")

@@ -33,6 +33,15 @@ def test_the_recipe_runs_with_the_dependencies_of_the_package() -> None:
     assert recipe["about"]["homepage"] == PROJECT["project"]["urls"]["Source"]
 
 
+def test_the_recipe_renders() -> None:
+    """One package for all platforms, by the program that builds it."""
+    rattler_build = pytest.importorskip("rattler_build", reason="pip install py-rattler-build")
+    recipe = rattler_build.Stage0Recipe.from_file(ROOT / "recipe" / "recipe.yaml")
+    variants = recipe.render(rattler_build.VariantConfig(), rattler_build.RenderConfig())
+    assert len(variants) == 1
+    assert "petsc4py >=3.18" in map(str, variants[0].recipe.requirements.run)
+
+
 @pytest.mark.parametrize("link", ["docs/index.md", "https://a.org/b", "#ten-lines"])
 def test_links_of_the_long_description_are_whole(link: str) -> None:
     import runpy

@@ -16,7 +16,7 @@ from studies.__main__ import main
 from studies.cli import html_report
 from studies.registry import study
 from studies.reporting.output import OutputFolder
-from studies.slider_crank.transient import compare_with_transient
+from studies.slider_crank.comparison import compare_with_transient
 from tests.support.dataset_checks import assert_as_xarray_users_expect, assert_described
 
 # Real machines: no value of them is questioned.
@@ -52,15 +52,15 @@ def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     assert len(pictures) == len(set(pictures)) == 7 and page.count('id="fm-views"') == 1
     compared = modal.read_dataset(out.path / "transient.nc")
     assert_described(read, TRACKS)
-    assert_described(grid, {**MAP, **slider_crank.variables.VARIABLES})
-    assert_described(compared, slider_crank.variables.VARIABLES)
+    assert_described(grid, {**MAP, **slider_crank.comparison.VARIABLES})
+    assert_described(compared, slider_crank.comparison.VARIABLES)
     for dataset in (read, grid, compared):
         assert_as_xarray_users_expect(dataset, tmp_path)
     assert_described(
-        modal.read_dataset(out.path / "chart.nc"), {**MAP, **slider_crank.variables.VARIABLES}
+        modal.read_dataset(out.path / "chart.nc"), {**MAP, **slider_crank.comparison.VARIABLES}
     )
     rates = modal.read_dataset(out.path / "growth.nc")
-    assert_described(rates, slider_crank.variables.VARIABLES)
+    assert_described(rates, slider_crank.comparison.VARIABLES)
     compared_at = rates["growth_integrated"].notnull()
     assert compared_at.sum() >= 4  # as Floquet, but for what beats over the turns
     difference = (rates["growth_integrated"] - rates["growth_floquet"]).where(compared_at)
@@ -95,7 +95,7 @@ def test_slider_crank_refuses_what_cannot_turn() -> None:
 def test_solid_blade_against_calculix() -> None:
     """CalculiX 2.20 on the same mesh: within 3e-3 with linear prestress."""
     compared = rotating_blade.compare_with_calculix(rotating_blade.solid_model())
-    assert_described(compared, rotating_blade.variables.VARIABLES)
+    assert_described(compared, rotating_blade.study.VARIABLES)
     assert np.abs(compared["relative_difference"].values).max() < 3e-3
 
 

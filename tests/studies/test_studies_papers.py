@@ -17,10 +17,9 @@ from studies import measured_motion, rotating_bar, two_zeros, wind_pump
 from studies.__main__ import main as command_line
 from studies.measured_motion.data import QUANTITIES
 from studies.reporting.output import OutputFolder
-from studies.rotating_bar.bar import frozen, model
-from studies.rotating_bar.exact import response
-from studies.two_zeros.machines import effective_inertia, rigid_pair
-from studies.two_zeros.pair import COEFFICIENTS
+from studies.rotating_bar.bar import frozen, model, response
+from studies.two_zeros.machines import effective_inertia
+from studies.two_zeros.pair import COEFFICIENTS, closed_form, rigid_pair
 from studies.two_zeros.transformation import small_case, text
 from studies.wind_pump.machine import Pump, mechanism
 from studies.wind_pump.rigid import joint_forces, motion
@@ -86,7 +85,7 @@ def test_rotating_bar_times_both_formalisms_and_says_what_it_shows(bar: xr.Datas
     assert 0.5 < float(calls.min()) and float(calls.max()) < 2.0
     report = rotating_bar.report(bar)
     assert "Table 3" in report and "√2" in report
-    assert_described(bar, rotating_bar.variables.VARIABLES)
+    assert_described(bar, rotating_bar.data.VARIABLES)
 
 
 def test_rotating_bar_has_the_derivatives_of_table_1(bar: xr.Dataset) -> None:
@@ -164,8 +163,6 @@ def test_the_equations_projected_on_the_rigid_motion_are_the_rigid_mechanism(
     h, angle = 1e-3, np.array([0.7, 2.0, 4.4])
     slope = (effective_inertia(1500.0, angle + h) - effective_inertia(1500.0, angle - h)) / (2 * h)
     omega = 1500.0 * 2.0 * np.pi / 60.0
-    from studies.two_zeros.pair import closed_form
-
     np.testing.assert_allclose(closed_form(1500.0, angle, omega)[:, 1], slope * omega, rtol=1e-5)
     grid = 2.0 * np.pi * np.arange(64) / 64
     roots = rigid_pair(1500.0, grid)
@@ -177,7 +174,7 @@ def test_the_equations_projected_on_the_rigid_motion_are_the_rigid_mechanism(
 def test_the_frozen_interval_is_no_longer_than_a_five_percent_change(zeros: xr.Dataset) -> None:
     """Against the eigenvalues later in the same turn, where nothing is mixed."""
     from studies.slider_crank import machine as slider_crank_model
-    from studies.two_zeros.interval import interval_over_turn
+    from studies.two_zeros.data import interval_over_turn
 
     found = interval_over_turn(600.0, 1, 97)
     seen = found["interval"].values[:, 0]
@@ -209,7 +206,7 @@ def test_what_the_motions_terms_do_to_the_pair(zeros: xr.Dataset) -> None:
     # Centrifugal softening alone: a divergence that does not exist.
     assert softened.real.max() > 50.0
     assert abs(pair.sel(variant="with all three").values.real).max() < 1.0
-    assert_described(zeros, two_zeros.variables.VARIABLES)
+    assert_described(zeros, two_zeros.data.VARIABLES)
 
 
 # wind-pump (paper 805)
@@ -278,7 +275,7 @@ def test_pump_lever_frequencies_and_their_terms(pump: xr.Dataset) -> None:
     expected = -f * 0.5 * (spin / (2.0 * np.pi * f)) ** 2
     shift = pump["shift"].sel(term="K(ω²)", mode=0).values
     np.testing.assert_allclose(shift, expected, atol=0.02 * np.abs(expected).max())
-    assert_described(pump, wind_pump.variables.VARIABLES)
+    assert_described(pump, wind_pump.data.VARIABLES)
 
 
 def test_pump_that_cannot_turn_is_refused() -> None:
@@ -337,7 +334,7 @@ def test_both_formalisms_along_a_fitted_motion(measured: xr.Dataset) -> None:
     apart = abs(moved.sel(run="Lagrange") - moved.sel(run="Hamilton")).max()
     assert float(apart) < 1e-8 * size
     assert float(measured["energy_balance"].max()) < 1e-5
-    assert_described(measured, measured_motion.variables.VARIABLES)
+    assert_described(measured, measured_motion.data.VARIABLES)
 
 
 # The command line, the animation and the report

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import modal
-from studies.slider_crank.growth import first_look
+from studies.registry import study
+from studies.slider_crank.comparison import first_look
 from tests.support.paths import ROOT
 
 IMAGES = ROOT / "docs" / "images"
@@ -20,8 +21,11 @@ PICTURE = re.compile(r"!\[[^]]*\]\(docs/images/first-look\.png\)\n\n\*([^*]+)\*\
 
 
 def caption() -> str:
-    """Computed from the data that the picture shows."""
-    return first_look(*(modal.read_dataset(IMAGES / f"first-look-{n}.nc") for n in FILES))
+    """Computed from the data that the picture shows, with the command that makes them."""
+    chart, growth = (modal.read_dataset(IMAGES / f"first-look-{n}.nc") for n in FILES)
+    points, default = chart.sizes["speed_rpm"], study("slider-crank").settings["chart_points"]
+    made = f"`frozen-motion run slider-crank --set chart_points={points}`"
+    return f"{first_look(chart, growth)} Made by {made}; {default} speeds are the default."
 
 
 FILES = ("chart", "growth")

@@ -2,8 +2,8 @@
 
 The basis V starts as a block Krylov space of K_ref⁻¹M and grows by K_ref⁻¹ × residual of every
 unfinished Ritz vector, right and left, all in one block: MUMPS solves a block of right-hand sides
-several times faster than one after the other. K_ref is the symmetric part of the stiffness, made
-positive definite where it is not (symmetric_stiffness.py).
+several times faster than one after the other. K_ref is the symmetric part of the stiffness, or the
+elastic stiffness (symmetric_stiffness.py).
 Displacement and velocity are both free in span V, so the projected problem is a quadratic of the
 same structure: conservative with a positive definite stiffness, its eigenvalues are exactly
 imaginary. V holds right and left vectors, so the eigenvalues of other instants are accurate to
@@ -24,22 +24,16 @@ from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.dense import definite_but_for, lowest, of_unit_stiffness
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
-from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness, mass_orthonormal
+from modal.eigen.tolerances import EPS, HALF, LEFT, ZERO
 from modal.types import Array, Complex, Mask
 
 RESIDUAL = 1e-6  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
 ACCURACY = 1e-11  # and its backward error, where that is the stricter
-LEFT = 1e-10  # backward error of a finished left vector: its error in λ is multiplied by that of x
-NOISE = 2e-15  # backward error that no basis improves on
-ACCEPT = 1e-12  # backward error accepted when the basis stops growing
-SETTLED = 1e-3  # ‖Q(λ)x‖/‖Kx‖ of a mode beyond those requested that may take the place of one
-GUARD = 1  # modes beyond those requested: without them the last one converges more slowly
 START = 2  # random shapes to start from, beyond the number requested
 STEPS = 3  # blocks of the Krylov space that a search starts with
 ROOM = 12  # columns for each requested mode, about
 WEAK = 1e-3  # of the largest: combinations of residuals that wait for a later round
-ROUND_OFF = 1e-7  # of the largest: combinations that the Gram matrix does not resolve
-SAME = 1e-9  # relative change of an eigenvalue that was finished before
 SLOW = 12  # rounds after which none of them waits: the largest residuals alone converge slowly
 ROUNDS = 60
 
@@ -48,18 +42,23 @@ class BlockSolver:
     """The search for the lowest modes of one instant; owns its factorization: call `destroy()`.
 
     chain: the zero eigenvalues to remove; its null fields are those of the symmetric part of K too.
-    Raises SingularSystemError and ConvergenceError as `SymmetricStiffness`.
+    rigid (n, r): null fields of the elastic stiffness. Raises SingularSystemError as
+    `SymmetricStiffness`.
     """
 
-    def __init__(self, quadratic: Quadratic, chain: NullChain | None = None) -> None:
+    def __init__(
+        self, quadratic: Quadratic, chain: NullChain | None = None, rigid: Array | None = None
+    ) -> None:
         self.quadratic, self.chain = quadratic, chain
-        self.reference = SymmetricStiffness(quadratic, None if chain is None else chain.null)
+        none = np.zeros((quadratic.n, 0))
+        null = none if chain is None else chain.null
+        self.reference = SymmetricStiffness(quadratic, null, none if rigid is None else rigid)
 
     def destroy(self) -> None:
         self.reference.destroy()
 
     def find(self, k: int, seed: int = 0, accuracy: float = ACCURACY) -> Pairs:
-        """The k modes of smallest |λ|, and GUARD more.
+        """The k modes of smallest |λ|, and one more.
 
         accuracy: backward error of a finished right vector.
         Raises ConvergenceError, its `partial` the Pairs that converged.
@@ -78,9 +77,10 @@ class _Search:
         accuracy: float,
     ) -> None:
         self.quadratic, self.reference, self.chain, self.k = quadratic, reference, chain, k
-        self.accuracy, self.noise = accuracy, NOISE
-        self.count = min(quadratic.n, k + GUARD)
-        self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + GUARD)))
+        self.accuracy, self.noise = accuracy, 8.0 * EPS
+        # One beyond those requested: without it the last one converges more slowly.
+        self.count = min(quadratic.n, k + 1)
+        self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + 1)))
         self.exact = quadratic.conservative and reference.definite
         diagonal = np.abs(reference.matrix.diagonal())
         floor = np.finfo(float).eps * diagonal.max(initial=np.finfo(float).tiny)
@@ -91,19 +91,24 @@ class _Search:
         self.basis.verify()
         none = np.zeros(0, dtype=complex)
         finished = {False: none, True: none}
+        before = none
         for round_ in range(ROUNDS):
             lam, Y, Z = self._ritz()
             loads, done = self._look(lam, Y, Z, finished)
+            sizes = np.linalg.norm(loads, axis=0)
+            if sizes.size and sizes.shape == before.shape and sizes.max() > 0.9 * before.max():
+                self.noise = ZERO  # the residuals no longer shrink: they are round-off
+            before = sizes
             if not loads.size and not self.basis.verify():
                 finished = {False: none, True: none}
                 continue
             if not loads.size or self.basis.complete or round_ == ROUNDS - 1:
                 break
-            loads = self._compressed(loads, WEAK if round_ < SLOW else ROUND_OFF)
+            loads = self._compressed(loads, WEAK if round_ < SLOW else HALF)
             if self.basis.grow(loads) == 0:
-                if self.noise == ACCEPT:
+                if self.noise == ZERO:
                     break
-                self.noise = ACCEPT  # what is left are errors of the projected problem
+                self.noise = ZERO  # what is left are errors of the projected problem
         pairs = Pairs(
             lam,
             self.basis.shapes(Y),
@@ -115,7 +120,7 @@ class _Search:
         )
         if done[: self.k].all() or self.basis.complete:
             return pairs
-        done = self.quadratic.backward_error(pairs.eigenvalues, pairs.right) <= ACCEPT
+        done = self.quadratic.backward_error(pairs.eigenvalues, pairs.right) <= ZERO
         if done[: self.k].all():
             return pairs
         raise ConvergenceError(
@@ -127,7 +132,7 @@ class _Search:
         """A block Krylov space of K_ref⁻¹M, so wide that no mode of a cluster is missed.
 
         Where a step gives fewer new shapes, random ones take the place of the others. Shapes of
-        zero eigenvalues and of negative stiffness come first.
+        zero eigenvalues, rigid fields and shapes of negative stiffness come first.
         """
         for shapes in self._special():
             self.basis.add(shapes, self.reference.apply(shapes))
@@ -147,16 +152,16 @@ class _Search:
             raise ConvergenceError("block Rayleigh–Ritz: the stiffness is zero to round-off", None)
 
     def _special(self) -> Iterator[Array]:
-        """Null fields, the second vectors of their chains, and shapes of negative stiffness."""
-        n, reference = self.quadratic.n, self.reference
+        """Null fields, shapes of no stiffness, and the second vectors of chains."""
         if self.chain is not None:
-            m = reference.null.shape[1]
+            yield mass_orthonormal(self.quadratic, self.chain.null)
+        if not self.reference.definite:
+            yield self.reference.special
+        if self.chain is not None:
+            n, m = self.chain.null.shape
             second = np.hstack([self.chain.right[:n, m:], self.chain.left[n:, m:]])
-            yield reference.null
             if second.any():
                 yield second
-        if not reference.definite:
-            yield reference.negative
 
     def _ritz(self) -> tuple[Complex, Complex, Complex]:
         M, C, K = self.basis.projected()
@@ -165,7 +170,7 @@ class _Search:
                 lam, Y = of_unit_stiffness(M, C, self.count)
                 return lam, Y, Y
             return lowest(M, C, K, self.count)
-        null, zeros = self.reference.null.shape[1], self.chain.count
+        null, zeros = self.chain.null.shape[1], self.chain.count
         K[:null], K[:, :null] = 0.0, 0.0
         if self.exact:
             found = definite_but_for(np.eye(len(K), null), M, C, K, self.count)
@@ -206,7 +211,7 @@ class _Search:
         goal = np.maximum(np.where(transposed, LEFT * weight, right), self.noise * weight)
         passed = size <= goal
         if not self.exact:
-            passed |= guard & (size <= SETTLED * whole)
+            passed |= guard & (size <= WEAK * whole)
         return residual / np.tile(goal, 2), passed
 
     def _compressed(self, loads: Array, weak: float) -> Array:
@@ -223,5 +228,5 @@ def _known(lam: Complex, finished: Complex) -> Mask:
     for value in finished:
         distance = np.where(known, np.inf, np.abs(lam - value))
         nearest = int(distance.argmin())
-        known[nearest] |= distance[nearest] <= SAME * abs(value)
+        known[nearest] |= distance[nearest] <= HALF * abs(value)
     return known

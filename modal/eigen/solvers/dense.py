@@ -19,11 +19,8 @@ from modal.eigen.double_eigenvalues import separated
 from modal.eigen.hermitian import largest_of_skew
 from modal.eigen.quadratic import Quadratic, companion, from_parts, in_parts
 from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.tolerances import EPS, ROUND_OFF, ZERO
 from modal.types import Array, Complex
-
-SINGULAR = 1e-14  # reciprocal condition below which 1/λ is not formed
-INFINITE = 4.0 * np.finfo(float).eps  # of the largest |1/λ|: below it λ is infinite
-COUPLED = 1e-12  # of its terms' size: VᵀCV that is not round-off
 
 
 def dimensionless(quadratic: Quadratic) -> tuple[Array, Array, Array, float]:
@@ -108,7 +105,7 @@ def definite_but_for(
     """
     n, m = V.shape
     MV, CV = M @ V, C @ V
-    if np.abs(V.T @ CV).max() > COUPLED * np.linalg.norm(np.abs(C) @ np.abs(V)) * np.abs(V).max():
+    if np.abs(V.T @ CV).max() > ZERO * np.linalg.norm(np.abs(C) @ np.abs(V)) * np.abs(V).max():
         return None
     pins = la.qr(V.T, mode="economic", pivoting=True)[2][:m]
     rest = np.setdiff1d(np.arange(n), pins)
@@ -160,7 +157,8 @@ def general(
                 inverse = la.lu_solve(factor, B)
             mu, Y, Z = la.eig(inverse, left=True, check_finite=False)
             mu, Z, Y = separated(mu, Z, Y, float(np.linalg.norm(inverse)))
-            finite = np.abs(mu) > INFINITE * np.abs(mu).max(initial=0.0)
+            # A smaller 1/λ is that of an infinite λ.
+            finite = np.abs(mu) > 4.0 * EPS * np.abs(mu).max(initial=0.0)
             lam = 1.0 / np.where(finite, mu, 1.0)
     except (la.LinAlgError, ValueError) as fault:
         raise ConvergenceError(f"dense LAPACK: {fault}", None) from fault
@@ -179,7 +177,7 @@ def general(
 def _factored(A: Array) -> tuple[Array, Array] | None:
     """LU factors, or None of a matrix that is singular to round-off."""
     lu, pivots, info = la.lapack.dgetrf(A)
-    singular = info != 0 or la.lapack.dgecon(lu, np.linalg.norm(A, 1))[0] <= SINGULAR
+    singular = info != 0 or la.lapack.dgecon(lu, np.linalg.norm(A, 1))[0] <= ROUND_OFF
     return None if singular else (lu, pivots)
 
 

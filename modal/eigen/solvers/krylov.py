@@ -23,6 +23,7 @@ from modal.types import Array
 TOLERANCE = 1e-13  # of |γ/λ|, in the residual of the inverse operator
 PROBE_TOLERANCE = 1e-4  # of a run that only tests whether modes are missing
 ROUNDS = 20
+ATTEMPTS = 4  # sizes of the Krylov space that are tried where LAPACK fails
 
 Apply = Callable[[Array], Array]
 

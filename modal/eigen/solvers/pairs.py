@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.eigen.double_eigenvalues import rotated
+from modal.eigen.tolerances import GROUP
 from modal.types import Complex, Index
 
 TIE = 1e-9  # relative difference of distances that does not order a pair λ, −λ̄
-CLUSTER = 1e-6  # relative distance below which eigenvalues are one group
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Pairs:
 
 
 def clusters(eigenvalues: Complex) -> list[list[int]]:
-    """Groups of indices whose eigenvalues chain together within CLUSTER, relative."""
-    near = np.abs(eigenvalues[:, None] - eigenvalues) <= CLUSTER * np.abs(eigenvalues)[:, None]
+    """Groups of indices whose eigenvalues chain together within GROUP, relative."""
+    near = np.abs(eigenvalues[:, None] - eigenvalues) <= GROUP * np.abs(eigenvalues)[:, None]
     if near.sum() == len(eigenvalues):
         return [[j] for j in range(len(eigenvalues))]
     groups: list[list[int]] = []

@@ -7,11 +7,8 @@ import scipy.linalg as la
 
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shift_invert import ShiftInvert
+from modal.eigen.tolerances import HALF, ZERO
 from modal.types import Array, Complex
-
-DEPENDENT = 1e-8  # least energy of combinations of unit states that are orthonormalised in one pass
-PASSES = 3
-NEGLIGIBLE = 1e-12  # modulus, relative to the largest, below which an eigenvalue of T is dropped
 
 
 def pairs_of(operator: ShiftInvert, basis: Array, method: str) -> Pairs:
@@ -32,7 +29,7 @@ def inverse_pairs(operator: ShiftInvert, basis: Array, method: str) -> Pairs:
     load = operator.load(basis)
     W = operator.apply(basis)
     inverse, Y = skew_ritz(operator, W, load) if operator.definite else la.eig(basis.T @ W)
-    keep = np.abs(inverse) > NEGLIGIBLE * np.abs(inverse).max(initial=0.0)
+    keep = np.abs(inverse) > ZERO * np.abs(inverse).max(initial=0.0)
     inverse, Y = inverse[keep], Y[:, keep]
     eigenvalues = operator.scale / inverse
     n = operator.quadratic.n
@@ -53,10 +50,10 @@ def skew_ritz(operator: ShiftInvert, W: Array, load: Array) -> tuple[Complex, Co
     """
     change = np.eye(W.shape[1])
     gram, form = _energies(operator, W, load)
-    for _ in range(PASSES):
+    for _ in range(3):
         sizes = np.sqrt(np.maximum(np.diag(gram), np.finfo(float).tiny))
         theta, U = la.eigh(gram / np.outer(sizes, sizes))
-        if theta[0] > DEPENDENT:
+        if theta[0] > HALF:
             break
         keep = theta > np.finfo(float).eps * len(theta)
         change = change @ (U[:, keep] / sizes[:, None] / np.sqrt(theta[keep]))
@@ -85,7 +82,7 @@ def shifted_pairs(operator: ShiftInvert, basis: Array, method: str) -> Pairs:
     Of the two λ that have one θ, the Rayleigh quotient of the vector (q, v = λq) selects one.
     """
     theta, Y = la.eig(basis.T @ operator.apply(basis))
-    keep = np.abs(theta) > NEGLIGIBLE * np.abs(theta).max(initial=0.0)
+    keep = np.abs(theta) > ZERO * np.abs(theta).max(initial=0.0)
     theta, state = theta[keep] / operator.scale, basis @ Y[:, keep]
     n = operator.quadratic.n
     q, v = state[:n], operator.scale * state[n:]

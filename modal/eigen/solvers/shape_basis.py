@@ -1,7 +1,7 @@
 """A growing basis of displacement shapes, orthonormal in a symmetric stiffness, with projections.
 
-The stiffness is that of the one factorization, K_ref = S + Z diag(d) Zᵀ (symmetric_stiffness.py). A
-new shape comes from a solve, so K_ref q is known without a product and is stored with the shape.
+The stiffness is that of the one factorization, K_ref (symmetric_stiffness.py). A new shape comes
+from a solve, so K_ref q is known without a product and is stored with the shape.
 """
 
 from __future__ import annotations
@@ -13,15 +13,11 @@ import scipy.sparse as sp
 
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
+from modal.eigen.tolerances import HALF, ROUND_OFF, ZERO
 from modal.types import Array, Complex, Mask
 
 DRIFT = 1e-11  # error of K_ref q, of its norm, below which it is not recomputed
-NOISE = 1e-14  # and its backward error, ‖δ‖/(‖K_ref‖‖q‖), where that is larger
 CLOSE = 1e-3  # energy left of a unit shape below which it is orthogonalised once more
-ORTHOGONAL = 1e-11  # product with V of unit shapes that are orthogonal to it as they are
-DEPENDENT = (
-    1e-8  # energy of a combination of unit shapes that counts as none: its K q − load is noise
-)
 
 
 @dataclass(frozen=True)
@@ -37,8 +33,8 @@ class Operator:
         return np.asarray(np.where(transposed, self.sign, 1) * lam**self.power)
 
 
-def operators_of(quadratic: Quadratic) -> dict[str, Operator]:
-    """Q(λ) less the symmetric part of K as a sum, without what is zero."""
+def operators_of(quadratic: Quadratic, reference: SymmetricStiffness) -> dict[str, Operator]:
+    """Q(λ) less the factorized A (symmetric_stiffness.py) as a sum, without what is zero."""
     damping, gyroscopic = quadratic.damping_parts
     every = {
         "mass": Operator(quadratic.M, 1, 2),
@@ -46,6 +42,8 @@ def operators_of(quadratic: Quadratic) -> dict[str, Operator]:
         "gyroscopic": Operator(gyroscopic, -1, 1),
         "circulatory": Operator(quadratic.stiffness_parts[1], -1, 0),
     }
+    if reference.softening is not None:
+        every = {"softening": Operator(reference.softening, 1, 0), **every}
     return {name: A for name, A in every.items() if name == "mass" or A.matrix.nnz}
 
 
@@ -57,7 +55,7 @@ class ShapeBasis:
 
     def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, room: int) -> None:
         self.quadratic, self.reference, self.m = quadratic, reference, 0
-        self.operators = operators_of(quadratic)
+        self.operators = operators_of(quadratic, reference)
         self._with_image = dict.fromkeys(self.operators, 0)
         self._in_projection = self._verified = 0
         names = ("shapes", "stiffness", *self.operators)
@@ -93,6 +91,9 @@ class ShapeBasis:
         m, a = self.m, self._in_projection
         totals = np.zeros((3, m, m))
         totals[0] = np.eye(m) - self.reference.added_energy(self.V)
+        if self.reference.softening is not None:  # the first shapes are the rigid fields
+            rigid = self.reference.null.shape[1]
+            totals[0][:rigid] = totals[0][:, :rigid] = 0.0
         for name, operator in self.operators.items():
             A = self._projected[name]
             if a < m:
@@ -141,11 +142,11 @@ class ShapeBasis:
         unit = 1.0 / np.sqrt(np.where(energy > np.finfo(float).tiny, energy, np.inf))
         gram, h = unit[:, None] * gram * unit, h * unit
         sizes, U = np.linalg.eigh(0.5 * (gram + gram.T) - h.T @ h)
-        keep = sizes > DEPENDENT
+        keep = sizes > HALF
         U = U[:, keep] / np.sqrt(sizes[keep])
         h, U, least = h @ U, unit[:, None] * U, float(sizes[keep].min(initial=1.0))
         q, load = lift(q, U), lift(load, U)
-        if np.abs(h).max(initial=0.0) > ORTHOGONAL:
+        if np.abs(h).max(initial=0.0) > ZERO:
             q, load = q - lift(self.V, h), load - lift(self.KV, h)
         return q, load, least
 
@@ -176,7 +177,7 @@ class ShapeBasis:
         w = np.random.default_rng(self.m).standard_normal(q.shape[1])
         combined, expected = q @ w, load @ w
         error = np.linalg.norm(self.reference.apply(combined[:, None])[:, 0] - expected)
-        noise = NOISE * self.quadratic.norms[2] * np.linalg.norm(combined)
+        noise = ROUND_OFF * self.quadratic.norms[2] * np.linalg.norm(combined)
         return bool(error > max(DRIFT * np.linalg.norm(expected), noise))
 
     def shapes(self, Y: Complex) -> Complex:
@@ -187,10 +188,11 @@ class ShapeBasis:
         """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖Sx‖ and ‖x‖, (k,)."""
         wide = in_parts(Y)
         shapes = lift(self.V, wide)
-        total = np.asfortranarray(self.reference.without_added(lift(self.KV, wide), shapes))
+        total = np.asfortranarray(lift(self.KV, wide) - self.reference.added(shapes))
         elastic = lengths(total)
         for name, operator in self.operators.items():
             _add_product(total, lift(self.image(name), wide), operator.weight(lam, transposed))
+            elastic = lengths(total) if name == "softening" else elastic
         return total, elastic, lengths(shapes)
 
 

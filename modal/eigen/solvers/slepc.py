@@ -18,13 +18,12 @@ import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
 from modal.eigen.quadratic import in_parts
-from modal.eigen.solvers.krylov import Apply, Invariant, orthonormal
+from modal.eigen.solvers.krylov import ATTEMPTS, Apply, Invariant, orthonormal
+from modal.eigen.tolerances import GROUP
 from modal.types import Array, Complex
 
 RESTARTS = 300
-ATTEMPTS = 4
 PETSC_ERR_LIB = 76  # an error in a library that PETSc or SLEPc calls
-SAME = 1e-5  # singular value below which real and imaginary parts repeat each other
 
 
 class _Shell:
@@ -135,4 +134,4 @@ def real_span(vectors: Complex) -> Array:
     between for a member alone.
     """
     U, sizes, _ = la.svd(in_parts(vectors), full_matrices=False)
-    return np.asarray(U[:, sizes > SAME])
+    return np.asarray(U[:, sizes > GROUP])

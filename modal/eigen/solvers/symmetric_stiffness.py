@@ -1,13 +1,15 @@
-"""The one operator that the block method factorizes: the symmetric part of K, made definite.
+"""The one operator that the block method factorizes: a positive definite stiffness K_ref.
 
-    K_ref = S + Z diag(d) Zᵀ,  S = ½(K + Kᵀ)
+    K_ref = A + Z diag(d) Zᵀ
 
-Z is empty where S is positive definite. Null fields V of S, mass-orthonormal, enter with Z = MV: a
-few degrees of freedom of S are held by springs, which loads without resultant (VᵀF = 0) leave at
-rest. Where S has p negative eigenvalues, as above a speed of divergence, let S be −diag(μ) on
-U (n, p): Z = SU with d = 2/μ. Then xᵀK_ref x = −xᵀSx > 0 in the span of U and is xᵀSx on its
-S-orthogonal complement, where Sylvester's law of inertia leaves S nothing negative: K_ref is
-positive definite however far U is from eigenvectors.
+A is S = ½(K + Kᵀ), Z empty, where that is positive definite. Null fields V of S, mass-orthonormal,
+enter with Z = MV: a few degrees of freedom of S are held by springs, which loads without resultant
+(VᵀF = 0) leave at rest. Of a body that is free to move as a whole, S is next to singular at any
+spin: where it is not positive A is the elastic stiffness, without what motion and loads add, and V
+are its rigid fields. Where S has p negative eigenvalues otherwise, as above a speed of divergence,
+let S be −diag(μ) on U (n, p): Z = SU with d = 2/μ. Then xᵀK_ref x = −xᵀSx > 0 in the span of U and
+is xᵀSx on its S-orthogonal complement, where Sylvester's law of inertia leaves S nothing negative:
+K_ref is positive definite however far U is from eigenvectors.
 """
 
 from __future__ import annotations
@@ -17,55 +19,57 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.errors import ConvergenceError, SingularSystemError
-from assembly.linalg.factorization import SMALL, Factorization
-from assembly.system.null_chain import NullChain, pinned_dofs
+from assembly.linalg.factorization import Factorization
+from assembly.system.null_chain import ELASTIC_TOLERANCE, NullChain, pinned_dofs
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.stiffness import factorized
+from modal.eigen.tolerances import HALF, ZERO
 from modal.types import Array
 
-BLOCK = 8  # right-hand sides at a time of the search for U, beyond its number of columns
-STEPS = 8  # of that search
+BLOCK = 8  # steps of the search for U, and its columns beyond those of U
 MOST = 24  # negative eigenvalues, at most
-HELD = 1e-11  # of ‖|S||V|‖: forces of S above it hold a motion
-CLEAR = 1e-10  # of the largest: an eigenvalue of S on a subspace that round-off could make negative
-REPEATED = 1e-8  # of a unit shape's mass: what is left below is no new direction
 
 
 def has_symmetric_null_space(quadratic: Quadratic, chain: NullChain | None) -> bool:
     """Whether the null fields of a chain are those of S too, and so the left ones; or no chain."""
     if chain is None or quadratic.symmetric_stiffness:
         return True
-    V, S = chain.null, quadratic.stiffness_parts[0]
-    return bool(np.linalg.norm(S @ V) <= HELD * np.linalg.norm(abs(S) @ np.abs(V))) and S.nnz > 0
+    S = quadratic.stiffness_parts[0]
+    return S.nnz > 0 and _annihilates(S, chain.null)
+
+
+def _annihilates(A: sp.csr_matrix, V: Array) -> bool:
+    return bool(np.linalg.norm(A @ V) <= ELASTIC_TOLERANCE * np.linalg.norm(abs(A) @ np.abs(V)))
 
 
 class SymmetricStiffness:
     """K_ref of an instant, with its one factorization. `solves` counts right-hand sides.
 
-    null (n, m): null fields of the symmetric part. Raises SingularSystemError when it has more of
-    them, ConvergenceError when it has too many negative eigenvalues. Owns its factor: call
-    `destroy()`.
+    null (n, m): null fields of S; rigid (n, r): of the elastic stiffness. `special` (n, ·): what a
+    basis holds first where S is not positive definite; `softening`: S − A. Raises
+    SingularSystemError when A has more null fields, ConvergenceError when S has too many negative
+    eigenvalues. Owns its factor: call `destroy()`.
     """
 
-    def __init__(self, quadratic: Quadratic, null: Array | None = None) -> None:
-        self.solves, n = 0, quadratic.n
-        self.matrix = quadratic.stiffness_parts[0]
-        self.null = np.zeros((n, 0))
-        if null is not None:
-            gram = null.T @ (quadratic.M @ null)
-            self.null = np.ascontiguousarray(
-                la.solve_triangular(la.cholesky(gram, lower=True), null.T, lower=True).T
-            )
-        self.mass_null = quadratic.M @ self.null
+    def __init__(self, quadratic: Quadratic, null: Array, rigid: Array) -> None:
+        self.solves = 0
+        S, elastic = quadratic.stiffness_parts[0], quadratic.elastic_stiffness
+        choices = {"Cholesky": (S, null), "LDLᵀ": (S, null)}
+        if rigid.shape[1] and _annihilates(elastic, rigid):
+            choices = {"Cholesky": (S, null), "Cholesky of the elastic stiffness": (elastic, rigid)}
+
+        def factor(name: str) -> Factorization:
+            self.matrix, fields = choices[name]
+            self.null = mass_orthonormal(quadratic, fields)
+            if name == "LDLᵀ":
+                return Factorization(self._held(), "symmetric", small=0)
+            return Factorization(self._held(), "spd")
+
+        self.factor, self.name = factorized(factor, list(choices))
+        self.definite = self.name == "Cholesky"
+        self.softening = None if self.matrix is S else sp.csr_matrix(S - elastic)
+        self.mass_null, self.special = quadratic.M @ self.null, self.null
         self.Z, self.d = self.mass_null, np.zeros(self.null.shape[1])
-        self.negative = np.zeros((n, 0))
-        held = self._held()
-        # Small symmetric matrices too: what counts their negative eigenvalues is MUMPS.
-        self.factor, structure = factorized(
-            lambda kind: Factorization(held, kind, small=SMALL if kind == "spd" else 0),
-            ("spd", "symmetric"),
-        )
-        self.name = "Cholesky" if structure == "spd" else "LDLᵀ"
         try:
             if self.null.shape[1]:
                 self.d = np.full(len(self.d), self._frequency_squared(quadratic))
@@ -75,13 +79,8 @@ class SymmetricStiffness:
             self.destroy()
             raise
 
-    @property
-    def definite(self) -> bool:
-        """S is positive definite, but for its null fields."""
-        return self.name == "Cholesky"
-
     def _held(self) -> sp.csr_matrix:
-        """S with springs at as many degrees of freedom as there are null fields."""
+        """A with springs at as many degrees of freedom as there are null fields."""
         if self.null.shape[1] == 0:
             return self.matrix
         springs, diagonal = np.zeros(len(self.null)), self.matrix.diagonal()
@@ -90,31 +89,25 @@ class SymmetricStiffness:
         return sp.csr_matrix(self.matrix + sp.diags(springs))
 
     def solve(self, load: Array) -> tuple[Array, Array]:
-        """Shapes q with S q = load, but for what the null fields take, and K_ref q, (n, p)."""
+        """Shapes q with A q = load, but for what the null fields take, and K_ref q, (n, p)."""
         self.solves += load.shape[1]
         if self.null.shape[1]:
             load = load - self.mass_null @ (self.null.T @ load)
         q = self._elastic(np.asarray(self.factor.solve(load)))
-        return q, self._with_added(load, q)
+        return q, load + self.added(q)
 
     def _elastic(self, q: Array) -> Array:
         return q - self.null @ (self.mass_null.T @ q) if self.null.shape[1] else q
 
     def apply(self, q: Array) -> Array:
-        """K_ref q; S V, zero but for round-off, is left out of it."""
-        return self._with_added(self.matrix @ self._elastic(q), q)
+        """K_ref q; A V, zero but for round-off, is left out of it."""
+        return np.asarray(self.matrix @ self._elastic(q) + self.added(q))
 
-    def _with_added(self, image: Array, q: Array) -> Array:
-        """K_ref q from S q."""
+    def added(self, q: Array) -> Array | float:
+        """Z diag(d) Zᵀq."""
         if self.Z.shape[1] == 0:
-            return image
-        return np.asarray(image + self.Z @ (self.d[:, None] * (self.Z.T @ q)))
-
-    def without_added(self, image: Array, q: Array) -> Array:
-        """S q from K_ref q."""
-        if self.Z.shape[1] == 0:
-            return image
-        return np.asarray(image - self.Z @ (self.d[:, None] * (self.Z.T @ q)))
+            return 0.0
+        return np.asarray(self.Z @ (self.d[:, None] * (self.Z.T @ q)))
 
     def added_energy(self, V: Array) -> Array:
         """VᵀZ diag(d) ZᵀV, (m, m)."""
@@ -122,7 +115,7 @@ class SymmetricStiffness:
         return np.asarray(seen.T @ (self.d[:, None] * seen))
 
     def _frequency_squared(self, quadratic: Quadratic) -> float:
-        """About the lowest elastic |λ|² of S and M alone, (rad/s)²."""
+        """About the lowest elastic |λ|² of A and M alone, (rad/s)²."""
         x = np.random.default_rng(1).standard_normal((quadratic.n, 1))
         q, load = self.solve(quadratic.M @ x)
         energy, mass = float(np.vdot(q, load)), float(np.vdot(q, quadratic.M @ q))
@@ -137,7 +130,7 @@ class SymmetricStiffness:
         n, rng = quadratic.n, np.random.default_rng(3)
         Q, MQ, SQ = np.zeros((n, 0)), np.zeros((n, 0)), np.zeros((n, 0))
         load = quadratic.M @ rng.standard_normal((n, min(n, count + BLOCK)))
-        for _ in range(STEPS):
+        for _ in range(BLOCK):
             q, load = self.solve(load)
             if not np.all(np.isfinite(q)):
                 break
@@ -148,14 +141,14 @@ class SymmetricStiffness:
                 sizes = np.sqrt(np.maximum(np.einsum("ij,ij->j", q, Mq), np.finfo(float).tiny))
                 q, Mq, load = q / sizes, Mq / sizes, load / sizes
                 theta, Y = la.eigh(q.T @ Mq)
-                Y = Y[:, theta > REPEATED] / np.sqrt(theta[theta > REPEATED])
+                Y = Y[:, theta > HALF] / np.sqrt(theta[theta > HALF])
                 q, Mq, load = q @ Y, Mq @ Y, load @ Y
             Q, MQ, SQ = np.hstack([Q, q]), np.hstack([MQ, Mq]), np.hstack([SQ, load])
             projected = Q.T @ SQ
             mu, Y = la.eigh(0.5 * (projected + projected.T))
-            below = mu < -CLEAR * np.abs(mu).max(initial=0.0)
+            below = mu < -ZERO * np.abs(mu).max(initial=0.0)
             if below.sum() == count:
-                self.negative = Q @ Y[:, below]
+                self.special = Q @ Y[:, below]
                 self.Z = np.hstack([self.Z, SQ @ Y[:, below]])
                 self.d = np.concatenate([self.d, 2.0 / -mu[below]])
                 return
@@ -166,3 +159,10 @@ class SymmetricStiffness:
 
     def destroy(self) -> None:
         self.factor.destroy()
+
+
+def mass_orthonormal(quadratic: Quadratic, fields: Array) -> Array:
+    """Combinations (n, m) of fields of unit mass, orthogonal in M."""
+    gram = fields.T @ (quadratic.M @ fields)
+    back = la.solve_triangular(la.cholesky(gram, lower=True), fields.T, lower=True)
+    return np.ascontiguousarray(back.T)

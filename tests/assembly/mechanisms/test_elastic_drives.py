@@ -13,7 +13,7 @@ import modal
 from modal.data.variables import TRACKS
 from studies import robot_arm
 from studies.reporting.output import OutputFolder
-from studies.robot_arm.variables import VARIABLES
+from studies.robot_arm.study import VARIABLES
 from tests.support import helicopter
 from tests.support.dataset_checks import assert_as_xarray_users_expect, assert_described
 from tests.support.two_link_arm import Arm
@@ -191,5 +191,5 @@ def test_rigid_links_on_gears_are_stiff_links_on_gears() -> None:
     stiff = assembly.Material(E=7e15, nu=0.33, rho=assembly.aluminium.rho)
     arm = robot_arm.model(gears=(4e4, 1.5e4), damping=(0, 0), material=stiff, elements=1)
     found = modal.solve(arm.freeze(0.0), k=2).frequency
-    expected = robot_arm.rigid_links(5.0, (4e4, 1.5e4), robot_arm.machine.FIRST)
+    expected = robot_arm.rigid_links(5.0, (4e4, 1.5e4), robot_arm.machine.ARM.folded)
     assert_allclose(found, expected, rtol=1e-6)

@@ -192,9 +192,10 @@ def all_tables() -> dict[str, Table]:
     """The library's tables and those of the studies."""
     found = dict(TABLES) | {"coordinates": COORDINATES}
     for name in studies.STUDIES:
-        module = f"studies.{name}"
-        if (ROOT / "studies" / name / "variables.py").exists():
-            found[module] = importlib.import_module(f"{module}.variables").VARIABLES
+        for path in (ROOT / "studies" / name).glob("*.py"):
+            module = importlib.import_module(f"studies.{name}.{path.stem}")
+            if hasattr(module, "VARIABLES"):
+                found[f"studies.{name}"] = module.VARIABLES
     return found
 
 

@@ -98,7 +98,10 @@ def test_operators_of_the_projection_sum_to_the_quadratic() -> None:
     """ε not along ω: by products with the matrices."""
     system = block(4, 2, 2, "hex8").freeze(omega=(30.0, -80.0, 250.0), epsilon=(1e4, 2e3, -5e3))
     quadratic = Quadratic(system)
-    operators = operators_of(quadratic)
+    none = np.zeros((system.n, 0))
+    reference = SymmetricStiffness(quadratic, none, none)
+    operators = operators_of(quadratic, reference)
+    reference.destroy()
     assert set(operators) == {"mass", "gyroscopic", "circulatory"}
     q = np.random.default_rng(0).standard_normal((system.n, 3))
     lam = np.array([-3.0 + 400.0j])
@@ -131,7 +134,8 @@ def test_left_vectors_of_the_block_method_solve_the_transposed_problem(
 def test_stiffness_images_that_are_inaccurate_are_recomputed() -> None:
     """Shapes whose K q is given 1e-6 wrong: products with the matrices themselves decide."""
     quadratic = Quadratic(block(4, 2, 2, "hex8").freeze(omega=(30.0, -80.0, 250.0)))
-    reference = SymmetricStiffness(quadratic)
+    none = np.zeros((quadratic.n, 0))
+    reference = SymmetricStiffness(quadratic, none, none)
     basis = ShapeBasis(quadratic, reference, 4)
     rng = np.random.default_rng(1)
     for error in (0.0, 1e-6):

@@ -342,3 +342,19 @@ def test_labels_are_placed_in_the_size_that_is_drawn() -> None:
                 half = 0.5 * np.array([box.width, box.height])
                 away = np.hypot(*np.maximum(np.abs(points - centre) - half, 0.0).T)
                 assert away[n] <= away.min() + 1.0
+
+
+def test_a_legend_leaves_the_axes_four_fifths_of_a_narrow_figure(rotor: assembly.Rotor) -> None:
+    forced = modal.unbalance_response(rotor, np.linspace(10.0, 500.0, 9), [(0.5, 1e-3, 0.0)])
+    for draw, result in ((modal.plot.response, forced), (modal.plot.tracks, made_up())):
+        fig, ax = plt.subplots(figsize=(3.4, 3.4), layout="constrained")
+        draw(result, ax)  # type: ignore[operator]
+        fig.canvas.draw()
+        legend, box = ax.get_legend(), ax.get_window_extent()
+        assert legend is not None and legend.get_window_extent().y1 < box.y0
+        assert box.width > 0.7 * fig.bbox.width
+    fig, ax = plt.subplots(figsize=(11.0, 4.0), layout="constrained")
+    modal.plot.tracks(made_up(), ax)
+    fig.canvas.draw()
+    legend = ax.get_legend()
+    assert legend is not None and legend.get_window_extent().x0 > ax.get_window_extent().x1

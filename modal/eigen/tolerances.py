@@ -1,0 +1,24 @@
+"""The tolerances of this room: what counts as zero, and what counts as equal.
+
+All come from the unit round-off ε = 2⁻⁵². A quantity is compared with the size of the terms that it
+is the sum of, so none of them has a unit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+EPS = float(np.finfo(float).eps)
+# One product with a matrix or its factor: sums of some tens of terms.
+ROUND_OFF = 64.0 * EPS
+# What products, a solution and a projection leave of a zero, some thousands of ε; so also the
+# backward error of a computed eigenpair.
+ZERO = 1e-12
+# √ε: half of the digits. A product of two errors of this size is round-off.
+HALF = 1e-8
+# √ZERO: what an error of ZERO makes of a double eigenvalue. Closer ones are a group.
+GROUP = 1e-6
+# Backward error of a left vector: its error in λ is multiplied by that of the right one.
+LEFT = 1e-10
+# Degrees of freedom up to which all modes by LAPACK, and checks in other units, cost little.
+SMALL = 500

@@ -1,0 +1,172 @@
+"""Proof that all but the slowest modes of periodic motions decay, over a box of parameters.
+
+V = xᵀ S x with S(t) periodic, negative on 2m directions and positive on the others. Where
+
+    R = 2 s S − dS/dt − S A − Aᵀ S
+
+is positive definite at all times, V e^{−2st} falls along every solution of x' = A x, and by the
+inertia theorem of Stein's equation (H. K. Wimmer, J. Math. Anal. Appl. 42, 1973) exactly 2m
+exponents have a real part above s, and all others one below.
+
+S is a function of the frozen mass and stiffness: minus the energy of the m slowest frozen modes,
+plus that of the others, each with 2 f(ω²) q̇ᵀMq for the damping. Its derivative is written with
+difference quotients (Ju. L. Daleckii and S. G. Krein, 1965), so modes may cross on either side of
+m. S is that of the middle of the box; R is affine in the accelerations and in the rate of the
+motion, and positive definite all over the box where it is at the coefficients of Bernstein of their
+polynomials.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+from scipy.optimize import nnls
+from scipy.special import binom
+
+from modal.reduction.parameter_polynomial import ParameterPolynomial
+from modal.types import Array
+
+SHARPNESS = 8  # of the bend of f at critical damping, where f < ω must hold
+NEAR = 1e-6  # relative difference of ω² below which a difference quotient is a derivative
+# Least eigenvalue of R, the parts of single modes scaled to unity, beside its change from instant
+# to instant: for errors of the polynomials.
+MARGIN = 0.1
+
+
+@dataclass(frozen=True)
+class FrozenForms:
+    """S of any number m of slow modes at J parts of a period, in the frozen modes q = Φ y, q̇ = Φ v.
+
+    squares ω², f and its derivative by ω² (J, n); shapes Φ and Φ⁻¹, ΦᵀM'Φ and ΦᵀK'Φ (J, n, n) with
+    derivatives by 2πt/T.
+    """
+
+    squares: Array
+    f: Array
+    slope: Array
+    shapes: Array
+    inverse: Array
+    inertia: Array
+    stiffness: Array
+
+    @classmethod
+    def of(cls, M: Array, C: Array, K: Array) -> FrozenForms | None:
+        """Of matrices (J, n, n) at equal parts of a period; None where a mode has no stiffness."""
+        K = 0.5 * (K + K.swapaxes(1, 2))
+        modes = [la.eigh(k, m) for k, m in zip(K, M, strict=True)]
+        x, shapes = (np.stack(part) for part in zip(*modes, strict=True))
+        if x.min() <= 0.0:
+            return None
+        omega, damping = np.sqrt(x), np.maximum((shapes * (C @ shapes)).sum(axis=1), 0.0)
+        fitted = nnls(_terms(x) / omega.reshape(-1, 1), (damping / omega).ravel())[0]
+        slope = (_bent(1.001 * x, fitted) - _bent(0.999 * x, fitted)) / (0.002 * x)
+        back = shapes.swapaxes(1, 2)
+        inertia, stiffness = (back @ _by_phase(A) @ shapes for A in (M, K))
+        return cls(x, _bent(x, fitted), slope, shapes, back @ M, inertia, stiffness)
+
+    def in_modes(self, H: Array) -> tuple[Array, Array]:
+        """v̇ by y and by v (J, n, n) of q̈ = H (q, q̇), H (J, n, 2n)."""
+        on_y, on_v = (self.inverse @ part @ self.shapes for part in np.split(H, 2, axis=2))
+        return on_y, on_v
+
+    def separating_rate(self, m: int, on_y: Array, on_v: Array, rate: float) -> float | None:
+        """s, 1/s, below 2m exponents and above the others; None where R is not positive definite.
+
+        on_y, on_v: of `in_modes`. rate: 2π/T, rad/s.
+        """
+        n = self.squares.shape[1]
+        at, sign = np.arange(n), np.where(np.arange(n) < m, -1.0, 1.0)
+        one = sign + 0.0 * self.squares
+        blocks = a, f, b = one * self.squares, one * self.f, one
+        slopes = one, one * self.slope, 0.0 * one
+        yy, yv, vv = (rate * self.change(g, dg) for g, dg in zip(blocks, slopes, strict=True))
+        Q = np.empty((len(one), 2 * n, 2 * n))  # dS/dt + S A + Aᵀ S
+        Q[:, :n, :n] = yy + _twice(f[:, :, None] * on_y)
+        Q[:, :n, n:] = yv + f[:, :, None] * on_v + (b[:, :, None] * on_y).swapaxes(1, 2)
+        Q[:, n:, n:] = vv + _twice(b[:, :, None] * on_v)
+        Q[:, at, n + at] += a
+        Q[:, n + at, n + at] += 2.0 * f
+        Q[:, n:, :n] = Q[:, :n, n:].swapaxes(1, 2)
+        # The growth of V of every mode alone: the eigenvalues of S⁻¹ Q of its two rows.
+        first, mixed, last = Q[:, at, at], Q[:, at, n + at], Q[:, n + at, n + at]
+        det = a * b - f * f
+        half = 0.5 * (first * b + last * a - 2.0 * mixed * f) / det
+        root = np.sqrt(np.maximum(half**2 - (first * last - mixed**2) / det, 0.0))
+        least = 0.5 * float(np.min((half - root)[:, :m], initial=0.0))
+        most = 0.5 * float(np.max((half + root)[:, m:], initial=-np.inf))
+        if not most < least:
+            return None
+        s, R = 0.5 * (least + most) if m else 0.0, -Q
+        for rows, columns, block in ((0, 0, a), (n, n, b), (0, n, f), (n, 0, f)):
+            R[:, rows + at, columns + at] += 2.0 * s * block
+        margins = np.array([la.eigvalsh(r, subset_by_index=[0, 0])[0] for r in _scaled(R)])
+        change = np.abs(margins - np.roll(margins, 1)).max()
+        return s if float(margins.min()) >= MARGIN + change else None
+
+    def change(self, g: Array, slope: Array) -> Array:
+        """ΦᵀS'Φ (J, n, n) of S = Φ⁻ᵀ g(ω²) Φ⁻¹: g and dg/dω² (J, n)."""
+        x, inertia = self.squares, self.inertia
+        apart = x[:, :, None] - x[:, None, :]
+        same = np.abs(apart) <= NEAR * x[:, None, :]
+        quotient = (g[:, :, None] - g[:, None, :]) / np.where(same, 1.0, apart)
+        quotient = np.where(same, slope[:, None, :], quotient)
+        out = quotient * (self.stiffness - x[:, None, :] * inertia) + g[:, None, :] * inertia
+        return 0.5 * _twice(out)
+
+
+def _terms(squares: Array) -> Array:
+    """1, ω and ω² (modes, 3): what damping is fitted by."""
+    x = squares.ravel()
+    return np.stack([np.ones_like(x), np.sqrt(x), x], axis=1)
+
+
+def _bent(squares: Array, fitted: Array) -> Array:
+    """f(ω²): d/2 of underdamped modes, 2ω²/d of overdamped ones."""
+    half = 0.5 * (_terms(squares) @ fitted).reshape(squares.shape)
+    bend = 1.0 + (half**2 / squares) ** SHARPNESS
+    return np.asarray(half / bend ** (1.0 / SHARPNESS))
+
+
+def _twice(A: Array) -> Array:
+    return np.asarray(A + A.swapaxes(1, 2))
+
+
+def _by_phase(values: Array) -> Array:
+    """The derivative by 2πt/T of the trigonometric polynomial through values (J, n, n)."""
+    count = len(values)
+    waves = 1j * np.fft.fftfreq(count, 1.0 / count)
+    waves[count // 2] = 0.0
+    matrix = np.fft.ifft(waves[:, None] * np.fft.fft(np.eye(count), axis=0), axis=0).real
+    return np.asarray(np.tensordot(matrix, values, axes=1))
+
+
+def _scaled(R: Array) -> Array:
+    """R (J, 2n, 2n) with the parts of the n modes alone, rows i and n + i, scaled to unity."""
+    n = R.shape[1] // 2
+    at = np.arange(n)
+    first = np.sqrt(R[:, at, at])
+    mixed = R[:, at, n + at] / first
+    last = np.sqrt(R[:, n + at, n + at] - mixed**2)
+    for _ in range(2):  # the rows, then the columns
+        above = R[:, :n] / first[:, :, None]
+        below = (R[:, n:] - mixed[:, :, None] * above) / last[:, :, None]
+        R = np.concatenate([above, below], axis=1).swapaxes(1, 2)
+    return R
+
+
+def bernstein(polynomial: ParameterPolynomial, low: Array, high: Array) -> Array:
+    """Coefficients (nodes, ...) over a box inside that of the polynomial: its values there are
+    means of them, with weights that are not negative."""
+    places = [0.5 - 0.5 * np.cos(np.pi * np.arange(d + 1) / max(d, 1)) for d in polynomial.degrees]
+    points = itertools.product(*places)
+    values = np.stack([polynomial(low + (high - low) * np.array(u)) for u in points])
+    table = values.reshape(*(len(u) for u in places), -1)
+    for axis, (u, degree) in enumerate(zip(places, polynomial.degrees, strict=True)):
+        number = np.arange(degree + 1)
+        basis = binom(degree, number) * u[:, None] ** number * (1.0 - u[:, None]) ** number[::-1]
+        solved = np.tensordot(np.linalg.inv(basis), table, axes=(1, axis))
+        table = np.moveaxis(solved, 0, axis)
+    return np.asarray(table.reshape(values.shape))

@@ -1,0 +1,170 @@
+"""The rotating-bar study's data: frequencies, responses, and the parameter studies of section c."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from tqdm import tqdm
+
+import modal
+from assembly.types import Array
+from modal.data.variables import TRANSIENT, Table, Variable
+from studies.reporting.protocol import dataset_of
+from studies.rotating_bar.bar import (
+    PAPER,
+    Formalism,
+    continuum_frequencies,
+    element_frequencies,
+    frozen,
+    model,
+    tip_response,
+    transient,
+)
+
+_NATURAL, _RUN = ("omega", "mode"), ("damping", "scheme", "time")
+_TIMING, _TABLE_3 = ("way", "formalism", "elements"), ("formalism", "elements")
+_TIP = "axial displacement of the tip"
+_TIP_ERROR = "largest relative difference from the closed form"
+
+VARIABLES: Table = {
+    "natural": Variable("natural frequency", "rad s-1", _NATURAL),
+    "natural_exact": Variable("natural frequency of the element chain", "rad s-1", _NATURAL),
+    "natural_continuum": Variable("natural frequency of the continuous bar", "rad s-1", _NATURAL),
+    "natural_misprint": Variable(
+        "natural frequency with −½[k] of equation (13) as printed, at 15 rad/s",
+        "rad s-1",
+        ("mode",),
+    ),
+    "displacement": Variable("axial displacement", "m", (*_RUN, "node")),
+    "displacement_exact": Variable(
+        "axial displacement, closed form", "m", ("damping", "time", "node")
+    ),
+    "energy": TRANSIENT["energy"].over(*_RUN),
+    "energy_defect": TRANSIENT["energy_defect"].over(*_RUN),
+    "tip_by_section": Variable(_TIP, "m", ("section", "speed", "instant")),
+    "tip_by_section_error": Variable(_TIP_ERROR, "1", ("section", "speed")),
+    "tip_by_excitation": Variable(_TIP, "m", ("excitation", "instant")),
+    "tip_by_excitation_error": Variable(_TIP_ERROR, "1", ("excitation",)),
+    "tip_by_mass": Variable(_TIP, "m", ("mass", "instant")),
+    "tip_by_mass_error": Variable(_TIP_ERROR, "1", ("mass",)),
+    "seconds": Variable("processor time", "s", _TIMING),
+    "seconds_spread": Variable("largest less smallest computing time", "s", _TIMING),
+    "evaluations": Variable("right-hand sides of the explicit runs", "1", _TABLE_3),
+    "seconds_paper": Variable("computing time printed in the paper's Table 3", "s", _TABLE_3),
+    "derivative": Variable(
+        "derivative of the term by the displacements", None, ("lagrangian_term",)
+    ),
+    "derivative_error": Variable(
+        "relative difference of the derivative from the complex step", "1", ("lagrangian_term",)
+    ),
+    "derivative_misprint": Variable("the same of the elastic term as printed, −½kδ", "1", ()),
+    "damping": Variable("damping ratio of the first mode", "1"),
+    "instant": Variable("time", "s"),
+    "section": Variable("section area", "m2"),
+    "speed": Variable("angular velocity", "rad s-1"),
+    "excitation": Variable("excitation frequency", "rad s-1"),
+    "mass": Variable("mass of the bar", "kg"),
+    "node": Variable("number of the node, 1 on the axis", "1"),
+    "elements": Variable("number of elements", "1"),
+}
+
+SCHEMES: dict[str, tuple[Formalism, str | None]] = {
+    "lagrange": ("lagrange", None),
+    "hamilton": ("hamilton", "midpoint"),
+    "hamilton, order 6": ("hamilton", "gauss6"),
+}
+
+
+def frequencies(elements: int, count: int) -> xr.Dataset:
+    """Frequencies at 0 and 15 rad/s beside the closed forms, and what eq. (13) as printed gives."""
+    count = min(count, elements)
+    speeds = np.array([0.0, PAPER.omega])
+    body = model(elements)
+    halved = frozen(body)
+    misprinted = modal.solve(halved.only("K_omega2", K=halved.parts["K"].scaled(0.5)), k=count)
+    return dataset_of(
+        VARIABLES,
+        natural=[modal.solve(frozen(body, w), k=count).eigenvalues.imag for w in speeds],
+        natural_exact=[element_frequencies(elements, w, count) for w in speeds],
+        natural_continuum=[continuum_frequencies(w, count) for w in speeds],
+        natural_misprint=misprinted.eigenvalues.imag,
+        omega=speeds,
+        mode=np.arange(count),
+    )
+
+
+def responses(
+    elements: int, force: float, duration: float, step: float, damping_ratio: float
+) -> xr.Dataset:
+    """Displacements of all nodes, with and without damping, by both formalisms and exactly.
+
+    Nodes have the paper's numbers: 1 is on the axis and does not move.
+    """
+    ratios, load = [0.0, damping_ratio], (force, PAPER.excitation)
+    systems = [frozen(model(elements, damping_ratio=ratio)) for ratio in ratios]
+    runs = [
+        [transient(system, *load, duration, *scheme, step) for scheme in SCHEMES.values()]
+        for system in systems
+    ]
+    times = runs[0][0]["time"].values
+    exact = np.array([tip_response(system, *load, times) for system in systems])
+
+    def every(name: str) -> Array:
+        return np.array([[run[name].values for run in row] for row in runs])
+
+    def with_axis(moved: Array) -> Array:
+        return np.concatenate([0.0 * moved[..., :1], moved], axis=-1)
+
+    return dataset_of(
+        VARIABLES,
+        displacement=with_axis(every("displacement")),
+        displacement_exact=with_axis(exact),
+        energy=every("energy"),
+        energy_defect=every("energy_defect"),
+        damping=ratios,
+        scheme=list(SCHEMES),
+        time=times,
+        node=np.arange(1, exact.shape[-1] + 2),
+    )
+
+
+def parameter_studies(
+    elements: int, force: float, duration: float, progress: bool = False
+) -> xr.Dataset:
+    """Tip displacement over sections and speeds, excitation frequencies, and masses (undamped).
+
+    Hamilton's equations by Gauss collocation of order 6; `*_error` is the largest difference from
+    the closed form, relative to the largest displacement.
+    """
+    p, step = PAPER, 1e-4
+    cases = {
+        "section": [(A, p.mass, w, p.excitation) for A in p.sections for w in p.speeds],
+        "excitation": [(p.area, p.mass, p.omega, f) for f in p.excitations],
+        "mass": [(p.area, m, p.omega, p.excitation) for m in p.masses],
+    }
+
+    def tip(area: float, mass: float, omega: float, excitation: float) -> Array:
+        """Its displacement, the error last."""
+        system = frozen(model(elements, area, mass), omega)
+        run = transient(system, force, excitation, duration, "hamilton", "gauss6", step)
+        exact = tip_response(system, force, excitation, run["time"].values)[:, -1]
+        moved = run["displacement"].values[:, -1]
+        return np.append(moved, np.abs(moved - exact).max() / np.abs(exact).max())
+
+    every = [case for some in cases.values() for case in some]
+    runs = iter([tip(*case) for case in tqdm(every, desc="parameters", disable=not progress)])
+    values = {}
+    for name, some in cases.items():
+        moved = np.array([next(runs) for _ in some])
+        if name == "section":
+            moved = moved.reshape(len(p.sections), len(p.speeds), -1)
+        values[f"tip_by_{name}"], values[f"tip_by_{name}_error"] = moved[..., :-1], moved[..., -1]
+    return dataset_of(
+        VARIABLES,
+        **values,
+        instant=np.linspace(0.0, duration, moved.shape[-1] - 1),
+        section=list(p.sections),
+        speed=list(p.speeds),
+        excitation=list(p.excitations),
+        mass=list(p.masses),
+    )
