@@ -91,7 +91,7 @@ class EnergyMomentum(Newton):
 
     def matrix(self, at: Any, h: float) -> sp.csr_matrix:
         """That of Newton's method for v_m; its mass also gives the direction of α d."""
-        M, C, K = at.tangents(False)
+        M, C, K = at.tangents()
         self._mass = M
         return (2.0 / h) * M + C + (0.5 * h) * K
 

@@ -55,7 +55,7 @@ class Newton:
 
     ITERATIONS = 24
     TOLERANCE = 1e-10  # of the error that a step leaves, against the displacement
-    TANGENT = 2  # iterations in whose time a new step matrix is formed and used
+    TANGENT = 4  # iterations in whose time a new step matrix is formed and used
     TRUSTED = 0.01  # least rate of corrections: works of a step are those before the last one
 
     def __init__(self, model: Any, load: Force) -> None:
