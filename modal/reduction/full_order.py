@@ -151,8 +151,7 @@ def _residuals(
     for name, part in parts.items():
         roles = instants.roles(name, *motion, transposed)
         at = instants.coefficients[name]
-        tables = (at.mass, at.damping, at.stiffness)
-        blocks = sum(c[0][:, None, None] * x[0] for c, x in zip(tables, roles, strict=True))
+        blocks = sum(c[0][:, None, None] * x[0] for c, x in zip(at.table, roles, strict=True))
         wide = part.rotation @ np.concatenate([blocks.real, blocks.imag], axis=2)
         residual = part.free(combined(part.terms, part.V, wide, transposed))
         steps[name] = part.solve(residual)

@@ -66,6 +66,6 @@ class LinkSource(SpaceSource):
 
     def _near(self, values: Array) -> Array:
         if self._smooth is not None:
-            return np.stack(self._smooth(values), axis=1)
+            return self._smooth(values).swapaxes(0, 1)
         series = self._reduced.freeze_many(values, **self._options)
         return np.stack([series.mass, series.damping, series.stiffness], axis=1)

@@ -103,7 +103,7 @@ class FullSource:
         (change,) = differences([self._around.stencil(found.at, found.eigenvalues)], near)
         if change is None:
             return None
-        of_value = Derivatives.of(here[:, None], *change[:, :, None])
+        of_value = Derivatives(here[:, None], *change[:, :, None])
         lam, right, left = (part[None] for part in found.window(V))
         return variations(of_value, lam, right, left, self._around.rate)[0]
 
@@ -349,10 +349,9 @@ class SpaceSource(ABC):
         index = [n for n, change in enumerate(changes) if change is not None]
         if not index:
             return [], None
-        here = at.taken(np.array(index))
+        here = at.taken(np.array(index)).matrices
         orders = np.stack([c for c in changes if c is not None], axis=2)
-        value = np.stack([here.mass, here.damping, here.stiffness])
-        return index, Derivatives.of(value, *(self._changes(order, space) for order in orders))
+        return index, Derivatives(here, *(self._changes(order, space) for order in orders))
 
 
 class ReducedSource(SpaceSource):
@@ -402,7 +401,7 @@ class ReducedSource(SpaceSource):
     def _near(self, values: Array) -> Array:
         points = [{self._name: float(s)} for s in values]
         at = self._family.coefficients(points).padded(len(self._space.projected.matrices))
-        return np.stack([at.mass, at.damping, at.stiffness], axis=1)
+        return at.table.swapaxes(0, 1)
 
     def _changes(self, order: Array, space: Space) -> Array:
         assert isinstance(space, BodySpace)
