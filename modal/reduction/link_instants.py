@@ -19,6 +19,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,11 @@ class Options:
     def prestress(self) -> Prestress:
         """The argument of `freeze`."""
         return "linear" if self.stressed else None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All of them, by name."""
+        return dict(transport=self.transport, prestress=self.prestress, driven=self.driven)
 
 
 @dataclass(frozen=True)
@@ -102,9 +108,7 @@ class LinkInstants(Instants):
         options: Options,
     ) -> None:
         self.mechanism, self.bases, self.times, self.options = mechanism, bases, times, options
-        series: FrozenSeries = mechanism.freeze_many(
-            times, options.transport, options.prestress, options.driven
-        )
+        series: FrozenSeries = mechanism.freeze_many(times, **options.arguments)
         self.free = series.rigid[0].shape[1] > 0
         self.matrices = np.stack([series.mass, series.damping, series.stiffness])
 

@@ -83,7 +83,9 @@ class FullSource:
             parts = (getattr(modes, part, "") for part in ("backend", "method", "factorization"))
             self.description = ", ".join(str(p) for p in parts if p) or self.description
             self._named = True
-        found = Snapshot.of(at, system.M, system.damping, modes)
+        pairs = modes.eigenvalues, modes.right, modes.left
+        errors = modes.backward_error, modes.condition_number
+        found = Snapshot.of(at, system.M, system.damping, pairs, *errors, modes.kind)
         found = replace(found, variation=self._variation(system, found))
         if self._whirl is None:
             return found
@@ -195,9 +197,9 @@ class SpaceSource(ABC):
     def prints(self) -> NDArray[np.float64]:
         """Fingerprints of the model."""
 
-    @abstractmethod
     def _block_size(self) -> int:
         """Values that are solved together."""
+        return BLOCK
 
     @abstractmethod
     def _frame(self) -> Any:
@@ -375,9 +377,6 @@ class ReducedSource(SpaceSource):
         first = self._freeze(float(self._at[0]))
         sample = self._points.take(spread(len(self._values), SAMPLE))
         return family_prints(self._family, first, sample, self._points, BLOCK)
-
-    def _block_size(self) -> int:
-        return BLOCK
 
     def _settle(self) -> None:
         super()._settle()
