@@ -10,9 +10,6 @@ from assembly.bodies.attachments import (
 from assembly.bodies.attachments import (
     attach_spring as attach_spring,
 )
-from assembly.bodies.balance import Energies as Energies
-from assembly.bodies.balance import Momenta as Momenta
-from assembly.bodies.balance import Powers as Powers
 from assembly.bodies.beamdyn_input import beamdyn_blade as beamdyn_blade
 from assembly.bodies.beams import bar as bar
 from assembly.bodies.beams import beam as beam
@@ -38,12 +35,10 @@ from assembly.bodies.matrix_files import (
 from assembly.bodies.matrix_files import (
     from_nastran as from_nastran,
 )
-from assembly.bodies.operators import BodyOperators as BodyOperators
 from assembly.bodies.rigid import rigid_body as rigid_body
 from assembly.bodies.rings import ring as ring
 from assembly.bodies.rotor_parts import Bearing as Bearing
 from assembly.bodies.rotor_parts import Disc as Disc
-from assembly.bodies.rotor_parts import SpeedTable as SpeedTable
 from assembly.bodies.rotor_parts import speed_table as speed_table
 from assembly.bodies.rotors import Rotor as Rotor
 from assembly.bodies.shafts import rotor as rotor
@@ -51,7 +46,6 @@ from assembly.bodies.solids import plane as plane
 from assembly.bodies.solids import solid as solid
 from assembly.bodies.weld import weld as weld
 from assembly.dofs import DofMap as DofMap
-from assembly.elements.family import ElementFamily as ElementFamily
 from assembly.errors import (
     AccuracyError as AccuracyError,
 )
@@ -102,7 +96,6 @@ from assembly.errors import (
 )
 from assembly.kinematics import Kinematics as Kinematics
 from assembly.kinematics import unit_axis as unit_axis
-from assembly.linalg.combination import Combination as Combination
 from assembly.linalg.solver import linear_solver as linear_solver
 from assembly.materials.materials import (
     Material as Material,
@@ -138,7 +131,6 @@ from assembly.materials.sections import (
 from assembly.mechanisms.applied_loads import Load as Load
 from assembly.mechanisms.bushings import Bushing as Bushing
 from assembly.mechanisms.bushings import bushing as bushing
-from assembly.mechanisms.deformed_motion import DeformedState as DeformedState
 from assembly.mechanisms.drivers import Driver as Driver
 from assembly.mechanisms.drivers import driver as driver
 from assembly.mechanisms.joints import (
@@ -163,17 +155,10 @@ from assembly.mechanisms.joints import (
     universal as universal,
 )
 from assembly.mechanisms.mechanism import Mechanism as Mechanism
-from assembly.mechanisms.reactions import Reaction as Reaction
-from assembly.mechanisms.rigid_state import Pose as Pose
-from assembly.mechanisms.rigid_state import RigidState as RigidState
-from assembly.mechanisms.trim_result import Resultants as Resultants
 from assembly.mechanisms.trim_result import Trim as Trim
-from assembly.motion.deformed_body import DeformedBody as DeformedBody
 from assembly.motion.laws import Harmonic as Harmonic
 from assembly.motion.laws import Law as Law
 from assembly.motion.laws import Uniform as Uniform
-from assembly.motion.markers import FittedMotion as FittedMotion
-from assembly.motion.markers import Uncertainty as Uncertainty
 from assembly.motion.markers import fit_markers as fit_markers
 from assembly.motion.motion import (
     FunctionMotion as FunctionMotion,
@@ -200,5 +185,3 @@ from assembly.motion.moving import MovingBody as MovingBody
 from assembly.motion.moving import moving as moving
 from assembly.motion.records import Sampled as Sampled
 from assembly.system.frozen import FrozenSystem as FrozenSystem
-from assembly.system.frozen_series import FrozenSeries as FrozenSeries
-from assembly.system.null_chain import NullChain as NullChain

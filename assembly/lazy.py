@@ -16,6 +16,43 @@ from typing import Any
 # `__getattr__`, `__dir__` and `__all__` of a package.
 Exports = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
+# Types that were names of a package in version 0.1, and the modules they are imported from now.
+MOVED: dict[str, dict[str, str]] = {
+    "assembly": {
+        "BodyOperators": "assembly.bodies.operators",
+        "Combination": "assembly.linalg.combination",
+        "DeformedBody": "assembly.motion.deformed_body",
+        "DeformedState": "assembly.mechanisms.deformed_motion",
+        "ElementFamily": "assembly.elements.family",
+        "Energies": "assembly.bodies.balance",
+        "FittedMotion": "assembly.motion.markers",
+        "FrozenSeries": "assembly.system.frozen_series",
+        "Momenta": "assembly.bodies.balance",
+        "NullChain": "assembly.system.null_chain",
+        "Pose": "assembly.mechanisms.rigid_state",
+        "Powers": "assembly.bodies.balance",
+        "Reaction": "assembly.mechanisms.reactions",
+        "Resultants": "assembly.mechanisms.trim_result",
+        "RigidState": "assembly.mechanisms.rigid_state",
+        "SpeedTable": "assembly.bodies.rotor_parts",
+        "Uncertainty": "assembly.motion.markers",
+    },
+    "modal": {
+        "BaseMotion": "modal.transient.base_motion",
+        "Coleman": "modal.periodic.coleman",
+        "CriticalSpeeds": "modal.critical.critical_speeds",
+        "Diagnosis": "modal.checks.diagnosis",
+        "Identified": "modal.checks.identification",
+        "Interpolant": "modal.reduction.interpolation",
+        "Load": "modal.transient.loads",
+        "Model": "modal.maps.grid",
+        "ModesLike": "modal.tracking.snapshot",
+        "MultibladeModel": "modal.periodic.multiblade_model",
+        "PeriodicShapes": "modal.periodic.periodic_modes",
+        "Property": "modal.checks.property_report",
+    },
+}
+
 
 def attach(
     package: str, file: str
@@ -41,11 +78,18 @@ def attach(
         elif (folder / name).is_dir() or (folder / f"{name}.py").is_file():
             value = importlib.import_module(f"{package}.{name}")
         else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            absent = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(absent + _where(package, name))
         setattr(sys.modules[package], name, value)
         return value
 
     return get, lambda: sorted(places), list(places)
+
+
+def _where(package: str, name: str) -> str:
+    """What a message says of a name that a package had in an earlier version, or nothing."""
+    module = MOVED[package].get(name)
+    return "" if module is None else f"; it is in {module}: from {module} import {name}"
 
 
 def names_of(stub: Path) -> dict[str, str]:

@@ -8,14 +8,10 @@ from modal.checks.crosscheck_report import (
 from modal.checks.crosscheck_report import (
     CrossCheckInterrupted as CrossCheckInterrupted,
 )
-from modal.checks.diagnosis import Diagnosis as Diagnosis
-from modal.checks.identification import Identified as Identified
 from modal.checks.identification import identify as identify
 from modal.checks.identification import matrix_pencil as matrix_pencil
 from modal.checks.properties import properties as properties
-from modal.checks.property_report import Property as Property
 from modal.checks.property_report import PropertyReport as PropertyReport
-from modal.critical.critical_speeds import CriticalSpeeds as CriticalSpeeds
 from modal.critical.critical_speeds import critical_speeds as critical_speeds
 from modal.data.storage import read_dataset as read_dataset
 from modal.data.storage import write_dataset as write_dataset
@@ -34,32 +30,25 @@ from modal.explorer.placed_bodies import PlacedBody as PlacedBody
 from modal.explorer.placed_bodies import placed_bodies as placed_bodies
 from modal.explorer.views import ExplorerView as ExplorerView
 from modal.explorer.views import explorer_view as explorer_view
-from modal.maps.grid import Model as Model
 from modal.maps.stability_maps import stability_map as stability_map
 from modal.periodic.blade_family import MultibladeFamily as MultibladeFamily
-from modal.periodic.coleman import Coleman as Coleman
 from modal.periodic.floquet import floquet as floquet
 from modal.periodic.floquet_modes import FloquetModes as FloquetModes
 from modal.periodic.hill import hill_chart as hill_chart
 from modal.periodic.multiblade import multiblade as multiblade
-from modal.periodic.multiblade_model import MultibladeModel as MultibladeModel
-from modal.periodic.periodic_modes import PeriodicShapes as PeriodicShapes
 from modal.periodic.periodic_tracks import track_periodic as track_periodic
 from modal.periodic.rotor_verdict import rotor_verdict as rotor_verdict
 from modal.proofs.box import Box as Box
 from modal.proofs.verdict import Stability as Stability
 from modal.proofs.verdict import stability as stability
-from modal.reduction.interpolation import Interpolant as Interpolant
 from modal.response.frequency_response import frequency_response as frequency_response
 from modal.response.state_space import state_space as state_space
 from modal.response.state_space_family import state_space_family as state_space_family
 from modal.response.unbalance import unbalance_response as unbalance_response
 from modal.tracking.dataset import events as events
 from modal.tracking.following import Rules as Rules
-from modal.tracking.snapshot import ModesLike as ModesLike
 from modal.tracking.tracking import TrackingInterrupted as TrackingInterrupted
 from modal.tracking.tracking import track as track
-from modal.transient.base_motion import BaseMotion as BaseMotion
 from modal.transient.base_motion import ShockPulse as ShockPulse
 from modal.transient.base_motion import base_motion as base_motion
 from modal.transient.loads import (
@@ -71,7 +60,6 @@ from modal.transient.loads import (
 from modal.transient.loads import (
     InertiaLoads as InertiaLoads,
 )
-from modal.transient.loads import Load as Load
 from modal.transient.loads import (
     Tabulated as Tabulated,
 )

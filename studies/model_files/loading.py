@@ -18,6 +18,7 @@ from assembly.bodies.turning_checks import check_support
 from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import located
 from assembly.mesh.text_files import opened_files
+from assembly.system.frozen_series import FrozenSeries
 from studies.model_files.bodies import build_body
 from studies.model_files.mechanisms import build_mechanism, speed_of
 from studies.model_files.motions import AXIS, build_motion
@@ -204,7 +205,7 @@ class FrozenMechanism:
             raise InputError("turn: the motion does not repeat; use t (s)")
         return mechanism, turn * mechanism.period
 
-    def freeze_many(self, times: ArrayLike, **speeds: float) -> assembly.FrozenSeries:
+    def freeze_many(self, times: ArrayLike, **speeds: float) -> FrozenSeries:
         """The frozen systems at several times (s), in one batch of array operations."""
         analysis = self.spec.analysis
         return self._mechanism(speeds).freeze_many(

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 import assembly
 import modal
 from assembly.errors import InputError
+from assembly.system.frozen_series import FrozenSeries
 from modal.data.datasets import described
 from modal.data.variables import MAP
 from studies.figures import sheets
@@ -62,7 +63,7 @@ class SpeedFamily:
         self.turns = np.asarray(turns, dtype=float)
         self.settings = settings
         self._mechanisms: dict[float, assembly.Mechanism] = {}
-        self._series: dict[float, assembly.FrozenSeries] = {}
+        self._series: dict[float, FrozenSeries] = {}
 
     def at(self, speed_rpm: float, turn: float) -> tuple[assembly.Mechanism, float]:
         """The mechanism of a speed, and the time (s) of a fraction of its turn."""

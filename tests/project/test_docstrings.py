@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import assembly
+from assembly.lazy import MOVED
 
 MODULES = [m.name for m in pkgutil.walk_packages(assembly.__path__, "assembly.")]
 FIRST_USED = ("beam", "solid", "rotor", "blade", "from_matrices", "attach_spring", "Mechanism")
@@ -19,8 +20,11 @@ FIRST_USED = ("beam", "solid", "rotor", "blade", "from_matrices", "attach_spring
 
 def public_objects() -> Iterator[tuple[str, Any]]:
     """Functions, classes and the public methods and properties that the classes define."""
-    for name in assembly.__all__:
-        thing = getattr(assembly, name)
+    moved = {
+        name: getattr(importlib.import_module(module), name)
+        for name, module in MOVED["assembly"].items()
+    }
+    for name, thing in ({key: getattr(assembly, key) for key in assembly.__all__} | moved).items():
         if inspect.isfunction(thing) or inspect.isclass(thing):
             yield name, thing
         if inspect.isclass(thing):

@@ -13,6 +13,7 @@ import assembly
 import modal
 import studies
 from assembly import errors
+from assembly.lazy import MOVED
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "interface.md"
@@ -36,6 +37,16 @@ def test_every_public_name_is_listed_once(package: ModuleType) -> None:
     assert not twice
     assert set(package.__all__) <= set(names)
     assert set(listed(package.__name__)) <= set(package.__all__)
+
+
+@pytest.mark.parametrize("package", [assembly, modal], ids=lambda package: package.__name__)
+def test_names_that_left_a_package_say_where_they_are(package: ModuleType) -> None:
+    page = PAGE.read_text("utf-8")
+    for name, module in MOVED[package.__name__].items():
+        assert getattr(importlib.import_module(module), name).__doc__
+        assert page.count(f"   {module}.{name}\n") == 1
+        with pytest.raises(AttributeError, match=f"from {module} import {name}$"):
+            getattr(package, name)
 
 
 def test_every_error_is_listed_once() -> None:

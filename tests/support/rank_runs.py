@@ -42,7 +42,7 @@ def started(ranks: int, name: str, folder: Path) -> subprocess.Popen[str]:
 
 
 def under_mpiexec(ranks: int, arguments: list[str]) -> subprocess.Popen[str]:
-    """Python with these arguments on so many ranks; three seconds lie between a signal and its end."""
+    """Python with these arguments on so many ranks; a signal ends them in three seconds."""
     command = ["mpiexec", "--oversubscribe", "--bind-to", "none"]
     command += ["--mca", "mpi_yield_when_idle", "1", "--mca", "odls_base_sigkill_timeout", "3"]
     command += ["-n", str(ranks), sys.executable, *arguments]

@@ -13,6 +13,7 @@ from typing import Any
 
 import assembly
 import modal
+from assembly.lazy import MOVED
 
 OURS = ("assembly", "modal", "studies")
 RAISES = re.compile(r"^Raises\n-+\n(.*?)(?=^\S[^\n]*\n-+$|\Z)", re.MULTILINE | re.DOTALL)
@@ -79,12 +80,18 @@ def raised(thing: Any) -> set[str]:
 
 
 def public() -> dict[str, Any]:
-    """The public objects by name."""
-    return {
+    """The public objects by name, and the documented types of results in their modules."""
+    names = {
         f"{package.__name__}.{name}": getattr(package, name)
         for package in (assembly, modal)
         for name in package.__all__
     }
+    types_of_results = {
+        f"{module}.{name}": getattr(importlib.import_module(module), name)
+        for moved in MOVED.values()
+        for name, module in moved.items()
+    }
+    return names | types_of_results
 
 
 def known(name: str) -> bool:
