@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import as_numbers
+from assembly.arguments import shown as value_text
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
-from modal.tracking.over import axis_values
 from modal.types import Array
 
 
@@ -20,7 +22,12 @@ def swept_values(
     if times is not None and over is not None:
         raise InputError(f"{caller}: give times or over, not both")
     name, given = ("time", times) if over is None else _only(over)
-    return name, axis_values(name, given)
+    values = as_numbers(given, name)
+    if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values)):
+        raise InputError(
+            f"{name}: expected finite numbers, a one-dimensional array, got {value_text(given)}"
+        )
+    return name, values
 
 
 def _only(over: Mapping[str, ArrayLike]) -> tuple[str, ArrayLike]:
